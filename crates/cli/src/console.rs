@@ -3,7 +3,7 @@
 //! of its own, so that a reader who stalls does not stall the work.
 
 use crate::failure::Failure;
-use crate::outlet::{Item, Outlet, is_writable};
+use crate::outlet::{Outlet, OutletItem, is_writable};
 use crate::text;
 use crate::views::watch;
 use analyse::RunProgress;
@@ -52,7 +52,7 @@ fn write_stdout(text: &str) -> io::Result<()> {
 /// A piece of what is printed on stdout while a run goes on.
 pub struct Piece(pub String);
 
-impl Item for Piece {
+impl OutletItem for Piece {
     fn replaces(&self, _waiting: &Piece) -> bool {
         false
     }
@@ -92,7 +92,7 @@ enum Told {
 
 /// How far something has come.
 struct Position {
-    kind: Kind,
+    kind: BarKind,
     what: &'static str,
     done: u64,
     total: u64,
@@ -102,7 +102,7 @@ struct Position {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum BarKind {
     None,
     Load,
     /// In a phase of a fixed length.
@@ -113,7 +113,7 @@ enum Kind {
     Work,
 }
 
-impl Item for Told {
+impl OutletItem for Told {
     fn replaces(&self, waiting: &Told) -> bool {
         match (self, waiting) {
             (Told::Position(new), Told::Position(old)) => new.kind == old.kind,
@@ -144,7 +144,7 @@ impl Console {
                 self.say_note(note);
             }
             Progress::Load(load) => self.position(Position {
-                kind: Kind::Load,
+                kind: BarKind::Load,
                 what: "loading",
                 done: load.bytes,
                 total: load.bytes_total,
@@ -161,7 +161,7 @@ impl Console {
             | Progress::LabGoesOn { .. }
             | Progress::Reached { .. } => {}
             Progress::Checks { done, total } => self.position(Position {
-                kind: Kind::Checks,
+                kind: BarKind::Checks,
                 what: "checking",
                 done,
                 total,
@@ -179,7 +179,7 @@ impl Console {
     /// Shows work whose time is known beforehand.
     pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
         self.position(Position {
-            kind: Kind::Work,
+            kind: BarKind::Work,
             what: "",
             done: done.as_millis() as u64,
             total: total.as_millis() as u64,
@@ -216,8 +216,8 @@ fn run_position(run: &RunProgress) -> Position {
     );
     Position {
         kind: match run.awaited {
-            Some(_) => Kind::AutoRun,
-            None => Kind::Run,
+            Some(_) => BarKind::AutoRun,
+            None => BarKind::Run,
         },
         what: phase,
         done: run.elapsed.as_millis() as u64,
@@ -233,7 +233,7 @@ fn run_position(run: &RunProgress) -> Position {
 /// What the thread knows of stderr.
 struct Bars {
     bar: ProgressBar,
-    kind: Kind,
+    kind: BarKind,
     is_most: bool,
     is_terminal: bool,
     last_plain: Instant,
@@ -243,7 +243,7 @@ impl Bars {
     fn new() -> Bars {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let is_terminal = !bar.is_hidden();
-        Bars { bar, kind: Kind::None, is_most: false, is_terminal, last_plain: Instant::now() }
+        Bars { bar, kind: BarKind::None, is_most: false, is_terminal, last_plain: Instant::now() }
     }
 
     fn take(&mut self, told: Told, left_out: u64) {
@@ -277,7 +277,9 @@ impl Bars {
             let percent = self.bar.position() * 100 / position.total.max(1);
             let eta_s = match position.kind {
                 // It goes on as time does.
-                Kind::Run | Kind::AutoRun => position.total.saturating_sub(position.done) / 1000,
+                BarKind::Run | BarKind::AutoRun => {
+                    position.total.saturating_sub(position.done) / 1000
+                }
                 _ => self.bar.eta().as_secs(),
             };
             let at_most = if position.is_most { " at most" } else { "" };
@@ -286,13 +288,13 @@ impl Bars {
         self.bar.set_message(position.message);
     }
 
-    fn become_kind(&mut self, kind: Kind, is_most: bool) {
+    fn become_kind(&mut self, kind: BarKind, is_most: bool) {
         if (self.kind, self.is_most) == (kind, is_most) {
             return;
         }
         // From phase to phase of a run the bar stays: a new one would take the time so far for
         // speed.
-        let is_run = |kind| matches!(kind, Kind::Run | Kind::AutoRun);
+        let is_run = |kind| matches!(kind, BarKind::Run | BarKind::AutoRun);
         if !(is_run(self.kind) && is_run(kind)) {
             self.done();
             self.last_plain = Instant::now();
@@ -300,13 +302,13 @@ impl Bars {
         }
         (self.kind, self.is_most) = (kind, is_most);
         let template = match kind {
-            Kind::Load => {
+            BarKind::Load => {
                 "{prefix}[{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} {msg}"
             }
-            Kind::AutoRun => "{msg}",
-            Kind::Run if is_most => "{prefix} [{bar:30}] {percent:>3}% ETA {eta} at most {msg}",
-            Kind::Work => "[{bar:30}] {percent:>3}% ETA {eta} {msg}",
-            Kind::None | Kind::Run | Kind::Checks => {
+            BarKind::AutoRun => "{msg}",
+            BarKind::Run if is_most => "{prefix} [{bar:30}] {percent:>3}% ETA {eta} at most {msg}",
+            BarKind::Work => "[{bar:30}] {percent:>3}% ETA {eta} {msg}",
+            BarKind::None | BarKind::Run | BarKind::Checks => {
                 "{prefix} [{bar:30}] {percent:>3}% ETA {eta} {msg}"
             }
         };
@@ -317,7 +319,7 @@ impl Bars {
 
     fn done(&mut self) {
         self.bar.finish_and_clear();
-        self.kind = Kind::None;
+        self.kind = BarKind::None;
     }
 }
 

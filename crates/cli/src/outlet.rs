@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const WAITING_MAX: usize = 1_000;
 
 /// What is written.
-pub trait Item: Send + 'static {
+pub trait OutletItem: Send + 'static {
     /// Does it make `waiting`, the newest that waits, needless?
     fn replaces(&self, waiting: &Self) -> bool;
 }
@@ -26,16 +26,16 @@ pub trait Item: Send + 'static {
 const DROP_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The end where items are handed over. When it is dropped, its thread writes what waits and ends.
-pub struct Outlet<T: Item> {
-    shared: Arc<Shared<T>>,
+pub struct Outlet<T: OutletItem> {
+    shared: Arc<SharedQueue<T>>,
 }
 
-struct Shared<T> {
-    queue: Mutex<Queue<T>>,
+struct SharedQueue<T> {
+    queue: Mutex<OutletQueue<T>>,
     changed: Condvar,
 }
 
-struct Queue<T> {
+struct OutletQueue<T> {
     waiting: VecDeque<T>,
     /// Left out before the first that waits.
     left_out: u64,
@@ -47,8 +47,8 @@ struct Queue<T> {
     has_ended: bool,
 }
 
-impl<T> Shared<T> {
-    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+impl<T> SharedQueue<T> {
+    fn lock(&self) -> MutexGuard<'_, OutletQueue<T>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -71,7 +71,7 @@ impl<T> Shared<T> {
 }
 
 /// Tells of the thread's end, also where it panics.
-struct Ends<'a, T>(&'a Shared<T>);
+struct Ends<'a, T>(&'a SharedQueue<T>);
 
 impl<T> Drop for Ends<'_, T> {
     fn drop(&mut self) {
@@ -80,7 +80,7 @@ impl<T> Drop for Ends<'_, T> {
     }
 }
 
-impl<T: Item> Outlet<T> {
+impl<T: OutletItem> Outlet<T> {
     /// Starts the thread `name`; `write` is given each item, with the number of those that were
     /// left out before it.
     ///
@@ -90,8 +90,8 @@ impl<T: Item> Outlet<T> {
         name: &str,
         mut write: impl FnMut(T, u64) + Send + 'static,
     ) -> Result<Outlet<T>, Failure> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue {
+        let shared = Arc::new(SharedQueue {
+            queue: Mutex::new(OutletQueue {
                 waiting: VecDeque::new(),
                 left_out: 0,
                 is_busy: false,
@@ -151,7 +151,7 @@ impl<T: Item> Outlet<T> {
     }
 }
 
-impl<T: Item> Drop for Outlet<T> {
+impl<T: OutletItem> Drop for Outlet<T> {
     fn drop(&mut self) {
         self.shared.lock().is_closed = true;
         self.shared.changed.notify_all();
@@ -168,7 +168,7 @@ pub fn is_writable(out: &impl AsFd, patience: Duration) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Item, Outlet, WAITING_MAX};
+    use super::{Outlet, OutletItem, WAITING_MAX};
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::{Duration, Instant};
 
@@ -178,7 +178,7 @@ mod tests {
         Picture(usize),
     }
 
-    impl Item for Said {
+    impl OutletItem for Said {
         fn replaces(&self, waiting: &Said) -> bool {
             matches!((self, waiting), (Said::Picture(_), Said::Picture(_)))
         }

@@ -38,7 +38,7 @@ const MEANINGS: [&str; 7] = [
 pub struct Asked {
     pub workload: WorkloadKind,
     /// Host and port, or the socket.
-    pub server: Server,
+    pub server: ServerAddress,
     pub schema: String,
     pub user: String,
     pub warehouses: Option<u32>,
@@ -51,7 +51,7 @@ pub struct Asked {
 
 /// Where the server is.
 #[derive(Clone, Debug)]
-pub enum Server {
+pub enum ServerAddress {
     Tcp { host: String, port: u16 },
     Socket(String),
 }
@@ -108,11 +108,11 @@ pub fn beginning(asked: &Asked) -> String {
         let _ = writeln!(out, "option {letter} with value '{value}'");
     };
     match &asked.server {
-        Server::Tcp { host, port } => {
+        ServerAddress::Tcp { host, port } => {
             option("h", host);
             option("P", port);
         }
-        Server::Socket(path) => option("S (socket)", path),
+        ServerAddress::Socket(path) => option("S (socket)", path),
     }
     option("d", &asked.schema);
     option("u", &asked.user);
@@ -133,8 +133,8 @@ pub fn beginning(asked: &Asked) -> String {
 /// The parameters; `warehouses` are those that are used.
 pub fn parameters(asked: &Asked, warehouses: u32) -> String {
     let (host, port) = match &asked.server {
-        Server::Tcp { host, port } => (host.as_str(), *port),
-        Server::Socket(_) => ("localhost", 0),
+        ServerAddress::Tcp { host, port } => (host.as_str(), *port),
+        ServerAddress::Socket(_) => ("localhost", 0),
     };
     format!(
         "<Parameters>\n     [server]: {host}\n     [port]: {port}\n     [DBname]: {}\n       [user]: {}\n       \
@@ -261,7 +261,7 @@ mod tests {
     fn asked() -> Asked {
         Asked {
             workload: WorkloadKind::TpccMysql,
-            server: Server::Tcp { host: "127.0.0.1".to_owned(), port: 3306 },
+            server: ServerAddress::Tcp { host: "127.0.0.1".to_owned(), port: 3306 },
             schema: "shop".to_owned(),
             user: "me".to_owned(),
             warehouses: Some(10),

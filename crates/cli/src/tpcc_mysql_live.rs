@@ -4,8 +4,8 @@ use crate::arguments::run::RunArguments;
 use crate::console::Piece;
 use crate::outlet::Outlet;
 use crate::tpcc_mysql_format::{
-    Asked, InInterval, MEASURING, STOPPING, Server, TypeInInterval, beginning, header, interval,
-    parameters, results, stopped,
+    Asked, InInterval, MEASURING, STOPPING, ServerAddress, TypeInInterval, beginning, header,
+    interval, parameters, results, stopped,
 };
 use lab::{Interval, Phase, Progress, Subject};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const NS_PER_S: f64 = 1e9;
 
 /// How far the output is.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Stage {
+enum OutputStage {
     Before,
     Warmup,
     Window,
@@ -27,7 +27,7 @@ enum Stage {
 pub struct TpccMysqlLive {
     outlet: Outlet<Piece>,
     asked: Asked,
-    stage: Stage,
+    stage: OutputStage,
 }
 
 impl TpccMysqlLive {
@@ -41,8 +41,10 @@ impl TpccMysqlLive {
         let asked = Asked {
             workload: arguments.workload.clone(),
             server: match &connect.address {
-                Address::Tcp { host, port } => Server::Tcp { host: host.clone(), port: *port },
-                Address::Unix(path) => Server::Socket(path.display().to_string()),
+                Address::Tcp { host, port } => {
+                    ServerAddress::Tcp { host: host.clone(), port: *port }
+                }
+                Address::Unix(path) => ServerAddress::Socket(path.display().to_string()),
             },
             schema: connect.schema.clone().unwrap_or_default(),
             user: connect.user.clone(),
@@ -53,7 +55,7 @@ impl TpccMysqlLive {
             interval_s: arguments.measuring.interval.as_secs(),
             schemas: arguments.measuring.schemas,
         };
-        let live = TpccMysqlLive { outlet, asked, stage: Stage::Before };
+        let live = TpccMysqlLive { outlet, asked, stage: OutputStage::Before };
         live.print(header(&live.asked));
         live.print(beginning(&live.asked));
         live
@@ -69,27 +71,27 @@ impl TpccMysqlLive {
         match progress {
             Progress::RunStarts { warehouses, .. } => {
                 self.print(parameters(&self.asked, warehouses.0));
-                self.stage = Stage::Warmup;
+                self.stage = OutputStage::Warmup;
             }
-            Progress::Run(run) if !run.in_warmup => self.reach(Stage::Window),
+            Progress::Run(run) if !run.in_warmup => self.reach(OutputStage::Window),
             Progress::Interval(of) => match of.phase {
                 Phase::Warmup => {}
                 Phase::Window => {
-                    self.reach(Stage::Window);
+                    self.reach(OutputStage::Window);
                     self.print(interval(&in_interval(of, self.asked.warmup_s)));
                 }
-                Phase::Drain => self.reach(Stage::Stopping),
+                Phase::Drain => self.reach(OutputStage::Stopping),
             },
             _ => {}
         }
     }
 
     /// Announces what begins, once.
-    fn reach(&mut self, stage: Stage) {
-        if self.stage < Stage::Window && stage >= Stage::Window {
+    fn reach(&mut self, stage: OutputStage) {
+        if self.stage < OutputStage::Window && stage >= OutputStage::Window {
             self.print(MEASURING);
         }
-        if self.stage < Stage::Stopping && stage == Stage::Stopping {
+        if self.stage < OutputStage::Stopping && stage == OutputStage::Stopping {
             self.print(STOPPING);
         }
         if self.stage < stage {
@@ -99,10 +101,10 @@ impl TpccMysqlLive {
 
     /// Prints the results; none where the run failed, whose numbers are not to be shown.
     pub fn finish(&mut self, stored: &Results, repeat: RepeatId) -> Result<(), StoreError> {
-        if self.stage == Stage::Before {
+        if self.stage == OutputStage::Before {
             return Ok(());
         }
-        self.reach(Stage::Stopping);
+        self.reach(OutputStage::Stopping);
         self.print(stopped(self.asked.connections));
         let summary = stored.summary(repeat)?;
         match (summary.status.as_str(), summary.window_s) {

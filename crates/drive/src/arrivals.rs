@@ -1,6 +1,6 @@
 //! An open loop: transactions come when the schedule says.
 
-use crate::pace::{Arrivals, Plan, Share};
+use crate::pace::{Arrivals, IntendedStarts, WorkerShare};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use base::limits;
@@ -11,13 +11,16 @@ use std::io;
 /// The transactions of the schedule that are due, by intended start. Only that waits: what is to be
 /// done is drawn when a connection is free.
 pub(crate) struct Backlog {
-    plan: RefCell<Plan>,
+    plan: RefCell<IntendedStarts>,
     due: Queue<u64>,
 }
 
 impl Backlog {
-    pub(crate) fn new(arrivals: Arrivals, share: Share, seed: u64) -> io::Result<Backlog> {
-        Ok(Backlog { plan: RefCell::new(Plan::new(arrivals, share, seed)), due: Queue::new()? })
+    pub(crate) fn new(arrivals: Arrivals, share: WorkerShare, seed: u64) -> io::Result<Backlog> {
+        Ok(Backlog {
+            plan: RefCell::new(IntendedStarts::new(arrivals, share, seed)),
+            due: Queue::new()?,
+        })
     }
 
     /// Puts transactions into the queue when their time comes.

@@ -74,7 +74,7 @@ enum Next {
     Connection,
 }
 
-pub(crate) struct Connection<'a, W: Workload> {
+pub(crate) struct ConnectionTask<'a, W: Workload> {
     pub(crate) workload: &'a W,
     pub(crate) which: Opening,
     pub(crate) feed: Feed<'a, W>,
@@ -89,7 +89,7 @@ pub(crate) struct Connection<'a, W: Workload> {
     pub(crate) errors_in_a_row: u32,
 }
 
-impl<W: Workload> Connection<'_, W> {
+impl<W: Workload> ConnectionTask<'_, W> {
     /// Does what comes until nothing comes any more.
     pub(crate) async fn run(mut self, client: W::Client) {
         if let Some(client) = self.serve(client).await {

@@ -48,14 +48,14 @@ pub fn think_time(random: &mut Random, mean: Duration) -> Duration {
 
 /// One worker of several.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
+pub(crate) struct WorkerShare {
     pub(crate) worker: u32,
     pub(crate) workers: u32,
 }
 
 /// Intended starts of one worker, in ns from the start of the run. Arithmetic on the number of the
 /// arrival: a moment that passed unseen is still there.
-pub(crate) struct Plan {
+pub(crate) struct IntendedStarts {
     random: Random,
     spacing: Spacing,
     /// Of this worker, where arrivals are independent; of all, where they are not.
@@ -65,10 +65,10 @@ pub(crate) struct Plan {
     at_ns: f64,
 }
 
-impl Plan {
-    pub(crate) fn new(arrivals: Arrivals, share: Share, seed: u64) -> Plan {
+impl IntendedStarts {
+    pub(crate) fn new(arrivals: Arrivals, share: WorkerShare, seed: u64) -> IntendedStarts {
         let gap_ns = 1e9 / arrivals.per_s;
-        let mut plan = Plan {
+        let mut plan = IntendedStarts {
             random: Random::new(seed, &[ARRIVALS, u64::from(share.worker)]),
             spacing: arrivals.spacing,
             gap_ns: match arrivals.spacing {
@@ -109,7 +109,7 @@ mod tests {
         let arrivals = Arrivals { per_s, spacing };
         let mut all = Vec::new();
         for worker in 0..workers {
-            let mut plan = Plan::new(arrivals, Share { worker, workers }, 7);
+            let mut plan = IntendedStarts::new(arrivals, WorkerShare { worker, workers }, 7);
             for _ in 0..count {
                 all.push(plan.next_ns());
                 plan.advance();
@@ -126,7 +126,7 @@ mod tests {
         // A third of a nanosecond is not added up: after 10 million arrivals the schedule is still
         // right.
         let arrivals = Arrivals { per_s: 3_000.0, spacing: Spacing::Uniform };
-        let mut plan = Plan::new(arrivals, Share { worker: 0, workers: 1 }, 7);
+        let mut plan = IntendedStarts::new(arrivals, WorkerShare { worker: 0, workers: 1 }, 7);
         (0..10_000_000).for_each(|_| plan.advance());
         assert_eq!(plan.next_ns(), 10_000_000 * 1_000_000 / 3);
     }

@@ -5,7 +5,7 @@ use crate::breakdown::Breakdown;
 use crate::client::{Failed, PerType, TransactionInfo, Workload, WorkloadCounters};
 use crate::interval::{Interval, Phase};
 use crate::options::RunOptions;
-use crate::pace::Share;
+use crate::pace::WorkerShare;
 use crate::schedule::Schedule;
 use crate::totals::Totals;
 use crate::worker::{self, Message, Start, Work};
@@ -179,7 +179,7 @@ pub fn run<W: Workload>(
             let (start_sender, schedule) = channel();
             starts.push(start_sender);
             let sender = sender.clone();
-            let share = Share { worker, workers };
+            let share = WorkerShare { worker, workers };
             let cancelled = Arc::clone(&cancelled);
             let start = Start { schedule, cancelled };
             let body = move || {

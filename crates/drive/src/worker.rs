@@ -4,10 +4,10 @@
 use crate::arrivals::Backlog;
 use crate::breakdown::Breakdown;
 use crate::client::{Failed, Opening, PerType, Workload};
-use crate::connection::{Connection, Feed, Pauses};
+use crate::connection::{ConnectionTask, Feed, Pauses};
 use crate::interval::Interval;
 use crate::options::RunOptions;
-use crate::pace::{Pace, Share, Terminals};
+use crate::pace::{Pace, Terminals, WorkerShare};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::terminals::{Terminal, TerminalQueue, thinking};
@@ -54,10 +54,10 @@ pub(crate) enum Message {
 pub(crate) struct Work<'a, W> {
     pub(crate) workload: &'a W,
     pub(crate) options: &'a RunOptions,
-    pub(crate) share: Share,
+    pub(crate) share: WorkerShare,
 }
 
-impl Share {
+impl WorkerShare {
     /// This worker's part of `count` things.
     fn of(self, count: u32) -> Range<u32> {
         let at = |n: u32| (u64::from(n) * u64::from(count) / u64::from(self.workers)) as u32;
@@ -172,7 +172,7 @@ impl<W: Workload> Work<'_, W> {
         let mut tasks = Tasks::new()?;
         for ((connection, client), under_way) in clients.into_iter().zip(&under_way) {
             schedule.connected();
-            let task = Connection {
+            let task = ConnectionTask {
                 workload: self.workload,
                 which: Opening { connection },
                 feed: self.feed(&station, connection),

@@ -31,7 +31,7 @@ pub enum LabError {
     #[error("{doing} failed: {error}")]
     Session { doing: &'static str, error: SessionError },
     #[error(transparent)]
-    LoadOltp(#[from] oltp::LoadError),
+    LoadOltp(#[from] oltp::ScriptLoadError),
     /// A file with a workload.
     #[error("{path}: {error}; docs/oltp.md has the keys")]
     BadWorkload { path: String, error: oltp::file::FileError },

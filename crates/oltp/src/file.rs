@@ -2,7 +2,7 @@
 //! parameters are generated. `docs/oltp.md` has the keys.
 
 use crate::generate::{Generator, Literal, Span, Zipf};
-use crate::script::{Check, PARAMETERS_MAX, Script, Step, Transaction};
+use crate::script::{PARAMETERS_MAX, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
 use crate::sql::{named_parameters, verb};
 use base::limits::TRANSACTION_TYPES_MAX;
 use drive::TransactionInfo;
@@ -17,12 +17,12 @@ use toml::Spanned;
 #[derive(Debug)]
 pub struct WorkloadFile {
     pub script: Script,
-    pub(crate) setup: Vec<Setup>,
+    pub(crate) setup: Vec<SetupStatement>,
 }
 
 /// A statement of `mydyno load`.
 #[derive(Debug)]
-pub(crate) struct Setup {
+pub(crate) struct SetupStatement {
     pub(crate) sql: String,
     /// How often it runs.
     pub(crate) times: u64,
@@ -41,7 +41,7 @@ pub struct FileError {
 /// The document, as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct WorkloadDocument {
     #[serde(default)]
     setup: Vec<SetupTable>,
     transaction: Vec<Spanned<TransactionTable>>,
@@ -81,12 +81,12 @@ struct CheckTable {
     sql: String,
 }
 
-type Parameters = BTreeMap<String, Spanned<Kind>>;
+type Parameters = BTreeMap<String, Spanned<ParameterKind>>;
 
 /// How a parameter is generated.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-enum Kind {
+enum ParameterKind {
     Uniform { from: i64, to: i64 },
     Special { from: i64, to: i64 },
     Zipf { from: i64, to: i64, exponent: f64 },
@@ -119,7 +119,7 @@ struct Reader<'a> {
 /// The first thing that is wrong, with its line.
 pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
     let reader = Reader { text };
-    let document: Document = toml::from_str(text).map_err(|error| {
+    let document: WorkloadDocument = toml::from_str(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         let line = reader.line(&span);
         let written = text.lines().nth(line - 1).unwrap_or_default().trim();
@@ -139,7 +139,7 @@ impl Reader<'_> {
         Err(FileError { line, what })
     }
 
-    fn document(&self, document: Document) -> Result<WorkloadFile, FileError> {
+    fn document(&self, document: WorkloadDocument) -> Result<WorkloadFile, FileError> {
         let count = document.transaction.len();
         if count == 0 || count > TRANSACTION_TYPES_MAX {
             let what = format!(
@@ -176,8 +176,11 @@ impl Reader<'_> {
         }
         let setup = document.setup.into_iter().map(|table| self.setup(table));
         let setup = setup.collect::<Result<_, _>>()?;
-        let check =
-            |table: CheckTable| Check { name: table.name, title: table.title, sql: table.sql };
+        let check = |table: CheckTable| ScriptCheck {
+            name: table.name,
+            title: table.title,
+            sql: table.sql,
+        };
         Ok(WorkloadFile {
             script: Script {
                 types: types_of(types),
@@ -189,15 +192,18 @@ impl Reader<'_> {
         })
     }
 
-    fn setup(&self, table: SetupTable) -> Result<Setup, FileError> {
+    fn setup(&self, table: SetupTable) -> Result<SetupStatement, FileError> {
         let (names, generators) = self.parameters("setup", table.parameters)?;
         let mut used = vec![false; names.len()];
         let (sql, parameters) = self.statement("setup", &table.sql, &names, &mut used)?;
         self.require_used("setup", &table.sql.span(), &names, &used)?;
-        Ok(Setup { sql, times: table.times, generators, parameters })
+        Ok(SetupStatement { sql, times: table.times, generators, parameters })
     }
 
-    fn transaction(&self, table: Spanned<TransactionTable>) -> Result<Transaction, FileError> {
+    fn transaction(
+        &self,
+        table: Spanned<TransactionTable>,
+    ) -> Result<ScriptTransaction, FileError> {
         let span = table.span();
         let table = table.into_inner();
         let of = format!("transaction {:?}", table.name.get_ref());
@@ -214,7 +220,7 @@ impl Reader<'_> {
         let mut steps = Vec::new();
         for (index, written) in table.statements.iter().enumerate() {
             let (sql, parameters) = self.statement(&of, written, &names, &mut used)?;
-            steps.push(Step {
+            steps.push(ScriptStatement {
                 kind: interned(&format!("{}_{}", verb(&sql), index + 1)),
                 variants: vec![sql],
                 picked_by: None,
@@ -222,7 +228,7 @@ impl Reader<'_> {
             });
         }
         self.require_used(&of, &span, &names, &used)?;
-        Ok(Transaction { generators, is_explicit: steps.len() > 1, steps })
+        Ok(ScriptTransaction { generators, is_explicit: steps.len() > 1, steps })
     }
 
     /// The statement with `?` for its parameters, and their places.
@@ -277,7 +283,7 @@ impl Reader<'_> {
         of: &str,
         parameters: Parameters,
     ) -> Result<(Vec<String>, Vec<Generator>), FileError> {
-        let is_offset = |kind: &Kind| matches!(kind, Kind::Offset { .. });
+        let is_offset = |kind: &ParameterKind| matches!(kind, ParameterKind::Offset { .. });
         let mut all: Vec<_> = parameters.into_iter().collect();
         all.sort_by_key(|(_, kind)| is_offset(kind.get_ref()));
         let mut names: Vec<String> = Vec::new();
@@ -294,27 +300,29 @@ impl Reader<'_> {
     }
 }
 
-fn generator(kind: Kind, names: &[String]) -> Result<Generator, String> {
+fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String> {
     let span = |from: i64, to: i64| match from <= to {
         true => Ok(Span { from, to }),
         false => Err(format!("from {from} is above to {to}")),
     };
     Ok(match kind {
-        Kind::Uniform { from, to } => Generator::Uniform(span(from, to)?),
-        Kind::Special { from, to } => Generator::Special(span(from, to)?),
-        Kind::Zipf { from, to, exponent } => {
+        ParameterKind::Uniform { from, to } => Generator::Uniform(span(from, to)?),
+        ParameterKind::Special { from, to } => Generator::Special(span(from, to)?),
+        ParameterKind::Zipf { from, to, exponent } => {
             if !(0.0..=10.0).contains(&exponent) {
                 return Err(format!("exponent {exponent} is not from 0 to 10"));
             }
             Generator::Zipf(Zipf::new(span(from, to)?, exponent))
         }
-        Kind::Sequence { from } => Generator::Sequence(from.into()),
-        Kind::String { length } if length <= STRING_MAX => Generator::Text(length),
-        Kind::String { length } => {
+        ParameterKind::Sequence { from } => Generator::Sequence(from.into()),
+        ParameterKind::String { length } if length <= STRING_MAX => Generator::Text(length),
+        ParameterKind::String { length } => {
             return Err(format!("length {length} is above {STRING_MAX}"));
         }
-        Kind::OneOf(values) if values.is_empty() => return Err("the list is empty".to_owned()),
-        Kind::OneOf(values) => {
+        ParameterKind::OneOf(values) if values.is_empty() => {
+            return Err("the list is empty".to_owned());
+        }
+        ParameterKind::OneOf(values) => {
             let literals = values.into_iter().map(|value| match value {
                 toml::Value::Integer(value) => Ok(Literal::Int(value)),
                 toml::Value::String(text) => Ok(Literal::Text(text)),
@@ -322,7 +330,7 @@ fn generator(kind: Kind, names: &[String]) -> Result<Generator, String> {
             });
             Generator::OneOf(literals.collect::<Result<_, _>>()?)
         }
-        Kind::Offset { of, plus } => {
+        ParameterKind::Offset { of, plus } => {
             let place = names.iter().position(|name| *name == of);
             let of =
                 place.ok_or_else(|| format!("there is no parameter {of:?} to be offset from"))?;

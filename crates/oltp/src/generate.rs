@@ -120,9 +120,9 @@ pub(crate) enum Literal {
 
 /// A drawn value.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+enum DrawnValue {
     Int(i64),
-    /// A part of [`Values::text`].
+    /// A part of [`DrawnValues::text`].
     Text {
         start: usize,
         end: usize,
@@ -131,14 +131,15 @@ enum Value {
 
 /// The values of a transaction, by the place of their generators.
 #[derive(Debug, Default)]
-pub(crate) struct Values {
-    values: Vec<Value>,
+pub(crate) struct DrawnValues {
+    values: Vec<DrawnValue>,
     text: Vec<u8>,
 }
 
-impl Values {
-    pub(crate) fn drawn(generators: &[Generator], random: &mut Random) -> Values {
-        let mut values = Values { values: Vec::with_capacity(generators.len()), text: Vec::new() };
+impl DrawnValues {
+    pub(crate) fn drawn(generators: &[Generator], random: &mut Random) -> DrawnValues {
+        let mut values =
+            DrawnValues { values: Vec::with_capacity(generators.len()), text: Vec::new() };
         for generator in generators {
             let value = values.draw(generator, random);
             values.values.push(value);
@@ -146,12 +147,12 @@ impl Values {
         values
     }
 
-    fn draw(&mut self, generator: &Generator, random: &mut Random) -> Value {
+    fn draw(&mut self, generator: &Generator, random: &mut Random) -> DrawnValue {
         match generator {
-            Generator::Uniform(span) => Value::Int(span.uniform(random)),
-            Generator::Special(span) => Value::Int(span.special(random)),
-            Generator::Zipf(zipf) => Value::Int(zipf.draw(random)),
-            Generator::Sequence(next) => Value::Int(next.fetch_add(1, Ordering::Relaxed)),
+            Generator::Uniform(span) => DrawnValue::Int(span.uniform(random)),
+            Generator::Special(span) => DrawnValue::Int(span.special(random)),
+            Generator::Zipf(zipf) => DrawnValue::Int(zipf.draw(random)),
+            Generator::Sequence(next) => DrawnValue::Int(next.fetch_add(1, Ordering::Relaxed)),
             Generator::DigitGroups(groups) => {
                 self.append(|text| write_groups(text, *groups, random))
             }
@@ -162,33 +163,33 @@ impl Values {
             }),
             Generator::OneOf(literals) => {
                 match &literals[random.below(literals.len() as u32) as usize] {
-                    Literal::Int(value) => Value::Int(*value),
+                    Literal::Int(value) => DrawnValue::Int(*value),
                     Literal::Text(of) => self.append(|text| text.extend_from_slice(of.as_bytes())),
                 }
             }
-            Generator::Offset { of, plus } => Value::Int(self.int(*of).wrapping_add(*plus)),
+            Generator::Offset { of, plus } => DrawnValue::Int(self.int(*of).wrapping_add(*plus)),
         }
     }
 
-    fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Value {
+    fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> DrawnValue {
         let start = self.text.len();
         write(&mut self.text);
-        Value::Text { start, end: self.text.len() }
+        DrawnValue::Text { start, end: self.text.len() }
     }
 
     /// The number at this place; 0 where there is text.
     pub(crate) fn int(&self, place: usize) -> i64 {
         match self.values[place] {
-            Value::Int(value) => value,
-            Value::Text { .. } => 0,
+            DrawnValue::Int(value) => value,
+            DrawnValue::Text { .. } => 0,
         }
     }
 
     /// The value at this place for a statement.
     pub(crate) fn param(&self, place: usize) -> Param<'_> {
         match self.values[place] {
-            Value::Int(value) => Param::Int(value),
-            Value::Text { start, end } => Param::Text(&self.text[start..end]),
+            DrawnValue::Int(value) => Param::Int(value),
+            DrawnValue::Text { start, end } => Param::Text(&self.text[start..end]),
         }
     }
 }
@@ -216,7 +217,7 @@ mod tests {
     fn draws(generator: &Generator, count: usize) -> Vec<i64> {
         let mut random = Random::new(5, &[]);
         let one = std::slice::from_ref(generator);
-        let values = (0..count).map(|_| Values::drawn(one, &mut random).int(0));
+        let values = (0..count).map(|_| DrawnValues::drawn(one, &mut random).int(0));
         values.collect()
     }
 

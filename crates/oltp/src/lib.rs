@@ -12,6 +12,8 @@ mod sql;
 pub mod sysbench;
 mod workload;
 
-pub use load::{LoadError, LoadOptions, LoadReport, LoadedTable, load_file, load_sbtest};
+pub use load::{
+    LoadedTable, ScriptLoadError, ScriptLoadOptions, ScriptLoadReport, load_file, load_sbtest,
+};
 pub use script::Script;
 pub use workload::{ScriptOptions, ScriptWorkload};

@@ -1,11 +1,11 @@
 //! Filling a database: the tables of sysbench in parallel, or the statements of a file one after
 //! the other.
 
-use crate::file::{Setup, WorkloadFile};
-use crate::generate::Values;
+use crate::file::{SetupStatement, WorkloadFile};
+use crate::generate::DrawnValues;
 use crate::script::PARAMETERS_MAX;
 use crate::sysbench::{
-    COMMENT, COMMENT_LOADING, Rows, bytes_estimate, create_sql, index_sql, tables_of,
+    COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
 use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError};
 use drive::{LoadProgress, process_cpu_ns};
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// How to load.
 #[derive(Clone, Copy, Debug)]
-pub struct LoadOptions {
+pub struct ScriptLoadOptions {
     pub seed: u64,
     /// Connections that load at the same time, a table each.
     pub threads: u32,
@@ -27,7 +27,7 @@ pub struct LoadOptions {
 
 /// What a load did.
 #[derive(Clone, Debug, Default)]
-pub struct LoadReport {
+pub struct ScriptLoadReport {
     /// Rows went by LOAD DATA LOCAL.
     pub is_local_infile: bool,
     pub tables: Vec<LoadedTable>,
@@ -48,7 +48,7 @@ pub struct LoadedTable {
 
 /// Why a load did not come to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum ScriptLoadError {
     #[error("{0}")]
     Connect(String),
     #[error("{what} failed: {error}")]
@@ -66,45 +66,47 @@ pub enum LoadError {
     Thread(std::io::Error),
 }
 
-impl LoadError {
+impl ScriptLoadError {
     /// What the shell is told.
     pub fn exit(&self) -> Exit {
         match self {
-            LoadError::Interrupted => Exit::Interrupted,
-            LoadError::Server { error: SessionError::Lost(_), .. } => Exit::ServerFailed,
-            LoadError::Server { .. } | LoadError::Thread(_) => Exit::Failed,
-            LoadError::Connect(_) | LoadError::NotEmpty { .. } | LoadError::NotOurs { .. } => {
-                Exit::Environment
-            }
+            ScriptLoadError::Interrupted => Exit::Interrupted,
+            ScriptLoadError::Server { error: SessionError::Lost(_), .. } => Exit::ServerFailed,
+            ScriptLoadError::Server { .. } | ScriptLoadError::Thread(_) => Exit::Failed,
+            ScriptLoadError::Connect(_)
+            | ScriptLoadError::NotEmpty { .. }
+            | ScriptLoadError::NotOurs { .. } => Exit::Environment,
         }
     }
 }
 
-fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> LoadError {
+fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> ScriptLoadError {
     let what = what.into();
-    move |error| LoadError::Server { what, error }
+    move |error| ScriptLoadError::Server { what, error }
 }
 
-fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
-    reactor::block_on(future).map_err(LoadError::Thread)?
+fn block_on<T>(
+    future: impl Future<Output = Result<T, ScriptLoadError>>,
+) -> Result<T, ScriptLoadError> {
+    reactor::block_on(future).map_err(ScriptLoadError::Thread)?
 }
 
-async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
+async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, ScriptLoadError> {
     let session = connect.connect().await;
-    session.map_err(|error| LoadError::Connect(error.to_string()))
+    session.map_err(|error| ScriptLoadError::Connect(error.to_string()))
 }
 
 /// Loads the tables of sysbench into the schema that `connect` names, which must exist.
 ///
 /// # Errors
-/// Any [`LoadError`].
+/// Any [`ScriptLoadError`].
 pub fn load_sbtest<C: Connect + Sync>(
     connect: &C,
     tables: SbtestTables,
-    options: LoadOptions,
+    options: ScriptLoadOptions,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<LoadReport, LoadError> {
+) -> Result<ScriptLoadReport, ScriptLoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
     let is_local_infile = block_on(async {
@@ -116,7 +118,7 @@ pub fn load_sbtest<C: Connect + Sync>(
         C::close(session).await;
         Ok(is_on)
     })?;
-    let shared = Shared {
+    let shared = SbtestLoad {
         tables,
         seed: options.seed,
         is_local_infile,
@@ -128,7 +130,7 @@ pub fn load_sbtest<C: Connect + Sync>(
     };
     let mut loaded = fill_all(connect, options.threads, &shared, on_progress)?;
     loaded.sort_by_key(|(number, _)| *number);
-    Ok(LoadReport {
+    Ok(ScriptLoadReport {
         is_local_infile,
         tables: loaded.into_iter().map(|(_, table)| table).collect(),
         bytes: shared.bytes.load(Ordering::Relaxed),
@@ -138,7 +140,7 @@ pub fn load_sbtest<C: Connect + Sync>(
 }
 
 /// Refuses a schema that is not empty or, where it is forced, drops our own tables of it.
-async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), LoadError> {
+async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), ScriptLoadError> {
     let there = tables_of(session).await;
     let there = there.map_err(failed("listing the tables"))?;
     if !force && !there.is_empty() {
@@ -149,7 +151,7 @@ async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), LoadE
             more => format!(" and {more} more"),
         };
         let tables = names[..names.len().min(SHOWN)].join(", ") + &more;
-        return Err(LoadError::NotEmpty { tables });
+        return Err(ScriptLoadError::NotEmpty { tables });
     }
     let is_ours = |comment: &str| comment == COMMENT || comment == COMMENT_LOADING;
     for (table, comment) in there {
@@ -157,7 +159,7 @@ async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), LoadE
             continue;
         }
         if !is_ours(&comment) {
-            return Err(LoadError::NotOurs { table });
+            return Err(ScriptLoadError::NotOurs { table });
         }
         let dropped = session.query(&format!("DROP TABLE {table}")).await;
         dropped.map_err(failed(format!("dropping {table}")))?;
@@ -166,7 +168,7 @@ async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), LoadE
 }
 
 /// What the loading threads have in common.
-struct Shared<'a> {
+struct SbtestLoad<'a> {
     tables: SbtestTables,
     seed: u64,
     is_local_infile: bool,
@@ -179,7 +181,7 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
 }
 
-impl Shared<'_> {
+impl SbtestLoad<'_> {
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
@@ -191,9 +193,9 @@ type Loaded = Vec<(u32, LoadedTable)>;
 fn fill_all<C: Connect + Sync>(
     connect: &C,
     threads: u32,
-    shared: &Shared<'_>,
+    shared: &SbtestLoad<'_>,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<Loaded, LoadError> {
+) -> Result<Loaded, ScriptLoadError> {
     thread::scope(|scope| {
         let threads = threads.clamp(1, shared.tables.count.max(1));
         let work = || {
@@ -217,13 +219,13 @@ fn fill_all<C: Connect + Sync>(
             match worker.join() {
                 Ok(Ok(loaded)) => all.extend(loaded),
                 // One thread's failure interrupts the others: their interruption is not the cause.
-                Ok(Err(LoadError::Interrupted)) => {
-                    failure = failure.or(Some(LoadError::Interrupted));
+                Ok(Err(ScriptLoadError::Interrupted)) => {
+                    failure = failure.or(Some(ScriptLoadError::Interrupted));
                 }
                 Ok(Err(error)) => failure = Some(error),
                 Err(_) => {
                     let error = std::io::Error::other("it panicked");
-                    failure = Some(LoadError::Thread(error));
+                    failure = Some(ScriptLoadError::Thread(error));
                 }
             }
         }
@@ -231,7 +233,10 @@ fn fill_all<C: Connect + Sync>(
     })
 }
 
-async fn fill_tables<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, LoadError> {
+async fn fill_tables<C: Connect>(
+    connect: &C,
+    shared: &SbtestLoad<'_>,
+) -> Result<Loaded, ScriptLoadError> {
     let mut session = connect_to(connect).await?;
     let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
     session.query(set).await.map_err(failed("preparing a session"))?;
@@ -251,17 +256,17 @@ async fn fill_tables<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loa
 async fn fill<S: Session>(
     session: &mut S,
     number: u32,
-    shared: &Shared<'_>,
-) -> Result<LoadedTable, LoadError> {
+    shared: &SbtestLoad<'_>,
+) -> Result<LoadedTable, ScriptLoadError> {
     let name = format!("sbtest{number}");
     let created = session.query(&create_sql(number)).await;
     created.map_err(failed(format!("creating {name}")))?;
-    let mut rows = Rows::new(shared.seed, number, shared.tables.rows);
+    let mut rows = SbtestRows::new(shared.seed, number, shared.tables.rows);
     let mut checksum = Xxh3::new();
     let (mut lines, mut stored) = (Vec::new(), 0);
     while rows.next_lines(&mut lines) {
         if shared.is_over() {
-            return Err(LoadError::Interrupted);
+            return Err(ScriptLoadError::Interrupted);
         }
         checksum.update(&lines);
         shared.bytes.fetch_add(lines.len() as u64, Ordering::Relaxed);
@@ -324,14 +329,14 @@ async fn insert<S: Session>(
 /// Runs the setup of a file in the schema that `connect` names, which must exist.
 ///
 /// # Errors
-/// Any [`LoadError`].
+/// Any [`ScriptLoadError`].
 pub fn load_file<C: Connect + Sync>(
     connect: &C,
     file: &WorkloadFile,
-    options: LoadOptions,
+    options: ScriptLoadOptions,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<LoadReport, LoadError> {
+) -> Result<ScriptLoadReport, ScriptLoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
     block_on(async {
@@ -347,23 +352,23 @@ pub fn load_file<C: Connect + Sync>(
             };
             let done = set_up(&mut session, setup, &mut random, &mut on_row).await;
             if !done.map_err(failed(what))? {
-                return Err(LoadError::Interrupted);
+                return Err(ScriptLoadError::Interrupted);
             }
         }
         C::close(session).await;
         Ok(())
     })?;
-    Ok(LoadReport {
+    Ok(ScriptLoadReport {
         duration: started.elapsed(),
         client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
-        ..LoadReport::default()
+        ..ScriptLoadReport::default()
     })
 }
 
 /// Runs a statement as often as it says; false where `go_on` did.
 async fn set_up<S: Session>(
     session: &mut S,
-    setup: &Setup,
+    setup: &SetupStatement,
     random: &mut Random,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<bool, SessionError> {
@@ -381,7 +386,7 @@ async fn set_up<S: Session>(
                 return Ok(false);
             }
         }
-        let values = Values::drawn(&setup.generators, random);
+        let values = DrawnValues::drawn(&setup.generators, random);
         let mut params = [Param::Null; PARAMETERS_MAX];
         for (param, place) in params.iter_mut().zip(&setup.parameters) {
             *param = values.param(*place);

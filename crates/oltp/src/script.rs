@@ -1,7 +1,7 @@
 //! What a workload of statements is: types of transactions, each a list of statements with the
 //! generators of their parameters.
 
-use crate::generate::{Generator, Values};
+use crate::generate::{DrawnValues, Generator};
 use drive::TransactionInfo;
 use std::collections::BTreeSet;
 
@@ -13,25 +13,25 @@ pub(crate) const PARAMETERS_MAX: usize = 64;
 pub struct Script {
     /// The types, by the place of their transactions.
     pub(crate) types: &'static [TransactionInfo],
-    pub(crate) transactions: Vec<Transaction>,
+    pub(crate) transactions: Vec<ScriptTransaction>,
     /// What proves the database whole.
-    pub(crate) checks: Vec<Check>,
+    pub(crate) checks: Vec<ScriptCheck>,
     /// What stays the same over a run: one number.
     pub(crate) constant: Option<Constant>,
 }
 
 /// A type of transactions.
 #[derive(Debug)]
-pub(crate) struct Transaction {
+pub(crate) struct ScriptTransaction {
     pub(crate) generators: Vec<Generator>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<ScriptStatement>,
     /// BEGIN stands before the statements, and COMMIT behind them.
     pub(crate) is_explicit: bool,
 }
 
 /// A statement of a transaction.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct ScriptStatement {
     /// What it does, in results.
     pub(crate) kind: &'static str,
     /// The statement for each table of several.
@@ -42,16 +42,16 @@ pub(crate) struct Step {
     pub(crate) parameters: Vec<usize>,
 }
 
-impl Step {
+impl ScriptStatement {
     /// The variant for these values.
-    pub(crate) fn variant(&self, values: &Values) -> usize {
+    pub(crate) fn variant(&self, values: &DrawnValues) -> usize {
         self.picked_by.map_or(0, |place| values.int(place) as usize)
     }
 }
 
 /// SQL whose rows offend.
 #[derive(Clone, Debug)]
-pub(crate) struct Check {
+pub(crate) struct ScriptCheck {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) sql: String,

@@ -2,7 +2,7 @@
 //! what they ask for. Numbers compare with those of that tool at equal tables and connections.
 
 use crate::generate::{Generator, Span, write_groups};
-use crate::script::{Check, Constant, Script, Step, Transaction};
+use crate::script::{Constant, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
 use base::{Random, Session, SessionError};
 use drive::TransactionInfo;
 use spec::{OltpMix, SbtestTables};
@@ -40,7 +40,7 @@ pub fn types(mix: OltpMix) -> &'static [TransactionInfo] {
 struct Builder {
     tables: SbtestTables,
     generators: Vec<Generator>,
-    steps: Vec<Step>,
+    steps: Vec<ScriptStatement>,
 }
 
 impl Builder {
@@ -63,7 +63,7 @@ impl Builder {
     /// A statement on a table; `{}` stands for its number.
     fn step(&mut self, kind: &'static str, table: usize, sql: &str, parameters: Vec<usize>) {
         let numbers = 1..=self.tables.count;
-        self.steps.push(Step {
+        self.steps.push(ScriptStatement {
             kind,
             variants: numbers.map(|n| sql.replace("{}", &n.to_string())).collect(),
             picked_by: Some(table),
@@ -140,7 +140,7 @@ pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
     };
     Script {
         types: types(mix),
-        transactions: vec![Transaction {
+        transactions: vec![ScriptTransaction {
             generators: builder.generators,
             steps: builder.steps,
             is_explicit: mix != OltpMix::PointSelect,
@@ -154,8 +154,8 @@ pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
 }
 
 /// A row that was deleted was inserted again, and ids are a primary key: as many rows as at first.
-fn check(table: u32, rows: u32) -> Check {
-    Check {
+fn check(table: u32, rows: u32) -> ScriptCheck {
+    ScriptCheck {
         name: format!("sbtest{table}"),
         title: format!("sbtest{table} has the rows 1 to {rows}, each once"),
         sql: format!(
@@ -184,15 +184,15 @@ pub(crate) fn index_sql(table: u32) -> String {
 }
 
 /// The rows of a table, in the order of their ids. Equal seeds give equal rows.
-pub(crate) struct Rows {
+pub(crate) struct SbtestRows {
     random: Random,
     ids: std::ops::RangeInclusive<u32>,
     k: Span,
 }
 
-impl Rows {
-    pub(crate) fn new(seed: u64, table: u32, rows: u32) -> Rows {
-        Rows {
+impl SbtestRows {
+    pub(crate) fn new(seed: u64, table: u32, rows: u32) -> SbtestRows {
+        SbtestRows {
             random: Random::new(seed, &[u64::from(table)]),
             ids: 1..=rows,
             k: Span { from: 1, to: i64::from(rows) },
@@ -229,7 +229,7 @@ pub fn database_bytes_estimate(tables: SbtestTables) -> u64 {
 
 /// Why a schema is not one of sysbench.
 #[derive(Debug, thiserror::Error)]
-pub enum InspectError {
+pub enum SbtestError {
     #[error("looking for the tables of sysbench failed: {0}")]
     Session(#[from] SessionError),
     #[error(
@@ -244,8 +244,8 @@ pub enum InspectError {
 /// The tables of the session's schema, ours or those that sysbench made.
 ///
 /// # Errors
-/// Any [`InspectError`].
-pub async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, InspectError> {
+/// Any [`SbtestError`].
+pub async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, SbtestError> {
     let mut count = 0;
     for (name, comment) in tables_of(session).await? {
         let number = name.strip_prefix("sbtest");
@@ -253,18 +253,18 @@ pub async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, Inspec
             continue;
         }
         if comment == COMMENT_LOADING {
-            return Err(InspectError::Loading);
+            return Err(SbtestError::Loading);
         }
         count += 1;
     }
     if count == 0 {
-        return Err(InspectError::NoTables);
+        return Err(SbtestError::NoTables);
     }
     let answer = session.query("SELECT MAX(id) FROM sbtest1").await?;
     let rows = answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0);
     match u32::try_from(rows) {
         Ok(rows) if rows > 0 => Ok(SbtestTables { count, rows }),
-        _ => Err(InspectError::NoTables),
+        _ => Err(SbtestError::NoTables),
     }
 }
 
@@ -285,7 +285,7 @@ pub(crate) async fn tables_of<S: Session>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::Values;
+    use crate::generate::DrawnValues;
 
     const TABLES: SbtestTables = SbtestTables { count: 3, rows: 1_000 };
 
@@ -313,7 +313,7 @@ mod tests {
         let transaction = &script.transactions[0];
         let mut random = Random::new(1, &[]);
         for _ in 0..1_000 {
-            let values = Values::drawn(&transaction.generators, &mut random);
+            let values = DrawnValues::drawn(&transaction.generators, &mut random);
             for step in &transaction.steps {
                 let sql = &step.variants[step.variant(&values)];
                 assert_eq!(sql.matches('?').count(), step.parameters.len(), "{sql}");
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn equal_seeds_give_equal_rows() {
         let all = |seed, table| {
-            let mut rows = Rows::new(seed, table, 25_000);
+            let mut rows = SbtestRows::new(seed, table, 25_000);
             let mut lines = Vec::new();
             while rows.next_lines(&mut lines) {}
             lines

@@ -1,7 +1,7 @@
 //! A script as a workload of the driver.
 
-use crate::generate::Values;
-use crate::script::{PARAMETERS_MAX, Script, Step};
+use crate::generate::DrawnValues;
+use crate::script::{PARAMETERS_MAX, Script, ScriptStatement};
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Connect, Param, Random, Row, Session, SessionError, StatementId};
 use drive::streams::INPUTS;
@@ -139,7 +139,7 @@ impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
 /// A transaction with its values.
 pub struct Operation {
     transaction: usize,
-    values: Values,
+    values: DrawnValues,
 }
 
 /// Draws transactions by their weights.
@@ -165,7 +165,7 @@ impl Source for ScriptSource {
         let of = &self.script.transactions[transaction.index()];
         Operation {
             transaction: transaction.index(),
-            values: Values::drawn(&of.generators, &mut self.random),
+            values: DrawnValues::drawn(&of.generators, &mut self.random),
         }
     }
 }
@@ -260,8 +260,8 @@ enum TryError {
 async fn execute<S: Session>(
     session: &mut S,
     id: StatementId,
-    step: &Step,
-    values: &Values,
+    step: &ScriptStatement,
+    values: &DrawnValues,
 ) -> Result<(), SessionError> {
     let mut params = [Param::Null; PARAMETERS_MAX];
     let count = step.parameters.len();

@@ -36,7 +36,7 @@ const HAS_EVENT_FD: u32 = 1;
 
 /// What a control block asks for.
 #[derive(Clone, Copy)]
-enum Operation {
+enum AioOperation {
     Read,
     Write,
     ReadVector,
@@ -44,23 +44,23 @@ enum Operation {
     Flush,
 }
 
-impl Operation {
-    fn from_iocb(iocb: &Iocb) -> Option<Operation> {
+impl AioOperation {
+    fn from_iocb(iocb: &Iocb) -> Option<AioOperation> {
         match iocb.opcode {
-            0 => Some(Operation::Read),
-            1 => Some(Operation::Write),
-            2 | 3 => Some(Operation::Flush),
-            7 => Some(Operation::ReadVector),
-            8 => Some(Operation::WriteVector),
+            0 => Some(AioOperation::Read),
+            1 => Some(AioOperation::Write),
+            2 | 3 => Some(AioOperation::Flush),
+            7 => Some(AioOperation::ReadVector),
+            8 => Some(AioOperation::WriteVector),
             _ => None,
         }
     }
 
     fn kind(self) -> AccessKind {
         match self {
-            Operation::Read | Operation::ReadVector => AccessKind::Read,
-            Operation::Write | Operation::WriteVector => AccessKind::Write,
-            Operation::Flush => AccessKind::Flush,
+            AioOperation::Read | AioOperation::ReadVector => AccessKind::Read,
+            AioOperation::Write | AioOperation::WriteVector => AccessKind::Write,
+            AioOperation::Flush => AccessKind::Flush,
         }
     }
 }
@@ -157,26 +157,26 @@ fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
 }
 
 /// What is emulated, and on which file.
-fn emulated(state: &ShimState, iocb: &Iocb) -> Option<(Operation, Open, &'static File)> {
-    let operation = Operation::from_iocb(iocb)?;
+fn emulated(state: &ShimState, iocb: &Iocb) -> Option<(AioOperation, Open, &'static File)> {
+    let operation = AioOperation::from_iocb(iocb)?;
     let open = files::seen(iocb.fd as c_int)?;
     Some((operation, open, state.emulated_file(open)?))
 }
 
-fn length(iocb: &Iocb, operation: Operation) -> u64 {
+fn length(iocb: &Iocb, operation: AioOperation) -> u64 {
     match operation {
-        Operation::Read | Operation::Write => iocb.bytes,
-        Operation::ReadVector | Operation::WriteVector => {
+        AioOperation::Read | AioOperation::Write => iocb.bytes,
+        AioOperation::ReadVector | AioOperation::WriteVector => {
             TransferLength::Vector(iocb.buffer as *const iovec, iocb.bytes as c_int).bytes()
         }
-        Operation::Flush => 0,
+        AioOperation::Flush => 0,
     }
 }
 
 /// A request of a context, on a file that is emulated.
 struct AskedEvents<'a> {
     iocb: &'a Iocb,
-    operation: Operation,
+    operation: AioOperation,
     open: Open,
     role: Role,
     extent: Extent,
@@ -189,7 +189,7 @@ fn submit_here(
     state: &ShimState,
     context: &Context,
     (iocb, object): (&Iocb, u64),
-    (operation, open, file): (Operation, Open, &'static File),
+    (operation, open, file): (AioOperation, Open, &'static File),
 ) -> c_int {
     if !context.reserve() {
         return -libc::EAGAIN;
@@ -262,17 +262,17 @@ impl AskedEvents<'_> {
 }
 
 /// Returns what the completion tells: bytes or a negative error.
-fn on_host(iocb: &Iocb, operation: Operation, is_emulated: bool) -> i64 {
+fn on_host(iocb: &Iocb, operation: AioOperation, is_emulated: bool) -> i64 {
     let fd = iocb.fd as c_int;
     let (buffer, bytes) = (iocb.buffer as *mut libc::c_void, iocb.bytes as usize);
     let (vector, count) = (iocb.buffer as *const iovec, iocb.bytes as c_int);
     let result = match operation {
-        Operation::Read => real::pread(fd, buffer, bytes, iocb.offset),
-        Operation::Write => real::pwrite(fd, buffer, bytes, iocb.offset),
-        Operation::ReadVector => real::preadv(fd, vector, count, iocb.offset),
-        Operation::WriteVector => real::pwritev(fd, vector, count, iocb.offset),
-        Operation::Flush if is_emulated => 0,
-        Operation::Flush => real::fsync(fd) as isize,
+        AioOperation::Read => real::pread(fd, buffer, bytes, iocb.offset),
+        AioOperation::Write => real::pwrite(fd, buffer, bytes, iocb.offset),
+        AioOperation::ReadVector => real::preadv(fd, vector, count, iocb.offset),
+        AioOperation::WriteVector => real::pwritev(fd, vector, count, iocb.offset),
+        AioOperation::Flush if is_emulated => 0,
+        AioOperation::Flush => real::fsync(fd) as isize,
     };
     if result < 0 { -i64::from(real::errno()) } else { result as i64 }
 }
@@ -310,7 +310,7 @@ fn forward(
 }
 
 fn counted_role(state: &ShimState, iocb: &Iocb) -> Option<(Role, AccessKind)> {
-    let operation = Operation::from_iocb(iocb)?;
+    let operation = AioOperation::from_iocb(iocb)?;
     let file = files::seen(iocb.fd as c_int)?.file()?;
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     Some((state.role_at(file, offset), operation.kind()))

@@ -11,7 +11,7 @@ const PAYMENT_CENTS_MAX: i64 = 500_000;
 
 /// What is known of a run besides its report and the sums.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct RunConditions {
     /// Numbers of open orders have no gaps: so mydyno loads a database, and all transactions leave
     /// it.
     pub open_orders_have_no_gaps: bool,
@@ -33,7 +33,12 @@ impl Allowed {
 }
 
 /// What is wrong where the database does not have what the driver committed.
-pub fn mismatch(report: &RunReport, before: &Sums, after: &Sums, known: Known) -> Option<String> {
+pub fn mismatch(
+    report: &RunReport,
+    before: &Sums,
+    after: &Sums,
+    known: RunConditions,
+) -> Option<String> {
     let committed = InputCounters::from(report.totals.counters);
     let of_in_doubt = InputCounters::from(report.totals.in_doubt_counters);
     let in_doubt = |transaction: Transaction| report.totals.in_doubt[transaction.index()] as i64;
@@ -78,12 +83,13 @@ fn told(what: &str, allowed: &Allowed, rise: i64, show: impl Fn(i64) -> String) 
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, mismatch};
+    use super::{RunConditions, mismatch};
     use crate::InputCounters;
     use crate::database::Sums;
     use drive::{RunReport, Totals, per_type};
 
-    const KNOWN: Known = Known { open_orders_have_no_gaps: true, commits_each_district: false };
+    const KNOWN: RunConditions =
+        RunConditions { open_orders_have_no_gaps: true, commits_each_district: false };
 
     /// 3 orders, 2 payments of 7.50 together, and 2 deliveries of 19 orders.
     fn report() -> RunReport {
@@ -105,7 +111,7 @@ mod tests {
         }
     }
 
-    fn wrong(report: &RunReport, sums: (i64, i64, i64), known: Known) -> Option<String> {
+    fn wrong(report: &RunReport, sums: (i64, i64, i64), known: RunConditions) -> Option<String> {
         let (orders, cents, delivered) = sums;
         let after = after(orders, cents, delivered);
         mismatch(report, &self::after(0, 0, 0), &after, known)
@@ -148,9 +154,9 @@ mod tests {
 
     #[test]
     fn deliveries_are_judged_where_the_sum_is_theirs() {
-        let foreign = Known { open_orders_have_no_gaps: false, ..KNOWN };
+        let foreign = RunConditions { open_orders_have_no_gaps: false, ..KNOWN };
         assert_eq!(wrong(&report(), (3, 750, 40), foreign), None);
-        let by_district = Known { commits_each_district: true, ..KNOWN };
+        let by_district = RunConditions { commits_each_district: true, ..KNOWN };
         let mut given_up = report();
         given_up.totals.errors = 1;
         assert_eq!(wrong(&given_up, (3, 750, 28), by_district), None);

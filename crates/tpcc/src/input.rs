@@ -99,7 +99,7 @@ pub const UNUSED_ITEM: u32 = ITEMS + 1;
 
 /// One line of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct OrderLine {
     pub item: u32,
     pub supply_warehouse: u32,
     pub quantity: u32,
@@ -114,7 +114,7 @@ pub struct NewOrder {
     pub district: u32,
     pub customer: u32,
     pub entered: DateTime,
-    lines: [Line; LINES_MAX],
+    lines: [OrderLine; LINES_MAX],
     line_count: u32,
     /// The last line as entered has an unused item, so the order must be rolled back (clause
     /// 2.4.1.4).
@@ -125,13 +125,13 @@ impl NewOrder {
     /// The lines in the order of processing: by supplying warehouse and item, so that two orders
     /// take their stock rows in one order and do not deadlock, but an unused item last (clause
     /// 2.4.2.3).
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[OrderLine] {
         &self.lines[..self.line_count as usize]
     }
 
     /// Is the stock row of this line that of the line before? An item may be ordered twice.
     pub fn repeats(&self, index: usize) -> bool {
-        let key = |line: &Line| (line.supply_warehouse, line.item);
+        let key = |line: &OrderLine| (line.supply_warehouse, line.item);
         let lines = self.lines();
         index > 0 && key(&lines[index - 1]) == key(&lines[index])
     }
@@ -361,10 +361,10 @@ impl InputSource {
         let customer = self.constants.customer(&mut self.random);
         let line_count = self.random.between(5, LINES_MAX as u32);
         let rolls_back = self.random.between(1, 100) == 1;
-        let mut lines = [Line::default(); LINES_MAX];
+        let mut lines = [OrderLine::default(); LINES_MAX];
         for (index, line) in lines[..line_count as usize].iter_mut().enumerate() {
             let remote = self.random.between(1, 100) == 1;
-            *line = Line {
+            *line = OrderLine {
                 item: self.constants.item(&mut self.random),
                 supply_warehouse: if remote { self.other_warehouse(warehouse) } else { warehouse },
                 quantity: self.random.between(1, 10),

@@ -30,5 +30,5 @@ pub use load::{LoadError, LoadOptions, LoadReport, Method, load};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
-pub use transactions::{Failure, Outcome, Terminal, prepared_statements};
+pub use transactions::{Outcome, PreparedSession, TransactionError, prepared_statements};
 pub use workload::{Homes, StatementSet, TerminalClient, TpccOptions, TpccWorkload};

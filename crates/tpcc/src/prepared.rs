@@ -45,16 +45,16 @@ pub(crate) async fn prepare_all<S: Session, const N: usize>(
 }
 
 /// A statement for each district.
-pub(crate) struct ByDistrict([StatementId; DISTRICTS as usize]);
+pub(crate) struct DistrictStatements([StatementId; DISTRICTS as usize]);
 
-impl ByDistrict {
+impl DistrictStatements {
     /// Prepares the SQL of each district, 1..=10.
     pub(crate) async fn prepare<S: Session>(
         session: &mut S,
         kind: &'static str,
         sql: impl Fn(u32) -> String,
-    ) -> Result<ByDistrict, SessionError> {
-        prepare_all(session, kind, |index| sql(index as u32 + 1)).await.map(ByDistrict)
+    ) -> Result<DistrictStatements, SessionError> {
+        prepare_all(session, kind, |index| sql(index as u32 + 1)).await.map(DistrictStatements)
     }
 
     /// That of a district, 1..=10.

@@ -42,7 +42,7 @@ pub enum Table {
 
 /// How a column's value is written in SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Integer or decimal: bare.
     Number,
     /// Characters: quoted.
@@ -60,13 +60,13 @@ pub struct Column {
 
 impl Column {
     /// How its values are written.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ColumnKind {
         if self.ddl.starts_with("DATETIME") {
-            Kind::Time
+            ColumnKind::Time
         } else if self.ddl.contains("CHAR") {
-            Kind::Text
+            ColumnKind::Text
         } else {
-            Kind::Number
+            ColumnKind::Number
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct Requirement {
 
 /// Some times: how many, their mean, and what nine of ten did not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Times {
+pub struct TimeSummary {
     pub count: u64,
     pub mean_s: f64,
     pub p90_s: f64,
@@ -66,7 +66,7 @@ pub struct Times {
 
 /// What was measured in the window, by [`Transaction::index`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured<'a> {
+pub struct MeasuredRun<'a> {
     pub new_orders_per_minute: f64,
     /// Of the terminals that ran.
     pub ceiling: Ceiling,
@@ -76,17 +76,17 @@ pub struct Measured<'a> {
     /// All that the database has, inactive ones too (clause 4.2.2).
     pub configured: Warehouses,
     /// Of a Delivery: from its queueing to its end.
-    pub response: [Times; 5],
+    pub response: [TimeSummary; 5],
     /// From the queueing of a Delivery to its end or, where it was pending at the end of the
     /// window, to that; `None` where the window is shorter than they may take.
-    pub deferred: Option<Times>,
-    pub acknowledgement: Times,
-    pub keying: [Times; 5],
-    pub think: [Times; 5],
+    pub deferred: Option<TimeSummary>,
+    pub acknowledgement: TimeSummary,
+    pub keying: [TimeSummary; 5],
+    pub think: [TimeSummary; 5],
     pub inputs: &'a InputCounters,
 }
 
-impl Times {
+impl TimeSummary {
     fn p90(&self) -> Option<f64> {
         (self.count > 0).then_some(self.p90_s)
     }
@@ -104,7 +104,7 @@ fn at_most(high: f64) -> Range {
     Range { low: None, high: Some(high) }
 }
 
-impl Measured<'_> {
+impl MeasuredRun<'_> {
     /// All requirements, in the order to show them in.
     pub fn requirements(&self) -> Vec<Requirement> {
         let mut all: Vec<Requirement> = self.throughput().into_iter().collect();
@@ -158,7 +158,7 @@ impl Measured<'_> {
     }
 
     /// Response times as the user sees them: of a Delivery, the word that it has been queued.
-    fn seen(&self, transaction: Transaction) -> (Times, String, String) {
+    fn seen(&self, transaction: Transaction) -> (TimeSummary, String, String) {
         let (name, title) = (transaction.name(), title(transaction));
         if transaction == Transaction::Delivery {
             let title = format!("{title} acknowledgements");
@@ -288,13 +288,13 @@ mod tests {
     use super::*;
     use crate::terminal_times::ceiling;
 
-    fn times(count: u64, mean_s: f64, p90_s: f64) -> Times {
-        Times { count, mean_s, p90_s }
+    fn times(count: u64, mean_s: f64, p90_s: f64) -> TimeSummary {
+        TimeSummary { count, mean_s, p90_s }
     }
 
-    fn measured(inputs: &InputCounters) -> Measured<'_> {
+    fn measured(inputs: &InputCounters) -> MeasuredRun<'_> {
         let think = [12.0, 12.0, 10.0, 5.0, 5.0].map(|mean_s| times(10_000, mean_s, 2.3 * mean_s));
-        Measured {
+        MeasuredRun {
             new_orders_per_minute: 125.0,
             ceiling: ceiling(100, 7_200.0),
             terminals: 100,
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    fn outside(measured: &Measured<'_>) -> Vec<String> {
+    fn outside(measured: &MeasuredRun<'_>) -> Vec<String> {
         let beyond = |value: f64, range: Range| {
             range.low.is_some_and(|low| value < low) || range.high.is_some_and(|high| value > high)
         };
@@ -340,7 +340,7 @@ mod tests {
         // 12.54 for each of 1,000.
         let inputs = InputCounters::default();
         for terminals in [10_000, 99] {
-            let judged = Measured {
+            let judged = MeasuredRun {
                 terminals,
                 new_orders_per_minute: 12_540.0,
                 ceiling: ceiling(terminals, 7_200.0),
@@ -357,7 +357,7 @@ mod tests {
     fn inactive_warehouses_raise_what_the_active_ones_have_to_do() {
         let inputs = InputCounters::default();
         let with =
-            |configured| Measured { configured: Warehouses(configured), ..measured(&inputs) };
+            |configured| MeasuredRun { configured: Warehouses(configured), ..measured(&inputs) };
         // 125 new orders per minute are 12.5 for each of 10 active warehouses, 9.6 for each of 13
         // configured and 8.9 of 14.
         assert_eq!(with(13).throughput().unwrap().value, Some(12.5));
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn each_violation_is_seen_by_its_requirement() {
         let inputs = InputCounters::default();
-        type Change = fn(&mut Measured<'_>);
+        type Change = fn(&mut MeasuredRun<'_>);
         let cases: [(&str, Change); 10] = [
             ("nopm_per_warehouse", |m| m.new_orders_per_minute = 89.0),
             ("nopm_per_warehouse", |m| m.new_orders_per_minute = 135.0),

@@ -1,10 +1,10 @@
 //! TPC-C as a workload of the driver.
 
 use crate::checks::run_checks;
-use crate::cross_check::{Known, mismatch};
+use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Failure, Outcome, Terminal};
+use crate::transactions::{Outcome, PreparedSession, TransactionError};
 use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
 use base::{Connect, DateTime, Random, Session, SessionError, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
@@ -106,7 +106,7 @@ impl<C: Connect + Sync> Proof for TpccWorkload<C> {
     }
 
     fn mismatch(&self, report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {
-        let known = Known {
+        let known = RunConditions {
             open_orders_have_no_gaps: self.options.open_orders_have_no_gaps,
             commits_each_district: matches!(
                 self.options.statements,
@@ -147,12 +147,12 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         let session = Timed::new(session);
         let opened = match self.options.statements {
             StatementSet::Clauses { style, isolation } => {
-                let opened = Terminal::open(session, style, isolation).await;
-                opened.map(AnyTerminal::Clauses)
+                let opened = PreparedSession::open(session, style, isolation).await;
+                opened.map(AnySession::Clauses)
             }
             StatementSet::TpccMysql { isolation } => {
-                let opened = tpcc_mysql::Terminal::open(session, isolation).await;
-                opened.map(AnyTerminal::TpccMysql)
+                let opened = tpcc_mysql::TpccMysqlSession::open(session, isolation).await;
+                opened.map(AnySession::TpccMysql)
             }
         };
         Ok(TerminalClient {
@@ -163,30 +163,30 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 }
 
 /// A session with the statements of a set.
-enum AnyTerminal<S> {
-    Clauses(Terminal<S>),
-    TpccMysql(tpcc_mysql::Terminal<S>),
+enum AnySession<S> {
+    Clauses(PreparedSession<S>),
+    TpccMysql(tpcc_mysql::TpccMysqlSession<S>),
 }
 
-impl<S: Session> AnyTerminal<S> {
+impl<S: Session> AnySession<S> {
     fn session(&self) -> &S {
         match self {
-            AnyTerminal::Clauses(terminal) => terminal.session(),
-            AnyTerminal::TpccMysql(terminal) => terminal.session(),
+            AnySession::Clauses(terminal) => terminal.session(),
+            AnySession::TpccMysql(terminal) => terminal.session(),
         }
     }
 
     fn into_session(self) -> S {
         match self {
-            AnyTerminal::Clauses(terminal) => terminal.into_session(),
-            AnyTerminal::TpccMysql(terminal) => terminal.into_session(),
+            AnySession::Clauses(terminal) => terminal.into_session(),
+            AnySession::TpccMysql(terminal) => terminal.into_session(),
         }
     }
 }
 
 /// One connection.
 pub struct TerminalClient<C: Connect> {
-    terminal: AnyTerminal<Timed<C::Session>>,
+    terminal: AnySession<Timed<C::Session>>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
@@ -208,8 +208,8 @@ impl<C: Connect> Client for TerminalClient<C> {
 
     fn begin(&mut self) {
         match &mut self.terminal {
-            AnyTerminal::Clauses(terminal) => terminal.session_mut().begin(),
-            AnyTerminal::TpccMysql(terminal) => {
+            AnySession::Clauses(terminal) => terminal.session_mut().begin(),
+            AnySession::TpccMysql(terminal) => {
                 terminal.begin();
                 terminal.session_mut().begin();
             }
@@ -219,8 +219,8 @@ impl<C: Connect> Client for TerminalClient<C> {
     async fn attempt(&mut self, input: &Input) -> Attempt {
         let input = input.tried_at(DateTime::now);
         let result = match &mut self.terminal {
-            AnyTerminal::Clauses(terminal) => terminal.run(&input).await,
-            AnyTerminal::TpccMysql(terminal) => terminal.run(&input).await,
+            AnySession::Clauses(terminal) => terminal.run(&input).await,
+            AnySession::TpccMysql(terminal) => terminal.run(&input).await,
         };
         match result {
             Err(failure) => Attempt::Failed(classify(&failure)),
@@ -251,11 +251,11 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 }
 
-fn classify(failure: &Failure) -> Failed {
+fn classify(failure: &TransactionError) -> Failed {
     match failure {
-        Failure::Statement(error) => failed_by(error),
-        Failure::InDoubt(error) => failed_in_commit(error),
-        Failure::MissingRow(_) => Failed {
+        TransactionError::Statement(error) => failed_by(error),
+        TransactionError::InDoubt(error) => failed_in_commit(error),
+        TransactionError::MissingRow(_) => Failed {
             kind: FailureKind::Fatal,
             code: "missing_row".into(),
             message: failure.to_string(),
@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn what_ends_a_commit_leaves_it_in_doubt() {
         let killed = SessionError::Lost("reset".to_owned());
-        let failed = classify(&Failure::InDoubt(killed.clone()));
+        let failed = classify(&TransactionError::InDoubt(killed.clone()));
         assert_eq!(failed.kind, FailureKind::Lost { in_doubt: true });
-        let failed = classify(&Failure::Statement(killed));
+        let failed = classify(&TransactionError::Statement(killed));
         assert_eq!(failed.kind, FailureKind::Lost { in_doubt: false });
     }
 

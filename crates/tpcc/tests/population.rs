@@ -8,7 +8,7 @@ use tpcc::population::{
     POPULATION_TIME, bytes_estimate, combine, database_bytes_estimate, rows_estimate,
 };
 use tpcc::random::last_name;
-use tpcc::schema::Kind;
+use tpcc::schema::ColumnKind;
 use tpcc::{Chunk, ChunkSummary, Population, Table};
 
 const NULL: &str = "\\N";
@@ -394,8 +394,8 @@ fn lines_of_statement(statement: &str, table: Table) -> String {
             .zip(table.columns())
             .map(|(field, column)| match (field, column.kind()) {
                 ("NULL", _) => NULL,
-                (number, Kind::Number) => number,
-                (text, Kind::Text | Kind::Time) => {
+                (number, ColumnKind::Number) => number,
+                (text, ColumnKind::Text | ColumnKind::Time) => {
                     text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).expect("quoted")
                 }
             })

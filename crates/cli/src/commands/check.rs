@@ -19,11 +19,11 @@ struct CheckDocument {
     schemas: u32,
     passed: bool,
     notes: Vec<String>,
-    checks: Vec<Check>,
+    checks: Vec<CheckResultDocument>,
 }
 
 #[derive(Serialize)]
-struct Check {
+struct CheckResultDocument {
     name: String,
     title: String,
     clause: String,
@@ -77,7 +77,7 @@ fn document(
 ) -> Result<CheckDocument, serde_json::Error> {
     let mut listed = Vec::new();
     for check in &checked.checks {
-        listed.push(Check {
+        listed.push(CheckResultDocument {
             name: check.name.clone(),
             title: check.title.clone(),
             clause: check.clause.clone(),

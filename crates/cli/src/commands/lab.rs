@@ -74,7 +74,7 @@ struct LabPlanDocument<'a> {
     cells: Vec<CellDocument<'a>>,
     turns: Vec<TurnDocument>,
     presets: Vec<PresetDocument<'a>>,
-    images: Vec<ImageDocument>,
+    images: Vec<NeededImageDocument>,
     disk_bytes: u64,
     disk_free_bytes: Option<u64>,
     memory_bytes: u64,
@@ -158,7 +158,7 @@ struct FateDocument<'a> {
 }
 
 #[derive(Serialize)]
-struct ImageDocument {
+struct NeededImageDocument {
     engine: String,
     warehouses: u32,
     page_size_bytes: u32,
@@ -180,7 +180,7 @@ impl<'a> LabPlanDocument<'a> {
             repeat: turn.repeat,
         });
         let images = planned.missing_images(&planned.turns).into_iter();
-        let images = images.map(|image| ImageDocument {
+        let images = images.map(|image| NeededImageDocument {
             disk_bytes: image.disk_bytes(),
             engine: image.engine,
             warehouses: image.warehouses.0,

@@ -31,11 +31,11 @@ struct LoadDocument {
     row_bytes: u64,
     client_cpu_s: f64,
     client_peak_rss_bytes: Option<u64>,
-    tables: Vec<Table>,
+    tables: Vec<TableDocument>,
 }
 
 #[derive(Serialize)]
-struct Table {
+struct TableDocument {
     name: String,
     rows: u64,
     checksum: String,
@@ -63,7 +63,7 @@ impl LoadDocument {
             tables: load
                 .tables
                 .iter()
-                .map(|table| Table {
+                .map(|table| TableDocument {
                     name: table.name.clone(),
                     rows: table.rows,
                     checksum: table.checksum.clone(),
@@ -153,7 +153,7 @@ struct SchemasDocument {
 
 /// The JSON document where nothing had to be loaded.
 #[derive(Serialize)]
-struct ImageDocument {
+struct FoundImageDocument {
     schema_version: u32,
     image: String,
     already_there: bool,
@@ -161,7 +161,7 @@ struct ImageDocument {
 
 fn image_is_there(image: String, json: bool) -> Outcome {
     if json {
-        print_json(&ImageDocument { schema_version: 1, image, already_there: true })?;
+        print_json(&FoundImageDocument { schema_version: 1, image, already_there: true })?;
     } else {
         print("the image is there already\n")?;
     }

@@ -26,7 +26,7 @@ pub fn run(arguments: &ServerArguments) -> Outcome {
 }
 
 #[derive(Serialize)]
-struct ListDocument {
+struct ServersDocument {
     schema_version: u32,
     engines: Vec<EngineDocument>,
     servers: Vec<ServerDocument>,
@@ -82,7 +82,7 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         })
         .collect();
     if json {
-        print_json(&ListDocument { schema_version: 1, engines, servers })?;
+        print_json(&ServersDocument { schema_version: 1, engines, servers })?;
         return Ok(Exit::Ok);
     }
     print(format_args!("{:<16}{:<15}{:<26}about\n", "engine", "availability", "version"))?;

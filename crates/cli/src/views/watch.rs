@@ -5,7 +5,7 @@
 
 use super::draw::draw;
 use crate::failure::Failure;
-use crate::outlet::{Item, Outlet, is_writable};
+use crate::outlet::{Outlet, OutletItem, is_writable};
 use base::Exit;
 use live::State;
 use ratatui::backend::{Backend, CrosstermBackend};
@@ -58,7 +58,7 @@ enum Sent {
     Leave,
 }
 
-impl Item for Sent {
+impl OutletItem for Sent {
     fn replaces(&self, waiting: &Sent) -> bool {
         matches!(waiting, Sent::Picture(_))
     }

@@ -6,7 +6,7 @@ use base::{Connect, Random, Warehouses};
 use spec::{Isolation, Style};
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use tpcc::transactions::{Failure, Outcome, Terminal, procedures};
+use tpcc::transactions::{Outcome, PreparedSession, TransactionError, procedures};
 use tpcc::{Input, InputSource, RunConstants, Transaction};
 use wire::Connector;
 
@@ -32,7 +32,7 @@ fn tries(
     style: Style,
     input: Input,
     begin: std::sync::mpsc::Receiver<()>,
-    ended: std::sync::mpsc::Sender<Result<Outcome, Failure>>,
+    ended: std::sync::mpsc::Sender<Result<Outcome, TransactionError>>,
 ) {
     let connector = Connector::new(connect_options(dsn)).unwrap();
     reactor::block_on(async {
@@ -40,7 +40,8 @@ fn tries(
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead).await.unwrap();
+        let mut terminal =
+            PreparedSession::open(session, style, Isolation::RepeatableRead).await.unwrap();
         while begin.recv().is_ok() {
             ended.send(terminal.run(&input).await).unwrap();
         }
@@ -86,7 +87,7 @@ fn a_deadlock_in_the_middle(style: Style) {
         ));
         // What was in flight may wait for this session's locks.
         other.query("ROLLBACK");
-        let Err(Failure::Statement(error)) = ended.recv().unwrap() else {
+        let Err(TransactionError::Statement(error)) = ended.recv().unwrap() else {
             panic!("the order is the victim of the deadlock");
         };
         assert!(error.is_deadlock(), "{error}");

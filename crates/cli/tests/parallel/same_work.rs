@@ -5,7 +5,7 @@ use crate::support::{ENGINES, QUICK, Server, connect_options, directory, mydyno,
 use base::{Connect, Random, Session, Warehouses};
 use spec::{Isolation, Style};
 use std::collections::BTreeSet;
-use tpcc::transactions::{Outcome, Terminal, procedures};
+use tpcc::transactions::{Outcome, PreparedSession, procedures};
 use tpcc::{Input, InputSource, NewOrder, RunConstants, Transaction};
 use wire::Connector;
 
@@ -73,7 +73,8 @@ fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead).await.unwrap();
+        let mut terminal =
+            PreparedSession::open(session, style, Isolation::RepeatableRead).await.unwrap();
         let mut outcomes = Vec::new();
         for input in inputs {
             let outcome = terminal.run(input).await;

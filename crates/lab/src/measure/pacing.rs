@@ -12,7 +12,7 @@ use store::{
     TimeRow, Verdict,
 };
 use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
-use tpcc::verdicts::{Measured, Range, Unit, WINDOW_MIN};
+use tpcc::verdicts::{MeasuredRun, Range, Unit, WINDOW_MIN};
 use tpcc::{InputCounters, Transaction, verdicts};
 
 /// With keying times of 18 s and think times of 12 s, a shorter warm-up leaves the server's caches
@@ -297,7 +297,7 @@ pub(crate) fn judge(
     });
     let new_orders = within_window[Transaction::NewOrder.index()].count();
     let ceiling = ceiling(terminals, window_s);
-    let measured = Measured {
+    let measured = MeasuredRun {
         new_orders_per_minute: new_orders as f64 * 60.0 / window_s,
         ceiling,
         terminals,
@@ -321,7 +321,7 @@ pub(crate) fn judge(
 
 /// Deliveries that ended in the window, and those that were pending at its end, with their age: a
 /// server that does none at all would have the best of times.
-fn deferred(report: &RunReport) -> Option<verdicts::Times> {
+fn deferred(report: &RunReport) -> Option<verdicts::TimeSummary> {
     let window = report.window.as_ref()?;
     let mut times = window.transactions[Transaction::Delivery.index()].latency.clone();
     times.merge(&report.totals.pending_deferred);
@@ -329,8 +329,8 @@ fn deferred(report: &RunReport) -> Option<verdicts::Times> {
     tells.then(|| times_of(&times))
 }
 
-fn times_of(times: &Times) -> verdicts::Times {
-    verdicts::Times {
+fn times_of(times: &Times) -> verdicts::TimeSummary {
+    verdicts::TimeSummary {
         count: times.count(),
         mean_s: times.mean_ns().unwrap_or(0.0) / 1e9,
         p90_s: times.at_quantile_ns(0.9) as f64 / 1e9,

@@ -223,8 +223,8 @@ fn load_oltp(
     spec: &LoadSpec,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<oltp::LoadReport, LabError> {
-    let options = oltp::LoadOptions {
+) -> Result<oltp::ScriptLoadReport, LabError> {
+    let options = oltp::ScriptLoadOptions {
         seed: spec.population.seed,
         threads: spec.threads.unwrap_or_else(default_threads),
         force: spec.force,

@@ -13,8 +13,8 @@ use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
 use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
 use drive::{LoadProgress, process_cpu_ns};
-use plan::{Plan, Task};
-use state::{Existing, Prepared, prepare, require_alone};
+use plan::{LoadPlan, Task};
+use state::{Existing, PreparedSchema, prepare, require_alone};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -163,8 +163,8 @@ pub fn load<C: Connect + Sync>(
         Existing::Part(found) => found.clone(),
     };
     let method = if prepared.local_infile { Method::LocalInfile } else { Method::Inserts };
-    let shared = Shared {
-        plan: Mutex::new(Plan::new(&prepared.population, options.foreign_keys, &found.chunks)),
+    let shared = SharedLoad {
+        plan: Mutex::new(LoadPlan::new(&prepared.population, options.foreign_keys, &found.chunks)),
         changed: Condvar::new(),
         bytes: AtomicU64::new(0),
         stop,
@@ -207,7 +207,7 @@ async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
 async fn open_prepared<C: Connect>(
     connect: &C,
     options: &LoadOptions,
-) -> Result<(C::Session, Prepared), LoadError> {
+) -> Result<(C::Session, PreparedSchema), LoadError> {
     let mut session = connect_to(connect).await?;
     let prepared = prepare(&mut session, options).await?;
     Ok((session, prepared))
@@ -217,7 +217,7 @@ async fn open_prepared<C: Connect>(
 fn load_all<C: Connect + Sync>(
     connect: &C,
     options: &LoadOptions,
-    shared: &Shared<'_>,
+    shared: &SharedLoad<'_>,
     found_bytes: u64,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<TableSums, LoadError> {
@@ -264,8 +264,8 @@ fn first_cause(known: Option<LoadError>, new: LoadError) -> LoadError {
     }
 }
 
-struct Shared<'a> {
-    plan: Mutex<Plan>,
+struct SharedLoad<'a> {
+    plan: Mutex<LoadPlan>,
     changed: Condvar,
     bytes: AtomicU64,
     stop: &'a AtomicBool,
@@ -273,8 +273,8 @@ struct Shared<'a> {
     method: Method,
 }
 
-impl Shared<'_> {
-    fn plan(&self) -> MutexGuard<'_, Plan> {
+impl SharedLoad<'_> {
+    fn plan(&self) -> MutexGuard<'_, LoadPlan> {
         // A plan is changed in steps that cannot fail halfway.
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -301,13 +301,13 @@ impl Shared<'_> {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Plan)) {
+    fn change(&self, change: impl FnOnce(&mut LoadPlan)) {
         change(&mut self.plan());
         self.changed.notify_all();
     }
 }
 
-async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
+async fn work<C: Connect>(connect: &C, shared: &SharedLoad<'_>) -> Result<TableSums, LoadError> {
     // Dropped on any way out but success, a panic included: the others must not wait for this
     // thread's chunk.
     let mut guard = FailureGuard { shared, failed: true };
@@ -317,7 +317,7 @@ async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums,
 }
 
 struct FailureGuard<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a SharedLoad<'a>,
     failed: bool,
 }
 
@@ -329,7 +329,10 @@ impl Drop for FailureGuard<'_> {
     }
 }
 
-async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
+async fn do_tasks<C: Connect>(
+    connect: &C,
+    shared: &SharedLoad<'_>,
+) -> Result<TableSums, LoadError> {
     let mut session = connect_to(connect).await?;
     // sql_mode: the escapes of LOAD DATA must mean what they say.
     let set =
@@ -363,7 +366,7 @@ const CHUNK_TRIES: u32 = 3;
 /// Loads a chunk and its mark in one transaction.
 async fn load_chunk<S: Session>(
     session: &mut S,
-    shared: &Shared<'_>,
+    shared: &SharedLoad<'_>,
     chunk: Chunk,
 ) -> Result<ChunkSummary, LoadError> {
     let mut tries = 1;
@@ -400,7 +403,7 @@ impl From<SessionError> for ChunkError {
 
 async fn try_chunk<S: Session>(
     session: &mut S,
-    shared: &Shared<'_>,
+    shared: &SharedLoad<'_>,
     chunk: Chunk,
 ) -> Result<ChunkSummary, ChunkError> {
     let (stored, summary) = match shared.method {
@@ -431,7 +434,7 @@ async fn try_chunk<S: Session>(
 /// The rows of a chunk, counted as they go and cut off by a stop.
 struct Counted<'a> {
     rows: population::Rows,
-    shared: &'a Shared<'a>,
+    shared: &'a SharedLoad<'a>,
 }
 
 impl RowSource for Counted<'_> {
@@ -445,7 +448,7 @@ impl RowSource for Counted<'_> {
 
 async fn load_local<S: Session>(
     session: &mut S,
-    shared: &Shared<'_>,
+    shared: &SharedLoad<'_>,
     chunk: Chunk,
 ) -> Result<(u64, Option<ChunkSummary>), SessionError> {
     let mut source = Counted { rows: shared.population.rows(chunk), shared };
@@ -455,7 +458,7 @@ async fn load_local<S: Session>(
 
 async fn insert<S: Session>(
     session: &mut S,
-    shared: &Shared<'_>,
+    shared: &SharedLoad<'_>,
     chunk: Chunk,
 ) -> Result<(u64, Option<ChunkSummary>), SessionError> {
     let mut inserts = shared.population.inserts(chunk);
@@ -485,7 +488,7 @@ async fn build_indexes<S: Session>(session: &mut S, sql: &str) -> Result<(), Ses
 async fn finish<S: Session>(
     session: &mut S,
     options: &LoadOptions,
-    prepared: &Prepared,
+    prepared: &PreparedSchema,
 ) -> Result<(), LoadError> {
     require_alone(session, prepared).await?;
     let failed = |what: &str| {

@@ -34,7 +34,7 @@ pub(crate) enum Task {
 }
 
 /// What is left to do.
-pub(crate) struct Plan {
+pub(crate) struct LoadPlan {
     tables: BTreeMap<Table, TableChunks>,
     /// Tables whose indexes wait for their rows.
     indexes: BTreeMap<Table, String>,
@@ -57,12 +57,12 @@ const ORDER: [Table; 9] = [
     Table::Warehouse,
 ];
 
-impl Plan {
+impl LoadPlan {
     pub(crate) fn new(
         population: &Population,
         foreign_keys: bool,
         found: &BTreeSet<Chunk>,
-    ) -> Plan {
+    ) -> LoadPlan {
         let mut tables: BTreeMap<Table, TableChunks> = BTreeMap::new();
         for table in Table::ALL {
             // The items are one chunk, that of warehouse 0.
@@ -80,7 +80,7 @@ impl Plan {
             .filter_map(|table| Some((table, schema::indexes_sql(table, foreign_keys)?)))
             .collect();
         let steps_total = indexes.len() as u32;
-        Plan { tables, indexes, failed: false, steps_done: 0, steps_total }
+        LoadPlan { tables, indexes, failed: false, steps_done: 0, steps_total }
     }
 
     fn is_loaded(&self, table: Table) -> bool {
@@ -110,7 +110,7 @@ impl Plan {
         Some(Task::Chunk(Chunk { table, warehouse }))
     }
 
-    /// A chunk that [`Plan::next`] gave has been loaded.
+    /// A chunk that [`LoadPlan::next`] gave has been loaded.
     pub(crate) fn chunk_done(&mut self, chunk: Chunk) {
         if let Some(chunks) = self.tables.get_mut(&chunk.table) {
             chunks.active -= 1;
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use base::Warehouses;
 
-    fn drain(plan: &mut Plan) -> Vec<String> {
+    fn drain(plan: &mut LoadPlan) -> Vec<String> {
         let mut seen = Vec::new();
         while let Some(task) = plan.next() {
             match task {
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn indexes_follow_their_rows_and_everything_is_done_once() {
         let population = Population::new(1, Warehouses(2));
-        let mut plan = Plan::new(&population, true, &BTreeSet::new());
+        let mut plan = LoadPlan::new(&population, true, &BTreeSet::new());
         let mut seen = drain(&mut plan);
         assert_eq!(seen[..3], ["order_line 1", "order_line 2", "index order_line"]);
         assert!(plan.is_over());
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_second_stream_takes_another_table() {
         let population = Population::new(1, Warehouses(2));
-        let mut plan = Plan::new(&population, true, &BTreeSet::new());
+        let mut plan = LoadPlan::new(&population, true, &BTreeSet::new());
         let tables: Vec<Table> = (0..3)
             .map(|_| match plan.next() {
                 Some(Task::Chunk(chunk)) => chunk.table,
@@ -181,7 +181,7 @@ mod tests {
             .chunks()
             .filter(|chunk| chunk.table != Table::History || chunk.warehouse == 2)
             .collect();
-        let seen = drain(&mut Plan::new(&population, false, &found));
+        let seen = drain(&mut LoadPlan::new(&population, false, &found));
         assert_eq!(seen, ["index customer", "index orders", "history 1", "history 3"]);
     }
 }

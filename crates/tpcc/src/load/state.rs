@@ -21,7 +21,7 @@ pub(crate) enum Existing {
 
 /// A schema that is ready for rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedSchema {
     pub(crate) population: Population,
     pub(crate) existing: Existing,
     /// LOAD DATA LOCAL is allowed.
@@ -41,7 +41,7 @@ pub(crate) struct Prepared {
 pub(crate) async fn prepare<S: Session>(
     session: &mut S,
     options: &LoadOptions,
-) -> Result<Prepared, LoadError> {
+) -> Result<PreparedSchema, LoadError> {
     let schema = database::schema_name(session).await?;
     set_up(session).await?;
     let locked = take_lock(session, &lock_name(&schema), Duration::ZERO).await;
@@ -71,7 +71,7 @@ pub(crate) async fn prepare<S: Session>(
         _ => LoadError::Server { what: "creating the tables".to_owned(), error },
     })?;
     let local_infile = integer(session, "SELECT @@global.local_infile").await? == 1;
-    Ok(Prepared {
+    Ok(PreparedSchema {
         population: wanted.population,
         existing,
         local_infile,
@@ -91,7 +91,7 @@ async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
 /// server may end a session that idles, or, where the server has no locks, a chunk is.
 pub(crate) async fn require_alone<S: Session>(
     session: &mut S,
-    prepared: &Prepared,
+    prepared: &PreparedSchema,
 ) -> Result<(), LoadError> {
     if prepared.unlocked.is_some() {
         let loaded = database::loaded_chunks(session).await;

@@ -15,7 +15,7 @@ use crate::random::Constants;
 use crate::schema::{self, ITEMS, Table};
 use base::{RowSource, Warehouses};
 use format::{BETWEEN_TUPLES, RowFormat, Tsv, Tuples};
-use rows::{AnyGenerator, Generator, Source};
+use rows::{AnyGenerator, ChunkSource, RowGenerator};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// A buffer is full once it holds this much; the last row or order may exceed it by some KiB.
@@ -109,7 +109,7 @@ struct Generation {
 
 impl Generation {
     fn new(population: &Population, chunk: Chunk) -> Generation {
-        let source = Source {
+        let source = ChunkSource {
             seed: population.seed,
             constants: population.constants,
             warehouse: chunk.warehouse,
@@ -125,7 +125,7 @@ impl Generation {
     /// Writes rows until `full` says so or none is left.
     fn write<F: RowFormat>(&mut self, out: &mut F, full: impl Fn(&F) -> bool) {
         fn run<F: RowFormat>(
-            generator: &mut impl Generator,
+            generator: &mut impl RowGenerator,
             out: &mut F,
             full: impl Fn(&F) -> bool,
         ) -> (u64, bool) {

@@ -23,7 +23,7 @@ const PATH_POPULATION: u64 = 0x7470_6363_0000_0002;
 
 /// What the rows of one chunk derive from.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
+pub(super) struct ChunkSource {
     pub(super) seed: u64,
     pub(super) constants: Constants,
     pub(super) warehouse: u32,
@@ -45,7 +45,7 @@ enum Stream {
     LineCounts = 9,
 }
 
-impl Source {
+impl ChunkSource {
     fn random(self, stream: Stream, district: u32) -> Random {
         let path = [PATH_POPULATION, stream as u64, u64::from(self.warehouse), u64::from(district)];
         Random::new(self.seed, &path)
@@ -53,7 +53,7 @@ impl Source {
 }
 
 /// Writes the rows of one chunk, a few at a time.
-pub(super) trait Generator {
+pub(super) trait RowGenerator {
     /// Writes the next row, or the next order's lines (15 at most); returns how many rows, 0 where
     /// there are no more.
     fn write(&mut self, out: &mut impl RowFormat) -> u32;
@@ -119,7 +119,7 @@ pub(super) struct Items {
     next: u32,
 }
 
-impl Generator for Items {
+impl RowGenerator for Items {
     #[inline]
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         if self.next > ITEMS {
@@ -139,11 +139,11 @@ impl Generator for Items {
 }
 
 pub(super) struct WarehouseRow {
-    source: Source,
+    source: ChunkSource,
     done: bool,
 }
 
-impl Generator for WarehouseRow {
+impl RowGenerator for WarehouseRow {
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         if std::mem::replace(&mut self.done, true) {
             return 0;
@@ -160,11 +160,11 @@ impl Generator for WarehouseRow {
 }
 
 pub(super) struct Districts {
-    source: Source,
+    source: ChunkSource,
     next: u32,
 }
 
-impl Generator for Districts {
+impl RowGenerator for Districts {
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         if self.next > DISTRICTS {
             return 0;
@@ -190,7 +190,7 @@ pub(super) struct StockRows {
     next: u32,
 }
 
-impl Generator for StockRows {
+impl RowGenerator for StockRows {
     #[inline]
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         if self.next > ITEMS {
@@ -217,8 +217,8 @@ impl Generator for StockRows {
 
 /// Rows of ten districts, one after the other, 3,000 rows (or orders) each, with a stream for each
 /// district.
-struct ByDistrict {
-    source: Source,
+struct DistrictRows {
+    source: ChunkSource,
     stream: Stream,
     random: Random,
     district: u32,
@@ -226,9 +226,9 @@ struct ByDistrict {
     number: u32,
 }
 
-impl ByDistrict {
-    fn new(source: Source, stream: Stream) -> ByDistrict {
-        ByDistrict { source, stream, random: source.random(stream, 1), district: 1, number: 0 }
+impl DistrictRows {
+    fn new(source: ChunkSource, stream: Stream) -> DistrictRows {
+        DistrictRows { source, stream, random: source.random(stream, 1), district: 1, number: 0 }
     }
 
     /// The next row's district and number; `true` where the district is a new one.
@@ -248,11 +248,11 @@ impl ByDistrict {
 }
 
 pub(super) struct Customers {
-    at: ByDistrict,
+    at: DistrictRows,
     bad_credit: Tenth,
 }
 
-impl Generator for Customers {
+impl RowGenerator for Customers {
     #[inline]
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         let Some(new_district) = self.at.advance() else {
@@ -261,7 +261,7 @@ impl Generator for Customers {
         if new_district {
             self.bad_credit = Tenth::of(CUSTOMERS);
         }
-        let ByDistrict { source, random, district, number, .. } = &mut self.at;
+        let DistrictRows { source, random, district, number, .. } = &mut self.at;
         let bad_credit = self.bad_credit.next(random);
         // The first thousand take every name once, so that no name is missing in any district
         // (4.3.3.1).
@@ -292,10 +292,10 @@ impl Generator for Customers {
 }
 
 pub(super) struct HistoryRows {
-    at: ByDistrict,
+    at: DistrictRows,
 }
 
-impl Generator for HistoryRows {
+impl RowGenerator for HistoryRows {
     #[inline]
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         if self.at.advance().is_none() {
@@ -321,7 +321,7 @@ impl Generator for HistoryRows {
 struct LineCounts(Random);
 
 impl LineCounts {
-    fn of(source: Source, district: u32) -> LineCounts {
+    fn of(source: ChunkSource, district: u32) -> LineCounts {
         LineCounts(source.random(Stream::LineCounts, district))
     }
 
@@ -332,14 +332,14 @@ impl LineCounts {
 }
 
 pub(super) struct OrderRows {
-    at: ByDistrict,
+    at: DistrictRows,
     line_counts: LineCounts,
     /// O_C_ID of the district's orders: a random order of its customers, a fresh one for each
     /// district.
     customers: Box<[u32]>,
 }
 
-impl Generator for OrderRows {
+impl RowGenerator for OrderRows {
     #[inline]
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         let Some(new_district) = self.at.advance() else {
@@ -352,7 +352,7 @@ impl Generator for OrderRows {
             }
             self.at.random.shuffle(&mut self.customers);
         }
-        let ByDistrict { source, random, district, number, .. } = &mut self.at;
+        let DistrictRows { source, random, district, number, .. } = &mut self.at;
         let customer = self.customers[*number as usize - 1];
         out.number(|o| write_number(o, *number));
         out.number(|o| write_number(o, *district));
@@ -377,7 +377,7 @@ pub(super) struct NewOrderRows {
     next: u32,
 }
 
-impl Generator for NewOrderRows {
+impl RowGenerator for NewOrderRows {
     #[inline]
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         if self.next > CUSTOMERS {
@@ -397,11 +397,11 @@ impl Generator for NewOrderRows {
 }
 
 pub(super) struct OrderLines {
-    at: ByDistrict,
+    at: DistrictRows,
     line_counts: LineCounts,
 }
 
-impl Generator for OrderLines {
+impl RowGenerator for OrderLines {
     #[inline]
     fn write(&mut self, out: &mut impl RowFormat) -> u32 {
         let Some(new_district) = self.at.advance() else {
@@ -453,7 +453,7 @@ pub(super) enum AnyGenerator {
 }
 
 impl AnyGenerator {
-    pub(super) fn new(table: Table, source: Source) -> AnyGenerator {
+    pub(super) fn new(table: Table, source: ChunkSource) -> AnyGenerator {
         match table {
             Table::Item => AnyGenerator::Items(Items {
                 random: source.random(Stream::Item, 0),
@@ -469,14 +469,14 @@ impl AnyGenerator {
                 next: 1,
             }),
             Table::Customer => AnyGenerator::Customers(Customers {
-                at: ByDistrict::new(source, Stream::Customer),
+                at: DistrictRows::new(source, Stream::Customer),
                 bad_credit: Tenth::of(CUSTOMERS),
             }),
-            Table::History => {
-                AnyGenerator::History(HistoryRows { at: ByDistrict::new(source, Stream::History) })
-            }
+            Table::History => AnyGenerator::History(HistoryRows {
+                at: DistrictRows::new(source, Stream::History),
+            }),
             Table::Orders => AnyGenerator::Orders(OrderRows {
-                at: ByDistrict::new(source, Stream::Orders),
+                at: DistrictRows::new(source, Stream::Orders),
                 line_counts: LineCounts::of(source, 1),
                 customers: vec![0; CUSTOMERS as usize].into(),
             }),
@@ -486,7 +486,7 @@ impl AnyGenerator {
                 next: FIRST_OPEN_ORDER,
             }),
             Table::OrderLine => AnyGenerator::OrderLines(OrderLines {
-                at: ByDistrict::new(source, Stream::OrderLine),
+                at: DistrictRows::new(source, Stream::OrderLine),
                 line_counts: LineCounts::of(source, 1),
             }),
         }

@@ -3,15 +3,15 @@
 //! Districts that were committed stay delivered whatever becomes of the next one, so a new try goes
 //! on with the one that failed: from the first one again, it would deliver more than ten orders.
 
-use super::Terminal;
+use super::TpccMysqlSession;
 use crate::input::Delivery;
 use crate::schema::DISTRICTS;
-use crate::transactions::{Failure, Outcome, one_row, only_row};
+use crate::transactions::{Outcome, TransactionError, one_row, only_row};
 use base::{Param, Session};
 
 /// How far the Delivery of the present input has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct DeliveryProgress {
     /// Districts that are done: delivered or without an open order.
     done: u32,
     skipped: u32,
@@ -19,8 +19,11 @@ pub(super) struct Progress {
     open: bool,
 }
 
-impl<S: Session> Terminal<S> {
-    pub(super) async fn delivery(&mut self, delivery: &Delivery) -> Result<Outcome, Failure> {
+impl<S: Session> TpccMysqlSession<S> {
+    pub(super) async fn delivery(
+        &mut self,
+        delivery: &Delivery,
+    ) -> Result<Outcome, TransactionError> {
         while self.progress.done < DISTRICTS {
             let district = self.progress.done + 1;
             if self.deliver_oldest(delivery, district).await? {
@@ -45,7 +48,7 @@ impl<S: Session> Terminal<S> {
         &mut self,
         delivery: &Delivery,
         district: u32,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, TransactionError> {
         let (w, d) = (Param::from(delivery.warehouse), Param::from(district));
         let statement = self.statements.lock_oldest_order;
         let answer = self.session.execute(statement, &[d, w]).await?;
@@ -69,7 +72,7 @@ impl<S: Session> Terminal<S> {
         let changes = [Param::Time(delivery.delivered), order, d, w];
         let answer = self.session.execute(statement, &changes).await?;
         if answer.affected_rows == 0 {
-            return Err(Failure::MissingRow("the lines of the delivered order"));
+            return Err(TransactionError::MissingRow("the lines of the delivered order"));
         }
         let statement = self.statements.select_amount;
         let answer = self.session.execute(statement, &key).await?;

@@ -18,9 +18,9 @@ mod stock_level;
 pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
 
 use crate::input::Input;
-use crate::transactions::{Failure, Outcome};
+use crate::transactions::{Outcome, TransactionError};
 use base::{Session, SessionError};
-use delivery::Progress;
+use delivery::DeliveryProgress;
 use drive::set_isolation;
 use spec::Isolation;
 use statements::Statements;
@@ -30,17 +30,17 @@ use statements::Statements;
 pub const PREPARED_STATEMENTS: u32 = Statements::COUNT;
 
 /// A session that is ready for transactions.
-pub struct Terminal<S> {
+pub struct TpccMysqlSession<S> {
     session: S,
     statements: Statements,
-    progress: Progress,
+    progress: DeliveryProgress,
     /// Text under construction: h_data, c_data, ol_dist_info.
     text: Vec<u8>,
     /// Items of a Stock-Level.
     items: Vec<i64>,
 }
 
-impl<S: Session> Terminal<S> {
+impl<S: Session> TpccMysqlSession<S> {
     /// Sets the session up and prepares its statements. Do this before the start barrier. Without
     /// `isolation` the level is the server's, as with that tool.
     ///
@@ -49,16 +49,16 @@ impl<S: Session> Terminal<S> {
     pub async fn open(
         mut session: S,
         isolation: Option<Isolation>,
-    ) -> Result<Terminal<S>, SessionError> {
+    ) -> Result<TpccMysqlSession<S>, SessionError> {
         if let Some(isolation) = isolation {
             set_isolation(&mut session, isolation).await?;
         }
         session.query("SET SESSION autocommit = 0").await?;
         let statements = prepared(&mut session).await?;
-        Ok(Terminal {
+        Ok(TpccMysqlSession {
             session,
             statements,
-            progress: Progress::default(),
+            progress: DeliveryProgress::default(),
             text: Vec::with_capacity(1_024),
             items: Vec::with_capacity(300),
         })
@@ -81,16 +81,16 @@ impl<S: Session> Terminal<S> {
 
     /// What is run next is a fresh input, and no new try of the last one.
     pub fn begin(&mut self) {
-        self.progress = Progress::default();
+        self.progress = DeliveryProgress::default();
     }
 
-    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server
-    /// or a missing row, what was not committed has been rolled back and the terminal is ready for
-    /// the next try.
+    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`TransactionError::Statement`] of
+    /// the server or a missing row, what was not committed has been rolled back and the session is
+    /// ready for the next try.
     ///
     /// # Errors
-    /// Any [`Failure`].
-    pub async fn run(&mut self, input: &Input) -> Result<Outcome, Failure> {
+    /// Any [`TransactionError`].
+    pub async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
         let result = match input {
             Input::NewOrder(order) => self.new_order(order).await,
             Input::Payment(payment) => self.payment(payment).await,
@@ -100,8 +100,8 @@ impl<S: Session> Terminal<S> {
         };
         match result {
             Err(
-                failure
-                @ (Failure::Statement(SessionError::Server { .. }) | Failure::MissingRow(_)),
+                failure @ (TransactionError::Statement(SessionError::Server { .. })
+                | TransactionError::MissingRow(_)),
             ) => {
                 // A deadlock has ended the transaction already, where ROLLBACK is harmless.
                 self.session.query("ROLLBACK").await?;
@@ -115,9 +115,9 @@ impl<S: Session> Terminal<S> {
         }
     }
 
-    async fn commit(&mut self) -> Result<(), Failure> {
+    async fn commit(&mut self) -> Result<(), TransactionError> {
         let answer = self.session.query("COMMIT").await;
-        answer.map(drop).map_err(Failure::of_commit)
+        answer.map(drop).map_err(TransactionError::of_commit)
     }
 }
 
@@ -131,12 +131,12 @@ async fn prepared<S: Session>(session: &mut S) -> Result<Statements, SessionErro
 mod tests {
     //! The sequence of statements, over a session that has an answer for each and no database.
 
-    use super::Terminal;
+    use super::TpccMysqlSession;
     use crate::input::{
         CustomerKey, Delivery, Input, OrderStatus, Payment, StockLevel, Transaction,
     };
     use crate::random::RunConstants;
-    use crate::transactions::{Failure, Outcome};
+    use crate::transactions::{Outcome, TransactionError};
     use crate::{InputSource, tpcc_mysql::PREPARED_STATEMENTS};
     use base::{
         Answer, Cents, DateTime, Param, Random, RowSource, Session, SessionError, SqlValue,
@@ -301,9 +301,9 @@ mod tests {
         }
     }
 
-    fn terminal() -> Terminal<Recorded> {
+    fn terminal() -> TpccMysqlSession<Recorded> {
         let session = Recorded { order: 3_001, items: 180, credit: "GC", ..Recorded::default() };
-        let mut terminal = now(Terminal::open(session, None)).unwrap();
+        let mut terminal = now(TpccMysqlSession::open(session, None)).unwrap();
         assert_eq!(terminal.session.sent, ["SET SESSION autocommit = 0"]);
         assert_eq!(terminal.session.prepared.len(), PREPARED_STATEMENTS as usize);
         terminal.session.sent.clear();
@@ -316,7 +316,7 @@ mod tests {
         let mut sessions = vec![terminal().into_session()];
         for style in Style::ALL {
             let level = spec::Isolation::RepeatableRead;
-            let opened = crate::Terminal::open(Recorded::default(), style, level);
+            let opened = crate::PreparedSession::open(Recorded::default(), style, level);
             sessions.push(now(opened).unwrap().into_session());
         }
         for session in sessions {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     /// What was sent, as `verb table`, a lock marked with `!`.
-    fn sent(terminal: &mut Terminal<Recorded>) -> Vec<String> {
+    fn sent(terminal: &mut TpccMysqlSession<Recorded>) -> Vec<String> {
         let short = |sql: String| {
             let words: Vec<&str> = sql.split(' ').collect();
             let lock = if sql.ends_with("FOR UPDATE") { "!" } else { "" };
@@ -469,7 +469,9 @@ mod tests {
         terminal.begin();
         terminal.session.deadlock_in = Some(3 * DISTRICT.len() + 1);
         let failed = now(terminal.run(&delivery));
-        assert!(matches!(failed, Err(Failure::Statement(ref error)) if error.is_deadlock()));
+        assert!(
+            matches!(failed, Err(TransactionError::Statement(ref error)) if error.is_deadlock())
+        );
         let first = sent(&mut terminal);
         assert_eq!(first.len(), 3 * DISTRICT.len() + 3);
         assert_eq!(first.last().unwrap(), "ROLLBACK");

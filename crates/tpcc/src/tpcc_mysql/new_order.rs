@@ -1,22 +1,15 @@
 //! New-Order as tpcc-mysql has it: five statements, four for each line, COMMIT or ROLLBACK.
 
-use super::Terminal;
-use crate::input::{Line, NewOrder, UNUSED_ITEM};
-use crate::transactions::{Failure, Outcome, one_row, only_row};
+use super::TpccMysqlSession;
+use crate::input::{NewOrder, OrderLine, UNUSED_ITEM};
+use crate::transactions::{Outcome, PriceRates, TransactionError, one_row, only_row};
 use base::{Cents, Param, Session};
 use std::hint::black_box;
 
-/// What customer, district and warehouse do to a price, in ten-thousandths.
-#[derive(Clone, Copy)]
-struct Rates {
-    discount: i64,
-    taxes: i64,
-}
-
-impl Rates {
+impl PriceRates {
     /// quantity * price * (1 + taxes) * (1 - discount), to the cent. Clause 2.4.2.2 has neither
     /// taxes nor discount in it.
-    fn amount(self, ordered: i64, price: Cents) -> Cents {
+    fn amount(&self, ordered: i64, price: Cents) -> Cents {
         let exact = i128::from(ordered * price.0)
             * i128::from(10_000 + self.taxes)
             * i128::from(10_000 - self.discount);
@@ -33,11 +26,14 @@ fn stock_after(quantity: i64, ordered: i64) -> i64 {
 struct Under<'a> {
     order: &'a NewOrder,
     order_id: i64,
-    rates: Rates,
+    rates: PriceRates,
 }
 
-impl<S: Session> Terminal<S> {
-    pub(super) async fn new_order(&mut self, order: &NewOrder) -> Result<Outcome, Failure> {
+impl<S: Session> TpccMysqlSession<S> {
+    pub(super) async fn new_order(
+        &mut self,
+        order: &NewOrder,
+    ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = [w, d, Param::from(order.customer)];
         let statement = self.statements.select_customer;
@@ -57,7 +53,7 @@ impl<S: Session> Terminal<S> {
         self.insert_order(order, order_id).await?;
 
         let taxes = warehouse_tax + district_tax;
-        let rates = Rates { discount, taxes };
+        let rates = PriceRates { discount, taxes };
         let under = Under { order, order_id, rates };
         for (index, line) in order.lines().iter().enumerate() {
             // The number follows the order of processing, not of entry.
@@ -70,7 +66,11 @@ impl<S: Session> Terminal<S> {
         Ok(Outcome::Committed)
     }
 
-    async fn insert_order(&mut self, order: &NewOrder, order_id: i64) -> Result<(), Failure> {
+    async fn insert_order(
+        &mut self,
+        order: &NewOrder,
+        order_id: i64,
+    ) -> Result<(), TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let id = Param::Int(order_id);
         let values = [
@@ -95,14 +95,14 @@ impl<S: Session> Terminal<S> {
         &mut self,
         under: &Under<'_>,
         number: i64,
-        line: &Line,
-    ) -> Result<bool, Failure> {
+        line: &OrderLine,
+    ) -> Result<bool, TransactionError> {
         let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
         let answer = self.session.execute(self.statements.select_item, &[item]).await?;
         let row = match answer.row(0) {
             Some(row) => row,
             None if line.item == UNUSED_ITEM => return Ok(false),
-            None => return Err(Failure::MissingRow("an item of the order")),
+            None => return Err(TransactionError::MissingRow("an item of the order")),
         };
         let price = row.cents(0)?;
         black_box((row.bytes(1)?, row.bytes(2)?));
@@ -146,9 +146,9 @@ mod tests {
 
     #[test]
     fn amounts_have_taxes_and_discount() {
-        let rates = Rates { discount: 5_000, taxes: 2_000 };
+        let rates = PriceRates { discount: 5_000, taxes: 2_000 };
         assert_eq!(rates.amount(10, Cents(1_000)), Cents(6_000));
-        let odd = Rates { discount: 1_200, taxes: 1_900 + 1_100 };
+        let odd = PriceRates { discount: 1_200, taxes: 1_900 + 1_100 };
         // 7 * 33.33 * 1.3 * 0.88 = 266.906...
         assert_eq!(odd.amount(7, Cents(3_333)), Cents(26_691));
     }

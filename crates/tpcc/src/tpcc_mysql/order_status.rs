@@ -1,14 +1,17 @@
 //! Order-Status as tpcc-mysql has it: three statements by number, one more by name, COMMIT.
 
-use super::Terminal;
+use super::TpccMysqlSession;
 use crate::input::{CustomerKey, OrderStatus};
 use crate::random::last_name;
-use crate::transactions::{Failure, Outcome, middle_row, only_row};
+use crate::transactions::{Outcome, TransactionError, middle_row, only_row};
 use base::{Param, Session};
 use std::hint::black_box;
 
-impl<S: Session> Terminal<S> {
-    pub(super) async fn order_status(&mut self, status: &OrderStatus) -> Result<Outcome, Failure> {
+impl<S: Session> TpccMysqlSession<S> {
+    pub(super) async fn order_status(
+        &mut self,
+        status: &OrderStatus,
+    ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(status.warehouse), Param::from(status.district));
         let customer = match status.customer {
             CustomerKey::Number(number) => {

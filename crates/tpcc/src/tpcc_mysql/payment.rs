@@ -1,10 +1,10 @@
 //! Payment as tpcc-mysql has it: seven statements by number, two more by name, one more for bad
 //! credit, COMMIT.
 
-use super::Terminal;
+use super::TpccMysqlSession;
 use crate::input::{CustomerKey, Payment};
 use crate::random::last_name;
-use crate::transactions::{Failure, Outcome, middle_row, one_row, only_row};
+use crate::transactions::{Outcome, TransactionError, middle_row, one_row, only_row};
 use base::{Cents, Param, Session};
 use std::hint::black_box;
 use std::io::Write;
@@ -14,8 +14,8 @@ const C_DATA_MAX: usize = 500;
 /// Names of warehouse and district have ten characters at most.
 const NAMES_MAX: usize = 20;
 
-impl<S: Session> Terminal<S> {
-    pub(super) async fn payment(&mut self, payment: &Payment) -> Result<Outcome, Failure> {
+impl<S: Session> TpccMysqlSession<S> {
+    pub(super) async fn payment(&mut self, payment: &Payment) -> Result<Outcome, TransactionError> {
         self.pay_warehouse_and_district(payment).await?;
         let customer = self.paying_customer(payment).await?;
         let key = [
@@ -64,7 +64,10 @@ impl<S: Session> Terminal<S> {
     /// Adds the amount to warehouse and district and leaves h_data in `text`: both names run
     /// together, and the four spaces of clause 2.5.2.2 behind them and only where both are as long
     /// as they can be.
-    async fn pay_warehouse_and_district(&mut self, payment: &Payment) -> Result<(), Failure> {
+    async fn pay_warehouse_and_district(
+        &mut self,
+        payment: &Payment,
+    ) -> Result<(), TransactionError> {
         let amount = Param::Cents(payment.amount);
         let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
         let statement = self.statements.update_warehouse;
@@ -88,7 +91,7 @@ impl<S: Session> Terminal<S> {
         Ok(())
     }
 
-    async fn paying_customer(&mut self, payment: &Payment) -> Result<i64, Failure> {
+    async fn paying_customer(&mut self, payment: &Payment) -> Result<i64, TransactionError> {
         let number = match payment.customer {
             CustomerKey::Number(number) => return Ok(i64::from(number)),
             CustomerKey::LastName(number) => number,
@@ -107,7 +110,10 @@ impl<S: Session> Terminal<S> {
     /// tpcc-mysql asks for the number of customers first, to know the middle one. The answer to the
     /// next statement has as many rows, so the number itself is of no use here; the round trip is
     /// part of the load.
-    pub(super) async fn count_by_name(&mut self, key: &[Param<'_>]) -> Result<(), Failure> {
+    pub(super) async fn count_by_name(
+        &mut self,
+        key: &[Param<'_>],
+    ) -> Result<(), TransactionError> {
         let statement = self.statements.select_name_count;
         let answer = self.session.execute(statement, key).await?;
         black_box(only_row(&answer, "the count of customers")?.int(0)?);
@@ -121,7 +127,7 @@ impl<S: Session> Terminal<S> {
         payment: &Payment,
         customer: i64,
         key: &[Param<'_>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let start = self.text.len();
         let Payment { warehouse, district, customer_warehouse, customer_district, amount, .. } =
             payment;

@@ -1,14 +1,17 @@
 //! Stock-Level as tpcc-mysql has it: two statements, one more for each item of the last twenty
 //! orders, COMMIT.
 
-use super::Terminal;
+use super::TpccMysqlSession;
 use crate::input::StockLevel;
-use crate::transactions::{Failure, Outcome, only_row};
+use crate::transactions::{Outcome, TransactionError, only_row};
 use base::{Param, Session};
 use std::hint::black_box;
 
-impl<S: Session> Terminal<S> {
-    pub(super) async fn stock_level(&mut self, level: &StockLevel) -> Result<Outcome, Failure> {
+impl<S: Session> TpccMysqlSession<S> {
+    pub(super) async fn stock_level(
+        &mut self,
+        level: &StockLevel,
+    ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
         let statement = self.statements.select_next_order;
         let answer = self.session.execute(statement, &[d, w]).await?;

@@ -25,8 +25,8 @@ use crate::input::Input;
 use base::{Session, SessionError};
 use drive::set_isolation;
 pub(crate) use outcome::commit;
-pub use outcome::{Failure, Outcome};
-pub(crate) use rules::{middle_row, one_row, only_row};
+pub use outcome::{Outcome, TransactionError};
+pub(crate) use rules::{PriceRates, middle_row, one_row, only_row};
 
 use procedures::Procedures;
 use sets::Sets;
@@ -44,37 +44,40 @@ pub fn prepared_statements(style: Style) -> u32 {
 }
 
 /// A session that is ready for transactions.
-pub struct Terminal<S> {
+pub struct PreparedSession<S> {
     session: S,
     style: Style,
-    profile: Profile,
+    statements: StyleStatements,
 }
 
 /// The prepared statements of a style, and how they make transactions.
-enum Profile {
+enum StyleStatements {
     Single(Single),
     Sets(Sets),
     Procedures(Procedures),
 }
 
-impl Profile {
-    async fn prepare<S: Session>(session: &mut S, style: Style) -> Result<Profile, SessionError> {
-        let profile = match style {
+impl StyleStatements {
+    async fn prepare<S: Session>(
+        session: &mut S,
+        style: Style,
+    ) -> Result<StyleStatements, SessionError> {
+        let statements = match style {
             Style::Statements | Style::Pipelined => {
-                Profile::Single(Single::prepare(session).await?)
+                StyleStatements::Single(Single::prepare(session).await?)
             }
-            Style::Batched => Profile::Sets(Sets::prepare(session).await?),
-            Style::Procedures => Profile::Procedures(Procedures::prepare(session).await?),
+            Style::Batched => StyleStatements::Sets(Sets::prepare(session).await?),
+            Style::Procedures => StyleStatements::Procedures(Procedures::prepare(session).await?),
         };
         // What a CALL will return is not known when it is prepared.
         if style != Style::Procedures {
             session.all_prepared().await?;
         }
-        Ok(profile)
+        Ok(statements)
     }
 }
 
-impl<S: Session> Terminal<S> {
+impl<S: Session> PreparedSession<S> {
     /// Sets the session up and prepares its statements. Do this before the start barrier.
     ///
     /// # Errors
@@ -83,16 +86,16 @@ impl<S: Session> Terminal<S> {
         mut session: S,
         style: Style,
         isolation: Isolation,
-    ) -> Result<Terminal<S>, SessionError> {
+    ) -> Result<PreparedSession<S>, SessionError> {
         set_isolation(&mut session, isolation).await?;
         // Strict: a value that does not fit is an error and not another value. The time-out is the
         // server's largest.
         let set =
             "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
         session.query(set).await?;
-        let profile = Profile::prepare(&mut session, style).await?;
+        let statements = StyleStatements::prepare(&mut session, style).await?;
         session.set_pipelined(matches!(style, Style::Pipelined | Style::Batched));
-        Ok(Terminal { session, style, profile })
+        Ok(PreparedSession { session, style, statements })
     }
 
     /// The session, to close it.
@@ -110,23 +113,23 @@ impl<S: Session> Terminal<S> {
         &mut self.session
     }
 
-    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server
-    /// or a missing row, the transaction has been rolled back and the terminal is ready for the
-    /// next try.
+    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`TransactionError::Statement`] of
+    /// the server or a missing row, the transaction has been rolled back and the session is ready
+    /// for the next try.
     ///
     /// # Errors
-    /// Any [`Failure`].
-    pub async fn run(&mut self, input: &Input) -> Result<Outcome, Failure> {
+    /// Any [`TransactionError`].
+    pub async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
         let session = &mut self.session;
-        let result = match &mut self.profile {
-            Profile::Single(single) => single.run(session, input).await,
-            Profile::Sets(sets) => sets.run(session, input).await,
-            Profile::Procedures(procedures) => procedures.run(session, input).await,
+        let result = match &mut self.statements {
+            StyleStatements::Single(single) => single.run(session, input).await,
+            StyleStatements::Sets(sets) => sets.run(session, input).await,
+            StyleStatements::Procedures(procedures) => procedures.run(session, input).await,
         };
         match result {
             Err(
-                failure
-                @ (Failure::Statement(SessionError::Server { .. }) | Failure::MissingRow(_)),
+                failure @ (TransactionError::Statement(SessionError::Server { .. })
+                | TransactionError::MissingRow(_)),
             ) => {
                 self.session.discard().await?;
                 // A deadlock has ended the transaction already, but what was sent behind it began
@@ -134,7 +137,8 @@ impl<S: Session> Terminal<S> {
                 self.session.query("ROLLBACK").await?;
                 if failure.needs_prepare() {
                     self.session.forget_prepared().await?;
-                    self.profile = Profile::prepare(&mut self.session, self.style).await?;
+                    self.statements =
+                        StyleStatements::prepare(&mut self.session, self.style).await?;
                 }
                 Err(failure)
             }

@@ -20,7 +20,7 @@ pub enum Outcome {
 
 /// Why a transaction did not end well.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum TransactionError {
     /// A statement failed before COMMIT was sent: nothing of the transaction stays.
     Statement(SessionError),
     /// The connection was lost while COMMIT was under way: the transaction may be there or not.
@@ -30,30 +30,34 @@ pub enum Failure {
     MissingRow(&'static str),
 }
 
-impl Failure {
+impl TransactionError {
     /// What an error of COMMIT means.
-    pub(crate) fn of_commit(error: SessionError) -> Failure {
-        if leaves_in_doubt(&error) { Failure::InDoubt(error) } else { Failure::Statement(error) }
+    pub(crate) fn of_commit(error: SessionError) -> TransactionError {
+        if leaves_in_doubt(&error) {
+            TransactionError::InDoubt(error)
+        } else {
+            TransactionError::Statement(error)
+        }
     }
 
     /// ER_NEED_REPREPARE: the server gave up making its statement anew; the client has to.
     pub(crate) fn needs_prepare(&self) -> bool {
-        matches!(self, Failure::Statement(error) if needs_prepare(error))
+        matches!(self, TransactionError::Statement(error) if needs_prepare(error))
     }
 }
 
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Failure {
-        Failure::Statement(error)
+impl From<SessionError> for TransactionError {
+    fn from(error: SessionError) -> TransactionError {
+        TransactionError::Statement(error)
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for TransactionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Statement(error) => error.fmt(f),
-            Failure::InDoubt(error) => write!(f, "COMMIT without an answer: {error}"),
-            Failure::MissingRow(what) => {
+            TransactionError::Statement(error) => error.fmt(f),
+            TransactionError::InDoubt(error) => write!(f, "COMMIT without an answer: {error}"),
+            TransactionError::MissingRow(what) => {
                 write!(
                     f,
                     "no row for {what}; the database is not a whole TPC-C one: run `mydyno check`"
@@ -64,9 +68,9 @@ impl fmt::Display for Failure {
 }
 
 /// Commits; every answer before has been read, which the session verifies.
-pub(crate) async fn commit<S: Session>(session: &mut S) -> Result<(), Failure> {
+pub(crate) async fn commit<S: Session>(session: &mut S) -> Result<(), TransactionError> {
     match session.query("COMMIT").await {
         Ok(_) => Ok(()),
-        Err(error) => Err(Failure::of_commit(error)),
+        Err(error) => Err(TransactionError::of_commit(error)),
     }
 }

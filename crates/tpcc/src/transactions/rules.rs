@@ -1,18 +1,18 @@
 //! What clause 2 computes from what was read.
 
-use super::Failure;
-use crate::input::{Line, Payment};
+use super::TransactionError;
+use crate::input::{OrderLine, Payment};
 use base::{Answer, Cents, Param, Row};
 use std::hint::black_box;
 use std::io::Write;
 
 /// What the customer, district and warehouse say about the price, in ten-thousandths.
-pub(super) struct Rates {
-    pub(super) discount: i64,
-    pub(super) taxes: i64,
+pub(crate) struct PriceRates {
+    pub(crate) discount: i64,
+    pub(crate) taxes: i64,
 }
 
-impl Rates {
+impl PriceRates {
     /// sum(ol_amount) * (1 - c_discount) * (1 + w_tax + d_tax), to the cent (clause 2.4.2.2).
     pub(super) fn total(&self, sum: Cents) -> Cents {
         let exact = i128::from(sum.0)
@@ -40,7 +40,7 @@ pub(super) struct Stocked {
 
 impl Stocked {
     /// Takes the line from its stock row: quantity, district information, data.
-    pub(super) fn take(&mut self, line: &Line, row: &Row<'_>) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, line: &OrderLine, row: &Row<'_>) -> Result<(), TransactionError> {
         self.quantity_after = stock_after(row.int(0)?, i64::from(line.quantity));
         // s_dist_xx is 24 characters (clause 1.3.1).
         let dist = row.bytes(1)?;
@@ -53,13 +53,13 @@ impl Stocked {
 
     /// Takes the line from what another line of the same stock row has left: the row was read
     /// before either.
-    pub(super) fn take_after(&mut self, other: &Stocked, line: &Line) {
+    pub(super) fn take_after(&mut self, other: &Stocked, line: &OrderLine) {
         *self = *other;
         self.quantity_after = stock_after(other.quantity_after, i64::from(line.quantity));
     }
 
     /// ol_amount.
-    pub(super) fn amount(&self, line: &Line) -> Cents {
+    pub(super) fn amount(&self, line: &OrderLine) -> Cents {
         Cents(i64::from(line.quantity) * self.price.0)
     }
 
@@ -70,7 +70,7 @@ impl Stocked {
 }
 
 /// The sum of the amounts of lines that were taken from stock.
-pub(super) fn sum(lines: &[Line], stocked: &[Stocked]) -> Cents {
+pub(super) fn sum(lines: &[OrderLine], stocked: &[Stocked]) -> Cents {
     let amounts = lines.iter().zip(stocked);
     Cents(amounts.map(|(line, stocked)| stocked.amount(line).0).sum())
 }
@@ -100,28 +100,32 @@ pub(super) fn contains_original(text: &[u8]) -> bool {
 }
 
 /// The first row of an answer that must have one.
-pub(crate) fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Row<'a>, Failure> {
-    answer.row(0).ok_or(Failure::MissingRow(what))
+pub(crate) fn only_row<'a>(
+    answer: &Answer<'a>,
+    what: &'static str,
+) -> Result<Row<'a>, TransactionError> {
+    answer.row(0).ok_or(TransactionError::MissingRow(what))
 }
 
 /// A change that must have found its one row.
-pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
-    if answer.affected_rows == 1 { Ok(()) } else { Err(Failure::MissingRow(what)) }
+pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), TransactionError> {
+    if answer.affected_rows == 1 { Ok(()) } else { Err(TransactionError::MissingRow(what)) }
 }
 
 /// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses
 /// 2.5.2.2, 2.6.2.2).
-pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
+pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, TransactionError> {
     let middle = answer.len().div_ceil(2);
     middle
         .checked_sub(1)
         .and_then(|index| answer.row(index))
-        .ok_or(Failure::MissingRow("a customer with this last name"))
+        .ok_or(TransactionError::MissingRow("a customer with this last name"))
 }
 
 /// c_id, the first column.
-pub(super) fn customer_number(row: &Row<'_>) -> Result<u32, Failure> {
-    u32::try_from(row.int(0)?).map_err(|_| Failure::MissingRow("a customer with a valid number"))
+pub(super) fn customer_number(row: &Row<'_>) -> Result<u32, TransactionError> {
+    u32::try_from(row.int(0)?)
+        .map_err(|_| TransactionError::MissingRow("a customer with a valid number"))
 }
 
 /// Width of c_data (clause 1.3.1).
@@ -194,11 +198,11 @@ mod tests {
 
     #[test]
     fn totals_are_exact() {
-        let rates = Rates { discount: 5_000, taxes: 4_000 };
+        let rates = PriceRates { discount: 5_000, taxes: 4_000 };
         assert_eq!(rates.total(Cents(10_000)), Cents(7_000));
-        let nothing_off = Rates { discount: 0, taxes: 0 };
+        let nothing_off = PriceRates { discount: 0, taxes: 0 };
         assert_eq!(nothing_off.total(Cents(123_456)), Cents(123_456));
-        let odd = Rates { discount: 1_234, taxes: 1_999 + 777 };
+        let odd = PriceRates { discount: 1_234, taxes: 1_999 + 777 };
         // 99.99 * 0.8766 * 1.2776 = 111.9831...
         assert_eq!(odd.total(Cents(9_999)), Cents(11_198));
     }

@@ -22,7 +22,7 @@ pub fn run(arguments: &DeviceArguments) -> Outcome {
 }
 
 #[derive(Serialize)]
-struct ListDocument {
+struct DevicesDocument {
     schema_version: u32,
     devices: Vec<DeviceDocument>,
 }
@@ -64,7 +64,7 @@ fn kind(profile: &Profile) -> &'static str {
 fn list(json: bool) -> Outcome {
     let devices: Vec<DeviceDocument> = builtins().into_iter().map(DeviceDocument::of).collect();
     if json {
-        print_json(&ListDocument { schema_version: 1, devices })?;
+        print_json(&DevicesDocument { schema_version: 1, devices })?;
         return Ok(Exit::Ok);
     }
     print(format_args!(

@@ -6,10 +6,10 @@ mod text;
 
 pub use install::{InstallError, install};
 
-use super::{Failure, Outcome};
+use super::{Outcome, TransactionError};
 use crate::input::{CustomerKey, Input, LINES_MAX, NewOrder, Payment, UNUSED_ITEM};
 use crate::random::last_name;
-use crate::transactions::rules::{Rates, only_row};
+use crate::transactions::rules::{PriceRates, only_row};
 use base::{Cents, Param, Session, SessionError, StatementId};
 use std::hint::black_box;
 use std::io::Write;
@@ -52,7 +52,7 @@ impl Procedures {
         &mut self,
         session: &mut S,
         input: &Input,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let called = match input {
             Input::NewOrder(order) => self.new_order(session, order).await,
             Input::Payment(payment) => self.payment(session, payment).await,
@@ -76,7 +76,7 @@ impl Procedures {
         };
         match called {
             // The procedure commits: a connection that is lost meanwhile leaves that open.
-            Err(Failure::Statement(error)) => Err(Failure::of_commit(error)),
+            Err(TransactionError::Statement(error)) => Err(TransactionError::of_commit(error)),
             other => other,
         }
     }
@@ -85,7 +85,7 @@ impl Procedures {
         &mut self,
         session: &mut S,
         order: &NewOrder,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let mut params = [Param::Int(0); NEW_ORDER_PARAMS];
         self.before.clear();
         self.after.clear();
@@ -120,7 +120,7 @@ impl Procedures {
         match lines.len() - written {
             0 => Ok(Outcome::Committed),
             1 if unused => Ok(Outcome::RolledBack),
-            _ => Err(Failure::MissingRow("an item of the order, or its stock")),
+            _ => Err(TransactionError::MissingRow("an item of the order, or its stock")),
         }
     }
 
@@ -128,7 +128,7 @@ impl Procedures {
         &self,
         session: &mut S,
         payment: &Payment,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let (number, name) = customer(payment.customer);
         let params = [
             payment.warehouse.into(),
@@ -157,14 +157,14 @@ fn customer<'a>(key: CustomerKey) -> (Param<'a>, Param<'a>) {
 }
 
 /// The last answer of a CALL, which has no rows.
-async fn ended<S: Session>(session: &mut S) -> Result<(), Failure> {
+async fn ended<S: Session>(session: &mut S) -> Result<(), TransactionError> {
     while session.answer().await?.more {}
     Ok(())
 }
 
 /// Reads the lines of an order and then its head; returns how many lines were written. The
 /// procedure commits all or none.
-async fn read_order<S: Session>(session: &mut S) -> Result<usize, Failure> {
+async fn read_order<S: Session>(session: &mut S) -> Result<usize, TransactionError> {
     let answer = session.answer().await?;
     let written = answer.len();
     let mut sum = Cents(0);
@@ -175,13 +175,13 @@ async fn read_order<S: Session>(session: &mut S) -> Result<usize, Failure> {
     let answer = session.answer().await?;
     let row = only_row(&answer, "the order")?;
     let rates =
-        Rates { discount: row.decimal(1, 4)?, taxes: row.decimal(4, 4)? + row.decimal(5, 4)? };
+        PriceRates { discount: row.decimal(1, 4)?, taxes: row.decimal(4, 4)? + row.decimal(5, 4)? };
     black_box((row.int(0)?, row.bytes(2)?, row.bytes(3)?, rates.total(sum)));
     ended(session).await?;
     Ok(written)
 }
 
-async fn order_status<S: Session>(session: &mut S) -> Result<Outcome, Failure> {
+async fn order_status<S: Session>(session: &mut S) -> Result<Outcome, TransactionError> {
     let answer = session.answer().await?;
     black_box(only_row(&answer, "the customer")?.cents(1)?);
     let answer = session.answer().await?;
@@ -193,16 +193,16 @@ async fn order_status<S: Session>(session: &mut S) -> Result<Outcome, Failure> {
     Ok(Outcome::Committed)
 }
 
-async fn delivered<S: Session>(session: &mut S) -> Result<Outcome, Failure> {
+async fn delivered<S: Session>(session: &mut S) -> Result<Outcome, TransactionError> {
     let answer = session.answer().await?;
     let skipped = only_row(&answer, "the delivery")?.int(0)?;
     let skipped_districts = u32::try_from(skipped)
-        .map_err(|_| Failure::MissingRow("a count of skipped districts from 0 to 10"))?;
+        .map_err(|_| TransactionError::MissingRow("a count of skipped districts from 0 to 10"))?;
     ended(session).await?;
     Ok(Outcome::Delivered { skipped_districts })
 }
 
-async fn stock_level<S: Session>(session: &mut S) -> Result<Outcome, Failure> {
+async fn stock_level<S: Session>(session: &mut S) -> Result<Outcome, TransactionError> {
     let answer = session.answer().await?;
     black_box(only_row(&answer, "the count of low stock")?.int(0)?);
     ended(session).await?;

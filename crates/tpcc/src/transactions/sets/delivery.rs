@@ -3,7 +3,7 @@
 use super::Sets;
 use crate::input::Delivery;
 use crate::schema::DISTRICTS;
-use crate::transactions::{Failure, Outcome, commit};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Answer, Cents, Param, Session};
 
 const DISTRICT_COUNT: usize = DISTRICTS as usize;
@@ -36,7 +36,7 @@ impl Sets {
         &self,
         session: &mut S,
         delivery: &Delivery,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let w = Param::from(delivery.warehouse);
         for district in 1..=DISTRICTS {
             // A locking read: without the lock two Deliveries could take the same order.
@@ -62,7 +62,7 @@ impl Sets {
         delivery: &Delivery,
         orders: &ByDistrict<i64>,
         delivered: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let w = Param::from(delivery.warehouse);
         let orders = pairs(orders);
         let key: [_; PAIRS + 1] = concat(&[w], &orders);
@@ -77,12 +77,12 @@ impl Sets {
         let owners = by_district(&session.answer().await?, 0)?;
         all_rows(&session.answer().await?, delivered, "the delivered orders")?;
         if session.answer().await?.affected_rows < delivered {
-            return Err(Failure::MissingRow("the lines of the delivered orders"));
+            return Err(TransactionError::MissingRow("the lines of the delivered orders"));
         }
         let amounts = by_district(&session.answer().await?, 2)?;
         let known = |values: &ByDistrict<i64>| values.iter().flatten().count() as u64;
         if known(&owners) != delivered || known(&amounts) != delivered {
-            return Err(Failure::MissingRow("the delivered orders and their lines"));
+            return Err(TransactionError::MissingRow("the delivered orders and their lines"));
         }
         self.credit(session, w, &amounts, &owners)?;
         let what = "the customers of the delivered orders";
@@ -95,7 +95,7 @@ impl Sets {
         warehouse: Param<'a>,
         amounts: &ByDistrict<i64>,
         owners: &ByDistrict<i64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let mut credits = pairs(amounts);
         for amount in credits.iter_mut().skip(1).step_by(2) {
             if let Param::Int(cents) = *amount {
@@ -109,20 +109,24 @@ impl Sets {
     }
 }
 
-fn all_rows(answer: &Answer<'_>, expected: u64, what: &'static str) -> Result<(), Failure> {
+fn all_rows(
+    answer: &Answer<'_>,
+    expected: u64,
+    what: &'static str,
+) -> Result<(), TransactionError> {
     match answer.affected_rows == expected {
         true => Ok(()),
-        false => Err(Failure::MissingRow(what)),
+        false => Err(TransactionError::MissingRow(what)),
     }
 }
 
 /// Reads rows of a district and a number of `scale` decimals.
-fn by_district(answer: &Answer<'_>, scale: u32) -> Result<ByDistrict<i64>, Failure> {
+fn by_district(answer: &Answer<'_>, scale: u32) -> Result<ByDistrict<i64>, TransactionError> {
     let mut values = [None; DISTRICT_COUNT];
     for row in answer.rows() {
         let index = usize::try_from(row.int(0)? - 1).ok();
         let place = index.and_then(|index| values.get_mut(index));
-        *place.ok_or(Failure::MissingRow("a district from 1 to 10"))? =
+        *place.ok_or(TransactionError::MissingRow("a district from 1 to 10"))? =
             Some(row.decimal(1, scale)?);
     }
     Ok(values)

@@ -6,9 +6,9 @@ mod payment;
 mod reads;
 mod statements;
 
-use super::{Failure, Outcome};
+use super::{Outcome, TransactionError};
 use crate::input::{Input, LINES_MAX};
-use crate::prepared::{ByDistrict, prepare_all};
+use crate::prepared::{DistrictStatements, prepare_all};
 use crate::schema::DISTRICTS;
 use crate::transactions::sql;
 use base::{Session, SessionError, StatementId};
@@ -21,9 +21,9 @@ const INSERTS: usize = LINES_MAX - LINES_MIN + 1;
 pub(super) struct Sets {
     statements: Statements,
     /// The locking read of one stock row: warehouse, item.
-    stock: ByDistrict,
+    stock: DistrictStatements,
     /// The same for all lines of one warehouse: warehouse, items.
-    stocks: ByDistrict,
+    stocks: DistrictStatements,
     /// Inserts so many lines more than `LINES_MIN`.
     insert_lines: [StatementId; INSERTS],
     /// Text under construction: h_data, c_data.
@@ -37,8 +37,9 @@ impl Sets {
         let items = format!("IN ({})", marks(LINES_MAX));
         Ok(Sets {
             statements: Statements::prepare(session).await?,
-            stock: ByDistrict::prepare(session, "lock_stock", |d| sql::stock(d, "", "= ?")).await?,
-            stocks: ByDistrict::prepare(session, "lock_stocks", |d| {
+            stock: DistrictStatements::prepare(session, "lock_stock", |d| sql::stock(d, "", "= ?"))
+                .await?,
+            stocks: DistrictStatements::prepare(session, "lock_stocks", |d| {
                 sql::stock(d, ", s_i_id", &items)
             })
             .await?,
@@ -54,7 +55,7 @@ impl Sets {
         &mut self,
         session: &mut S,
         input: &Input,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         match input {
             Input::NewOrder(order) => self.new_order(session, order).await,
             Input::Payment(payment) => self.payment(session, payment).await,

@@ -2,9 +2,9 @@
 //! line, and an item that the order has already, go alone.
 
 use super::{LINES_MIN, Sets};
-use crate::input::{LINES_MAX, Line, NewOrder, UNUSED_ITEM};
-use crate::transactions::rules::{Rates, Stocked, contains_original, one_row, only_row, sum};
-use crate::transactions::{Failure, Outcome, commit};
+use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
+use crate::transactions::rules::{PriceRates, Stocked, contains_original, one_row, only_row, sum};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Answer, Param, Session};
 use std::hint::black_box;
 
@@ -29,7 +29,7 @@ fn way(order: &NewOrder, index: usize) -> Way {
 }
 
 /// The lines that travel in this way, with their index.
-fn by_way(order: &NewOrder, wanted: Way) -> impl Iterator<Item = (usize, &Line)> + Clone {
+fn by_way(order: &NewOrder, wanted: Way) -> impl Iterator<Item = (usize, &OrderLine)> + Clone {
     let lines = order.lines().iter().enumerate();
     lines.filter(move |(index, _)| way(order, *index) == wanted)
 }
@@ -54,7 +54,7 @@ impl Sets {
         &self,
         session: &mut S,
         order: &NewOrder,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         self.ask_order(session, order)?;
         let mut stocked = [Stocked::default(); LINES_MAX];
         let (order_id, rates) = read_head(session).await?;
@@ -76,7 +76,11 @@ impl Sets {
     }
 
     /// Queues what needs nothing but the input: every read, the order and its queue entry.
-    fn ask_order<S: Session>(&self, session: &mut S, order: &NewOrder) -> Result<(), Failure> {
+    fn ask_order<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+    ) -> Result<(), TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
         // Before the first plain read, which fixes what this transaction sees: others wait for this
@@ -90,7 +94,7 @@ impl Sets {
         fill(&mut home[1..], by_way(order, Way::Set).map(|(_, line)| [line.item.into()]));
         // Stock rows are locked in one order by all: by warehouse, then by item.
         let stock = self.stock.of(order.district);
-        let ask_remote = |session: &mut S, below: bool| -> Result<(), Failure> {
+        let ask_remote = |session: &mut S, below: bool| -> Result<(), TransactionError> {
             for (_, line) in by_way(order, Way::Remote) {
                 if (line.supply_warehouse < order.warehouse) == below {
                     session.queue(stock, &[line.supply_warehouse.into(), line.item.into()])?;
@@ -118,17 +122,17 @@ impl Sets {
         &self,
         session: &mut S,
         order: &NewOrder,
-        lines: &[Line],
+        lines: &[OrderLine],
         stocked: &[Stocked; LINES_MAX],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let used = lines.len();
         let set = by_way(order, Way::Set).filter(|(index, _)| *index < used);
         let mut params = [Param::from(order.warehouse); 5 * LINES_MAX + 1];
-        let after = |(index, line): (usize, &Line)| {
+        let after = |(index, line): (usize, &OrderLine)| {
             [line.item.into(), Param::Int(stocked[index].quantity_after)]
         };
         fill(&mut params[..2 * LINES_MAX], set.clone().map(after));
-        let ordered = |(_, line): (usize, &Line)| [line.item.into(), line.quantity.into()];
+        let ordered = |(_, line): (usize, &OrderLine)| [line.item.into(), line.quantity.into()];
         fill(&mut params[2 * LINES_MAX..4 * LINES_MAX], set.clone().map(ordered));
         let items = set.map(|(_, line)| [line.item.into()]);
         fill(&mut params[4 * LINES_MAX + 1..], items);
@@ -154,13 +158,13 @@ impl Sets {
         session: &mut S,
         order: &NewOrder,
         order_id: i64,
-        lines: &[Line],
+        lines: &[OrderLine],
         stocked: &[Stocked; LINES_MAX],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         const WIDTH: usize = 9;
         let index = lines.len().checked_sub(LINES_MIN);
         let insert = index.and_then(|index| self.insert_lines.get(index));
-        let insert = *insert.ok_or(Failure::MissingRow("the items of the order"))?;
+        let insert = *insert.ok_or(TransactionError::MissingRow("the items of the order"))?;
         let mut values = [Param::Null; WIDTH * LINES_MAX];
         for (values, (line, stocked)) in
             values.chunks_exact_mut(WIDTH).zip(lines.iter().zip(stocked))
@@ -183,7 +187,7 @@ impl Sets {
 }
 
 /// The order's number, and what its price depends on.
-async fn read_head<S: Session>(session: &mut S) -> Result<(i64, Rates), Failure> {
+async fn read_head<S: Session>(session: &mut S) -> Result<(i64, PriceRates), TransactionError> {
     let answer = session.answer().await?;
     one_row(&answer, "the order's district")?;
     let order_id = answer.last_insert_id as i64;
@@ -191,7 +195,7 @@ async fn read_head<S: Session>(session: &mut S) -> Result<(i64, Rates), Failure>
     let row = only_row(&answer, "the order's customer, district and warehouse")?;
     black_box((row.bytes(1)?, row.bytes(2)?));
     let rates =
-        Rates { discount: row.decimal(0, 4)?, taxes: row.decimal(3, 4)? + row.decimal(4, 4)? };
+        PriceRates { discount: row.decimal(0, 4)?, taxes: row.decimal(3, 4)? + row.decimal(4, 4)? };
     Ok((order_id, rates))
 }
 
@@ -201,7 +205,7 @@ fn read_items(
     answer: &Answer<'_>,
     order: &NewOrder,
     stocked: &mut [Stocked; LINES_MAX],
-) -> Result<usize, Failure> {
+) -> Result<usize, TransactionError> {
     let mut found = 0;
     for row in answer.rows() {
         let item = row.int(0)?;
@@ -219,7 +223,7 @@ fn read_items(
     match lines.len() - found {
         0 => Ok(found),
         1 if unused => Ok(found),
-        _ => Err(Failure::MissingRow("an item of the order")),
+        _ => Err(TransactionError::MissingRow("an item of the order")),
     }
 }
 
@@ -229,13 +233,13 @@ async fn read_stocks<S: Session>(
     order: &NewOrder,
     used: usize,
     stocked: &mut [Stocked; LINES_MAX],
-) -> Result<(), Failure> {
+) -> Result<(), TransactionError> {
     let lines = &order.lines()[..used];
     let mut found = read_remote(session, order, true, stocked).await?;
     let answer = session.answer().await?;
     for row in answer.rows() {
         let item = row.int(3)?;
-        let of_row = |(_, line): &(usize, &Line)| i64::from(line.item) == item;
+        let of_row = |(_, line): &(usize, &OrderLine)| i64::from(line.item) == item;
         if let Some((index, line)) = by_way(order, Way::Set).find(of_row) {
             stocked[index].take(line, &row)?;
             found += 1;
@@ -251,7 +255,7 @@ async fn read_stocks<S: Session>(
     }
     match found == used {
         true => Ok(()),
-        false => Err(Failure::MissingRow("the stock of an item")),
+        false => Err(TransactionError::MissingRow("the stock of an item")),
     }
 }
 
@@ -261,7 +265,7 @@ async fn read_remote<S: Session>(
     order: &NewOrder,
     below: bool,
     stocked: &mut [Stocked; LINES_MAX],
-) -> Result<usize, Failure> {
+) -> Result<usize, TransactionError> {
     let mut found = 0;
     for (index, line) in by_way(order, Way::Remote) {
         if (line.supply_warehouse < order.warehouse) == below {
@@ -282,16 +286,16 @@ async fn written<S: Session>(
     session: &mut S,
     order: &NewOrder,
     used: usize,
-) -> Result<(), Failure> {
+) -> Result<(), TransactionError> {
     let in_set = by_way(order, Way::Set).filter(|(index, _)| *index < used).count();
     if session.answer().await?.affected_rows != in_set as u64 {
-        return Err(Failure::MissingRow("the stock of an item"));
+        return Err(TransactionError::MissingRow("the stock of an item"));
     }
     for _ in in_set..used {
         one_row(&session.answer().await?, "the stock of an item")?;
     }
     match session.answer().await?.affected_rows == used as u64 {
         true => Ok(()),
-        false => Err(Failure::MissingRow("the new order lines")),
+        false => Err(TransactionError::MissingRow("the new order lines")),
     }
 }

@@ -6,7 +6,7 @@ use crate::random::last_name;
 use crate::transactions::rules::{
     append_customer_data, customer_key, customer_number, history, middle_row, one_row, only_row,
 };
-use crate::transactions::{Failure, Outcome, commit};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ impl Sets {
         &mut self,
         session: &mut S,
         payment: &Payment,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let (cw, cd) =
             (Param::from(payment.customer_warehouse), Param::from(payment.customer_district));
         self.pay_warehouse_and_district(session, payment)?;
@@ -46,7 +46,7 @@ impl Sets {
         &self,
         session: &mut S,
         payment: &Payment,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let amount = Param::Cents(payment.amount);
         let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
         session.queue(self.statements.update_warehouse, &[amount, w])?;
@@ -60,14 +60,14 @@ impl Sets {
         session: &mut S,
         payment: &Payment,
         customer: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let key = customer_key(payment, customer);
         session.queue(self.statements.lock_customer, &key)?;
         Ok(())
     }
 
     /// Leaves h_data, w_name + 4 spaces + d_name, in `text`.
-    async fn read_names<S: Session>(&mut self, session: &mut S) -> Result<(), Failure> {
+    async fn read_names<S: Session>(&mut self, session: &mut S) -> Result<(), TransactionError> {
         one_row(&session.answer().await?, "the payment's warehouse")?;
         one_row(&session.answer().await?, "the payment's district")?;
         let answer = session.answer().await?;
@@ -85,7 +85,7 @@ impl Sets {
         session: &mut S,
         payment: &Payment,
         customer: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let answer = session.answer().await?;
         let row = only_row(&answer, "the paying customer")?;
         black_box((row.cents(13)?, row.decimal(12, 4)?));

@@ -4,7 +4,7 @@ use super::Sets;
 use crate::input::{CustomerKey, OrderStatus, StockLevel};
 use crate::random::last_name;
 use crate::transactions::rules::{middle_row, only_row};
-use crate::transactions::{Failure, Outcome, commit};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ impl Sets {
         &self,
         session: &mut S,
         status: &OrderStatus,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(status.warehouse), Param::from(status.district));
         match status.customer {
             CustomerKey::Number(number) => {
@@ -46,7 +46,7 @@ impl Sets {
         &self,
         session: &mut S,
         level: &StockLevel,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
         let range = [w, d, w, d, Param::from(level.threshold)];
         let answer = session.execute(self.statements.select_low_stock, &range).await?;

@@ -6,7 +6,7 @@ use super::Single;
 use crate::input::Delivery;
 use crate::schema::DISTRICTS;
 use crate::transactions::rules::{one_row, only_row};
-use crate::transactions::{Failure, Outcome, commit};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Cents, Param, Session};
 
 impl Single {
@@ -14,7 +14,7 @@ impl Single {
         &self,
         session: &mut S,
         delivery: &Delivery,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let w = Param::from(delivery.warehouse);
         for district in 1..=DISTRICTS {
             // A locking read: without the lock two Deliveries could take the same order.
@@ -51,7 +51,7 @@ impl Single {
         delivery: &Delivery,
         district: u32,
         order: i64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let key @ [w, d, o] =
             [Param::from(delivery.warehouse), Param::from(district), Param::Int(order)];
         session.queue(self.statements.delete_new_order, &key)?;
@@ -66,13 +66,13 @@ impl Single {
 }
 
 /// Reads the answers about one order: who gets it, and what it costs.
-async fn delivered_order<S: Session>(session: &mut S) -> Result<(i64, Cents), Failure> {
+async fn delivered_order<S: Session>(session: &mut S) -> Result<(i64, Cents), TransactionError> {
     one_row(&session.answer().await?, "the open order")?;
     let answer = session.answer().await?;
     let customer = only_row(&answer, "the delivered order")?.int(0)?;
     one_row(&session.answer().await?, "the delivered order")?;
     if session.answer().await?.affected_rows == 0 {
-        return Err(Failure::MissingRow("the lines of the delivered order"));
+        return Err(TransactionError::MissingRow("the lines of the delivered order"));
     }
     let answer = session.answer().await?;
     let amount = only_row(&answer, "the lines of the delivered order")?.cents(0)?;

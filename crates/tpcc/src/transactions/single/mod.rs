@@ -7,9 +7,9 @@ mod payment;
 mod statements;
 mod stock_level;
 
-use super::{Failure, Outcome};
+use super::{Outcome, TransactionError};
 use crate::input::Input;
-use crate::prepared::ByDistrict;
+use crate::prepared::DistrictStatements;
 use crate::schema::DISTRICTS;
 use crate::transactions::sql;
 use base::{Session, SessionError};
@@ -18,7 +18,7 @@ use statements::Statements;
 pub(super) struct Single {
     statements: Statements,
     /// The locking read of a stock row: warehouse, item.
-    stock: ByDistrict,
+    stock: DistrictStatements,
     /// Text under construction: h_data, c_data.
     text: Vec<u8>,
 }
@@ -29,7 +29,8 @@ impl Single {
     pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Single, SessionError> {
         Ok(Single {
             statements: Statements::prepare(session).await?,
-            stock: ByDistrict::prepare(session, "lock_stock", |d| sql::stock(d, "", "= ?")).await?,
+            stock: DistrictStatements::prepare(session, "lock_stock", |d| sql::stock(d, "", "= ?"))
+                .await?,
             text: Vec::with_capacity(1_024),
         })
     }
@@ -38,7 +39,7 @@ impl Single {
         &mut self,
         session: &mut S,
         input: &Input,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         match input {
             Input::NewOrder(order) => self.new_order(session, order).await,
             Input::Payment(payment) => self.payment(session, payment).await,

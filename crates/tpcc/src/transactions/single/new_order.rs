@@ -5,16 +5,16 @@
 //! other lines are written before ROLLBACK.
 
 use super::Single;
-use crate::input::{LINES_MAX, Line, NewOrder, UNUSED_ITEM};
-use crate::transactions::rules::{Rates, Stocked, contains_original, one_row, only_row, sum};
-use crate::transactions::{Failure, Outcome, commit};
+use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
+use crate::transactions::rules::{PriceRates, Stocked, contains_original, one_row, only_row, sum};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
 /// The head of an order, as read.
 struct Head {
     order_id: i64,
-    rates: Rates,
+    rates: PriceRates,
 }
 
 impl Single {
@@ -22,7 +22,7 @@ impl Single {
         &self,
         session: &mut S,
         order: &NewOrder,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         self.ask_order(session, order)?;
         let head = read_head(session).await?;
         let mut stocked = [Stocked::default(); LINES_MAX];
@@ -39,7 +39,11 @@ impl Single {
     }
 
     /// Queues every read of the order.
-    fn ask_order<S: Session>(&self, session: &mut S, order: &NewOrder) -> Result<(), Failure> {
+    fn ask_order<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+    ) -> Result<(), TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
         // Before the first plain read, which fixes what this transaction sees: others wait for this
@@ -61,8 +65,8 @@ impl Single {
         session: &mut S,
         order: &NewOrder,
         head: &Head,
-        lines: impl Iterator<Item = (&Line, &Stocked)> + Clone,
-    ) -> Result<(), Failure> {
+        lines: impl Iterator<Item = (&OrderLine, &Stocked)> + Clone,
+    ) -> Result<(), TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let id = Param::Int(head.order_id);
         session.queue(self.statements.update_next_order, &[id, w, d])?;
@@ -101,7 +105,7 @@ impl Single {
     }
 }
 
-async fn read_head<S: Session>(session: &mut S) -> Result<Head, Failure> {
+async fn read_head<S: Session>(session: &mut S) -> Result<Head, TransactionError> {
     let answer = session.answer().await?;
     let row = only_row(&answer, "the order's district")?;
     let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);
@@ -110,7 +114,10 @@ async fn read_head<S: Session>(session: &mut S) -> Result<Head, Failure> {
     black_box((row.bytes(1)?, row.bytes(2)?));
     Ok(Head {
         order_id,
-        rates: Rates { discount: row.decimal(0, 4)?, taxes: row.decimal(3, 4)? + district_tax },
+        rates: PriceRates {
+            discount: row.decimal(0, 4)?,
+            taxes: row.decimal(3, 4)? + district_tax,
+        },
     })
 }
 
@@ -120,12 +127,12 @@ async fn read_lines<S: Session>(
     session: &mut S,
     order: &NewOrder,
     stocked: &mut [Stocked; LINES_MAX],
-) -> Result<usize, Failure> {
+) -> Result<usize, TransactionError> {
     for (index, line) in order.lines().iter().enumerate() {
         let answer = session.answer().await?;
         let Some(row) = answer.row(0) else {
             if line.item != UNUSED_ITEM {
-                return Err(Failure::MissingRow("an item of the order"));
+                return Err(TransactionError::MissingRow("an item of the order"));
             }
             // Its stock, which nobody has.
             session.answer().await?;

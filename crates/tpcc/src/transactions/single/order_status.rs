@@ -4,7 +4,7 @@ use super::Single;
 use crate::input::{CustomerKey, OrderStatus};
 use crate::random::last_name;
 use crate::transactions::rules::{middle_row, only_row};
-use crate::transactions::{Failure, Outcome, commit};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ impl Single {
         &self,
         session: &mut S,
         status: &OrderStatus,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(status.warehouse), Param::from(status.district));
         match status.customer {
             CustomerKey::Number(number) => {

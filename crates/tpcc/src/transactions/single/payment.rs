@@ -6,7 +6,7 @@ use crate::random::last_name;
 use crate::transactions::rules::{
     append_customer_data, customer_key, customer_number, history, middle_row, one_row, only_row,
 };
-use crate::transactions::{Failure, Outcome, commit};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ impl Single {
         &mut self,
         session: &mut S,
         payment: &Payment,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let (cw, cd) =
             (Param::from(payment.customer_warehouse), Param::from(payment.customer_district));
         self.pay_warehouse_and_district(session, payment)?;
@@ -52,7 +52,7 @@ impl Single {
         &self,
         session: &mut S,
         payment: &Payment,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let amount = Param::Cents(payment.amount);
         let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
         session.queue(self.statements.update_warehouse, &[amount, w])?;
@@ -63,7 +63,7 @@ impl Single {
     }
 
     /// Leaves h_data, w_name + 4 spaces + d_name, in `text`.
-    async fn read_names<S: Session>(&mut self, session: &mut S) -> Result<(), Failure> {
+    async fn read_names<S: Session>(&mut self, session: &mut S) -> Result<(), TransactionError> {
         one_row(&session.answer().await?, "the payment's warehouse")?;
         let answer = session.answer().await?;
         let name = only_row(&answer, "the payment's warehouse")?.bytes(0)?;
@@ -83,7 +83,7 @@ impl Single {
         payment: &Payment,
         customer: u32,
         bad_credit: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         let [w, d, c] = customer_key(payment, customer);
         let amount = Param::Cents(payment.amount);
         let history = history(payment, customer, &self.text);

@@ -3,7 +3,7 @@
 use super::Single;
 use crate::input::StockLevel;
 use crate::transactions::rules::only_row;
-use crate::transactions::{Failure, Outcome, commit};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ impl Single {
         &self,
         session: &mut S,
         level: &StockLevel,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
         let answer = session.execute(self.statements.select_next_order, &[w, d]).await?;
         let next = only_row(&answer, "the district")?.int(0)?;
