@@ -119,7 +119,7 @@ pub struct Difference {
     pub other: Vec<String>,
 }
 
-type Facts = BTreeMap<(Aspect, String), BTreeSet<String>>;
+type ValuesByFact = BTreeMap<(Aspect, String), BTreeSet<String>>;
 
 /// What is not the same in all runs of both sides.
 ///
@@ -144,7 +144,7 @@ pub(crate) fn differences(
     };
     let keys: BTreeSet<&(Aspect, String)> = base.keys().chain(other.keys()).collect();
     let difference = |key: &(Aspect, String)| {
-        let values = |facts: &Facts| match facts.get(key) {
+        let values = |facts: &ValuesByFact| match facts.get(key) {
             Some(values) => values.iter().cloned().collect(),
             None => vec![ABSENT.to_owned()],
         };
@@ -167,8 +167,8 @@ pub(crate) fn differences(
 const VARIABLE: &str = "@@";
 
 /// Each fact of these runs, with the values that it has in them.
-fn facts(results: &Results, repeats: &[RepeatId]) -> Result<Facts, StoreError> {
-    let mut all = Facts::new();
+fn facts(results: &Results, repeats: &[RepeatId]) -> Result<ValuesByFact, StoreError> {
+    let mut all = ValuesByFact::new();
     for id in repeats {
         let repeat = results.repeat(*id)?;
         let cell = results.cell(repeat.cell)?;

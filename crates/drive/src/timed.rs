@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 /// What a statement does, as a place in [`StatementTimes::kinds`].
-type Kind = usize;
+type StatementKind = usize;
 
-const COMMIT: Kind = 0;
-const ROLLBACK: Kind = 1;
-const OTHER: Kind = 2;
+const COMMIT: StatementKind = 0;
+const ROLLBACK: StatementKind = 1;
+const OTHER: StatementKind = 2;
 
 /// How long one statement took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,9 +72,9 @@ impl<S: Session> Timed<S> {
 struct Clock {
     kinds: Vec<&'static str>,
     /// By the number of the prepared statement.
-    by_statement: Vec<Kind>,
+    by_statement: Vec<StatementKind>,
     /// Of the commands that are queued or under way, oldest first.
-    unanswered: VecDeque<Kind>,
+    unanswered: VecDeque<StatementKind>,
     /// Commands of the session that have their whole answer.
     answered: u64,
     /// Time of the answer that has come in part: a CALL has several.
@@ -96,7 +96,7 @@ impl Clock {
         self.by_statement[index] = kind;
     }
 
-    fn prepared(&self, statement: StatementId) -> Kind {
+    fn prepared(&self, statement: StatementId) -> StatementKind {
         let kind = self.by_statement.get(statement.0 as usize);
         kind.copied().unwrap_or(OTHER)
     }

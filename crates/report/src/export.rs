@@ -90,7 +90,7 @@ fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
 }
 
 /// Takes the fields of a line.
-type Lines<'a> = &'a mut dyn FnMut(Vec<String>);
+type LineSink<'a> = &'a mut dyn FnMut(Vec<String>);
 
 /// Writes a file that has lines of each repeat; they begin with the two columns by which the files
 /// are joined.
@@ -98,7 +98,7 @@ fn write(
     view: &LabView,
     path: PathBuf,
     names: &[&str],
-    lines_of: impl Fn(&CellView, &RepeatView, Lines<'_>) -> Result<(), StoreError>,
+    lines_of: impl Fn(&CellView, &RepeatView, LineSink<'_>) -> Result<(), StoreError>,
 ) -> Result<PathBuf, ReportError> {
     let metric = view.metric();
     let names = ["cell", "repeat"].iter().chain(names);

@@ -33,13 +33,13 @@ fn missing(what: &str) -> SessionError {
 
 /// Sums of a warehouse; integers, money in hundredths. Up to 10^5 rows of values below 10^10, times
 /// 2^32: above 64 bits.
-type Sums<const N: usize> = BTreeMap<u32, [i128; N]>;
+type WarehouseSums<const N: usize> = BTreeMap<u32, [i128; N]>;
 
 /// Adds rows of a warehouse and `N` sums.
 async fn add<const N: usize, S: Session>(
     session: &mut S,
     sql: &str,
-    sums: &mut Sums<N>,
+    sums: &mut WarehouseSums<N>,
 ) -> Result<(), SessionError> {
     for row in session.query(sql).await?.rows() {
         let warehouse = u32::try_from(row.int(0)?).map_err(|_| missing("a warehouse's number"))?;
@@ -57,8 +57,8 @@ async fn add_all<const N: usize, S: Session>(
     session: &mut S,
     warehouses: u32,
     sql: &str,
-) -> Result<Sums<N>, SessionError> {
-    let mut sums = Sums::new();
+) -> Result<WarehouseSums<N>, SessionError> {
+    let mut sums = WarehouseSums::new();
     for warehouse in 1..=warehouses {
         add(session, &sql.replace("{w}", &warehouse.to_string()), &mut sums).await?;
     }
@@ -66,8 +66,12 @@ async fn add_all<const N: usize, S: Session>(
 }
 
 /// The warehouses whose sums differ.
-fn differing<const N: usize>(warehouses: u32, left: &Sums<N>, right: &Sums<N>) -> BTreeSet<u32> {
-    let of = |sums: &Sums<N>, warehouse| sums.get(&warehouse).copied().unwrap_or([0; N]);
+fn differing<const N: usize>(
+    warehouses: u32,
+    left: &WarehouseSums<N>,
+    right: &WarehouseSums<N>,
+) -> BTreeSet<u32> {
+    let of = |sums: &WarehouseSums<N>, warehouse| sums.get(&warehouse).copied().unwrap_or([0; N]);
     (1..=warehouses).filter(|w| of(left, *w) != of(right, *w)).collect()
 }
 
@@ -85,8 +89,8 @@ pub(super) async fn stock_suspects<S: Session>(
     session: &mut S,
     warehouses: u32,
 ) -> Result<BTreeSet<u32>, SessionError> {
-    let supplied: Sums<3> = add_all(session, warehouses, SUPPLIED).await?;
-    let stock: Sums<3> = add_all(session, warehouses, STOCK).await?;
+    let supplied: WarehouseSums<3> = add_all(session, warehouses, SUPPLIED).await?;
+    let stock: WarehouseSums<3> = add_all(session, warehouses, STOCK).await?;
     Ok(differing(warehouses, &supplied, &stock))
 }
 
@@ -104,16 +108,16 @@ const BOUGHT: &str = "SELECT STRAIGHT_JOIN {w}, \
      WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL";
 
 /// What the customers of each warehouse paid, by history: sum and count.
-pub(super) struct Paid(Sums<2>);
+pub(super) struct Paid(WarehouseSums<2>);
 
 /// X4: warehouses whose customers' payments are not those of history.
 pub(super) async fn payment_suspects<S: Session>(
     session: &mut S,
     warehouses: u32,
 ) -> Result<(BTreeSet<u32>, Paid), SessionError> {
-    let mut paid: Sums<2> = Sums::new();
+    let mut paid: WarehouseSums<2> = WarehouseSums::new();
     add(session, PAID, &mut paid).await?;
-    let payers: Sums<2> = add_all(session, warehouses, PAYERS).await?;
+    let payers: WarehouseSums<2> = add_all(session, warehouses, PAYERS).await?;
     Ok((differing(warehouses, &paid, &payers), Paid(paid)))
 }
 
@@ -123,8 +127,8 @@ pub(super) async fn balance_suspects<S: Session>(
     warehouses: u32,
     paid: &Paid,
 ) -> Result<BTreeSet<u32>, SessionError> {
-    let balances: Sums<1> = add_all(session, warehouses, BALANCES).await?;
-    let mut owed: Sums<1> = add_all(session, warehouses, BOUGHT).await?;
+    let balances: WarehouseSums<1> = add_all(session, warehouses, BALANCES).await?;
+    let mut owed: WarehouseSums<1> = add_all(session, warehouses, BOUGHT).await?;
     for (&warehouse, [amount, _]) in &paid.0 {
         owed.entry(warehouse).or_insert([0])[0] -= amount;
     }
