@@ -66,7 +66,7 @@ pub fn summary(measurement: &RunDocument) -> String {
     inputs(&mut out, summary);
     io_by_role::io_by_role(&mut out, summary);
     if let Some(resources) = &measurement.resources {
-        resources::resources(&mut out, resources);
+        resources::resources(&mut out, resources, summary.throughput_metric);
     }
     pacing::pacing(&mut out, summary);
     totals(&mut out, summary);

@@ -22,7 +22,7 @@ pub use schedule::run_lab::{LabRunOptions, LabRunSummary, require_possible, run_
 pub use schedule::stored::require_idle;
 pub use target::kept::NamedSpec;
 pub use target::named::{start_named_on, stop_named_on};
-pub use target::populate::{LoadSpec, populate_schemas, record_load};
+pub use target::populate::{LoadSpec, populate_schemas, record_load, what_of};
 pub use target::preset::PresetSpec;
 pub use target::private::ResolvedPrivate;
 pub use target::resolved::{external, start_server};

@@ -8,6 +8,8 @@ use drive::TransactionInfo;
 use spec::{OltpMix, SbtestTables};
 use std::io::Write;
 
+/// Of the tables and rows: what is loaded under another one is another database.
+pub const TABLES_VERSION: u32 = 1;
 /// Rows that a range query reads.
 const RANGE_SIZE: i64 = 100;
 const POINT_SELECTS: usize = 10;

@@ -112,7 +112,14 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
     all.add("partitions", load.partitions, |cell, count: &u32| {
         private(cell, |server| server.population.partitions = *count);
     })?;
+    all.add("tables", load.tables, |cell, count: &u32| {
+        private(cell, |server| server.population.sbtest.count = *count);
+    })?;
+    all.add("table_size", load.table_size, |cell, rows: &u32| {
+        private(cell, |server| server.population.sbtest.rows = *rows);
+    })?;
     all.add("workload", load.workload, |cell, kind: &WorkloadKind| {
+        private(cell, |server| server.population.database = kind.database());
         cell.load.workload = kind.clone();
     })?;
     all.add("style", load.style, |cell, style: &Style| {

@@ -10,7 +10,7 @@ use crate::order::Order;
 use crate::values::{Axis, One};
 use base::limits::{
     CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS, RETRY_PAUSE_MAX_MS,
-    SCHEMAS_MAX, TERMINALS_MAX, WAREHOUSES_MAX,
+    SBTEST_ROWS_MAX, SBTEST_TABLES_MAX, SCHEMAS_MAX, TERMINALS_MAX, WAREHOUSES_MAX,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -154,6 +154,11 @@ pub(crate) struct LoadTable {
     /// Partitions of each table whose primary key has the warehouse, by hash of it; 0 splits none.
     /// For databases with `foreign_keys = false`: no MySQL has both [default: 0]
     pub(crate) partitions: Axis<Count<0, PARTITIONS_MAX>>,
+    /// Tables of private databases for `sysbench-oltp` and its kinds: sbtest1, sbtest2 and so on
+    /// [default: 1]
+    pub(crate) tables: Axis<Count<1, SBTEST_TABLES_MAX>>,
+    /// Rows of each of these tables, each about 240 bytes on disk [default: 10000]
+    pub(crate) table_size: Axis<Count<1, SBTEST_ROWS_MAX>>,
     /// What is driven: `tpcc` (transactions by the clauses, no waits), `tpcc-spec` (terminals with
     /// keying and think times), `tpcc-mysql` (the statements of that tool), `sysbench-oltp` and its
     /// kinds (the statements of sysbench 1.0.20) or a file (transactions of your own: docs/oltp.md)

@@ -24,7 +24,9 @@ mod values;
 pub use cells::KnownNames;
 pub use dimension::Setting;
 pub use error::PlanError;
-pub use needs::{CellNeeds, Files, Host, MissingImage, Needs, Sizes};
+pub use needs::{
+    CellNeeds, Files, Host, MissingImage, Needs, Sizes, size_in_warehouses, tables_bytes,
+};
 pub use order::{Order, Turn, TurnSchedule, execution_order};
 pub use parse::PLAN_BYTES_MAX;
 pub use plan::{Plan, PlannedCell};

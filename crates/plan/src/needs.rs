@@ -4,7 +4,7 @@
 use crate::error::{PlanError, PlanProblem};
 use crate::plan::{Plan, PlannedCell};
 use base::Warehouses;
-use spec::Cell;
+use spec::{Cell, DatabaseKind, PopulationSpec};
 use std::time::Duration;
 use tpcc::population::database_bytes_estimate;
 
@@ -24,6 +24,26 @@ const COPY_BYTES_PER_S: u64 = 400 << 20;
 /// The checks after a run, and loading, with two cores.
 const CHECK_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(1);
 const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(2);
+
+/// Bytes of the tables of a database; 0 of what a file's setup makes, which nobody knows.
+pub fn tables_bytes(population: &PopulationSpec) -> u64 {
+    let PopulationSpec { warehouses, foreign_keys, partitions, .. } = *population;
+    match population.database {
+        DatabaseKind::Tpcc => database_bytes_estimate(warehouses, foreign_keys, partitions),
+        DatabaseKind::Sbtest => oltp::sysbench::database_bytes_estimate(population.sbtest),
+        DatabaseKind::File(_) => 0,
+    }
+}
+
+/// How large a database is: its warehouses or, of one that has none, those that take as much room;
+/// 1 at least.
+pub fn size_in_warehouses(population: &PopulationSpec) -> Warehouses {
+    const OF_WAREHOUSE_BYTES: u64 = 100_000_000;
+    population.tpcc_warehouses().unwrap_or_else(|| {
+        let count = tables_bytes(population).div_ceil(OF_WAREHOUSE_BYTES).max(1);
+        Warehouses(u32::try_from(count).unwrap_or(u32::MAX))
+    })
+}
 
 /// Of the servers of a cell, their preset and variables considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +91,10 @@ impl CellNeeds {
                 duration: SERVER_TIME + measuring,
             };
         };
-        let population = &private.population;
-        let warehouses = population.warehouses;
-        let tables_bytes =
-            database_bytes_estimate(warehouses, population.foreign_keys, population.partitions);
+        let tables_bytes = tables_bytes(&private.population);
         let copy =
             Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
-        let checks = CHECK_TIME_PER_WAREHOUSE * warehouses.0;
+        let checks = CHECK_TIME_PER_WAREHOUSE * size_in_warehouses(&private.population).0;
         let of_each = SERVER_TIME + copy + checks;
         CellNeeds {
             tables_bytes,
@@ -116,24 +133,21 @@ impl CellNeeds {
 }
 
 /// A populated data directory that a lab has to make first.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingImage {
     pub engine: String,
-    pub warehouses: Warehouses,
+    pub population: PopulationSpec,
     pub page_size_bytes: u32,
-    pub foreign_keys: bool,
-    pub partitions: u32,
 }
 
 impl MissingImage {
     /// Bytes of it on disk.
     pub fn disk_bytes(&self) -> u64 {
-        database_bytes_estimate(self.warehouses, self.foreign_keys, self.partitions)
-            .saturating_add(IMAGE_REDO_BYTES)
+        tables_bytes(&self.population).saturating_add(IMAGE_REDO_BYTES)
     }
 
     fn duration(&self) -> Duration {
-        SERVER_TIME + LOAD_TIME_PER_WAREHOUSE * self.warehouses.0
+        SERVER_TIME + LOAD_TIME_PER_WAREHOUSE * size_in_warehouses(&self.population).0
     }
 }
 
@@ -252,20 +266,37 @@ fn gigabytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::MissingImage;
+    use super::{MissingImage, size_in_warehouses};
     use base::Warehouses;
+    use spec::{DatabaseKind, PopulationSpec, SbtestTables};
 
     #[test]
     fn an_image_has_room_for_its_partitions() {
         let of = |partitions| MissingImage {
             engine: "mysql-5.7".to_owned(),
-            warehouses: Warehouses(1),
+            population: PopulationSpec {
+                warehouses: Warehouses(1),
+                foreign_keys: false,
+                partitions,
+                ..PopulationSpec::default()
+            },
             page_size_bytes: 16 << 10,
-            foreign_keys: false,
-            partitions,
         };
         // Seven tables of a thousand files, with the warehouse in one of them.
         let added = of(1_000).disk_bytes() - of(0).disk_bytes();
         assert!((600 << 20..1 << 30).contains(&added), "{added}");
+    }
+
+    #[test]
+    fn other_databases_are_as_large_as_some_warehouses() {
+        let of = |database, count, rows| {
+            let sbtest = SbtestTables { count, rows };
+            let population = PopulationSpec { database, sbtest, ..PopulationSpec::default() };
+            size_in_warehouses(&population).0
+        };
+        assert_eq!(of(DatabaseKind::Tpcc, 16, 10_000_000), 10);
+        assert_eq!(of(DatabaseKind::Sbtest, 1, 10_000), 1);
+        assert_eq!(of(DatabaseKind::Sbtest, 4, 1_000_000), 10);
+        assert_eq!(of(DatabaseKind::File("own.toml".to_owned()), 4, 1_000_000), 1);
     }
 }

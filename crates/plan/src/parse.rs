@@ -23,7 +23,7 @@ use tpcc::Transaction;
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
 /// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 10] = [
+const OF_PRIVATE: [&str; 12] = [
     "engine",
     "server_binary",
     "preset",
@@ -34,6 +34,8 @@ const OF_PRIVATE: [&str; 10] = [
     "population_seed",
     "foreign_keys",
     "partitions",
+    "tables",
+    "table_size",
 ];
 
 impl Plan {

@@ -10,7 +10,7 @@ use crate::*;
 use base::{Exit, Warehouses};
 use device::Role;
 use proptest::prelude::*;
-use spec::{Connections, Lengths, Scale, Style, WorkloadKind};
+use spec::{Connections, Lengths, PopulationSpec, Scale, Style, WorkloadKind};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -254,10 +254,8 @@ fn what_there_is_not_is_refused() {
     };
     let image = MissingImage {
         engine: "mysql-5.7".to_owned(),
-        warehouses: Warehouses(10),
+        population: PopulationSpec::default(),
         page_size_bytes: 16384,
-        foreign_keys: true,
-        partitions: 0,
     };
     let images = [image];
     let host = |disk: u64, memory: u64| Host {

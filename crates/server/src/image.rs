@@ -7,7 +7,6 @@ use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::kept_images::use_image;
 use crate::{Home, ServerBuild, ServerError};
-use base::Warehouses;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,20 +22,40 @@ const REDO_FILES_MAX: u32 = 100;
 const SPARE_BYTES: u64 = 256 << 20;
 
 /// What tells one image from another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ImageKey {
     /// [`ServerBuild::engine`].
     pub engine: String,
     /// [`ServerBuild::version`].
     pub version: String,
-    /// The version of the TPC-C schema and population rules.
-    pub schema_version: u32,
-    pub warehouses: Warehouses,
+    #[serde(flatten)]
+    pub contents: ImageContents,
     pub page_size_bytes: u32,
     pub seed: u64,
-    pub foreign_keys: bool,
-    /// The partitions of each table that can be split; 0 for none.
-    pub partitions: u32,
+}
+
+/// The database in an image.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum ImageContents {
+    Tpcc {
+        /// The version of the TPC-C schema and population rules.
+        schema_version: u32,
+        warehouses: u32,
+        foreign_keys: bool,
+        /// The partitions of each table that can be split; 0 for none. Images of earlier versions,
+        /// which do not say it, are not split.
+        #[serde(default)]
+        partitions: u32,
+    },
+    Sbtest {
+        /// The version of the tables and rows of sysbench's OLTP.
+        sbtest_version: u32,
+        tables: u32,
+        table_size: u32,
+    },
+    /// What the setup of a workload's file makes, by the hash of the file.
+    File { workload_xxh3: String },
 }
 
 /// A populated data directory.
@@ -50,19 +69,10 @@ pub struct Image {
 
 /// The file beside the data.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Description {
     format: u32,
-    engine: String,
-    version: String,
-    schema_version: u32,
-    warehouses: u32,
-    page_size_bytes: u32,
-    seed: u64,
-    foreign_keys: bool,
-    /// Images of earlier versions, which do not say it, are not split.
-    #[serde(default)]
-    partitions: u32,
+    #[serde(flatten)]
+    pub(crate) key: ImageKey,
     data_bytes: u64,
     created_utc_ns: i64,
     note: String,
@@ -87,52 +97,29 @@ impl ImageKey {
             let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
             text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
         };
+        let (tables, indexes) = match &self.contents {
+            ImageContents::Tpcc { schema_version, warehouses, foreign_keys, partitions } => (
+                format!("schema{schema_version}_w{warehouses}"),
+                match (foreign_keys, partitions) {
+                    (true, _) => "_fk".to_owned(),
+                    (false, 0) => "_nofk".to_owned(),
+                    (false, partitions) => format!("_nofk_p{partitions}"),
+                },
+            ),
+            ImageContents::Sbtest { sbtest_version, tables, table_size } => {
+                (format!("sbtest{sbtest_version}_{tables}x{table_size}"), String::new())
+            }
+            ImageContents::File { workload_xxh3 } => {
+                (format!("file{}", plain(workload_xxh3)), String::new())
+            }
+        };
         format!(
-            "{}_{}_schema{}_w{}_page{}_seed{}_{}",
+            "{}_{}_{tables}_page{}_seed{}{indexes}",
             plain(&self.engine),
             plain(&self.version),
-            self.schema_version,
-            self.warehouses,
             self.page_size_bytes,
             self.seed,
-            match (self.foreign_keys, self.partitions) {
-                (true, _) => "fk".to_owned(),
-                (false, 0) => "nofk".to_owned(),
-                (false, partitions) => format!("nofk_p{partitions}"),
-            }
         )
-    }
-
-    fn describe(&self, data_bytes: u64, note: &str) -> Description {
-        Description {
-            format: FORMAT,
-            engine: self.engine.clone(),
-            version: self.version.clone(),
-            schema_version: self.schema_version,
-            warehouses: self.warehouses.0,
-            page_size_bytes: self.page_size_bytes,
-            seed: self.seed,
-            foreign_keys: self.foreign_keys,
-            partitions: self.partitions,
-            data_bytes,
-            created_utc_ns: base::now_utc_ns(),
-            note: note.to_owned(),
-        }
-    }
-}
-
-impl Description {
-    pub(crate) fn key(&self) -> ImageKey {
-        ImageKey {
-            engine: self.engine.clone(),
-            version: self.version.clone(),
-            schema_version: self.schema_version,
-            warehouses: Warehouses(self.warehouses),
-            page_size_bytes: self.page_size_bytes,
-            seed: self.seed,
-            foreign_keys: self.foreign_keys,
-            partitions: self.partitions,
-        }
     }
 }
 
@@ -143,7 +130,7 @@ impl Image {
         let directory = home.images().join(key.directory_name());
         let text = fs::read_to_string(directory.join(DESCRIPTION)).ok()?;
         let found: Description = serde_json::from_str(&text).ok()?;
-        let whole = found.format == FORMAT && found.key() == *key && directory.join(DATA).is_dir();
+        let whole = found.format == FORMAT && found.key == *key && directory.join(DATA).is_dir();
         whole.then(|| Image {
             key: key.clone(),
             directory,
@@ -183,11 +170,16 @@ impl Image {
         let staged = work.path().join(&name);
         home::private_directory(&staged)?;
         let description = staged.join(DESCRIPTION);
-        let text = serde_json::to_string_pretty(&key.describe(bytes, note)).map_err(|error| {
-            ServerError::Data {
-                what: format!("cannot describe the image: {error}"),
-                path: description.clone(),
-            }
+        let described = Description {
+            format: FORMAT,
+            key: key.clone(),
+            data_bytes: bytes,
+            created_utc_ns: base::now_utc_ns(),
+            note: note.to_owned(),
+        };
+        let text = serde_json::to_string_pretty(&described).map_err(|error| ServerError::Data {
+            what: format!("cannot describe the image: {error}"),
+            path: description.clone(),
         })?;
         fs::write(&description, text).map_err(io_at("write", &description))?;
         let place = home.images().join(&name);
@@ -340,9 +332,8 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CloneTo, Image, ImageKey, Storage};
+    use super::{CloneTo, Image, ImageContents, ImageKey, Storage};
     use crate::Home;
-    use base::Warehouses;
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -350,12 +341,14 @@ mod tests {
         ImageKey {
             engine: "mysql-5.7".into(),
             version: "5.7.22".into(),
-            schema_version: 1,
-            warehouses: Warehouses(10),
+            contents: ImageContents::Tpcc {
+                schema_version: 1,
+                warehouses: 10,
+                foreign_keys: true,
+                partitions: 0,
+            },
             page_size_bytes: 16384,
             seed: 7,
-            foreign_keys: true,
-            partitions: 0,
         }
     }
 
@@ -387,9 +380,15 @@ mod tests {
         assert_eq!(Image::find(&home, &key()), Some(image.clone()));
         let other = ImageKey { seed: 8, ..key() };
         assert_eq!(Image::find(&home, &other), None);
-        let split = ImageKey { foreign_keys: false, partitions: 8, ..key() };
+        let contents = ImageContents::Tpcc {
+            schema_version: 1,
+            warehouses: 10,
+            foreign_keys: false,
+            partitions: 8,
+        };
+        let split = ImageKey { contents, ..key() };
         assert_eq!(Image::find(&home, &split), None);
-        assert!(split.directory_name().ends_with("_nofk_p8"));
+        assert!(split.directory_name().ends_with("_schema1_w10_page16384_seed7_nofk_p8"));
 
         let to = CloneTo {
             data: temp.path().join("clone"),
@@ -446,5 +445,19 @@ mod tests {
         assert_eq!(Image::find(&home, &key()), None);
         let image = Image::publish(&home, &key(), &data(temp.path()), "2").unwrap();
         assert_eq!(image.note(), "2");
+    }
+
+    #[test]
+    fn contents_are_read_as_they_were_written_by_any_version() {
+        let tables = ImageContents::Sbtest { sbtest_version: 1, tables: 4, table_size: 1000 };
+        let file = ImageContents::File { workload_xxh3: "0123456789abcdef".to_owned() };
+        for contents in [key().contents, tables, file] {
+            let key = ImageKey { contents, ..key() };
+            let text = serde_json::to_string(&key).unwrap();
+            assert_eq!(serde_json::from_str::<ImageKey>(&text).unwrap(), key);
+        }
+        let first = r#"{"engine":"mysql-5.7","version":"5.7.22","schema_version":1,"warehouses":10,
+            "page_size_bytes":16384,"seed":7,"foreign_keys":true}"#;
+        assert_eq!(serde_json::from_str::<ImageKey>(first).unwrap(), key());
     }
 }

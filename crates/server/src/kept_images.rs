@@ -50,7 +50,7 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
             continue;
         };
         // A copy under another name is no image.
-        let Some(image) = Image::find(home, &found.key()).filter(|i| i.directory() == entry.path())
+        let Some(image) = Image::find(home, &found.key).filter(|i| i.directory() == entry.path())
         else {
             continue;
         };
@@ -172,8 +172,7 @@ pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
 mod tests {
     use super::{kept_images, remove_image, shrink_images, use_image};
     use crate::home::Home;
-    use crate::image::{Image, ImageKey};
-    use base::Warehouses;
+    use crate::image::{Image, ImageContents, ImageKey};
     use std::fs;
     use std::path::Path;
     use std::thread::sleep;
@@ -186,12 +185,14 @@ mod tests {
         let key = ImageKey {
             engine: "mysql-5.7".into(),
             version: "5.7.22".into(),
-            schema_version: 1,
-            warehouses: Warehouses(1),
+            contents: ImageContents::Tpcc {
+                schema_version: 1,
+                warehouses: 1,
+                foreign_keys: true,
+                partitions: 0,
+            },
             page_size_bytes: 16384,
             seed,
-            foreign_keys: true,
-            partitions: 0,
         };
         // File systems keep times in steps.
         sleep(Duration::from_millis(20));

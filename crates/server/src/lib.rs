@@ -38,7 +38,7 @@ pub use copy::Storage;
 pub use dsn::{Secret, dsn_has_password, render as render_dsn};
 pub use error::ServerError;
 pub use home::Home;
-pub use image::{Image, ImageKey};
+pub use image::{Image, ImageContents, ImageKey};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
 pub use instance_dir::sweep;

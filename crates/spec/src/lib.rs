@@ -16,9 +16,11 @@ mod validate;
 
 pub use cell::{Cell, Lengths, Meters};
 pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
-pub use load::{Connections, Isolation, Load, OpenLoop, Rate, Spacing, Style, WorkloadKind};
+pub use load::{
+    Connections, DatabaseKind, Isolation, Load, OpenLoop, Rate, Spacing, Style, WorkloadKind,
+};
 pub use oltp::{OltpMix, SbtestTables};
 pub use place::{Place, Placement};
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
-pub use server::{External, Preset, Private, Scale, Server, TpccTables};
+pub use server::{External, PopulationSpec, Preset, Private, Scale, Server};
 pub use validate::{Field, Problem};

@@ -88,6 +88,16 @@ pub enum WorkloadKind {
     File(String),
 }
 
+/// What a workload is driven on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DatabaseKind {
+    Tpcc,
+    /// The tables of sysbench's OLTP.
+    Sbtest,
+    /// What the setup of a workload's file makes, by the file's path.
+    File(String),
+}
+
 /// What the names of files with workloads end in.
 const FILE_ENDING: &str = ".toml";
 
@@ -117,9 +127,20 @@ impl WorkloadKind {
         }
     }
 
+    /// What it is driven on.
+    pub fn database(&self) -> DatabaseKind {
+        match self {
+            WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
+                DatabaseKind::Tpcc
+            }
+            WorkloadKind::SysbenchOltp(_) => DatabaseKind::Sbtest,
+            WorkloadKind::File(path) => DatabaseKind::File(path.clone()),
+        }
+    }
+
     /// Is it on a TPC-C database?
     pub fn is_tpcc(&self) -> bool {
-        !matches!(self, WorkloadKind::SysbenchOltp(_) | WorkloadKind::File(_))
+        self.database() == DatabaseKind::Tpcc
     }
 }
 

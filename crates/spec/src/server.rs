@@ -1,6 +1,8 @@
 //! The server that is measured.
 
 use crate::defaults;
+use crate::load::DatabaseKind;
+use crate::oltp::SbtestTables;
 use crate::place::{Place, Placement};
 use base::Warehouses;
 use std::path::PathBuf;
@@ -47,7 +49,7 @@ pub struct Private {
     pub set: Vec<(String, String)>,
     /// Where their files go.
     pub placement: Placement,
-    pub population: TpccTables,
+    pub population: PopulationSpec,
     /// Servers that are driven together, each with a database of its own; at least 1.
     pub instances: u32,
 }
@@ -64,7 +66,7 @@ impl Private {
             preset: None,
             set: Vec::new(),
             placement: Placement::default(),
-            population: TpccTables::default(),
+            population: PopulationSpec::default(),
             instances: 1,
         }
     }
@@ -101,11 +103,7 @@ impl Private {
             lines.push(format!("page_cache_bytes={bytes}"));
         }
         lines.push(format!("count_io={}", self.placement.count));
-        let population = &self.population;
-        lines.push(format!("warehouses={}", population.warehouses));
-        lines.push(format!("foreign_keys={}", population.foreign_keys));
-        lines.push(format!("partitions={}", population.partitions));
-        lines.push(format!("seed={}", population.seed));
+        lines.push(self.population.identity());
         lines.join("\n")
     }
 }
@@ -139,24 +137,53 @@ impl Scale {
     }
 }
 
-/// A database of TPC-C that mydyno makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TpccTables {
+/// A database that mydyno makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PopulationSpec {
+    /// Of a cell that of its workload.
+    pub database: DatabaseKind,
+    /// Of TPC-C.
     pub warehouses: Warehouses,
-    pub seed: u64,
-    /// The foreign keys of clause 1.3.1, with the indexes that only they need.
+    /// Of TPC-C: the foreign keys of clause 1.3.1, with the indexes that only they need.
     pub foreign_keys: bool,
-    /// Of each table that can be split; 0 for none.
+    /// Of TPC-C, and there of each table that can be split; 0 for none.
     pub partitions: u32,
+    /// Of sysbench's OLTP.
+    pub sbtest: SbtestTables,
+    pub seed: u64,
 }
 
-impl Default for TpccTables {
-    fn default() -> TpccTables {
-        TpccTables {
+impl Default for PopulationSpec {
+    fn default() -> PopulationSpec {
+        PopulationSpec {
+            database: DatabaseKind::Tpcc,
             warehouses: defaults::WAREHOUSES,
-            seed: defaults::POPULATION_SEED,
             foreign_keys: true,
             partitions: 0,
+            sbtest: defaults::SBTEST,
+            seed: defaults::POPULATION_SEED,
         }
+    }
+}
+
+impl PopulationSpec {
+    /// Of TPC-C; no other database has any.
+    pub fn tpcc_warehouses(&self) -> Option<Warehouses> {
+        (self.database == DatabaseKind::Tpcc).then_some(self.warehouses)
+    }
+
+    /// The canonical text: equal for equal databases.
+    fn identity(&self) -> String {
+        let tables = match &self.database {
+            DatabaseKind::Tpcc => format!(
+                "warehouses={}\nforeign_keys={}\npartitions={}",
+                self.warehouses, self.foreign_keys, self.partitions
+            ),
+            DatabaseKind::Sbtest => {
+                format!("tables={}\ntable_size={}", self.sbtest.count, self.sbtest.rows)
+            }
+            DatabaseKind::File(path) => format!("database={path}"),
+        };
+        format!("{tables}\nseed={}", self.seed)
     }
 }

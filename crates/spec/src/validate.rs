@@ -3,8 +3,8 @@
 use crate::cell::{Cell, Lengths};
 use crate::defaults;
 use crate::length::Length;
-use crate::load::{Connections, Load, Style, WorkloadKind};
-use crate::server::{Private, Server};
+use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
+use crate::server::{PopulationSpec, Private, Server};
 use base::Warehouses;
 use base::limits::AUTO_INTERVALS_MIN;
 
@@ -76,7 +76,7 @@ impl Cell {
             limits.check().or_else(|error| problem(Field::Ramp, error.to_string()))?;
         }
         self.lengths.validate()?;
-        let made = self.server.private().map(|private| private.population.warehouses);
+        let made = self.server.private().and_then(|of| of.population.tpcc_warehouses());
         let inactive = self.load.inactive_warehouses;
         let leaves_none = |all: Warehouses| inactive > 0 && inactive >= all.0;
         if self.load.warehouses.or(made).is_some_and(leaves_none) {
@@ -205,13 +205,13 @@ impl Lengths {
 }
 
 fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
-    if !load.workload.is_tpcc() {
+    let PopulationSpec { database, foreign_keys, partitions, .. } = &private.population;
+    if *database != DatabaseKind::Tpcc && *partitions > 0 {
         let why = format!(
-            "private servers have a TPC-C database, which workload {} does not use; start a server \
-             with `mydyno server start`, load it, and name it by --dsn",
+            "only tables of TPC-C are partitioned, which workload {} does not use; leave it out",
             load.workload
         );
-        return problem(Field::Workload, why);
+        return problem(Field::Partitions, why);
     }
     let instances = private.instances;
     if instances > 1 && load.workload == WorkloadKind::TpccSpec {
@@ -227,7 +227,7 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
         );
         return problem(Field::Instances, why);
     }
-    if private.population.foreign_keys && private.population.partitions > 0 {
+    if *foreign_keys && *partitions > 0 {
         let why = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not \
                    yet supported in conjunction with partitioning\"); leave the foreign keys out, \
                    or the partitions";

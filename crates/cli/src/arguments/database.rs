@@ -1,9 +1,8 @@
 //! The command lines of `mydyno load` and `mydyno check`.
 
-use super::schema::SchemaArguments;
+use super::schema::{SbtestArguments, SchemaArguments};
 use super::target::{ResultsArguments, TargetArguments};
 use super::values::{schemas, warehouses, workload};
-use base::limits;
 use clap::Args;
 use spec::{WorkloadKind, defaults};
 
@@ -14,16 +13,9 @@ pub struct LoadArguments {
     /// Workload of the database: tpcc (for all workloads of TPC-C), sysbench-oltp (for all of its
     /// kinds) or FILE.toml, whose setup is run
     #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
-    #[arg(conflicts_with_all = ["engine", "server_binary"])]
     pub workload: WorkloadKind,
-    /// Number of tables of sysbench-oltp: sbtest1, sbtest2 and so on
-    #[arg(long, value_name = "N", default_value_t = defaults::SBTEST.count)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
-    pub tables: u32,
-    /// Number of rows of each table of sysbench-oltp, each about 240 bytes on disk
-    #[arg(long, value_name = "ROWS", default_value_t = defaults::SBTEST.rows)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
-    pub table_size: u32,
+    #[command(flatten)]
+    pub sbtest: SbtestArguments,
     /// Number of warehouses, each about 100 MB on disk
     #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]
     pub warehouses: u32,

@@ -2,7 +2,7 @@
 
 use super::place::PlaceArguments;
 use super::preset::PresetArguments;
-use super::schema::SchemaArguments;
+use super::schema::{SbtestArguments, SchemaArguments};
 use super::target::TargetArguments;
 use super::values::{duration, exporter, interval, named, schemas, shell_command};
 use crate::failure::Failure;
@@ -46,6 +46,8 @@ pub struct MeasuringArguments {
     #[arg(long)]
     pub home: bool,
     #[command(flatten)]
+    pub sbtest: SbtestArguments,
+    #[command(flatten)]
     pub schema: SchemaArguments,
     /// Number of schemas to spread the connections over: <schema>_0, <schema>_1 and so on (see
     /// `mydyno load --schemas`)
@@ -81,8 +83,10 @@ impl MeasuringArguments {
     /// Options for private servers of one that is not, and what contradicts itself.
     pub fn cell(&self, load: Load, lengths: Lengths, instances: u32) -> Result<Cell, Failure> {
         self.validate()?;
+        self.sbtest.validate(&self.target, &load.workload)?;
         let warehouses = load.warehouses.unwrap_or(defaults::WAREHOUSES);
-        let population = self.schema.population(warehouses.0, self.population_seed);
+        let population =
+            self.schema.population(&load.workload, warehouses.0, self.sbtest, self.population_seed);
         let server = match self.target.server(population, self.schemas)? {
             Server::Private(private) => Server::Private(Private {
                 preset: self.preset.asked(),
@@ -93,7 +97,8 @@ impl MeasuringArguments {
             external => external,
         };
         // A private database has as many warehouses as are asked for, and all are used.
-        let used = load.warehouses.filter(|_| server.private().is_none());
+        let is_made = server.private().is_some() && load.workload.is_tpcc();
+        let used = load.warehouses.filter(|_| !is_made);
         let cell = Cell {
             server,
             load: Load {

@@ -4,7 +4,7 @@ use super::values::setting;
 use crate::failure::Failure;
 use base::Exit;
 use clap::Args;
-use spec::{External, Private, Server, TpccTables};
+use spec::{External, PopulationSpec, Private, Server};
 use std::path::PathBuf;
 
 const TARGET: &str = "Target";
@@ -53,7 +53,7 @@ impl TargetArguments {
     }
 
     /// The private server that is asked for, if one is.
-    pub fn private(&self, population: TpccTables) -> Option<Private> {
+    pub fn private(&self, population: PopulationSpec) -> Option<Private> {
         let engine = match (&self.engine, &self.server_binary) {
             (Some(engine), _) => engine,
             (None, Some(_)) => Private::OF_BINARY,
@@ -68,7 +68,11 @@ impl TargetArguments {
     }
 
     /// The server that is asked for: a private one, else that which DSN or option files name.
-    pub fn server(&self, population: TpccTables, schemas: Option<u32>) -> Result<Server, Failure> {
+    pub fn server(
+        &self,
+        population: PopulationSpec,
+        schemas: Option<u32>,
+    ) -> Result<Server, Failure> {
         if let Some(private) = self.private(population) {
             return Ok(Server::Private(private));
         }

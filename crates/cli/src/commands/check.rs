@@ -7,7 +7,7 @@ use crate::failure::Outcome;
 use base::{Exit, Warehouses, counted};
 use lab::{Checked, Subject, start_server};
 use serde::Serialize;
-use spec::TpccTables;
+use spec::PopulationSpec;
 use store::CheckResult;
 
 /// The JSON document of the command.
@@ -38,8 +38,10 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
     let mut console = Console::new()?;
-    let population =
-        TpccTables { warehouses: Warehouses(arguments.warehouses), ..TpccTables::default() };
+    let population = PopulationSpec {
+        warehouses: Warehouses(arguments.warehouses),
+        ..PopulationSpec::default()
+    };
     let server = arguments.target.server(population, arguments.schemas)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
     let checked = lab::check_subject(&subject, &arguments.workload, &stop, &mut |p| {

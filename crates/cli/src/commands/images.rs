@@ -5,7 +5,8 @@ use crate::arguments::server::ImagesArguments;
 use crate::console::print;
 use crate::failure::Outcome;
 use ::server::{
-    Home, IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
+    Home, IMAGES_VARIABLE, ImageKey, KeptImage, images_max_bytes, kept_images, remove_image,
+    shrink_images,
 };
 use base::{Exit, now_utc_ns};
 use serde::Serialize;
@@ -23,29 +24,17 @@ struct ImagesDocument {
 #[derive(Serialize)]
 struct ImageDocument {
     name: String,
-    engine: String,
-    version: String,
-    warehouses: u32,
-    page_size_bytes: u32,
-    seed: u64,
-    foreign_keys: bool,
-    partitions: u32,
+    #[serde(flatten)]
+    key: ImageKey,
     data_bytes: u64,
     last_used_utc_ns: i64,
 }
 
 impl ImageDocument {
     fn of(kept: &KeptImage) -> ImageDocument {
-        let key = kept.image.key();
         ImageDocument {
             name: kept.name.clone(),
-            engine: key.engine.clone(),
-            version: key.version.clone(),
-            warehouses: key.warehouses.0,
-            page_size_bytes: key.page_size_bytes,
-            seed: key.seed,
-            foreign_keys: key.foreign_keys,
-            partitions: key.partitions,
+            key: kept.image.key().clone(),
             data_bytes: kept.image.data_bytes(),
             last_used_utc_ns: kept.last_used_utc_ns,
         }

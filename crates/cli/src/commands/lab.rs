@@ -9,11 +9,13 @@ use crate::failure::{Failure, Outcome};
 use ::server::Home;
 use ::server::preset::PresetScale;
 use analyse::RampConditions;
-use base::{Exit, Warehouses, counted, percent};
-use lab::{Planned, PresetOn, planned};
+use base::{Exit, counted, percent};
+use lab::{Planned, PresetOn, planned, what_of};
 use plan::{CellNeeds, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Setting};
 use serde::Serialize;
-use spec::{Cell, Connections, Isolation, Length, Private, Server, TpccTables, defaults};
+use spec::{
+    Cell, Connections, DatabaseKind, Isolation, Length, PopulationSpec, Private, Server, defaults,
+};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Read;
@@ -83,6 +85,42 @@ struct LabPlanDocument<'a> {
     notes: &'a [String],
 }
 
+/// The database of a cell; `null` is what it does not have or, on a server that is there already,
+/// what is not known before.
+#[derive(Default, Serialize)]
+struct DatabaseDocument {
+    warehouses: Option<u32>,
+    foreign_keys: Option<bool>,
+    partitions: u32,
+    tables: Option<u32>,
+    table_size: Option<u32>,
+}
+
+impl DatabaseDocument {
+    fn of_cell(cell: &Cell) -> DatabaseDocument {
+        match &cell.server {
+            Server::Private(private) => DatabaseDocument::of(&private.population),
+            Server::External(_) => DatabaseDocument {
+                warehouses: cell.load.warehouses.map(|count| count.0),
+                ..DatabaseDocument::default()
+            },
+        }
+    }
+
+    fn of(population: &PopulationSpec) -> DatabaseDocument {
+        let warehouses = population.tpcc_warehouses().map(|count| count.0);
+        let is_sbtest = population.database == DatabaseKind::Sbtest;
+        let sbtest = is_sbtest.then_some(population.sbtest);
+        DatabaseDocument {
+            warehouses,
+            foreign_keys: warehouses.map(|_| population.foreign_keys),
+            partitions: population.partitions,
+            tables: sbtest.map(|tables| tables.count),
+            table_size: sbtest.map(|tables| tables.rows),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct CellDocument<'a> {
     ordinal: u32,
@@ -95,9 +133,8 @@ struct CellDocument<'a> {
     places: Vec<PlaceDocument>,
     page_cache_bytes: Option<u64>,
     count_io: bool,
-    warehouses: u32,
-    foreign_keys: bool,
-    partitions: u32,
+    #[serde(flatten)]
+    database: DatabaseDocument,
     workload: &'a str,
     style: &'a str,
     isolation: Option<&'static str>,
@@ -160,10 +197,9 @@ struct FateDocument<'a> {
 #[derive(Serialize)]
 struct NeededImageDocument {
     engine: String,
-    warehouses: u32,
     page_size_bytes: u32,
-    foreign_keys: bool,
-    partitions: u32,
+    #[serde(flatten)]
+    database: DatabaseDocument,
     disk_bytes: u64,
 }
 
@@ -183,10 +219,8 @@ impl<'a> LabPlanDocument<'a> {
         let images = images.map(|image| NeededImageDocument {
             disk_bytes: image.disk_bytes(),
             engine: image.engine,
-            warehouses: image.warehouses.0,
             page_size_bytes: image.page_size_bytes,
-            foreign_keys: image.foreign_keys,
-            partitions: image.partitions,
+            database: DatabaseDocument::of(&image.population),
         });
         let cells = planned.cells.iter();
         LabPlanDocument {
@@ -260,9 +294,7 @@ impl<'a> CellDocument<'a> {
             places: places.collect(),
             page_cache_bytes: private.placement.page_cache_bytes,
             count_io: private.placement.count,
-            warehouses: private.population.warehouses.0,
-            foreign_keys: private.population.foreign_keys,
-            partitions: private.population.partitions,
+            database: DatabaseDocument::of_cell(&cell.what),
             workload: load.workload.name(),
             style: load.style.name(),
             isolation: load.isolation.map(Isolation::name),
@@ -293,13 +325,7 @@ impl<'a> CellDocument<'a> {
 fn server_of(cell: &PlannedCell) -> Cow<'_, Private> {
     match &cell.what.server {
         Server::Private(private) => Cow::Borrowed(private),
-        Server::External(_) => Cow::Owned(Private {
-            population: TpccTables {
-                warehouses: cell.what.load.warehouses.unwrap_or(Warehouses(0)),
-                ..TpccTables::default()
-            },
-            ..Private::of_engine("external")
-        }),
+        Server::External(_) => Cow::Owned(Private::of_engine("external")),
     }
 }
 
@@ -338,8 +364,8 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
         let _ = writeln!(
             out,
             "to be populated first: {}{} on {}, {} on disk",
-            counted(image.warehouses.0 as usize, "warehouse", "warehouses"),
-            match image.partitions {
+            what_of(&image.population),
+            match image.population.partitions {
                 0 => String::new(),
                 partitions => format!(" in {partitions} partitions"),
             },
@@ -371,8 +397,9 @@ fn same_for_all(out: &mut String, cell: &PlannedCell) {
     let mut named: Vec<(String, String)> =
         same.map(|s| (s.name().to_owned(), s.value().to_owned())).collect();
     named.push(("scale".to_owned(), scale_of(cell)));
-    let foreign_keys = private.population.foreign_keys;
-    named.push(("foreign_keys".to_owned(), foreign_keys.to_string()));
+    if let Some(foreign_keys) = DatabaseDocument::of_cell(&cell.what).foreign_keys {
+        named.push(("foreign_keys".to_owned(), foreign_keys.to_string()));
+    }
     if let Some(bytes) = private.placement.page_cache_bytes {
         named.push(("page_cache".to_owned(), gigabytes(bytes)));
     }

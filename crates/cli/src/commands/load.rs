@@ -8,7 +8,7 @@ use ::server::Home;
 use base::{Exit, counted};
 use lab::{LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load};
 use serde::Serialize;
-use spec::{SbtestTables, Server};
+use spec::Server;
 use std::fmt::Write;
 use store::{Results, StoredLoad};
 
@@ -77,8 +77,13 @@ impl LoadDocument {
 pub fn run(arguments: &LoadArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
-    let population = arguments.schema.population(arguments.warehouses, arguments.seed);
-    let server = arguments.target.server(population, arguments.schemas)?;
+    let population = arguments.schema.population(
+        &arguments.workload,
+        arguments.warehouses,
+        arguments.sbtest,
+        arguments.seed,
+    );
+    let server = arguments.target.server(population.clone(), arguments.schemas)?;
     let mut console = Console::new()?;
     let mut loads = Vec::new();
     match server {
@@ -100,8 +105,6 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
             let results = Results::create_or_open(&arguments.results.results)?;
             let subject = external(&server, &mut |p| console.show(p))?;
             let spec = LoadSpec {
-                workload: arguments.workload.clone(),
-                sbtest: SbtestTables { count: arguments.tables, rows: arguments.table_size },
                 threads: arguments.threads,
                 history_key: arguments.history_key,
                 force: arguments.force,

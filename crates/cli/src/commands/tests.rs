@@ -56,9 +56,14 @@ const SAID: &[(&str, &[&str])] = &[
     ("--no-foreign-keys", &["load.foreign_keys = false"]),
     ("--partitions 8 --no-foreign-keys", &["load.partitions = 8", "load.foreign_keys = false"]),
     ("--workload tpcc-mysql", &["load.workload = 'tpcc-mysql'"]),
+    ("--workload sysbench-oltp-read-only", &["load.workload = 'sysbench-oltp-read-only'"]),
     (
-        "--workload sysbench-oltp-read-only --dsn mysql://me@h/s",
-        &["load.workload = 'sysbench-oltp-read-only'", "server.dsn = 'mysql://me@h/s'"],
+        "--tables 4 --workload sysbench-oltp",
+        &["load.tables = 4", "load.workload = 'sysbench-oltp'"],
+    ),
+    (
+        "--table-size 500 --workload sysbench-oltp",
+        &["load.table_size = 500", "load.workload = 'sysbench-oltp'"],
     ),
     (
         "--workload my.toml --dsn mysql://me@h/s",

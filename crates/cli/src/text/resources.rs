@@ -3,9 +3,10 @@
 use super::format::{optional, percent};
 use analyse::{Account, Part, PowerMeter, Resources};
 use std::fmt::Write;
+use store::ThroughputMetric;
 
 /// Host, server and cost in a few lines; what is not known is left out.
-pub fn resources(out: &mut String, resources: &Resources) {
+pub fn resources(out: &mut String, resources: &Resources, metric: ThroughputMetric) {
     out.push('\n');
     // Writing to a string cannot fail.
     if let Some(bound) = &resources.bound {
@@ -33,13 +34,14 @@ pub fn resources(out: &mut String, resources: &Resources) {
         Some(PowerMeter::Rapl) => "W of the processor packages",
         Some(PowerMeter::Meter) | None => "W",
     };
+    let unit = metric.title();
     line(
         out,
         "per watt and dollar",
         &[
             (number(power.watts_mean, 1.0, 1), watts),
-            (number(power.nopm_per_watt, 1.0, 1), "NOPM/W"),
-            (number(price.nopm_per_usd, 1.0, 2), "NOPM per dollar of devices"),
+            (number(power.nopm_per_watt, 1.0, 1), &format!("{unit}/W")),
+            (number(price.nopm_per_usd, 1.0, 2), &format!("{unit} per dollar of devices")),
         ],
     );
     let each = &resources.per_transaction;

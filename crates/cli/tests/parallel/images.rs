@@ -1,7 +1,7 @@
 //! `mydyno server images`.
 
 use crate::support::{assert_described, list, mydyno, number, text};
-use server::{Home, Image, ImageKey};
+use server::{Home, Image, ImageContents, ImageKey};
 use std::fs;
 use std::path::Path;
 
@@ -12,12 +12,14 @@ fn publish(home: &Home, root: &Path, warehouses: u32) {
     let key = ImageKey {
         engine: "mysql-5.7".into(),
         version: "5.7.22".into(),
-        schema_version: 1,
-        warehouses: base::Warehouses(warehouses),
+        contents: ImageContents::Tpcc {
+            schema_version: 1,
+            warehouses,
+            foreign_keys: true,
+            partitions: 0,
+        },
         page_size_bytes: 16384,
         seed: 1,
-        foreign_keys: true,
-        partitions: 0,
     };
     Image::publish(home, &key, &data, "").unwrap();
 }

@@ -1,6 +1,6 @@
 //! Workloads beside TPC-C: sysbench's OLTP, and those of a file.
 
-use crate::support::{Mydyno, Server, directory, execute, mydyno, number, text, value};
+use crate::support::{Mydyno, Server, directory, execute, mydyno, number, results, text, value};
 use std::path::Path;
 use std::sync::LazyLock;
 use tempfile::TempDir;
@@ -73,4 +73,34 @@ fn transactions_of_a_file_have_rows_of_their_own() {
     let wrong = wrong.to_str().unwrap();
     let told = ["wrong.toml: line 3", "statments"];
     run(&dsn, wrong).run().exits(3).says(&told);
+}
+
+#[test]
+fn private_servers_have_the_database_of_the_workload() {
+    let work = directory();
+    let plan = "[lab]\nname = 'oltp'\nrepeats = 2\n[server]\nengine = 'mysql-5.7'\n\
+                preset = 'config-3'\n[storage]\ndata = 'nvme-pm1725'\n[load]\n\
+                workload = 'sysbench-oltp'\ntables = 2\ntable_size = 500\nconnections = 2\n\
+                warmup = 0\nwindow = 1\n";
+    std::fs::write(work.path().join("oltp.toml"), plan).unwrap();
+    let run = |arguments: &[&str]| mydyno(arguments).in_directory(work.path()).run();
+    let lab = run(&["lab", "run", "oltp.toml", "--json"]).exits(0).json();
+    assert_eq!(lab["status"], "done", "{lab}");
+    let file = work.path().join("mydyno.db");
+    let settings = "SELECT name || '=' || value FROM cell_setting ORDER BY name";
+    let settings: Vec<String> = results(&file, settings).into_iter().flatten().collect();
+    assert_eq!(settings, ["data=nvme-pm1725", "preset=config-3", "table_size=500", "tables=2"]);
+    // The image stays, and the same flags find it.
+    let load = ["load", "--engine", "mysql-5.7", "--workload", "sysbench-oltp", "--json"];
+    let found = run(&[&load[..], &["--tables", "2", "--table-size", "500"]].concat());
+    assert_eq!(found.exits(0).json()["already_there"], true);
+
+    let mut text = std::fs::read_to_string(shop()).unwrap();
+    for comment in ["", "# Another one.\n"] {
+        text.push_str(comment);
+        std::fs::write(work.path().join("shop.toml"), &text).unwrap();
+        let load = || run(&["load", "--engine", "mysql-5.7", "--workload", "shop.toml", "--json"]);
+        assert_eq!(number(&load().exits(0).json(), "/schema_version"), 1);
+        assert_eq!(load().exits(0).json()["already_there"], true);
+    }
 }

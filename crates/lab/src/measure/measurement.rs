@@ -20,6 +20,7 @@ use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
+use plan::size_in_warehouses;
 use spec::{Cell, Load, Server, Style, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{
@@ -247,12 +248,15 @@ async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'sta
 fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &BeforeRun) -> NewCell {
     let (planned, load) = (place.planned, &cell.load);
     let mut settings = planned.settings.clone();
+    // What was found is what was planned, where that says it.
+    settings.retain(|(name, _)| begun.settings.iter().all(|(found, _)| found != name));
     settings.extend(begun.settings.iter().cloned());
     let warehouses = begun.concurrency.active;
+    let made = cell.server.private().map(|private| size_in_warehouses(&private.population));
     let database = begun.database();
     if let Some(configured) = &subject.configured {
         settings.retain(|(name, _)| name != PRESET_SETTING);
-        settings.extend(configured.settings(warehouses.0));
+        settings.extend(configured.settings(made.unwrap_or(warehouses).0));
     }
     let flavour = match begun.server.is_mariadb {
         true => "mariadb",

@@ -7,11 +7,16 @@ use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use spec::Meters;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use wire::Connection;
 
 /// Connections that mydyno needs beside the driving ones: variables, sums, checks, and the
 /// observer's.
 const EXTRA_CONNECTIONS: u64 = 3;
+
+/// How long the server may count sessions that this process has closed.
+const LEAVING_PATIENCE: Duration = Duration::from_millis(500);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Prepared statements of a connection.
 #[derive(Clone, Copy)]
@@ -39,10 +44,17 @@ pub(crate) async fn check_server(
     let PreparedStatements(statements) = statements;
     let failed = |error| LabError::Session { doing: "reading the server's limits", error };
     let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
-    let in_use = number(session, connected, 1).await.map_err(failed)?;
     let limit = number(session, "SELECT @@global.max_connections", 0).await.map_err(failed)?;
-    // The session that asks is among those in use, and one of the extra ones.
-    let needed = in_use + u64::from(connections) + EXTRA_CONNECTIONS - 1;
+    let asked_at = Instant::now();
+    let (in_use, needed) = loop {
+        let in_use = number(session, connected, 1).await.map_err(failed)?;
+        // The session that asks is among those in use, and one of the extra ones.
+        let needed = in_use + u64::from(connections) + EXTRA_CONNECTIONS - 1;
+        if limit >= needed || asked_at.elapsed() > LEAVING_PATIENCE {
+            break (in_use, needed);
+        }
+        reactor::sleep_until(Instant::now() + LOOK_EVERY).await;
+    };
     if limit < needed {
         return Err(LabError::Unfit(format!(
             "max_connections of the server is {limit}, but {connections} connections and the {in_use} that are open \

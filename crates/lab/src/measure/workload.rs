@@ -128,12 +128,18 @@ pub(crate) fn fit(
 /// # Errors
 /// Where it cannot be read, or what is wrong in it.
 pub(crate) fn read_workload(path: &str) -> Result<oltp::file::WorkloadFile, LabError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))?;
-    oltp::file::read(&text).map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
+    oltp::file::read(&read_text(path)?)
+        .map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
 }
 
-fn settings_of(tables: SbtestTables) -> Vec<(String, String)> {
+/// The text of the file of a workload.
+pub(crate) fn read_text(path: &str) -> Result<String, LabError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))
+}
+
+/// The size of these tables, as what else tells cells apart.
+pub(crate) fn settings_of(tables: SbtestTables) -> Vec<(String, String)> {
     let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
     vec![setting("tables", tables.count), setting("table_size", tables.rows)]
 }

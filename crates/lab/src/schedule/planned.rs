@@ -10,7 +10,7 @@ use crate::target::resolved::Resolved;
 use device::Role;
 use plan::{
     CellNeeds, Files, Host, KnownNames, MissingImage, Needs, Plan, PlannedCell, Sizes, Turn,
-    execution_order,
+    execution_order, size_in_warehouses,
 };
 use server::preset::{self, Translated};
 use server::{
@@ -385,13 +385,10 @@ impl Machine<'_> {
         page_size_bytes: u32,
         resolved: Option<&ResolvedPrivate>,
     ) -> Result<OfServer, LabError> {
-        let population = private.population;
         let made = MissingImage {
             engine: private.engine.clone(),
-            warehouses: population.warehouses,
+            population: private.population.clone(),
             page_size_bytes,
-            foreign_keys: population.foreign_keys,
-            partitions: population.partitions,
         };
         let Some(resolved) = resolved else {
             return Ok(OfServer {
@@ -402,7 +399,8 @@ impl Machine<'_> {
             });
         };
         // As the plan has it, without room for the connections of one cell.
-        let asked = PresetSpec::of(private.preset.as_ref(), population.warehouses)?;
+        let asked =
+            PresetSpec::of(private.preset.as_ref(), size_in_warehouses(&private.population))?;
         let divided = Divided::of(&resolved.build, asked, &private.set, private.instances)?;
         let set = divided.all();
         self.keep_preset(private, divided.preset);

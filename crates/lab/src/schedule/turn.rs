@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::ramp::{ramp, store_failed_ramp};
 use crate::measure::seeds::seed_of_repeat;
-use crate::measure::workload::{metric_of, transactions_of};
+use crate::measure::workload::{metric_of, settings_of, transactions_of};
 use crate::progress::{OnProgress, Progress};
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::watchdog::within;
@@ -17,7 +17,7 @@ use crate::target::subject::Subject;
 use base::Exit;
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, Lengths, Meters, Server, defaults};
+use spec::{Cell, Connections, DatabaseKind, Lengths, Meters, Server, defaults};
 use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -284,7 +284,7 @@ impl LabRun<'_> {
     fn planned_row(&self, turn: Turn) -> NewCell {
         let cell = self.cell(turn);
         let settings = self.planned.settings.iter().cloned();
-        planned_row(cell, settings.chain(settings_of(cell)).collect())
+        planned_row(cell, settings.chain(settings_of_plan(cell)).collect())
     }
 
     /// The cell, with meters that this call names instead of the plan's.
@@ -331,13 +331,17 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
         Server::Private(private) => {
             let preset = private.preset.iter();
             let preset = preset.map(|preset| (PRESET_SETTING.to_owned(), preset.name.clone()));
+            let population = &private.population;
+            let warehouses = population.tpcc_warehouses().map(|count| count.0);
+            let is_sbtest = population.database == DatabaseKind::Sbtest;
+            let tables = is_sbtest.then(|| settings_of(population.sbtest)).into_iter().flatten();
             NewCell {
                 engine: private.engine.clone(),
-                warehouses: Some(private.population.warehouses.0),
-                foreign_keys: Some(private.population.foreign_keys),
-                partitions: private.population.partitions,
+                warehouses,
+                foreign_keys: warehouses.map(|_| population.foreign_keys),
+                partitions: population.partitions,
                 instances: private.instances,
-                settings: of_load.settings.into_iter().chain(preset).collect(),
+                settings: of_load.settings.into_iter().chain(tables).chain(preset).collect(),
                 ..of_load
             }
         }
@@ -353,7 +357,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
 
 /// What the plan says of the cell, in its words, but for what is a column of its own and for the
 /// preset, which its server tells; and what else is not by default.
-fn settings_of(cell: &PlannedCell) -> Vec<(String, String)> {
+fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let pause = cell.what.load.retry_pause;
     let pause_ms = || ("retry_pause_ms".to_owned(), (pause.as_secs_f64() * 1e3).to_string());
     let pause = (pause != defaults::RETRY_PAUSE).then(pause_ms);

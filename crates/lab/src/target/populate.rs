@@ -8,24 +8,19 @@ use crate::target::sessions::{block_on, with_session};
 use crate::target::subject::{Subject, is_local};
 use base::{Connect, Session, SessionError, counted, now_utc_ns};
 use observe::peak_rss_bytes;
+use plan::tables_bytes;
 use server::{Secret, render_dsn};
-use spec::{SbtestTables, TpccTables, WorkloadKind};
+use spec::{DatabaseKind, PopulationSpec, SbtestTables};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LoadId, LoadMethod, LoadTable, Results, StoredLoad};
-use tpcc::population::database_bytes_estimate;
 use tpcc::{LoadError, LoadOptions, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
 #[derive(Clone, Debug)]
 pub struct LoadSpec {
-    /// What the database is for.
-    pub workload: WorkloadKind,
-    /// Of TPC-C; the seed is of every database.
-    pub population: TpccTables,
-    /// Of sysbench's OLTP.
-    pub sbtest: SbtestTables,
+    pub population: PopulationSpec,
     /// Connections; by default as many as the machine has cores, 2 to 8.
     pub threads: Option<u32>,
     /// Give HISTORY a primary key also where the server does not demand one.
@@ -35,15 +30,8 @@ pub struct LoadSpec {
 
 impl LoadSpec {
     /// This database, where there is nothing yet.
-    pub fn of(population: TpccTables) -> LoadSpec {
-        LoadSpec {
-            workload: WorkloadKind::Tpcc,
-            population,
-            sbtest: spec::defaults::SBTEST,
-            threads: None,
-            history_key: false,
-            force: false,
-        }
+    pub fn of(population: PopulationSpec) -> LoadSpec {
+        LoadSpec { population, threads: None, history_key: false, force: false }
     }
 
     fn options(&self) -> LoadOptions {
@@ -73,24 +61,15 @@ pub(crate) fn check_disk(
     spec: &LoadSpec,
     there_bytes: u64,
 ) -> Result<(), LabError> {
-    let TpccTables { warehouses, foreign_keys, partitions, .. } = spec.population;
-    let (tables, what, fewer) = match &spec.workload {
+    let population = &spec.population;
+    let fewer = match population.database {
         // Nobody knows what a file's statements make.
-        WorkloadKind::File(_) => return Ok(()),
-        WorkloadKind::SysbenchOltp(_) => {
-            let of = spec.sbtest;
-            let what =
-                format!("{} of {} rows", counted(of.count as usize, "table", "tables"), of.rows);
-            let bytes = oltp::sysbench::database_bytes_estimate(of);
-            (bytes, what, "tables or rows")
-        }
-        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => (
-            database_bytes_estimate(warehouses, foreign_keys, partitions),
-            format!("{warehouses} warehouses"),
-            "warehouses",
-        ),
+        DatabaseKind::File(_) => return Ok(()),
+        DatabaseKind::Sbtest => "tables or rows",
+        DatabaseKind::Tpcc => "warehouses",
     };
-    let needed = (tables + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
+    let what = what_of(population);
+    let needed = (tables_bytes(population) + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
         Ok(free) if free < needed => Err(LabError::NoRoom(format!(
             "{what} take about {:.1} GB more, but {} has room for {:.1} GB; load fewer {fewer} or \
@@ -100,6 +79,18 @@ pub(crate) fn check_disk(
             free as f64 / 1e9
         ))),
         _ => Ok(()),
+    }
+}
+
+/// What a database is filled with, for people.
+pub fn what_of(population: &PopulationSpec) -> String {
+    match &population.database {
+        DatabaseKind::Tpcc => counted(population.warehouses.0 as usize, "warehouse", "warehouses"),
+        DatabaseKind::Sbtest => {
+            let SbtestTables { count, rows } = population.sbtest;
+            format!("{} of {rows} rows", counted(count as usize, "table", "tables"))
+        }
+        DatabaseKind::File(path) => format!("the tables of {path}"),
     }
 }
 
@@ -149,7 +140,7 @@ fn populate_target(
     let connector = Connector::new(connect.clone())?;
     let options = spec.options();
     let begun = begun(subject, connect, &server, spec);
-    if !spec.workload.is_tpcc() {
+    if spec.population.database != DatabaseKind::Tpcc {
         let report = load_oltp(&connector, spec, stop, on_progress)?;
         let tables = report.tables.into_iter();
         return Ok(StoredLoad {
@@ -230,12 +221,12 @@ fn load_oltp(
         force: spec.force,
     };
     let on_progress = &mut |progress| on_progress(Progress::Load(progress));
-    Ok(match &spec.workload {
-        WorkloadKind::File(path) => {
+    Ok(match &spec.population.database {
+        DatabaseKind::File(path) => {
             let file = read_workload(path)?;
             oltp::load_file(connector, &file, options, stop, on_progress)?
         }
-        _ => oltp::load_sbtest(connector, spec.sbtest, options, stop, on_progress)?,
+        _ => oltp::load_sbtest(connector, spec.population.sbtest, options, stop, on_progress)?,
     })
 }
 

@@ -1,20 +1,22 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
 use crate::error::LabError;
+use crate::measure::workload::read_text;
 use crate::progress::{OnProgress, Progress};
 use crate::target::disk_space;
 use crate::target::placed::{Placed, storage_of};
 use crate::target::pool::Divided;
-use crate::target::populate::{LoadSpec, check_disk, populate};
+use crate::target::populate::{LoadSpec, check_disk, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, lines};
 use crate::target::subject::Subject;
-use base::{counted, given_in, parse_size};
+use base::{given_in, parse_size};
+use plan::{size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey,
+    CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageContents, ImageKey,
     InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
     images_max_bytes, redo_bytes, shrink_images,
 };
-use spec::Private;
+use spec::{DatabaseKind, PopulationSpec, Private};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
@@ -24,7 +26,7 @@ use storage::{
 use store::StoredLoad;
 use tpcc::LoadError;
 use tpcc::database::SCHEMA_VERSION;
-use tpcc::population::database_bytes_estimate;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Private servers as this machine has them: what the names of a [`Private`] stand for, looked up
 /// once.
@@ -131,8 +133,8 @@ impl ResolvedPrivate {
         private: &Private,
         connections: u32,
     ) -> Result<ResolvedPrivate, LabError> {
-        let population = &private.population;
-        let preset = PresetSpec::of(private.preset.as_ref(), population.warehouses)?;
+        let size = size_in_warehouses(&private.population);
+        let preset = PresetSpec::of(private.preset.as_ref(), size)?;
         let mut private = private.clone();
         let room = room_for(connections, preset, &private.set);
         private.set.extend(room);
@@ -142,12 +144,9 @@ impl ResolvedPrivate {
             image_key: ImageKey {
                 engine: build.engine.clone(),
                 version: build.version.clone(),
-                schema_version: SCHEMA_VERSION,
-                warehouses: private.population.warehouses,
+                contents: contents(&private.population)?,
                 page_size_bytes: page_size(&private.set)?,
                 seed: private.population.seed,
-                foreign_keys: private.population.foreign_keys,
-                partitions: private.population.partitions,
             },
             build,
             private,
@@ -159,16 +158,6 @@ impl ResolvedPrivate {
         &self.image_key
     }
 
-    /// What its tables are estimated to take.
-    fn tables_bytes(&self) -> u64 {
-        let population = &self.private.population;
-        database_bytes_estimate(
-            population.warehouses,
-            population.foreign_keys,
-            population.partitions,
-        )
-    }
-
     /// Where the files of the first server would go, with room for those of the others, and whether
     /// they can.
     ///
@@ -176,7 +165,7 @@ impl ResolvedPrivate {
     /// Where a place cannot be used, or the server would not run under the shim.
     pub(crate) fn arrange(&self) -> Result<Arrangement, LabError> {
         let group = InstanceGroup { count: self.private.instances, memory: None };
-        let files = self.files(self.tables_bytes(), group)?;
+        let files = self.files(tables_bytes(&self.private.population), group)?;
         Ok(arrange(&self.private.placement, &files)?)
     }
 
@@ -206,21 +195,20 @@ impl ResolvedPrivate {
         self.arrange()?;
         let key = std::iter::once(&self.image_key);
         let needed: Vec<ImageKey> = key.chain(coming).cloned().collect();
-        let load_spec = LoadSpec::of(self.private.population);
+        let load_spec = LoadSpec::of(self.private.population.clone());
         let max_bytes = images_max_bytes()?;
         // Others give way to it now only where there is no room for both: what cannot be populated
         // should cost none of them.
         if check_disk(home.root(), &load_spec, 0).is_err() {
-            let others_bytes = max_bytes.saturating_sub(self.tables_bytes());
+            let others_bytes = max_bytes.saturating_sub(tables_bytes(&self.private.population));
             shrink(home, others_bytes, &needed, on_progress)?;
             check_disk(home.root(), &load_spec, 0)?;
         }
-        let warehouses = load_spec.population.warehouses.0;
         on_progress(Progress::Step(&format!(
             "populating {} on {} (once; about {:.1} GB)",
-            counted(warehouses as usize, "warehouse", "warehouses"),
+            what_of(&load_spec.population),
             self.build.engine,
-            self.tables_bytes() as f64 / 1e9
+            tables_bytes(&self.private.population) as f64 / 1e9
         )));
         let (image, load) = self.populated(&load_spec, stop, on_progress)?;
         shrink(home, max_bytes, &needed, on_progress)?;
@@ -323,6 +311,26 @@ impl ResolvedPrivate {
         let configured = divided.preset.as_ref().map(Configured::of);
         Ok(Subject::private(instance).placed(placed).configured(configured))
     }
+}
+
+/// What is in an image of this population.
+fn contents(population: &PopulationSpec) -> Result<ImageContents, LabError> {
+    Ok(match &population.database {
+        DatabaseKind::Tpcc => ImageContents::Tpcc {
+            schema_version: SCHEMA_VERSION,
+            warehouses: population.warehouses.0,
+            foreign_keys: population.foreign_keys,
+            partitions: population.partitions,
+        },
+        DatabaseKind::Sbtest => ImageContents::Sbtest {
+            sbtest_version: oltp::sysbench::TABLES_VERSION,
+            tables: population.sbtest.count,
+            table_size: population.sbtest.rows,
+        },
+        DatabaseKind::File(path) => ImageContents::File {
+            workload_xxh3: format!("{:016x}", xxh3_64(read_text(path)?.as_bytes())),
+        },
+    })
 }
 
 /// As [`shrink_images`], and says so.

@@ -3,21 +3,23 @@
 use crate::{
     ENGINES, STOP_TIMEOUT, build, has_redo, own_home, query, redo_bytes, set, small, start,
 };
-use base::Warehouses;
 use server::{
-    Data, Ending, Flavour, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild,
+    Data, Ending, Flavour, Home, Image, ImageContents, ImageKey, Instance, InstanceOptions,
+    ServerBuild,
 };
 
 fn key(build: &ServerBuild) -> ImageKey {
     ImageKey {
         engine: build.engine.clone(),
         version: build.version.clone(),
-        schema_version: 1,
-        warehouses: Warehouses(1),
+        contents: ImageContents::Tpcc {
+            schema_version: 1,
+            warehouses: 1,
+            foreign_keys: true,
+            partitions: 0,
+        },
         page_size_bytes: 16384,
         seed: 1,
-        foreign_keys: true,
-        partitions: 0,
     }
 }
 

@@ -170,12 +170,14 @@ fn a_named_start_that_fails_leaves_nothing() {
     let image_key = ImageKey {
         engine: String::new(),
         version: String::new(),
-        schema_version: 1,
-        warehouses: base::Warehouses(1),
+        contents: server::ImageContents::Tpcc {
+            schema_version: 1,
+            warehouses: 1,
+            foreign_keys: true,
+            partitions: 0,
+        },
         page_size_bytes: 16384,
         seed: 1,
-        foreign_keys: true,
-        partitions: 0,
     };
     assert!(server::Image::find(&home, &image_key).is_none());
 }
