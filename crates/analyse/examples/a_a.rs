@@ -3,7 +3,7 @@
 //! --results a-a.db`.
 #![expect(clippy::print_stdout, reason = "a program whose output is this table")]
 
-use analyse::{Blocks, Observation, holm, lab_outcome};
+use analyse::{Base, Blocks, Observation, holm, lab_outcome};
 use std::path::PathBuf;
 use store::Results;
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let blocks = Blocks::of(&measured);
     let cells = outcome.cells.len();
     let pairs = (0..cells).flat_map(|base| (base + 1..cells).map(move |cell| (cell, base)));
-    let contrasts = pairs.filter_map(|(cell, base)| blocks.contrast(cell, base));
+    let contrasts = pairs.filter_map(|(cell, base)| blocks.contrast(cell, Base(base)));
     let p_values: Vec<f64> = contrasts.filter_map(|contrast| contrast.p_value()).collect();
     let below = |p_values: &[f64]| p_values.iter().filter(|p| **p < 0.05).count();
     println!(

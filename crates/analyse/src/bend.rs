@@ -92,7 +92,10 @@ fn lines(logs: &[(f64, f64)], corner: f64) -> Option<BrokenLine> {
     let mut level = 0.0;
     for (x, y) in logs {
         let side = if *x < corner { &mut left } else { &mut right };
-        side.add(x - corner, *y);
+        let from_corner = x - corner;
+        side.x += from_corner;
+        side.xx += from_corner * from_corner;
+        side.xy += from_corner * y;
         level += y;
     }
     if left.xx <= 0.0 || right.xx <= 0.0 {
@@ -118,14 +121,6 @@ struct FitSums {
     x: f64,
     xx: f64,
     xy: f64,
-}
-
-impl FitSums {
-    fn add(&mut self, x: f64, y: f64) {
-        self.x += x;
-        self.xx += x * x;
-        self.xy += x * y;
-    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,10 @@ pub struct Observation {
     pub value: f64,
 }
 
+/// The cell that another is compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Base(pub usize);
+
 /// The model of a lab.
 #[derive(Clone, Debug)]
 pub struct Blocks {
@@ -153,7 +157,7 @@ impl Blocks {
 
     /// How `cell` differs from `base`; `None` where one has no measurement, or nothing links the
     /// two.
-    pub fn contrast(&self, cell: usize, base: usize) -> Option<Contrast> {
+    pub fn contrast(&self, cell: usize, Base(base): Base) -> Option<Contrast> {
         let (cell, base) = (self.cells.get(&cell)?, self.cells.get(&base)?);
         if cell.component != base.component {
             return None;
@@ -361,7 +365,7 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Blocks, Contrast, Observation, holm};
+    use super::{Base, Blocks, Contrast, Observation, holm};
 
     /// A row of values for each cell, by block; 0 is missing.
     fn fitted(cells: &[&[f64]]) -> Blocks {
@@ -384,7 +388,7 @@ mod tests {
         let base: [f64; 3] = [1.0, 5.0, 2.0];
         let other = [0.1, 0.2, 0.3].map(f64::exp);
         let other: Vec<f64> = base.iter().zip(other).map(|(b, f)| b * f).collect();
-        let found = fitted(&[&base, &other]).contrast(1, 0).unwrap();
+        let found = fitted(&[&base, &other]).contrast(1, Base(0)).unwrap();
         assert!((found.ratio() - 0.2_f64.exp()).abs() < 1e-12, "{found:?}");
         assert_eq!(found.degrees_of_freedom(), Some(2.0));
         assert!((t(&found) - 0.2 / (0.1 / 3.0_f64.sqrt())).abs() < 1e-9);
@@ -402,7 +406,7 @@ mod tests {
         let value = |i: usize, j: usize| f64::exp(cells[i] + blocks[j] + left[i][j]);
         let rows: Vec<Vec<f64>> = (0..3).map(|i| (0..3).map(|j| value(i, j)).collect()).collect();
         let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
-        let found = fitted(&rows).contrast(1, 0).unwrap();
+        let found = fitted(&rows).contrast(1, Base(0)).unwrap();
         assert!((found.log_ratio - 0.5).abs() < 1e-12);
         assert_eq!(found.degrees_of_freedom(), Some(4.0));
         // Squares of residuals 0.0018, by four degrees of freedom, times 2 / 3.
@@ -417,29 +421,29 @@ mod tests {
         let drift: [f64; 3] = [100.0, 400.0, 110.0];
         let third: Vec<f64> = drift.iter().map(|value| value * 1.01).collect();
         let found = fitted(&[&drift, &[100.0, 0.0, 110.0], &third]);
-        let ratio = found.contrast(1, 0).unwrap().ratio();
+        let ratio = found.contrast(1, Base(0)).unwrap().ratio();
         assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
         // Cells that never met are compared through the third.
         let chained = fitted(&[&[100.0, 0.0], &[0.0, 300.0], &[50.0, 100.0]]);
-        let ratio = chained.contrast(1, 0).unwrap().ratio();
+        let ratio = chained.contrast(1, Base(0)).unwrap().ratio();
         assert!((ratio - 1.5).abs() < 1e-9, "{ratio}");
         // And not at all where nothing links them.
         let apart = fitted(&[&[100.0, 0.0], &[0.0, 300.0]]);
-        assert_eq!(apart.contrast(1, 0), None);
-        assert_eq!(apart.contrast(2, 0), None);
+        assert_eq!(apart.contrast(1, Base(0)), None);
+        assert_eq!(apart.contrast(2, Base(0)), None);
     }
 
     #[test]
     fn few_repeats_say_little() {
         let one = fitted(&[&[100.0, 0.0], &[90.0, 81.0], &[70.0, 72.0]]);
-        let found = one.contrast(1, 0).unwrap();
+        let found = one.contrast(1, Base(0)).unwrap();
         assert_eq!((found.p_value(), found.plain_interval()), (None, None));
         assert!(!found.supports_claims() && found.ratio() < 1.0);
         // Two repeats have an interval, and support no claim.
-        let found = one.contrast(2, 1).unwrap();
+        let found = one.contrast(2, Base(1)).unwrap();
         assert!(found.p_value().is_some() && !found.supports_claims());
         // What does not scatter at all knows nothing of chance.
-        let still = fitted(&[&[5.0; 3], &[4.0; 3]]).contrast(1, 0).unwrap();
+        let still = fitted(&[&[5.0; 3], &[4.0; 3]]).contrast(1, Base(0)).unwrap();
         assert_eq!((still.ratio(), still.p_value()), (0.8, None));
     }
 
@@ -451,10 +455,10 @@ mod tests {
         let quiet: Vec<&[f64]> = quiet.iter().map(Vec::as_slice).collect();
         let noisy: [&[f64]; 2] = [&[40.0, 70.0, 52.0, 90.0], &[60.0, 45.0, 75.0, 50.0]];
         let rows: Vec<&[f64]> = quiet.iter().chain(&noisy).copied().collect();
-        let found = fitted(&rows).contrast(1, 0).unwrap();
+        let found = fitted(&rows).contrast(1, Base(0)).unwrap();
         assert_eq!(found.degrees_of_freedom(), Some(3.0));
         assert!(found.p_value().unwrap() < 1e-4, "{found:?}");
-        let alike = fitted(&quiet).contrast(1, 0).unwrap();
+        let alike = fitted(&quiet).contrast(1, Base(0)).unwrap();
         assert_eq!(alike.degrees_of_freedom(), Some(9.0));
     }
 
@@ -462,7 +466,7 @@ mod tests {
     fn measured_again_in_a_block_is_no_repeat() {
         let one = |cell, block, value| Observation { cell, block, value };
         let all = [one(0, 0, 100.0), one(0, 0, 110.0), one(0, 0, 105.0), one(1, 0, 90.0)];
-        let found = Blocks::of(&all).contrast(1, 0).unwrap();
+        let found = Blocks::of(&all).contrast(1, Base(0)).unwrap();
         assert_eq!((found.repeats, found.p_value()), (1, None));
     }
 

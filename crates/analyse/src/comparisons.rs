@@ -1,7 +1,7 @@
 //! Cells that differ in one thing alone, against the first of them: what that thing does, as the
 //! white papers' tables have it.
 
-use crate::blocks::Blocks;
+use crate::blocks::{Base, Blocks};
 use crate::cells::{CellOutcome, blocks};
 use crate::matrix::{CONNECTIONS, Matrix, NamedValue};
 use crate::ratios::{Ratio, correct};
@@ -52,7 +52,7 @@ pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellCom
                     if *place == base {
                         return Ratio::of_baseline(&of);
                     }
-                    Ratio::of(&of, model.contrast(*place, base).as_ref())
+                    Ratio::of(&of, model.contrast(*place, Base(base)).as_ref())
                 };
                 ComparedCell {
                     value: dimension.values[*value].clone(),

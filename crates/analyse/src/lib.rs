@@ -41,7 +41,7 @@ mod unlike;
 mod usage;
 
 pub use account::{Account, KnownBy, Part};
-pub use blocks::{Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
+pub use blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
 pub use bound::{Bound, BoundBy};
 pub use cell_account::{CellAccount, Change, Spent};
 pub use cells::{CellOutcome, INSTANCES, RepeatOutcome, varying};

@@ -83,6 +83,25 @@ impl Condensed {
         (0..4 * count).map(|step| scale * (PI * step as f64 / (2 * count) as f64).cos()).collect()
     }
 
+    /// The cosines that have these squares, from `first` half periods on.
+    fn bands(&self, squares: &[f64], first: usize) -> Vec<Band> {
+        let mut bands = Vec::new();
+        let mut at = 0;
+        while at < squares.len() {
+            let half_periods = first + at;
+            let width = ((half_periods as f64 * TOGETHER_SHARE) as usize).max(1);
+            let width = width.min(squares.len() - at);
+            let middle = half_periods as f64 + (width as f64 - 1.0) / 2.0;
+            bands.push(Band {
+                frequency: PI * middle / self.values.len() as f64,
+                cosines: width as f64,
+                squares: squares[at..at + width].iter().sum(),
+            });
+            at += width;
+        }
+        bands
+    }
+
     fn along(&self, cosines: &[f64], half_periods: usize) -> f64 {
         let (mut sum, mut at) = (0.0, half_periods);
         for value in &self.values {
@@ -90,6 +109,53 @@ impl Condensed {
             at = (at + 2 * half_periods) % cosines.len();
         }
         sum
+    }
+
+    /// What it is expected to have of the cosine of `half_periods` (0 is the mean, times the root of
+    /// the count), from its projections on the cosines after that one. `None` where there are none, or
+    /// nothing moves.
+    pub(crate) fn expected(&self, half_periods: usize) -> Option<Expected> {
+        let squares: Vec<f64> =
+            self.projections(half_periods + 1).iter().map(|one| one * one).collect();
+        let whole: f64 = squares.iter().sum();
+        if squares.len() < 2 || whole <= 0.0 || !whole.is_finite() {
+            return None;
+        }
+        let count = self.values.len() as f64;
+        let bands = self.bands(&squares, half_periods + 1);
+        let freedom = squares.len() as f64;
+        let mut said = Vec::new();
+        let mut memory = MEMORY_MIN;
+        while memory <= MEMORY_MAX_SHARE * count {
+            let wander = Wander::of(memory);
+            let shape: Vec<f64> = bands.iter().map(|band| wander.at(band.frequency)).collect();
+            let asked = match half_periods {
+                0 => wander.in_mean(count),
+                _ => wander.at(PI * half_periods as f64 / count),
+            };
+            let is_long = 2.0 * memory * CORRELATION_TIMES_MIN > count;
+            // The last one is a wander without noise.
+            let mixtures = HEIGHTS.iter().map(|height| (1.0, *height));
+            for (noise, height) in mixtures.chain([(0.0, 1.0)]) {
+                if height < 0.0 && memory > MAKING_UP_SHARE_MAX * count {
+                    continue;
+                }
+                let spectra = shape.iter().map(|shape| noise + height * shape);
+                let (mut logs, mut squares) = (0.0, 0.0);
+                for (band, spectrum) in bands.iter().zip(spectra) {
+                    logs += band.cosines * spectrum.ln();
+                    squares += band.squares / spectrum;
+                }
+                said.push(Said {
+                    likelihood_log: -0.5 * (logs + freedom * squares.ln())
+                        - LONGER_LESS_LIKELY * wander.memory.ln(),
+                    variance_log: (squares / freedom * (noise + height * asked)).ln(),
+                    too_short: is_long && (noise == 0.0 || height * asked >= WANDER_MATTERS),
+                });
+            }
+            memory *= MEMORY_FACTOR;
+        }
+        Some(averaged(&said, freedom))
     }
 }
 
@@ -99,25 +165,6 @@ struct Band {
     frequency: f64,
     cosines: f64,
     squares: f64,
-}
-
-/// The cosines of a series of `count` points from `first` half periods on.
-fn bands(squares: &[f64], first: usize, count: usize) -> Vec<Band> {
-    let mut bands = Vec::new();
-    let mut at = 0;
-    while at < squares.len() {
-        let half_periods = first + at;
-        let width = ((half_periods as f64 * TOGETHER_SHARE) as usize).max(1);
-        let width = width.min(squares.len() - at);
-        let middle = half_periods as f64 + (width as f64 - 1.0) / 2.0;
-        bands.push(Band {
-            frequency: PI * middle / count as f64,
-            cosines: width as f64,
-            squares: squares[at..at + width].iter().sum(),
-        });
-        at += width;
-    }
-    bands
 }
 
 /// A wander that forgets a share 1 - 1/e of itself in `memory` points.
@@ -153,50 +200,6 @@ struct Said {
     too_short: bool,
 }
 
-/// What a series of `count` points has of the cosine of `half_periods` (0 is the mean, times the
-/// root of the count), from `squares`, its squared projections on the cosines after that one.
-/// `None` where there are none, or nothing moves.
-pub(crate) fn expected(squares: &[f64], half_periods: usize, count: usize) -> Option<Expected> {
-    let whole: f64 = squares.iter().sum();
-    if squares.len() < 2 || whole <= 0.0 || !whole.is_finite() {
-        return None;
-    }
-    let bands = bands(squares, half_periods + 1, count);
-    let freedom = squares.len() as f64;
-    let mut said = Vec::new();
-    let mut memory = MEMORY_MIN;
-    while memory <= MEMORY_MAX_SHARE * count as f64 {
-        let wander = Wander::of(memory);
-        let shape: Vec<f64> = bands.iter().map(|band| wander.at(band.frequency)).collect();
-        let asked = match half_periods {
-            0 => wander.in_mean(count as f64),
-            _ => wander.at(PI * half_periods as f64 / count as f64),
-        };
-        let is_long = 2.0 * memory * CORRELATION_TIMES_MIN > count as f64;
-        // The last one is a wander without noise.
-        let mixtures = HEIGHTS.iter().map(|height| (1.0, *height));
-        for (noise, height) in mixtures.chain([(0.0, 1.0)]) {
-            if height < 0.0 && memory > MAKING_UP_SHARE_MAX * count as f64 {
-                continue;
-            }
-            let spectra = shape.iter().map(|shape| noise + height * shape);
-            let (mut logs, mut squares) = (0.0, 0.0);
-            for (band, spectrum) in bands.iter().zip(spectra) {
-                logs += band.cosines * spectrum.ln();
-                squares += band.squares / spectrum;
-            }
-            said.push(Said {
-                likelihood_log: -0.5 * (logs + freedom * squares.ln())
-                    - LONGER_LESS_LIKELY * wander.memory.ln(),
-                variance_log: (squares / freedom * (noise + height * asked)).ln(),
-                too_short: is_long && (noise == 0.0 || height * asked >= WANDER_MATTERS),
-            });
-        }
-        memory *= MEMORY_FACTOR;
-    }
-    Some(averaged(&said, freedom))
-}
-
 /// All that was said, each by its likelihood.
 fn averaged(said: &[Said], freedom: f64) -> Expected {
     let best = said.iter().map(|said| said.likelihood_log).fold(f64::MIN, f64::max);
@@ -224,7 +227,7 @@ fn averaged(said: &[Said], freedom: f64) -> Expected {
 
 #[cfg(test)]
 mod tests {
-    use super::{Condensed, Wander, expected};
+    use super::{Condensed, Wander};
     use crate::noise::{Noise, Throughput};
 
     fn squares(values: &[f64]) -> Vec<f64> {
@@ -267,14 +270,12 @@ mod tests {
             let mut noise = Noise::new(11);
             let long = (0..50).filter(|_| {
                 let series = throughput.draw(&mut noise);
-                let points = Condensed::of(&series).values.len();
-                let expected = expected(&squares(&series), 0, points);
-                expected.unwrap().too_short > 0.5
+                Condensed::of(&series).expected(0).unwrap().too_short > 0.5
             });
             long.count()
         };
         assert!(too_short(60, 0.0) <= 1 && too_short(60, 0.98) >= 38);
         assert!(too_short(1_800, 0.98) <= 2);
-        assert_eq!(expected(&[0.0; 59], 0, 60), None);
+        assert_eq!(Condensed::of(&[0.0; 60]).expected(0), None);
     }
 }

@@ -4,7 +4,7 @@
 //! lab inside its blocks, others by the time of their measurement, each with its neighbour. Where
 //! all of one side came first, drift and difference cannot be told apart, and nothing is claimed.
 
-use crate::blocks::{Blocks, CLAIM_REPEATS_MIN, Observation};
+use crate::blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Observation};
 use crate::ratios::{Ratio, correct};
 use crate::runs::{Run, Runs};
 use crate::unlike::{Difference, differences};
@@ -101,7 +101,7 @@ pub fn compare_runs(
             Some(Observation { value, ..one.at })
         });
         let found = Blocks::of(&measured.collect::<Vec<_>>());
-        found.contrast(OTHER, BASE)
+        found.contrast(OTHER, Base(BASE))
     };
     let ratio = |value: &crate::MeanValue, number| {
         Ratio::of(&value.over_runs(other.basis), model(number).as_ref())
@@ -174,12 +174,8 @@ struct RunNumbers {
 }
 
 impl RunNumbers {
-    fn of(run: &Run, cell: usize, block: usize) -> RunNumbers {
-        RunNumbers {
-            at: Observation { cell, block, value: 0.0 },
-            nopm: run.nopm,
-            p95_us: run.p95_us,
-        }
+    fn of(run: &Run, at: Observation) -> RunNumbers {
+        RunNumbers { at, nopm: run.nopm, p95_us: run.p95_us }
     }
 }
 
@@ -217,7 +213,8 @@ impl Paired {
         let mut compared = BTreeSet::new();
         for (cell, side) in sides.iter().enumerate() {
             for one in *side {
-                measured.push(RunNumbers::of(&one.run, cell, block_of(one.block)));
+                let at = Observation { cell, block: block_of(one.block), value: 0.0 };
+                measured.push(RunNumbers::of(&one.run, at));
                 compared.insert((one.block.0, one.cell));
             }
         }
@@ -232,7 +229,8 @@ impl Paired {
                 for repeat in results.repeats(cell.id)? {
                     let run = Run::read(results, repeat.id)?.filter(|_| repeat.is_whole());
                     let block = block_of((lab, repeat.block));
-                    measured.extend(run.map(|run| RunNumbers::of(&run, last, block)));
+                    let at = Observation { cell: last, block, value: 0.0 };
+                    measured.extend(run.map(|run| RunNumbers::of(&run, at)));
                 }
             }
         }
@@ -251,7 +249,9 @@ impl Paired {
             pairs.len() >= CLAIM_REPEATS_MIN.min(sides[BASE].len()).min(sides[OTHER].len());
         let numbers = |(block, first): (usize, &usize)| {
             let pair = order[*first..*first + 2].iter();
-            let numbers = pair.map(|(cell, one)| RunNumbers::of(&one.run, *cell, block));
+            let numbers = pair.map(|(cell, one)| {
+                RunNumbers::of(&one.run, Observation { cell: *cell, block, value: 0.0 })
+            });
             numbers.collect::<Vec<_>>()
         };
         let measured = pairs.iter().enumerate().flat_map(numbers).collect();

@@ -6,6 +6,7 @@
 
 use crate::statistics::{Estimate, NoInterval, mean};
 use serde::Serialize;
+use std::ops::Range;
 use store::{
     Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, ThroughputMetric, TransactionTotals,
 };
@@ -143,7 +144,7 @@ impl Run {
         let types: Vec<&str> = types.map(|(of, _)| of.name.as_str()).collect();
         let intervals = IntervalCounts::read(results, id, &types, limit_ns)?;
         let reach = [-DENSITY_REACH, DENSITY_REACH].map(|off| quantile_us(PERCENTILE + off));
-        let spread_us = reach[0].zip(reach[1]).map(|(low, high)| high - low);
+        let around_us = reach[0].zip(reach[1]).map(|(low, high)| low..high);
         Ok(Some(Run {
             id,
             metric: results.cell(repeat.cell)?.what.throughput_metric,
@@ -151,8 +152,8 @@ impl Run {
             nopm,
             p95_us,
             nopm_series: nopm.map_or_else(Vec::new, |nopm| rates(&intervals, nopm)),
-            p95_us_series: p95_us.zip(spread_us).map_or_else(Vec::new, |(p95_us, spread_us)| {
-                influences(&intervals, p95_us, spread_us / (2.0 * DENSITY_REACH))
+            p95_us_series: p95_us.zip(around_us).map_or_else(Vec::new, |(p95_us, around_us)| {
+                influences(&intervals, p95_us, around_us)
             }),
         }))
     }
@@ -209,9 +210,9 @@ pub(crate) fn percentile_noise_share(
         return Ok(None);
     };
     let intervals = IntervalCounts::read(results, id, &[transaction], limit_ns)?;
-    let us_per_share = (high_ns - low_ns) as f64 / 1e3 / (2.0 * DENSITY_REACH);
-    let percentile_us = limit_ns as f64 / 1e3;
-    let series = influences(&intervals, percentile_us, us_per_share);
+    let us = |ns: u64| ns as f64 / 1e3;
+    let percentile_us = us(limit_ns);
+    let series = influences(&intervals, percentile_us, us(low_ns)..us(high_ns));
     let estimate = Estimate::of_series(&series).ok();
     Ok(estimate.map(|estimate| estimate.standard_error / percentile_us))
 }
@@ -229,9 +230,10 @@ fn rates(intervals: &[IntervalCounts], nopm: f64) -> Vec<f64> {
 }
 
 /// What each interval adds to the window's percentile: its surplus of slow transactions by the
-/// density of response times there (Bahadur). `us_per_share` is the inverse of that density; unit:
-/// us.
-fn influences(intervals: &[IntervalCounts], p95_us: f64, us_per_share: f64) -> Vec<f64> {
+/// density of response times there (Bahadur), which the percentiles [`DENSITY_REACH`] around it
+/// tell; unit: us.
+fn influences(intervals: &[IntervalCounts], p95_us: f64, around_us: Range<f64>) -> Vec<f64> {
+    let us_per_share = (around_us.end - around_us.start) / (2.0 * DENSITY_REACH);
     let all: f64 = intervals.iter().map(|of| of.completed).sum();
     let slow: f64 = intervals.iter().map(|of| of.slow).sum();
     let (share, mean) = (slow / all, all / intervals.len() as f64);
@@ -258,7 +260,7 @@ mod tests {
         let rates = rates(&intervals, nopm);
         assert!((mean(&rates).unwrap() - nopm).abs() < 1e-6);
         assert!(rates[1] > nopm && rates[2] < nopm);
-        let influences = influences(&intervals, 8_000.0, 50_000.0);
+        let influences = influences(&intervals, 8_000.0, 7_500.0..8_500.0);
         assert!((mean(&influences).unwrap() - 8_000.0).abs() < 1e-6);
         assert!(influences[1] > 8_000.0 && influences[0] < 8_000.0);
     }
@@ -276,13 +278,13 @@ mod tests {
             let mut sorted: Vec<f64> = draws.concat();
             sorted.sort_by(f64::total_cmp);
             let quantile = |share: f64| sorted[(share * sorted.len() as f64) as usize];
-            let (p95_us, spread_us) = (quantile(0.95), quantile(0.96) - quantile(0.94));
+            let (p95_us, around_us) = (quantile(0.95), quantile(0.94)..quantile(0.96));
             let intervals: Vec<IntervalCounts> = draws
                 .iter()
                 .map(|times| times.iter().filter(|time| **time > p95_us).count() as f64)
                 .map(|slow| interval(1.0, 100.0, slow))
                 .collect();
-            let series = influences(&intervals, p95_us, spread_us / 0.02);
+            let series = influences(&intervals, p95_us, around_us);
             let Ok(estimate) = Estimate::of_series(&series) else {
                 continue;
             };

@@ -6,7 +6,7 @@
 //! count gives intervals that are far too narrow. `memory` tells what the mean has of all that, and
 //! when a window is too short to say. docs/statistics.md has the reasons and the coverage.
 
-use crate::memory::{Condensed, Expected, expected};
+use crate::memory::{Condensed, Expected};
 use crate::student::Student;
 use serde::Serialize;
 use std::fmt;
@@ -98,12 +98,9 @@ impl Estimate {
         let moments = mean(values).zip(deviation(values));
         let (mean, deviation) = moments.ok_or(NoInterval::NotFinite)?;
         let condensed = Condensed::of(values);
-        let projections = condensed.projections(1);
-        let squares: Vec<f64> = projections.iter().map(|one| one * one).collect();
-        let points = condensed.values.len();
         // Of a constant series rounding is all that is left.
         let moves = deviation > ROUNDING_SHARE * mean.abs();
-        let found = expected(&squares, 0, points).filter(|_| moves);
+        let found = condensed.expected(0).filter(|_| moves);
         let Some(Expected { variance, degrees_of_freedom, too_short }) = found else {
             return Ok(Estimate {
                 mean,
@@ -117,7 +114,7 @@ impl Estimate {
         if too_short >= TOO_SHORT_MIN {
             return Err(NoInterval::SlowWander);
         }
-        let standard_error = (variance / points as f64).sqrt();
+        let standard_error = (variance / condensed.values.len() as f64).sqrt();
         Ok(Estimate {
             mean,
             deviation,

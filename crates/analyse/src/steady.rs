@@ -7,7 +7,7 @@
 //! saw-tooth is steady once the half holds many teeth, and its rising edge alone is not.
 //! docs/statistics.md has the details.
 
-use crate::memory::{Condensed, expected};
+use crate::memory::Condensed;
 use crate::statistics::mean;
 use crate::student::Student;
 use serde::Serialize;
@@ -77,9 +77,7 @@ fn trend(watched: &Watched<'_>) -> Option<Trend> {
     for (index, value) in tail.values.iter_mut().enumerate() {
         *value -= change * (index as f64 + 0.5) / count;
     }
-    let faster = tail.projections(2);
-    let squares: Vec<f64> = faster.iter().map(|one| one * one).collect();
-    let change_half_width = expected(&squares, 1, tail.values.len()).map_or(0.0, |found| {
+    let change_half_width = tail.expected(1).map_or(0.0, |found| {
         let student = Student { degrees_of_freedom: found.degrees_of_freedom };
         student.reach(INSIDE) * found.variance.sqrt() / of_line.abs()
     });

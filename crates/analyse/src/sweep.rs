@@ -5,7 +5,7 @@
 //! That a value gives no more is said only with the gain that is excluded, and a value of fewer
 //! than three repeats supports no claim.
 
-use crate::blocks::{Blocks, Contrast};
+use crate::blocks::{Base, Blocks, Contrast};
 use crate::cells::{CellOutcome, blocks};
 use crate::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue};
 use crate::statistics::CONFIDENCE;
@@ -170,21 +170,24 @@ impl<'a> Curve<'a> {
         count * (count - 1.0) / 2.0
     }
 
-    /// The value at `one` against that at `base`, both with repeats enough.
-    fn contrast(&self, one: usize, base: usize) -> Option<Contrast> {
-        let [one, base] = [one, base].map(|at| self.known[at].cell);
-        let contrast = self.model.contrast(one, base)?;
+    fn best(&self) -> &KnownValue<'a> {
+        &self.known[self.at_best]
+    }
+
+    /// The value at `at` against `base`, both with repeats enough.
+    fn contrast(&self, at: usize, base: &KnownValue<'_>) -> Option<Contrast> {
+        let contrast = self.model.contrast(self.known[at].cell, Base(base.cell))?;
         contrast.supports_claims().then_some(contrast)
     }
 
     /// The ratio of two values, with an interval that holds together with those of all other pairs.
-    fn interval(&self, one: usize, base: usize) -> Option<[f64; 2]> {
+    fn interval(&self, at: usize, base: &KnownValue<'_>) -> Option<[f64; 2]> {
         let each = 1.0 - (1.0 - CONFIDENCE) / self.pairs();
-        self.contrast(one, base)?.interval(each)
+        self.contrast(at, base)?.interval(each)
     }
 
     fn is_worse(&self, at: usize) -> bool {
-        let interval = self.interval(at, self.at_best);
+        let interval = self.interval(at, self.best());
         at != self.at_best && interval.is_some_and(|[_, high]| high < 1.0)
     }
 
@@ -192,13 +195,14 @@ impl<'a> Curve<'a> {
     /// `None` where one is not known.
     fn gain_beyond(&self, at: usize) -> Option<f64> {
         let larger = at + 1..self.known.len();
-        let gains = larger.map(|other| Some(self.interval(other, at)?[1] - 1.0));
+        let base = &self.known[at];
+        let gains = larger.map(|other| Some(self.interval(other, base)?[1] - 1.0));
         gains.reduce(|one, other| Some(one?.max(other?)))?
     }
 
     fn supports_claims(&self) -> bool {
         let mut others = (0..self.known.len()).filter(|at| *at != self.at_best);
-        others.all(|at| self.contrast(at, self.at_best).is_some())
+        others.all(|at| self.contrast(at, self.best()).is_some())
     }
 }
 
@@ -216,7 +220,7 @@ fn turning(curve: &Curve<'_>) -> Option<Turning> {
     let at_most = curve.worse.iter().rposition(|worse| !worse)?;
     let gain = curve.gain_beyond(curve.at_best);
     let mut turning = Turning {
-        best: known[curve.at_best].name.to_owned(),
+        best: curve.best().name.to_owned(),
         enough: enough.map(|at| known[at].name.to_owned()),
         gain_beyond_best_percent: gain.map(|share| share * 100.0),
         most: known[at_most].name.to_owned(),
@@ -269,7 +273,7 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
 
 /// `-12 %, p = 0.003`, corrected for all pairs of the curve.
 fn lost(curve: &Curve<'_>, at: usize) -> String {
-    let Some(contrast) = curve.contrast(at, curve.at_best) else {
+    let Some(contrast) = curve.contrast(at, curve.best()) else {
         return String::new();
     };
     let percent = (contrast.ratio() - 1.0) * 100.0;

@@ -2,6 +2,8 @@
 //! generator is part of the format of our databases and lives here instead of in a crate whose next
 //! version may draw differently.
 
+use std::ops::RangeInclusive;
+
 /// xoshiro256++ (Blackman and Vigna), seeded through SplitMix64. Fast, 256 bits of state, no
 /// cryptographic use.
 #[derive(Clone, Debug)]
@@ -55,9 +57,10 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u32
     }
 
-    /// Uniform in `low..=high`, TPC-C's rnd(low..high) (clause 2.1.5).
+    /// Uniform in the range, TPC-C's rnd(low..high) (clause 2.1.5).
     #[inline]
-    pub fn between(&mut self, low: u32, high: u32) -> u32 {
+    pub fn between(&mut self, range: RangeInclusive<u32>) -> u32 {
+        let (low, high) = range.into_inner();
         debug_assert!(low <= high);
         low + self.below(high - low + 1)
     }
@@ -94,7 +97,7 @@ mod tests {
     fn known_stream() {
         // Pinned: a change here changes every database that a seed names.
         let mut random = Random::new(1, &[7]);
-        let drawn: Vec<u32> = (0..6).map(|_| random.between(1, 100)).collect();
+        let drawn: Vec<u32> = (0..6).map(|_| random.between(1..=100)).collect();
         assert_eq!(drawn, PINNED);
     }
     const PINNED: [u32; 6] = [33, 6, 53, 78, 10, 65];
@@ -104,7 +107,7 @@ mod tests {
         let mut random = Random::new(42, &[]);
         let mut seen = [0u32; 10];
         for _ in 0..100_000 {
-            seen[(random.between(5, 14) - 5) as usize] += 1;
+            seen[(random.between(5..=14) - 5) as usize] += 1;
             let u = random.unit();
             assert!(u > 0.0 && u < 1.0);
         }

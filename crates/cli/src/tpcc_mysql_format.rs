@@ -200,15 +200,8 @@ impl Counts {
     }
 }
 
-fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        return 0.0;
-    }
-    100.0 * part as f64 / whole as f64
-}
-
-fn verdict(percent: f64, wanted: f64) -> &'static str {
-    if percent >= wanted { "[OK]" } else { "[NG] *" }
+fn verdict(is_ok: bool) -> &'static str {
+    if is_ok { "[OK]" } else { "[NG] *" }
 }
 
 /// Results, constraint check and the last line.
@@ -239,14 +232,14 @@ pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
             "Payment" => (43.0, "(>=43.0%)"),
             _ => (4.0, "(>= 4.0%)"),
         };
-        let share = percent(of.completed(), all);
-        let verdict = verdict(share, wanted);
+        let share = 100.0 * of.completed() as f64 / all.max(1) as f64;
+        let verdict = verdict(share >= wanted);
         let _ = writeln!(out, "{title:>15}: {share:3.2}% {shown} {verdict}");
     }
     out.push_str(" [response time (at least 90% passed)]\n");
     for (of, (_, title, _)) in counts.iter().zip(TYPES) {
-        let share = percent(of.success, of.completed());
-        let _ = writeln!(out, "{title:>15}: {share:3.2}%  {}", verdict(share, 90.0));
+        let share = 100.0 * of.success as f64 / of.completed().max(1) as f64;
+        let _ = writeln!(out, "{title:>15}: {share:3.2}%  {}", verdict(share >= 90.0));
     }
     let tpmc =
         if measured_s > 0.0 { counts[0].completed() as f64 * 60.0 / measured_s } else { 0.0 };

@@ -73,7 +73,7 @@ impl Backlog {
             let now_ns = schedule.now_ns();
             let mut recorder = recorder.borrow_mut();
             if !schedule.is_over() {
-                recorder.begun(intended_ns, now_ns, schedule);
+                recorder.begun(intended_ns..now_ns, schedule);
                 return Some((intended_ns, now_ns));
             }
             recorder.skipped(intended_ns);

@@ -246,7 +246,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         let begin_ns = self.schedule.now_ns();
         let end_ns = (begin_ns + pause.as_nanos() as u64).min(self.schedule.end_ns());
         if begin_ns < end_ns {
-            self.recorder.borrow_mut().paused(begin_ns, end_ns, self.schedule);
+            self.recorder.borrow_mut().paused(begin_ns..end_ns, self.schedule);
             reactor::sleep_until(self.schedule.instant(end_ns)).await;
         }
     }

@@ -10,6 +10,7 @@ use crate::schedule::Schedule;
 use crate::timed::StatementTimes;
 use crate::totals::{FailedTries, Totals};
 use base::limits;
+use std::ops::Range;
 
 /// The recorder of one worker.
 pub(crate) struct Recorder {
@@ -171,11 +172,11 @@ impl Recorder {
         }
     }
 
-    /// A connection pauses from `begin_ns` to `end_ns` after a transaction that was given up.
-    pub(crate) fn paused(&mut self, begin_ns: u64, end_ns: u64, schedule: &Schedule) {
-        self.advance(begin_ns, schedule);
+    /// A connection pauses for this time after a transaction that was given up.
+    pub(crate) fn paused(&mut self, pause_ns: Range<u64>, schedule: &Schedule) {
+        self.advance(pause_ns.start, schedule);
         if self.current.phase == Phase::Window {
-            self.totals.error_pauses_ns += end_ns - begin_ns;
+            self.totals.error_pauses_ns += pause_ns.end - pause_ns.start;
         }
     }
 
@@ -220,11 +221,11 @@ impl Recorder {
         self.interval_at(intended_ns).schedule.skipped += 1;
     }
 
-    /// A transaction of the schedule begins.
-    pub(crate) fn begun(&mut self, intended_ns: u64, now_ns: u64, schedule: &Schedule) {
-        self.advance(now_ns, schedule);
+    /// A transaction of the schedule begins: it was due at the start of `lag_ns`, and now is the end.
+    pub(crate) fn begun(&mut self, lag_ns: Range<u64>, schedule: &Schedule) {
+        self.advance(lag_ns.end, schedule);
         let stats = &mut self.current.schedule;
-        let lag_ns = now_ns.saturating_sub(intended_ns);
+        let lag_ns = lag_ns.end.saturating_sub(lag_ns.start);
         stats.lag.record(lag_ns);
         stats.late += u64::from(u128::from(lag_ns) > limits::LATE_AFTER.as_nanos());
     }
@@ -279,7 +280,7 @@ mod tests {
         &[NEW_ORDER, TransactionInfo { name: "payment", is_primary: false, ..NEW_ORDER }];
 
     fn schedule() -> Schedule {
-        Schedule::new(Instant::now(), 1_500, 4_000, 1_000)
+        Schedule::new(Instant::now(), 1_500..4_000, 1_000)
     }
 
     fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) {
@@ -303,7 +304,7 @@ mod tests {
         const WINDOW_MS: u64 = 25_000;
         let ms = |ms: u64| ms * 1_000_000;
         let (warmup, end) = (ms(10_000), ms(10_000 + WINDOW_MS));
-        let schedule = Schedule::new(Instant::now(), warmup, end, ms(1_000));
+        let schedule = Schedule::new(Instant::now(), warmup..end, ms(1_000));
         let mut recorder = Recorder::new(TYPES, &schedule);
         for place in 1.. {
             // The last of each round of connections ends one response time after the round before.

@@ -199,7 +199,7 @@ pub fn run<W: Workload>(
                 .map_err(RunError::Worker)?;
         }
         drop(sender);
-        let opened = wait_until_open(&messages, workers, options.connections, on_event);
+        let opened = wait_until_open(&messages, workers, options, on_event);
         cancelled.store(opened.is_err(), Ordering::Relaxed);
         opened?;
         let mut dispatcher = Dispatcher::start(options, workers, &starts);
@@ -217,14 +217,14 @@ pub fn run<W: Workload>(
 fn wait_until_open(
     messages: &Receiver<Message>,
     workers: u32,
-    connections: u32,
+    options: &RunOptions,
     on_event: &mut dyn FnMut(Event<'_>) -> Control,
 ) -> Result<(), RunError> {
     let mut ready = 0;
     while ready < workers {
         match messages.recv_timeout(TICK) {
             Ok(Message::OpenFailed(failed)) => {
-                return Err(RunError::Open { connections, failed });
+                return Err(RunError::Open { connections: options.connections, failed });
             }
             Ok(Message::Broken(error)) => return Err(RunError::Worker(error)),
             Ok(_) => ready += 1,
@@ -285,8 +285,7 @@ impl Dispatcher {
         let ns = |d: Duration| d.as_nanos() as u64;
         let schedule = Arc::new(Schedule::new(
             Instant::now(),
-            ns(options.warmup),
-            ns(options.warmup + options.window),
+            ns(options.warmup)..ns(options.warmup + options.window),
             ns(options.interval),
         ));
         for start in starts {

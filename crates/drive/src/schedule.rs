@@ -3,6 +3,7 @@
 
 use crate::interval::Phase;
 use base::limits;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,13 +25,14 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn new(start: Instant, warmup_ns: u64, end_ns: u64, interval_ns: u64) -> Schedule {
+    /// Of a run with this window, from the end of the warm-up on.
+    pub(crate) fn new(start: Instant, window_ns: Range<u64>, interval_ns: u64) -> Schedule {
         Schedule {
             start,
             interval_ns: interval_ns.max(1),
-            window_max_ns: end_ns.saturating_sub(warmup_ns),
-            warmup_ns: AtomicU64::new(warmup_ns),
-            end_ns: AtomicU64::new(end_ns),
+            window_max_ns: window_ns.end.saturating_sub(window_ns.start),
+            warmup_ns: AtomicU64::new(window_ns.start),
+            end_ns: AtomicU64::new(window_ns.end),
             begun_ns: Mutex::new(0),
             aborted: AtomicBool::new(false),
             connected: AtomicU32::new(0),
@@ -147,7 +149,7 @@ mod tests {
     use std::time::Instant;
 
     fn schedule() -> Schedule {
-        Schedule::new(Instant::now(), 10_000, 30_000, 1_000)
+        Schedule::new(Instant::now(), 10_000..30_000, 1_000)
     }
 
     /// (phase, start, end) of the intervals so far.
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn workers_agree_whenever_a_phase_ends() {
         for round in 0..200 {
-            let schedule = Schedule::new(Instant::now(), 50_000, 100_000, 1_000);
+            let schedule = Schedule::new(Instant::now(), 50_000..100_000, 1_000);
             let is_done = AtomicBool::new(false);
             let all: Vec<Vec<(Phase, u64, u64)>> = thread::scope(|scope| {
                 let worker = || {

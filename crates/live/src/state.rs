@@ -368,20 +368,20 @@ mod tests {
     fn a_run_goes_through_its_stages() {
         let mut state = State::default();
         assert_eq!(state.stage, Stage::Starting);
-        state.run_goes_on(run(1, 13, true));
+        state.run_goes_on(run(1, Duration::from_secs(13), true));
         assert_eq!(state.stage, Stage::Capacity);
         state.begin_run(TYPES, Warehouses(3), 50);
         assert_eq!((state.stage, state.connections), (Stage::Warmup, Some(50)));
-        state.run_goes_on(run(1, 4, true));
+        state.run_goes_on(run(1, Duration::from_secs(4), true));
         assert_eq!(state.stage, Stage::Warmup);
-        state.run_goes_on(run(3, 4, false));
+        state.run_goes_on(run(3, Duration::from_secs(4), false));
         assert_eq!(state.stage, Stage::Window);
         state.end_interval(&interval(Phase::Window, 1.0..3.0, 20));
         assert_eq!(state.nopm, Some(600.0));
         assert_eq!(state.types[0].completed_per_s, Some(10.0));
         assert!(state.types[0].response_ns.is_some());
         assert_eq!((state.left(), state.done_share()), (Duration::from_secs(1), 0.75));
-        state.run_goes_on(run(5, 4, false));
+        state.run_goes_on(run(5, Duration::from_secs(4), false));
         assert_eq!((state.stage, state.left()), (Stage::Drain, Duration::ZERO));
         has_no_load(&state);
         // The last interval of the window may come late: it is counted, and of the past.

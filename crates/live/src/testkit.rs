@@ -29,10 +29,10 @@ pub fn interval(phase: Phase, seconds: Range<f64>, new_orders: u64) -> Interval 
     interval
 }
 
-pub(crate) fn run(elapsed_s: u64, total_s: u64, in_warmup: bool) -> RunProgress {
+pub(crate) fn run(elapsed_s: u64, total: Duration, in_warmup: bool) -> RunProgress {
     RunProgress {
         elapsed: Duration::from_secs(elapsed_s),
-        total: Duration::from_secs(total_s),
+        total,
         in_warmup,
         ..RunProgress::default()
     }
@@ -90,6 +90,6 @@ pub fn in_window() -> State {
         ];
         state.take_samples(&[batch(end_s, &values)]);
     }
-    state.run_goes_on(run(30, 70, false));
+    state.run_goes_on(run(30, Duration::from_secs(70), false));
     state
 }

@@ -147,7 +147,7 @@ pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
             steps: builder.steps,
             is_explicit: mix != OltpMix::PointSelect,
         }],
-        checks: (1..=tables.count).map(|n| check(n, tables.rows)).collect(),
+        checks: (1..=tables.count).map(|n| check(n, tables)).collect(),
         constant: Some(Constant {
             what: "the first and the last id of each table",
             sql: format!("SELECT {}", each("(SELECT MIN(id) + MAX(id) FROM sbtest{})")),
@@ -156,7 +156,7 @@ pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
 }
 
 /// A row that was deleted was inserted again, and ids are a primary key: as many rows as at first.
-fn check(table: u32, rows: u32) -> ScriptCheck {
+fn check(table: u32, SbtestTables { rows, .. }: SbtestTables) -> ScriptCheck {
     ScriptCheck {
         name: format!("sbtest{table}"),
         title: format!("sbtest{table} has the rows 1 to {rows}, each once"),

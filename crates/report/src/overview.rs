@@ -176,9 +176,11 @@ fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
             td.num { (cell.cell.what.connections) }
             @match &nopm {
                 Some(nopm) => {
+                    // Nothing of nothing is 0.
+                    @let bar = (nopm.mean * 100.0 / top).clamp(0.0, 100.0) as u32;
                     td.num {
                         b { (truncated(nopm.mean)) }
-                        span.bar aria-hidden="true" { i style={ "width:" (bar(nopm.mean, top)) "%" } {} }
+                        span.bar aria-hidden="true" { i style={ "width:" (bar) "%" } {} }
                     }
                     td.small { @match nopm.half_width { Some(width) => { "± " (significant(width)) }, None => "one repeat" } }
                     td.num { (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) }
@@ -197,10 +199,6 @@ fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
             td { (status(cell)) }
         }
     }
-}
-
-fn bar(value: f64, top: f64) -> u32 {
-    if top > 0.0 { (value * 100.0 / top).clamp(0.0, 100.0) as u32 } else { 0 }
 }
 
 /// Where the cell stands, with the reason of each repeat that has no result.

@@ -8,6 +8,7 @@ use crate::values::word;
 use hdrhistogram::Histogram;
 use rusqlite::Row;
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 word!(
     /// How far a repeat has come. Only `done` has numbers that may be shown.
@@ -316,8 +317,9 @@ row! {
 }
 
 impl Band {
-    /// From `low` to `high`, both inside.
-    pub fn between(low: f64, high: f64) -> Band {
+    /// Open on neither side.
+    pub fn between(range: RangeInclusive<f64>) -> Band {
+        let (low, high) = range.into_inner();
         Band { low: Some(low), high: Some(high) }
     }
 

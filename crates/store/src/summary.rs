@@ -351,19 +351,20 @@ impl Rates {
         let statements = result.statements as f64;
         Rates {
             window_s: Some(window_s),
-            nopm: ratio(primary * 60.0, window_s),
-            tpm_total: ratio(all as f64 * 60.0, window_s),
+            nopm: finite(primary * 60.0 / window_s),
+            tpm_total: finite(all as f64 * 60.0 / window_s),
             client_cpu_s: Some(cpu_s),
             statements: Some(result.statements),
-            statements_per_new_order: ratio(statements, primary),
-            client_cpu_us_per_statement: ratio(cpu_s * 1e6, statements),
-            client_cpu_s_per_1000_new_orders: ratio(cpu_s * 1000.0, primary),
+            statements_per_new_order: finite(statements / primary),
+            client_cpu_us_per_statement: finite(cpu_s * 1e6 / statements),
+            client_cpu_s_per_1000_new_orders: finite(cpu_s * 1000.0 / primary),
         }
     }
 }
 
-fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
-    (denominator > 0.0).then(|| numerator / denominator)
+/// `None` where there was nothing to divide by.
+pub(crate) fn finite(quotient: f64) -> Option<f64> {
+    quotient.is_finite().then_some(quotient)
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -4,6 +4,7 @@
 use crate::device_io::{CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, rank};
 use crate::document::document;
 use crate::repeats::{Repeat, RepeatStatus};
+use crate::summary::finite;
 use crate::types::{Cell, NewCell};
 use crate::{Results, StoreError};
 
@@ -13,7 +14,7 @@ document! {
     let requests = |kind| role.and_then(|role| request_summary(role, kind));
     let counted = |number: fn(&RoleIo) -> (u64, u64)| {
         let (of, all) = role.map(number)?;
-        share(of, all)
+        finite(of as f64 / all as f64)
     };
     {
         /// As in the results file.
@@ -41,7 +42,7 @@ document! {
     /// Requests of one kind in the window.
     pub struct RequestSummary from (role: &RoleIo, of: &RequestIo);
     let counted_s = role.counted_ns as f64 / 1e9;
-    let rate = |amount: f64| (counted_s > 0.0).then(|| amount / counted_s);
+    let rate = |amount: f64| finite(amount / counted_s);
     let quantile = |q: f64| of.response.quantile_ns(q).map(|ns| ns as f64 / 1e3);
     {
         /// In the window; a second of it; megabytes (10^6).
@@ -50,7 +51,7 @@ document! {
         pub mb_per_s: Option<f64> = rate(of.bytes as f64 / 1e6),
         /// From submission to completion; the maximum to a sixteenth.
         pub response_mean_us: Option<f64> =
-            share(of.response.sum_ns, of.requests).map(|ns| ns / 1e3),
+            finite(of.response.sum_ns as f64 / 1e3 / of.requests as f64),
         /// To a sixteenth.
         pub response_p50_us: Option<f64> = quantile(0.5),
         pub response_p95_us: Option<f64> = quantile(0.95),
@@ -68,7 +69,7 @@ document! {
     {
         /// Of 4 KiB pages of buffered reads, those that the modelled page cache had.
         pub cache_hit_share: Option<f64> =
-            share(shim.cache_hits, shim.cache_hits + shim.cache_misses),
+            finite(shim.cache_hits as f64 / (shim.cache_hits + shim.cache_misses) as f64),
         /// In it at the end of the window.
         pub cache_pages: u64 = shim.cache_pages,
         pub cache_dirty_pages: u64 = shim.cache_dirty_pages,
@@ -79,7 +80,7 @@ document! {
         pub maps_refused: u64 = shim.maps_refused,
         /// What the emulation cost: a call of the model; time spun before due times.
         pub model_us_per_call: Option<f64> =
-            share(shim.model_ns, shim.model_calls).map(|ns| ns / 1e3),
+            finite(shim.model_ns as f64 / 1e3 / shim.model_calls as f64),
         pub spin_s: f64 = shim.spin_ns as f64 / 1e9,
     }
 }
@@ -125,11 +126,11 @@ impl Results {
         let done = repeat.status == RepeatStatus::Done;
         let shown = io.as_ref().filter(|_| done);
         let roles = shown.map_or(&[][..], |io| &io.roles);
-        let sum = |number: fn(&RoleIo) -> u64| roles.iter().map(number).sum::<u64>();
+        let sum = |number: fn(&RoleIo) -> u64| roles.iter().map(number).sum::<u64>() as f64;
         Ok(StorageSummary {
             devices: devices(&cell.what.places, shown),
-            fidelity: share(sum(|role| role.within_tolerance), sum(|role| role.judged)),
-            overrun_share: share(sum(|role| role.overruns), sum(RoleIo::emulated_requests)),
+            fidelity: finite(sum(|role| role.within_tolerance) / sum(|role| role.judged)),
+            overrun_share: finite(sum(|role| role.overruns) / sum(RoleIo::emulated_requests)),
             shim: shown.map(|io| ShimSummary::of(&io.shim)),
         })
     }
@@ -156,8 +157,4 @@ fn devices(places: &[CellPlace], io: Option<&DeviceIo>) -> Vec<DeviceSummary> {
 fn request_summary(role: &RoleIo, kind: RequestKind) -> Option<RequestSummary> {
     let of = role.requests.iter().find(|request| request.kind == kind)?;
     Some(RequestSummary::of(role, of))
-}
-
-fn share(of: u64, all: u64) -> Option<f64> {
-    (all > 0).then(|| of as f64 / all as f64)
 }

@@ -25,7 +25,7 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
 }
 
 fn counter() -> InputCounter {
-    let (allowed, chance) = (Band::between(0.009, 0.011), Band::between(0.0, 0.03));
+    let (allowed, chance) = (Band::between(0.009..=0.011), Band::between(0.0..=0.03));
     InputCounter {
         name: "rollbacks".to_owned(),
         title: "New orders rolled back".to_owned(),

@@ -5,6 +5,7 @@ use crate::schema::DISTRICTS;
 use crate::transactions::Outcome;
 use base::Warehouses;
 use drive::WorkloadCounters;
+use std::ops::RangeInclusive;
 
 /// Standard deviations on each side that hold 99.9 % of what a right generator gives.
 pub(crate) const SPREAD: f64 = 3.29;
@@ -58,7 +59,7 @@ input_counters! {
 }
 
 /// One counter with what the clause allows and what chance gives.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InputShare {
     pub name: &'static str,
     /// For people.
@@ -67,9 +68,9 @@ pub struct InputShare {
     pub hits: u64,
     pub trials: u64,
     /// Bounds of the clause; an open end is infinite.
-    pub allowed: (f64, f64),
+    pub allowed: RangeInclusive<f64>,
     /// Where a right generator lands with 99.9 % probability, of so many trials.
-    pub chance: (f64, f64),
+    pub chance: RangeInclusive<f64>,
 }
 
 impl InputShare {
@@ -129,26 +130,23 @@ impl InputCounters {
                 "rollback_share",
                 "new orders rolled back",
                 self.rolled_back,
+                0.009..=0.011,
                 self.new_orders,
-                0.01,
-                0.001,
             ),
             self.lines_per_order(),
             share(
                 "payment_by_name_share",
                 "payments by last name",
                 self.payments_by_name,
+                0.57..=0.63,
                 self.payments,
-                0.60,
-                0.03,
             ),
             share(
                 "order_status_by_name_share",
                 "order status by last name",
                 self.order_statuses_by_name,
+                0.57..=0.63,
                 self.order_statuses,
-                0.60,
-                0.03,
             ),
             self.skipped_deliveries(),
         ];
@@ -157,17 +155,15 @@ impl InputCounters {
                 "remote_line_share",
                 "remote order lines",
                 self.remote_lines,
+                0.0095..=0.0105,
                 self.lines,
-                0.01,
-                0.0005,
             ));
             shares.push(share(
                 "remote_payment_share",
                 "remote payments",
                 self.remote_payments,
+                0.14..=0.16,
                 self.payments,
-                0.15,
-                0.01,
             ));
         }
         shares
@@ -182,8 +178,8 @@ impl InputCounters {
             is_average: true,
             hits: self.lines,
             trials: self.new_orders,
-            allowed: (9.5, 10.5),
-            chance: (10.0 - spread, 10.0 + spread),
+            allowed: 9.5..=10.5,
+            chance: 10.0 - spread..=10.0 + spread,
         }
     }
 
@@ -198,21 +194,21 @@ impl InputCounters {
             is_average: false,
             hits: self.skipping_deliveries,
             trials,
-            allowed: (0.0, most),
-            chance: (0.0, most),
+            allowed: 0.0..=most,
+            chance: 0.0..=most,
         }
     }
 }
 
-/// A share that is `expected` by the clause, allowed to be off by `tolerance`.
+/// A share that is by the clause in the middle of what is allowed.
 fn share(
     name: &'static str,
     title: &'static str,
     hits: u64,
+    allowed: RangeInclusive<f64>,
     trials: u64,
-    expected: f64,
-    tolerance: f64,
 ) -> InputShare {
+    let expected = f64::midpoint(*allowed.start(), *allowed.end());
     let spread = SPREAD * (expected * (1.0 - expected) / trials.max(1) as f64).sqrt();
     InputShare {
         name,
@@ -220,8 +216,8 @@ fn share(
         is_average: false,
         hits,
         trials,
-        allowed: (expected - tolerance, expected + tolerance),
-        chance: ((expected - spread).max(0.0), (expected + spread).min(1.0)),
+        allowed,
+        chance: (expected - spread).max(0.0)..=(expected + spread).min(1.0),
     }
 }
 
@@ -250,19 +246,24 @@ mod tests {
         let counters = counted(10, 2_000_000);
         for share in counters.shares(Warehouses(10)) {
             let value = share.value().unwrap();
-            assert!(value >= share.allowed.0 && value <= share.allowed.1, "{share:?}");
-            assert!(value >= share.chance.0 && value <= share.chance.1, "{share:?}");
+            assert!(share.allowed.contains(&value), "{share:?}");
+            assert!(share.chance.contains(&value), "{share:?}");
         }
     }
 
     #[test]
     fn short_runs_lie_in_the_chance_spread() {
         let shares = counted(10, 2_000).shares(Warehouses(10));
-        assert!(shares.iter().all(|share| {
-            share.value().is_some_and(|v| v >= share.chance.0 && v <= share.chance.1)
-        }));
+        assert!(
+            shares
+                .iter()
+                .all(|share| { share.value().is_some_and(|value| share.chance.contains(&value)) })
+        );
         let rollbacks = shares.iter().find(|share| share.name == "rollback_share").unwrap();
-        assert!(rollbacks.chance.1 > rollbacks.allowed.1, "the band is narrower than chance");
+        assert!(
+            rollbacks.chance.end() > rollbacks.allowed.end(),
+            "the band is narrower than chance"
+        );
     }
 
     #[test]

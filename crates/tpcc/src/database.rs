@@ -383,21 +383,18 @@ pub async fn mark_chunk<S: Session>(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableSums(BTreeMap<Table, (u64, u64)>);
 
-impl TableSums {
-    /// Adds a chunk.
-    pub fn add(&mut self, table: Table, rows: u64, checksum: u64) {
-        let sum = self.0.entry(table).or_default();
-        sum.0 += rows;
-        sum.1 = population::combine([sum.1, checksum]);
-    }
-
-    /// Adds what another thread has loaded.
-    pub fn merge(&mut self, other: &TableSums) {
-        for (table, rows, checksum) in other.iter() {
-            self.add(table, rows, checksum);
+/// Adds chunks, or what another thread has loaded.
+impl Extend<(Table, u64, u64)> for TableSums {
+    fn extend<I: IntoIterator<Item = (Table, u64, u64)>>(&mut self, chunks: I) {
+        for (table, rows, checksum) in chunks {
+            let sum = self.0.entry(table).or_default();
+            sum.0 += rows;
+            sum.1 = population::combine([sum.1, checksum]);
         }
     }
+}
 
+impl TableSums {
     /// Each table with its rows and checksum.
     pub fn iter(&self) -> impl Iterator<Item = (Table, u64, u64)> + '_ {
         self.0.iter().map(|(table, (rows, checksum))| (*table, *rows, *checksum))
@@ -427,7 +424,7 @@ pub async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, 
             let rows = u64::try_from(row.int(1)?).unwrap_or(0);
             let checksum = row.text(2).parse().unwrap_or(0);
             loaded.chunks.insert(Chunk { table, warehouse });
-            loaded.sums.add(table, rows, checksum);
+            loaded.sums.extend([(table, rows, checksum)]);
         }
     }
     Ok(loaded)

@@ -312,7 +312,7 @@ impl InputSource {
 
     /// Fresh input for a transaction of this type.
     pub fn input_of(&mut self, transaction: Transaction) -> Input {
-        let warehouse = self.home.unwrap_or_else(|| self.random.between(1, self.warehouses));
+        let warehouse = self.home.unwrap_or_else(|| self.random.between(1..=self.warehouses));
         match transaction {
             Transaction::NewOrder => Input::NewOrder(self.new_order(warehouse)),
             Transaction::Payment => Input::Payment(self.payment(warehouse)),
@@ -323,24 +323,24 @@ impl InputSource {
             }),
             Transaction::Delivery => Input::Delivery(Delivery {
                 warehouse,
-                carrier: self.random.between(1, 10),
+                carrier: self.random.between(1..=10),
                 delivered: DateTime::now(),
             }),
             Transaction::StockLevel => Input::StockLevel(StockLevel {
                 warehouse,
                 district: self.stock_level_district.unwrap_or_else(|| self.district()),
-                threshold: self.random.between(10, 20),
+                threshold: self.random.between(10..=20),
             }),
         }
     }
 
     fn district(&mut self) -> u32 {
-        self.random.between(1, DISTRICTS)
+        self.random.between(1..=DISTRICTS)
     }
 
     /// Clauses 2.5.1.2 and 2.6.1.2: 60 % by last name.
     fn customer_key(&mut self) -> CustomerKey {
-        if self.random.between(1, 100) <= 60 {
+        if self.random.between(1..=100) <= 60 {
             CustomerKey::LastName(self.constants.last_name_number(&mut self.random))
         } else {
             CustomerKey::Number(self.constants.customer(&mut self.random))
@@ -352,22 +352,22 @@ impl InputSource {
         if self.warehouses == 1 {
             return warehouse;
         }
-        let drawn = self.random.between(1, self.warehouses - 1);
+        let drawn = self.random.between(1..=self.warehouses - 1);
         drawn + u32::from(drawn >= warehouse)
     }
 
     fn new_order(&mut self, warehouse: u32) -> NewOrder {
         let district = self.district();
         let customer = self.constants.customer(&mut self.random);
-        let line_count = self.random.between(5, LINES_MAX as u32);
-        let rolls_back = self.random.between(1, 100) == 1;
+        let line_count = self.random.between(5..=LINES_MAX as u32);
+        let rolls_back = self.random.between(1..=100) == 1;
         let mut lines = [OrderLine::default(); LINES_MAX];
         for (index, line) in lines[..line_count as usize].iter_mut().enumerate() {
-            let remote = self.random.between(1, 100) == 1;
+            let remote = self.random.between(1..=100) == 1;
             *line = OrderLine {
                 item: self.constants.item(&mut self.random),
                 supply_warehouse: if remote { self.other_warehouse(warehouse) } else { warehouse },
-                quantity: self.random.between(1, 10),
+                quantity: self.random.between(1..=10),
                 number: index as u32 + 1,
             };
         }
@@ -382,16 +382,16 @@ impl InputSource {
 
     fn payment(&mut self, warehouse: u32) -> Payment {
         let district = self.district();
-        let local = self.random.between(1, 100) <= 85;
+        let local = self.random.between(1..=100) <= 85;
         let (customer_warehouse, customer_district) = if local {
             (warehouse, district)
         } else {
             (self.other_warehouse(warehouse), self.district())
         };
         let customer = self.customer_key();
-        let mut cents = self.random.between(100, 500_000);
+        let mut cents = self.random.between(100..=500_000);
         if let Some(random) = &mut self.whole_amounts {
-            cents = random.between(1, 5_000) * 100;
+            cents = random.between(1..=5_000) * 100;
         }
         Payment {
             warehouse,

@@ -5,6 +5,7 @@
 //! byte (contract 7).
 
 use base::Random;
+use std::ops::RangeInclusive;
 
 /// First step of the path of every stream that this file draws from: none of them is one of the
 /// population's.
@@ -17,10 +18,11 @@ pub const C_ID_MAX: u32 = 1023;
 /// Largest C of NURand for OL_I_ID.
 pub const OL_I_ID_MAX: u32 = 8191;
 
-/// NURand(a, low, high) with constant `c` (clause 2.1.6): a skewed number in `low..=high`.
+/// NURand(a, low, high) with constant `c` (clause 2.1.6): a skewed number in the range `low..=high`.
 #[inline]
-pub fn nurand(random: &mut Random, a: u32, low: u32, high: u32, c: u32) -> u32 {
-    (((random.between(0, a) | random.between(low, high)) + c) % (high - low + 1)) + low
+pub fn nurand(random: &mut Random, a: u32, range: RangeInclusive<u32>, c: u32) -> u32 {
+    let (low, high) = range.clone().into_inner();
+    (((random.between(0..=a) | random.between(range)) + c) % (high - low + 1)) + low
 }
 
 /// The NURand constant of the population. The load draws last names only, so there is one (clause
@@ -34,13 +36,13 @@ pub struct Constants {
 impl Constants {
     /// Draws C_load from the seed of the population.
     pub fn for_load(seed: u64) -> Constants {
-        Constants { c_last: Random::new(seed, &[PATH_CONSTANTS, 0]).between(0, C_LAST_MAX) }
+        Constants { c_last: Random::new(seed, &[PATH_CONSTANTS, 0]).between(0..=C_LAST_MAX) }
     }
 
     /// The number of a last name, 0..=999, of customers 1001..=3000 of a district.
     #[inline]
     pub fn last_name_number(self, random: &mut Random) -> u32 {
-        nurand(random, 255, 0, 999, self.c_last)
+        nurand(random, 255, 0..=999, self.c_last)
     }
 }
 
@@ -64,42 +66,41 @@ impl RunConstants {
         RunConstants {
             c_last: match c_load {
                 Some(c_load) => legal_run_constant(c_load, &mut random),
-                None => random.between(0, C_LAST_MAX),
+                None => random.between(0..=C_LAST_MAX),
             },
-            c_id: random.between(0, C_ID_MAX),
-            ol_i_id: random.between(0, OL_I_ID_MAX),
+            c_id: random.between(0..=C_ID_MAX),
+            ol_i_id: random.between(0..=OL_I_ID_MAX),
         }
     }
 
     /// The number of a last name, 0..=999 (clauses 2.5.1.2, 2.6.1.2).
     #[inline]
     pub fn last_name_number(self, random: &mut Random) -> u32 {
-        nurand(random, 255, 0, 999, self.c_last)
+        nurand(random, 255, 0..=999, self.c_last)
     }
 
     /// A customer's id, 1..=3000 (clauses 2.4.1.2, 2.5.1.2, 2.6.1.2).
     #[inline]
     pub fn customer(self, random: &mut Random) -> u32 {
-        nurand(random, 1023, 1, 3000, self.c_id)
+        nurand(random, 1023, 1..=3000, self.c_id)
     }
 
     /// An item's id, 1..=100000 (clause 2.4.1.5).
     #[inline]
     pub fn item(self, random: &mut Random) -> u32 {
-        nurand(random, 8191, 1, 100_000, self.ol_i_id)
+        nurand(random, 8191, 1..=100_000, self.ol_i_id)
     }
 }
 
 /// Clause 2.1.6.1: |C_load - C_run| must be in 65..=119, but not 96 and not 112.
-pub fn is_legal_pair(c_load: u32, c_run: u32) -> bool {
-    let delta = c_load.abs_diff(c_run);
+fn is_legal_delta(delta: u32) -> bool {
     (65..=119).contains(&delta) && delta != 96 && delta != 112
 }
 
 /// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1). Each
 /// `c_load` has some.
 pub fn legal_run_constant(c_load: u32, random: &mut Random) -> u32 {
-    let legal = || (0..=C_LAST_MAX).filter(|&c_run| is_legal_pair(c_load, c_run));
+    let legal = || (0..=C_LAST_MAX).filter(|&c_run| is_legal_delta(c_load.abs_diff(c_run)));
     let count = u32::try_from(legal().count()).unwrap_or(0).max(1);
     // A C_load above 374 has no legal partner; only a forged mydyno_meta holds one, and then no
     // choice is right.
@@ -220,8 +221,8 @@ pub fn write_alphanumeric(out: &mut Vec<u8>, random: &mut Random, len: usize) {
 
 /// Appends an a-string of a random length in `low..=high` (clause 4.3.2.2).
 #[inline]
-pub fn write_a_string(out: &mut Vec<u8>, random: &mut Random, low: u32, high: u32) {
-    let len = random.between(low, high) as usize;
+pub fn write_a_string(out: &mut Vec<u8>, random: &mut Random, lengths: RangeInclusive<u32>) {
+    let len = random.between(lengths) as usize;
     write_alphanumeric(out, random, len);
 }
 
@@ -262,13 +263,13 @@ mod tests {
 
     #[test]
     fn legal_pairs_are_53_deltas() {
-        let legal: Vec<u32> = (0..=255).filter(|&c| is_legal_pair(0, c)).collect();
+        let legal: Vec<u32> = (0..=255).filter(|&c| is_legal_delta(c)).collect();
         assert_eq!(legal.len(), 53);
         assert!(legal.contains(&65) && legal.contains(&119));
         for bad in [0, 64, 96, 112, 120] {
             assert!(!legal.contains(&bad), "{bad}");
         }
-        assert!(is_legal_pair(157, 223) && is_legal_pair(223, 157));
+        assert!(is_legal_delta(157_u32.abs_diff(223)));
     }
 
     #[test]
@@ -276,7 +277,10 @@ mod tests {
         for c_load in 0..=C_LAST_MAX {
             for seed in 0..20 {
                 let constants = RunConstants::for_run(Some(c_load), seed);
-                assert!(is_legal_pair(c_load, constants.c_last), "{c_load} {constants:?}");
+                assert!(
+                    is_legal_delta(c_load.abs_diff(constants.c_last)),
+                    "{c_load} {constants:?}"
+                );
                 assert!(constants.c_last <= C_LAST_MAX);
                 assert!(constants.c_id <= C_ID_MAX && constants.ol_i_id <= OL_I_ID_MAX);
             }
@@ -310,9 +314,9 @@ mod tests {
         let mut random = Random::new(5, &[]);
         let mut same = Random::new(5, &[]);
         for _ in 0..1000 {
-            same.between(0, 0);
-            let plain = same.between(10, 19);
-            assert_eq!(nurand(&mut random, 0, 10, 19, 3), 10 + (plain + 3) % 10, "{plain}");
+            same.between(0..=0);
+            let plain = same.between(10..=19);
+            assert_eq!(nurand(&mut random, 0, 10..=19, 3), 10 + (plain + 3) % 10, "{plain}");
         }
     }
 
@@ -360,7 +364,7 @@ mod tests {
         let mut seen = [0u32; 32];
         for _ in 0..11_000 {
             let mut text = Vec::new();
-            write_a_string(&mut text, &mut random, 14, 24);
+            write_a_string(&mut text, &mut random, 14..=24);
             seen[text.len()] += 1;
         }
         // 1,000 expected for each of 11 lengths, standard deviation 30.

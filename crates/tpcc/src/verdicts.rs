@@ -8,6 +8,7 @@ use crate::terminal_times::{
     THINK_MEAN,
 };
 use base::Warehouses;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Shortest window that the standard takes for a result (clause 5.5.2.1).
@@ -259,7 +260,10 @@ impl MeasuredRun<'_> {
 
     /// The clause-5 counters.
     fn inputs(&self) -> impl Iterator<Item = Requirement> {
-        let range = |(low, high)| Range { low: Some(low), high: Some(high) };
+        let range = |both: RangeInclusive<f64>| {
+            let (low, high) = both.into_inner();
+            Range { low: Some(low), high: Some(high) }
+        };
         let shares = self.inputs.shares(self.warehouses);
         shares.into_iter().map(move |share| Requirement {
             name: share.name.to_owned(),

@@ -54,32 +54,32 @@ pub enum Homes {
     Terminals,
 }
 
-impl TpccOptions {
-    /// The inputs of a connection, which has this place among those of its schema, or of a
-    /// terminal.
-    fn source(&self, of: u32, place: u32) -> InputSource {
-        let random = Random::new(self.seed, &[INPUTS, u64::from(of)]);
-        let warehouse = |n: u32| n % self.warehouses.0 + 1;
-        let source = |home| InputSource::new(random, self.constants, self.warehouses, home);
-        let source = match self.homes {
-            Homes::None => source(None),
-            Homes::Connections => source(Some(warehouse(place))),
-            Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
-                .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
-        };
-        match self.statements {
-            StatementSet::Clauses { .. } => source,
-            StatementSet::TpccMysql { .. } => {
-                source.with_whole_amounts(Random::new(self.seed, &[MORE_INPUTS, u64::from(of)]))
-            }
-        }
-    }
-}
-
 /// Transactions over any kind of session.
 pub struct TpccWorkload<C> {
     schemas: Schemas<C>,
     options: TpccOptions,
+}
+
+impl<C> TpccWorkload<C> {
+    /// The inputs of a connection or of a terminal.
+    fn inputs_of(&self, of: u32) -> InputSource {
+        let options = &self.options;
+        let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
+        let warehouse = |n: u32| n % options.warehouses.0 + 1;
+        let source = |home| InputSource::new(random, options.constants, options.warehouses, home);
+        let source = match options.homes {
+            Homes::None => source(None),
+            Homes::Connections => source(Some(warehouse(self.schemas.place(of)))),
+            Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
+                .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
+        };
+        match options.statements {
+            StatementSet::Clauses { .. } => source,
+            StatementSet::TpccMysql { .. } => {
+                source.with_whole_amounts(Random::new(options.seed, &[MORE_INPUTS, u64::from(of)]))
+            }
+        }
+    }
 }
 
 impl<C: Connect + Sync> TpccWorkload<C> {
@@ -135,7 +135,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
     }
 
     fn source(&self, of: u32) -> InputSource {
-        self.options.source(of, self.schemas.place(of))
+        self.inputs_of(of)
     }
 
     fn database(&self, connection: u32) -> usize {
@@ -278,8 +278,8 @@ mod tests {
     }
 
     /// (warehouse, district) of the Stock-Levels of a terminal.
-    fn place(options: &TpccOptions, terminal: u32) -> (u32, u32) {
-        let mut source = options.source(terminal, terminal);
+    fn place(workload: &TpccWorkload<()>, terminal: u32) -> (u32, u32) {
+        let mut source = workload.inputs_of(terminal);
         let mut places: Vec<(u32, u32)> = (0..200)
             .map(|_| match source.input_of(Transaction::StockLevel) {
                 Input::StockLevel(level) => (level.warehouse, level.district),
@@ -305,13 +305,14 @@ mod tests {
             configured: Warehouses(2),
             open_orders_have_no_gaps: true,
         };
+        let workload = TpccWorkload { schemas: Schemas::new((), Vec::new()), options };
         for terminal in 0..20 {
             let expected = (terminal / 10 + 1, terminal % 10 + 1);
-            assert_eq!(place(&options, terminal), expected);
+            assert_eq!(place(&workload, terminal), expected);
         }
         // Of warehouses without rows: those of the others, in turn.
-        assert_eq!(place(&options, 20), (1, 1));
-        assert_eq!(place(&options, 39), (2, 10));
-        assert_eq!(place(&options, 9_990), (2, 1));
+        assert_eq!(place(&workload, 20), (1, 1));
+        assert_eq!(place(&workload, 39), (2, 10));
+        assert_eq!(place(&workload, 9_990), (2, 1));
     }
 }

@@ -1,6 +1,6 @@
 //! Labs of which the truth is known, and how often their comparisons find it.
 
-use analyse::{Blocks, Contrast, Observation, holm};
+use analyse::{Base, Blocks, Contrast, Observation, holm};
 use base::Random;
 use std::f64::consts::TAU;
 
@@ -50,7 +50,7 @@ impl Scenario {
         for trial in 0..trials {
             let blocks = Blocks::of(&self.drawn(trial, &mut random));
             let rows = (1..self.deviations.len())
-                .filter_map(|cell| Some((cell, blocks.contrast(cell, 0)?)))
+                .filter_map(|cell| Some((cell, blocks.contrast(cell, Base(0))?)))
                 .filter(|(_, contrast)| contrast.p_value().is_some());
             let rows: Vec<_> = rows.collect();
             equal += found.count(&rows);

@@ -76,7 +76,7 @@ impl Lane {
         self.parsed = 0;
         self.filled = 0;
         self.packets_due = self.packets_per_answer;
-        let key = u64::from(self.random.between(1, ITEMS));
+        let key = u64::from(self.random.between(1..=ITEMS));
         self.frame[FRAME_BYTES - 8..].copy_from_slice(&key.to_le_bytes());
         let sent = (&self.socket).write(&self.frame)?;
         ensure!(sent == self.frame.len(), "the socket took half a statement");

@@ -142,11 +142,8 @@ fn request_io(role: Role, kind: AccessKind, rises: &[Rise<'_>]) -> RequestIo {
     let rise_of = |word| rise(rises, |page| page.of_kind(role, kind, word));
     let times = |histogram, sum, max| {
         let bucket = |at: usize| rise(rises, |page| page.buckets(role, kind, histogram)[at]);
-        times_of(
-            (0..BUCKETS).map(bucket),
-            rise_of(sum),
-            greatest(rises, |page| page.of_kind(role, kind, max)),
-        )
+        let max_ns = greatest(rises, |page| page.of_kind(role, kind, max));
+        TimeTotals { sum_ns: rise_of(sum), ..times_of((0..BUCKETS).map(bucket), max_ns) }
     };
     RequestIo {
         kind: match kind {
@@ -161,9 +158,9 @@ fn request_io(role: Role, kind: AccessKind, rises: &[Rise<'_>]) -> RequestIo {
     }
 }
 
-/// A histogram of the store from the counts of buckets; `max_ns` is that of the server's whole
-/// life, which the window's does not exceed.
-fn times_of(buckets: impl Iterator<Item = u64>, sum_ns: u64, max_ns: u64) -> TimeTotals {
+/// A histogram of the store from the counts of buckets, which do not tell the sum; `max_ns` is that
+/// of the server's whole life, which the window's does not exceed.
+fn times_of(buckets: impl Iterator<Item = u64>, max_ns: u64) -> TimeTotals {
     let mut histogram = empty_histogram();
     let mut last = None;
     for (bucket, count) in buckets.enumerate().filter(|(_, count)| *count > 0) {
@@ -177,9 +174,8 @@ fn times_of(buckets: impl Iterator<Item = u64>, sum_ns: u64, max_ns: u64) -> Tim
     }
     TimeTotals {
         histogram,
-        sum_ns,
         max_ns: last.map_or(0, |last| last.min(max_ns)),
-        out_of_bounds: 0,
+        ..TimeTotals::default()
     }
 }
 
@@ -251,7 +247,7 @@ mod tests {
             .into_iter()
             .chain(std::iter::repeat_n(0, device::page::BUCKETS - 4))
             .chain([1]);
-        let times = times_of(last, 7, 1 << 50);
+        let times = times_of(last, 1 << 50);
         assert_eq!(times.count(), 2);
         assert!(times.max_ns > 1 << 39);
     }

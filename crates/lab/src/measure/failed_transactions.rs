@@ -64,10 +64,9 @@ fn ended(of: &TransactionStats) -> u64 {
     of.completed() + of.errors
 }
 
-/// Are so many of all beyond [`ERRORS_MAX_SHARE`], and by more than chance? By the bound of
+/// Is such a share of all beyond [`ERRORS_MAX_SHARE`], and by more than chance? By the bound of
 /// Chernoff: two of two are, one of twenty is not.
-fn is_beyond(errors: u64, all: u64) -> bool {
-    let share = errors as f64 / all.max(1) as f64;
+fn is_beyond(share: f64, all: u64) -> bool {
     if share <= ERRORS_MAX_SHARE {
         return false;
     }
@@ -91,14 +90,16 @@ fn errors(report: &RunReport) -> Option<Refusal> {
     };
     let types = window.types.iter().enumerate();
     let types = types.map(|(index, of)| (of.name, counts(index)));
-    let failing: Vec<_> = types.filter(|(_, (errors, all))| is_beyond(*errors, *all)).collect();
-    let (name, (errors, all)) = failing.iter().max_by_key(|(_, (errors, _))| *errors)?;
+    let share = |(errors, all): &(u64, u64)| *errors as f64 / (*all).max(1) as f64;
+    let failing: Vec<_> = types.filter(|(_, of)| is_beyond(share(of), of.1)).collect();
+    let (name, of) = failing.iter().max_by_key(|(_, (errors, _))| *errors)?;
+    let (errors, all) = of;
     let names: Vec<&str> = failing.iter().map(|(name, _)| *name).collect();
     Some(Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
             "{errors} of {all} transactions of type {name} ended in errors ({:.1} %, of which at most {:.1} % are allowed): {}",
-            *errors as f64 / *all as f64 * 100.0,
+            share(of) * 100.0,
             ERRORS_MAX_SHARE * 100.0,
             first_errors(report, &names)
         ),
@@ -255,13 +256,14 @@ mod tests {
 
     #[test]
     fn few_errors_by_chance_are_none() {
+        let share = |errors, all| f64::from(errors) / (all as f64).max(1.0);
         for (errors, all) in
             [(0, 0), (0, 5), (1, 1), (1, 20), (2, 87), (130, 10_000), (10_200, 1_000_000)]
         {
-            assert!(!is_beyond(errors, all), "{errors} of {all}");
+            assert!(!is_beyond(share(errors, all), all), "{errors} of {all}");
         }
         for (errors, all) in [(2, 2), (4, 4), (7, 87), (150, 10_000), (10_500, 1_000_000)] {
-            assert!(is_beyond(errors, all), "{errors} of {all}");
+            assert!(is_beyond(share(errors, all), all), "{errors} of {all}");
         }
     }
 

@@ -106,12 +106,12 @@ pub(crate) fn histogram_of(times: &Times) -> Histogram<u64> {
 
 /// The clause-5 counters with their verdicts.
 pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<InputCounter> {
-    let band = |(low, high): (f64, f64)| Band::between(low, high);
     inputs
         .shares(warehouses)
         .into_iter()
         .map(|share| {
-            let (value, allowed, chance) = (share.value(), band(share.allowed), band(share.chance));
+            let value = share.value();
+            let [allowed, chance] = [share.allowed, share.chance].map(Band::between);
             InputCounter {
                 name: share.name.to_owned(),
                 title: share.title.to_owned(),

@@ -109,7 +109,7 @@ pub fn run_lab(
         }
         LabSource::Plan(plan) => match lab_run.begin_or_resume(plan, options, on_progress)? {
             Begun::Measures(turns) => turns,
-            Begun::IsOver => return lab_run.summary(0, 0),
+            Begun::IsOver => return lab_run.summary(&[]),
         },
     };
     let ended = lab_run.take_all(&turns, on_progress);
@@ -209,12 +209,13 @@ impl LabRun<'_> {
         Ok(if is_over { Begun::IsOver } else { Begun::Measures(turns) })
     }
 
-    fn summary(&self, measured: usize, failed: usize) -> Result<LabRunSummary, LabError> {
+    /// Of the turns that were taken, as they ended.
+    fn summary(&self, taken: &[Exit]) -> Result<LabRunSummary, LabError> {
         let (results, lab) = (self.results, self.lab()?);
         let mut summary = LabRunSummary {
             lab,
-            measured,
-            failed,
+            measured: taken.len(),
+            failed: taken.iter().filter(|exit| **exit != Exit::Ok).count(),
             left: missing(results, lab, self.planned, false)?.len(),
             exit: Exit::Ok,
         };
@@ -238,7 +239,7 @@ impl LabRun<'_> {
         }
         let images = self.planned.images_for(turns)?;
         let begun = Instant::now();
-        let (mut measured, mut failed) = (0, 0);
+        let mut taken = Vec::new();
         let mut pace = TurnSpeed::default();
         let mut block_of = None;
         for (done, turn) in turns.iter().enumerate() {
@@ -267,10 +268,9 @@ impl LabRun<'_> {
             if exit == Exit::Interrupted {
                 break;
             }
-            measured += 1;
-            failed += usize::from(exit != Exit::Ok);
+            taken.push(exit);
         }
-        self.summary(measured, failed)
+        self.summary(&taken)
     }
 
     /// Begins a block, to which all turns belong until the next one begins: a repeat of this call.

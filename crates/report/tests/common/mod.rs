@@ -426,7 +426,7 @@ fn counter(
 ) -> InputCounter {
     let value = Some(hits as f64 / trials as f64);
     let middle = (allowed.low.unwrap_or(0.0) + allowed.high.unwrap_or(0.0)) / 2.0;
-    let chance = Band::between((middle - spread).max(0.0), middle + spread);
+    let chance = Band::between((middle - spread).max(0.0)..=middle + spread);
     InputCounter {
         name: name.to_owned(),
         title: title.to_owned(),
@@ -448,31 +448,31 @@ fn inputs() -> Vec<InputCounter> {
             ("rollbacks", "New orders rolled back"),
             share,
             (182, 20_410),
-            (Band::between(0.009, 0.011), 0.0023),
+            (Band::between(0.009..=0.011), 0.0023),
         ),
         (
             ("order_lines", "Lines per order"),
             CounterUnit::Average,
             (204_331, 20_410),
-            (Band::between(9.5, 10.5), 0.07),
+            (Band::between(9.5..=10.5), 0.07),
         ),
         (
             ("remote_lines", "Lines from a remote warehouse"),
             share,
             (2_261, 204_331),
-            (Band::between(0.0095, 0.0105), 0.0007),
+            (Band::between(0.0095..=0.0105), 0.0007),
         ),
         (
             ("remote_payments", "Payments of remote customers"),
             share,
             (2_961, 19_503),
-            (Band::between(0.14, 0.16), 0.008),
+            (Band::between(0.14..=0.16), 0.008),
         ),
         (
             ("payments_by_name", "Payments by last name"),
             share,
             (11_688, 19_503),
-            (Band::between(0.57, 0.63), 0.012),
+            (Band::between(0.57..=0.63), 0.012),
         ),
         (
             ("skipped_deliveries", "Deliveries with a skipped district"),

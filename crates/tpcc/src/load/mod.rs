@@ -175,7 +175,7 @@ pub fn load<C: Connect + Sync>(
         found.chunks.iter().map(|chunk| population::bytes_estimate(chunk.table)).sum();
     let fresh = load_all(connect, options, &shared, found_bytes, on_progress)?;
     let mut sums = found.sums;
-    sums.merge(&fresh);
+    sums.extend(fresh.iter());
     block_on(finish(&mut keeper, options, &prepared))?;
     let bytes = shared.bytes.load(Ordering::Relaxed);
     block_on(async {
@@ -244,7 +244,7 @@ fn load_all<C: Connect + Sync>(
         let mut failure = None;
         for worker in workers {
             match worker.join() {
-                Ok(Ok(loaded)) => sums.merge(&loaded),
+                Ok(Ok(loaded)) => sums.extend(loaded.iter()),
                 Ok(Err(error)) => failure = Some(first_cause(failure, error)),
                 Err(_) => {
                     let error = std::io::Error::other("it panicked");
@@ -344,7 +344,7 @@ async fn do_tasks<C: Connect>(
         match task {
             Task::Chunk(chunk) => {
                 let summary = load_chunk(&mut session, shared, chunk).await?;
-                sums.add(chunk.table, summary.rows, summary.checksum);
+                sums.extend([(chunk.table, summary.rows, summary.checksum)]);
                 shared.change(|plan| plan.chunk_done(chunk));
             }
             Task::Indexes(table, sql) => {

@@ -86,10 +86,10 @@ const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 #[inline]
 fn write_data(out: &mut Vec<u8>, random: &mut Random, original: bool) {
     let start = out.len();
-    write_a_string(out, random, 26, 50);
+    write_a_string(out, random, 26..=50);
     if original {
         let len = (out.len() - start) as u32;
-        let place = start + random.between(0, len - 8) as usize;
+        let place = start + random.between(0..=len - 8) as usize;
         out[place..place + 8].copy_from_slice(ORIGINAL);
     }
 }
@@ -98,9 +98,9 @@ fn write_data(out: &mut Vec<u8>, random: &mut Random, original: bool) {
 /// 4.3.2.7).
 #[inline]
 fn write_address(out: &mut impl RowFormat, random: &mut Random) {
-    out.text(|o| write_a_string(o, random, 10, 20));
-    out.text(|o| write_a_string(o, random, 10, 20));
-    out.text(|o| write_a_string(o, random, 10, 20));
+    out.text(|o| write_a_string(o, random, 10..=20));
+    out.text(|o| write_a_string(o, random, 10..=20));
+    out.text(|o| write_a_string(o, random, 10..=20));
     out.text(|o| write_capitals(o, random, 2));
     out.text(|o| {
         write_four_digits(o, random.below(10_000));
@@ -128,9 +128,9 @@ impl RowGenerator for Items {
         let random = &mut self.random;
         let original = self.original.next(random);
         out.number(|o| write_number(o, self.next));
-        out.number(|o| write_number(o, random.between(1, 10_000)));
-        out.text(|o| write_a_string(o, random, 14, 24));
-        out.number(|o| write_hundredths(o, random.between(100, 10_000)));
+        out.number(|o| write_number(o, random.between(1..=10_000)));
+        out.text(|o| write_a_string(o, random, 14..=24));
+        out.number(|o| write_hundredths(o, random.between(100..=10_000)));
         out.text(|o| write_data(o, random, original));
         out.end_row();
         self.next += 1;
@@ -150,9 +150,9 @@ impl RowGenerator for WarehouseRow {
         }
         let random = &mut self.source.random(Stream::Warehouse, 0);
         out.number(|o| write_number(o, self.source.warehouse));
-        out.text(|o| write_a_string(o, random, 6, 10));
+        out.text(|o| write_a_string(o, random, 6..=10));
         write_address(out, random);
-        out.number(|o| write_fraction(o, random.between(0, 2_000)));
+        out.number(|o| write_fraction(o, random.between(0..=2_000)));
         out.number(constant(b"300000.00"));
         out.end_row();
         1
@@ -172,9 +172,9 @@ impl RowGenerator for Districts {
         let random = &mut self.source.random(Stream::District, self.next);
         out.number(|o| write_number(o, self.next));
         out.number(|o| write_number(o, self.source.warehouse));
-        out.text(|o| write_a_string(o, random, 6, 10));
+        out.text(|o| write_a_string(o, random, 6..=10));
         write_address(out, random);
-        out.number(|o| write_fraction(o, random.between(0, 2_000)));
+        out.number(|o| write_fraction(o, random.between(0..=2_000)));
         out.number(constant(b"30000.00"));
         out.number(|o| write_number(o, CUSTOMERS + 1));
         out.end_row();
@@ -200,7 +200,7 @@ impl RowGenerator for StockRows {
         let original = self.original.next(random);
         out.number(|o| write_number(o, self.next));
         out.number(|o| self.warehouse.write(o));
-        out.number(|o| write_number(o, random.between(10, 100)));
+        out.number(|o| write_number(o, random.between(10..=100)));
         let districts: [u8; 240] = letters::<60, 240>(random);
         for letters in districts.chunks_exact(24) {
             out.text(|o| o.extend_from_slice(letters));
@@ -272,7 +272,7 @@ impl RowGenerator for Customers {
         out.number(|o| write_number(o, *number));
         out.number(|o| write_number(o, *district));
         out.number(|o| write_number(o, source.warehouse));
-        out.text(|o| write_a_string(o, random, 8, 16));
+        out.text(|o| write_a_string(o, random, 8..=16));
         out.text(constant(b"OE"));
         out.text(constant(last_name(name)));
         write_address(out, random);
@@ -280,12 +280,12 @@ impl RowGenerator for Customers {
         out.text(constant(POPULATION_TIME));
         out.text(constant(if bad_credit { b"BC" } else { b"GC" }));
         out.number(constant(b"50000.00"));
-        out.number(|o| write_fraction(o, random.between(0, 5_000)));
+        out.number(|o| write_fraction(o, random.between(0..=5_000)));
         out.number(constant(b"-10.00"));
         out.number(constant(b"10.00"));
         out.number(constant(b"1"));
         out.number(constant(b"0"));
-        out.text(|o| write_a_string(o, random, 300, 500));
+        out.text(|o| write_a_string(o, random, 300..=500));
         out.end_row();
         1
     }
@@ -310,7 +310,7 @@ impl RowGenerator for HistoryRows {
         out.number(|o| warehouse.write(o));
         out.text(constant(POPULATION_TIME));
         out.number(constant(b"10.00"));
-        out.text(|o| write_a_string(o, &mut self.at.random, 12, 24));
+        out.text(|o| write_a_string(o, &mut self.at.random, 12..=24));
         out.end_row();
         1
     }
@@ -327,7 +327,7 @@ impl LineCounts {
 
     #[inline]
     fn next(&mut self) -> u32 {
-        self.0.between(5, 15)
+        self.0.between(5..=15)
     }
 }
 
@@ -360,7 +360,7 @@ impl RowGenerator for OrderRows {
         out.number(|o| write_number(o, customer));
         out.text(constant(POPULATION_TIME));
         if *number < FIRST_OPEN_ORDER {
-            out.number(|o| write_number(o, random.between(1, 10)));
+            out.number(|o| write_number(o, random.between(1..=10)));
         } else {
             out.null();
         }
@@ -421,7 +421,7 @@ impl RowGenerator for OrderLines {
             out.number(|o| district.write(o));
             out.number(|o| warehouse.write(o));
             out.number(|o| write_number(o, line));
-            out.number(|o| write_number(o, random.between(1, ITEMS)));
+            out.number(|o| write_number(o, random.between(1..=ITEMS)));
             out.number(|o| warehouse.write(o));
             if delivered {
                 out.text(constant(POPULATION_TIME));
@@ -430,7 +430,7 @@ impl RowGenerator for OrderLines {
             } else {
                 out.null();
                 out.number(constant(b"5"));
-                out.number(|o| write_hundredths(o, random.between(1, 999_999)));
+                out.number(|o| write_hundredths(o, random.between(1..=999_999)));
             }
             out.text(|o| o.extend_from_slice(&letters::<6, 24>(random)));
             out.end_row();

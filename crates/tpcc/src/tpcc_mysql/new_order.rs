@@ -9,8 +9,8 @@ use std::hint::black_box;
 impl PriceRates {
     /// quantity * price * (1 + taxes) * (1 - discount), to the cent. Clause 2.4.2.2 has neither
     /// taxes nor discount in it.
-    fn amount(&self, ordered: i64, price: Cents) -> Cents {
-        let exact = i128::from(ordered * price.0)
+    fn amount(&self, ordered: u32, price: Cents) -> Cents {
+        let exact = i128::from(i64::from(ordered) * price.0)
             * i128::from(10_000 + self.taxes)
             * i128::from(10_000 - self.discount);
         Cents(((exact + 50_000_000) / 100_000_000) as i64)
@@ -18,7 +18,8 @@ impl PriceRates {
 }
 
 /// Refilled only where nothing would remain. Clause 2.4.2.2 refills where less than 10 would.
-fn stock_after(quantity: i64, ordered: i64) -> i64 {
+fn stock_after(quantity: i64, ordered: u32) -> i64 {
+    let ordered = i64::from(ordered);
     if quantity > ordered { quantity - ordered } else { quantity - ordered + 91 }
 }
 
@@ -116,8 +117,7 @@ impl<S: Session> TpccMysqlSession<S> {
         self.text.clear();
         self.text.extend_from_slice(dist);
 
-        let ordered = i64::from(line.quantity);
-        let changes = [Param::Int(stock_after(quantity, ordered)), item, supply];
+        let changes = [Param::Int(stock_after(quantity, line.quantity)), item, supply];
         let statement = self.statements.update_stock;
         let answer = self.session.execute(statement, &changes).await?;
         one_row(&answer, "the stock of an item")?;
@@ -129,8 +129,8 @@ impl<S: Session> TpccMysqlSession<S> {
             Param::Int(number),
             item,
             supply,
-            Param::Int(ordered),
-            Param::Cents(under.rates.amount(ordered, price)),
+            Param::from(line.quantity),
+            Param::Cents(under.rates.amount(line.quantity, price)),
             Param::Text(&self.text),
         ];
         let statement = self.statements.insert_order_line;

@@ -23,7 +23,8 @@ impl PriceRates {
 }
 
 /// Clause 2.4.2.2: stock is refilled by 91 where less than 10 would remain.
-pub(super) fn stock_after(quantity: i64, ordered: i64) -> i64 {
+fn stock_after(quantity: i64, ordered: u32) -> i64 {
+    let ordered = i64::from(ordered);
     if quantity >= ordered + 10 { quantity - ordered } else { quantity - ordered + 91 }
 }
 
@@ -41,7 +42,7 @@ pub(super) struct Stocked {
 impl Stocked {
     /// Takes the line from its stock row: quantity, district information, data.
     pub(super) fn take(&mut self, line: &OrderLine, row: &Row<'_>) -> Result<(), TransactionError> {
-        self.quantity_after = stock_after(row.int(0)?, i64::from(line.quantity));
+        self.quantity_after = stock_after(row.int(0)?, line.quantity);
         // s_dist_xx is 24 characters (clause 1.3.1).
         let dist = row.bytes(1)?;
         self.dist_len = dist.len().min(self.dist_info.len());
@@ -55,7 +56,7 @@ impl Stocked {
     /// before either.
     pub(super) fn take_after(&mut self, other: &Stocked, line: &OrderLine) {
         *self = *other;
-        self.quantity_after = stock_after(other.quantity_after, i64::from(line.quantity));
+        self.quantity_after = stock_after(other.quantity_after, line.quantity);
     }
 
     /// ol_amount.
@@ -189,7 +190,7 @@ mod tests {
             for ordered in 1..=10 {
                 let after = stock_after(quantity, ordered);
                 assert!((10..=100).contains(&after), "{quantity} - {ordered} = {after}");
-                assert_eq!((after - quantity + ordered) % 91, 0);
+                assert_eq!((after - quantity + i64::from(ordered)) % 91, 0);
             }
         }
         assert_eq!(stock_after(20, 10), 10);
