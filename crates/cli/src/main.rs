@@ -3,6 +3,7 @@
 mod arguments;
 mod commands;
 mod console;
+mod document;
 mod failure;
 mod outlet;
 mod text;

@@ -3,6 +3,7 @@
 use super::print_json;
 use crate::arguments::server::ImagesArguments;
 use crate::console::print;
+use crate::document::document;
 use crate::failure::Outcome;
 use ::server::{
     Home, IMAGES_VARIABLE, ImageKey, KeptImage, images_max_bytes, kept_images, remove_image,
@@ -21,23 +22,14 @@ struct ImagesDocument {
     removed: Vec<ImageDocument>,
 }
 
-#[derive(Serialize)]
-struct ImageDocument {
-    name: String,
-    #[serde(flatten)]
-    key: ImageKey,
-    data_bytes: u64,
-    last_used_utc_ns: i64,
-}
-
-impl ImageDocument {
-    fn of(kept: &KeptImage) -> ImageDocument {
-        ImageDocument {
-            name: kept.name.clone(),
-            key: kept.image.key().clone(),
-            data_bytes: kept.image.data_bytes(),
-            last_used_utc_ns: kept.last_used_utc_ns,
-        }
+document! {
+    struct ImageDocument from (kept: &KeptImage);
+    {
+        name: String = kept.name.clone(),
+        #[serde(flatten)]
+        key: ImageKey = kept.image.key().clone(),
+        data_bytes: u64 = kept.image.data_bytes(),
+        last_used_utc_ns: i64 = kept.last_used_utc_ns,
     }
 }
 

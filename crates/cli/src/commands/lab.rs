@@ -5,13 +5,14 @@ use super::print_json;
 use super::lab_run;
 use crate::arguments::lab::{LabArguments, LabCommand};
 use crate::console::print;
+use crate::document::document;
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
-use ::server::preset::PresetScale;
+use ::server::preset::{PresetScale, VariableFate};
 use analyse::RampConditions;
 use base::{Exit, counted, percent};
 use lab::{Planned, PresetOn, planned, what_of};
-use plan::{CellNeeds, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Setting};
+use plan::{CellNeeds, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Setting};
 use serde::Serialize;
 use spec::{
     Cell, Connections, DatabaseKind, Isolation, Length, PopulationSpec, Private, Server, defaults,
@@ -63,26 +64,41 @@ pub fn read(path: &Path) -> Result<Plan, Failure> {
     Ok(Plan::parse(&text, &path.display().to_string())?)
 }
 
-/// The JSON document of `lab plan`.
-#[derive(Serialize)]
-struct LabPlanDocument<'a> {
-    schema_version: u32,
-    plan: &'a Path,
-    name: &'a str,
-    order: &'static str,
-    repeats: u32,
-    seed: u64,
-    time_limit_s: Option<f64>,
-    cells: Vec<CellDocument<'a>>,
-    turns: Vec<TurnDocument>,
-    presets: Vec<PresetDocument<'a>>,
-    images: Vec<NeededImageDocument>,
-    disk_bytes: u64,
-    disk_free_bytes: Option<u64>,
-    memory_bytes: u64,
-    memory_available_bytes: Option<u64>,
-    duration_s: f64,
-    notes: &'a [String],
+document! {
+    /// The JSON document of `lab plan`.
+    struct LabPlanDocument<'a> from (
+        path: &'a Path,
+        plan: &'a Plan,
+        planned: &'a Planned,
+        needs: &Needs
+    );
+    let schedule = plan.schedule();
+    let turns = planned.turns.iter().map(|turn| TurnDocument {
+        ordinal: planned.cells[turn.index].0.ordinal,
+        repeat: turn.repeat,
+    });
+    let images = planned.missing_images(&planned.turns);
+    let cells = planned.cells.iter();
+    {
+        schema_version: u32 = 1,
+        plan: &'a Path = path,
+        name: &'a str = plan.name(),
+        order: &'static str = schedule.order.name(),
+        repeats: u32 = schedule.repeats,
+        seed: u64 = schedule.seed,
+        time_limit_s: Option<f64> = plan.time_limit().map(|limit| limit.as_secs_f64()),
+        cells: Vec<CellDocument<'a>> =
+            cells.map(|(cell, needs)| CellDocument::of(cell, needs)).collect(),
+        turns: Vec<TurnDocument> = turns.collect(),
+        presets: Vec<PresetDocument<'a>> = planned.presets.iter().map(PresetDocument::of).collect(),
+        images: Vec<NeededImageDocument> = images.iter().map(NeededImageDocument::of).collect(),
+        disk_bytes: u64 = needs.disk_bytes,
+        disk_free_bytes: Option<u64> = planned.host.disk_free_bytes,
+        memory_bytes: u64 = needs.memory_bytes,
+        memory_available_bytes: Option<u64> = planned.host.memory_available_bytes,
+        duration_s: f64 = needs.duration.as_secs_f64(),
+        notes: &'a [String] = &planned.notes,
+    }
 }
 
 /// The database of a cell; `null` is what it does not have or, on a server that is there already,
@@ -121,41 +137,56 @@ impl DatabaseDocument {
     }
 }
 
-#[derive(Serialize)]
-struct CellDocument<'a> {
-    ordinal: u32,
-    key: String,
-    varying: Vec<NamedDocument>,
-    engine: String,
-    preset: String,
-    scale: String,
-    set: Vec<NamedDocument>,
-    places: Vec<PlaceDocument>,
-    page_cache_bytes: Option<u64>,
-    count_io: bool,
-    #[serde(flatten)]
-    database: DatabaseDocument,
-    workload: &'a str,
-    style: &'a str,
-    isolation: Option<&'static str>,
-    connections: Option<u32>,
-    terminals: Option<u32>,
-    inactive_warehouses: u32,
-    home: bool,
-    rate: Option<String>,
-    arrivals: Option<&'static str>,
-    instances: u32,
-    ramp: Option<RampConditions>,
-    warmup_s: f64,
-    warmup_auto: bool,
-    window_s: f64,
-    window_auto: bool,
-    precision_share: Option<f64>,
-    interval_s: f64,
-    repeat_time_limit_s: f64,
-    disk_bytes: u64,
-    memory_bytes: u64,
-    duration_s: f64,
+document! {
+    struct CellDocument<'a> from (cell: &'a PlannedCell, needs: &CellNeeds);
+    let named = |(name, value): (String, String)| NamedDocument { name, value };
+    let varying = cell.varying.iter();
+    let private = server_of(cell);
+    let Cell { load, lengths, .. } = &cell.what;
+    let preset = private.preset.as_ref();
+    let places = private.placement.places.iter();
+    let places = places
+        .map(|(role, place)| PlaceDocument { role: role.name(), place: place.to_string() });
+    let (connections, ramp) = match &load.connections {
+        Connections::Ramp(limits) => (None, Some(RampConditions::of(limits))),
+        other => (other.first(), None),
+    };
+    {
+        ordinal: u32 = cell.ordinal,
+        key: String = cell.what.key(),
+        varying: Vec<NamedDocument> =
+            varying.map(|one| named((one.name().to_owned(), one.value().to_owned()))).collect(),
+        engine: String = private.engine.clone(),
+        preset: String = preset.map_or(defaults::PRESET, |preset| &preset.name).to_owned(),
+        scale: String = scale_of(cell),
+        set: Vec<NamedDocument> = private.set.iter().cloned().map(named).collect(),
+        places: Vec<PlaceDocument> = places.collect(),
+        page_cache_bytes: Option<u64> = private.placement.page_cache_bytes,
+        count_io: bool = private.placement.count,
+        #[serde(flatten)]
+        database: DatabaseDocument = DatabaseDocument::of_cell(&cell.what),
+        workload: &'a str = load.workload.name(),
+        style: &'a str = load.style.name(),
+        isolation: Option<&'static str> = load.isolation.map(Isolation::name),
+        connections: Option<u32> = connections,
+        terminals: Option<u32> = load.terminals,
+        inactive_warehouses: u32 = load.inactive_warehouses,
+        home: bool = load.home,
+        rate: Option<String> = load.rate.map(|open| open.rate.to_string()),
+        arrivals: Option<&'static str> = load.rate.map(|open| open.spacing.name()),
+        instances: u32 = private.instances,
+        ramp: Option<RampConditions> = ramp,
+        warmup_s: f64 = lengths.warmup.most.as_secs_f64(),
+        warmup_auto: bool = lengths.warmup.is_auto,
+        window_s: f64 = lengths.window.most.as_secs_f64(),
+        window_auto: bool = lengths.window.is_auto,
+        precision_share: Option<f64> = lengths.window_precision_share(),
+        interval_s: f64 = lengths.interval.as_secs_f64(),
+        repeat_time_limit_s: f64 = cell.repeat_time_limit.as_secs_f64(),
+        disk_bytes: u64 = needs.disk_bytes(),
+        memory_bytes: u64 = needs.memory_bytes(),
+        duration_s: f64 = needs.duration.as_secs_f64(),
+    }
 }
 
 #[derive(Serialize)]
@@ -176,147 +207,40 @@ struct TurnDocument {
     repeat: u32,
 }
 
-#[derive(Serialize)]
-struct PresetDocument<'a> {
-    engine: &'a str,
-    preset: &'a str,
-    scaled_to_warehouses: Option<u32>,
-    variables: Vec<FateDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct FateDocument<'a> {
-    variable: &'a str,
-    asked: &'a str,
-    fate: &'static str,
-    became_variable: Option<&'a str>,
-    became_value: Option<&'a str>,
-    reason: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct NeededImageDocument {
-    engine: String,
-    page_size_bytes: u32,
-    #[serde(flatten)]
-    database: DatabaseDocument,
-    disk_bytes: u64,
-}
-
-impl<'a> LabPlanDocument<'a> {
-    fn of(
-        path: &'a Path,
-        plan: &'a Plan,
-        planned: &'a Planned,
-        needs: &Needs,
-    ) -> LabPlanDocument<'a> {
-        let schedule = plan.schedule();
-        let turns = planned.turns.iter().map(|turn| TurnDocument {
-            ordinal: planned.cells[turn.index].0.ordinal,
-            repeat: turn.repeat,
-        });
-        let images = planned.missing_images(&planned.turns).into_iter();
-        let images = images.map(|image| NeededImageDocument {
-            disk_bytes: image.disk_bytes(),
-            engine: image.engine,
-            page_size_bytes: image.page_size_bytes,
-            database: DatabaseDocument::of(&image.population),
-        });
-        let cells = planned.cells.iter();
-        LabPlanDocument {
-            schema_version: 1,
-            plan: path,
-            name: plan.name(),
-            order: schedule.order.name(),
-            repeats: schedule.repeats,
-            seed: schedule.seed,
-            time_limit_s: plan.time_limit().map(|limit| limit.as_secs_f64()),
-            cells: cells.map(|(cell, needs)| CellDocument::of(cell, needs)).collect(),
-            turns: turns.collect(),
-            presets: planned.presets.iter().map(PresetDocument::of).collect(),
-            images: images.collect(),
-            disk_bytes: needs.disk_bytes,
-            disk_free_bytes: planned.host.disk_free_bytes,
-            memory_bytes: needs.memory_bytes,
-            memory_available_bytes: planned.host.memory_available_bytes,
-            duration_s: needs.duration.as_secs_f64(),
-            notes: &planned.notes,
-        }
+document! {
+    struct PresetDocument<'a> from (on: &'a PresetOn);
+    {
+        engine: &'a str = &on.engine,
+        preset: &'a str = &on.translated.preset,
+        scaled_to_warehouses: Option<u32> = match on.translated.scale {
+            PresetScale::Papers => None,
+            PresetScale::To(warehouses) => Some(warehouses.0),
+        },
+        variables: Vec<FateDocument<'a>> =
+            on.translated.fates.iter().map(FateDocument::of).collect(),
     }
 }
 
-impl<'a> PresetDocument<'a> {
-    fn of(on: &'a PresetOn) -> PresetDocument<'a> {
-        let variables = on.translated.fates.iter().map(|one| FateDocument {
-            variable: &one.variable,
-            asked: &one.asked,
-            fate: one.fate.name(),
-            became_variable: one.became.as_ref().map(|(name, _)| name.as_str()),
-            became_value: one.became.as_ref().map(|(_, value)| value.as_str()),
-            reason: one.reason.as_deref(),
-        });
-        PresetDocument {
-            engine: &on.engine,
-            preset: &on.translated.preset,
-            scaled_to_warehouses: match on.translated.scale {
-                PresetScale::Papers => None,
-                PresetScale::To(warehouses) => Some(warehouses.0),
-            },
-            variables: variables.collect(),
-        }
+document! {
+    struct FateDocument<'a> from (one: &'a VariableFate);
+    {
+        variable: &'a str = &one.variable,
+        asked: &'a str = &one.asked,
+        fate: &'static str = one.fate.name(),
+        became_variable: Option<&'a str> = one.became.as_ref().map(|(name, _)| name.as_str()),
+        became_value: Option<&'a str> = one.became.as_ref().map(|(_, value)| value.as_str()),
+        reason: Option<&'a str> = one.reason.as_deref(),
     }
 }
 
-impl<'a> CellDocument<'a> {
-    fn of(cell: &'a PlannedCell, needs: &CellNeeds) -> CellDocument<'a> {
-        let named = |(name, value): (String, String)| NamedDocument { name, value };
-        let varying = cell.varying.iter();
-        let private = server_of(cell);
-        let Cell { load, lengths, .. } = &cell.what;
-        let preset = private.preset.as_ref();
-        let places = private.placement.places.iter();
-        let places = places
-            .map(|(role, place)| PlaceDocument { role: role.name(), place: place.to_string() });
-        let (connections, ramp) = match &load.connections {
-            Connections::Ramp(limits) => (None, Some(RampConditions::of(limits))),
-            other => (other.first(), None),
-        };
-        CellDocument {
-            ordinal: cell.ordinal,
-            key: cell.what.key(),
-            varying: varying
-                .map(|one| named((one.name().to_owned(), one.value().to_owned())))
-                .collect(),
-            engine: private.engine.clone(),
-            preset: preset.map_or(defaults::PRESET, |preset| &preset.name).to_owned(),
-            scale: scale_of(cell),
-            set: private.set.iter().cloned().map(named).collect(),
-            places: places.collect(),
-            page_cache_bytes: private.placement.page_cache_bytes,
-            count_io: private.placement.count,
-            database: DatabaseDocument::of_cell(&cell.what),
-            workload: load.workload.name(),
-            style: load.style.name(),
-            isolation: load.isolation.map(Isolation::name),
-            connections,
-            terminals: load.terminals,
-            inactive_warehouses: load.inactive_warehouses,
-            home: load.home,
-            rate: load.rate.map(|open| open.rate.to_string()),
-            arrivals: load.rate.map(|open| open.spacing.name()),
-            instances: private.instances,
-            ramp,
-            warmup_s: lengths.warmup.most.as_secs_f64(),
-            warmup_auto: lengths.warmup.is_auto,
-            window_s: lengths.window.most.as_secs_f64(),
-            window_auto: lengths.window.is_auto,
-            precision_share: lengths.window_precision_share(),
-            interval_s: lengths.interval.as_secs_f64(),
-            repeat_time_limit_s: cell.repeat_time_limit.as_secs_f64(),
-            disk_bytes: needs.disk_bytes(),
-            memory_bytes: needs.memory_bytes(),
-            duration_s: needs.duration.as_secs_f64(),
-        }
+document! {
+    struct NeededImageDocument from (image: &MissingImage);
+    {
+        engine: String = image.engine.clone(),
+        page_size_bytes: u32 = image.page_size_bytes,
+        #[serde(flatten)]
+        database: DatabaseDocument = DatabaseDocument::of(&image.population),
+        disk_bytes: u64 = image.disk_bytes(),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::print_json;
 use crate::arguments::database::LoadArguments;
 use crate::console::{Console, print, stop_flag};
+use crate::document::document;
 use crate::failure::Outcome;
 use ::server::Home;
 use base::{Exit, counted};
@@ -12,64 +13,36 @@ use spec::Server;
 use std::fmt::Write;
 use store::{Results, StoredLoad};
 
-/// The JSON document of the command.
-#[derive(Serialize)]
-struct LoadDocument {
-    schema_version: u32,
-    target: String,
-    engine: String,
-    server_version: String,
-    warehouses: Option<u32>,
-    seed: u64,
-    threads: u32,
-    method: &'static str,
-    foreign_keys: Option<bool>,
-    partitions: u32,
-    history_key: Option<bool>,
-    duration_s: f64,
-    rows: u64,
-    row_bytes: u64,
-    client_cpu_s: f64,
-    client_peak_rss_bytes: Option<u64>,
-    tables: Vec<TableDocument>,
+document! {
+    /// The JSON document of the command.
+    struct LoadDocument from (load: &StoredLoad);
+    {
+        schema_version: u32 = 1,
+        target: String = load.target.clone(),
+        engine: String = load.engine.clone(),
+        server_version: String = load.server_version.clone(),
+        warehouses: Option<u32> = load.warehouses,
+        seed: u64 = load.seed,
+        threads: u32 = load.threads,
+        method: &'static str = load.method.as_str(),
+        foreign_keys: Option<bool> = load.foreign_keys,
+        partitions: u32 = load.partitions,
+        history_key: Option<bool> = load.history_key,
+        duration_s: f64 = load.duration_ns as f64 / 1e9,
+        rows: u64 = load.total_rows(),
+        row_bytes: u64 = load.total_bytes,
+        client_cpu_s: f64 = load.client_cpu_ns as f64 / 1e9,
+        client_peak_rss_bytes: Option<u64> = load.client_peak_rss_bytes,
+        tables: Vec<TableDocument> = load.tables.iter().map(TableDocument::of).collect(),
+    }
 }
 
-#[derive(Serialize)]
-struct TableDocument {
-    name: String,
-    rows: u64,
-    checksum: String,
-}
-
-impl LoadDocument {
-    fn of(load: &StoredLoad) -> LoadDocument {
-        LoadDocument {
-            schema_version: 1,
-            target: load.target.clone(),
-            engine: load.engine.clone(),
-            server_version: load.server_version.clone(),
-            warehouses: load.warehouses,
-            seed: load.seed,
-            threads: load.threads,
-            method: load.method.as_str(),
-            foreign_keys: load.foreign_keys,
-            partitions: load.partitions,
-            history_key: load.history_key,
-            duration_s: load.duration_ns as f64 / 1e9,
-            rows: load.total_rows(),
-            row_bytes: load.total_bytes,
-            client_cpu_s: load.client_cpu_ns as f64 / 1e9,
-            client_peak_rss_bytes: load.client_peak_rss_bytes,
-            tables: load
-                .tables
-                .iter()
-                .map(|table| TableDocument {
-                    name: table.name.clone(),
-                    rows: table.rows,
-                    checksum: table.checksum.clone(),
-                })
-                .collect(),
-        }
+document! {
+    struct TableDocument from (table: &store::LoadTable);
+    {
+        name: String = table.name.clone(),
+        rows: u64 = table.rows,
+        checksum: String = table.checksum.clone(),
     }
 }
 

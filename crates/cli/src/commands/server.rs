@@ -3,10 +3,11 @@
 use super::print_json;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{print, tell};
+use crate::document::document;
 use crate::failure::{Failure, Outcome};
 use ::server::{
-    AfterStop, Availability, Ending, Home, Secret, ServerBuild, find, install, list, named,
-    render_dsn,
+    AfterStop, Availability, Ending, Home, ListedEngine, NamedInstance, Secret, ServerBuild, find,
+    install, list, named, render_dsn,
 };
 use base::Exit;
 use lab::{NamedSpec, start_named_on, stop_named_on};
@@ -32,55 +33,39 @@ struct ServersDocument {
     servers: Vec<ServerDocument>,
 }
 
-#[derive(Serialize)]
-struct EngineDocument {
-    name: String,
-    about: String,
-    availability: &'static str,
-    version: String,
-    binary: Option<String>,
+document! {
+    struct EngineDocument from (engine: ListedEngine);
+    {
+        name: String = engine.name,
+        about: String = engine.about,
+        availability: &'static str = match engine.availability {
+            Availability::Installed => "installed",
+            Availability::OnMachine => "on_machine",
+            Availability::NotInstalled => "not_installed",
+        },
+        version: String = engine.version,
+        binary: Option<String> = engine.build.map(|build| build.binary.display().to_string()),
+    }
 }
 
-#[derive(Serialize)]
-struct ServerDocument {
-    name: String,
-    engine: String,
-    version: String,
-    running: bool,
-    pid: u32,
-    port: u16,
-    socket: String,
-    dsn: String,
+document! {
+    struct ServerDocument from (server: NamedInstance);
+    let dsn = server.dsn();
+    {
+        name: String = server.name,
+        engine: String = server.engine,
+        version: String = server.version,
+        running: bool = server.running,
+        pid: u32 = server.pid,
+        port: u16 = server.port,
+        socket: String = server.socket.display().to_string(),
+        dsn: String = dsn,
+    }
 }
 
 fn list_all(home: &Home, json: bool) -> Outcome {
-    let engines: Vec<EngineDocument> = list(home)?
-        .into_iter()
-        .map(|engine| EngineDocument {
-            name: engine.name,
-            about: engine.about,
-            availability: match engine.availability {
-                Availability::Installed => "installed",
-                Availability::OnMachine => "on_machine",
-                Availability::NotInstalled => "not_installed",
-            },
-            version: engine.version,
-            binary: engine.build.map(|build| build.binary.display().to_string()),
-        })
-        .collect();
-    let servers: Vec<ServerDocument> = named(home)?
-        .into_iter()
-        .map(|server| ServerDocument {
-            dsn: server.dsn(),
-            name: server.name,
-            engine: server.engine,
-            version: server.version,
-            running: server.running,
-            pid: server.pid,
-            port: server.port,
-            socket: server.socket.display().to_string(),
-        })
-        .collect();
+    let engines: Vec<_> = list(home)?.into_iter().map(EngineDocument::of).collect();
+    let servers: Vec<_> = named(home)?.into_iter().map(ServerDocument::of).collect();
     if json {
         print_json(&ServersDocument { schema_version: 1, engines, servers })?;
         return Ok(Exit::Ok);

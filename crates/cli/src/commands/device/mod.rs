@@ -6,6 +6,7 @@ mod verify;
 use super::print_json;
 use crate::arguments::device::{DeviceArguments, DeviceCommand};
 use crate::console::print;
+use crate::document::document;
 use crate::failure::{Failure, Outcome};
 use base::Exit;
 use device::{Profile, builtins};
@@ -27,27 +28,17 @@ struct DevicesDocument {
     devices: Vec<DeviceDocument>,
 }
 
-/// A profile for programs.
-#[derive(Serialize)]
-struct DeviceDocument {
-    name: String,
-    title: String,
-    kind: &'static str,
-    capacity_bytes: u64,
-    price_usd: Option<f64>,
-    sheet: device::Sheet,
-}
-
-impl DeviceDocument {
-    fn of(profile: Profile) -> DeviceDocument {
-        DeviceDocument {
-            kind: kind(&profile),
-            name: profile.name,
-            title: profile.title,
-            capacity_bytes: profile.capacity_bytes,
-            price_usd: profile.price_usd,
-            sheet: profile.sheet,
-        }
+document! {
+    /// A profile for programs.
+    struct DeviceDocument from (profile: Profile);
+    let kind = kind(&profile);
+    {
+        name: String = profile.name,
+        title: String = profile.title,
+        kind: &'static str = kind,
+        capacity_bytes: u64 = profile.capacity_bytes,
+        price_usd: Option<f64> = profile.price_usd,
+        sheet: device::Sheet = profile.sheet,
     }
 }
 

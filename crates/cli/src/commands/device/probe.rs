@@ -4,6 +4,7 @@ use super::profile_text;
 use crate::arguments::device::DeviceProbeArguments;
 use crate::commands::print_json;
 use crate::console::{Console, print, stop_flag, tell};
+use crate::document::document;
 use crate::failure::{Failure, Outcome};
 use base::{DateTime, Exit};
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
@@ -29,18 +30,20 @@ struct ProbeDocument {
     profile: Profile,
 }
 
-#[derive(Serialize)]
-struct MeasurementDocument {
-    what: &'static str,
-    queue_depth: u32,
-    iops: f64,
-    mb_per_s: f64,
-    latency_mean_us: f64,
-    latency_deviation_us: f64,
-    latency_p50_us: f64,
-    latency_p99_us: f64,
-    latency_max_us: f64,
-    flush_mean_us: Option<f64>,
+document! {
+    struct MeasurementDocument from (what: &'static str, queue_depth: u32, measured: &FioResult);
+    {
+        what: &'static str = what,
+        queue_depth: u32 = queue_depth,
+        iops: f64 = measured.iops,
+        mb_per_s: f64 = measured.mb_per_s,
+        latency_mean_us: f64 = measured.latency.mean_us,
+        latency_deviation_us: f64 = measured.latency.deviation_us,
+        latency_p50_us: f64 = measured.latency.p50_us,
+        latency_p99_us: f64 = measured.latency.p99_us,
+        latency_max_us: f64 = measured.latency.max_us,
+        flush_mean_us: Option<f64> = measured.flush.map(|flush| flush.mean_us),
+    }
 }
 
 /// Runs the command.
@@ -165,18 +168,7 @@ fn source(fio: &Fio, arguments: &DeviceProbeArguments, probed: &Probed) -> Strin
 }
 
 fn measurements(probed: &Probed) -> Vec<MeasurementDocument> {
-    let of = |what, queue_depth, measured: &FioResult| MeasurementDocument {
-        what,
-        queue_depth,
-        iops: measured.iops,
-        mb_per_s: measured.mb_per_s,
-        latency_mean_us: measured.latency.mean_us,
-        latency_deviation_us: measured.latency.deviation_us,
-        latency_p50_us: measured.latency.p50_us,
-        latency_p99_us: measured.latency.p99_us,
-        latency_max_us: measured.latency.max_us,
-        flush_mean_us: measured.flush.map(|flush| flush.mean_us),
-    };
+    let of = MeasurementDocument::of;
     let mut all = vec![of("random_read", 1, &probed.read)];
     let deep = probed.deep_reads.iter();
     all.extend(deep.map(|(depth, measured)| of("random_read", *depth, measured)));
