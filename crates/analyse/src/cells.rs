@@ -2,10 +2,11 @@
 
 use crate::blocks::{Blocks, Observation};
 use crate::matrix::{CONNECTIONS, Dimension, Matrix};
-use crate::runs::{Basis, MeanValue};
+use crate::runs::{Basis, MeanValue, Run};
+use base::document;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::ThroughputMetric;
+use store::{Repeat, ThroughputMetric};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,26 +38,30 @@ pub struct CellOutcome {
     pub new_order_p95_us: MeanValue,
 }
 
-/// One repeat, by its last attempt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RepeatOutcome {
-    pub repeat: u32,
-    pub repeat_id: i64,
-    pub attempt: u32,
-    /// See [`crate::BlockOutcome`]. What has the same number was measured close together in time,
-    /// and is compared.
-    pub block: u32,
-    pub status: String,
-    pub reason_code: Option<String>,
-    pub reason: Option<String>,
-    /// It measured a ramp's number of connections once more on the same server. That sharpens the
-    /// ramp, and is no further repeat of the cell: it has no part in the cell's numbers.
-    pub measured_again: bool,
-    /// What it gave, where it was measured over its whole window.
-    pub nopm: Option<f64>,
-    pub new_order_p95_us: Option<f64>,
-    #[serde(skip)]
-    pub has_failed: bool,
+document! {
+    /// One repeat, by its last attempt.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RepeatOutcome from (repeat: &Repeat, measured: &[Run]);
+    let run = measured.iter().find(|run| run.id == repeat.id);
+    {
+        pub repeat: u32 = repeat.ordinal,
+        pub repeat_id: i64 = repeat.id.0,
+        pub attempt: u32 = repeat.attempt,
+        /// See [`crate::BlockOutcome`]. What has the same number was measured close together in
+        /// time, and is compared.
+        pub block: u32 = repeat.block,
+        pub status: String = repeat.status.as_str().to_owned(),
+        pub reason_code: Option<String> = repeat.reason_code.clone(),
+        pub reason: Option<String> = repeat.reason.clone(),
+        /// It measured a ramp's number of connections once more on the same server. That sharpens
+        /// the ramp, and is no further repeat of the cell: it has no part in the cell's numbers.
+        pub measured_again: bool = false,
+        /// What it gave, where it was measured over its whole window.
+        pub nopm: Option<f64> = run.and_then(|run| run.nopm),
+        pub new_order_p95_us: Option<f64> = run.and_then(|run| run.p95_us),
+        #[serde(skip)]
+        pub has_failed: bool = repeat.own_failure().is_some(),
+    }
 }
 
 impl CellOutcome {

@@ -8,6 +8,7 @@ use crate::reversals::{Reversal, reversals};
 use crate::runs::{Run, Runs};
 use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
+use base::document;
 use serde::Serialize;
 use store::{Block, Canary, Cell, LabId, Repeat, Results, StoreError, ThroughputMetric};
 
@@ -34,27 +35,18 @@ pub struct LabOutcome {
     pub blocks: Vec<BlockOutcome>,
 }
 
-/// One block, and what its canary took: fixed work, so that more of it is a slower host.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BlockOutcome {
-    pub block: u32,
-    pub started_utc_ns: i64,
-    pub canary_cpu_us: Option<f64>,
-    pub canary_memory_us: Option<f64>,
-    pub canary_wake_up_latency_us: Option<f64>,
-}
-
-impl BlockOutcome {
-    fn of(block: &Block) -> BlockOutcome {
-        let us =
-            |of: fn(&Canary) -> u64| block.canary.as_ref().map(|canary| of(canary) as f64 / 1e3);
-        BlockOutcome {
-            block: block.block,
-            started_utc_ns: block.started_utc_ns,
-            canary_cpu_us: us(|canary| canary.cpu_ns),
-            canary_memory_us: us(|canary| canary.memory_ns),
-            canary_wake_up_latency_us: us(|canary| canary.wake_up_latency_ns),
-        }
+document! {
+    /// One block, and what its canary took: fixed work, so that more of it is a slower host.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BlockOutcome from (block: &Block);
+    let us =
+        |of: fn(&Canary) -> u64| block.canary.as_ref().map(|canary| of(canary) as f64 / 1e3);
+    {
+        pub block: u32 = block.block,
+        pub started_utc_ns: i64 = block.started_utc_ns,
+        pub canary_cpu_us: Option<f64> = us(|canary| canary.cpu_ns),
+        pub canary_memory_us: Option<f64> = us(|canary| canary.memory_ns),
+        pub canary_wake_up_latency_us: Option<f64> = us(|canary| canary.wake_up_latency_ns),
     }
 }
 
@@ -145,23 +137,4 @@ fn spread(results: &Results, repeats: &[Repeat]) -> Result<Option<f64>, StoreErr
         spreads.extend(instance_spread(&results.throughput_by_instance(repeat)?));
     }
     Ok(mean(&spreads))
-}
-
-impl RepeatOutcome {
-    fn of(repeat: &Repeat, measured: &[Run]) -> RepeatOutcome {
-        let run = measured.iter().find(|run| run.id == repeat.id);
-        RepeatOutcome {
-            repeat: repeat.ordinal,
-            repeat_id: repeat.id.0,
-            attempt: repeat.attempt,
-            block: repeat.block,
-            status: repeat.status.as_str().to_owned(),
-            reason_code: repeat.reason_code.clone(),
-            reason: repeat.reason.clone(),
-            measured_again: false,
-            nopm: run.and_then(|run| run.nopm),
-            new_order_p95_us: run.and_then(|run| run.p95_us),
-            has_failed: repeat.own_failure().is_some(),
-        }
-    }
 }

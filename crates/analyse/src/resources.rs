@@ -6,6 +6,7 @@ use crate::bound::{Bound, DriverThread};
 use crate::price::PriceResources;
 use crate::samples::{Samples, Window};
 use crate::usage::{CpuShares, IoCounters, cores_used, lock_waiting, pool_dirty, pool_miss};
+use base::document;
 use serde::Serialize;
 use store::MetricSource::{self, Host, Power, Process, Server};
 
@@ -25,34 +26,41 @@ pub struct Resources {
     pub bound: Option<Bound>,
 }
 
-/// The server's machine. Shares are of all cores together, 0 to 1.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HostResources {
-    /// `None` where no machine was sampled.
-    pub machine: Option<HostMachine>,
-    pub cpu_cores: Option<f64>,
-    pub cpu_frequency_hz: Option<f64>,
-    /// All but idle and iowait.
-    pub cpu_busy_share: Option<f64>,
-    pub cpu_user_share: Option<f64>,
-    pub cpu_system_share: Option<f64>,
-    pub cpu_iowait_share: Option<f64>,
-    pub cpu_interrupt_share: Option<f64>,
-    pub cpu_steal_share: Option<f64>,
-    pub cpu_idle_share: Option<f64>,
-    /// Derived: of the idle share, what fell into times with requests outstanding at emulated
-    /// devices, whose waits are sleeps.
-    pub emulated_iowait_share: Option<f64>,
-    pub processes_running_mean: Option<f64>,
-    pub context_switches_per_s: Option<f64>,
-    pub pressure_cpu_some_share: Option<f64>,
-    pub pressure_io_some_share: Option<f64>,
-    pub pressure_io_full_share: Option<f64>,
-    pub pressure_memory_some_share: Option<f64>,
-    pub memory_available_bytes: Option<f64>,
-    /// Of all interfaces, loopback included.
-    pub network_received_bytes_per_s: Option<f64>,
-    pub network_sent_bytes_per_s: Option<f64>,
+document! {
+    /// The server's machine. Shares are of all cores together, 0 to 1.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HostResources from (of: &OfWindow<'_>);
+    let cpu = of.cpu();
+    let mean = |name: &str| of.mean(Host, name, "");
+    let pressure = |name: &str| mean(name).map(|us| us / 1e6);
+    {
+        /// `None` where no machine was sampled.
+        pub machine: Option<HostMachine> = of.machine(),
+        pub cpu_cores: Option<f64> = mean("cpu_cores"),
+        // It is read seldom, as that is slow on large machines.
+        pub cpu_frequency_hz: Option<f64> = of.samples.mean_of_run(Host, "cpu_frequency_hz", ""),
+        /// All but idle and iowait.
+        pub cpu_busy_share: Option<f64> = cpu.busy(),
+        pub cpu_user_share: Option<f64> = cpu.user,
+        pub cpu_system_share: Option<f64> = cpu.system,
+        pub cpu_iowait_share: Option<f64> = cpu.iowait,
+        pub cpu_interrupt_share: Option<f64> = cpu.interrupt,
+        pub cpu_steal_share: Option<f64> = cpu.steal,
+        pub cpu_idle_share: Option<f64> = cpu.idle,
+        /// Derived: of the idle share, what fell into times with requests outstanding at emulated
+        /// devices, whose waits are sleeps.
+        pub emulated_iowait_share: Option<f64> = None,
+        pub processes_running_mean: Option<f64> = mean("processes_running"),
+        pub context_switches_per_s: Option<f64> = mean("context_switches"),
+        pub pressure_cpu_some_share: Option<f64> = pressure("pressure_cpu_some_us"),
+        pub pressure_io_some_share: Option<f64> = pressure("pressure_io_some_us"),
+        pub pressure_io_full_share: Option<f64> = pressure("pressure_io_full_us"),
+        pub pressure_memory_some_share: Option<f64> = pressure("pressure_memory_some_us"),
+        pub memory_available_bytes: Option<f64> = mean("memory_available_bytes"),
+        /// Of all interfaces, loopback included.
+        pub network_received_bytes_per_s: Option<f64> = of.total(Host, "network_received_bytes"),
+        pub network_sent_bytes_per_s: Option<f64> = of.total(Host, "network_sent_bytes"),
+    }
 }
 
 /// Whose machine was sampled as the server's.
@@ -65,67 +73,95 @@ pub enum HostMachine {
     Exporter,
 }
 
-/// One disk of that machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DiskResources {
-    pub disk: String,
-    pub read_per_s: Option<f64>,
-    pub read_bytes_per_s: Option<f64>,
-    pub read_await_us: Option<f64>,
-    pub write_per_s: Option<f64>,
-    pub write_bytes_per_s: Option<f64>,
-    pub write_await_us: Option<f64>,
-    pub flush_per_s: Option<f64>,
-    pub queue_depth_mean: Option<f64>,
-    pub busy_share: Option<f64>,
+document! {
+    /// One disk of that machine.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DiskResources from (of: &OfWindow<'_>, disk: &str);
+    let mean = |name: &str| of.mean(Host, name, disk);
+    let rates = IoCounters::OF_DISKS.rates(disk, of.get());
+    let await_us = |ns: &str, count: Option<f64>| {
+        let count = count.filter(|count| *count > 0.0)?;
+        mean(ns).map(|ns| ns / count / 1e3)
+    };
+    {
+        pub disk: String = disk.to_owned(),
+        pub read_per_s: Option<f64> = rates.reads_per_s,
+        pub read_bytes_per_s: Option<f64> = rates.read_bytes_per_s,
+        pub read_await_us: Option<f64> = await_us("disk_read_ns", rates.reads_per_s),
+        pub write_per_s: Option<f64> = rates.writes_per_s,
+        pub write_bytes_per_s: Option<f64> = rates.write_bytes_per_s,
+        pub write_await_us: Option<f64> = await_us("disk_write_ns", rates.writes_per_s),
+        pub flush_per_s: Option<f64> = rates.flushes_per_s,
+        pub queue_depth_mean: Option<f64> = mean("disk_queue_ns").map(|ns| ns / 1e9),
+        pub busy_share: Option<f64> = mean("disk_busy_ns").map(|ns| ns / 1e9),
+    }
 }
 
-/// The server's process, where it is a child or a named server of mydyno.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProcessResources {
-    /// CPU seconds per second.
-    pub cpu_cores_used: Option<f64>,
-    pub resident_bytes: Option<f64>,
-    pub threads: Option<f64>,
-    pub read_bytes_per_s: Option<f64>,
-    pub written_bytes_per_s: Option<f64>,
+document! {
+    /// The server's process, where it is a child or a named server of mydyno.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ProcessResources from (of: &OfWindow<'_>);
+    let mean = |name: &str| of.mean(Process, name, "server");
+    {
+        /// CPU seconds per second.
+        pub cpu_cores_used: Option<f64> = cores_used("server", of.get()),
+        pub resident_bytes: Option<f64> = mean("resident_bytes"),
+        pub threads: Option<f64> = mean("threads"),
+        pub read_bytes_per_s: Option<f64> = mean("read_bytes"),
+        pub written_bytes_per_s: Option<f64> = mean("written_bytes"),
+    }
 }
 
-/// mydyno itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DriverResources {
-    pub cpu_cores_used: Option<f64>,
-    pub resident_bytes: Option<f64>,
-    /// Of the time, that the busiest of the threads that carry connections was on a core; and that
-    /// it was ready but had none.
-    pub busiest_thread_cpu_share: Option<f64>,
-    pub busiest_thread_run_wait_share: Option<f64>,
+document! {
+    /// mydyno itself.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DriverResources from (of: &OfWindow<'_>);
+    let threads = of.driver_threads();
+    let busiest = threads.iter().max_by(|a, b| a.on_core_share.total_cmp(&b.on_core_share));
+    {
+        pub cpu_cores_used: Option<f64> = cores_used("mydyno", of.get()),
+        pub resident_bytes: Option<f64> = of.mean(Process, "resident_bytes", "mydyno"),
+        /// Of the time, that the busiest of the threads that carry connections was on a core; and
+        /// that it was ready but had none.
+        pub busiest_thread_cpu_share: Option<f64> = busiest.map(|of| of.on_core_share),
+        pub busiest_thread_run_wait_share: Option<f64> = busiest.and_then(|of| of.run_wait_share),
+    }
 }
 
-/// What the server says of itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ServerResources {
-    pub statements_per_s: Option<f64>,
-    pub threads_running_mean: Option<f64>,
-    pub buffer_pool_hit_share: Option<f64>,
-    pub buffer_pool_dirty_share: Option<f64>,
-    pub pages_read_per_s: Option<f64>,
-    pub pages_written_per_s: Option<f64>,
-    pub pages_flushed_per_s: Option<f64>,
-    pub doublewrite_pages_per_s: Option<f64>,
-    pub data_reads_per_s: Option<f64>,
-    pub data_writes_per_s: Option<f64>,
-    pub data_fsyncs_per_s: Option<f64>,
-    pub log_writes_per_s: Option<f64>,
-    pub log_fsyncs_per_s: Option<f64>,
-    pub log_written_bytes_per_s: Option<f64>,
-    pub checkpoint_age_bytes: Option<f64>,
-    pub row_lock_waits_per_s: Option<f64>,
-    pub row_lock_wait_mean_us: Option<f64>,
-    /// Transactions that waited for a row lock, in the mean.
-    pub row_lock_waiting_mean: Option<f64>,
-    pub deadlocks_per_s: Option<f64>,
-    pub history_list_entries: Option<f64>,
+document! {
+    /// What the server says of itself.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ServerResources from (of: &OfWindow<'_>);
+    let mean = |name: &str| of.mean(Server, name, "");
+    let lock_waits = mean("row_lock_waits");
+    let waiting = lock_waiting(of.get());
+    let lock_mean_us = || {
+        let waits = lock_waits.filter(|waits| *waits > 0.0)?;
+        waiting.map(|waiting| waiting * 1e6 / waits)
+    };
+    {
+        pub statements_per_s: Option<f64> = mean("questions"),
+        pub threads_running_mean: Option<f64> = mean("threads_running"),
+        pub buffer_pool_hit_share: Option<f64> = pool_miss(of.get()).map(|miss| 1.0 - miss),
+        pub buffer_pool_dirty_share: Option<f64> = pool_dirty(of.get()),
+        pub pages_read_per_s: Option<f64> = mean("pages_read"),
+        pub pages_written_per_s: Option<f64> = mean("pages_written"),
+        pub pages_flushed_per_s: Option<f64> = mean("buffer_pool_pages_flushed"),
+        pub doublewrite_pages_per_s: Option<f64> = mean("doublewrite_pages"),
+        pub data_reads_per_s: Option<f64> = mean("data_reads"),
+        pub data_writes_per_s: Option<f64> = mean("data_writes"),
+        pub data_fsyncs_per_s: Option<f64> = mean("data_fsyncs"),
+        pub log_writes_per_s: Option<f64> = mean("log_writes"),
+        pub log_fsyncs_per_s: Option<f64> = mean("log_fsyncs"),
+        pub log_written_bytes_per_s: Option<f64> = mean("log_written_bytes"),
+        pub checkpoint_age_bytes: Option<f64> = mean("checkpoint_age_bytes"),
+        pub row_lock_waits_per_s: Option<f64> = lock_waits,
+        pub row_lock_wait_mean_us: Option<f64> = lock_mean_us(),
+        /// Transactions that waited for a row lock, in the mean.
+        pub row_lock_waiting_mean: Option<f64> = waiting,
+        pub deadlocks_per_s: Option<f64> = mean("deadlocks"),
+        pub history_list_entries: Option<f64> = mean("history_list_entries"),
+    }
 }
 
 /// Means per transaction.
@@ -221,55 +257,23 @@ impl OfWindow<'_> {
     }
 
     pub(crate) fn resources(&self) -> Resources {
-        let mut disks: Vec<DiskResources> =
-            self.samples.labels(Host, "disk_reads").map(|disk| self.disk(disk)).collect();
+        let mut disks: Vec<DiskResources> = self
+            .samples
+            .labels(Host, "disk_reads")
+            .map(|disk| DiskResources::of(self, disk))
+            .collect();
         disks.sort_by(|a, b| a.disk.cmp(&b.disk));
         Resources {
-            host: self.host(),
+            host: HostResources::of(self),
             disks,
-            server_process: ProcessResources {
-                cpu_cores_used: cores_used("server", self.get()),
-                resident_bytes: self.mean(Process, "resident_bytes", "server"),
-                threads: self.mean(Process, "threads", "server"),
-                read_bytes_per_s: self.mean(Process, "read_bytes", "server"),
-                written_bytes_per_s: self.mean(Process, "written_bytes", "server"),
-            },
-            driver: self.driver(),
-            server: self.server(),
+            server_process: ProcessResources::of(self),
+            driver: DriverResources::of(self),
+            server: ServerResources::of(self),
             power: self.power(),
             price: PriceResources::default(),
             per_transaction: PerTransaction::default(),
             account: None,
             bound: None,
-        }
-    }
-
-    fn host(&self) -> HostResources {
-        let cpu = self.cpu();
-        let mean = |name: &str| self.mean(Host, name, "");
-        let pressure = |name: &str| mean(name).map(|us| us / 1e6);
-        HostResources {
-            machine: self.machine(),
-            cpu_cores: mean("cpu_cores"),
-            // It is read seldom, as that is slow on large machines.
-            cpu_frequency_hz: self.samples.mean_of_run(Host, "cpu_frequency_hz", ""),
-            cpu_busy_share: cpu.busy(),
-            cpu_user_share: cpu.user,
-            cpu_system_share: cpu.system,
-            cpu_iowait_share: cpu.iowait,
-            cpu_interrupt_share: cpu.interrupt,
-            cpu_steal_share: cpu.steal,
-            cpu_idle_share: cpu.idle,
-            emulated_iowait_share: None,
-            processes_running_mean: mean("processes_running"),
-            context_switches_per_s: mean("context_switches"),
-            pressure_cpu_some_share: pressure("pressure_cpu_some_us"),
-            pressure_io_some_share: pressure("pressure_io_some_us"),
-            pressure_io_full_share: pressure("pressure_io_full_us"),
-            pressure_memory_some_share: pressure("pressure_memory_some_us"),
-            memory_available_bytes: mean("memory_available_bytes"),
-            network_received_bytes_per_s: self.total(Host, "network_received_bytes"),
-            network_sent_bytes_per_s: self.total(Host, "network_sent_bytes"),
         }
     }
 
@@ -284,38 +288,6 @@ impl OfWindow<'_> {
         })
     }
 
-    fn disk(&self, disk: &str) -> DiskResources {
-        let mean = |name: &str| self.mean(Host, name, disk);
-        let rates = IoCounters::OF_DISKS.rates(disk, self.get());
-        let await_us = |ns: &str, count: Option<f64>| {
-            let count = count.filter(|count| *count > 0.0)?;
-            mean(ns).map(|ns| ns / count / 1e3)
-        };
-        DiskResources {
-            disk: disk.to_owned(),
-            read_per_s: rates.reads_per_s,
-            read_bytes_per_s: rates.read_bytes_per_s,
-            read_await_us: await_us("disk_read_ns", rates.reads_per_s),
-            write_per_s: rates.writes_per_s,
-            write_bytes_per_s: rates.write_bytes_per_s,
-            write_await_us: await_us("disk_write_ns", rates.writes_per_s),
-            flush_per_s: rates.flushes_per_s,
-            queue_depth_mean: mean("disk_queue_ns").map(|ns| ns / 1e9),
-            busy_share: mean("disk_busy_ns").map(|ns| ns / 1e9),
-        }
-    }
-
-    fn driver(&self) -> DriverResources {
-        let threads = self.driver_threads();
-        let busiest = threads.iter().max_by(|a, b| a.on_core_share.total_cmp(&b.on_core_share));
-        DriverResources {
-            cpu_cores_used: cores_used("mydyno", self.get()),
-            resident_bytes: self.mean(Process, "resident_bytes", "mydyno"),
-            busiest_thread_cpu_share: busiest.map(|of| of.on_core_share),
-            busiest_thread_run_wait_share: busiest.and_then(|of| of.run_wait_share),
-        }
-    }
-
     pub(crate) fn driver_threads(&self) -> Vec<DriverThread> {
         let share = |name: &str, thread: &str| Some(self.mean(Process, name, thread)? / 1e9);
         let threads = self.samples.labels(Process, "cpu_ns");
@@ -327,38 +299,6 @@ impl OfWindow<'_> {
                 })
             })
             .collect()
-    }
-
-    fn server(&self) -> ServerResources {
-        let mean = |name: &str| self.mean(Server, name, "");
-        let lock_waits = mean("row_lock_waits");
-        let waiting = lock_waiting(self.get());
-        let lock_mean_us = || {
-            let waits = lock_waits.filter(|waits| *waits > 0.0)?;
-            waiting.map(|waiting| waiting * 1e6 / waits)
-        };
-        ServerResources {
-            statements_per_s: mean("questions"),
-            threads_running_mean: mean("threads_running"),
-            buffer_pool_hit_share: pool_miss(self.get()).map(|miss| 1.0 - miss),
-            buffer_pool_dirty_share: pool_dirty(self.get()),
-            pages_read_per_s: mean("pages_read"),
-            pages_written_per_s: mean("pages_written"),
-            pages_flushed_per_s: mean("buffer_pool_pages_flushed"),
-            doublewrite_pages_per_s: mean("doublewrite_pages"),
-            data_reads_per_s: mean("data_reads"),
-            data_writes_per_s: mean("data_writes"),
-            data_fsyncs_per_s: mean("data_fsyncs"),
-            log_writes_per_s: mean("log_writes"),
-            log_fsyncs_per_s: mean("log_fsyncs"),
-            log_written_bytes_per_s: mean("log_written_bytes"),
-            checkpoint_age_bytes: mean("checkpoint_age_bytes"),
-            row_lock_waits_per_s: lock_waits,
-            row_lock_wait_mean_us: lock_mean_us(),
-            row_lock_waiting_mean: waiting,
-            deadlocks_per_s: mean("deadlocks"),
-            history_list_entries: mean("history_list_entries"),
-        }
     }
 
     fn power(&self) -> PowerResources {

@@ -5,6 +5,7 @@
 
 mod clock;
 mod counted;
+mod document;
 mod exit;
 pub mod limits;
 mod percent;

@@ -3,7 +3,6 @@
 mod arguments;
 mod commands;
 mod console;
-mod document;
 mod failure;
 mod outlet;
 mod text;

@@ -3,13 +3,12 @@
 use super::print_json;
 use crate::arguments::server::ImagesArguments;
 use crate::console::print;
-use crate::document::document;
 use crate::failure::Outcome;
 use ::server::{
     Home, IMAGES_VARIABLE, ImageKey, KeptImage, images_max_bytes, kept_images, remove_image,
     shrink_images,
 };
-use base::{Exit, now_utc_ns};
+use base::{Exit, document, now_utc_ns};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;

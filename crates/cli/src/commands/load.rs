@@ -3,10 +3,9 @@
 use super::print_json;
 use crate::arguments::database::LoadArguments;
 use crate::console::{Console, print, stop_flag};
-use crate::document::document;
 use crate::failure::Outcome;
 use ::server::Home;
-use base::{Exit, counted};
+use base::{Exit, counted, document};
 use lab::{LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load};
 use serde::Serialize;
 use spec::Server;

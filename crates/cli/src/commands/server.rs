@@ -3,13 +3,12 @@
 use super::print_json;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{print, tell};
-use crate::document::document;
 use crate::failure::{Failure, Outcome};
 use ::server::{
     AfterStop, Availability, Ending, Home, ListedEngine, NamedInstance, Secret, ServerBuild, find,
     install, list, named, render_dsn,
 };
-use base::Exit;
+use base::{Exit, document};
 use lab::{NamedSpec, start_named_on, stop_named_on};
 use serde::Serialize;
 use std::path::Path;

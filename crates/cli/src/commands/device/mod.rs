@@ -6,9 +6,8 @@ mod verify;
 use super::print_json;
 use crate::arguments::device::{DeviceArguments, DeviceCommand};
 use crate::console::print;
-use crate::document::document;
 use crate::failure::{Failure, Outcome};
-use base::Exit;
+use base::{Exit, document};
 use device::{Profile, builtins};
 use serde::Serialize;
 
