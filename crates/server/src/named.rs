@@ -17,32 +17,23 @@ use wire::{Address, ConnectOptions};
 const RECORD: &str = "instance.json";
 const NAME_BYTES_MAX: usize = 64;
 
-/// What is known of a named server.
-#[derive(Clone, Debug)]
+/// What is known of a named server; without what is skipped, the file in its directory.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct NamedInstance {
+    #[serde(skip)]
     pub name: String,
     pub engine: String,
     pub version: String,
     pub pid: u32,
     pub port: u16,
     pub socket: PathBuf,
+    data: PathBuf,
     pub started_utc_ns: i64,
+    #[serde(skip)]
     pub running: bool,
-    data: PathBuf,
+    #[serde(skip)]
     directory: PathBuf,
-}
-
-/// The file in its directory.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Record {
-    engine: String,
-    version: String,
-    pid: u32,
-    port: u16,
-    socket: PathBuf,
-    data: PathBuf,
-    started_utc_ns: i64,
 }
 
 /// What becomes of the data of a server that is stopped.
@@ -172,31 +163,22 @@ fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
         Err(error) => return Err(io_at("read", &path)(error)),
     };
-    let record: Record = serde_json::from_str(&text).map_err(|error| ServerError::Data {
+    let mut instance: NamedInstance = serde_json::from_str(&text).map_err(|error| ServerError::Data {
         what: format!("the record of this server is damaged ({error}); stop it with `mydyno server stop {name}`"),
         path,
     })?;
-    let running = i32::try_from(record.pid)
+    instance.running = i32::try_from(instance.pid)
         .ok()
         .and_then(Pid::from_raw)
         .is_some_and(|pid| process::is_server_with(pid, &directory.join("my.cnf")));
-    Ok(Some(NamedInstance {
-        name: name.to_owned(),
-        engine: record.engine,
-        version: record.version,
-        pid: record.pid,
-        port: record.port,
-        socket: record.socket,
-        data: record.data,
-        started_utc_ns: record.started_utc_ns,
-        running,
-        directory,
-    }))
+    instance.name = name.to_owned();
+    instance.directory = directory;
+    Ok(Some(instance))
 }
 
 pub(crate) fn write_record(instance: &Instance) -> Result<(), ServerError> {
     let path = instance.dir.path.join(RECORD);
-    let record = Record {
+    let record = NamedInstance {
         engine: instance.build.engine.clone(),
         version: instance.build.version.clone(),
         pid: instance.pid,
@@ -204,6 +186,7 @@ pub(crate) fn write_record(instance: &Instance) -> Result<(), ServerError> {
         socket: instance.layout.socket.clone(),
         data: instance.layout.data.clone(),
         started_utc_ns: base::now_utc_ns(),
+        ..NamedInstance::default()
     };
     let text = serde_json::to_string_pretty(&record).map_err(|error| ServerError::Data {
         what: format!("cannot write down the server: {error}"),
