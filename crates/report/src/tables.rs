@@ -92,24 +92,28 @@ fn input_row(counter: &InputCounter) -> Markup {
         CounterUnit::Share => percent(value),
         CounterUnit::Average => significant(value),
     };
-    let range = |low: Option<f64>, high: Option<f64>| match (low, high) {
-        (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
-        (None, Some(high)) => format!("up to {}", show(high)),
-        (Some(low), None) => format!("from {}", show(low)),
-        (None, None) => String::new(),
-    };
     html! {
         tr {
             th scope="row" { (counter.title) }
             td.num { (integer(counter.hits)) " / " (integer(counter.trials)) }
             td.num { b { (or_na(counter.value, show)) } }
-            td.num { (range(counter.allowed.low, counter.allowed.high)) }
-            td.num { (range(counter.chance.low, counter.chance.high)) }
+            td.num { (band_text(counter.allowed, show)) }
+            td.num { (band_text(counter.chance, show)) }
             td { (band_picture(counter.value, counter.allowed, counter.chance)) }
             td {
                 (verdict_tag(counter.verdict))
             }
         }
+    }
+}
+
+/// A band in words.
+pub fn band_text(band: Band, show: impl Fn(f64) -> String) -> String {
+    match (band.low, band.high) {
+        (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
+        (None, Some(high)) => format!("up to {}", show(high)),
+        (Some(low), None) => format!("from {}", show(low)),
+        (None, None) => String::new(),
     }
 }
 

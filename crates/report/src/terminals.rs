@@ -2,7 +2,7 @@
 
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
-use crate::tables::{band_picture, verdict_tag};
+use crate::tables::{band_picture, band_text, verdict_tag};
 use maud::{Markup, html};
 use store::{
     ByTransaction, DurationsSummary, OpenLoopSummary, Requirement, RequirementUnit,
@@ -103,18 +103,12 @@ fn requirement_row(of: &Requirement) -> Markup {
         RequirementUnit::Seconds => format!("{} s", significant(value)),
         RequirementUnit::Average | RequirementUnit::NopmPerWarehouse => trimmed(value, 2),
     };
-    let allowed = match (of.allowed.low, of.allowed.high) {
-        (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
-        (None, Some(high)) => format!("up to {}", show(high)),
-        (Some(low), None) => format!("from {}", show(low)),
-        (None, None) => String::new(),
-    };
     html! {
         tr {
             th scope="row" { (of.title) }
             td { (of.clause) }
             td.num { b { (or_na(of.value, show)) } }
-            td.num { (allowed) }
+            td.num { (band_text(of.allowed, show)) }
             td { (band_picture(of.value, of.allowed, of.chance)) }
             td { (verdict_tag(of.verdict)) }
         }
