@@ -3,7 +3,8 @@
 
 use crate::account::Part;
 use crate::bound::BoundBy;
-use crate::resources::{PerTransaction, Resources};
+use crate::per_transaction::PerTransaction;
+use crate::resources::Resources;
 use crate::statistics::mean;
 
 /// Of the longer of two transactions: what changes by less does not explain why they differ.

@@ -51,6 +51,7 @@ pub use interference::{Interference, instance_spread, interference};
 pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
+pub use per_transaction::PerTransaction;
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::{PriceResources, device_price_usd};
 pub use profiles::profiles;
@@ -62,8 +63,8 @@ pub use ramps::{
 pub use ratios::Ratio;
 pub use repeat_resources::used_by;
 pub use resources::{
-    DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
-    PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
+    DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PowerMeter,
+    PowerResources, ProcessResources, Resources, ServerResources,
 };
 pub use reversals::{Reversal, ReversalPlace};
 pub use runs::{Basis, MeanValue, Runs};

@@ -3,7 +3,7 @@
 use crate::driver::Driver;
 use crate::evidence::MeasuredWindow;
 use crate::load::WindowLoad;
-use crate::per_transaction;
+use crate::per_transaction::PerTransaction;
 use crate::price::price;
 use crate::resources::{OfWindow, Resources};
 use crate::samples::{Samples, Window};
@@ -47,8 +47,10 @@ pub fn used_by(
         resources.price = price(&io.shim.setup, nopm);
     }
     let load = WindowLoad::of(results, repeat, cell, totals, result.measured_window_ns)?;
-    resources.per_transaction =
-        per_transaction::of(&of_window, &resources, totals, &load, &cell.what);
+    if totals.completed() > 0 {
+        resources.per_transaction =
+            PerTransaction::of(&of_window, &resources, totals, &load, &cell.what);
+    }
     let measured = MeasuredWindow { results, repeat, cell, totals, load };
     of_window.judge(&measured, &mut resources)?;
     if let Some(driver) = driver_of(results, repeat, cell)? {

@@ -3,6 +3,7 @@
 
 use crate::account::Account;
 use crate::bound::{Bound, DriverThread};
+use crate::per_transaction::PerTransaction;
 use crate::price::PriceResources;
 use crate::samples::{Samples, Window};
 use crate::usage::{CpuShares, IoCounters, cores_used, lock_waiting, pool_dirty, pool_miss};
@@ -162,41 +163,6 @@ document! {
         pub deadlocks_per_s: Option<f64> = mean("deadlocks"),
         pub history_list_entries: Option<f64> = mean("history_list_entries"),
     }
-}
-
-/// Means per transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct PerTransaction {
-    /// Requests as the shim counted them by role, whoever made them. Pages are in data, undo and
-    /// doublewrite, logs are redo and the binary log.
-    pub data_reads: Option<f64>,
-    pub data_writes: Option<f64>,
-    pub log_flushes: Option<f64>,
-    /// Pages of 4 KiB that buffered reads found in the modelled page cache; `None` without an
-    /// emulated device.
-    pub page_cache_hits: Option<f64>,
-    /// Cycles of the host: frequency x cores x utilisation / transactions per second, as the white
-    /// papers have it.
-    pub path_length_cycles: Option<f64>,
-    /// That the host's processors counted themselves.
-    pub cycles: Option<f64>,
-    pub instructions: Option<f64>,
-    /// CPU time of the host, of the server's process, and of mydyno.
-    pub host_cpu_us: Option<f64>,
-    pub server_cpu_us: Option<f64>,
-    pub driver_cpu_us: Option<f64>,
-    /// What went from and to storage.
-    pub read_bytes: Option<f64>,
-    pub written_bytes: Option<f64>,
-    /// Of the shim, else of the server.
-    pub flushes: Option<f64>,
-    /// Who counted the bytes.
-    pub io_counted_by: Option<IoCountedBy>,
-    /// Bytes of rows that transactions inserted, changed or deleted, each row as long as clause
-    /// 4.2.2 says.
-    pub row_bytes: Option<f64>,
-    /// Bytes written for each of those.
-    pub write_amplification: Option<f64>,
 }
 
 /// Who counted bytes.

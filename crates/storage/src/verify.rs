@@ -98,7 +98,7 @@ fn measure(
     let host = run(&host_job, false, Duration::ZERO)?;
     let host_limit = HostLimit(check.metric.value(&host.measured));
     let emulated = run(&check.job, true, host_job.ramp + host_job.runtime)?;
-    Ok(check.figure(&emulated, host_limit))
+    Ok(VerifiedFigure::of(check, &emulated, host_limit))
 }
 
 /// A disk is measured over all of its cylinders: a long file, which is a hole but for what is

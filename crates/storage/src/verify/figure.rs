@@ -3,6 +3,7 @@
 use crate::delta::KindTimes;
 use crate::error::StorageError;
 use crate::fio::{EmulatedResult, FioJob, FioResult, Pattern};
+use base::document;
 use device::page::AccessKind;
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
@@ -49,28 +50,38 @@ impl FigureVerdict {
     }
 }
 
-/// One figure of a sheet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VerifiedFigure {
-    /// The key in the profile: `random_read_iops`.
-    pub key: &'static str,
-    /// `iops`, `mb_per_s` or `us`.
-    pub unit: &'static str,
-    pub queue_depth: u32,
-    pub sheet: f64,
-    pub measured: f64,
-    /// From the sheet, as a share of it.
-    pub deviation_share: f64,
-    pub bound_share: f64,
-    /// The same job with the shim in place and nothing emulated.
-    pub host_limit: f64,
-    /// The share of emulated requests that completed in time; `None` without any.
-    pub fidelity_share: Option<f64>,
-    pub overrun_share: Option<f64>,
-    /// The mean lateness of the figure's kind of requests.
-    pub lateness_mean_us: Option<f64>,
-    pub requests: u64,
-    pub verdict: FigureVerdict,
+document! {
+    /// One figure of a sheet.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct VerifiedFigure from (
+        of: &FigureCheck,
+        emulated: &EmulatedResult,
+        host_limit: HostLimit
+    );
+    let measured = of.metric.value(&emulated.measured);
+    let total = &emulated.counters.total;
+    let at_work = at_work(of, emulated);
+    {
+        /// The key in the profile: `random_read_iops`.
+        pub key: &'static str = of.key,
+        /// `iops`, `mb_per_s` or `us`.
+        pub unit: &'static str = of.metric.unit(),
+        pub queue_depth: u32 = of.job.queue_depth,
+        pub sheet: f64 = of.sheet,
+        pub measured: f64 = measured,
+        /// From the sheet, as a share of it.
+        pub deviation_share: f64 = measured / of.sheet - 1.0,
+        pub bound_share: f64 = of.metric.bound_share(),
+        /// The same job with the shim in place and nothing emulated.
+        pub host_limit: f64 = host_limit.0,
+        /// The share of emulated requests that completed in time; `None` without any.
+        pub fidelity_share: Option<f64> = total.fidelity_share,
+        pub overrun_share: Option<f64> = total.overrun_share,
+        /// The mean lateness of the figure's kind of requests.
+        pub lateness_mean_us: Option<f64> = at_work.lateness_us,
+        pub requests: u64 = emulated.measured.requests,
+        pub verdict: FigureVerdict = of.judge(measured, host_limit, &at_work),
+    }
 }
 
 /// Which number of a job is the figure.
@@ -222,31 +233,6 @@ impl FigureCheck {
     pub(super) fn duration(&self) -> Duration {
         let host = self.host_job();
         host.ramp + host.runtime + self.job.ramp + self.job.runtime
-    }
-
-    pub(super) fn figure(
-        &self,
-        emulated: &EmulatedResult,
-        host_limit: HostLimit,
-    ) -> VerifiedFigure {
-        let measured = self.metric.value(&emulated.measured);
-        let total = &emulated.counters.total;
-        let at_work = at_work(self, emulated);
-        VerifiedFigure {
-            key: self.key,
-            unit: self.metric.unit(),
-            queue_depth: self.job.queue_depth,
-            sheet: self.sheet,
-            measured,
-            deviation_share: measured / self.sheet - 1.0,
-            bound_share: self.metric.bound_share(),
-            host_limit: host_limit.0,
-            fidelity_share: total.fidelity_share,
-            overrun_share: total.overrun_share,
-            lateness_mean_us: at_work.lateness_us,
-            requests: emulated.measured.requests,
-            verdict: self.judge(measured, host_limit, &at_work),
-        }
     }
 
     fn judge(
