@@ -25,12 +25,12 @@ macro_rules! object {
     };
 }
 
-/// Defines an object with `of`, which makes it from the arguments after `from`; with a `?` after
-/// those, `of` may fail.
+/// Defines an object with `of`, which makes it from the arguments after `from`. Where that may fail,
+/// `-> Result<..> as Ok` follows those.
 macro_rules! document {
     (
         $(#[$meta:meta])*
-        pub struct $name:ident from ($($argument:ident: $given:ty),+);
+        pub struct $name:ident from ($($argument:ident: $given:ty),+) -> $result:ty as $made:path;
         $(let $local:ident = $known:expr;)*
         { $(
             $(#[doc = $doc:literal])* $(#[serde($serde:ident)])?
@@ -45,33 +45,17 @@ macro_rules! document {
         }
 
         impl $name {
-            pub(crate) fn of($($argument: $given),+) -> $name {
+            pub(crate) fn of($($argument: $given),+) -> $result {
                 $(let $local = $known;)*
-                $name { $($key: $value),+ }
+                $made($name { $($key: $value),+ })
             }
         }
     };
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident from ($($argument:ident: $given:ty),+)?;
-        $(let $local:ident = $known:expr;)*
-        { $(
-            $(#[doc = $doc:literal])* $(#[serde($serde:ident)])?
-            pub $key:ident: $type:ty = $value:expr
-        ),+ $(,)? }
-    ) => {
-        $crate::document::object! {
+    ($(#[$meta:meta])* pub struct $name:ident from ($($arguments:tt)+); $($keys:tt)+) => {
+        $crate::document::document! {
             $(#[$meta])*
-            pub struct $name {
-                $($(#[doc = $doc])* $(#[serde($serde)])? pub $key: $type),+
-            }
-        }
-
-        impl $name {
-            pub(crate) fn of($($argument: $given),+) -> Result<$name, $crate::StoreError> {
-                $(let $local = $known;)*
-                Ok($name { $($key: $value),+ })
-            }
+            pub struct $name from ($($arguments)+) -> $name as std::convert::identity;
+            $($keys)+
         }
     };
 }

@@ -21,7 +21,8 @@ pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
 document! {
     /// What `mydyno run --json` prints. `None` is `null`: not measured, or not to be shown because
     /// the repeat failed.
-    pub struct Summary from (results: &Results, id: RepeatId)?;
+    pub struct Summary from (results: &Results, id: RepeatId)
+        -> Result<Summary, StoreError> as Ok;
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
     let what = &cell.what;
