@@ -6,6 +6,7 @@
 mod clock;
 mod counted;
 mod document;
+mod encoded;
 mod exit;
 pub mod limits;
 mod percent;
@@ -16,6 +17,7 @@ mod variables;
 
 pub use clock::{DateTime, now_utc_ns};
 pub use counted::counted;
+pub use encoded::percent_encoded;
 pub use exit::Exit;
 pub use percent::{percent, percent_at_most};
 pub use random::Random;

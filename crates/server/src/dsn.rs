@@ -2,6 +2,7 @@
 //! parsed and written. Pure.
 
 use crate::ServerError;
+use base::percent_encoded;
 use std::path::PathBuf;
 use wire::{Address, ConnectOptions, Tls};
 
@@ -187,18 +188,6 @@ fn decode(text: &str, part: &str) -> Result<String, ServerError> {
     String::from_utf8(bytes).map_err(|_| bad(format!("the {part} is not UTF-8")))
 }
 
-fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
-}
-
 /// Does this DSN hold a password?
 ///
 /// # Errors
@@ -210,11 +199,11 @@ pub fn dsn_has_password(text: &str) -> Result<bool, ServerError> {
 /// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that
 /// is hidden).
 pub fn render(options: &ConnectOptions, secret: Secret) -> String {
-    let mut text = format!("{SCHEME}{}", encode(&options.user));
+    let mut text = format!("{SCHEME}{}", percent_encoded(&options.user));
     let password = options.password.reveal();
     if secret == Secret::Shown && !password.is_empty() {
         text.push(':');
-        text.push_str(&encode(password));
+        text.push_str(&percent_encoded(password));
     }
     text.push('@');
     let mut parameters = Vec::new();
@@ -222,14 +211,14 @@ pub fn render(options: &ConnectOptions, secret: Secret) -> String {
         Address::Tcp { host, port } if host.contains(':') => {
             text.push_str(&format!("[{host}]:{port}"));
         }
-        Address::Tcp { host, port } => text.push_str(&format!("{}:{port}", encode(host))),
+        Address::Tcp { host, port } => text.push_str(&format!("{}:{port}", percent_encoded(host))),
         Address::Unix(path) => {
             text.push_str("localhost");
             parameters.push(("socket", encode_path(path)));
         }
     }
     text.push('/');
-    text.push_str(&encode(options.schema.as_deref().unwrap_or("")));
+    text.push_str(&percent_encoded(options.schema.as_deref().unwrap_or("")));
     match &options.tls {
         Tls::Disabled => {}
         Tls::Required => parameters.push(("ssl-mode", "REQUIRED".to_owned())),
@@ -251,7 +240,7 @@ pub fn render(options: &ConnectOptions, secret: Secret) -> String {
 
 /// Slashes need no escape in a parameter, and paths read better with them.
 fn encode_path(path: &std::path::Path) -> String {
-    encode(&path.to_string_lossy()).replace("%2F", "/")
+    percent_encoded(path.to_string_lossy().as_ref()).replace("%2F", "/")
 }
 
 #[cfg(test)]

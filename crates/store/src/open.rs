@@ -5,6 +5,7 @@
 
 use crate::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -90,7 +91,8 @@ fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
             path: path.to_path_buf(),
             cause: cause.to_string(),
         })?;
-        let uri = format!("file://{}?immutable=1", percent_encode(&absolute));
+        let encoded = base::percent_encoded(absolute.as_os_str().as_bytes()).replace("%2F", "/");
+        let uri = format!("file://{encoded}?immutable=1");
         Connection::open_with_flags(
             uri,
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
@@ -181,18 +183,4 @@ fn directory_is_writable(path: &Path) -> bool {
         _ => Path::new("."),
     };
     rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
-}
-
-fn percent_encode(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    let mut result = String::new();
-    for &byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
-                result.push(char::from(byte));
-            }
-            _ => result.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    result
 }
