@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use store::{
     CellId, CellPlace, CellTransaction, IntervalRow, LabId, Metric, MetricKind, MetricSource,
     NewCell, NewLab, NewRepeat, Phase, RepeatFailure, RepeatId, RepeatResult, Results,
-    StatementTime, TimeTotals, empty_histogram,
+    StoredStatementTime, TimeTotals, empty_histogram,
 };
 use tempfile::TempDir;
 
@@ -166,12 +166,12 @@ pub fn metric((source, kind): (MetricSource, MetricKind), name: &str, label: &st
 }
 
 /// Executions of a kind of statement, with the two digits that the driver keeps.
-pub fn statement(transaction: &str, kind: &str, times_us: &[u64]) -> StatementTime {
+pub fn statement(transaction: &str, kind: &str, times_us: &[u64]) -> StoredStatementTime {
     let mut histogram = Histogram::new_with_bounds(1_000, 3_600 * SECOND_NS, 2).unwrap();
     for us in times_us {
         histogram.record(us * 1_000).unwrap();
     }
-    StatementTime {
+    StoredStatementTime {
         transaction: transaction.to_owned(),
         kind: kind.to_owned(),
         times: TimeTotals {

@@ -5,8 +5,8 @@ use crate::bound::{Evidence, HostCpu, Offered, bound};
 use crate::load::WindowLoad;
 use crate::resources::{HostMachine, OfWindow, Resources};
 use store::MetricSource::{Process, Server, Shim};
-use store::{Cell, Repeat, Results, StatementTime, StoreError, TimeKind, TimeTotals};
 use store::{Rates, TransactionTime, WindowTotals};
+use store::{Repeat, Results, StoreError, StoredCell, StoredStatementTime, TimeKind, TimeTotals};
 
 /// Roles of the files that a commit waits for.
 const LOGS: [&str; 2] = ["redo", "binlog"];
@@ -16,7 +16,7 @@ const COMMIT: &str = "commit";
 pub(crate) struct MeasuredWindow<'a> {
     pub(crate) results: &'a Results,
     pub(crate) repeat: &'a Repeat,
-    pub(crate) cell: &'a Cell,
+    pub(crate) cell: &'a StoredCell,
     pub(crate) totals: &'a WindowTotals,
     pub(crate) load: WindowLoad,
 }
@@ -35,7 +35,7 @@ struct AtDriver {
 impl AtDriver {
     fn of(
         transactions: &[TransactionTime],
-        statements: &[StatementTime],
+        statements: &[StoredStatementTime],
         totals: &WindowTotals,
     ) -> Option<AtDriver> {
         let count: u64 = transactions.iter().map(|of| of.transactions).sum();
@@ -58,10 +58,11 @@ impl AtDriver {
 
 /// Time in waits at COMMIT. One that has changed nothing waits for no log: what it takes is the
 /// round trip and the server's work, and the others take so much beside their waits.
-fn committing_ns(statements: &[StatementTime], totals: &WindowTotals) -> Option<f64> {
+fn committing_ns(statements: &[StoredStatementTime], totals: &WindowTotals) -> Option<f64> {
     let commits = || statements.iter().filter(|of| of.kind == COMMIT);
-    let sum = |of: &dyn Fn(&StatementTime) -> f64| commits().map(of).sum::<f64>();
-    let only_read = |of: &StatementTime| f64::from(u8::from(!totals.changes_rows(&of.transaction)));
+    let sum = |of: &dyn Fn(&StoredStatementTime) -> f64| commits().map(of).sum::<f64>();
+    let only_read =
+        |of: &StoredStatementTime| f64::from(u8::from(!totals.changes_rows(&of.transaction)));
     let reading = sum(&|of| only_read(of) * of.executions() as f64);
     let reading_ns = sum(&|of| only_read(of) * of.times.sum_ns as f64);
     let all = sum(&|of| of.executions() as f64);

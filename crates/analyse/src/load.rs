@@ -1,6 +1,6 @@
 //! What the driver did in a window: how many transactions a second, and how many were under way.
 
-use store::{Cell, Repeat, Results, StoreError, TimeKind, TimeTotals, WindowTotals};
+use store::{Repeat, Results, StoreError, StoredCell, TimeKind, TimeTotals, WindowTotals};
 
 /// What the resources of a window went to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ impl WindowLoad {
     pub(crate) fn of(
         results: &Results,
         repeat: &Repeat,
-        cell: &Cell,
+        cell: &StoredCell,
         totals: &WindowTotals,
         window_ns: u64,
     ) -> Result<WindowLoad, StoreError> {

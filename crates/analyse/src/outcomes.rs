@@ -10,7 +10,7 @@ use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
 use base::document;
 use serde::Serialize;
-use store::{Block, Canary, Cell, LabId, Repeat, Results, StoreError, ThroughputMetric};
+use store::{Block, Canary, LabId, Repeat, Results, StoreError, StoredCell, ThroughputMetric};
 
 /// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,7 +78,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
     })
 }
 
-fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreError> {
+fn cell_outcome(results: &Results, cell: &StoredCell) -> Result<CellOutcome, StoreError> {
     let repeats = results.repeats(cell.id)?;
     let again = results.measured_again(cell.id)?;
     let is_again = |repeat: &Repeat| again.contains(&repeat.id);

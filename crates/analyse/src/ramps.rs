@@ -11,7 +11,7 @@ use serde::Serialize;
 use spec::RampLimits;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{
-    Cell, CellId, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredRamp,
+    CellId, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredCell, StoredRamp,
     ThroughputMetric, TransactionTotals, WindowTotals,
 };
 
@@ -310,7 +310,7 @@ impl RampPoint {
         &mut self,
         results: &Results,
         repeat: &Repeat,
-        cell: &Cell,
+        cell: &StoredCell,
     ) -> Result<(), StoreError> {
         let run: Vec<Run> = Run::read(results, repeat.id)?.into_iter().collect();
         let run = Runs::of(&self.connections.to_string(), &run);

@@ -9,7 +9,7 @@ use crate::resources::{OfWindow, Resources};
 use crate::samples::{Samples, Window};
 use crate::usage::emulated_iowait;
 use store::MetricSource::Shim;
-use store::{Cell, Rates, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
+use store::{Rates, Repeat, RepeatStatus, Results, StoreError, StoredCell, WindowTotals};
 
 /// What a repeat used; `None` where it failed or was not sampled. `totals` and `samples` are
 /// those of the repeat.
@@ -18,7 +18,7 @@ use store::{Cell, Rates, Repeat, RepeatStatus, Results, StoreError, WindowTotals
 /// The file cannot be read.
 pub fn used_by(
     results: &Results,
-    (repeat, cell): (&Repeat, &Cell),
+    (repeat, cell): (&Repeat, &StoredCell),
     totals: &WindowTotals,
     samples: &Samples,
 ) -> Result<Option<Resources>, StoreError> {
@@ -63,7 +63,7 @@ pub fn used_by(
 fn driver_of(
     results: &Results,
     repeat: &Repeat,
-    cell: &Cell,
+    cell: &StoredCell,
 ) -> Result<Option<Driver>, StoreError> {
     let facts = results.host_facts(cell.lab)?;
     let cores = facts.iter().find(|(name, _)| name == "cpu_cores");

@@ -383,7 +383,7 @@ impl Ramp {
         let (index, bad, reason) =
             all.find_map(|(index, point)| Some((index, point.connections, self.over(point)?)))?;
         let last_good = index.checked_sub(1).map(|before| points[before].connections);
-        let measure = last_good.and_then(|good| self.limits.between(good, bad));
+        let measure = last_good.and_then(|good| self.limits.between(good..bad));
         Some(StopPlace {
             last_good,
             low: last_good,

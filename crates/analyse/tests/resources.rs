@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use store::{
     IntervalRow, MetricIds, MetricKind, MetricSource, NewCell, PacedInterval, Phase, RepeatId,
-    RepeatResult, Results, SampleBatch, StatementTime, TimeKind, TimeRow, TimeTotals,
+    RepeatResult, Results, SampleBatch, StoredStatementTime, TimeKind, TimeRow, TimeTotals,
     TransactionTime, empty_histogram,
 };
 use testkit::{SECOND_NS as S, Scratch, fail};
@@ -324,7 +324,7 @@ fn terminals_have_an_account_where_the_driver_tells_their_service() {
         queued_ns: 58 * S,
         paused_ns: 0,
     }];
-    let commit = StatementTime {
+    let commit = StoredStatementTime {
         transaction: "delivery".to_owned(),
         kind: "commit".to_owned(),
         times: TimeTotals { sum_ns: S, ..TimeTotals::default() },

@@ -261,7 +261,7 @@ async fn fill<S: Session>(
     let name = format!("sbtest{number}");
     let created = session.query(&create_sql(number)).await;
     created.map_err(failed(format!("creating {name}")))?;
-    let mut rows = SbtestRows::new(shared.seed, number, shared.tables.rows);
+    let mut rows = SbtestRows::new(shared.seed, number, shared.tables);
     let mut checksum = Xxh3::new();
     let (mut lines, mut stored) = (Vec::new(), 0);
     while rows.next_lines(&mut lines) {

@@ -193,11 +193,11 @@ pub(crate) struct SbtestRows {
 }
 
 impl SbtestRows {
-    pub(crate) fn new(seed: u64, table: u32, rows: u32) -> SbtestRows {
+    pub(crate) fn new(seed: u64, table: u32, tables: SbtestTables) -> SbtestRows {
         SbtestRows {
             random: Random::new(seed, &[u64::from(table)]),
-            ids: 1..=rows,
-            k: Span { from: 1, to: i64::from(rows) },
+            ids: 1..=tables.rows,
+            k: Span { from: 1, to: i64::from(tables.rows) },
         }
     }
 
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn equal_seeds_give_equal_rows() {
         let all = |seed, table| {
-            let mut rows = SbtestRows::new(seed, table, 25_000);
+            let mut rows = SbtestRows::new(seed, table, SbtestTables { count: 2, rows: 25_000 });
             let mut lines = Vec::new();
             while rows.next_lines(&mut lines) {}
             lines

@@ -6,8 +6,8 @@ use crate::model::{CellView, LabView, RepeatView, Variable};
 use analyse::{RampOutcome, RampPoint};
 use std::path::{Path, PathBuf};
 use store::{
-    CheckResult, DeviceSummary, InputCounter, IntervalRow, LabId, MetricSeries, RepeatResult,
-    RequestSummary, Results, StoreError, TimeSpent, TransactionTotals,
+    DeviceSummary, InputCounter, IntervalRow, LabId, MetricSeries, RepeatResult, RequestSummary,
+    Results, StoreError, StoredCheck, TimeSpent, TransactionTotals,
 };
 
 /// The names of a file's columns, and what makes the fields of a line: each column is listed once.
@@ -365,7 +365,7 @@ fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 
 fn checks(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
-        |check: &CheckResult| "check" = check.name,
+        |check: &StoredCheck| "check" = check.name,
         "title" = check.title,
         "clause" = check.clause,
         "passed" = check.passed,

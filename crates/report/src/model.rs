@@ -9,10 +9,10 @@ use analyse::{Bound, Resources, Samples, profiles};
 use device::Profile;
 use std::collections::BTreeMap;
 use store::{
-    Cell, CheckResult, CheckedOn, InputCounter, Lab, LabId, LoadId, Moment, NoteOn, PacingSummary,
-    Rates, Repeat, RepeatId, RepeatStatus, Requirement, Results, StorageSummary, StoreError,
-    StoredFailure, StoredLoad, ThroughputMetric, TimesSpent, TransactionTotals, Verdict,
-    WindowTotals,
+    CheckedOn, InputCounter, Lab, LabId, LoadId, Moment, NoteOn, PacingSummary, Rates, Repeat,
+    RepeatId, RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck,
+    StoredFailure, StoredLoad, StoredRequirement, ThroughputMetric, TimesSpent, TransactionTotals,
+    Verdict, WindowTotals,
 };
 
 /// The sections of more cells than this are folded, and the navigation leaves them out.
@@ -29,14 +29,14 @@ pub struct LabView {
     /// Of the emulated devices.
     pub profiles: Vec<Profile>,
     pub notes: Vec<String>,
-    pub checks: Vec<CheckResult>,
+    pub checks: Vec<StoredCheck>,
     pub cells: Vec<CellView>,
     pub loads: Vec<LoadView>,
 }
 
 /// A cell with the repeats that count.
 pub struct CellView {
-    pub cell: Cell,
+    pub cell: StoredCell,
     /// What tells this cell from the others of the lab.
     pub label: String,
     /// As `label`, without the number of connections: what a line over connections stands for.
@@ -60,9 +60,9 @@ pub struct RepeatView {
     pub series: Series,
     pub inputs: Vec<InputCounter>,
     pub pacing: PacingSummary,
-    pub requirements: Vec<Requirement>,
+    pub requirements: Vec<StoredRequirement>,
     pub storage: StorageSummary,
-    pub checks: Vec<CheckResult>,
+    pub checks: Vec<StoredCheck>,
     pub failures: Vec<StoredFailure>,
     pub notes: Vec<String>,
     pub variables: Vec<Variable>,
@@ -88,7 +88,7 @@ pub struct Variable {
 /// A population that cells of the lab ran on.
 pub struct LoadView {
     pub load: StoredLoad,
-    pub checks: Vec<CheckResult>,
+    pub checks: Vec<StoredCheck>,
 }
 
 impl LabView {
@@ -162,7 +162,7 @@ impl LabView {
 impl CellView {
     fn read(
         results: &Results,
-        cell: Cell,
+        cell: StoredCell,
         (label, group): (String, String),
         points_max: u64,
     ) -> Result<CellView, StoreError> {
@@ -228,7 +228,7 @@ impl CellView {
 impl RepeatView {
     fn read(
         results: &Results,
-        cell: &Cell,
+        cell: &StoredCell,
         repeat: Repeat,
         points_max: u64,
     ) -> Result<RepeatView, StoreError> {
@@ -309,7 +309,11 @@ fn variables(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Va
 }
 
 /// Loads of this lab, or the last one of the same target where the lab found its database loaded.
-fn loads_of(results: &Results, lab: &Lab, cells: &[Cell]) -> Result<Vec<LoadView>, StoreError> {
+fn loads_of(
+    results: &Results,
+    lab: &Lab,
+    cells: &[StoredCell],
+) -> Result<Vec<LoadView>, StoreError> {
     let all = results.loads()?;
     let mut chosen: Vec<(LoadId, StoredLoad)> =
         all.iter().filter(|(_, load)| load.lab == Some(lab.id)).cloned().collect();
@@ -332,11 +336,11 @@ fn loads_of(results: &Results, lab: &Lab, cells: &[Cell]) -> Result<Vec<LoadView
 }
 
 /// (label, group) of each cell: the fields in which the cells of this lab differ.
-fn labels(cells: &[Cell]) -> Vec<(String, String)> {
+fn labels(cells: &[StoredCell]) -> Vec<(String, String)> {
     let all: Vec<BTreeMap<String, String>> =
         cells.iter().map(|cell| fields(cell).into_iter().collect()).collect();
     // A cell that never had a server does not say all that the others do; that tells nothing apart.
-    let is_started = |cell: &&Cell| !cell.what.server_version.is_empty();
+    let is_started = |cell: &&StoredCell| !cell.what.server_version.is_empty();
     let varies = |name: &str| {
         let pairs = cells.iter().zip(&all);
         let telling = pairs.filter(|(cell, of)| is_started(cell) || of.contains_key(name));
@@ -364,7 +368,7 @@ fn labels(cells: &[Cell]) -> Vec<(String, String)> {
 }
 
 /// What may tell a cell from another: (field, its value for people).
-fn fields(cell: &Cell) -> Vec<(String, String)> {
+fn fields(cell: &StoredCell) -> Vec<(String, String)> {
     let what = &cell.what;
     let mut fields = vec![
         ("engine".to_owned(), what.engine.clone()),
@@ -439,10 +443,10 @@ pub fn warehouses(count: Option<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::labels;
-    use store::{Cell, CellId, CellPlace, LabId, NewCell};
+    use store::{CellId, CellPlace, LabId, NewCell, StoredCell};
 
     /// On a device, as a plan has it; with a server, or one that never started.
-    fn cell(id: i64, device: &str, connections: u32, is_started: bool) -> Cell {
+    fn cell(id: i64, device: &str, connections: u32, is_started: bool) -> StoredCell {
         let mut what = NewCell {
             engine: "mysql-5.7".to_owned(),
             connections,
@@ -459,7 +463,7 @@ mod tests {
             }];
             what.settings.push(("scale".to_owned(), "papers".to_owned()));
         }
-        Cell { id: CellId(id), lab: LabId(1), what }
+        StoredCell { id: CellId(id), lab: LabId(1), what }
     }
 
     #[test]

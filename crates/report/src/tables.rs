@@ -4,7 +4,7 @@ use crate::format::{integer, ms, or_na, percent, significant, transaction, trimm
 use crate::model::RepeatView;
 use maud::{Markup, html};
 use store::{
-    Band, CheckResult, CounterUnit, InputCounter, StoredFailure, TransactionTotals, Verdict,
+    CounterUnit, InputCounter, StoredBand, StoredCheck, StoredFailure, TransactionTotals, Verdict,
 };
 
 /// Counts, retries by cause and response times of each type in the window.
@@ -108,7 +108,7 @@ fn input_row(counter: &InputCounter) -> Markup {
 }
 
 /// A band in words.
-pub fn band_text(band: Band, show: impl Fn(f64) -> String) -> String {
+pub fn band_text(band: StoredBand, show: impl Fn(f64) -> String) -> String {
     match (band.low, band.high) {
         (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
         (None, Some(high)) => format!("up to {}", show(high)),
@@ -130,7 +130,7 @@ pub fn verdict_tag(verdict: Verdict) -> Markup {
 }
 
 /// Allowed band, chance spread and value on one scale; the table holds the numbers.
-pub fn band_picture(value: Option<f64>, allowed: Band, chance: Band) -> Markup {
+pub fn band_picture(value: Option<f64>, allowed: StoredBand, chance: StoredBand) -> Markup {
     let ends = [allowed.low, allowed.high, chance.low, chance.high, value];
     let low = ends.iter().flatten().copied().fold(f64::INFINITY, f64::min);
     let high = ends.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -159,8 +159,8 @@ pub fn band_picture(value: Option<f64>, allowed: Band, chance: Band) -> Markup {
 }
 
 /// Checks; those that failed first and open, with their offending rows.
-pub fn checks_table(checks: &[CheckResult]) -> Markup {
-    let failed: Vec<&CheckResult> = checks.iter().filter(|check| !check.passed).collect();
+pub fn checks_table(checks: &[StoredCheck]) -> Markup {
+    let failed: Vec<&StoredCheck> = checks.iter().filter(|check| !check.passed).collect();
     html! {
         @for check in &failed {
             div.callout {

@@ -5,7 +5,7 @@ use crate::model::RepeatView;
 use crate::tables::{band_picture, band_text, verdict_tag};
 use maud::{Markup, html};
 use store::{
-    ByTransaction, DurationsSummary, OpenLoopSummary, Requirement, RequirementUnit,
+    ByTransaction, DurationsSummary, OpenLoopSummary, RequirementUnit, StoredRequirement,
     TerminalsSummary, Verdict,
 };
 
@@ -82,14 +82,14 @@ fn deliveries(of: &DurationsSummary) -> Markup {
     }
 }
 
-fn requirements_table(requirements: &[Requirement]) -> Markup {
-    let outside = |r: &&Requirement| r.verdict == Verdict::Outside;
+fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
+    let outside = |r: &&StoredRequirement| r.verdict == Verdict::Outside;
     html! {
         @if requirements.iter().filter(outside).count() == 0 { p { span.tag.good { "all met" } " as far as a window of this length can tell." } }
         div.scroll { table {
             caption { "Green: what the clause allows. Grey: where a right run of this length lands; short runs miss by chance." }
             thead { tr {
-                th scope="col" { "Requirement" } th scope="col" { "Clause" } th.num scope="col" { "Value" }
+                th scope="col" { "StoredRequirement" } th scope="col" { "Clause" } th.num scope="col" { "Value" }
                 th.num scope="col" { "Allowed" } th scope="col" { "" } th scope="col" { "Verdict" }
             } }
             tbody { @for requirement in requirements { (requirement_row(requirement)) } }
@@ -97,7 +97,7 @@ fn requirements_table(requirements: &[Requirement]) -> Markup {
     }
 }
 
-fn requirement_row(of: &Requirement) -> Markup {
+fn requirement_row(of: &StoredRequirement) -> Markup {
     let show = |value: f64| match of.unit {
         RequirementUnit::Share => percent(value),
         RequirementUnit::Seconds => format!("{} s", significant(value)),

@@ -4,12 +4,12 @@
 mod common;
 
 use common::{ONE_CELL, new_cell, new_lab};
-use store::{Band, NewCell, RepeatResult, Requirement, RequirementUnit, Verdict};
+use store::{NewCell, RepeatResult, RequirementUnit, StoredBand, StoredRequirement, Verdict};
 use testkit::{SECOND_NS, Scratch};
 
-fn requirement(name: &str, value: f64) -> Requirement {
-    let allowed = Band { low: Some(12.0), high: None };
-    Requirement {
+fn requirement(name: &str, value: f64) -> StoredRequirement {
+    let allowed = StoredBand { low: Some(12.0), high: None };
+    StoredRequirement {
         name: name.to_owned(),
         title: format!("mean of {name}"),
         clause: "5.2.5.4".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 /// Throughput that rises with this power of the connections at most is on a plateau: 15 % for twice
 /// as many.
@@ -183,9 +184,9 @@ impl RampLimits {
     }
 
     /// The count of the grid in the middle between two of it; `None` where they are neighbours.
-    pub fn between(&self, low: u32, high: u32) -> Option<u32> {
-        let steps = (high - low) / self.step;
-        (steps > 1).then(|| low + steps / 2 * self.step)
+    pub fn between(&self, counts: Range<u32>) -> Option<u32> {
+        let steps = (counts.end - counts.start) / self.step;
+        (steps > 1).then(|| counts.start + steps / 2 * self.step)
     }
 }
 
@@ -205,9 +206,9 @@ mod tests {
         assert_eq!(of(limits(32, 100, 50)), [32]);
         let grid: Vec<u32> = limits(1, 4, 15).grid().collect();
         assert_eq!(grid, [1, 5, 9, 13]);
-        assert_eq!(limits(8, 8, 100).between(32, 64), Some(48));
-        assert_eq!(limits(8, 8, 100).between(32, 56), Some(40));
-        assert_eq!(limits(8, 8, 100).between(32, 40), None);
+        assert_eq!(limits(8, 8, 100).between(32..64), Some(48));
+        assert_eq!(limits(8, 8, 100).between(32..56), Some(40));
+        assert_eq!(limits(8, 8, 100).between(32..40), None);
     }
 
     #[test]

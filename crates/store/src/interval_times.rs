@@ -2,7 +2,7 @@
 
 use crate::histogram::Encoded;
 use crate::ids::RepeatId;
-use crate::repeats::{Band, Phase, Verdict};
+use crate::repeats::{Phase, StoredBand, Verdict};
 use crate::results::Durable;
 use crate::row::{Keys, Parts, Stored, insert, insert_in_order, row};
 use crate::values::word;
@@ -87,7 +87,7 @@ pub struct PacedInterval {
 row! {
     /// A requirement of the standard, with what came of it.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Requirement {
+    pub struct StoredRequirement {
         /// The name, for programs.
         pub name: String,
         /// The title, for people.
@@ -99,15 +99,15 @@ row! {
         /// `None` where nothing of the kind ended in the window.
         pub value: Option<f64>,
         /// What the clause allows; `None` is open.
-        pub allowed: Band as Parts,
+        pub allowed: StoredBand as Parts,
         /// Where a right run of this length lands with 99.9 % probability.
-        pub chance: Band as Parts,
+        pub chance: StoredBand as Parts,
         /// As in `input_counter`.
         pub verdict: Verdict,
     }
 }
 
-impl Requirement {
+impl StoredRequirement {
     /// Is it met, as far as a run of this length can tell? `None` where there was nothing to judge.
     pub fn passed(&self) -> Option<bool> {
         match self.verdict {
@@ -150,7 +150,7 @@ impl Results {
     pub fn record_requirements(
         &self,
         repeat: RepeatId,
-        requirements: &[Requirement],
+        requirements: &[StoredRequirement],
     ) -> Result<(), StoreError> {
         self.step(Durable::Written, |transaction| {
             let into = "INSERT OR REPLACE INTO verdict";
@@ -159,7 +159,7 @@ impl Results {
     }
 
     /// What came of the standard's requirements, in the order that they were given in.
-    pub fn requirements(&self, repeat: RepeatId) -> Result<Vec<Requirement>, StoreError> {
+    pub fn requirements(&self, repeat: RepeatId) -> Result<Vec<StoredRequirement>, StoreError> {
         let sql = "SELECT * FROM verdict WHERE repeat_id = ?1 ORDER BY ordinal";
         self.rows(sql, [repeat])
     }

@@ -4,7 +4,7 @@ use crate::ids::{CellId, LabId, RampId, RepeatId};
 use crate::repeats::{NewRepeat, Repeat};
 use crate::results::Durable;
 use crate::row::{Elsewhere, Keys, Parts, insert, row};
-use crate::types::Cell;
+use crate::types::StoredCell;
 use crate::write::insert_repeat;
 use crate::{Results, StoreError};
 use base::now_utc_ns;
@@ -136,7 +136,7 @@ impl Results {
     }
 
     /// Cells that are points of the ramps of one of the plan's cells.
-    pub fn ramp_cells(&self, lab: LabId, ordinal: u32) -> Result<Vec<Cell>, StoreError> {
+    pub fn ramp_cells(&self, lab: LabId, ordinal: u32) -> Result<Vec<StoredCell>, StoreError> {
         let ids: Vec<CellId> = self.all(
             "SELECT DISTINCT r.cell_id FROM ramp AS a JOIN ramp_point AS p ON p.ramp_id = a.id \
              JOIN repeat AS r ON r.id = p.repeat_id WHERE a.lab_id = ?1 AND a.ordinal = ?2",

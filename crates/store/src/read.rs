@@ -3,7 +3,7 @@
 use crate::ids::{CellId, LabId, LoadId, RepeatId};
 use crate::repeats::{InputCounter, IntervalRow, Moment, Repeat, StoredFailure};
 use crate::row::Stored;
-use crate::types::{Cell, CheckResult, CheckedOn, Lab, NoteOn, StoredLoad};
+use crate::types::{CheckedOn, Lab, NoteOn, StoredCell, StoredCheck, StoredLoad};
 use crate::{Results, StoreError};
 use rusqlite::types::FromSql;
 use rusqlite::{Params, Row};
@@ -65,25 +65,29 @@ impl Results {
     }
 
     /// Cells of a lab in the order of its plan.
-    pub fn cells(&self, lab: LabId) -> Result<Vec<Cell>, StoreError> {
+    pub fn cells(&self, lab: LabId) -> Result<Vec<StoredCell>, StoreError> {
         let sql = "SELECT * FROM cell WHERE lab_id = ?1 ORDER BY ordinal";
         let cells = self.rows(sql, [lab])?.into_iter();
         cells.map(|cell| self.with_details(cell)).collect()
     }
 
     /// One cell.
-    pub fn cell(&self, id: CellId) -> Result<Cell, StoreError> {
+    pub fn cell(&self, id: CellId) -> Result<StoredCell, StoreError> {
         self.with_details(self.one("cell", id.0)?)
     }
 
     /// The cell of a lab with this place in it, where there is one.
-    pub(crate) fn cell_at(&self, lab: LabId, ordinal: u32) -> Result<Option<Cell>, StoreError> {
+    pub(crate) fn cell_at(
+        &self,
+        lab: LabId,
+        ordinal: u32,
+    ) -> Result<Option<StoredCell>, StoreError> {
         let sql = "SELECT * FROM cell WHERE lab_id = ?1 AND ordinal = ?2";
         let found = self.rows(sql, (lab, ordinal))?.pop();
         found.map(|cell| self.with_details(cell)).transpose()
     }
 
-    fn with_details(&self, mut cell: Cell) -> Result<Cell, StoreError> {
+    fn with_details(&self, mut cell: StoredCell) -> Result<StoredCell, StoreError> {
         let sql = "SELECT name, value FROM cell_setting WHERE cell_id = ?1 ORDER BY name";
         cell.what.settings = self.pairs(sql, [cell.id])?;
         cell.what.places = self.places(cell.id)?;
@@ -163,7 +167,7 @@ impl Results {
     }
 
     /// Check results on one thing, in the order that they were given in.
-    pub fn checks(&self, on: CheckedOn) -> Result<Vec<CheckResult>, StoreError> {
+    pub fn checks(&self, on: CheckedOn) -> Result<Vec<StoredCheck>, StoreError> {
         let (column, id) = on.key();
         let sql = format!("SELECT * FROM check_result WHERE {column} = ?1 ORDER BY id");
         self.rows(&sql, [id])

@@ -300,9 +300,9 @@ row! {
         /// Hits / trials; `None` where there were no trials.
         pub value: Option<f64>,
         /// The band that the clause allows; `None` is open.
-        pub allowed: Band as Parts,
+        pub allowed: StoredBand as Parts,
         /// Where a right generator lands with 99.9 % probability in a run of so many trials.
-        pub chance: Band as Parts,
+        pub chance: StoredBand as Parts,
         /// `within` the allowed band, `chance` (outside it, and the run is too short to tell),
         /// `outside` both, `no_data`.
         pub verdict: Verdict,
@@ -310,17 +310,17 @@ row! {
 
     /// A range; a missing end is open.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
-    pub struct Band {
+    pub struct StoredBand {
         pub low: Option<f64>,
         pub high: Option<f64>,
     }
 }
 
-impl Band {
+impl StoredBand {
     /// Open on neither side.
-    pub fn between(range: RangeInclusive<f64>) -> Band {
+    pub fn between(range: RangeInclusive<f64>) -> StoredBand {
         let (low, high) = range.into_inner();
-        Band { low: Some(low), high: Some(high) }
+        StoredBand { low: Some(low), high: Some(high) }
     }
 
     /// Does `value` lie inside?
@@ -331,7 +331,7 @@ impl Band {
 
 impl Verdict {
     /// The verdict on a counter's value.
-    pub fn of(value: Option<f64>, allowed: Band, chance: Band) -> Verdict {
+    pub fn of(value: Option<f64>, allowed: StoredBand, chance: StoredBand) -> Verdict {
         match value {
             None => Verdict::NoData,
             Some(value) if allowed.contains(value) => Verdict::Within,

@@ -24,7 +24,7 @@ row! {
 
     /// One kind of statement of the same transactions, those of all tries together.
     #[derive(Clone, Debug)]
-    pub struct StatementTime {
+    pub struct StoredStatementTime {
         /// As in `interval`.
         pub transaction: String = "transaction_type",
         /// `commit`, `rollback`, or what a prepared statement does: `order_district`,
@@ -37,7 +37,7 @@ row! {
     }
 }
 
-impl StatementTime {
+impl StoredStatementTime {
     /// Statements of this kind that were answered, by an error too.
     pub fn executions(&self) -> u64 {
         self.times.count()
@@ -50,7 +50,7 @@ impl Results {
         &self,
         repeat: RepeatId,
         transactions: &[TransactionTime],
-        statements: &[StatementTime],
+        statements: &[StoredStatementTime],
     ) -> Result<(), StoreError> {
         self.step(Durable::Written, |transaction| {
             for row in transactions {
@@ -74,7 +74,10 @@ impl Results {
 
     /// The statements of the window's transactions: by transaction type, those first that took
     /// most of the time.
-    pub fn statement_times(&self, repeat: RepeatId) -> Result<Vec<StatementTime>, StoreError> {
+    pub fn statement_times(
+        &self,
+        repeat: RepeatId,
+    ) -> Result<Vec<StoredStatementTime>, StoreError> {
         let sql = "SELECT * FROM statement_time WHERE repeat_id = ?1 \
                    ORDER BY transaction_type, sum_ns DESC, statement_kind";
         self.rows(sql, [repeat])

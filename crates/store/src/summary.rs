@@ -10,8 +10,8 @@ use crate::repeats::{InputCounter, Repeat, RepeatResult, RepeatStatus, StoredFai
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::summary_time::TimeSpent;
-use crate::totals::{TransactionTotals, WindowTotals};
-use crate::types::{CheckResult, CheckedOn, NoteOn};
+use crate::totals::{TransactionTotals, WindowTotals, finite};
+use crate::types::{CheckedOn, NoteOn, StoredCheck};
 use crate::{Results, StoreError};
 use serde::{Serialize, Serializer};
 
@@ -290,7 +290,7 @@ document! {
 
 document! {
     /// A consistency check after the run.
-    pub struct CheckSummary from (check: CheckResult);
+    pub struct CheckSummary from (check: StoredCheck);
     {
         /// For programs, for people, and where the condition stands.
         pub name: String = check.name,
@@ -361,11 +361,6 @@ impl Rates {
             client_cpu_s_per_1000_new_orders: finite(cpu_s * 1000.0 / primary),
         }
     }
-}
-
-/// `None` where there was nothing to divide by.
-pub(crate) fn finite(quotient: f64) -> Option<f64> {
-    quotient.is_finite().then_some(quotient)
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -4,8 +4,8 @@
 use crate::device_io::{CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, rank};
 use crate::document::document;
 use crate::repeats::{Repeat, RepeatStatus};
-use crate::summary::finite;
-use crate::types::{Cell, NewCell};
+use crate::totals::finite;
+use crate::types::{NewCell, StoredCell};
 use crate::{Results, StoreError};
 
 document! {
@@ -120,7 +120,7 @@ impl Results {
     pub fn storage_summary(
         &self,
         repeat: &Repeat,
-        cell: &Cell,
+        cell: &StoredCell,
     ) -> Result<StorageSummary, StoreError> {
         let io = self.device_io(repeat.id)?;
         let done = repeat.status == RepeatStatus::Done;

@@ -1,11 +1,11 @@
 //! The parts of the summary that tell of terminals, schedules and the standard's requirements.
 
 use crate::document::document;
-use crate::interval_times::{Requirement, ScheduleCounts, TimeKind, WindowTimes};
+use crate::interval_times::{ScheduleCounts, StoredRequirement, TimeKind, WindowTimes};
 use crate::repeats::{Repeat, RepeatResult, RepeatStatus};
 use crate::summary::ByTransaction;
 use crate::totals::{TimeTotals, WindowTotals};
-use crate::types::{Cell, NewCell};
+use crate::types::{NewCell, StoredCell};
 use crate::{Results, StoreError};
 
 document! {
@@ -118,7 +118,7 @@ document! {
 
 document! {
     /// A requirement of the standard.
-    pub struct VerdictSummary from (requirement: Requirement);
+    pub struct VerdictSummary from (requirement: StoredRequirement);
     let passed = requirement.passed();
     {
         /// For programs, for people, and where it stands.
@@ -154,7 +154,7 @@ impl Results {
     pub fn pacing_summary(
         &self,
         repeat: &Repeat,
-        cell: &Cell,
+        cell: &StoredCell,
         totals: &WindowTotals,
     ) -> Result<PacingSummary, StoreError> {
         let what = &cell.what;

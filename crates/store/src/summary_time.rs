@@ -2,7 +2,7 @@
 
 use crate::document::object;
 use crate::repeats::{Repeat, RepeatStatus};
-use crate::statements::{StatementTime, TransactionTime};
+use crate::statements::{StoredStatementTime, TransactionTime};
 use crate::{Results, StoreError};
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ impl Results {
 
 fn spent_by<'a>(
     of: &TransactionTime,
-    statements: impl Iterator<Item = &'a StatementTime>,
+    statements: impl Iterator<Item = &'a StoredStatementTime>,
 ) -> Vec<TimeSpent> {
     let count = of.transactions as f64;
     let response_ns = of.response_ns.max(1) as f64;

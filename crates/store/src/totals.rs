@@ -5,6 +5,11 @@ use crate::row::row;
 use crate::{CellTransaction, IntervalRow, Phase, empty_histogram};
 use hdrhistogram::Histogram;
 
+/// `None` where there was nothing to divide by.
+pub(crate) fn finite(quotient: f64) -> Option<f64> {
+    quotient.is_finite().then_some(quotient)
+}
+
 /// Sums of one transaction type over some intervals.
 #[derive(Clone, Debug, Default)]
 pub struct TransactionTotals {

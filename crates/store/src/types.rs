@@ -151,7 +151,7 @@ row! {
 
     /// A cell as stored.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Cell {
+    pub struct StoredCell {
         pub id: CellId,
         pub lab: LabId = "lab_id",
         pub what: NewCell as Parts = "",
@@ -192,7 +192,7 @@ impl CheckedOn {
 row! {
     /// One consistency condition or invariant, tried.
     #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct CheckResult {
+    pub struct StoredCheck {
         /// The name, for programs.
         pub name: String,
         /// The title, for people.
@@ -235,7 +235,7 @@ row! {
         pub total_bytes: u64,
         pub client_cpu_ns: u64,
         pub client_peak_rss_bytes: Option<u64>,
-        pub tables: Vec<LoadTable> as Elsewhere,
+        pub tables: Vec<StoredLoadTable> as Elsewhere,
     }
 }
 
@@ -249,7 +249,7 @@ impl StoredLoad {
 row! {
     /// One table of a population.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct LoadTable {
+    pub struct StoredLoadTable {
         pub name: String = "table_name",
         pub rows: u64 = "table_rows",
         /// The checksum of the rows as they were generated, as text: the same for the same seed.

@@ -8,7 +8,7 @@ use crate::repeats::{
 };
 use crate::results::Durable;
 use crate::row::{Keys, insert, insert_in_order, update};
-use crate::types::{CheckResult, CheckedOn, LabStatus, NewLab, NoteOn, StoredLoad};
+use crate::types::{CheckedOn, LabStatus, NewLab, NoteOn, StoredCheck, StoredLoad};
 use crate::{Results, StoreError, process, redact};
 use base::now_utc_ns;
 use rusqlite::Transaction;
@@ -193,7 +193,7 @@ impl Results {
     }
 
     /// Stores check results.
-    pub fn record_checks(&self, on: CheckedOn, checks: &[CheckResult]) -> Result<(), StoreError> {
+    pub fn record_checks(&self, on: CheckedOn, checks: &[StoredCheck]) -> Result<(), StoreError> {
         let (column, id) = on.key();
         self.step(Durable::Flushed, |transaction| {
             for check in checks {

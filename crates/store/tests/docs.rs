@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{
-    Band, CheckResult, CheckedOn, CounterUnit, InputCounter, Phase, StoredFailure, TransactionTime,
-    Verdict,
+    CheckedOn, CounterUnit, InputCounter, Phase, StoredBand, StoredCheck, StoredFailure,
+    TransactionTime, Verdict,
 };
 
 fn document_path(name: &str) -> PathBuf {
@@ -88,12 +88,12 @@ fn every_json_key_is_described() {
         hits: 0,
         trials: 0,
         value: None,
-        allowed: Band::default(),
-        chance: Band::default(),
+        allowed: StoredBand::default(),
+        chance: StoredBand::default(),
         verdict: Verdict::NoData,
     };
     results.record_inputs(repeat, &[counter]).unwrap();
-    let check = CheckResult::default();
+    let check = StoredCheck::default();
     let on = CheckedOn::Repeat(repeat);
     results.record_checks(on, &[check]).unwrap();
     let failure = StoredFailure {

@@ -5,8 +5,9 @@ mod common;
 
 use common::{cell, interval, result, running};
 use store::{
-    Band, CheckResult, CheckedOn, CounterUnit, InputCounter, LoadMethod, LoadTable, Moment, NoteOn,
-    Phase, RepeatFailure, RepeatId, Results, StoreError, StoredFailure, StoredLoad, Verdict,
+    CheckedOn, CounterUnit, InputCounter, LoadMethod, Moment, NoteOn, Phase, RepeatFailure,
+    RepeatId, Results, StoreError, StoredBand, StoredCheck, StoredFailure, StoredLoad,
+    StoredLoadTable, Verdict,
 };
 use testkit::fail;
 
@@ -25,7 +26,7 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
 }
 
 fn counter() -> InputCounter {
-    let (allowed, chance) = (Band::between(0.009..=0.011), Band::between(0.0..=0.03));
+    let (allowed, chance) = (StoredBand::between(0.009..=0.011), StoredBand::between(0.0..=0.03));
     InputCounter {
         name: "rollbacks".to_owned(),
         title: "New orders rolled back".to_owned(),
@@ -39,8 +40,8 @@ fn counter() -> InputCounter {
     }
 }
 
-fn check() -> CheckResult {
-    CheckResult {
+fn check() -> StoredCheck {
+    StoredCheck {
         name: "condition_1".to_owned(),
         title: "w_ytd is the sum of d_ytd".to_owned(),
         clause: "3.3.2.1".to_owned(),
@@ -149,7 +150,7 @@ fn loads_come_back_with_their_tables_and_checks() {
         total_bytes: 100,
         client_cpu_ns: 1,
         client_peak_rss_bytes: None,
-        tables: vec![LoadTable {
+        tables: vec![StoredLoadTable {
             name: "item".to_owned(),
             rows: 100_000,
             checksum: "00ff".to_owned(),

@@ -1,5 +1,5 @@
 use super::{AtDriver, COMMIT};
-use store::{StatementTime, TimeTotals, TransactionTime, WindowTotals};
+use store::{StoredStatementTime, TimeTotals, TransactionTime, WindowTotals};
 
 fn transaction(name: &str, transactions: u64, response_ms: u64) -> TransactionTime {
     TransactionTime {
@@ -12,14 +12,14 @@ fn transaction(name: &str, transactions: u64, response_ms: u64) -> TransactionTi
 }
 
 /// One of a kind in each of so many transactions, of so many milliseconds.
-fn statement(name: &str, kind: &str, executions: u64, each_ms: u64) -> StatementTime {
+fn statement(name: &str, kind: &str, executions: u64, each_ms: u64) -> StoredStatementTime {
     let mut times = TimeTotals::default();
     let each_ns = each_ms * 1_000_000;
     for _ in 0..executions {
         times.histogram.record(each_ns).unwrap();
     }
     times.sum_ns = executions * each_ns;
-    StatementTime { transaction: name.to_owned(), kind: kind.to_owned(), times }
+    StoredStatementTime { transaction: name.to_owned(), kind: kind.to_owned(), times }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use base::{Exit, Warehouses, counted};
 use lab::{Checked, Subject, start_server};
 use serde::Serialize;
 use spec::PopulationSpec;
-use store::CheckResult;
+use store::StoredCheck;
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -102,7 +102,7 @@ fn document(
 }
 
 /// `unexpected`: it failed and should not have.
-fn text(check: &CheckResult, unexpected: bool) -> String {
+fn text(check: &StoredCheck, unexpected: bool) -> String {
     let verdict = match (check.passed, unexpected) {
         (true, _) => "ok",
         (false, true) => "FAILED",

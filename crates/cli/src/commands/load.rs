@@ -37,7 +37,7 @@ document! {
 }
 
 document! {
-    struct TableDocument from (table: &store::LoadTable);
+    struct TableDocument from (table: &store::StoredLoadTable);
     {
         name: String = table.name.clone(),
         rows: u64 = table.rows,

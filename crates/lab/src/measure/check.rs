@@ -10,7 +10,7 @@ use base::{Exit, Warehouses};
 use drive::Schemas;
 use spec::{Load, WorkloadKind};
 use std::sync::atomic::AtomicBool;
-use store::{CheckResult, CheckedOn, RepeatFailure, RepeatId, Results};
+use store::{CheckedOn, RepeatFailure, RepeatId, Results, StoredCheck};
 use tpcc::Database;
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use wire::Connector;
@@ -26,7 +26,7 @@ pub(crate) fn check(
     workload: &AnyWorkload,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<Vec<CheckResult>, LabError> {
+) -> Result<Vec<StoredCheck>, LabError> {
     let several = !databases.others().is_empty();
     let count = databases.iter().count() as u64;
     let mut all: Vec<drive::CheckResult> = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn check(
     }
     Ok(all
         .into_iter()
-        .map(|check| CheckResult {
+        .map(|check| StoredCheck {
             name: check.name,
             title: check.title,
             clause: check.clause,
@@ -91,7 +91,7 @@ pub(crate) struct FailedChecks {
 }
 
 impl FailedChecks {
-    pub(crate) fn of(checks: &[CheckResult], driven_by_tpcc_mysql: bool) -> FailedChecks {
+    pub(crate) fn of(checks: &[StoredCheck], driven_by_tpcc_mysql: bool) -> FailedChecks {
         let failed = checks.iter().filter(|check| !check.passed);
         let names = failed.map(|check| check.name.clone());
         let is_expected =
@@ -116,7 +116,7 @@ impl FailedChecks {
 pub struct Checked {
     /// Of each schema.
     pub warehouses: Warehouses,
-    pub checks: Vec<CheckResult>,
+    pub checks: Vec<StoredCheck>,
     /// Names of those that failed and should not have.
     pub unexpected: Vec<String>,
 }
@@ -160,7 +160,7 @@ pub fn check_subject(
 pub(crate) fn record(
     results: &Results,
     repeat: RepeatId,
-    checks: &[CheckResult],
+    checks: &[StoredCheck],
     unexpected: &[String],
     subject: &Subject,
 ) -> Result<Exit, LabError> {
@@ -210,10 +210,10 @@ mod tests {
 
     #[test]
     fn only_what_tpcc_mysql_breaks_is_excused() {
-        let check = |name: &str, passed| CheckResult {
+        let check = |name: &str, passed| StoredCheck {
             name: name.to_owned(),
             passed,
-            ..CheckResult::default()
+            ..StoredCheck::default()
         };
         let checks = [check("C10", false), check("C12", false), check("X1", true)];
         let failed = FailedChecks::of(&checks, true);

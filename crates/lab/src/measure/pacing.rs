@@ -8,8 +8,8 @@ use drive::{Arrivals, Interval, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{
-    Band, PacedInterval, RepeatResult, Requirement, RequirementUnit, ScheduleCounts, TimeKind,
-    TimeRow, Verdict,
+    PacedInterval, RepeatResult, RequirementUnit, ScheduleCounts, StoredBand, StoredRequirement,
+    TimeKind, TimeRow, Verdict,
 };
 use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{MeasuredRun, Range, Unit, WINDOW_MIN};
@@ -278,7 +278,7 @@ pub(crate) struct Judged {
     /// At the end of the window.
     pending_deliveries: u64,
     efficiency: Option<f64>,
-    pub(crate) requirements: Vec<Requirement>,
+    pub(crate) requirements: Vec<StoredRequirement>,
 }
 
 /// Judges the window of a run with terminals, where it had one.
@@ -337,10 +337,10 @@ fn times_of(times: &Times) -> verdicts::TimeSummary {
     }
 }
 
-fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
-    let band = |range: Range| Band { low: range.low, high: range.high };
+fn requirement_of(requirement: verdicts::Requirement) -> StoredRequirement {
+    let band = |range: Range| StoredBand { low: range.low, high: range.high };
     let (allowed, chance) = (band(requirement.allowed), band(requirement.chance));
-    Requirement {
+    StoredRequirement {
         verdict: Verdict::of(requirement.value, allowed, chance),
         name: requirement.name,
         title: requirement.title,

@@ -8,8 +8,8 @@ use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    Band, CounterUnit, InputCounter, IntervalRow, RepeatResult, StatementTime, StoredFailure,
-    TimeTotals, TransactionTime, Verdict, empty_histogram,
+    CounterUnit, InputCounter, IntervalRow, RepeatResult, StoredBand, StoredFailure,
+    StoredStatementTime, TimeTotals, TransactionTime, Verdict, empty_histogram,
 };
 use tpcc::InputCounters;
 use tpcc::database::Sums;
@@ -41,7 +41,7 @@ pub(crate) fn result_of(report: &RunReport, facts: Option<(&Facts, &Facts)>) -> 
 }
 
 /// Where the time of the window's transactions went.
-pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<StatementTime>) {
+pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<StoredStatementTime>) {
     let of_types = report.types.iter().zip(&report.breakdowns);
     let transactions = of_types.clone().map(|(transaction, of)| TransactionTime {
         transaction: transaction.name.to_owned(),
@@ -52,7 +52,7 @@ pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<Stateme
     });
     let statements = of_types.flat_map(|(transaction, of)| {
         let executed = of.statements.iter().filter(|(_, times)| times.count() > 0);
-        executed.map(|(kind, times)| StatementTime {
+        executed.map(|(kind, times)| StoredStatementTime {
             transaction: transaction.name.to_owned(),
             kind: (*kind).to_owned(),
             times: TimeTotals {
@@ -111,7 +111,7 @@ pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<
         .into_iter()
         .map(|share| {
             let value = share.value();
-            let [allowed, chance] = [share.allowed, share.chance].map(Band::between);
+            let [allowed, chance] = [share.allowed, share.chance].map(StoredBand::between);
             InputCounter {
                 name: share.name.to_owned(),
                 title: share.title.to_owned(),

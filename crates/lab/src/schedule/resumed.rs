@@ -6,7 +6,7 @@ use plan::{Plan, PlannedCell, Turn};
 use server::Home;
 use spec::{Connections, Place, Private};
 use storage::RoleDevice;
-use store::{Cell as StoredCell, LabId, NewCell, Results};
+use store::{LabId, NewCell, Results, StoredCell};
 
 /// Facts of a host that change what a server delivers, and do not change while it is in use.
 /// `file_system` is that of mydyno's directory, where files lie that have no place.

@@ -13,7 +13,7 @@ use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, SbtestTables};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use store::{LoadId, LoadMethod, LoadTable, Results, StoredLoad};
+use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
 use tpcc::{LoadError, LoadOptions, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
@@ -149,7 +149,7 @@ fn populate_target(
             total_bytes: report.bytes,
             client_cpu_ns: report.client_cpu_ns,
             tables: tables
-                .map(|of| LoadTable {
+                .map(|of| StoredLoadTable {
                     name: of.name,
                     rows: of.rows,
                     checksum: checksum_text(of.checksum),
@@ -198,7 +198,7 @@ fn populate_target(
         total_bytes: report.bytes,
         client_cpu_ns: report.client_cpu_ns,
         tables: tables
-            .map(|(table, rows, checksum)| LoadTable {
+            .map(|(table, rows, checksum)| StoredLoadTable {
                 name: table.name().to_owned(),
                 rows: *rows,
                 checksum: checksum_text(*checksum),

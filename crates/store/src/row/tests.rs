@@ -14,11 +14,11 @@ type Describe = fn(&str, &mut Vec<(String, String)>);
 /// The row types of each table.
 const ROWS: [(&str, &[Describe]); 25] = [
     ("block", &[Block::describe]),
-    ("cell", &[Cell::describe]),
+    ("cell", &[StoredCell::describe]),
     ("cell_place", &[CellPlace::describe]),
     ("cell_preset", &[CellPreset::describe]),
     ("cell_transaction", &[CellTransaction::describe]),
-    ("check_result", &[CheckResult::describe]),
+    ("check_result", &[StoredCheck::describe]),
     ("failure", &[StoredFailure::describe]),
     ("host_before", &[HostBefore::describe]),
     ("input_counter", &[InputCounter::describe]),
@@ -27,7 +27,7 @@ const ROWS: [(&str, &[Describe]); 25] = [
     ("interval_time", &[TimeRow::describe]),
     ("lab", &[NewLab::describe, Lab::describe]),
     ("load", &[StoredLoad::describe]),
-    ("load_table", &[LoadTable::describe]),
+    ("load_table", &[StoredLoadTable::describe]),
     ("metric", &[Metric::describe]),
     ("preset_variable", &[PresetVariable::describe]),
     ("ramp", &[StoredRamp::describe]),
@@ -35,9 +35,9 @@ const ROWS: [(&str, &[Describe]); 25] = [
     ("role_io", &[RoleIo::describe]),
     ("role_request", &[RequestIo::describe]),
     ("shim", &[ShimFacts::describe]),
-    ("statement_time", &[StatementTime::describe]),
+    ("statement_time", &[StoredStatementTime::describe]),
     ("transaction_time", &[TransactionTime::describe]),
-    ("verdict", &[Requirement::describe]),
+    ("verdict", &[StoredRequirement::describe]),
 ];
 
 /// Columns that are in no row type.

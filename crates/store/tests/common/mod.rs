@@ -3,9 +3,10 @@
 use rusqlite::Connection;
 use std::path::Path;
 use store::{
-    APPLICATION_ID, Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell,
-    NewLab, NewRepeat, Phase, PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind,
-    Requirement, RequirementUnit, Results, RoleIo, ShimFacts, TimeTotals, Verdict, empty_histogram,
+    APPLICATION_ID, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell, NewLab,
+    NewRepeat, Phase, PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind,
+    RequirementUnit, Results, RoleIo, ShimFacts, StoredBand, StoredRequirement, TimeTotals,
+    Verdict, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -125,9 +126,9 @@ pub fn device_io() -> DeviceIo {
 }
 
 /// A requirement of at least 2.
-pub fn requirement(value: Option<f64>) -> Requirement {
-    let allowed = Band { low: Some(2.0), high: None };
-    Requirement {
+pub fn requirement(value: Option<f64>) -> StoredRequirement {
+    let allowed = StoredBand { low: Some(2.0), high: None };
+    StoredRequirement {
         name: "think_mean".to_owned(),
         title: "mean think time".to_owned(),
         clause: "5.2.5.4".to_owned(),
