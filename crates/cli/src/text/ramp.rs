@@ -7,17 +7,16 @@ use std::fmt::Write;
 /// The points by connections, and the saturation point.
 pub fn ramp(ramp: &RampOutcome) -> String {
     let telling = ramp.telling_transaction();
-    let counted = ramp.metric.transaction();
+    let [p90, p95] = ["p90", "p95"].map(|of| format!("{} {of} ms", ramp.metric.transaction()));
+    let width = p90.len() + 1;
     let mut out = format!("{}\n", ramp.asked);
     // Writing to a string cannot fail, here and below.
     let _ = write!(
         out,
-        "{:>11}{:>11}{:>10}{:>17}{:>17}",
+        "{:>11}{:>11}{:>10}{p90:>width$}{p95:>width$}",
         "connections",
         ramp.metric.title(),
-        "+-",
-        format!("{counted} p90 ms"),
-        format!("{counted} p95 ms")
+        "+-"
     );
     if let Some(name) = telling {
         let title = format!("{} p90 ms", name.replace('_', " "));
@@ -35,7 +34,7 @@ pub fn ramp(ramp: &RampOutcome) -> String {
         let half = point.nopm_half_width.map(|half| format!("{half:.0}"));
         let _ = write!(
             out,
-            "{:>11}{:>10}{:>17}{:>17}",
+            "{:>11}{:>10}{:>width$}{:>width$}",
             optional(point.nopm, 0),
             half.as_deref().unwrap_or("-"),
             ms(point.primary_p90_us),
