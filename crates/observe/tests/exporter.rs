@@ -1,7 +1,7 @@
 //! The real node_exporter of Debian's package says of this machine what /proc says.
 
 use observe::{ExporterSource, HostSource, Readings, SampleSource};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -13,24 +13,30 @@ struct Exporter {
 }
 
 impl Exporter {
+    /// One that has answered. A port that was free may be somebody else's by then: the exporter
+    /// then ends, and another port is taken.
     fn start() -> Exporter {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let child = Command::new("prometheus-node-exporter")
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the package prometheus-node-exporter is installed");
-        let exporter = Exporter { child, port };
         let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(600), "no exporter");
-            std::thread::sleep(Duration::from_millis(50));
+        loop {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            let child = Command::new("prometheus-node-exporter")
+                .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("the package prometheus-node-exporter is installed");
+            let mut exporter = Exporter { child, port };
+            while exporter.child.try_wait().unwrap().is_none() {
+                if read(&mut exporter.source("/metrics")).is_ok() {
+                    return exporter;
+                }
+                assert!(begun.elapsed() < Duration::from_secs(600), "no exporter");
+                std::thread::sleep(Duration::from_millis(50));
+            }
         }
-        exporter
     }
 
     fn source(&self, path: &str) -> ExporterSource {
