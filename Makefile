@@ -38,7 +38,7 @@ test: packages-test
 # many at a time as there are cores: some ask where a server saturates, which is far below what these
 # tests leave of a machine that they crowd.
 soak:
-	$(MAKE) test RUST_TEST_THREADS=$$(nproc) TEST_ARGS='-- --ignored'
+	$(MAKE) test RUST_TEST_THREADS=$$(nproc) TEST_ARGS='-- --ignored $(SOAK_ARGS)'
 
 lint: packages-demo
 	$(CARGO) fmt --all --check
