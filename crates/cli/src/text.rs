@@ -174,7 +174,7 @@ fn inputs(out: &mut String, summary: &Summary) {
     }
     let _ = writeln!(
         out,
-        "\ninputs (clause 5.5.1.5)              value   allowed            by chance          verdict"
+        "\ninputs (clause 5.5.1.5)              value   allowed            by chance           verdict"
     );
     for input in &summary.inputs {
         let share = input.unit == "share";
@@ -186,7 +186,7 @@ fn inputs(out: &mut String, summary: &Summary) {
         let band = |low, high| format!("{} .. {}", show(low), show(high));
         let _ = writeln!(
             out,
-            "{:<34}{:>8}   {:<19}{:<19}{}",
+            "{:<34}{:>8}   {:<19}{:<20}{}",
             input.title,
             show(input.value),
             band(input.allowed_low, input.allowed_high),

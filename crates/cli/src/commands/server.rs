@@ -69,10 +69,10 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         print_json(&ServersDocument { schema_version: 1, engines, servers })?;
         return Ok(Exit::Ok);
     }
-    print(format_args!("{:<16}{:<15}{:<26}about\n", "engine", "availability", "version"))?;
+    print(format_args!("{:<16}{:<15}{:<28}about\n", "engine", "availability", "version"))?;
     for engine in &engines {
         print(format_args!(
-            "{:<16}{:<15}{:<26}{}\n",
+            "{:<16}{:<15}{:<28}{}\n",
             engine.name, engine.availability, engine.version, engine.about
         ))?;
     }
