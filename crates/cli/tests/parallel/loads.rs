@@ -91,10 +91,13 @@ fn a_killed_load_continues_and_nothing_else_does() {
 #[test]
 fn two_loads_of_one_schema_exclude_each_other_and_ctrl_c_ends_one_in_good_order() {
     let dsn = SERVER.schema("locked");
-    let mut first = load(&dsn, &["-w", "2", "--threads", "1"]).spawn();
+    let mut first = load(&dsn, &["-w", "4", "--threads", "1"]).spawn();
     until_chunks(&mut first, "locked", 1);
-    load(&dsn, &["-w", "2"]).run().exits(4).says(&["another load is at work", "\"locked\""]);
-    load(&dsn, &["-w", "2", "--force"]).run().exits(4).says(&["another load is at work"]);
+    // Each waits for two seconds, should the first one be about to end.
+    let others = [&["-w", "4"][..], &["-w", "4", "--force"]].map(|more| load(&dsn, more).spawn());
+    for other in others {
+        other.wait().exits(4).says(&["another load is at work", "\"locked\""]);
+    }
     // The schema is another, so is the lock.
     load(&SERVER.schema("free"), &["-w", "1"]).run().exits(0);
     if first.has_ended() {
@@ -105,7 +108,7 @@ fn two_loads_of_one_schema_exclude_each_other_and_ctrl_c_ends_one_in_good_order(
         assert!([Some(130), Some(0)].contains(&ended.code), "{}", ended.stderr);
         if ended.code == Some(130) {
             ended.says(&["interrupted", "mydyno load", "continues"]);
-            load(&dsn, &["-w", "2"]).run().exits(0);
+            load(&dsn, &["-w", "4"]).run().exits(0);
         }
     }
     mydyno(["check", "--dsn", &dsn]).run().exits(0);

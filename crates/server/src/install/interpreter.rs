@@ -71,8 +71,10 @@ fn interpreter_header(file: &File) -> io::Result<Option<u64>> {
 mod tests {
     use super::set;
     use std::fs;
+    use std::io::ErrorKind;
     use std::path::{Path, PathBuf};
     use std::process::Command;
+    use std::time::Duration;
 
     /// The loader of this machine's programs.
     fn loader() -> Option<PathBuf> {
@@ -94,12 +96,21 @@ mod tests {
         list.arg("--list");
         for _ in 0..2 {
             set(&program, &own).unwrap();
-            let output = list.output().unwrap();
+            let output = loop {
+                match list.output() {
+                    // Another test forked while the program was written, and its child has not yet
+                    // become another program.
+                    Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                    ended => break ended.unwrap(),
+                }
+            };
             let said = String::from_utf8_lossy(&output.stdout);
             assert!(said.contains("a_program_is_loaded"), "{output:?}");
         }
         fs::remove_file(&own).unwrap();
-        assert_eq!(list.output().unwrap_err().kind(), std::io::ErrorKind::NotFound);
+        assert_eq!(list.output().unwrap_err().kind(), ErrorKind::NotFound);
     }
 
     #[test]

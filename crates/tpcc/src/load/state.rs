@@ -10,6 +10,9 @@ use crate::schema::{self, Table};
 use base::{Session, SessionError};
 use std::time::Duration;
 
+/// How long the server may take to end the session of a load before this one.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+
 /// What a schema holds, seen by a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
@@ -44,7 +47,7 @@ pub(crate) async fn prepare<S: Session>(
 ) -> Result<PreparedSchema, LoadError> {
     let schema = database::schema_name(session).await?;
     set_up(session).await?;
-    let locked = take_lock(session, &lock_name(&schema), Duration::ZERO).await;
+    let locked = take_lock(session, &lock_name(&schema), LOCK_WAIT).await;
     let unlocked = match locked.map_err(InspectError::from)? {
         Lock::Held => None,
         Lock::Busy => return Err(LoadError::Locked { schema }),
