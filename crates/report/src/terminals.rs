@@ -89,7 +89,7 @@ fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
         div.scroll { table {
             caption { "Green: what the clause allows. Grey: where a right run of this length lands; short runs miss by chance." }
             thead { tr {
-                th scope="col" { "StoredRequirement" } th scope="col" { "Clause" } th.num scope="col" { "Value" }
+                th scope="col" { "Requirement" } th scope="col" { "Clause" } th.num scope="col" { "Value" }
                 th.num scope="col" { "Allowed" } th scope="col" { "" } th scope="col" { "Verdict" }
             } }
             tbody { @for requirement in requirements { (requirement_row(requirement)) } }

@@ -58,6 +58,7 @@ fn pace_and_verdicts_are_shown_where_there_are_any() {
     assert_eq!(html.matches("<h3>Open loop</h3>").count(), 1);
     for words in [
         "10 terminals",
+        "<th scope=\"col\">Requirement</th>",
         "110 inactive ones",
         "mean of resting",
         "80%, uniform",
