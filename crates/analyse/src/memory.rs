@@ -111,9 +111,9 @@ impl Condensed {
         sum
     }
 
-    /// What it is expected to have of the cosine of `half_periods` (0 is the mean, times the root of
-    /// the count), from its projections on the cosines after that one. `None` where there are none, or
-    /// nothing moves.
+    /// What it is expected to have of the cosine of `half_periods` (0 is the mean, times the root
+    /// of the count), from its projections on the cosines after that one. `None` where there are
+    /// none, or nothing moves.
     pub(crate) fn expected(&self, half_periods: usize) -> Option<Expected> {
         let squares: Vec<f64> =
             self.projections(half_periods + 1).iter().map(|one| one * one).collect();

@@ -221,7 +221,8 @@ impl Recorder {
         self.interval_at(intended_ns).schedule.skipped += 1;
     }
 
-    /// A transaction of the schedule begins: it was due at the start of `lag_ns`, and now is the end.
+    /// A transaction of the schedule begins: it was due at the start of `lag_ns`, and now is the
+    /// end.
     pub(crate) fn begun(&mut self, lag_ns: Range<u64>, schedule: &Schedule) {
         self.advance(lag_ns.end, schedule);
         let stats = &mut self.current.schedule;

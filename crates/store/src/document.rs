@@ -25,8 +25,8 @@ macro_rules! object {
     };
 }
 
-/// Defines an object with `of`, which makes it from the arguments after `from`. Where that may fail,
-/// `-> Result<..> as Ok` follows those.
+/// Defines an object with `of`, which makes it from the arguments after `from`. Where that may
+/// fail, `-> Result<..> as Ok` follows those.
 macro_rules! document {
     (
         $(#[$meta:meta])*

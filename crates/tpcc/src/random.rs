@@ -18,7 +18,7 @@ pub const C_ID_MAX: u32 = 1023;
 /// Largest C of NURand for OL_I_ID.
 pub const OL_I_ID_MAX: u32 = 8191;
 
-/// NURand(a, low, high) with constant `c` (clause 2.1.6): a skewed number in the range `low..=high`.
+/// NURand(a, low, high) with constant `c` (clause 2.1.6): a skewed number in `low..=high`.
 #[inline]
 pub fn nurand(random: &mut Random, a: u32, range: RangeInclusive<u32>, c: u32) -> u32 {
     let (low, high) = range.clone().into_inner();

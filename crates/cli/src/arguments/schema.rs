@@ -26,13 +26,15 @@ pub struct SchemaArguments {
     pub partitions: u32,
 }
 
-#[derive(Args, Clone, Copy, Default)]
+#[derive(Args, Clone, Copy)]
 pub struct SbtestArguments {
     /// Number of tables of sysbench-oltp: sbtest1, sbtest2 and so on [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
     pub tables: Option<u32>,
     /// Number of rows of each table of sysbench-oltp, each about 240 bytes on disk [default: 10000]
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_ROWS_MAX)))]
+    #[arg(long, value_name = "ROWS")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_ROWS_MAX)))]
     pub table_size: Option<u32>,
 }
 
@@ -57,8 +59,8 @@ impl SbtestArguments {
         if is_of_use || (self.tables, self.table_size) == (None, None) {
             return Ok(());
         }
-        let message = "--tables and --table-size are for databases that this command makes for workload sysbench-oltp: use --engine, or give \
-                       them to `mydyno load`";
+        let message = "--tables and --table-size are for databases that this command makes for \
+                       workload sysbench-oltp: use --engine, or give them to `mydyno load`";
         Err(Failure::new(Exit::Usage, message))
     }
 }

@@ -64,18 +64,32 @@ fn ended(of: &TransactionStats) -> u64 {
     of.completed() + of.errors
 }
 
-/// Is such a share of all beyond [`ERRORS_MAX_SHARE`], and by more than chance? By the bound of
-/// Chernoff: two of two are, one of twenty is not.
-fn is_beyond(share: f64, all: u64) -> bool {
-    if share <= ERRORS_MAX_SHARE {
-        return false;
+/// Transactions of a type that ended, and those of them that ended in errors.
+#[derive(Clone, Copy, Default)]
+struct EndedTransactions {
+    errors: u64,
+    all: u64,
+}
+
+impl EndedTransactions {
+    fn error_share(self) -> f64 {
+        self.errors as f64 / self.all.max(1) as f64
     }
-    let part = |seen: f64, expected: f64| {
-        if seen > 0.0 { seen * (seen / expected).ln() } else { 0.0 }
-    };
-    let divergence = part(share, ERRORS_MAX_SHARE) + part(1.0 - share, 1.0 - ERRORS_MAX_SHARE);
-    // One false alarm in a thousand.
-    all as f64 * divergence > 1000_f64.ln()
+
+    /// Are so many of all beyond [`ERRORS_MAX_SHARE`], and by more than chance? By the bound of
+    /// Chernoff: two of two are, one of twenty is not.
+    fn is_beyond(self) -> bool {
+        let share = self.error_share();
+        if share <= ERRORS_MAX_SHARE {
+            return false;
+        }
+        let part = |seen: f64, expected: f64| {
+            if seen > 0.0 { seen * (seen / expected).ln() } else { 0.0 }
+        };
+        let divergence = part(share, ERRORS_MAX_SHARE) + part(1.0 - share, 1.0 - ERRORS_MAX_SHARE);
+        // One false alarm in a thousand.
+        self.all as f64 * divergence > 1000_f64.ln()
+    }
 }
 
 /// More than the allowed share of a type ended in errors. What was under way at the end of the
@@ -86,20 +100,22 @@ fn errors(report: &RunReport) -> Option<Refusal> {
     let counts = |index: usize| {
         let of_parts = parts.iter().flatten();
         let of_type = of_parts.map(|part| &part.transactions[index]);
-        of_type.fold((0, 0), |(errors, all), of| (errors + of.errors, all + ended(of)))
+        of_type.fold(EndedTransactions::default(), |sum, of| EndedTransactions {
+            errors: sum.errors + of.errors,
+            all: sum.all + ended(of),
+        })
     };
     let types = window.types.iter().enumerate();
     let types = types.map(|(index, of)| (of.name, counts(index)));
-    let share = |(errors, all): &(u64, u64)| *errors as f64 / (*all).max(1) as f64;
-    let failing: Vec<_> = types.filter(|(_, of)| is_beyond(share(of), of.1)).collect();
-    let (name, of) = failing.iter().max_by_key(|(_, (errors, _))| *errors)?;
-    let (errors, all) = of;
+    let failing: Vec<_> = types.filter(|(_, of)| of.is_beyond()).collect();
+    let (name, of) = failing.iter().max_by_key(|(_, of)| of.errors)?;
+    let EndedTransactions { errors, all } = of;
     let names: Vec<&str> = failing.iter().map(|(name, _)| *name).collect();
     Some(Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
             "{errors} of {all} transactions of type {name} ended in errors ({:.1} %, of which at most {:.1} % are allowed): {}",
-            share(of) * 100.0,
+            of.error_share() * 100.0,
             ERRORS_MAX_SHARE * 100.0,
             first_errors(report, &names)
         ),
@@ -184,7 +200,7 @@ fn mix(report: &RunReport, made: Made) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Made, is_beyond, refusal};
+    use super::{EndedTransactions, Made, refusal};
     use drive::{FailedTries, Interval, Phase, RunReport, Totals, per_type};
     use std::time::Duration;
     use tpcc::Transaction;
@@ -256,14 +272,13 @@ mod tests {
 
     #[test]
     fn few_errors_by_chance_are_none() {
-        let share = |errors, all| f64::from(errors) / (all as f64).max(1.0);
         for (errors, all) in
             [(0, 0), (0, 5), (1, 1), (1, 20), (2, 87), (130, 10_000), (10_200, 1_000_000)]
         {
-            assert!(!is_beyond(share(errors, all), all), "{errors} of {all}");
+            assert!(!EndedTransactions { errors, all }.is_beyond(), "{errors} of {all}");
         }
         for (errors, all) in [(2, 2), (4, 4), (7, 87), (150, 10_000), (10_500, 1_000_000)] {
-            assert!(is_beyond(share(errors, all), all), "{errors} of {all}");
+            assert!(EndedTransactions { errors, all }.is_beyond(), "{errors} of {all}");
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::error::LabError;
 use crate::measure::check::{FailedChecks, check_subject, record};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
-use crate::measure::seeds::{seed_of_point, seed_of_point_again};
+use crate::measure::seeds::{PointRepeat, seed_of_point};
 use crate::progress::{OnProgress, Progress};
 use crate::target::disk_space;
 use crate::target::subject::Subject;
@@ -281,7 +281,7 @@ impl<'a> RunningRamp<'a> {
                 None => self.place.notes,
                 Some(_) => &[],
             },
-            seed: seed_of_point_again(seed_of_point(self.place.seed, connections), repeat),
+            seed: seed_of_point(self.place.seed, PointRepeat { connections, repeat }),
             ramp: Some(self.id),
             ..self.place
         };

@@ -154,7 +154,10 @@ pub fn connection_charts(view: &LabView, curves: &Curves, below: &Markup) -> Mar
                 "Whiskers: 95 % confidence interval over repeats; a point without them is of one \
                  repeat; a maximum is the longest of all repeats. A cell without a result breaks \
                  its line."
-                @if curves.has_retries() { " Retries are tries made again after a deadlock, a lock wait timeout or another error that may pass, of all transaction types in the window." }
+                @if curves.has_retries() {
+                    " Retries are tries made again after a deadlock, a lock wait timeout or \
+                     another error that may pass, of all transaction types in the window."
+                }
             }
             div.charts {
                 (chart("connections", "nopm", "Throughput by connections"))
@@ -164,7 +167,9 @@ pub fn connection_charts(view: &LabView, curves: &Curves, below: &Markup) -> Mar
                 } @else {
                     (chart("connections", "latency", &title("New-order response time by connections")))
                 }
-                @if curves.has_retries() { (chart("connections", "retries", "Retries by connections")) }
+                @if curves.has_retries() {
+                    (chart("connections", "retries", "Retries by connections"))
+                }
             }
             (below)
         }
