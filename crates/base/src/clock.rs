@@ -1,6 +1,109 @@
-//! Wall-clock time for what is stored and shown. Measured paths use `std::time::Instant`.
+//! The clocks. What is measured or paced reads [`Instant`], which may be dilated. What tells when
+//! something happened is UTC ([`now_utc_ns`]). Time-outs against hangs and progress for people are
+//! real: `std::time::Instant`.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::dilation::{DilatedClock, Dilation};
+use std::ops::{Add, AddAssign, Sub};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{self, Duration, SystemTime, UNIX_EPOCH};
+
+/// Where the clocks of this process begin.
+static ORIGIN: LazyLock<time::Instant> = LazyLock::new(time::Instant::now);
+/// The bits of the factor of this process' [`Instant`]; 0 for none.
+static FACTOR: AtomicU64 = AtomicU64::new(0);
+
+fn clock() -> DilatedClock {
+    DilatedClock { dilation: dilation(), origin_ns: 0 }
+}
+
+fn to_ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The dilation of this process' [`Instant`].
+pub fn dilation() -> Dilation {
+    let factor = f64::from_bits(FACTOR.load(Ordering::Relaxed));
+    Dilation::new(factor).unwrap_or(Dilation::NONE)
+}
+
+/// Slows this process' [`Instant`] down until the guard is dropped. Instants from before and after
+/// a change have nothing to do with each other: it is made while nothing is measured.
+#[must_use]
+pub fn dilate(dilation: Dilation) -> DilationGuard {
+    FACTOR.store(dilation.factor().to_bits(), Ordering::Relaxed);
+    DilationGuard(())
+}
+
+/// While it lives, [`Instant`] is dilated ([`dilate`]).
+#[derive(Debug)]
+pub struct DilationGuard(());
+
+impl Drop for DilationGuard {
+    fn drop(&mut self) {
+        FACTOR.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A moment of the clock that measures and paces, which runs [`dilation`] times slower than the
+/// real one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant {
+    since_origin_ns: u64,
+}
+
+impl Instant {
+    pub fn now() -> Instant {
+        Instant { since_origin_ns: clock().dilated_ns(to_ns(ORIGIN.elapsed())) }
+    }
+
+    /// Time since then, which is none where it is to come.
+    pub fn elapsed(self) -> Duration {
+        Instant::now() - self
+    }
+
+    /// When it is, for who sleeps until then.
+    pub fn real(self) -> time::Instant {
+        let since_origin = Duration::from_nanos(clock().real_ns(self.since_origin_ns));
+        // A moment beyond what the system can tell never comes: 30 years are never.
+        let never = Duration::from_secs(30 * 366 * 86_400);
+        *ORIGIN + since_origin.min(never)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+
+    fn add(self, duration: Duration) -> Instant {
+        Instant { since_origin_ns: self.since_origin_ns.saturating_add(to_ns(duration)) }
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
+    }
+}
+
+/// None where the other is later.
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, other: Instant) -> Duration {
+        Duration::from_nanos(self.since_origin_ns.saturating_sub(other.since_origin_ns))
+    }
+}
+
+/// What a real duration is in dilated time: CPU time, for one, and what a meter of real time has
+/// counted.
+pub fn dilated(real: Duration) -> Duration {
+    Duration::from_nanos(clock().dilated_ns(to_ns(real)))
+}
+
+/// How long a dilated duration takes.
+pub fn real(dilated: Duration) -> Duration {
+    Duration::from_nanos(clock().real_ns(to_ns(dilated)))
+}
 
 /// Now, in nanoseconds since 1970-01-01 UTC. Times in the results file are of this form.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
@@ -69,7 +172,29 @@ impl std::fmt::Display for DateTime {
 
 #[cfg(test)]
 mod tests {
-    use super::DateTime;
+    use super::{DateTime, Dilation, Instant, dilate, dilated, dilation, real};
+    use std::time::{self, Duration};
+
+    #[test]
+    fn instants_are_dilated_while_a_guard_lives() {
+        let ms = Duration::from_millis;
+        let guard = dilate(Dilation::new(4.0).unwrap());
+        let (begun, really_begun) = (Instant::now(), time::Instant::now());
+        assert!(really_begun.saturating_duration_since(begun.real()) < ms(1000));
+        std::thread::sleep(ms(40));
+        let dilated_time = begun.elapsed();
+        let real_time = really_begun.elapsed();
+        assert!(dilated_time >= ms(10), "{dilated_time:?}");
+        assert!(dilated_time * 4 <= real_time + ms(1), "{dilated_time:?} of {real_time:?}");
+        assert_eq!((begun + ms(10)) - begun, ms(10));
+        assert_eq!(begun - (begun + ms(10)), Duration::ZERO);
+        assert_eq!((begun + ms(10)).real() - begun.real(), ms(40));
+        assert!((begun + Duration::MAX).real() > time::Instant::now() + ms(1_000_000));
+        assert_eq!((dilated(ms(40)), real(ms(10))), (ms(10), ms(40)));
+        drop(guard);
+        assert!(dilation().is_none());
+        assert_eq!(dilated(ms(40)), ms(40));
+    }
 
     #[test]
     fn known_dates() {

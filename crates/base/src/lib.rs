@@ -3,8 +3,9 @@
 //!
 //! Nothing here has a dependency, opens a file or a socket, or knows MySQL.
 
-mod clock;
+pub mod clock;
 mod counted;
+mod dilation;
 mod document;
 mod encoded;
 mod exit;
@@ -15,8 +16,9 @@ mod session;
 mod units;
 mod variables;
 
-pub use clock::{DateTime, now_utc_ns};
+pub use clock::{DateTime, Instant, now_utc_ns};
 pub use counted::counted;
+pub use dilation::{CLOCK_VARIABLE, DilatedClock, Dilation};
 pub use encoded::percent_encoded;
 pub use exit::Exit;
 pub use percent::{percent, percent_at_most};

@@ -1,0 +1,139 @@
+//! A clock that runs slower than the real one, by the same factor everywhere.
+//!
+//! Where devices and every timer take K times as long and results are told in the seconds of such
+//! a clock, this host acts as one with cores K times as fast (Gupta et al., "To infinity and
+//! beyond: time-warped network emulation", NSDI 2006).
+
+use std::fmt;
+
+/// How many times slower a clock runs than the real one, K: at least 1, at most 100.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Dilation(f64);
+
+impl Dilation {
+    /// Real time.
+    pub const NONE: Dilation = Dilation(1.0);
+    pub const MAX: Dilation = Dilation(100.0);
+
+    /// `None` below 1 and above 100.
+    pub fn new(factor: f64) -> Option<Dilation> {
+        (Dilation::NONE.0..=Dilation::MAX.0).contains(&factor).then_some(Dilation(factor))
+    }
+
+    /// A number, fractions allowed: `8`, `1.5`.
+    pub fn parse(text: &str) -> Option<Dilation> {
+        text.parse().ok().and_then(Dilation::new)
+    }
+
+    pub fn factor(self) -> f64 {
+        self.0
+    }
+
+    pub fn is_none(self) -> bool {
+        self == Dilation::NONE
+    }
+}
+
+/// As [`Dilation::parse`] reads it.
+impl fmt::Display for Dilation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A dilated clock as a function of the real one. Both agree at its origin, and before it they
+/// differ as they do after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DilatedClock {
+    pub dilation: Dilation,
+    /// The moment from which on it is slower, in nanoseconds of the real clock.
+    pub origin_ns: u64,
+}
+
+/// Names a process' clock to the libraries that are preloaded into it: [`DilatedClock`] as text,
+/// whose origin is of CLOCK_MONOTONIC. Processes that share emulated devices have the same.
+pub const CLOCK_VARIABLE: &str = "MYDYNO_CLOCK";
+
+/// `8@123456789`: the factor and the origin.
+impl fmt::Display for DilatedClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.dilation, self.origin_ns)
+    }
+}
+
+impl DilatedClock {
+    /// As it is written.
+    pub fn parse(text: &str) -> Option<DilatedClock> {
+        let (factor, origin) = text.split_once('@')?;
+        let dilation = Dilation::parse(factor)?;
+        Some(DilatedClock { dilation, origin_ns: origin.parse().ok()? })
+    }
+
+    /// The dilated time at a moment of the real clock. It never decreases where the real one does
+    /// not.
+    pub fn dilated_ns(&self, real_ns: u64) -> u64 {
+        self.scaled(real_ns, f64::floor, 1.0 / self.dilation.0)
+    }
+
+    /// The first moment of the real clock at which it is so late: who sleeps until then has not
+    /// slept too short.
+    pub fn real_ns(&self, dilated_ns: u64) -> u64 {
+        self.scaled(dilated_ns, f64::ceil, self.dilation.0)
+    }
+
+    /// A distance from the origin is exact to a nanosecond for 104 days (53 bits).
+    fn scaled(&self, at_ns: u64, rounded: fn(f64) -> f64, factor: f64) -> u64 {
+        if at_ns >= self.origin_ns {
+            let distance_ns = rounded((at_ns - self.origin_ns) as f64 * factor);
+            self.origin_ns.saturating_add(distance_ns as u64)
+        } else {
+            let distance_ns = -rounded(-((self.origin_ns - at_ns) as f64 * factor));
+            self.origin_ns.saturating_sub(distance_ns as u64)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DilatedClock, Dilation};
+
+    #[test]
+    fn factors_are_from_1_to_100() {
+        for (text, factor) in [("1", 1.0), ("1.5", 1.5), ("100", 100.0), ("8.0", 8.0)] {
+            assert_eq!(Dilation::parse(text).map(Dilation::factor), Some(factor), "{text}");
+        }
+        for text in ["0", "0.9", "100.1", "-2", "", "x", "NaN", "inf", "8x"] {
+            assert_eq!(Dilation::parse(text), None, "{text}");
+        }
+        assert_eq!(Dilation::new(8.0).unwrap().to_string(), "8");
+        assert_eq!(Dilation::new(1.5).unwrap().to_string(), "1.5");
+    }
+
+    #[test]
+    fn a_dilated_clock_goes_on_from_its_origin() {
+        let clock = DilatedClock { dilation: Dilation::new(8.0).unwrap(), origin_ns: 1_000 };
+        assert_eq!(clock.dilated_ns(1_000), 1_000);
+        assert_eq!(clock.dilated_ns(9_000), 2_000);
+        assert_eq!(clock.dilated_ns(200), 900);
+        assert_eq!(clock.real_ns(2_000), 9_000);
+        assert_eq!(clock.real_ns(u64::MAX), u64::MAX);
+        assert_eq!(DilatedClock::parse(&clock.to_string()), Some(clock));
+        assert_eq!(DilatedClock::parse("0.5@1"), None);
+    }
+
+    #[test]
+    fn no_sleep_is_too_short() {
+        for factor in [1.0, 1.5, 3.0, 7.3, 100.0] {
+            let dilation = Dilation::new(factor).unwrap();
+            let clock = DilatedClock { dilation, origin_ns: 123_456_789_012_345 };
+            for step in 0..2_000_u64 {
+                let due_ns = clock.origin_ns - 5_000 + step * 7_919;
+                let real_ns = clock.real_ns(due_ns);
+                assert!(clock.dilated_ns(real_ns) >= due_ns, "{factor} {step}");
+                assert!(clock.dilated_ns(real_ns) - due_ns <= 1, "{factor} {step}");
+                let sooner = (1.1 * factor) as u64 + 1;
+                assert!(clock.dilated_ns(real_ns - sooner) < due_ns, "{factor} {step}");
+            }
+        }
+    }
+}
