@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How far a run has come.
+/// How far a run has come, in real time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunProgress {
     pub elapsed: Duration,

@@ -33,6 +33,8 @@ pub const IDENTITY_VARIABLES: [&str; 20] = [
 const PASSING_FACTS: [&str; 3] = ["cpu_mhz", "free_bytes", "file_system"];
 /// Of a host: its system.
 const KERNEL_FACTS: [&str; 2] = ["kernel", "os"];
+/// Settings that are facts of other aspects.
+const OF_OTHER_FACTS: [&str; 2] = ["preset", "dilate"];
 /// Where a run has no value.
 const ABSENT: &str = "-";
 
@@ -54,6 +56,7 @@ pub enum Aspect {
     Instances,
     Rate,
     Length,
+    Dilation,
     Host,
     Kernel,
     Mydyno,
@@ -63,7 +66,7 @@ pub enum Aspect {
 impl Aspect {
     /// Those that a comparison has to name, where its sides differ in them. Runs of other seeds are
     /// like.
-    pub const NAMED: [Aspect; 17] = [
+    pub const NAMED: [Aspect; 18] = [
         Aspect::Engine,
         Aspect::Version,
         Aspect::Target,
@@ -78,6 +81,7 @@ impl Aspect {
         Aspect::Instances,
         Aspect::Rate,
         Aspect::Length,
+        Aspect::Dilation,
         Aspect::Host,
         Aspect::Kernel,
         Aspect::Mydyno,
@@ -100,6 +104,7 @@ impl Aspect {
             Aspect::Instances => "instances",
             Aspect::Rate => "rate",
             Aspect::Length => "length",
+            Aspect::Dilation => "dilation",
             Aspect::Host => "host",
             Aspect::Kernel => "kernel",
             Aspect::Mydyno => "mydyno",
@@ -230,6 +235,7 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
         (Aspect::Rate, "arrivals", or_absent(what.arrivals.clone())),
         (Aspect::Length, "warmup", length(what.warmup_ns, what.warmup_auto)),
         (Aspect::Length, "window", length(what.window_ns, what.window_auto)),
+        (Aspect::Dilation, "dilation", repeat.dilation.to_string()),
         (Aspect::Seed, "seed", what.seed.to_string()),
     ];
     let owned = |(aspect, name, value): (Aspect, &str, String)| (aspect, name.to_owned(), value);
@@ -251,7 +257,7 @@ fn of_places_and_settings(what: &NewCell) -> Vec<(Aspect, String, String)> {
     let settings = what.settings.iter();
     facts.extend(
         settings
-            .filter(|(name, _)| name != "preset" && !is_place(name))
+            .filter(|(name, _)| !OF_OTHER_FACTS.contains(&name.as_str()) && !is_place(name))
             .map(|(name, value)| (Aspect::Settings, name.clone(), value.clone())),
     );
     facts

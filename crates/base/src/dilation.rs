@@ -10,6 +10,12 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Dilation(f64);
 
+impl Default for Dilation {
+    fn default() -> Dilation {
+        Dilation::NONE
+    }
+}
+
 impl Dilation {
     /// Real time.
     pub const NONE: Dilation = Dilation(1.0);
@@ -18,6 +24,12 @@ impl Dilation {
     /// `None` below 1 and above 100.
     pub fn new(factor: f64) -> Option<Dilation> {
         (Dilation::NONE.0..=Dilation::MAX.0).contains(&factor).then_some(Dilation(factor))
+    }
+
+    /// The constant factor `factor`, which has to be one.
+    pub const fn whole(factor: u8) -> Dilation {
+        assert!(factor >= 1 && factor <= 100, "a factor is from 1 to 100");
+        Dilation(factor as f64)
     }
 
     /// A number, fractions allowed: `8`, `1.5`.
@@ -31,6 +43,20 @@ impl Dilation {
 
     pub fn is_none(self) -> bool {
         self == Dilation::NONE
+    }
+}
+
+impl Dilation {
+    /// For people, beside what was measured: `in dilated time, K = 8`; nothing for real time.
+    pub fn in_words(self) -> Option<String> {
+        (!self.is_none()).then(|| format!("in dilated time, K = {self}"))
+    }
+
+    /// The same, with what it means on a host with so many cores.
+    pub fn as_on(self, cores: usize) -> Option<String> {
+        let words = self.in_words()?;
+        let cores = crate::counted(cores, "core", "cores");
+        Some(format!("{words}: as on {cores} {self} times as fast"))
     }
 }
 
@@ -107,6 +133,9 @@ mod tests {
         }
         assert_eq!(Dilation::new(8.0).unwrap().to_string(), "8");
         assert_eq!(Dilation::new(1.5).unwrap().to_string(), "1.5");
+        assert_eq!(Dilation::NONE.as_on(2), None);
+        let words = "in dilated time, K = 8: as on 2 cores 8 times as fast";
+        assert_eq!(Dilation::whole(8).as_on(2).unwrap(), words);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 pub mod compare;
 pub mod database;
 pub mod device;
+pub mod dilate;
 pub mod lab;
 pub mod measuring;
 pub mod output;

@@ -12,6 +12,7 @@ mod resources;
 mod time_spent;
 
 use analyse::RunDocument;
+use base::Dilation;
 pub use comparison::comparison;
 use format::{count, ms, names_width, optional, percent};
 pub use lab::{lab, repeat};
@@ -95,8 +96,10 @@ fn what_ran(summary: &Summary) -> String {
         let threads = base::counted(threads as usize, "driver thread", "driver threads");
         format!(", {threads}")
     });
+    let dilation = Dilation::new(summary.dilation).and_then(Dilation::in_words);
+    let dilation = dilation.map_or_else(String::new, |words| format!("; {words}"));
     format!(
-        "{servers}{} {} ({}){}, {}, workload {}, style {}, seed {}{threads}",
+        "{servers}{} {} ({}){}, {}, workload {}, style {}, seed {}{threads}{dilation}",
         summary.engine,
         summary.server_version,
         summary.transport,

@@ -8,10 +8,10 @@ use crate::recorder::{Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::TerminalQueue;
-use base::{Random, limits};
+use base::{Instant, Random, limits};
 use spec::defaults;
 use std::cell::{Cell, RefCell};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The pauses of a connection.
 pub(crate) struct Pauses {
@@ -176,7 +176,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
                     // What pauses has been rolled back and is in no doubt.
                     self.under_way.set(None);
                     let begin = Instant::now();
-                    reactor::sleep_until(begin + self.pauses.before_retry(tries)).await;
+                    reactor::sleep_until((begin + self.pauses.before_retry(tries)).real()).await;
                     waits.paused_ns += begin.elapsed().as_nanos() as u64;
                     self.under_way.set(Some(under_way));
                 }
@@ -256,7 +256,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         let mut tries = 3;
         while !self.schedule.is_over() {
             let pause = self.pauses.after_errors(tries);
-            reactor::sleep_until(Instant::now() + pause).await;
+            reactor::sleep_until((Instant::now() + pause).real()).await;
             match self.workload.open(self.which).await {
                 Ok(client) => {
                     self.schedule.connected();

@@ -268,7 +268,7 @@ pub(crate) struct Operated {
 mod tests {
     use super::*;
     use crate::interval::TransactionStats;
-    use std::time::Instant;
+    use base::Instant;
 
     const NEW_ORDER: TransactionInfo = TransactionInfo {
         name: "new_order",

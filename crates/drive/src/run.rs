@@ -10,7 +10,7 @@ use crate::schedule::Schedule;
 use crate::totals::Totals;
 use crate::worker::{self, Message, Start, Work};
 use base::limits::TRANSACTION_TYPES_MAX;
-use base::{Exit, now_utc_ns};
+use base::{Exit, clock, now_utc_ns};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -244,10 +244,11 @@ fn worker_gone() -> RunError {
     RunError::Worker(std::io::Error::other("it ended without a word"))
 }
 
-/// CPU time of this process so far.
+/// CPU time of this process so far, in dilated time.
 pub fn process_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    let cpu_time = Duration::new(time.tv_sec as u64, time.tv_nsec as u32);
+    clock::dilated(cpu_time).as_nanos() as u64
 }
 
 /// Where the window began and ended, on each clock.
@@ -284,7 +285,7 @@ impl Dispatcher {
     fn start(options: &RunOptions, workers: u32, starts: &[Sender<Arc<Schedule>>]) -> Dispatcher {
         let ns = |d: Duration| d.as_nanos() as u64;
         let schedule = Arc::new(Schedule::new(
-            Instant::now(),
+            base::Instant::now(),
             ns(options.warmup)..ns(options.warmup + options.window),
             ns(options.interval),
         ));
@@ -343,7 +344,7 @@ impl Dispatcher {
             (None, None) => self.schedule.warmup_ns().min(self.schedule.end_ns()),
             (Some(_), None) => self.schedule.end_ns(),
         };
-        Duration::from_nanos(next.saturating_sub(self.schedule.now_ns()))
+        clock::real(Duration::from_nanos(next.saturating_sub(self.schedule.now_ns())))
     }
 
     fn set_marks(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Control) {

@@ -2,11 +2,11 @@
 //! moment on which all agree, as none has begun an interval beyond it.
 
 use crate::interval::Phase;
-use base::limits;
+use base::{Instant, limits};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{self, Duration};
 
 /// In ns from the start of the run, and the few facts that workers share.
 pub(crate) struct Schedule {
@@ -44,8 +44,9 @@ impl Schedule {
         self.start.elapsed().as_nanos() as u64
     }
 
-    pub(crate) fn instant(&self, at_ns: u64) -> Instant {
-        self.start + Duration::from_nanos(at_ns)
+    /// When to wake who waits until then.
+    pub(crate) fn instant(&self, at_ns: u64) -> time::Instant {
+        (self.start + Duration::from_nanos(at_ns)).real()
     }
 
     /// The end of the warm-up, as far as is known.
@@ -144,9 +145,9 @@ mod tests {
     use crate::interval::Phase;
     use crate::interval::Phase::{Drain, Warmup, Window};
     use crate::recorder::Recorder;
+    use base::Instant;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
-    use std::time::Instant;
 
     fn schedule() -> Schedule {
         Schedule::new(Instant::now(), 10_000..30_000, 1_000)

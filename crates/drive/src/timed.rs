@@ -1,9 +1,9 @@
 //! A session that measures its statements: two readings of the clock for each, and nothing else
 //! that a statement would notice.
 
+use base::Instant;
 use base::{Answer, Param, RowSource, Session, SessionError, StatementId};
 use std::collections::VecDeque;
-use std::time::Instant;
 
 /// What a statement does, as a place in [`StatementTimes::kinds`].
 type StatementKind = usize;

@@ -10,10 +10,11 @@ pub(crate) fn text(state: &State) -> String {
     if let Some(warehouses) = state.warehouses {
         let about = &state.about;
         let labels = format!(
-            "{{target=\"{}\",workload=\"{}\",style=\"{}\",warehouses=\"{}\"}}",
+            "{{target=\"{}\",workload=\"{}\",style=\"{}\",dilation=\"{}\",warehouses=\"{}\"}}",
             escaped(&about.target),
             escaped(&about.workload),
             escaped(&about.style),
+            about.dilation,
             warehouses.0
         );
         out.sample(labels, 1.0);
@@ -169,7 +170,7 @@ mod tests {
             ("mydyno_retries_total{type=\"payment\",cause=\"deadlock\"}", 30.0),
             ("mydyno_errors_total{type=\"delivery\"}", 0.0),
             (
-                "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",warehouses=\"10\"}",
+                "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",dilation=\"1\",warehouses=\"10\"}",
                 1.0,
             ),
         ] {

@@ -3,7 +3,7 @@
 
 use crate::usage::{Recent, Usage};
 use analyse::{RunProgress, Window};
-use base::Warehouses;
+use base::{Dilation, Warehouses};
 use drive::{Interval, Phase, TransactionInfo};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -75,6 +75,8 @@ pub struct About {
     pub target: String,
     pub workload: String,
     pub style: String,
+    /// How many times slower than real clocks those that measure run.
+    pub dilation: Dilation,
 }
 
 /// The repeat of a lab that is measured, and the results of the ones before.

@@ -2,7 +2,7 @@
 
 use crate::state::{About, State};
 use analyse::RunProgress;
-use base::Warehouses;
+use base::{Dilation, Warehouses};
 use drive::{Interval, Phase};
 use std::ops::Range;
 use std::time::Duration;
@@ -61,6 +61,7 @@ pub fn in_window() -> State {
         target: "mysql-5.7".to_owned(),
         workload: "tpcc".to_owned(),
         style: "statements".to_owned(),
+        dilation: Dilation::NONE,
     };
     state.begin_run(Transaction::TYPES, Warehouses(10), 8);
     for second in 0..30 {

@@ -3,13 +3,14 @@
 
 use crate::error::ObserveError;
 use crate::losses::Losses;
+use base::{Instant, clock};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::{Metric, MetricKind, MetricSource, SampleBatch};
 
 /// Something that can be read again and again.
@@ -35,8 +36,17 @@ impl Readings {
         self.at = Some(Instant::now());
     }
 
-    /// A counter: it only grows.
+    /// A counter: it only grows. What the host counts of time or energy comes out in dilated time:
+    /// a second of it has a second of each core, and its watts.
     pub fn counter(&mut self, source: MetricSource, name: &str, label: &str, value: i64) {
+        let is_of_host = !matches!(source, MetricSource::Server | MetricSource::Shim);
+        let unit = name.rsplit('_').next();
+        let value = match unit {
+            Some("ns" | "us" | "uj") if is_of_host => {
+                (value as f64 / clock::dilation().factor()) as i64
+            }
+            _ => value,
+        };
         self.push(source, MetricKind::Counter, name, label, value);
     }
 
@@ -186,7 +196,7 @@ impl Rounds {
             let mut readings = Readings::default();
             let read = source.read(&mut readings, &self.stop);
             let at = readings.at.unwrap_or_else(Instant::now);
-            let at_offset_ns = at.saturating_duration_since(self.start).as_nanos() as u64;
+            let at_offset_ns = (at - self.start).as_nanos() as u64;
             let stopped = self.stop.load(Ordering::Relaxed);
             match read {
                 Ok(()) => {
@@ -224,11 +234,11 @@ impl Rounds {
         let rounds = elapsed / self.period.as_nanos().max(1) + 1;
         let next = self.start + self.period * u32::try_from(rounds).unwrap_or(u32::MAX);
         while !self.stop.load(Ordering::Relaxed) {
-            let left = next.saturating_duration_since(Instant::now());
+            let left = next - Instant::now();
             if left.is_zero() {
                 return true;
             }
-            thread::park_timeout(left);
+            thread::park_timeout(clock::real(left));
         }
         false
     }

@@ -1,11 +1,12 @@
 //! The clock of the observers, with sources that are quick, slow, failing and stuck.
 
+use base::Instant;
 use observe::{ObserveError, Readings, SampleSource, Sampled, Sampler};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::MetricSource;
 
 const NAP: Duration = Duration::from_millis(10);

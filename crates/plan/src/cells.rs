@@ -6,7 +6,8 @@ use crate::error::{PlanError, PlanProblem, Span};
 use crate::kinds::with_known;
 use crate::plan::{Plan, PlannedCell};
 use device::Role;
-use spec::{Cell, Connections, Place, Placement, Problem, Server, WorkloadKind, defaults};
+use humantime::format_duration;
+use spec::{Cell, Connections, Field, Place, Placement, Problem, Server, WorkloadKind, defaults};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Spanned;
@@ -166,6 +167,18 @@ impl Plan {
         let varies = |index: &usize| self.dimensions[*index].len() > 1;
         let setting = |index: usize| settings[index].get_ref().clone();
         let repeat_time_limit = self.repeat_time_limit;
+        let needed = measuring_time(&what, Duration::ZERO);
+        if let Some(limit) = repeat_time_limit.filter(|limit| is_dilated(&what) && needed > *limit)
+        {
+            let why = format!(
+                "in dilated time, a repeat takes {} of real time, and `repeat_time_limit` is {}; \
+                 raise that, shorten the window, or dilate less",
+                format_duration(Duration::from_secs(needed.as_secs())),
+                format_duration(limit)
+            );
+            let problem = Problem { field: Field::Dilate, why };
+            return Err(self.at_key(&problem, settings));
+        }
         Ok(PlannedCell {
             ordinal: 0,
             settings: (0..settings.len()).map(setting).collect(),
@@ -253,13 +266,27 @@ fn connections_by_default(what: &Cell) -> u32 {
     })
 }
 
+/// An automatic dilation is bounded by the time limit instead.
+fn is_dilated(what: &Cell) -> bool {
+    let fixed = what.server.private().and_then(|private| private.dilate.fixed());
+    fixed.is_some_and(|dilation| !dilation.is_none())
+}
+
+/// The most that warm-up and window take, in real time; each point of a ramp takes `beside` more.
+fn measuring_time(what: &Cell, beside: Duration) -> Duration {
+    let dilated = what.lengths.warmup.most + what.lengths.window.most;
+    let private = what.server.private();
+    let slower = private.map_or(1.0, |private| private.dilate.most().factor());
+    let of_point = dilated.mul_f64(slower);
+    match &what.load.connections {
+        Connections::ByDefault | Connections::Fixed(_) => of_point,
+        Connections::Ramp(_) => (of_point + beside) * what.load.connections.points_max(),
+    }
+}
+
 /// What a repeat may take where the plan names no limit.
 fn repeat_time_limit_of(what: &Cell) -> Duration {
-    let of_point = what.lengths.warmup.most + what.lengths.window.most;
-    let of_points = match &what.load.connections {
-        Connections::ByDefault | Connections::Fixed(_) => of_point,
-        Connections::Ramp(_) => (of_point + TIME_BESIDE_POINT) * what.load.connections.points_max(),
-    };
+    let of_points = measuring_time(what, TIME_BESIDE_POINT);
     let (warehouses, servers) = match &what.server {
         Server::Private(private) => (Some(private.population.warehouses), private.instances),
         Server::External(external) => (what.load.warehouses, external.schemas.unwrap_or(1)),

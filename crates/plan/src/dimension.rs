@@ -8,8 +8,8 @@ use crate::values::{Axis, Kind, One, OneOrList, spread};
 use base::{Warehouses, variable_name};
 use device::Role;
 use spec::{
-    Cell, Connections, External, Isolation, OpenLoop, Preset, Private, Rate, Scale, Server, Style,
-    WorkloadKind, defaults,
+    Cell, Connections, Dilate, External, Isolation, OpenLoop, Preset, Private, Rate, Scale, Server,
+    Style, WorkloadKind, defaults,
 };
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -98,6 +98,10 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
     all.add_variables(server.set)?;
     all.add("instances", server.instances, |cell, instances: &u32| {
         private(cell, |server| server.instances = *instances);
+    })?;
+    let most = server.dilate_max.get().copied();
+    all.add("dilate", server.dilate, move |cell, dilate: &Dilate| {
+        private(cell, |server| server.dilate = dilate.at_most(most));
     })?;
     all.add("schemas", server.schemas, |cell, schemas: &u32| {
         external(cell, |server| server.schemas = Some(*schemas));

@@ -3,8 +3,8 @@
 //! people, since absence is a value of its own here.
 
 use crate::kinds::{
-    Count, DURATION_MAX_MS, Flag, KinkPower, MeanPrecision, PageCacheSize, PlateauPower,
-    ResponseLimits, Seed, Share, Text, Time, Variables, WarmupLength, WindowLength,
+    Count, DURATION_MAX_MS, DilationFactor, Flag, KinkPower, MeanPrecision, PageCacheSize,
+    PlateauPower, ResponseLimits, Seed, Share, Text, Time, Variables, WarmupLength, WindowLength,
 };
 use crate::order::Order;
 use crate::values::{Axis, One};
@@ -15,7 +15,7 @@ use base::limits::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use spec::{Isolation, Rate, Scale, Spacing, Style, WorkloadKind};
+use spec::{Dilate, Isolation, Rate, Scale, Spacing, Style, WorkloadKind};
 use tpcc::schema::PARTITIONS_MAX;
 
 /// Most repeats of a cell: far above what a confidence interval asks for.
@@ -111,6 +111,12 @@ pub(crate) struct ServerTable {
     /// its devices, and divide the buffer pool, the page cache of emulated devices and the
     /// connections; not with workload `tpcc-spec` [default: 1]
     pub(crate) instances: Axis<Count<1, INSTANCES_MAX>>,
+    /// How many times slower clocks and emulated devices run, so that this machine measures as one
+    /// with cores as many times as fast: 1 to 100, or `auto`, the least at which this machine is no
+    /// limit; times of a plan are those of the slower clock (docs/dilation.md) [default: 1]
+    pub(crate) dilate: Axis<Dilate>,
+    /// How far `dilate = "auto"` goes [default: 16]
+    pub(crate) dilate_max: One<DilationFactor>,
 }
 
 /// Places of the files of private servers, by role. The table may be left out.

@@ -3,14 +3,14 @@
 use crate::order::Order;
 use crate::values::{Entry, KEY, Kind, Many, Raw, Why, entries_of};
 use base::limits::{AUTO_INTERVALS_MIN, PAGE_CACHE_BYTES_MAX, WAREHOUSES_MAX};
-use base::{Warehouses, parse_share, parse_size};
+use base::{Dilation, Warehouses, parse_share, parse_size};
 use humantime::{format_duration, parse_duration};
 use serde::de::MapAccess;
 use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
-    Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style, WorkloadKind,
-    parse_precision,
+    Dilate, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
+    WorkloadKind, parse_precision,
 };
 use std::time::Duration;
 use storage::nearest;
@@ -142,6 +142,7 @@ pub(crate) struct MeanPrecision;
 pub(crate) struct Share;
 /// Powers of the connections; `RampLimits` judges them.
 pub(crate) struct KinkPower;
+pub(crate) struct DilationFactor;
 pub(crate) struct PlateauPower;
 /// Bytes, as servers write them.
 pub(crate) struct PageCacheSize;
@@ -262,6 +263,18 @@ kinds! {
                 Some(Scale::For(Warehouses(count)))
             }
         };
+    Dilate: Dilate, "\"auto\" or a number from 1 to 100",
+        json!({ "anyOf": [
+            { "type": "string", "enum": ["auto"] },
+            { "type": "number", "minimum": 1, "maximum": 100 },
+        ] }),
+        |raw| match raw {
+            Raw::Text("auto") => Dilate::parse("auto").ok(),
+            _ => number(raw, Dilation::parse).map(Dilate::By),
+        };
+    DilationFactor: Dilation, "a number from 1 to 100",
+        json!({ "type": "number", "minimum": 1, "maximum": 100 }),
+        |raw| number(raw, Dilation::parse);
     WarmupLength: Length, length_from(Duration::ZERO, WARMUP_AUTO_MOST), time_schema(),
         |raw| length_of(raw, Duration::ZERO, WARMUP_AUTO_MOST);
     WindowLength: Length, length_from(SECOND, WINDOW_AUTO_MOST), time_schema(),

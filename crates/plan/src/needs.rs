@@ -81,7 +81,9 @@ impl CellNeeds {
     pub fn of(cell: &PlannedCell, sizes: Sizes, files: Files) -> CellNeeds {
         let Cell { server, load, lengths, .. } = &cell.what;
         let points = load.connections.points_max();
-        let measuring = (lengths.warmup.expected() + lengths.window.expected()) * points;
+        let dilated = (lengths.warmup.expected() + lengths.window.expected()) * points;
+        let slower = server.private().map_or(1.0, |private| private.dilate.most().factor());
+        let measuring = dilated.mul_f64(slower);
         let Some(private) = server.private() else {
             return CellNeeds {
                 tables_bytes: 0,

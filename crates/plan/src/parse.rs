@@ -23,13 +23,15 @@ use tpcc::Transaction;
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
 /// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 12] = [
+const OF_PRIVATE: [&str; 14] = [
     "engine",
     "server_binary",
     "preset",
     "scale",
     "set",
     "instances",
+    "dilate",
+    "dilate_max",
     "storage",
     "population_seed",
     "foreign_keys",
@@ -151,6 +153,12 @@ fn common(document: &PlanDocument, keys: &Keys) -> Result<Cell, PlanProblem> {
         let why = "`arrivals` is the time between the transactions of an open loop; add `rate`, or \
                    leave it out";
         return Err(PlanProblem::new(load.arrivals.span(), why));
+    }
+    let dilates = server.dilate.get();
+    let is_auto = dilates.is_some_and(|all| all.iter().any(|one| one.fixed().is_none()));
+    if server.dilate_max.get().is_some() && !is_auto {
+        let why = "`dilate_max` bounds `dilate = \"auto\"`; add that, or leave it out";
+        return Err(PlanProblem::new(server.dilate_max.span(), why));
     }
     cell.load.connections = connections(document, keys)?;
     Ok(cell)

@@ -4,7 +4,7 @@
 use crate::length::Length;
 use crate::load::{Isolation, Spacing, Style, WorkloadKind};
 use crate::oltp::SbtestTables;
-use base::Warehouses;
+use base::{Dilation, Warehouses};
 use std::time::Duration;
 
 /// Of a private server.
@@ -17,6 +17,8 @@ pub const WAREHOUSES: Warehouses = Warehouses(10);
 pub const POPULATION_SEED: u64 = 1;
 /// Of sysbench's OLTP, as that tool has it.
 pub const SBTEST: SbtestTables = SbtestTables { count: 1, rows: 10_000 };
+/// How far an automatic dilation goes.
+pub const DILATE_MAX: Dilation = Dilation::whole(16);
 pub const WORKLOAD: WorkloadKind = WorkloadKind::Tpcc;
 pub const STYLE: Style = Style::Statements;
 /// The weakest level that TPC-C takes (clause 3.4.1); workload `tpcc-mysql` keeps the server's.

@@ -6,6 +6,7 @@
 
 mod cell;
 pub mod defaults;
+mod dilate;
 mod length;
 mod load;
 mod oltp;
@@ -15,6 +16,7 @@ mod server;
 mod validate;
 
 pub use cell::{Cell, Lengths, Meters};
+pub use dilate::{Dilate, parse_dilation};
 pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
 pub use load::{
     Connections, DatabaseKind, Isolation, Load, OpenLoop, Rate, Spacing, Style, WorkloadKind,

@@ -37,6 +37,13 @@ impl Placement {
         let mut places = self.places.values();
         places.any(|place| matches!(place, Place::Emulated { .. }))
     }
+
+    /// Is every file on an emulated device?
+    pub fn is_all_emulated(&self) -> bool {
+        let mut places = self.places.values();
+        self.places.contains_key(&Role::Data)
+            && places.all(|place| matches!(place, Place::Emulated { .. }))
+    }
 }
 
 impl Place {

@@ -1,6 +1,7 @@
 //! The server that is measured.
 
 use crate::defaults;
+use crate::dilate::Dilate;
 use crate::load::DatabaseKind;
 use crate::oltp::SbtestTables;
 use crate::place::{Place, Placement};
@@ -52,6 +53,8 @@ pub struct Private {
     pub population: PopulationSpec,
     /// Servers that are driven together, each with a database of its own; at least 1.
     pub instances: u32,
+    /// How many times slower their clocks run.
+    pub dilate: Dilate,
 }
 
 impl Private {
@@ -68,6 +71,7 @@ impl Private {
             placement: Placement::default(),
             population: PopulationSpec::default(),
             instances: 1,
+            dilate: Dilate::NONE,
         }
     }
 
@@ -89,6 +93,12 @@ impl Private {
         // One server is what cells have had since before there could be more: their keys stay.
         if self.instances > 1 {
             lines.push(format!("instances={}", self.instances));
+        }
+        if self.dilate != Dilate::NONE {
+            lines.push(format!("dilate={}", self.dilate));
+        }
+        if let Dilate::Auto { most } = self.dilate {
+            lines.push(format!("dilate_max={most}"));
         }
         for (role, place) in &self.placement.places {
             lines.push(format!("{}={place}", role.name()));

@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, Lengths};
 use crate::defaults;
+use crate::dilate::Dilate;
 use crate::length::Length;
 use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
 use crate::server::{PopulationSpec, Private, Server};
@@ -21,6 +22,7 @@ pub enum Field {
     Schemas,
     Instances,
     Partitions,
+    Dilate,
     PageCache,
     Warmup,
     Window,
@@ -43,6 +45,7 @@ impl Field {
             Field::Schemas => "schemas",
             Field::Instances => "instances",
             Field::Partitions => "partitions",
+            Field::Dilate => "dilate",
             Field::PageCache => "page_cache",
             Field::Warmup => "warmup",
             Field::Window => "window",
@@ -238,6 +241,11 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
         let why = "it is for emulated devices, and real ones have this machine's page cache; \
                    place a role on a profile (data: hdd-15k), or leave it out";
         return problem(Field::PageCache, why);
+    }
+    if private.dilate != Dilate::NONE && !placement.is_all_emulated() {
+        let why = "the time of real devices cannot be dilated; place data on a profile (data: \
+                   nvme-pm1725) and no role in a directory, or leave it out";
+        return problem(Field::Dilate, why);
     }
     Ok(())
 }

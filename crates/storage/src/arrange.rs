@@ -10,7 +10,7 @@ use crate::error::{StorageError, io_at};
 use crate::instance_group::InstanceGroup;
 use crate::library;
 use crate::variables::{ServerKind, require_inside};
-use base::{given_in, parse_size};
+use base::{Dilation, given_in, parse_size};
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
 use spec::{Place, Placement};
@@ -52,6 +52,8 @@ pub struct ServerFiles {
     /// it, and its files are in no memory that goes with a login.
     pub is_named: bool,
     pub group: InstanceGroup,
+    /// How many times slower its clock runs.
+    pub dilation: Dilation,
 }
 
 /// What a server is started with so that its files are where they should be.
@@ -71,6 +73,8 @@ pub struct Arrangement {
     pub notes: Vec<String>,
     /// Each role's device, for results; none where nothing was asked for.
     pub devices: Vec<RoleDevice>,
+    /// How many times slower the server's clock runs.
+    pub dilation: Dilation,
 }
 
 /// The device of a role.
@@ -137,6 +141,7 @@ fn arrange_on(
         return Ok(Arrangement::default());
     }
     let mut arranger = Arranger::new(placement, files, host, number);
+    arranger.arrangement.dilation = files.dilation;
     arranger.place_all()?;
     if placement.count || placement.is_emulated() {
         arranger.arrangement.environment = library::server_environment(&files.binary)?;
@@ -145,7 +150,7 @@ fn arrange_on(
     Ok(arranger.arrangement)
 }
 
-pub(crate) fn cores() -> usize {
+pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -15,7 +15,7 @@ pub mod probe;
 mod variables;
 pub mod verify;
 
-pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, arrange_all};
+pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, arrange_all, cores};
 pub use backing::{available_memory_bytes, is_in_memory, room_bytes};
 pub use counters::ShimPage;
 pub use delta::Delta;

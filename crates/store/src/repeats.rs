@@ -79,6 +79,9 @@ row! {
         /// Threads of the driver that carried the connections; `None` where it was not driven, and
         /// in files of a format before 11.
         pub driver_threads: Option<u32>,
+        /// How many times slower than real clocks those of the server and of the driver ran: all
+        /// durations and rates are in their time; 1 is real time.
+        pub dilation: f64,
     }
 
     /// A repeat as stored.
@@ -122,6 +125,8 @@ row! {
         pub seed: Option<u64> as Bits,
         /// As [`NewRepeat::driver_threads`]; `None` too in files of a format before 11.
         pub driver_threads: Option<u32>,
+        /// As [`NewRepeat::dilation`].
+        pub dilation: f64,
     }
 }
 

@@ -84,6 +84,9 @@ document! {
         /// Threads that carried the connections; `None` where it was not driven, and in files of a
         /// format before 11.
         pub driver_threads: Option<u32> = repeat.driver_threads,
+        /// How many times slower than real clocks those of the server and of the driver ran: all
+        /// durations and rates are in their time; 1 is real time.
+        pub dilation: f64 = repeat.dilation,
         /// As in the results file; `warehouses`, `home` and `foreign_keys` are `None` where the
         /// workload has none.
         pub schemas: u32 = what.schemas,

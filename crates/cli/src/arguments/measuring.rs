@@ -1,5 +1,6 @@
 //! What of the command line `mydyno run` and `mydyno ramp` have in common, and what it measures.
 
+use super::dilate::DilateArguments;
 use super::place::PlaceArguments;
 use super::preset::PresetArguments;
 use super::schema::{SbtestArguments, SchemaArguments};
@@ -19,6 +20,8 @@ pub struct MeasuringArguments {
     pub preset: PresetArguments,
     #[command(flatten)]
     pub places: PlaceArguments,
+    #[command(flatten)]
+    pub dilate: DilateArguments,
     /// Length of one interval of the time series
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub interval: Duration,
@@ -73,6 +76,7 @@ impl MeasuringArguments {
     fn validate(&self) -> Result<(), Failure> {
         self.target.refuse_private_schemas(self.schemas)?;
         self.places.validate(&self.target)?;
+        self.dilate.validate(&self.target)?;
         self.preset.validate(&self.target)?;
         self.schema.validate(&self.target)
     }
@@ -91,6 +95,7 @@ impl MeasuringArguments {
             Server::Private(private) => Server::Private(Private {
                 preset: self.preset.asked(),
                 placement: self.places.placement(),
+                dilate: self.dilate.asked(),
                 instances,
                 ..private
             }),

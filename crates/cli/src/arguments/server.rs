@@ -3,7 +3,9 @@
 use super::place::PlaceArguments;
 use super::preset::PresetArguments;
 use super::values::{setting, size};
+use base::Dilation;
 use clap::{Args, Subcommand};
+use spec::parse_dilation;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -76,6 +78,10 @@ pub struct ServerStartArguments {
     pub preset: PresetArguments,
     #[command(flatten)]
     pub places: PlaceArguments,
+    /// Run the clock and the emulated devices of the server K times slower than real ones, 1 to
+    /// 100, until it is stopped; `mydyno run --dsn` tells results in its seconds
+    #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
+    pub dilate: Dilation,
     /// Server variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,

@@ -121,6 +121,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         set: arguments.set.clone(),
         placement: arguments.places.placement(),
         port: arguments.port,
+        dilation: arguments.dilate,
     };
     let (instance, notes) = start_named_on(home, &build, &spec)?;
     let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();

@@ -42,6 +42,11 @@ const SAID: &[(&str, &[&str])] = &[
     ("--scale papers", &["server.scale = 'papers'"]),
     ("--scale 5", &["server.scale = 5"]),
     ("--instances 2", &["server.instances = 2"]),
+    ("--dilate 2.5 --data hdd-15k", &["server.dilate = 2.5", "storage.data = 'hdd-15k'"]),
+    (
+        "--dilate auto --dilate-max 4 --data hdd-15k",
+        &["server.dilate = 'auto'", "server.dilate_max = 4", "storage.data = 'hdd-15k'"],
+    ),
     ("--data hdd-15k", &["storage.data = 'hdd-15k'"]),
     ("--redo hdd-15k@/x", &["storage.redo = 'hdd-15k@/x'"]),
     ("--undo hdd-7k2", &["storage.undo = 'hdd-7k2'"]),

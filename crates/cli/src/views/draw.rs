@@ -104,12 +104,13 @@ fn about(state: &State) -> String {
         None => String::new(),
     };
     format!(
-        "{}{}{}, workload {}, style {}",
+        "{}{}{}, workload {}, style {}{}",
         about.target,
         known(state.warehouses.map(|of| of.0), "warehouse", "warehouses"),
         known(state.connections, "connection", "connections"),
         about.workload,
-        about.style
+        about.style,
+        about.dilation.in_words().map_or_else(String::new, |words| format!(", {words}"))
     )
 }
 

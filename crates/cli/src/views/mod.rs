@@ -7,6 +7,7 @@ pub mod watch;
 
 use crate::console::Console;
 use crate::failure::Failure;
+use base::Dilation;
 use lab::{Progress, Subject};
 use lines::Lines;
 use live::{About, Exporter, State};
@@ -178,6 +179,7 @@ fn about(cell: &Cell, subject: Option<&Subject>) -> About {
         target: named.or(reached).unwrap_or_default(),
         workload: cell.load.workload.name().to_owned(),
         style: cell.load.style.name().to_owned(),
+        dilation: subject.map_or(Dilation::NONE, Subject::dilation),
     }
 }
 

@@ -444,7 +444,7 @@ fn the_whole_status(bed: &mut Bed) {
 
 fn in_a_sampler(bed: &mut Bed) {
     let source = ServerSource::new(connect_options(&bed.dsn));
-    let start = Instant::now();
+    let start = base::Instant::now();
     let mut sampler =
         Sampler::start(vec![Box::new(source)], start, Duration::from_millis(100)).unwrap();
     let mut sampled = Vec::new();

@@ -2,11 +2,11 @@
 
 use crate::error::LabError;
 use crate::target::subject::Subject;
+use base::Instant;
 use device::Role;
 use device::page::{
     AccessKind, BUCKETS, Global, Histogram, OfKind, OfRole, Snapshot, bucket_floor_ns,
 };
-use std::time::Instant;
 use storage::{Delta, ShimPage};
 use store::{DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals, empty_histogram};
 
@@ -64,7 +64,7 @@ impl<'a> WindowIo<'a> {
         else {
             return Ok(None);
         };
-        let counted_ns = end.at.duration_since(begin.at).as_nanos() as u64;
+        let counted_ns = (end.at - begin.at).as_nanos() as u64;
         let both = || begin.counters.iter().zip(&end.counters);
         let mut warnings = Vec::new();
         for warning in both().flat_map(|(before, after)| Delta::between(before, after).warnings()) {

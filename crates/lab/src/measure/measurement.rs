@@ -18,7 +18,7 @@ use crate::target::preset::PRESET_SETTING;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
-use base::{Exit, Session, Warehouses};
+use base::{Exit, Session, Warehouses, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use plan::size_in_warehouses;
 use spec::{Cell, Load, Server, Style, WorkloadKind};
@@ -71,6 +71,7 @@ pub(crate) fn measure(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<MeasuredRepeat, LabError> {
     subject.require_armed()?;
+    let _clock = clock::dilate(subject.dilation());
     let databases = subject.databases()?;
     let begun = before(&databases, subject.instances(), &cell.load, place.seed)
         .map_err(|error| subject.explain(error))?;
@@ -83,6 +84,7 @@ pub(crate) fn measure(
         my_cnf: subject.my_cnf(),
         seed: Some(place.seed),
         driver_threads: Some(threads),
+        dilation: subject.dilation().factor(),
     };
     let repeat = match place.ramp {
         Some(ramp) => place.results.begin_ramp_point(ramp, &new)?,
@@ -100,11 +102,13 @@ pub(crate) fn measure(
         }
         on_progress(progress);
     };
+    let dilated = subject.dilation().as_on(storage::cores());
     let notes = begun.notes(&cell.load);
     let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
     let of_preset = subject.configured.as_ref().and_then(|one| one.note.as_ref());
     let of_servers = subject.notes();
     let of_servers = of_servers.iter();
+    let of_servers = dilated.iter().chain(of_servers);
     tell_all(of_servers.chain(of_preset).chain(&notes).chain(&of_pace), on_progress);
     let measurement = Measurement {
         results: place.results,

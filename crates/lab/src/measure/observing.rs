@@ -2,13 +2,14 @@
 
 use crate::progress::{OnProgress, Progress};
 use crate::target::subject::Subject;
+use base::Instant;
 use drive::WORKER_THREAD;
 use observe::{
     ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, SampleSource,
     Sampled, Sampler, ServerSource, ShimSource, SummedSources, ThreadSource,
 };
 use spec::Meters;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use storage::ShimPage;
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
 use wire::ConnectOptions;

@@ -10,7 +10,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
-use base::{Exit, counted};
+use base::{Exit, clock, counted};
 use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -127,8 +127,14 @@ impl Points<'_> {
             (None, Some(sibling)) => results.begin_cell(lab, &point_of(&sibling.what))?,
             (None, None) => results.begin_planned_cell(lab, &point_of(self.place.planned))?,
         };
-        let new =
-            NewRepeat { cell, ordinal: repeat, my_cnf: None, seed: None, driver_threads: None };
+        let new = NewRepeat {
+            cell,
+            ordinal: repeat,
+            my_cnf: None,
+            seed: None,
+            driver_threads: None,
+            dilation: clock::dilation().factor(),
+        };
         let repeat = results.begin_ramp_point(self.id, &new)?;
         results.fail_repeat(repeat, failure)?;
         Ok(repeat)

@@ -1,7 +1,7 @@
 //! From what the driver reports to what the store keeps.
 
 use analyse::RunProgress;
-use base::Warehouses;
+use base::{Warehouses, clock};
 use drive::{Facts, FailedTries, Interval, PerType, Phase, RunReport, Times};
 use hdrhistogram::Histogram;
 use observe::peak_rss_bytes;
@@ -150,10 +150,11 @@ impl Last {
         }
     }
 
+    /// How far the run has come, in real time.
     pub(crate) fn progress(&self, elapsed: Duration, total: Duration) -> RunProgress {
         RunProgress {
-            elapsed,
-            total,
+            elapsed: clock::real(elapsed),
+            total: clock::real(total),
             total_is_most: false,
             in_warmup: !self.in_window,
             awaited: None,

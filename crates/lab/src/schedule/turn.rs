@@ -14,10 +14,10 @@ use crate::target::populate::{reach, record_load};
 use crate::target::preset::PRESET_SETTING;
 use crate::target::resolved::PreparedServer;
 use crate::target::subject::Subject;
-use base::Exit;
+use base::{Dilation, Exit};
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, DatabaseKind, Lengths, Meters, Server, defaults};
+use spec::{Cell, Connections, DatabaseKind, Dilate, Lengths, Meters, Server, defaults};
 use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -170,6 +170,7 @@ impl LabRun<'_> {
             my_cnf: None,
             seed: None,
             driver_threads: None,
+            dilation: dilate_of(&self.cell(turn).what).fixed().unwrap_or_default().factor(),
         })?;
         for note in notes {
             self.results.record_note(NoteOn::Repeat(repeat), note)?;
@@ -217,7 +218,8 @@ impl LabRun<'_> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
         let cell = self.cell(turn);
-        let subject = prepared.start(stop, &mut |progress: Progress<'_>| {
+        let dilation = prepared.dilate().fixed().unwrap_or(Dilation::NONE);
+        let subject = prepared.start(dilation, stop, &mut |progress: Progress<'_>| {
             noting(notes, on_progress, progress);
         })?;
         reach(&subject)?;
@@ -361,7 +363,14 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let pause = cell.what.load.retry_pause;
     let pause_ms = || ("retry_pause_ms".to_owned(), (pause.as_secs_f64() * 1e3).to_string());
     let pause = (pause != defaults::RETRY_PAUSE).then(pause_ms);
-    cell.settings.iter().filter_map(Setting::row).chain(pause).collect()
+    let dilate = dilate_of(&cell.what);
+    let dilate = (dilate != Dilate::NONE).then(|| ("dilate".to_owned(), dilate.to_string()));
+    cell.settings.iter().filter_map(Setting::row).chain(pause).chain(dilate).collect()
+}
+
+/// How many times slower the clock of its server is to run.
+fn dilate_of(what: &Cell) -> Dilate {
+    what.server.private().map_or(Dilate::NONE, |private| private.dilate)
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

@@ -4,6 +4,7 @@
 use crate::error::LabError;
 use crate::target::placed::{Placed, places_of};
 use crate::target::preset::PresetSpec;
+use base::Dilation;
 use device::Role;
 use device::page::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,14 @@ pub struct NamedSpec {
     /// directory for data that is not there yet becomes the data directory itself.
     pub placement: Placement,
     pub port: Option<u16>,
+    /// How many times slower its clock runs, until it is stopped.
+    pub dilation: Dilation,
 }
+
+/// Why a server's clock cannot be dilated.
+pub(crate) const NOT_DILATED: &str = "the time of real devices cannot be dilated; place the data \
+                                      on a profile (--data nvme-pm1725) and no role in a \
+                                      directory, or leave --dilate out";
 
 const KEPT_FILE: &str = "places.json";
 
@@ -45,6 +53,8 @@ pub(crate) struct Kept {
     files: Vec<(String, String)>,
     pub(crate) has_page: bool,
     places: Vec<KeptPlace>,
+    /// How many times slower its clock runs since its last start; none: real time.
+    dilation: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -120,6 +130,22 @@ impl Kept {
         )))
     }
 
+    /// How many times slower its clock runs.
+    pub(crate) fn dilation(&self) -> Dilation {
+        self.dilation.and_then(Dilation::new).unwrap_or(Dilation::NONE)
+    }
+
+    /// The same, for a start with a clock that is dilated.
+    ///
+    /// # Errors
+    /// Where files are on a real device.
+    pub(crate) fn dilated(self, dilation: Dilation) -> Result<Kept, LabError> {
+        if !dilation.is_none() && !self.places.iter().all(|place| place.emulated) {
+            return Err(LabError::Unfit(NOT_DILATED.to_owned()));
+        }
+        Ok(Kept { dilation: (!dilation.is_none()).then_some(dilation.factor()), ..self })
+    }
+
     /// Directories of its files beside its own, but for those that are temporary.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let is_temp = |path: &PathBuf| {
@@ -169,6 +195,7 @@ impl Kept {
             set: arranged.set.clone(),
             files,
             has_page: arranged.files.iter().any(|(name, _)| is_page(name)),
+            dilation: None,
             places: places
                 .into_iter()
                 .map(|place| KeptPlace {
@@ -208,6 +235,7 @@ impl Kept {
         Placed {
             places: self.places.iter().map(place).collect(),
             page: self.has_page.then(|| ShimPage::in_directory(directory)),
+            dilation: self.dilation(),
             ..Placed::default()
         }
     }

@@ -1,7 +1,7 @@
 //! Named servers, with their files where they are placed.
 
 use crate::error::LabError;
-use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, placed_of, read};
+use crate::target::kept::{Kept, NOT_DILATED, NamedSpec, is_in_memory_above, placed_of, read};
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, lines, with_users};
@@ -47,6 +47,9 @@ pub fn start_named_on(
     let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),
+        None if is_plain && !spec.dilation.is_none() => {
+            return Err(LabError::Unfit(NOT_DILATED.to_owned()));
+        }
         None if is_plain => {
             let instance = plain(home, build, spec, preset.as_ref())?;
             return Ok((instance, preset_note.into_iter().collect()));
@@ -58,6 +61,7 @@ pub fn start_named_on(
             new(build, spec, preset.as_ref())?
         }
     };
+    let kept = kept.dilated(spec.dilation)?;
     notes.extend(preset_note);
     if kept.directories().any(is_in_memory_above) {
         notes.push(

@@ -5,6 +5,7 @@
 //! on a slow device they would take longer than the run.
 
 use crate::error::LabError;
+use base::Dilation;
 use device::page::Global;
 use server::{ServerBuild, Storage};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub(crate) struct Placed {
     pub(crate) notes: Vec<String>,
     /// Directories of roles that are not where data is.
     pub(crate) scratch: Vec<PathBuf>,
+    /// How many times slower the server's clock runs.
+    pub(crate) dilation: Dilation,
 }
 
 impl Placed {
@@ -32,6 +35,7 @@ impl Placed {
             page: arranged.files.iter().any(has_page).then(|| ShimPage::in_directory(directory)),
             notes: arranged.notes.clone(),
             scratch: arranged.scratch.clone(),
+            dilation: arranged.dilation,
         }
     }
 

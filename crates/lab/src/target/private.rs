@@ -9,14 +9,14 @@ use crate::target::pool::Divided;
 use crate::target::populate::{LoadSpec, check_disk, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, lines};
 use crate::target::subject::Subject;
-use base::{given_in, parse_size};
+use base::{Dilation, given_in, parse_size};
 use plan::{size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageContents, ImageKey,
     InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
     images_max_bytes, redo_bytes, shrink_images,
 };
-use spec::{DatabaseKind, PopulationSpec, Private};
+use spec::{DatabaseKind, Dilate, PopulationSpec, Private};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
@@ -165,12 +165,24 @@ impl ResolvedPrivate {
     /// Where a place cannot be used, or the server would not run under the shim.
     pub(crate) fn arrange(&self) -> Result<Arrangement, LabError> {
         let group = InstanceGroup { count: self.private.instances, memory: None };
-        let files = self.files(tables_bytes(&self.private.population), group)?;
+        let tables_bytes = tables_bytes(&self.private.population);
+        let files = self.files(tables_bytes, group, self.private.dilate.most())?;
         Ok(arrange(&self.private.placement, &files)?)
     }
 
-    fn files(&self, tables_bytes: u64, group: InstanceGroup) -> Result<ServerFiles, LabError> {
-        files_of(&self.build, &self.divided.all(), tables_bytes, group)
+    fn files(
+        &self,
+        tables_bytes: u64,
+        group: InstanceGroup,
+        dilation: Dilation,
+    ) -> Result<ServerFiles, LabError> {
+        let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
+        Ok(ServerFiles { dilation, ..files })
+    }
+
+    /// How many times slower its clock is to run.
+    pub(crate) fn dilate(&self) -> Dilate {
+        self.private.dilate
     }
 
     /// The image and, where it had to be made, the record of its load. Where room for images is
@@ -264,19 +276,24 @@ impl ResolvedPrivate {
     }
 
     /// Starts the servers on clones of `image`, one after another, with their files where they are
-    /// placed. Where devices are emulated, they are not yet: a measurement arms them. `stop` is
-    /// heard between two of them.
+    /// placed and with clocks that are dilated. Where devices are emulated, they are not yet: a
+    /// measurement arms them. `stop` is heard between two of them.
     ///
     /// # Errors
     /// Where a place cannot be used, or a server does not start ([`ServerError`] carries its log),
     /// and [`LabError::Interrupted`].
-    pub(crate) fn start(&self, image: &Image, stop: &AtomicBool) -> Result<Subject, LabError> {
+    pub(crate) fn start(
+        &self,
+        image: &Image,
+        dilation: Dilation,
+        stop: &AtomicBool,
+    ) -> Result<Subject, LabError> {
         let Private { instances, placement, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
         let memory = shares.then(SharedMemory::new).transpose()?;
         let group =
             InstanceGroup { count: *instances, memory: memory.as_ref().map(SharedMemory::path) };
-        let files = self.files(image.clone_bytes(0), group)?;
+        let files = self.files(image.clone_bytes(0), group, dilation)?;
         let mut servers = Vec::new();
         for arranged in arrange_all(placement, &files)? {
             // Those that have started stop as they are dropped.
@@ -387,6 +404,7 @@ pub(crate) fn files_of(
         set: set.to_vec(),
         is_named: false,
         group,
+        dilation: Dilation::NONE,
     })
 }
 

@@ -4,8 +4,9 @@ use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
 use crate::target::private::ResolvedPrivate;
 use crate::target::subject::Subject;
+use base::Dilation;
 use server::{Home, Image, ImageKey, Target, TargetRequest};
-use spec::{External, Server};
+use spec::{Dilate, External, Server};
 use std::sync::atomic::AtomicBool;
 use store::StoredLoad;
 
@@ -65,12 +66,21 @@ impl Resolved {
 }
 
 impl PreparedServer<'_> {
-    /// Starts the server, or finds it where it is.
+    /// How many times slower its clock is to run; that of a server which is there runs as it does.
+    pub(crate) fn dilate(&self) -> Dilate {
+        match self {
+            PreparedServer::OnImage(private, _) => private.dilate(),
+            PreparedServer::External(_) => Dilate::NONE,
+        }
+    }
+
+    /// Starts the server with a clock that is dilated, or finds it where it is.
     ///
     /// # Errors
     /// As [`ResolvedPrivate::start`] and [`external`].
     pub(crate) fn start(
         &self,
+        dilation: Dilation,
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Subject, LabError> {
@@ -81,7 +91,7 @@ impl PreparedServer<'_> {
                     "starting {} {} on a clone",
                     build.engine, build.version
                 )));
-                private.start(image, stop)
+                private.start(image, dilation, stop)
             }
             PreparedServer::External(server) => external(server, on_progress),
         }
@@ -99,7 +109,7 @@ pub fn start_server(
 ) -> Result<Subject, LabError> {
     let resolved = Resolved::of(server, 0)?;
     let (prepared, _) = resolved.prepare(&[], stop, on_progress)?;
-    prepared.start(stop, on_progress)
+    prepared.start(Dilation::NONE, stop, on_progress)
 }
 
 /// A server that is there, by its DSN or the user's option files.

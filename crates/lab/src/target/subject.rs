@@ -6,7 +6,7 @@ use crate::target::disk_space::Directories;
 use crate::target::kept::placed_of;
 use crate::target::placed::Placed;
 use crate::target::preset::{Configured, configured_of};
-use base::Exit;
+use base::{Dilation, Exit};
 use drive::Schemas;
 use server::{Home, Instance, NamedInstance, Target, render_dsn};
 use std::os::unix::net::UnixStream;
@@ -87,6 +87,11 @@ impl Subject {
     /// in `memory`.
     pub(crate) fn together(self, others: Vec<Subject>, memory: Option<SharedMemory>) -> Subject {
         Subject { others, memory, ..self }
+    }
+
+    /// How many times slower its clock runs.
+    pub fn dilation(&self) -> Dilation {
+        self.placed.dilation
     }
 
     /// Was a clone just written to a real disk for it?

@@ -18,6 +18,7 @@ fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
         set: Vec::new(),
         is_named: false,
         group: InstanceGroup::of_one(),
+        dilation: base::Dilation::NONE,
     }
 }
 
