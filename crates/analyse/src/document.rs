@@ -1,8 +1,10 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
+use crate::host_limit::HostLimit;
 use crate::repeat_resources::used_by;
 use crate::resources::Resources;
 use crate::samples::Samples;
+use base::Dilation;
 use serde::Serialize;
 use store::{RepeatId, Results, StoreError, Summary};
 
@@ -13,6 +15,9 @@ pub struct RunDocument {
     pub summary: Summary,
     /// `None` where the repeat failed or was not sampled.
     pub resources: Option<Resources>,
+    /// Where less than 90 % of the requests to emulated devices were in time: the dilation
+    /// (`--dilate`) at which this host would have been fast enough, as far as the run tells.
+    pub dilation_needed: Option<f64>,
 }
 
 /// The document of one repeat.
@@ -24,8 +29,8 @@ pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, Store
     let cell = results.cell(repeat.cell)?;
     let totals = results.window_totals(id)?;
     let samples = Samples::read(results, id)?;
-    Ok(RunDocument {
-        summary: results.summary(id)?,
-        resources: used_by(results, (&repeat, &cell), &totals, &samples)?,
-    })
+    let summary = results.summary(id)?;
+    let resources = used_by(results, (&repeat, &cell), &totals, &samples)?;
+    let missed = resources.as_ref().and_then(|of| HostLimit::missed(&summary, of));
+    Ok(RunDocument { summary, resources, dilation_needed: missed.map(Dilation::factor) })
 }

@@ -289,8 +289,7 @@ impl Measurement<'_> {
 
     /// Begins to observe; a run that cannot be observed is one all the same.
     fn observe(&self, on_progress: &mut OnProgress<'_>) -> Option<Observer<'_>> {
-        let meters = &self.cell.meters;
-        match Observer::start(self.results, self.repeat, self.subject, meters) {
+        match Observer::start(self.results, self.repeat, self.subject, self.cell) {
             Ok(started) => Some(started),
             Err(error) => {
                 on_progress(Progress::Note(&format!(

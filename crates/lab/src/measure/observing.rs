@@ -8,14 +8,15 @@ use observe::{
     ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, SampleSource,
     Sampled, Sampler, ServerSource, ShimSource, SummedSources, ThreadSource,
 };
-use spec::Meters;
+use spec::{Cell, Meters};
 use std::time::Duration;
 use storage::ShimPage;
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
 use wire::ConnectOptions;
 
-/// How often each source is read.
+/// How often each source is read: once a second, and several times in a window that is shorter.
 const PERIOD: Duration = Duration::from_secs(1);
+const PER_WINDOW_MIN: u32 = 4;
 
 /// The observers of one run.
 pub(crate) struct Observer<'a> {
@@ -34,12 +35,13 @@ impl<'a> Observer<'a> {
         results: &'a Results,
         repeat: RepeatId,
         subject: &Subject,
-        meters: &Meters,
+        cell: &Cell,
     ) -> std::io::Result<Observer<'a>> {
+        let period = PERIOD.min(cell.lengths.window.most / PER_WINDOW_MIN);
         Ok(Observer {
             results,
             repeat,
-            sampler: Sampler::start(sources(subject, meters), Instant::now(), PERIOD)?,
+            sampler: Sampler::start(sources(subject, &cell.meters), Instant::now(), period)?,
             ids: MetricIds::default(),
         })
     }

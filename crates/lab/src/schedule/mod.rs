@@ -1,6 +1,7 @@
 //! A plan on this machine: its cells resolved, and its turns taken one after another.
 
 pub(crate) mod demo;
+mod pilot;
 pub(crate) mod planned;
 pub(crate) mod resumed;
 pub(crate) mod run_lab;

@@ -7,6 +7,7 @@ use crate::measure::ramp::{ramp, store_failed_ramp};
 use crate::measure::seeds::seed_of_repeat;
 use crate::measure::workload::{metric_of, settings_of, transactions_of};
 use crate::progress::{OnProgress, Progress};
+use crate::schedule::pilot::Pilots;
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::watchdog::within;
 use crate::target::disk_space;
@@ -218,7 +219,9 @@ impl LabRun<'_> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
         let cell = self.cell(turn);
-        let dilation = prepared.dilate().fixed().unwrap_or(Dilation::NONE);
+        let dilation = self.dilation(turn, &prepared, stop, &mut |progress: Progress<'_>| {
+            noting(notes, on_progress, progress);
+        })?;
         let subject = prepared.start(dilation, stop, &mut |progress: Progress<'_>| {
             noting(notes, on_progress, progress);
         })?;
@@ -236,6 +239,60 @@ impl LabRun<'_> {
             noting(notes, on_progress, Progress::Note(note));
         }
         self.measure_on(turn, &subject, notes, stop, on_progress)
+    }
+
+    /// How many times slower the clocks of a turn run. One that is automatic is found once for a
+    /// cell, and holds for all of its repeats.
+    fn dilation(
+        &self,
+        turn: Turn,
+        prepared: &PreparedServer<'_>,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Dilation, LabError> {
+        let most = match prepared.dilate() {
+            Dilate::By(dilation) => return Ok(dilation),
+            Dilate::Auto { most } => most,
+        };
+        if let Some(found) = self.dilation_of_repeats(turn)? {
+            return Ok(found);
+        }
+        let cell = self.cell(turn);
+        let pilots = Pilots {
+            prepared,
+            cell: &cell.what,
+            planned: &self.planned_row(turn),
+            seed: self.seed(turn),
+            stop,
+        };
+        let lengths = &cell.what.lengths;
+        let dilated = lengths.warmup.most + lengths.window.most;
+        let within_limit = cell.repeat_time_limit.as_secs_f64() / dilated.as_secs_f64();
+        let most = Dilation::new(within_limit.clamp(1.0, most.factor())).unwrap_or(most);
+        let found = pilots.find(most, on_progress)?;
+        let takes = dilated.mul_f64(found.dilation.factor()).as_secs_f64() / 60.0;
+        on_progress(Progress::Note(&format!(
+            "{}; warm-up and window take up to {takes:.1} min of real time",
+            found.why
+        )));
+        Ok(found.dilation)
+    }
+
+    /// That of the repeats of its cell that are done.
+    fn dilation_of_repeats(&self, turn: Turn) -> Result<Option<Dilation>, LabError> {
+        let Some(lab) = self.lab.get() else {
+            return Ok(None);
+        };
+        let ordinal = self.cell(turn).ordinal;
+        for cell in self.results.cells(*lab)? {
+            if cell.what.ordinal != ordinal {
+                continue;
+            }
+            let repeats = self.results.repeats(cell.id)?;
+            let done = repeats.iter().find(|repeat| repeat.status == RepeatStatus::Done);
+            return Ok(done.and_then(|repeat| Dilation::new(repeat.dilation)));
+        }
+        Ok(None)
     }
 
     fn measure_on(

@@ -1,0 +1,87 @@
+//! Was this host the limit of a run on emulated devices, and how much slower would its clocks have
+//! to run for it to be none?
+
+use crate::account::Part;
+use crate::resources::Resources;
+use base::Dilation;
+use store::Summary;
+
+/// The dilations that are tried, least first.
+pub const DILATION_STEPS: [f64; 14] =
+    [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0];
+
+/// Below it, requests completed so late that a result tells of the host rather than the device.
+const FIDELITY_MIN: f64 = 0.9;
+/// What a host is that is no limit: it completes requests when they are due, has cores to spare,
+/// and its threads run when they are ready.
+const FIDELITY_WANTED: f64 = 0.98;
+const CPU_BUSY_MAX_SHARE: f64 = 0.7;
+const CORE_WAIT_MAX_SHARE: f64 = 0.05;
+
+/// What of a host limits a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostLimit {
+    /// For people; none where the host is no limit.
+    pub reasons: Vec<String>,
+    /// The least of [`DILATION_STEPS`], above that of the run, at which the host would be none, as
+    /// far as the run can tell.
+    pub needed: Option<Dilation>,
+}
+
+impl HostLimit {
+    /// What the measurements of a run tell.
+    pub fn of(summary: &Summary, resources: &Resources) -> HostLimit {
+        let account = resources.account.as_ref();
+        let mut reasons = Vec::new();
+        let mut judge = |name: &str, share: Option<f64>, is_bad: &dyn Fn(f64) -> bool| {
+            if let Some(share) = share.filter(|share| is_bad(*share)) {
+                reasons.push(format!("{name} {:.1} %", share * 100.0));
+            }
+        };
+        judge("fidelity is", summary.fidelity, &|share| share < FIDELITY_WANTED);
+        let busy = resources.host.cpu_busy_share;
+        judge("cores are busy for", busy, &|share| share >= CPU_BUSY_MAX_SHARE);
+        let waits = |share: f64| share > CORE_WAIT_MAX_SHARE;
+        let sessions = account.map(|account| account.share(Part::CoreWait));
+        judge("sessions wait for a core for", sessions, &waits);
+        let driver = resources.driver.busiest_thread_run_wait_share;
+        judge("the driver waits for a core for", driver, &waits);
+        let needed = if reasons.is_empty() { None } else { needed(summary, resources) };
+        HostLimit { reasons, needed }
+    }
+
+    /// The dilation that a run should have had whose emulation was not true enough.
+    pub(crate) fn missed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
+        summary.fidelity.filter(|share| *share < FIDELITY_MIN)?;
+        HostLimit::of(summary, resources).needed
+    }
+}
+
+/// In a closed loop of n connections, of which each transaction takes c of CPU and waits for
+/// devices for d, the cores are busy for n c / (d + c) at most, and c shrinks with the dilation.
+fn needed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
+    let account = resources.account.as_ref()?;
+    let cores = resources.host.cpu_cores?;
+    let under_way = f64::from(summary.connections);
+    let ended_per_us = under_way / account.time_us;
+    let cpu_us = resources.host.cpu_busy_share? * cores / ended_per_us;
+    let waits = [Part::Reads, Part::Log, Part::PageWrites];
+    let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();
+    let now = summary.dilation;
+    let faster = (under_way * cpu_us / (CPU_BUSY_MAX_SHARE * cores) - cpu_us) / device_us.max(1.0);
+    let steps = DILATION_STEPS.into_iter().filter(|step| *step > now);
+    let mut enough = steps.filter(|step| *step >= now * faster);
+    Dilation::new(enough.next()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DILATION_STEPS;
+    use base::Dilation;
+
+    #[test]
+    fn steps_are_dilations_in_order() {
+        assert!(DILATION_STEPS.is_sorted());
+        assert!(DILATION_STEPS.iter().all(|step| Dilation::new(*step).is_some()));
+    }
+}

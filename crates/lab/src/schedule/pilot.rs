@@ -1,0 +1,214 @@
+//! The least dilation at which this host is no limit, found by short runs of the cell itself.
+
+use crate::error::LabError;
+use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
+use crate::progress::{OnProgress, Progress};
+use crate::target::populate::reach;
+use crate::target::resolved::PreparedServer;
+use analyse::{DILATION_STEPS, HostLimit};
+use base::{Dilation, Exit};
+use spec::{Cell, Connections, Length, Lengths, Rate};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use store::{NewCell, NewLab, Results};
+
+/// Real time of a pilot's warm-up and window. A host shows within seconds what it cannot do.
+const WARMUP: Duration = Duration::from_secs(3);
+const WINDOW: Duration = Duration::from_secs(4);
+const INTERVALS: u32 = 4;
+/// Connections of a pilot for a ramp, which does not know how many it will need.
+const CONNECTIONS_OF_RAMP: u32 = 32;
+
+/// A cell whose dilation is to be found.
+pub(crate) struct Pilots<'a> {
+    pub(crate) prepared: &'a PreparedServer<'a>,
+    pub(crate) cell: &'a Cell,
+    pub(crate) planned: &'a NewCell,
+    pub(crate) seed: u64,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// What pilots found.
+pub(crate) struct FoundDilation {
+    pub(crate) dilation: Dilation,
+    /// For people.
+    pub(crate) why: String,
+}
+
+impl Pilots<'_> {
+    /// Finds the least dilation, `most` at the most. Where the host is a limit even then, that is
+    /// taken, and said.
+    ///
+    /// # Errors
+    /// Where a pilot cannot be measured.
+    pub(crate) fn find(
+        &self,
+        most: Dilation,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<FoundDilation, LabError> {
+        let mut pilots = 0;
+        let (dilation, limit) = least(most, &mut |dilation| {
+            pilots += 1;
+            on_progress(Progress::Step(&format!(
+                "looking for the least dilation at which this host is no limit: K = {dilation}, \
+                 some {} s",
+                (WARMUP + WINDOW).as_secs() + 5
+            )));
+            self.pilot(dilation)
+        })?;
+        let of_pilots = base::counted(pilots, "pilot", "pilots");
+        let why = match limit.reasons.as_slice() {
+            [] => format!(
+                "dilate auto: K = {dilation} is the least of {of_pilots} at which this host is no limit"
+            ),
+            reasons => format!(
+                "dilate auto: this host is a limit even at K = {dilation}, the most that is \
+                 allowed: {}",
+                reasons.join(", ")
+            ),
+        };
+        Ok(FoundDilation { dilation, why })
+    }
+
+    /// Measures the cell for some seconds, into a results file that goes away.
+    fn pilot(&self, dilation: Dilation) -> Result<HostLimit, LabError> {
+        let failed = |error: std::io::Error| {
+            LabError::Unfit(format!("cannot make a directory for a pilot: {error}"))
+        };
+        let directory = tempfile::tempdir().map_err(failed)?;
+        let results = Results::create_or_open(&directory.path().join("pilot.db"))?;
+        let lab = results.begin_lab(&NewLab::default())?;
+        let subject = self.prepared.start(dilation, self.stop, &mut |_| {})?;
+        reach(&subject)?;
+        let place = RepeatPlace {
+            results: &results,
+            lab,
+            planned: self.planned,
+            ordinal: self.planned.ordinal,
+            repeat: 1,
+            notes: &[],
+            seed: self.seed,
+            ramp: None,
+            planned_cells: 0,
+        };
+        let cell = cell_of_pilot(self.cell, dilation);
+        let MeasuredRepeat { repeat, exit } =
+            measure(place, &subject, &cell, self.stop, &mut |_| {})?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        let measured = analyse::measurement(&results, repeat)?;
+        match (&measured.resources, exit) {
+            (Some(resources), Exit::Ok) => Ok(HostLimit::of(&measured.summary, resources)),
+            _ => {
+                let reason = measured.summary.reason.unwrap_or_else(|| format!("{exit:?}"));
+                Err(LabError::Unfit(format!(
+                    "the dilation cannot be found, as a pilot at K = {dilation} failed: {reason}; \
+                     name it (--dilate {dilation})"
+                )))
+            }
+        }
+    }
+}
+
+/// The cell for as long as a pilot is; of an open loop whose rate is a share of what a closed one
+/// does, that.
+fn cell_of_pilot(cell: &Cell, dilation: Dilation) -> Cell {
+    let dilated = |real: Duration| real.div_f64(dilation.factor());
+    let mut load = cell.load.clone();
+    if let Connections::Ramp(limits) = &load.connections {
+        let connections = limits.connections_max.min(CONNECTIONS_OF_RAMP);
+        load.connections = Connections::Fixed(connections);
+    }
+    load.rate = load.rate.filter(|of| !matches!(of.rate, Rate::OfCapacity(_)));
+    Cell {
+        load,
+        lengths: Lengths {
+            warmup: Length::fixed(dilated(WARMUP)),
+            window: Length::fixed(dilated(WINDOW)),
+            precision_share: None,
+            interval: dilated(WINDOW / INTERVALS),
+        },
+        checks: false,
+        lock_wait_timeouts_max_share: None,
+        ..cell.clone()
+    }
+}
+
+/// The least of the steps at which `judge` finds no limit, or the greatest with what limits there.
+/// A step that is too small says how large one has to be, as far as it can tell; the answer is
+/// between the greatest that is too small and the least that is not.
+fn least<E>(
+    most: Dilation,
+    judge: &mut dyn FnMut(Dilation) -> Result<HostLimit, E>,
+) -> Result<(Dilation, HostLimit), E> {
+    let steps: Vec<Dilation> =
+        DILATION_STEPS.into_iter().filter_map(Dilation::new).filter(|step| *step <= most).collect();
+    let last = steps.len() - 1;
+    let (mut low, mut at) = (0, 0);
+    let mut limit = judge(steps[at])?;
+    while !limit.reasons.is_empty() && at < last {
+        low = at + 1;
+        let enough = limit
+            .needed
+            .map(|needed| steps.iter().position(|step| *step >= needed).unwrap_or(last));
+        // A run that cannot tell is followed by one at twice its dilation.
+        at = enough.unwrap_or(at + 2).clamp(low, last);
+        limit = judge(steps[at])?;
+    }
+    while low < at && limit.reasons.is_empty() {
+        let middle = low + (at - low) / 2;
+        let found = judge(steps[middle])?;
+        if found.reasons.is_empty() {
+            (at, limit) = (middle, found);
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok((steps[at], limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::least;
+    use analyse::HostLimit;
+    use base::Dilation;
+    use std::convert::Infallible;
+
+    /// What is found, and which were tried, where a host needs `needed` and says `says`.
+    fn found(needed: f64, says: Option<f64>, most: u8) -> (f64, bool, Vec<f64>) {
+        let mut tried = Vec::new();
+        let judged = least(Dilation::whole(most), &mut |dilation| {
+            tried.push(dilation.factor());
+            let is_limit = dilation.factor() < needed;
+            Ok::<_, Infallible>(HostLimit {
+                reasons: is_limit.then(|| "busy".to_owned()).into_iter().collect(),
+                needed: says.and_then(Dilation::new).filter(|_| is_limit),
+            })
+        });
+        let Ok((dilation, limit)) = judged;
+        (dilation.factor(), limit.reasons.is_empty(), tried)
+    }
+
+    #[test]
+    fn the_least_that_is_enough() {
+        assert_eq!(found(1.0, None, 16), (1.0, true, vec![1.0]));
+        assert_eq!(found(5.0, None, 16), (6.0, true, vec![1.0, 2.0, 4.0, 8.0, 6.0]));
+        assert_eq!(found(5.0, Some(6.0), 16).0, 6.0);
+        assert_eq!(found(7.0, Some(12.0), 16).2, [1.0, 12.0, 4.0, 8.0, 6.0]);
+        for needed in [1.2, 2.0, 2.5, 3.0, 9.0, 11.0, 16.0] {
+            for says in [None, Some(1.5), Some(16.0)] {
+                let (dilation, enough, _) = found(needed, says, 16);
+                assert!(enough && dilation >= needed && dilation < needed * 1.67, "{needed}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_is_never_passed() {
+        let (dilation, enough, tried) = found(50.0, Some(64.0), 16);
+        assert_eq!((dilation, enough), (16.0, false));
+        assert_eq!(tried, [1.0, 16.0]);
+        assert_eq!(found(50.0, None, 1).2, [1.0]);
+    }
+}
