@@ -6,6 +6,7 @@ use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, lines, with_users};
 use crate::target::private::files_of;
+use base::Dilation;
 use server::preset::Translated;
 use server::{
     AfterStop, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
@@ -72,7 +73,10 @@ pub fn start_named_on(
         scratch: kept.scratch.clone(),
         environment: match kept.has_page {
             // Anew at each start: mydyno may have moved.
-            true => storage::server_environment(&build.binary)?,
+            true => {
+                let clock = storage::clock_from_now(Dilation::NONE);
+                storage::server_environment(&build.binary, clock)?
+            }
             false => Vec::new(),
         },
         files: [kept.files_now()?, vec![configured_file(preset.as_ref())?]].concat(),

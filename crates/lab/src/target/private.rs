@@ -9,7 +9,7 @@ use crate::target::pool::Divided;
 use crate::target::populate::{LoadSpec, check_disk, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, lines};
 use crate::target::subject::Subject;
-use base::{given_in, parse_size};
+use base::{Dilation, given_in, parse_size};
 use plan::{size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageContents, ImageKey,
@@ -387,6 +387,7 @@ pub(crate) fn files_of(
         set: set.to_vec(),
         is_named: false,
         group,
+        dilation: Dilation::NONE,
     })
 }
 
