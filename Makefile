@@ -23,7 +23,7 @@ endef
 .PHONY: demo test soak lint bench devices build packages-demo packages-test clean
 
 demo: packages-demo
-	$(CARGO) build --release --locked -p cli -p shim
+	$(CARGO) build --release --locked -p cli -p shim -p clock
 	target/release/mydyno demo
 
 # Every behaviour, on every engine, with real fio and a real browser: at most 12 minutes on 2 cores,
@@ -61,7 +61,7 @@ devices: packages-test build
 	$(CARGO) bench --locked -p cli --bench devices -- --output $(CURDIR)/docs/devices.md $(BENCH_ARGS)
 
 build: packages-demo
-	$(CARGO) build --release --locked -p cli -p shim
+	$(CARGO) build --release --locked -p cli -p shim -p clock
 
 packages-demo packages-test:
 	@.ci/packages $(if $(filter packages-test,$@),$(PACKAGES_TEST),$(PACKAGES_DEMO))

@@ -13,6 +13,7 @@ pub mod limits;
 mod percent;
 mod random;
 mod session;
+mod time_functions;
 mod units;
 mod variables;
 
@@ -26,5 +27,6 @@ pub use random::Random;
 pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,
 };
+pub use time_functions::{CLOCK_FUNCTIONS, DILATED_FUNCTIONS, UNDILATED_FUNCTIONS};
 pub use units::{Cents, Warehouses, parse_decimal, parse_share, parse_size};
 pub use variables::{given_in, variable_name};

@@ -1,13 +1,19 @@
 //! Time, and waiting for it.
 //!
+//! All that the shim counts and models is in the program's time, which may be dilated. Its own
+//! waits are made of what this host's cores and timers need, so they are in real time, read and
+//! slept past the library that dilates the program's.
+//!
 //! A sleeping thread wakes late by what the scheduler needs, some 15 us on an idle machine. So a
 //! wait ends its sleep early, by as much as sleeps have lately overslept, and passes the rest
 //! awake. It never returns early. An idle core wakes later the longer it has slept, so that a long
 //! sleep ends in a short one.
 
-use crate::real;
+use base::{CLOCK_VARIABLE, DilatedClock};
+use libc::{c_int, c_long, clockid_t, timespec};
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The estimates of the oversleep go no further than this.
@@ -39,36 +45,83 @@ thread_local! {
     static LATE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
+/// The C library's own, which are real whatever is preloaded beside the shim.
+mod c_library {
+    use libc::{c_int, c_long, clockid_t, timespec};
+
+    preload::functions! { CLibrary:
+        fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int, or -1;
+        fn clock_nanosleep(clock: clockid_t, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int, or libc::ENOSYS;
+        fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, or -1;
+    }
+}
+
+/// The program's clock, where it is another than the real one.
+static DILATED: OnceLock<DilatedClock> = OnceLock::new();
+
+/// Finds the functions and the program's clock.
+///
+/// # Errors
+/// Where it is no clock.
+pub(crate) fn prepare() -> Result<(), String> {
+    c_library::find_all();
+    let Some(text) = std::env::var_os(CLOCK_VARIABLE) else {
+        return Ok(());
+    };
+    let clock = text.to_str().and_then(DilatedClock::parse);
+    let clock = clock
+        .ok_or_else(|| format!("{CLOCK_VARIABLE} is {text:?}, which is no clock (8@123456789)"))?;
+    if !clock.dilation.is_none() {
+        DILATED.get_or_init(|| clock);
+    }
+    Ok(())
+}
+
 /// Time that this thread has passed awake in [`wait_until`], since it began.
 pub(crate) fn spun_ns() -> u64 {
-    SPUN_NS.with(Cell::get)
+    dilated_duration_ns(SPUN_NS.with(Cell::get))
 }
 
 /// Time by which its sleeps there ended behind their due times: where that is long, it was ready to
 /// run, but no core was free.
 pub(crate) fn late_ns() -> u64 {
-    LATE_NS.with(Cell::get)
+    dilated_duration_ns(LATE_NS.with(Cell::get))
 }
 
-/// The time of the monotonic clock.
+/// The time of the program's monotonic clock.
 pub(crate) fn now_ns() -> u64 {
+    let now_ns = real_now_ns();
+    DILATED.get().map_or(now_ns, |clock| clock.dilated_ns(now_ns))
+}
+
+/// When the real clock is so late (`u64::MAX`: never).
+fn real_ns(dilated_ns: u64) -> u64 {
+    DILATED.get().map_or(dilated_ns, |clock| clock.real_ns(dilated_ns))
+}
+
+/// What a real duration is in the program's time.
+fn dilated_duration_ns(ns: u64) -> u64 {
+    DILATED.get().map_or(ns, |clock| DilatedClock { origin_ns: 0, ..*clock }.dilated_ns(ns))
+}
+
+/// CPU time of this thread, in the program's time: what a core does in a second it does in less of
+/// a dilated one. Unlike the other clock it is a call of the kernel.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    dilated_duration_ns(read(libc::CLOCK_THREAD_CPUTIME_ID))
+}
+
+fn real_now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time of this thread. Unlike the other clock it is a call of the kernel.
-pub(crate) fn thread_cpu_ns() -> u64 {
-    read(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-fn read(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is ours.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
+fn read(clock: clockid_t) -> u64 {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    c_library::clock_gettime(clock, &raw mut time);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn timespec(ns: u64) -> libc::timespec {
-    libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
+fn timespec_of(ns: u64) -> timespec {
+    timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }
 
 /// Threads sleep 50 us longer than asked unless they say that they mind.
@@ -82,11 +135,16 @@ fn be_precise() {
     });
 }
 
+/// How long before its end a sleep has to be over, in the program's time.
+pub(crate) fn margin_ns(spin: bool) -> u64 {
+    dilated_duration_ns(real_margin_ns(spin))
+}
+
 /// How long before its end a sleep has to be over. Where spinning is allowed nearly all sleeps end
 /// before what they wait for; where it is not, half of them, so that lateness is small on both
 /// sides and the rest is short. So it is on a busy machine too: to spin for more would keep cores
 /// from those who have work.
-pub(crate) fn margin_ns(spin: bool) -> u64 {
+fn real_margin_ns(spin: bool) -> u64 {
     let high_ns = OVERSLEEP_HIGH_NS.load(Ordering::Relaxed);
     if spin && high_ns < BUSY_FROM_NS {
         high_ns.min(MARGIN_MAX_NS)
@@ -116,37 +174,36 @@ fn learn(overslept_ns: u64) {
 /// Waits until a time, or returns at once where it has passed. Returns the nanoseconds passed
 /// awake.
 pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
-    let asleep_from = now_ns();
-    let awake_from = sleep_until(due_ns.saturating_sub(margin_ns(spin)));
+    let due_ns = real_ns(due_ns);
+    let asleep_from = real_now_ns();
+    let awake_from = sleep_until(due_ns.saturating_sub(real_margin_ns(spin)));
     let mut now = awake_from;
     while now < due_ns {
         std::hint::spin_loop();
-        now = now_ns();
+        now = real_now_ns();
     }
     if awake_from > due_ns && asleep_from < due_ns {
         LATE_NS.with(|late| late.set(late.get() + (awake_from - due_ns)));
     }
     SPUN_NS.with(|spun| spun.set(spun.get() + (now - awake_from)));
-    now - awake_from
+    dilated_duration_ns(now - awake_from)
 }
 
-/// Sleeps until a time, and some microseconds longer. Returns what time it is then.
+/// Sleeps until a real time, and some microseconds longer. Returns what time it is then.
 fn sleep_until(wake_ns: u64) -> u64 {
-    let mut now = now_ns();
+    let mut now = real_now_ns();
     while now < wake_ns {
         be_precise();
         let stop_ns = next_stop_ns(now..wake_ns);
-        let until = timespec(stop_ns);
-        // SAFETY: the time is ours. A signal ends the sleep early, and it is begun again.
-        let result = unsafe {
-            libc::clock_nanosleep(
-                libc::CLOCK_MONOTONIC,
-                libc::TIMER_ABSTIME,
-                &raw const until,
-                std::ptr::null_mut(),
-            )
-        };
-        now = now_ns();
+        let until = timespec_of(stop_ns);
+        // A signal ends the sleep early, and it is begun again.
+        let result = c_library::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &raw const until,
+            std::ptr::null_mut(),
+        );
+        now = real_now_ns();
         if result == 0 && stop_ns == wake_ns {
             learn(now.saturating_sub(wake_ns));
         }
@@ -166,27 +223,19 @@ pub(crate) enum Woken {
 /// with [`Woken::Time`].
 pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
     be_precise();
+    let until_ns = real_ns(until_ns);
     let stop_ns = match until_ns {
         u64::MAX => u64::MAX,
-        until_ns => next_stop_ns(now_ns()..until_ns),
+        until_ns => next_stop_ns(real_now_ns()..until_ns),
     };
-    let until = timespec(stop_ns);
-    let until: *const libc::timespec =
+    let until = timespec_of(stop_ns);
+    let until: *const timespec =
         if stop_ns == u64::MAX { std::ptr::null() } else { &raw const until };
-    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
-    let result = real::syscall(
-        libc::SYS_futex,
-        word.as_ptr() as i64,
-        i64::from(operation),
-        i64::from(seen),
-        until as i64,
-        0,
-        i64::from(u32::MAX),
-    );
-    match (result, real::errno()) {
+    let result = futex(word, libc::FUTEX_WAIT_BITSET, seen, until);
+    match (result, preload::errno()) {
         (-1, libc::ETIMEDOUT) => {
             if stop_ns == until_ns {
-                learn(now_ns().saturating_sub(until_ns));
+                learn(real_now_ns().saturating_sub(until_ns));
             }
             Woken::Time
         }
@@ -196,8 +245,19 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
 }
 
 pub(crate) fn wake_all(word: &AtomicU32) {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    real::system(libc::SYS_futex, [word.as_ptr() as usize, operation as usize, i32::MAX as usize]);
+    futex(word, libc::FUTEX_WAKE, i32::MAX as u32, std::ptr::null());
+}
+
+fn futex(word: &AtomicU32, operation: c_int, value: u32, until: *const timespec) -> c_long {
+    c_library::syscall(
+        libc::SYS_futex,
+        word.as_ptr() as c_long,
+        c_long::from(operation | libc::FUTEX_PRIVATE_FLAG),
+        c_long::from(value),
+        until as c_long,
+        0,
+        c_long::from(u32::MAX),
+    )
 }
 
 #[cfg(test)]

@@ -1,84 +1,11 @@
 //! The functions that the shim stands in front of.
-//!
-//! They are safe to call from here in one sense only: their arguments are those that the program
-//! passed, or point to what is ours and alive, and are judged by the C library and the kernel as
-//! they would be without the shim.
 
 use libc::{
     FILE, c_char, c_int, c_long, c_uint, c_void, fd_set, iovec, mode_t, nfds_t, off_t, pollfd,
     sigset_t, size_t, ssize_t, timespec, timeval,
 };
+pub(crate) use preload::{errno, keeping_errno, set_errno};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
-
-macro_rules! real {
-    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty, or $missing:expr;)*) => {
-        #[expect(non_camel_case_types, reason = "these are the names of the functions")]
-        #[derive(Clone, Copy)]
-        #[repr(usize)]
-        enum Symbol { $($name,)* Count }
-
-        const NAMES: [&str; Symbol::Count as usize] = [$(concat!(stringify!($name), "\0")),*];
-
-        $(pub(crate) fn $name($($arg: $type),*) -> $ret {
-            let found = find(Symbol::$name);
-            if found.is_null() {
-                set_errno(libc::ENOSYS);
-                return $missing;
-            }
-            // SAFETY: the C library's function of this name has this type; variable arguments
-            // travel as fixed ones do on x86_64 and aarch64.
-            let function: extern "C" fn($($type),*) -> $ret = unsafe { std::mem::transmute(found) };
-            function($($arg),*)
-        })*
-    };
-}
-
-static FOUND: [AtomicPtr<c_void>; Symbol::Count as usize] =
-    [const { AtomicPtr::new(null_mut()) }; Symbol::Count as usize];
-
-fn find(symbol: Symbol) -> *mut c_void {
-    find_at(symbol as usize)
-}
-
-fn find_at(index: usize) -> *mut c_void {
-    let (Some(slot), Some(name)) = (FOUND.get(index), NAMES.get(index)) else {
-        return null_mut();
-    };
-    let found = slot.load(Ordering::Relaxed);
-    if !found.is_null() {
-        return found;
-    }
-    // SAFETY: the name ends with a zero byte.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast()) };
-    slot.store(found, Ordering::Relaxed);
-    found
-}
-
-/// Looks every function up, so that no later call has to.
-pub(crate) fn find_all() {
-    for index in 0..NAMES.len() {
-        find_at(index);
-    }
-}
-
-pub(crate) fn errno() -> c_int {
-    // SAFETY: the C library gives each thread an errno of its own.
-    unsafe { *libc::__errno_location() }
-}
-
-pub(crate) fn set_errno(value: c_int) {
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = value };
-}
-
-/// Runs what may change `errno` after the call whose `errno` the program is to see.
-pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
-    let errno = errno();
-    let result = run();
-    set_errno(errno);
-    result
-}
 
 /// A system call past the function `syscall`, which is ours.
 pub(crate) fn system<const N: usize>(number: c_long, arguments: [usize; N]) -> c_long {
@@ -87,7 +14,7 @@ pub(crate) fn system<const N: usize>(number: c_long, arguments: [usize; N]) -> c
     syscall(number, at(0), at(1), at(2), at(3), at(4), at(5))
 }
 
-real! {
+preload::functions! { Behind:
     fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, or -1;
     fn openat(at: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int, or -1;
     fn mkostemps(template: *mut c_char, suffix: c_int, flags: c_int) -> c_int, or -1;

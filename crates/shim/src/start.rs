@@ -15,9 +15,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The exit code of an environment that is not fit.
-const UNFIT: i32 = 4;
-
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
@@ -27,15 +24,13 @@ extern "C" fn start() {
         return;
     };
     if let Err(why) = prepare(&path) {
-        let line = format!("mydyno shim: {}: {why}\n", path.to_string_lossy());
-        real::write(2, line.as_ptr().cast(), line.len());
-        // SAFETY: ends the process without running the program's code.
-        unsafe { libc::_exit(UNFIT) };
+        preload::end_unfit(&format!("shim: {}: {why}", path.to_string_lossy()));
     }
 }
 
 fn prepare(path: &OsStr) -> Result<(), String> {
     real::find_all();
+    clock::prepare()?;
     let text = fs::read_to_string(path)
         .map_err(|error| format!("the setup cannot be read: {error}; {SETUP_VARIABLE} names it"))?;
     let setup = Setup::parse(&text).map_err(|error| error.to_string())?;

@@ -10,7 +10,7 @@ use crate::error::{StorageError, io_at};
 use crate::instance_group::InstanceGroup;
 use crate::library;
 use crate::variables::{ServerKind, require_inside};
-use base::{Dilation, given_in, parse_size};
+use base::{DilatedClock, Dilation, given_in, parse_size};
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
 use spec::{Place, Placement};
@@ -52,7 +52,7 @@ pub struct ServerFiles {
     /// it, and its files are in no memory that goes with a login.
     pub is_named: bool,
     pub group: InstanceGroup,
-    /// How many times slower its clock runs.
+    /// How many times slower its clocks run, and the devices that are emulated for it.
     pub dilation: Dilation,
 }
 
@@ -102,6 +102,8 @@ struct HostFacts {
     memory_files: Vec<MemoryFiles>,
     available_memory_bytes: Option<u64>,
     cores: usize,
+    /// One for all servers: they share their devices.
+    clock: DilatedClock,
 }
 
 impl HostFacts {
@@ -110,6 +112,7 @@ impl HostFacts {
             memory_files: backing::memory_files(!files.is_named),
             available_memory_bytes: backing::available_memory_bytes(),
             cores: cores(),
+            clock: library::clock_from_now(files.dilation),
         }
     }
 }
@@ -137,14 +140,15 @@ fn arrange_on(
     files: &ServerFiles,
     number: u32,
 ) -> Result<Arrangement, StorageError> {
-    if *placement == Placement::default() {
+    let is_dilated = !files.dilation.is_none();
+    if *placement == Placement::default() && !is_dilated {
         return Ok(Arrangement::default());
     }
     let mut arranger = Arranger::new(placement, files, host, number);
     arranger.arrangement.dilation = files.dilation;
     arranger.place_all()?;
-    if placement.count || placement.is_emulated() {
-        arranger.arrangement.environment = library::server_environment(&files.binary)?;
+    if placement.count || placement.is_emulated() || is_dilated {
+        arranger.arrangement.environment = library::server_environment(&files.binary, host.clock)?;
         arranger.add_shim()?;
     }
     Ok(arranger.arrangement)

@@ -3,20 +3,20 @@
 //! run on bare storage and its numbers would be wrong.
 
 use crate::error::{StorageError, io_at};
+use base::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
+use object::LittleEndian;
+use object::elf::{EM_AARCH64, EM_X86_64, FileHeader64, Machine, SHT_DYNSYM};
+use object::read::elf::{FileHeader, ProgramHeader, Sym};
+use object::read::{FileKind, ReadCache, ReadRef};
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// ELF's numbers of architectures.
-const MACHINES: [(u16, &str); 2] = [(62, "x86_64"), (183, "aarch64")];
-const HEADER_BYTES: usize = 64;
-const PROGRAM_HEADER_BYTES: usize = 56;
-/// A segment that names the dynamic loader.
-const PT_INTERP: u32 = 3;
-/// Segments of a program; ELF allows more, programs have about ten.
-const SEGMENTS_MAX: u16 = 1024;
-const LOADER_PATH_BYTES_MAX: usize = 4096;
+const MACHINES: [(Machine, &str); 2] = [(EM_X86_64, "x86_64"), (EM_AARCH64, "aarch64")];
+
+type Header = FileHeader64<LittleEndian>;
 
 /// Refuses a program that would not load the shim.
 ///
@@ -42,95 +42,104 @@ pub(crate) fn require_preloadable(binary: &Path) -> Result<(), StorageError> {
     why_not.map_or(Ok(()), refuse)
 }
 
+/// Refuses a program that would see another clock than the dilated one.
+///
+/// # Errors
+/// [`StorageError::NotDilatable`] says why; [`StorageError::Io`].
+pub(crate) fn require_dilatable(binary: &Path) -> Result<(), StorageError> {
+    let file = File::open(binary).map_err(io_at("open the server", binary))?;
+    let imported = imported(&file).map_err(io_at("read the server", binary))?;
+    clock_problem(&imported)
+        .map_or(Ok(()), |why| Err(StorageError::NotDilatable { binary: binary.to_owned(), why }))
+}
+
+/// Why a program that imports these functions cannot be dilated; `None` where it can.
+fn clock_problem(imported: &BTreeSet<String>) -> Option<String> {
+    let real = UNDILATED_FUNCTIONS.iter().filter(|name| imported.contains(**name));
+    let real: Vec<&str> = real.copied().collect();
+    if !real.is_empty() {
+        return Some(format!("it calls {}, and mydyno dilates no such time", real.join(", ")));
+    }
+    if !CLOCK_FUNCTIONS.iter().any(|name| imported.contains(*name)) {
+        return Some(
+            "it takes the time from no function of the C library; use a build whose libraries are linked dynamically".to_owned(),
+        );
+    }
+    None
+}
+
 /// Why the dynamic loader would not bring the shim; `None` where it would.
-fn loader_problem(file: &File) -> std::io::Result<Option<String>> {
-    let mut header = Vec::new();
-    file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-    if header.starts_with(b"#!") {
+fn loader_problem(file: &File) -> io::Result<Option<String>> {
+    let data = &ReadCache::new(file);
+    if data.read_bytes_at(0, 2) == Ok(b"#!") {
         let why = "it is a script; name the program that it starts".to_owned();
         return Ok(Some(why));
     }
-    if header.len() < HEADER_BYTES || !header.starts_with(b"\x7fELF") {
-        return Ok(Some("it is no program of Linux (ELF)".to_owned()));
-    }
-    // 64 bits, least significant byte first.
     let here = std::env::consts::ARCH;
-    let machine = u16::from_le_bytes([header[18], header[19]]);
-    let is_here = MACHINES.contains(&(machine, here));
-    if header[4] != 2 || header[5] != 1 || !is_here {
-        let name = MACHINES.iter().find(|(number, _)| *number == machine);
-        let name = name.map_or_else(|| format!("ELF machine {machine}"), |m| m.1.to_owned());
-        let bits = if header[4] == 2 { 64 } else { 32 };
-        return Ok(Some(format!(
+    let foreign = |name: String, bits: u32| {
+        Ok(Some(format!(
             "it is for another architecture ({name}, {bits} bits), and this machine and the shim are {here}"
-        )));
+        )))
+    };
+    match FileKind::parse(data) {
+        Ok(FileKind::Elf64) => {}
+        Ok(FileKind::Elf32) => return foreign("ELF".to_owned(), 32),
+        _ => return Ok(Some("it is no program of Linux (ELF)".to_owned())),
     }
-    match loader(file, &header)? {
-        None => Ok(Some(
-            "it is statically linked, and such programs load no library; use a build that is dynamically linked".to_owned(),
-        )),
-        Some(loader) if loader.contains("ld-musl") => Ok(Some(format!(
-            "it uses the loader {loader}, and the shim is for the GNU C library"
-        ))),
-        Some(_) => Ok(None),
+    let header = Header::parse(data).map_err(io::Error::other)?;
+    let Ok(endian) = header.endian() else {
+        return foreign("most significant byte first".to_owned(), 64);
+    };
+    let machine = header.e_machine(endian);
+    if !MACHINES.contains(&(machine, here)) {
+        let name = MACHINES.iter().find(|(number, _)| *number == machine);
+        let name = name.map_or_else(|| format!("ELF machine {}", machine.0), |m| m.1.to_owned());
+        return foreign(name, 64);
     }
-}
-
-/// The dynamic loader that a program names.
-fn loader(file: &File, header: &[u8]) -> std::io::Result<Option<String>> {
-    let segments_at = u64_at(header, 32);
-    let size = u64::from(u16_at(header, 54));
-    let count = u16_at(header, 56).min(SEGMENTS_MAX);
-    for segment in 0..u64::from(count) {
-        let mut bytes = [0u8; PROGRAM_HEADER_BYTES];
-        let at = segments_at.saturating_add(segment.saturating_mul(size));
-        file.read_exact_at(&mut bytes, at)?;
-        if u32_at(&bytes, 0) != PT_INTERP {
-            continue;
+    for segment in header.program_headers(endian, data).map_err(io::Error::other)? {
+        if let Some(loader) = segment.interpreter(endian, data).map_err(io::Error::other)? {
+            let loader = String::from_utf8_lossy(loader);
+            return Ok(loader.contains("ld-musl").then(|| {
+                format!("it uses the loader {loader}, and the shim is for the GNU C library")
+            }));
         }
-        let length = usize::try_from(u64_at(&bytes, 32)).unwrap_or(usize::MAX);
-        let mut path = vec![0; length.min(LOADER_PATH_BYTES_MAX)];
-        file.read_exact_at(&mut path, u64_at(&bytes, 8))?;
-        let text = String::from_utf8_lossy(&path);
-        return Ok(Some(text.trim_end_matches('\0').to_owned()));
     }
-    Ok(None)
+    Ok(Some(
+        "it is statically linked, and such programs load no library; use a build that is dynamically linked".to_owned(),
+    ))
 }
 
-fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut word = [0; N];
-    word.copy_from_slice(&bytes[at..at + N]);
-    word
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(bytes_at(bytes, at))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes_at(bytes, at))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes_at(bytes, at))
+/// The functions of other libraries that a program names.
+fn imported(file: &File) -> io::Result<BTreeSet<String>> {
+    let data = &ReadCache::new(file);
+    let names = || -> object::Result<BTreeSet<String>> {
+        let header = Header::parse(data)?;
+        let endian = header.endian()?;
+        let symbols = header.sections(endian, data)?.symbols(endian, data, SHT_DYNSYM)?;
+        let undefined = symbols.iter().filter(|symbol| symbol.is_undefined(endian));
+        let name_of = |symbol| Ok(String::from_utf8_lossy(symbols.symbol_name(endian, symbol)?));
+        undefined.map(|symbol| name_of(symbol).map(String::from)).collect()
+    };
+    names().map_err(io::Error::other)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::require_preloadable;
+    use super::{clock_problem, require_dilatable, require_preloadable};
+    use object::elf::{EM_AARCH64, EM_X86_64, Machine};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
 
     /// A program without segments: what a static one looks like to who asks for its loader.
-    fn elf(machine: u16) -> Vec<u8> {
+    fn elf(machine: Machine) -> Vec<u8> {
         let mut bytes = vec![0u8; 64];
-        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+        bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        bytes[18..20].copy_from_slice(&machine.0.to_le_bytes());
         bytes
     }
 
-    fn here() -> u16 {
+    fn here() -> Machine {
         super::MACHINES.iter().find(|m| m.1 == std::env::consts::ARCH).unwrap().0
     }
 
@@ -146,7 +155,7 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             path
         };
-        let other = if here() == 62 { 183 } else { 62 };
+        let other = if here() == EM_X86_64 { EM_AARCH64 } else { EM_X86_64 };
         for (name, bytes, why) in [
             ("static", elf(here()), "statically linked"),
             ("foreign", elf(other), "another architecture"),
@@ -168,10 +177,24 @@ mod tests {
     fn this_program_is_taken_and_a_setuid_copy_is_not() {
         let own = std::env::current_exe().unwrap();
         require_preloadable(&own).unwrap();
+        require_dilatable(&own).unwrap();
         let temp = tempfile::tempdir().unwrap();
         let copy = temp.path().join("copy");
         fs::copy(&own, &copy).unwrap();
         fs::set_permissions(&copy, fs::Permissions::from_mode(0o4755)).unwrap();
         assert!(refusal(&copy).contains("setuid"));
+    }
+
+    #[test]
+    fn programs_with_a_second_clock_are_not_dilated() {
+        let problem = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned());
+            clock_problem(&names.collect()).unwrap_or_default()
+        };
+        assert_eq!(problem(&["read", "clock_gettime", "nanosleep"]), "");
+        let said = problem(&["clock_gettime", "ualarm", "adjtimex"]);
+        assert!(said.contains("adjtimex, ualarm"), "{said}");
+        let said = problem(&["read", "nanosleep"]);
+        assert!(said.contains("no function of the C library"), "{said}");
     }
 }

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 /// What failed, on what, why, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    #[error("the shim {library} is missing: {todo}")]
-    NoShim { library: PathBuf, todo: String },
+    /// A library that is preloaded is not where it should be.
+    #[error("the {what} {library} is missing: {todo}")]
+    NoShim { what: &'static str, library: PathBuf, todo: String },
     #[error("cannot {action} {path}: {cause}")]
     Io {
         action: &'static str,
@@ -61,6 +62,9 @@ pub enum StorageError {
         "{binary} cannot run under the shim, which devices are emulated and counted with: {why}"
     )]
     NotPreloadable { binary: PathBuf, why: String },
+    /// A server that cannot run in dilated time.
+    #[error("{binary} cannot run in dilated time: {why}")]
+    NotDilatable { binary: PathBuf, why: String },
     /// This server cannot have these files in a directory of their own.
     #[error("{role} cannot be placed apart from data on this server: {why}")]
     NotPlaceable { role: &'static str, why: String },
@@ -101,6 +105,7 @@ impl StorageError {
             | StorageError::BadDirectory { .. }
             | StorageError::Disk { .. }
             | StorageError::NotPreloadable { .. }
+            | StorageError::NotDilatable { .. }
             | StorageError::NoFio { .. } => Exit::Environment,
             StorageError::FioFailed { .. } | StorageError::Setup(_) => Exit::Failed,
             StorageError::Interrupted => Exit::Interrupted,

@@ -22,6 +22,6 @@ pub use delta::Delta;
 pub use error::StorageError;
 pub use instance_group::{InstanceGroup, SharedMemory};
 pub use kill_with_parent::kill_with_parent;
-pub use library::{server_environment, shim_library};
+pub use library::{clock_from_now, server_environment, shim_library};
 pub use place::{nearest, parse_place, profile};
 pub use variables::{ServerFamily, ServerKind, require_inside};

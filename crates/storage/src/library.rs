@@ -1,82 +1,120 @@
-//! Where the shim's library is, and the environment that preloads it.
+//! Where the libraries are that are preloaded, and the environment that does it.
 
-use crate::binary::require_preloadable;
+use crate::binary::{require_dilatable, require_preloadable};
 use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
+use base::{CLOCK_VARIABLE, DilatedClock, Dilation};
 use device::SETUP_VARIABLE;
+use rustix::time::{ClockId, clock_gettime};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const LIBRARY: &str = "libmydyno_shim.so";
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// The library: beside this program; one directory up, where cargo puts it for tests; or where an
-/// installation has it.
+/// A library that is preloaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Library {
+    /// Its crate, and what people call it.
+    name: &'static str,
+    file: &'static str,
+}
+
+const SHIM: Library = Library { name: "shim", file: "libmydyno_shim.so" };
+const CLOCK: Library = Library { name: "clock", file: "libmydyno_clock.so" };
+
+/// The shim's library: beside this program; one directory up, where cargo puts it for tests; or
+/// where an installation has it.
 ///
 /// # Errors
 /// [`StorageError::NoShim`] says how to build it.
 pub fn shim_library() -> Result<PathBuf, StorageError> {
-    let program = std::env::current_exe().map_err(io_at("find this program", "/proc/self/exe"))?;
-    let directory = program.parent().unwrap_or(Path::new("/"));
-    library_near(directory)
+    SHIM.find()
 }
 
-fn library_near(directory: &Path) -> Result<PathBuf, StorageError> {
-    let beside = directory.join(LIBRARY);
-    let up = directory.parent().unwrap_or(directory);
-    let installed = up.join("lib/mydyno").join(LIBRARY);
-    let places = [beside.clone(), up.join(LIBRARY), installed];
-    let Some(found) = places.into_iter().find(|place| place.is_file()) else {
-        let release = if directory.ends_with("release") { " --release" } else { "" };
-        return Err(StorageError::NoShim {
-            library: beside,
-            todo: format!(
-                "build it with `make build` (or `cargo build{release} -p shim`), or put it beside this program or into ../lib/mydyno"
-            ),
-        });
-    };
-    // The loader splits the variable at these, and there is no way to quote them.
-    if found.as_os_str().as_bytes().iter().any(|b| b" :\t\n".contains(b)) {
-        return Err(StorageError::NoShim {
-            library: found,
-            todo: "its path has a space or a colon in it, which LD_PRELOAD cannot hold; move mydyno to another directory".to_owned(),
-        });
+/// The clock of processes that begin from now on. Those that share devices have to share it too.
+pub fn clock_from_now(dilation: Dilation) -> DilatedClock {
+    let now = clock_gettime(ClockId::Monotonic);
+    let origin_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    DilatedClock { dilation, origin_ns }
+}
+
+impl Library {
+    fn find(self) -> Result<PathBuf, StorageError> {
+        let program =
+            std::env::current_exe().map_err(io_at("find this program", "/proc/self/exe"))?;
+        self.find_near(program.parent().unwrap_or(Path::new("/")))
     }
-    Ok(found)
+
+    fn find_near(self, directory: &Path) -> Result<PathBuf, StorageError> {
+        let beside = directory.join(self.file);
+        let up = directory.parent().unwrap_or(directory);
+        let installed = up.join("lib/mydyno").join(self.file);
+        let places = [beside.clone(), up.join(self.file), installed];
+        let missing = |library, todo| StorageError::NoShim { what: self.name, library, todo };
+        let Some(found) = places.into_iter().find(|place| place.is_file()) else {
+            let release = if directory.ends_with("release") { " --release" } else { "" };
+            let package = self.name;
+            return Err(missing(
+                beside,
+                format!(
+                    "build it with `make build` (or `cargo build{release} -p {package}`), or put it beside this program or into ../lib/mydyno"
+                ),
+            ));
+        };
+        // The loader splits the variable at these, and there is no way to quote them.
+        if found.as_os_str().as_bytes().iter().any(|b| b" :\t\n".contains(b)) {
+            let todo = "its path has a space or a colon in it, which LD_PRELOAD cannot hold; move mydyno to another directory";
+            return Err(missing(found, todo.to_owned()));
+        }
+        Ok(found)
+    }
 }
 
 /// The environment of a server under the shim, whose setup is in its own directory.
-pub fn server_environment(binary: &Path) -> Result<Vec<(OsString, OsString)>, StorageError> {
+///
+/// # Errors
+/// [`StorageError::NoShim`], [`StorageError::NotPreloadable`] and [`StorageError::NotDilatable`].
+pub fn server_environment(
+    binary: &Path,
+    clock: DilatedClock,
+) -> Result<Vec<(OsString, OsString)>, StorageError> {
     require_preloadable(binary)?;
+    if !clock.dilation.is_none() {
+        require_dilatable(binary)?;
+    }
     // Relative to the working directory that the server starts in.
-    Ok(environment(&shim_library()?, OsStr::new(ShimPage::SETUP_FILE)))
+    environment(OsStr::new(ShimPage::SETUP_FILE), clock)
 }
 
 /// The environment of a process under the shim. What this process preloads itself is kept.
-pub(crate) fn environment(library: &Path, setup: &OsStr) -> Vec<(OsString, OsString)> {
-    environment_with(library, setup, std::env::var_os(PRELOAD))
+pub(crate) fn environment(
+    setup: &OsStr,
+    clock: DilatedClock,
+) -> Result<Vec<(OsString, OsString)>, StorageError> {
+    let mut libraries = vec![SHIM.find()?];
+    let mut environment = vec![(OsString::from(SETUP_VARIABLE), setup.to_owned())];
+    if !clock.dilation.is_none() {
+        // Behind the shim, whose calls to what it stands in front of are then dilated, too.
+        libraries.push(CLOCK.find()?);
+        environment.push((OsString::from(CLOCK_VARIABLE), clock.to_string().into()));
+    }
+    let preload = preload(&libraries, std::env::var_os(PRELOAD));
+    environment.push((OsString::from(PRELOAD), preload));
+    Ok(environment)
 }
 
-fn environment_with(
-    library: &Path,
-    setup: &OsStr,
-    preloaded: Option<OsString>,
-) -> Vec<(OsString, OsString)> {
-    let mut preload = OsString::from(library);
-    if let Some(other) = preloaded.filter(|other| !other.is_empty()) {
-        preload.push(":");
-        preload.push(other);
-    }
-    vec![(OsString::from(PRELOAD), preload), (OsString::from(SETUP_VARIABLE), setup.to_owned())]
+fn preload(libraries: &[PathBuf], preloaded: Option<OsString>) -> OsString {
+    let own = libraries.iter().map(|library| library.clone().into_os_string());
+    let all: Vec<OsString> = own.chain(preloaded.filter(|other| !other.is_empty())).collect();
+    all.join(OsStr::new(":"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LIBRARY, environment_with, library_near};
-    use std::ffi::OsStr;
+    use super::{CLOCK, SHIM, preload};
     use std::fs;
-    use std::path::Path;
+    use std::path::PathBuf;
 
     #[test]
     fn the_library_is_found_where_it_may_be() {
@@ -85,28 +123,29 @@ mod tests {
         let lib = temp.path().join("lib/mydyno");
         fs::create_dir_all(&bin).unwrap();
         fs::create_dir_all(&lib).unwrap();
-        let error = library_near(&bin).unwrap_err().to_string();
-        assert!(error.contains("cargo build -p shim"), "{error}");
-        for directory in [&lib, temp.path(), &bin] {
-            fs::write(directory.join(LIBRARY), "").unwrap();
-            assert_eq!(library_near(&bin).unwrap(), directory.join(LIBRARY));
+        for library in [SHIM, CLOCK] {
+            let error = library.find_near(&bin).unwrap_err().to_string();
+            assert!(error.contains(&format!("cargo build -p {}", library.name)), "{error}");
+            for directory in [lib.as_path(), temp.path(), bin.as_path()] {
+                fs::write(directory.join(library.file), "").unwrap();
+                assert_eq!(library.find_near(&bin).unwrap(), directory.join(library.file));
+            }
         }
         let spaced = temp.path().join("my tools");
         fs::create_dir(&spaced).unwrap();
-        fs::write(spaced.join(LIBRARY), "").unwrap();
-        let error = library_near(&spaced).unwrap_err().to_string();
+        fs::write(spaced.join(SHIM.file), "").unwrap();
+        let error = SHIM.find_near(&spaced).unwrap_err().to_string();
         assert!(error.contains("space"), "{error}");
     }
 
     #[test]
     fn what_was_preloaded_stays() {
-        let library = Path::new("/x/libmydyno_shim.so");
-        let preload = |before: Option<&str>| {
-            let all = environment_with(library, OsStr::new("s"), before.map(Into::into));
-            all[0].1.clone()
-        };
-        assert_eq!(preload(None), "/x/libmydyno_shim.so");
-        assert_eq!(preload(Some("")), "/x/libmydyno_shim.so");
-        assert_eq!(preload(Some("/y.so")), "/x/libmydyno_shim.so:/y.so");
+        let libraries = [PathBuf::from("/x/shim.so"), PathBuf::from("/x/clock.so")];
+        let preload =
+            |count, before: Option<&str>| preload(&libraries[..count], before.map(Into::into));
+        assert_eq!(preload(1, None), "/x/shim.so");
+        assert_eq!(preload(1, Some("")), "/x/shim.so");
+        assert_eq!(preload(1, Some("/y.so")), "/x/shim.so:/y.so");
+        assert_eq!(preload(2, Some("/y.so")), "/x/shim.so:/x/clock.so:/y.so");
     }
 }

@@ -8,6 +8,7 @@ pub use figure::{FigureVerdict, VerifiedFigure};
 use crate::backing::{self, Backing, Need};
 use crate::error::StorageError;
 use crate::fio::{Content, EmulatedResult, Emulation, Fio, FioJob, JobWatch, TestFile};
+use base::Dilation;
 use device::Profile;
 use figure::{FigureCheck, HostLimit, SPAN_BYTES, checks};
 use std::path::{Path, PathBuf};
@@ -19,8 +20,10 @@ use std::time::Duration;
 pub struct VerifyOptions {
     /// Where fio's file goes; [`default_directory`] chooses.
     pub directory: PathBuf,
-    /// Measured time of each figure.
+    /// Measured time of each figure, dilated.
     pub runtime: Duration,
+    /// Of the device and of fio.
+    pub dilation: Dilation,
 }
 
 /// Where a verification is.
@@ -43,7 +46,7 @@ pub fn default_directory(fallback: &Path) -> PathBuf {
     }
 }
 
-/// How long a verification takes.
+/// How long a verification takes, in the time of its devices.
 ///
 /// # Errors
 /// [`StorageError::EmptySheet`] where there is nothing to verify.
@@ -74,25 +77,35 @@ pub fn verify(
                 total,
             });
         };
-        let figure = measure(fio, profile, check, &file, stop, &mut tick)?;
+        let host = Host { fio, file: &file, dilation: options.dilation, stop };
+        let figure = measure(&host, profile, check, &mut tick)?;
         figures.push(figure);
         done += check.duration();
     }
     Ok(figures)
 }
 
+/// What a device is played by.
+struct Host<'a> {
+    fio: &'a Fio,
+    file: &'a TestFile,
+    dilation: Dilation,
+    stop: &'a AtomicBool,
+}
+
 fn measure(
-    fio: &Fio,
+    host: &Host<'_>,
     profile: &Profile,
     check: &FigureCheck,
-    file: &TestFile,
-    stop: &AtomicBool,
     tick: &mut dyn FnMut(Duration),
 ) -> Result<VerifiedFigure, StorageError> {
     let host_job = check.host_job();
+    let Host { fio, file, dilation, stop } = *host;
     let mut run = |job: &FioJob, armed, before: Duration| -> Result<EmulatedResult, StorageError> {
-        let mut watch = JobWatch { stop, on_tick: &mut |elapsed| tick(before + elapsed) };
-        let emulation = Emulation { profile, preconditioned: check.preconditioned, armed };
+        let on_tick = &mut |real: Duration| tick(before + real.div_f64(dilation.factor()));
+        let mut watch = JobWatch { stop, on_tick };
+        let preconditioned = check.preconditioned;
+        let emulation = Emulation { profile, preconditioned, armed, dilation };
         fio.run_emulated(job, &emulation, file, &mut watch)
     };
     let host = run(&host_job, false, Duration::ZERO)?;

@@ -1,18 +1,19 @@
-//! The shim's library, which cargo does not build for the tests of other packages.
+//! The libraries that are preloaded into servers, which cargo does not build for the tests of other
+//! packages.
 
 use super::BINARY;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
 
-/// Builds it where the binary under test looks for it: beside itself, with the same profile.
+/// Builds them where the binary under test looks for it: beside itself, with the same profile.
 pub fn shim() {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
         let beside = Path::new(BINARY).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
         cargo
-            .args(["build", "--locked", "-p", "shim", "--target-dir"])
+            .args(["build", "--locked", "-p", "shim", "-p", "clock", "--target-dir"])
             .arg(beside.parent().unwrap())
             .current_dir(env!("CARGO_MANIFEST_DIR"));
         if beside.ends_with("release") {

@@ -76,7 +76,10 @@ pub fn start_named_on(
         scratch: kept.scratch.clone(),
         environment: match kept.has_page {
             // Anew at each start: mydyno may have moved.
-            true => storage::server_environment(&build.binary)?,
+            true => {
+                let clock = storage::clock_from_now(spec.dilation);
+                storage::server_environment(&build.binary, clock)?
+            }
             false => Vec::new(),
         },
         files: [kept.files_now()?, vec![configured_file(preset.as_ref())?]].concat(),

@@ -6,21 +6,16 @@
 
 use crate::ServerError;
 use crate::error::io_at;
+use object::LittleEndian;
+use object::elf::{FileHeader64, PT_INTERP, ProgramHeader64};
+use object::read::ReadCache;
+use object::read::elf::{FileHeader, ProgramHeader};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The magic number, 64 bits, little-endian.
-const ELF_64_LITTLE: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
-const HEADER_BYTES: usize = 64;
-const PROGRAM_HEADER_BYTES: usize = 56;
-const PT_INTERP: u32 = 3;
-/// In the header of the file: where the program headers are, the size of each, their number.
-const PHOFF_AT: usize = 32;
-const PHENTSIZE_AT: usize = 54;
-const PHNUM_AT: usize = 56;
 /// In a program header: the place in the file and the length there.
 const OFFSET_AT: u64 = 8;
 const FILESZ_AT: u64 = 32;
@@ -32,7 +27,8 @@ pub(super) fn set(file: &Path, loader: &Path) -> Result<(), ServerError> {
 
 fn patch(path: &Path, loader: &Path) -> io::Result<()> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path)?;
-    let header = interpreter_header(&file)?
+    let header = interpreter_header(&file)
+        .map_err(io::Error::other)?
         .ok_or_else(|| io::Error::other("it is no dynamic 64-bit program"))?;
     let end = file.metadata()?.len();
     let mut text = loader.as_os_str().as_bytes().to_vec();
@@ -43,28 +39,14 @@ fn patch(path: &Path, loader: &Path) -> io::Result<()> {
 }
 
 /// Where the program header of the interpreter is.
-fn interpreter_header(file: &File) -> io::Result<Option<u64>> {
-    let mut header = [0u8; HEADER_BYTES];
-    file.read_exact_at(&mut header, 0)?;
-    if !header.starts_with(&ELF_64_LITTLE) {
-        return Ok(None);
-    }
-    let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
-    let mut first = [0u8; 8];
-    first.copy_from_slice(&header[PHOFF_AT..PHOFF_AT + 8]);
-    let first = u64::from_le_bytes(first);
-    if usize::from(half(PHENTSIZE_AT)) != PROGRAM_HEADER_BYTES {
-        return Ok(None);
-    }
-    for index in 0..u64::from(half(PHNUM_AT)) {
-        let at = first.saturating_add(index * PROGRAM_HEADER_BYTES as u64);
-        let mut kind = [0u8; 4];
-        file.read_exact_at(&mut kind, at)?;
-        if u32::from_le_bytes(kind) == PT_INTERP {
-            return Ok(Some(at));
-        }
-    }
-    Ok(None)
+fn interpreter_header(file: &File) -> object::Result<Option<u64>> {
+    let data = &ReadCache::new(file);
+    let header = FileHeader64::<LittleEndian>::parse(data)?;
+    let endian = header.endian()?;
+    let segments = header.program_headers(endian, data)?;
+    let found = segments.iter().position(|segment| segment.p_type(endian) == PT_INTERP);
+    let size = size_of::<ProgramHeader64<LittleEndian>>();
+    Ok(found.map(|index| header.e_phoff(endian) + (index * size) as u64))
 }
 
 #[cfg(test)]

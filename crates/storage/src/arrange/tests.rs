@@ -3,6 +3,7 @@ use crate::StorageError;
 use crate::backing::MemoryFiles;
 use crate::instance_group::InstanceGroup;
 use crate::variables::{ServerFamily, ServerKind};
+use base::{DilatedClock, Dilation};
 use device::{Profile, Role, Setup};
 use spec::{Place, Placement};
 use std::collections::BTreeSet;
@@ -18,7 +19,7 @@ fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
         set: Vec::new(),
         is_named: false,
         group: InstanceGroup::of_one(),
-        dilation: base::Dilation::NONE,
+        dilation: Dilation::NONE,
     }
 }
 
@@ -38,6 +39,7 @@ fn host(memory: Option<&Path>) -> HostFacts {
             .collect(),
         available_memory_bytes: Some(16 << 30),
         cores: 2,
+        clock: DilatedClock { dilation: Dilation::NONE, origin_ns: 0 },
     }
 }
 

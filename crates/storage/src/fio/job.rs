@@ -2,6 +2,7 @@
 
 use super::output::FioResult;
 use crate::delta::Delta;
+use base::Dilation;
 use device::Profile;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -68,6 +69,8 @@ pub struct Emulation<'a> {
     pub preconditioned: bool,
     /// Without it the shim is there and nothing waits: what the host can do at most.
     pub armed: bool,
+    /// Of the device and of fio: its times, those of the job included, are dilated.
+    pub dilation: Dilation,
 }
 
 /// What a job under the shim gave.

@@ -14,6 +14,7 @@ use crate::counters::ShimPage;
 use crate::delta::Delta;
 use crate::error::{StorageError, io_at};
 use crate::library;
+use base::Dilation;
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
 use std::ffi::OsString;
@@ -69,7 +70,12 @@ impl Fio {
         file: &TestFile,
         watch: &mut JobWatch<'_>,
     ) -> Result<FioResult, StorageError> {
-        self.run(job, file, Vec::new(), watch)
+        let process = FioProcess {
+            arguments: arguments(job, file, Dilation::NONE),
+            environment: Vec::new(),
+            limit: job.ramp + job.runtime + GRACE,
+        };
+        self.run(job, file, process, watch)
     }
 
     /// Runs a job under the shim.
@@ -84,7 +90,6 @@ impl Fio {
         file: &TestFile,
         watch: &mut JobWatch<'_>,
     ) -> Result<EmulatedResult, StorageError> {
-        let library = library::shim_library()?;
         let setup_path = file.directory().join(ShimPage::SETUP_FILE);
         let page_path = file.directory().join(ShimPage::FILE);
         let setup = setup(emulation, file, &page_path)?;
@@ -94,19 +99,26 @@ impl Fio {
         page.arm(emulation.armed)?;
         let at_start = page.snapshot()?;
         let mut after_ramp = None;
-        let environment = library::environment(&library, setup_path.as_os_str());
+        let clock = library::clock_from_now(emulation.dilation);
+        let environment = library::environment(setup_path.as_os_str(), clock)?;
+        let real = |duration: Duration| duration.mul_f64(emulation.dilation.factor());
         let mut tick = |elapsed: Duration| {
             (watch.on_tick)(elapsed);
-            if after_ramp.is_none() && elapsed > job.ramp + START_UP {
+            if after_ramp.is_none() && elapsed > real(job.ramp + START_UP) {
                 // What cannot be read now fails at the end.
                 after_ramp = page.snapshot().ok();
             }
         };
         let mut inner = JobWatch { stop: watch.stop, on_tick: &mut tick };
-        let measured = self.run(job, file, environment, &mut inner)?;
+        let process = FioProcess {
+            arguments: arguments(job, file, emulation.dilation),
+            environment,
+            limit: real(job.ramp + job.runtime) + GRACE,
+        };
+        let measured = self.run(job, file, process, &mut inner)?;
         if !page.is_taken()? {
             return Err(StorageError::FioFailed {
-                why: format!("fio did not load {}; is it statically linked?", library.display()),
+                why: "fio did not load the shim; is it statically linked?".to_owned(),
             });
         }
         let begin = after_ramp.unwrap_or(at_start);
@@ -117,22 +129,21 @@ impl Fio {
         &self,
         job: &FioJob,
         file: &TestFile,
-        environment: Vec<(OsString, OsString)>,
+        process: FioProcess,
         watch: &mut JobWatch<'_>,
     ) -> Result<FioResult, StorageError> {
-        let output = file.directory().join(OUTPUT_FILE);
+        let output = output_path(file);
         let errors = file.directory().join("fio.err");
         let stderr = std::fs::File::create(&errors).map_err(io_at("write", &errors))?;
         let mut command = Command::new(&self.program);
         command
-            .args(arguments(job, file, &output))
-            .envs(environment)
+            .args(process.arguments)
+            .envs(process.environment)
             .current_dir(file.directory())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr);
-        let limit = job.ramp + job.runtime + GRACE;
-        let status = process::run(command, limit, watch)?;
+        let status = process::run(command, process.limit, watch)?;
         let said = std::fs::read_to_string(&errors).unwrap_or_default();
         let failed = |why: String| StorageError::FioFailed { why };
         if !status.success() {
@@ -144,7 +155,19 @@ impl Fio {
     }
 }
 
-fn arguments(job: &FioJob, file: &TestFile, output: &Path) -> Vec<OsString> {
+/// How fio is started.
+struct FioProcess {
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    /// When it is killed, in real time.
+    limit: Duration,
+}
+
+fn output_path(file: &TestFile) -> PathBuf {
+    file.directory().join(OUTPUT_FILE)
+}
+
+fn arguments(job: &FioJob, file: &TestFile, dilation: Dilation) -> Vec<OsString> {
     let engine = if job.queue_depth > 1 { "libaio" } else { "psync" };
     let direct = u8::from(job.direct);
     let seconds = |duration: Duration| format!("{}ms", duration.as_millis());
@@ -175,11 +198,15 @@ fn arguments(job: &FioJob, file: &TestFile, output: &Path) -> Vec<OsString> {
     if job.pattern == Pattern::FlushedWrite {
         arguments.push(OsString::from("--fdatasync=1"));
     }
+    if !dilation.is_none() {
+        // Its other clock is the core's counter, which is real.
+        arguments.push(OsString::from("--clocksource=clock_gettime"));
+    }
     let mut filename = OsString::from("--filename=");
     filename.push(escaped(&file.path()));
     arguments.push(filename);
     let mut destination = OsString::from("--output=");
-    destination.push(output);
+    destination.push(output_path(file));
     arguments.push(destination);
     arguments
 }

@@ -5,7 +5,7 @@ use crate::commands::print_json;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::device::{count, table};
-use base::Exit;
+use base::{Dilation, Exit};
 use device::Profile;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -43,7 +43,11 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     let profiles = profiles(arguments)?;
     let fio = Fio::find()?;
     storage::shim_library()?;
-    let options = VerifyOptions { directory: directory(arguments)?, runtime: arguments.seconds };
+    let options = VerifyOptions {
+        directory: directory(arguments)?,
+        runtime: arguments.seconds,
+        dilation: Dilation::NONE,
+    };
     let stop = stop_flag();
     let mut console = Console::new()?;
     let expected = |profile: &Profile| expected_duration(profile, options.runtime);

@@ -1,0 +1,100 @@
+//! Functions that tell the time.
+
+use crate::clocks::clocks;
+use crate::passed::Time;
+use crate::real;
+use libc::{c_int, c_short, c_ushort, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
+
+/// Dilates a time of that clock which the system wrote for the program.
+#[inline]
+fn dilate<T: Time>(clock: clockid_t, time: *mut T) {
+    let Some(dilated) = clocks().and_then(|clocks| clocks.dilated(clock)) else {
+        return;
+    };
+    // SAFETY: null, or where the program had the time written.
+    if let Some(time) = unsafe { time.as_mut() }
+        && let Some(ns) = time.ns()
+    {
+        *time = T::of_ns(dilated.dilated_ns(ns));
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    let result = real::clock_gettime(clock, time);
+    if result == 0 {
+        dilate(clock, time);
+    }
+    result
+}
+
+/// The dilated time of a clock.
+fn now(clock: clockid_t) -> timespec {
+    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    clock_gettime(clock, &raw mut now);
+    now
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int {
+    let result = real::gettimeofday(time, zone);
+    // SAFETY: null, or where the program wants the time.
+    if let (0, Some(_), Some(time)) = (result, clocks(), unsafe { time.as_mut() }) {
+        let now = now(libc::CLOCK_REALTIME);
+        *time = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1_000 };
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn time(to: *mut time_t) -> time_t {
+    let seconds = now(libc::CLOCK_REALTIME_COARSE).tv_sec;
+    // SAFETY: null, or where the program wants it.
+    if let Some(to) = unsafe { to.as_mut() } {
+        *to = seconds;
+    }
+    seconds
+}
+
+/// The C library's `struct timeb`.
+#[repr(C)]
+struct TimeB {
+    seconds: time_t,
+    ms: c_ushort,
+    zone: c_short,
+    is_dst: c_short,
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn ftime(to: *mut TimeB) -> c_int {
+    let now = now(libc::CLOCK_REALTIME);
+    let ms = (now.tv_nsec / 1_000_000) as c_ushort;
+    // SAFETY: where the program wants it.
+    unsafe { to.write(TimeB { seconds: now.tv_sec, ms, zone: 0, is_dst: 0 }) };
+    0
+}
+
+/// CPU times stay real; what it returns is a clock.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn times(to: *mut tms) -> clock_t {
+    let ticks = real::times(to);
+    match (clocks(), u64::try_from(ticks)) {
+        (Some(clocks), Ok(ticks)) => clocks.ticks.dilated_ns(ticks) as clock_t,
+        _ => ticks,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn timespec_get(to: *mut timespec, base: c_int) -> c_int {
+    /// The only base that all C libraries have.
+    const TIME_UTC: c_int = 1;
+    let result = real::timespec_get(to, base);
+    if result == TIME_UTC {
+        dilate(libc::CLOCK_REALTIME, to);
+    }
+    result
+}
+
+also! {
+    fn __gettimeofday = gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int;
+}
