@@ -57,13 +57,15 @@ impl HostLimit {
     }
 }
 
-/// In a closed loop of n connections, of which each transaction takes c of CPU and waits for
-/// devices for d, the cores are busy for n c / (d + c) at most, and c shrinks with the dilation.
+/// In a closed loop with n transactions under way that wait for no row lock, of which each takes c
+/// of CPU and waits for devices for d, the cores are busy for n c / (d + c) at most, and c shrinks
+/// with the dilation.
 fn needed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
     let account = resources.account.as_ref()?;
     let cores = resources.host.cpu_cores?;
-    let under_way = f64::from(summary.connections);
-    let ended_per_us = under_way / account.time_us;
+    let connections = f64::from(summary.connections);
+    let under_way = connections * (1.0 - account.share(Part::RowLocks));
+    let ended_per_us = connections / account.time_us;
     let cpu_us = resources.host.cpu_busy_share? * cores / ended_per_us;
     let waits = [Part::Reads, Part::Log, Part::PageWrites];
     let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();

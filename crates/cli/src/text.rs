@@ -27,6 +27,8 @@ pub fn summary(measurement: &RunDocument) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{}", what_ran(summary));
+    let dilated = Dilation::new(summary.dilation).and_then(Dilation::in_words);
+    let dilated = dilated.map_or_else(String::new, |words| format!(" {words}"));
     if summary.status != "done" {
         let reason = summary.reason.as_deref().unwrap_or("no reason was stored");
         let code = summary.reason_code.as_deref().unwrap_or("failed");
@@ -35,7 +37,7 @@ pub fn summary(measurement: &RunDocument) -> String {
     }
     let _ = writeln!(
         out,
-        "{} {}, {} transactions/min over {} s{} (one repeat: no statement about its spread)",
+        "{} {}, {} transactions/min over {} s{dilated}{} (one repeat: no statement about its spread)",
         optional(summary.nopm.map(f64::trunc), 0),
         summary.throughput_metric.title(),
         optional(summary.tpm_total, 0),
@@ -103,10 +105,8 @@ fn what_ran(summary: &Summary) -> String {
         let threads = base::counted(threads as usize, "driver thread", "driver threads");
         format!(", {threads}")
     });
-    let dilation = Dilation::new(summary.dilation).and_then(Dilation::in_words);
-    let dilation = dilation.map_or_else(String::new, |words| format!("; {words}"));
     format!(
-        "{servers}{} {} ({}){}, {}, workload {}, style {}, seed {}{threads}{dilation}",
+        "{servers}{} {} ({}){}, {}, workload {}, style {}, seed {}{threads}",
         summary.engine,
         summary.server_version,
         summary.transport,

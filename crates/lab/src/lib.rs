@@ -16,7 +16,7 @@ pub use measure::check::{Checked, check_subject};
 pub use measure::preflight::check_meters;
 pub use measure::seeds::new_seed;
 pub use progress::{OnProgress, Progress};
-pub use schedule::demo::planned_demo;
+pub use schedule::demo::{DILATION as DEMO_DILATION, planned_demo};
 pub use schedule::planned::{Planned, PresetOn, planned, planned_cell};
 pub use schedule::run_lab::{LabRunOptions, LabRunSummary, require_possible, run_lab};
 pub use schedule::stored::require_idle;

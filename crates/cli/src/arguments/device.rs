@@ -1,7 +1,9 @@
 //! The command line of `mydyno device`.
 
 use super::values::duration;
+use base::Dilation;
 use clap::{Args, Subcommand};
+use spec::parse_dilation;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,6 +49,10 @@ pub struct DeviceVerifyArguments {
     /// Measured time of each figure, in seconds
     #[arg(long, default_value = "5", value_parser = job_duration)]
     pub seconds: Duration,
+    /// Run fio's clock and the device K times slower than real ones, 1 to 100, so that a small host
+    /// is fast enough for the device; --seconds are those of the slower clock
+    #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
+    pub dilate: Dilation,
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,

@@ -1,8 +1,9 @@
 //! The command lines of `mydyno report`, `export` and `demo`.
 
 use super::target::ResultsArguments;
+use base::Dilation;
 use clap::Args;
-use spec::defaults;
+use spec::{defaults, parse_dilation};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -32,6 +33,10 @@ pub struct DemoArguments {
     /// Engine of the private servers; installed where it is missing
     #[arg(long, default_value = defaults::ENGINE)]
     pub engine: String,
+    /// Run clocks and devices K times slower than real ones, 1 to 100, so that this machine
+    /// measures as one with cores K times as fast; the demo takes as many times as long
+    #[arg(long, value_name = "K", default_value_t = lab::DEMO_DILATION, value_parser = parse_dilation)]
+    pub dilate: Dilation,
     /// HTML report
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,

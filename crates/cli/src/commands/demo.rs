@@ -26,7 +26,8 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let mut console = Console::new()?;
-    let planned = planned_demo(&home, &arguments.engine, &mut |p| console.show(p))?;
+    let planned =
+        planned_demo(&home, &arguments.engine, arguments.dilate, &mut |p| console.show(p))?;
     let mut repeats = Vec::new();
     let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
         if let Progress::TurnEnds(repeat) = progress {

@@ -6,11 +6,14 @@ use crate::measure::seeds::new_seed;
 use crate::progress::{OnProgress, Progress};
 use crate::schedule::planned::{LabSource, Planned, planned};
 use crate::target::private::installed_build;
+use base::Dilation;
 use plan::Plan;
 use server::Home;
 use spec::{Private, defaults};
 
 const PLAN: &str = include_str!("demo.toml");
+/// Two cores are fast enough then for the devices of the demo to differ as they do.
+pub const DILATION: Dilation = Dilation::whole(4);
 
 /// Installs the engine where it is missing, and says what is to be measured: each cell of the
 /// demo's plan once.
@@ -20,6 +23,7 @@ const PLAN: &str = include_str!("demo.toml");
 pub fn planned_demo(
     home: &Home,
     engine: &str,
+    dilation: Dilation,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Planned, LabError> {
     if installed_build(home, &Private::of_engine(engine))?.is_none() {
@@ -29,7 +33,10 @@ pub fn planned_demo(
         })?;
     }
     let of_engine = |name: &str| format!("engine = {name:?}");
-    let text = PLAN.replace(&of_engine(defaults::ENGINE), &of_engine(engine));
+    let dilated = |dilation: Dilation| format!("dilate = {dilation}");
+    let text = PLAN
+        .replace(&of_engine(defaults::ENGINE), &of_engine(engine))
+        .replace(&dilated(DILATION), &dilated(dilation));
     let plan = Plan::parse(&text, "the demo's plan")?;
     let mut planned = planned(home, &plan)?;
     // All at the first number of connections come first, so that an early look shows the whole

@@ -22,6 +22,8 @@ struct VerifyDocument {
     fio_version: String,
     directory: String,
     seconds: f64,
+    /// How many times slower than real ones fio's clock and the devices ran.
+    dilation: f64,
     /// No figure is outside.
     passed: bool,
     /// Figures by their verdicts.
@@ -46,11 +48,12 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     let options = VerifyOptions {
         directory: directory(arguments)?,
         runtime: arguments.seconds,
-        dilation: Dilation::NONE,
+        dilation: arguments.dilate,
     };
     let stop = stop_flag();
     let mut console = Console::new()?;
-    let expected = |profile: &Profile| expected_duration(profile, options.runtime);
+    let real = |dilated: Duration| dilated.mul_f64(options.dilation.factor());
+    let expected = |profile: &Profile| expected_duration(profile, options.runtime).map(real);
     // Before anything is measured: a sheet that promises nothing is refused.
     let durations: Vec<Duration> = profiles.iter().map(expected).collect::<Result<_, _>>()?;
     let total: Duration = durations.iter().sum();
@@ -59,7 +62,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     for (profile, duration) in profiles.iter().zip(durations) {
         let figures = verify(&fio, profile, &options, &stop, &mut |progress| {
             let what = format!("{}: {}", progress.profile, progress.figure);
-            console.show_work(&what, before + progress.done, total);
+            console.show_work(&what, before + real(progress.done), total);
         });
         let figures = match figures {
             Ok(figures) => figures,
@@ -84,6 +87,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         fio_version: fio.version,
         directory: options.directory.display().to_string(),
         seconds: arguments.seconds.as_secs_f64(),
+        dilation: options.dilation.factor(),
         passed,
         within: count(figures(), FigureVerdict::Within),
         host_limited: count(figures(), FigureVerdict::HostLimited),
@@ -99,9 +103,11 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
 }
 
 fn print_words(document: &VerifyDocument) -> Result<(), Failure> {
+    let dilated = Dilation::new(document.dilation).and_then(Dilation::in_words);
+    let dilated = dilated.map_or_else(String::new, |words| format!(" ({words})"));
     print(format_args!(
-        "{}, {} s for each figure, files in {}\n\n",
-        document.fio_version, document.seconds, document.directory
+        "{}, {} s for each figure{}, files in {}\n\n",
+        document.fio_version, document.seconds, dilated, document.directory
     ))?;
     for device in &document.devices {
         let table = table(&device.name, &device.title, &device.figures);
