@@ -7,6 +7,7 @@ mod compare;
 mod connections;
 mod deaths;
 mod devices;
+mod dilated;
 mod emulation;
 mod engines;
 mod failing;
