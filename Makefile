@@ -52,6 +52,7 @@ bench: packages-demo
 	$(CARGO) bench --locked -p drive --bench recording
 	$(CARGO) bench --locked -p device --bench model
 	$(CARGO) bench --locked -p shim --bench counting
+	$(CARGO) bench --locked -p clock --bench reading
 	$(CARGO) bench --locked -p cli --bench driver -- --rounds $(ROUNDS) $(if $(DSN),--dsn "$$DSN") \
 		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
 

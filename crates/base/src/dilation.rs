@@ -97,25 +97,31 @@ impl DilatedClock {
 
     /// The dilated time at a moment of the real clock. It never decreases where the real one does
     /// not.
+    #[inline]
     pub fn dilated_ns(&self, real_ns: u64) -> u64 {
-        self.scaled(real_ns, f64::floor, 1.0 / self.dilation.0)
+        // Every reading of a dilated clock comes here: a conversion rounds down at less cost than
+        // `floor`, which is a call.
+        match real_ns.checked_sub(self.origin_ns) {
+            Some(distance_ns) => self.origin_ns + (distance_ns as f64 / self.dilation.0) as u64,
+            None => self.before((self.origin_ns - real_ns) as f64 / self.dilation.0, f64::ceil),
+        }
     }
 
     /// The first moment of the real clock at which it is so late: who sleeps until then has not
     /// slept too short.
     pub fn real_ns(&self, dilated_ns: u64) -> u64 {
-        self.scaled(dilated_ns, f64::ceil, self.dilation.0)
+        match dilated_ns.checked_sub(self.origin_ns) {
+            Some(distance_ns) => {
+                let distance_ns = (distance_ns as f64 * self.dilation.0).ceil();
+                self.origin_ns.saturating_add(distance_ns as u64)
+            }
+            None => self.before((self.origin_ns - dilated_ns) as f64 * self.dilation.0, f64::floor),
+        }
     }
 
     /// A distance from the origin is exact to a nanosecond for 104 days (53 bits).
-    fn scaled(&self, at_ns: u64, rounded: fn(f64) -> f64, factor: f64) -> u64 {
-        if at_ns >= self.origin_ns {
-            let distance_ns = rounded((at_ns - self.origin_ns) as f64 * factor);
-            self.origin_ns.saturating_add(distance_ns as u64)
-        } else {
-            let distance_ns = -rounded(-((self.origin_ns - at_ns) as f64 * factor));
-            self.origin_ns.saturating_sub(distance_ns as u64)
-        }
+    fn before(&self, distance_ns: f64, rounded: fn(f64) -> f64) -> u64 {
+        self.origin_ns.saturating_sub(rounded(distance_ns) as u64)
     }
 }
 

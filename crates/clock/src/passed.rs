@@ -12,7 +12,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 const MONOTONIC_MAX_NS: u64 = 1_000_000_000 * NS_PER_S;
 
 /// A time as C has it.
-pub(crate) trait Time: Copy {
+pub(crate) trait CTime: Copy {
     /// `None` where it is no time, or before its clock's begin.
     fn ns(&self) -> Option<u64>;
 
@@ -20,7 +20,7 @@ pub(crate) trait Time: Copy {
     fn of_ns(ns: u64) -> Self;
 }
 
-impl Time for timespec {
+impl CTime for timespec {
     fn ns(&self) -> Option<u64> {
         let in_second = u64::try_from(self.tv_nsec).ok().filter(|ns| *ns < NS_PER_S)?;
         let seconds = u64::try_from(self.tv_sec).ok()?;
@@ -32,7 +32,7 @@ impl Time for timespec {
     }
 }
 
-impl Time for timeval {
+impl CTime for timeval {
     fn ns(&self) -> Option<u64> {
         let in_second = u64::try_from(self.tv_usec).ok().filter(|us| *us < 1_000_000)?;
         let seconds = u64::try_from(self.tv_sec).ok()?;
@@ -43,16 +43,6 @@ impl Time for timeval {
         let us = ns.div_ceil(1_000);
         timeval { tv_sec: (us / 1_000_000) as i64, tv_usec: (us % 1_000_000) as i64 }
     }
-}
-
-/// [`Time::ns`] of a time of the system's.
-pub(crate) fn time_ns(time: &timespec) -> Option<u64> {
-    time.ns()
-}
-
-/// How long a dilated duration takes: one that is not 0 does not become it.
-pub(crate) fn real_duration_ns(clock: &DilatedClock, ns: u64) -> u64 {
-    clock.real_ns(ns)
 }
 
 /// What is left of a real duration, in dilated time. It is rounded up: who waits for it after an
@@ -74,10 +64,10 @@ pub(crate) struct Passed<T> {
     real: Option<T>,
 }
 
-impl<T: Time> Passed<T> {
+impl<T: CTime> Passed<T> {
     fn new(given: *const T, real_ns: impl FnOnce(u64) -> Option<u64>) -> Passed<T> {
         // SAFETY: null, or a time that the program passes.
-        let given_ns = unsafe { given.as_ref() }.and_then(Time::ns);
+        let given_ns = unsafe { given.as_ref() }.and_then(CTime::ns);
         Passed { given, real: given_ns.and_then(real_ns).map(T::of_ns) }
     }
 
@@ -86,7 +76,7 @@ impl<T: Time> Passed<T> {
         let Some(clocks) = clocks() else {
             return Passed { given, real: None };
         };
-        Passed::new(given, |ns| Some(real_duration_ns(&clocks.durations, ns)))
+        Passed::new(given, |ns| Some(clocks.durations.real_ns(ns)))
     }
 
     /// A deadline of that clock.
@@ -136,7 +126,7 @@ impl<T: Time> Passed<T> {
 }
 
 /// Dilates a duration that the system wrote for the program, where it did.
-pub(crate) fn shorten<T: Time>(left: *mut T) {
+pub(crate) fn shorten<T: CTime>(left: *mut T) {
     let Some(clocks) = clocks() else { return };
     // SAFETY: null, or where the program had a duration written.
     if let Some(left) = unsafe { left.as_mut() }
@@ -150,7 +140,7 @@ pub(crate) fn shorten<T: Time>(left: *mut T) {
 pub(crate) fn wait_ms(timeout_ms: c_int) -> c_int {
     match (clocks(), u64::try_from(timeout_ms)) {
         (Some(clocks), Ok(ms)) => {
-            let ns = real_duration_ns(&clocks.durations, ms * 1_000_000);
+            let ns = clocks.durations.real_ns(ms * 1_000_000);
             c_int::try_from(ns.div_ceil(1_000_000)).unwrap_or(c_int::MAX)
         }
         _ => timeout_ms,

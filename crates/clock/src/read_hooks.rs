@@ -1,13 +1,13 @@
 //! Functions that tell the time.
 
 use crate::clocks::clocks;
-use crate::passed::Time;
+use crate::passed::CTime;
 use crate::real;
 use libc::{c_int, c_short, c_ushort, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
 
 /// Dilates a time of that clock which the system wrote for the program.
 #[inline]
-fn dilate<T: Time>(clock: clockid_t, time: *mut T) {
+fn dilate<T: CTime>(clock: clockid_t, time: *mut T) {
     let Some(dilated) = clocks().and_then(|clocks| clocks.dilated(clock)) else {
         return;
     };

@@ -2,7 +2,7 @@
 //! another time than its devices.
 
 use crate::clocks::{Clocks, Timeline, take_over};
-use crate::passed::time_ns;
+use crate::passed::CTime;
 use crate::real;
 use base::{CLOCK_VARIABLE, DilatedClock};
 
@@ -49,5 +49,5 @@ fn dilated(monotonic: DilatedClock) -> Clocks {
 fn now_ns(timeline: Timeline) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     real::clock_gettime(timeline.clock(), &raw mut time);
-    time_ns(&time).unwrap_or(0)
+    time.ns().unwrap_or(0)
 }

@@ -2,7 +2,7 @@
 //! only who made the timer knows its clock.
 
 use crate::clocks::clocks;
-use crate::passed::{Passed, dilated_rest_ns, real_duration_ns, shorten};
+use crate::passed::{Passed, dilated_rest_ns, shorten};
 use crate::real;
 use libc::{c_int, c_uint, itimerspec, itimerval, timer_t};
 
@@ -14,12 +14,11 @@ pub(crate) extern "C-unwind" fn alarm(seconds: c_uint) -> c_uint {
         return real::alarm(seconds);
     };
     let in_seconds = |ns: u64| c_uint::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(c_uint::MAX);
-    let real_ns = real_duration_ns(&clocks.durations, u64::from(seconds) * NS_PER_S);
+    let real_ns = clocks.durations.real_ns(u64::from(seconds) * NS_PER_S);
     let left = real::alarm(in_seconds(real_ns));
     in_seconds(dilated_rest_ns(&clocks.durations, u64::from(left) * NS_PER_S))
 }
 
-/// The C library's `struct itimerval`, or null.
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn setitimer(
     which: c_int,

@@ -13,7 +13,7 @@ const UNFIT: c_int = 4;
 
 /// Where a function is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FunctionPlace {
     /// In the libraries behind the one that asks.
     Behind,
     /// In the C library itself, past all that is preloaded.
@@ -22,7 +22,7 @@ pub enum Place {
 
 /// A function of another library. It is looked up once, without allocation.
 pub struct Function {
-    place: Place,
+    place: FunctionPlace,
     name: &'static CStr,
     /// The version to take where the library has it; empty for the default. Before glibc 2.36
     /// `dlsym` found the oldest behind a library, which is another function for some names.
@@ -31,7 +31,11 @@ pub struct Function {
 }
 
 impl Function {
-    pub const fn new(place: Place, name: &'static CStr, version: &'static CStr) -> Function {
+    pub const fn new(
+        place: FunctionPlace,
+        name: &'static CStr,
+        version: &'static CStr,
+    ) -> Function {
         Function { place, name, version, found: AtomicPtr::new(null_mut()) }
     }
 
@@ -61,7 +65,7 @@ impl Function {
     }
 
     fn library(&self) -> Option<*mut c_void> {
-        if self.place == Place::Behind {
+        if self.place == FunctionPlace::Behind {
             // Behind the library that this code is linked into.
             return Some(libc::RTLD_NEXT);
         }
@@ -88,7 +92,7 @@ macro_rules! functions {
 
         static FUNCTIONS: Functions = Functions { $(
             $name: $crate::Function::new(
-                $crate::Place::$place,
+                $crate::FunctionPlace::$place,
                 $crate::text(concat!(stringify!($name), "\0")),
                 $crate::text(concat!($($version,)? "\0")),
             ),

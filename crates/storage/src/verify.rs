@@ -77,7 +77,7 @@ pub fn verify(
                 total,
             });
         };
-        let host = Host { fio, file: &file, dilation: options.dilation, stop };
+        let host = FioHost { fio, file: &file, dilation: options.dilation, stop };
         let figure = measure(&host, profile, check, &mut tick)?;
         figures.push(figure);
         done += check.duration();
@@ -86,7 +86,7 @@ pub fn verify(
 }
 
 /// What a device is played by.
-struct Host<'a> {
+struct FioHost<'a> {
     fio: &'a Fio,
     file: &'a TestFile,
     dilation: Dilation,
@@ -94,13 +94,13 @@ struct Host<'a> {
 }
 
 fn measure(
-    host: &Host<'_>,
+    host: &FioHost<'_>,
     profile: &Profile,
     check: &FigureCheck,
     tick: &mut dyn FnMut(Duration),
 ) -> Result<VerifiedFigure, StorageError> {
     let host_job = check.host_job();
-    let Host { fio, file, dilation, stop } = *host;
+    let FioHost { fio, file, dilation, stop } = *host;
     let mut run = |job: &FioJob, armed, before: Duration| -> Result<EmulatedResult, StorageError> {
         let on_tick = &mut |real: Duration| tick(before + real.div_f64(dilation.factor()));
         let mut watch = JobWatch { stop, on_tick };

@@ -1,5 +1,6 @@
 //! Running programs under the shim.
 
+use base::{CLOCK_VARIABLE, DilatedClock, Dilation};
 use device::page::{AccessKind, Global, OfKind, Snapshot, global_word};
 use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, SETUP_VARIABLE, Setup, builtin};
 use std::fs::{self, File, OpenOptions};
@@ -15,21 +16,22 @@ use tempfile::TempDir;
 const JOB: &str = "MYDYNO_SHIM_TEST_JOB";
 const FILES: &str = "MYDYNO_SHIM_TEST_FILES";
 
-/// The library, built if it is not there.
-pub fn library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
+/// A library that is preloaded, with the other one built if they are not there.
+fn library(file: &str) -> PathBuf {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| {
         let test = std::env::current_exe().unwrap();
         let target = test.ancestors().nth(2).unwrap();
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "-p", "shim"]);
+        build.args(["build", "--quiet", "-p", "shim", "-p", "clock"]);
         if target.ends_with("release") {
             build.arg("--release");
         }
         build.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(build.status().unwrap().success(), "the shim does not build");
-        target.join("libmydyno_shim.so")
-    })
+        assert!(build.status().unwrap().success(), "the libraries do not build");
+        target.to_owned()
+    });
+    directory.join(file)
 }
 
 /// A profile: one that comes with mydyno, whose latency is far above the host's noise.
@@ -55,6 +57,7 @@ pub struct Bench {
     _alone: MutexGuard<'static, ()>,
     pub directory: TempDir,
     pub setup: Setup,
+    pub dilation: Dilation,
 }
 
 impl Bench {
@@ -82,7 +85,7 @@ impl Bench {
             roles: roles.iter().map(place).collect(),
         };
         fs::write(path("page"), Snapshot::fresh()).unwrap();
-        let bench = Bench { _alone: alone, directory, setup };
+        let bench = Bench { _alone: alone, directory, setup, dilation: Dilation::NONE };
         bench.arm(true);
         bench
     }
@@ -116,11 +119,22 @@ impl Bench {
         let setup = self.directory.path().join(setup);
         fs::write(&setup, self.setup.to_toml().unwrap()).unwrap();
         let mut command = Command::new(program);
+        let mut preload = library("libmydyno_shim.so").into_os_string();
+        if !self.dilation.is_none() {
+            preload.push(":");
+            preload.push(library("libmydyno_clock.so"));
+            command.env(CLOCK_VARIABLE, self.clock().to_string());
+        }
         command
-            .env("LD_PRELOAD", library())
+            .env("LD_PRELOAD", preload)
             .env(SETUP_VARIABLE, setup)
             .env(FILES, self.directory.path().join("files"));
         command
+    }
+
+    /// Dilated from the start of this machine on.
+    fn clock(&self) -> DilatedClock {
+        DilatedClock { dilation: self.dilation, origin_ns: 0 }
     }
 
     /// A job of this test's own program; see [`job`].

@@ -1,9 +1,11 @@
 //! What fio sees under the shim: its data unaltered, and the device's latency.
 
-use crate::common::{Bench, profile, requests};
+use crate::common::{Bench, profile, requests, slow};
+use base::Dilation;
 use device::Role;
 use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Runs one fio job over a file of 16 MiB.
 fn fio(bench: &Bench, options: &[&str]) -> (bool, String) {
@@ -99,6 +101,28 @@ fn many_write_through_a_small_cache() {
         let page = bench.page();
         assert!(page.global(Global::CachePages) <= 512);
     }
+}
+
+/// fio measures the device that it would measure without, by a clock that is slower.
+#[test]
+fn a_dilated_fio_sees_the_same_device() {
+    const FACTOR: u32 = 4;
+    const RUNTIME: Duration = Duration::from_millis(500);
+    let mut bench = bench();
+    bench.setup.devices[0].profile = slow();
+    bench.dilation = Dilation::new(FACTOR.into()).unwrap();
+    bench.fill("fio.data", 16 << 20);
+    let runtime = format!("--runtime={}ms", RUNTIME.as_millis());
+    let options = ["--rw=randread", "--bs=4k", "--direct=1", "--ioengine=psync"];
+    let timing = ["--time_based", "--clocksource=clock_gettime", &runtime];
+    let begun = Instant::now();
+    let (ok, text) = fio(&bench, &[&options[..], &timing[..]].concat());
+    assert!(ok, "{text}");
+    assert!(begun.elapsed() >= RUNTIME * FACTOR, "{:?}", begun.elapsed());
+    // The eighth field of a line with a version of 3; the device lets 500 pass.
+    let line = text.lines().find(|line| line.starts_with("3;")).unwrap();
+    let rate: f64 = line.split(';').nth(7).unwrap().parse().unwrap();
+    assert!(rate > 250.0 && rate < 520.0, "{rate}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod aio;
 mod cache;
 mod common;
 mod crash;
+mod dilated;
 mod fio;
 mod libaio;
 mod session;
@@ -17,6 +18,7 @@ fn child() {
     let Some((name, files)) = common::job() else {
         return;
     };
-    let jobs = [sync::job, aio::job, cache::job, crash::job, shared::job, session::job];
+    let jobs =
+        [sync::job, aio::job, cache::job, crash::job, dilated::job, shared::job, session::job];
     assert!(jobs.iter().any(|job| job(&name, &files)), "no such job: {name}");
 }

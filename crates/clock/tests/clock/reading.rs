@@ -1,0 +1,104 @@
+//! What a program is told of the time.
+
+use crate::common::{Moment, factor, now_ns, ns, real_now_ns, spec};
+use libc::{c_int, clockid_t};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Clocks that stand still between ticks are that much behind.
+const TICK_NS: u64 = 20_000_000;
+const PASSING_NS: u64 = 30_000_000;
+
+const CLOCKS: [clockid_t; 7] = [
+    libc::CLOCK_REALTIME,
+    libc::CLOCK_REALTIME_COARSE,
+    libc::CLOCK_MONOTONIC,
+    libc::CLOCK_MONOTONIC_COARSE,
+    libc::CLOCK_MONOTONIC_RAW,
+    libc::CLOCK_BOOTTIME,
+    libc::CLOCK_TAI,
+];
+
+unsafe extern "C" {
+    fn timespec_get(time: *mut libc::timespec, base: c_int) -> c_int;
+}
+
+pub fn job() {
+    for clock in CLOCKS {
+        let (before_ns, begun) = (now_ns(clock), Moment::now());
+        std::thread::sleep(Duration::from_nanos(PASSING_NS));
+        let passed_ns = begun.passed_ns();
+        let told_ns = now_ns(clock) - before_ns;
+        assert!(told_ns + TICK_NS > PASSING_NS, "clock {clock}: {told_ns}");
+        assert!(told_ns < passed_ns + TICK_NS, "clock {clock}: {told_ns} of {passed_ns}");
+        by_number(clock);
+    }
+    // It has been slower since 2 real seconds before this process.
+    let behind_ns = real_now_ns(libc::CLOCK_REALTIME) - now_ns(libc::CLOCK_REALTIME);
+    assert!(behind_ns as f64 > 2e9 * (1.0 - 1.0 / factor()), "{behind_ns}");
+    cpu_time_is_real();
+    other_functions();
+    let begun = Instant::now();
+    let from = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    std::thread::sleep(Duration::from_millis(5));
+    assert!(begun.elapsed() >= Duration::from_millis(5));
+    let to = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    assert!(to - from >= Duration::from_millis(4));
+}
+
+/// Between two readings by the function lies one by the system call.
+fn by_number(clock: clockid_t) {
+    let mut time = spec(0);
+    let before_ns = now_ns(clock);
+    // SAFETY: the time is ours.
+    assert_eq!(unsafe { libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time) }, 0);
+    let after_ns = now_ns(clock);
+    assert!((before_ns..=after_ns).contains(&ns(time)), "clock {clock}");
+}
+
+fn cpu_time_is_real() {
+    for clock in [libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID] {
+        let before_ns = real_now_ns(clock);
+        let told_ns = now_ns(clock);
+        let after_ns = real_now_ns(clock);
+        assert!((before_ns..=after_ns).contains(&told_ns));
+    }
+}
+
+/// The same time by other functions.
+fn other_functions() {
+    let coarse_s = || now_ns(libc::CLOCK_REALTIME_COARSE) / 1_000_000_000;
+    let before_s = coarse_s();
+    // SAFETY: no argument, or room for a number.
+    let told = unsafe {
+        let mut to = 0;
+        let returned = libc::time(&raw mut to);
+        assert_eq!(returned, to);
+        [returned, libc::time(std::ptr::null_mut()), libc::syscall(libc::SYS_time, 0)]
+    };
+    let after_s = coarse_s();
+    assert!(told.iter().all(|told| (before_s..=after_s).contains(&(*told as u64))), "{told:?}");
+    let before_ns = now_ns(libc::CLOCK_REALTIME);
+    let (mut value, mut other) = (libc::timeval { tv_sec: 0, tv_usec: 0 }, spec(0));
+    let mut by_number = value;
+    // SAFETY: the times are ours.
+    unsafe {
+        assert_eq!(libc::gettimeofday(&raw mut value, std::ptr::null_mut()), 0);
+        assert_eq!(timespec_get(&raw mut other, 1), 1);
+        assert_eq!(libc::syscall(libc::SYS_gettimeofday, &raw mut by_number, 0), 0);
+    }
+    let after_ns = now_ns(libc::CLOCK_REALTIME);
+    assert!((before_ns..=after_ns).contains(&ns(other)));
+    for value in [value, by_number] {
+        let us = value.tv_sec as u64 * 1_000_000 + value.tv_usec as u64;
+        assert!((before_ns / 1_000..=after_ns / 1_000).contains(&us));
+    }
+    let ticks = || {
+        // SAFETY: nothing is to be written.
+        unsafe { libc::times(std::ptr::null_mut()) }
+    };
+    let (before, begun) = (ticks(), Moment::now());
+    std::thread::sleep(Duration::from_millis(50));
+    let passed_ns = begun.passed_ns();
+    let told_ns = (ticks() - before) as u64 * 10_000_000;
+    assert!(told_ns + 2 * TICK_NS > passed_ns && told_ns < passed_ns + 2 * TICK_NS, "{told_ns}");
+}
