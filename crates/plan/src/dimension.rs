@@ -99,6 +99,9 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
     all.add("instances", server.instances, |cell, instances: &u32| {
         private(cell, |server| server.instances = *instances);
     })?;
+    all.add("cores", server.cores, |cell, cores: &u32| {
+        private(cell, |server| server.cores = Some(*cores));
+    })?;
     all.add("schemas", server.schemas, |cell, schemas: &u32| {
         external(cell, |server| server.schemas = Some(*schemas));
     })?;

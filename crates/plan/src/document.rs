@@ -9,8 +9,9 @@ use crate::kinds::{
 use crate::order::Order;
 use crate::values::{Axis, One};
 use base::limits::{
-    CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS, RETRY_PAUSE_MAX_MS,
-    SBTEST_ROWS_MAX, SBTEST_TABLES_MAX, SCHEMAS_MAX, TERMINALS_MAX, WAREHOUSES_MAX,
+    CONNECTIONS_MAX, CORES_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS,
+    RETRY_PAUSE_MAX_MS, SBTEST_ROWS_MAX, SBTEST_TABLES_MAX, SCHEMAS_MAX, TERMINALS_MAX,
+    WAREHOUSES_MAX,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -111,6 +112,10 @@ pub(crate) struct ServerTable {
     /// its devices, and divide the buffer pool, the page cache of emulated devices and the
     /// connections; not with workload `tpcc-spec` [default: 1]
     pub(crate) instances: Axis<Count<1, INSTANCES_MAX>>,
+    /// Cores (hardware threads) that the private servers of a cell are kept to, all of them
+    /// together: at most as many as mydyno may use; mydyno has the others, where there are any
+    /// [default: all, shared with mydyno]
+    pub(crate) cores: Axis<Count<1, CORES_MAX>>,
 }
 
 /// Places of the files of private servers, by role. The table may be left out.

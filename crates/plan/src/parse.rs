@@ -23,13 +23,14 @@ use tpcc::Transaction;
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
 /// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 12] = [
+const OF_PRIVATE: [&str; 13] = [
     "engine",
     "server_binary",
     "preset",
     "scale",
     "set",
     "instances",
+    "cores",
     "storage",
     "population_seed",
     "foreign_keys",

@@ -52,6 +52,8 @@ pub struct Private {
     pub population: PopulationSpec,
     /// Servers that are driven together, each with a database of its own; at least 1.
     pub instances: u32,
+    /// Cores that all of them together are kept to; None: those that they find.
+    pub cores: Option<u32>,
 }
 
 impl Private {
@@ -68,6 +70,7 @@ impl Private {
             placement: Placement::default(),
             population: PopulationSpec::default(),
             instances: 1,
+            cores: None,
         }
     }
 
@@ -90,6 +93,7 @@ impl Private {
         if self.instances > 1 {
             lines.push(format!("instances={}", self.instances));
         }
+        lines.extend(self.cores.map(|cores| format!("cores={cores}")));
         for (role, place) in &self.placement.places {
             lines.push(format!("{}={place}", role.name()));
             // Another file of that name may be another device.
