@@ -127,8 +127,7 @@ impl Points<'_> {
             (None, Some(sibling)) => results.begin_cell(lab, &point_of(&sibling.what))?,
             (None, None) => results.begin_planned_cell(lab, &point_of(self.place.planned))?,
         };
-        let new =
-            NewRepeat { cell, ordinal: repeat, my_cnf: None, seed: None, driver_threads: None };
+        let new = NewRepeat::not_driven(cell, repeat);
         let repeat = results.begin_ramp_point(self.id, &new)?;
         results.fail_repeat(repeat, failure)?;
         Ok(repeat)

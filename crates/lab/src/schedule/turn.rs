@@ -164,13 +164,8 @@ impl LabRun<'_> {
             return Ok(repeat);
         }
         let new = self.planned_row(turn);
-        let repeat = self.results.begin_repeat(&NewRepeat {
-            cell: self.results.begin_planned_cell(self.lab()?, &new)?,
-            ordinal: turn.repeat,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        })?;
+        let cell = self.results.begin_planned_cell(self.lab()?, &new)?;
+        let repeat = self.results.begin_repeat(&NewRepeat::not_driven(cell, turn.repeat))?;
         for note in notes {
             self.results.record_note(NoteOn::Repeat(repeat), note)?;
         }
@@ -341,6 +336,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
                 foreign_keys: warehouses.map(|_| population.foreign_keys),
                 partitions: population.partitions,
                 instances: private.instances,
+                cores: private.cores,
                 settings: of_load.settings.into_iter().chain(tables).chain(preset).collect(),
                 ..of_load
             }
