@@ -4,6 +4,7 @@
 use crate::error::LabError;
 use crate::measure::changed_variables::note_on_changed;
 use crate::measure::check::{FailedChecks, check, record};
+use crate::measure::cpus::RunCpus;
 use crate::measure::driving::driver_threads;
 use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
 use crate::measure::lengths::PhaseEnds;
@@ -75,7 +76,8 @@ pub(crate) fn measure(
     let begun = before(&databases, subject.instances(), &cell.load, place.seed)
         .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.concurrency.connections)?;
-    let threads = driver_threads(&cell.load, begun.concurrency.connections, subject.is_local());
+    let threads = driver_threads(&cell.load, begun.concurrency.connections, subject);
+    let cpus = RunCpus::keep(subject)?;
     let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
         cell: place.results.begin_cell(place.lab, &new_cell)?,
@@ -83,6 +85,8 @@ pub(crate) fn measure(
         my_cnf: subject.my_cnf(),
         seed: Some(place.seed),
         driver_threads: Some(threads),
+        server_cpus: cpus.as_ref().and_then(|cpus| Some(cpus.servers.as_ref()?.to_string())),
+        driver_cpus: cpus.as_ref().map(|cpus| cpus.driver.to_string()),
     };
     let repeat = match place.ramp {
         Some(ramp) => place.results.begin_ramp_point(ramp, &new)?,
