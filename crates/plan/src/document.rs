@@ -209,7 +209,8 @@ pub(crate) struct LoadTable {
     /// Length of one point of the time series [default: 1s]
     pub(crate) interval: One<Time<INTERVAL_MIN_MS, DURATION_MAX_MS>>,
     /// Threads of the driver that carry the connections [default: one for each core or, with
-    /// TPC-C and servers on this machine, for every fourth]
+    /// TPC-C and servers on this machine, for every fourth; at most one for each that `cores`
+    /// leaves]
     pub(crate) threads: One<Count<1, DRIVER_THREADS_MAX>>,
     /// Run the checks of `mydyno check` after each repeat [default: true]
     pub(crate) check: One<Flag>,
