@@ -52,6 +52,7 @@ pub enum Aspect {
     Warehouses,
     Connections,
     Instances,
+    Cores,
     Rate,
     Length,
     Host,
@@ -63,7 +64,7 @@ pub enum Aspect {
 impl Aspect {
     /// Those that a comparison has to name, where its sides differ in them. Runs of other seeds are
     /// like.
-    pub const NAMED: [Aspect; 17] = [
+    pub const NAMED: [Aspect; 18] = [
         Aspect::Engine,
         Aspect::Version,
         Aspect::Target,
@@ -76,6 +77,7 @@ impl Aspect {
         Aspect::Warehouses,
         Aspect::Connections,
         Aspect::Instances,
+        Aspect::Cores,
         Aspect::Rate,
         Aspect::Length,
         Aspect::Host,
@@ -98,6 +100,7 @@ impl Aspect {
             Aspect::Warehouses => "warehouses",
             Aspect::Connections => "connections",
             Aspect::Instances => "instances",
+            Aspect::Cores => "cores",
             Aspect::Rate => "rate",
             Aspect::Length => "length",
             Aspect::Host => "host",
@@ -226,6 +229,7 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
         (Aspect::Warehouses, "warehouses", number(what.warehouses)),
         (Aspect::Connections, "connections", what.connections.to_string()),
         (Aspect::Instances, "instances", what.instances.to_string()),
+        (Aspect::Cores, "cores", number(what.cores)),
         (Aspect::Rate, "rate", or_absent(what.rate_asked.clone())),
         (Aspect::Rate, "arrivals", or_absent(what.arrivals.clone())),
         (Aspect::Length, "warmup", length(what.warmup_ns, what.warmup_auto)),
