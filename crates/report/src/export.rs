@@ -202,6 +202,7 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "history_key" = what.history_key,
         "settings_json" = settings_json(&what.settings),
         "driver_threads" = of.repeat.driver_threads,
+        "cores" = what.cores,
     );
     write(view, path, &names, |cell, repeat, line| {
         line(fields(cell, repeat));
