@@ -98,7 +98,7 @@ pub fn transactions() -> Vec<CellTransaction> {
 
 /// A repeat without an option file and a seed.
 pub fn repeat(cell: CellId, ordinal: u32) -> NewRepeat {
-    NewRepeat { cell, ordinal, my_cnf: None, seed: None, driver_threads: None, dilation: 1.0 }
+    NewRepeat::not_driven(cell, ordinal)
 }
 
 /// Begins that repeat.

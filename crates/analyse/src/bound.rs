@@ -68,7 +68,7 @@ impl Offered {
     }
 }
 
-/// CPU time of the server's machine.
+/// CPU time of the server's machine or, where the server is kept to some of its cores, of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HostCpu {
     /// All but idle and iowait.
@@ -77,8 +77,10 @@ pub(crate) struct HostCpu {
     pub(crate) steal_share: f64,
     /// The part of it that the server and mydyno had, where it is known.
     pub(crate) own_share: Option<f64>,
-    /// Does the driver run on that machine too?
+    /// Does the driver run on that machine too, and on those cores?
     pub(crate) is_drivers: bool,
+    /// How many cores the server is kept to.
+    pub(crate) server_cores: Option<u32>,
 }
 
 impl HostCpu {
@@ -92,16 +94,28 @@ impl HostCpu {
         self.own_share.is_some_and(|own| own < OWN_CPU_SHARE * executed)
     }
 
+    /// Has the driver cores of this machine that the server does not have?
+    fn has_driver_elsewhere(self) -> bool {
+        self.server_cores.is_some() && !self.is_drivers
+    }
+
     fn in_words(self) -> String {
         let busy = percent(self.busy_share);
-        let mut words = format!("cores were busy for {busy} of the time");
+        let cores = match self.server_cores {
+            None => "cores were".to_owned(),
+            Some(1) => "the server's core was".to_owned(),
+            Some(cores) => format!("the server's {cores} cores were"),
+        };
+        let mut words = format!("{cores} busy for {busy} of the time");
         if self.steal_share >= STEAL_SHARE {
             let stolen = percent(self.steal_share / self.busy_share);
             words += &format!(", {stolen} of it stolen by other guests of the hypervisor");
         }
         if let Some(own) = self.own_share.filter(|_| self.is_others()) {
             let own = percent(own / self.busy_share);
-            words += &format!(", {own} of it by the server and mydyno");
+            let who =
+                if self.has_driver_elsewhere() { "the server" } else { "the server and mydyno" };
+            words += &format!(", {own} of it by {who}");
         }
         words
     }
@@ -365,14 +379,17 @@ fn driver(evidence: &Evidence<'_>) -> Option<Bound> {
         return verdict(BoundBy::Driver, None, told("the busiest", busiest));
     }
     // On a busy host every thread waits for cores; where cores are idle, one that waits is confined
-    // to others.
-    let has_idle_cores = evidence.cpu.is_some_and(|cpu| cpu.is_drivers && !cpu.is_busy());
+    // to others. Where the server has none of the driver's cores, the driver's are too few.
+    let has_idle_cores = |cpu: &HostCpu| cpu.is_drivers && !cpu.is_busy();
+    let why = match evidence.cpu? {
+        cpu if cpu.has_driver_elsewhere() => "on cores that the server did not have",
+        cpu if has_idle_cores(&cpu) => "although the host had idle cores",
+        _ => return None,
+    };
     let starved = highest(DriverThread::wanted_share)?;
-    if has_idle_cores && starved.wanted_share() >= DRIVER_BUSY_SHARE {
-        let because = told("one", starved) + ", although the host had idle cores";
-        return verdict(BoundBy::Driver, None, because);
-    }
-    None
+    (starved.wanted_share() >= DRIVER_BUSY_SHARE)
+        .then(|| format!("{}, {why}", told("one", starved)))
+        .and_then(|because| verdict(BoundBy::Driver, None, because))
 }
 
 #[cfg(test)]

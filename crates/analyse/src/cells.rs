@@ -30,6 +30,8 @@ pub struct CellOutcome {
     pub connections: u32,
     /// Servers that were driven together; `nopm` is of all of them.
     pub instances: u32,
+    /// That they were kept to; `None` where they had all that they found.
+    pub cores: Option<u32>,
     /// How far they are apart ([`crate::instance_spread`]), the mean of the repeats; `None` of one.
     pub instance_spread: Option<f64>,
     pub repeats: Vec<RepeatOutcome>,
@@ -76,6 +78,7 @@ impl CellOutcome {
             names.push((DATA.to_owned(), device.clone()));
         }
         names.push((INSTANCES.to_owned(), self.instances.to_string()));
+        names.extend(self.cores.map(|cores| ("cores".to_owned(), cores.to_string())));
         let warehouses = self.warehouses.iter();
         names.extend(warehouses.map(|count| ("warehouses".to_owned(), count.to_string())));
         names.push(("partitions".to_owned(), self.partitions.to_string()));
@@ -156,6 +159,7 @@ pub(crate) mod tests {
             style: "statements".to_owned(),
             connections,
             instances: 1,
+            cores: None,
             instance_spread: None,
             repeats: nopm.iter().zip(1..).map(repeat).collect(),
             basis: if nopm.len() == 1 { Basis::Intervals } else { Basis::Repeats },

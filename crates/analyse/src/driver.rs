@@ -7,8 +7,9 @@ use base::counted;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Driver {
     pub(crate) threads: u32,
-    /// Of its machine.
+    /// Of its machine or, where the server has some of these for itself, the others.
     pub(crate) cores: u32,
+    pub(crate) leaves_cores: bool,
     pub(crate) connections: u32,
 }
 
@@ -24,6 +25,12 @@ impl Driver {
     fn advice(self) -> String {
         let threads = counted(self.threads as usize, "thread", "threads");
         let cores = counted(self.cores as usize, "core", "cores");
+        if self.threads >= self.cores && self.leaves_cores {
+            return format!(
+                "the driver had {threads} on {cores}, which are all that the server did not have: \
+                 give the server fewer (--cores), or use a machine with more"
+            );
+        }
         if self.threads >= self.cores {
             return format!(
                 "the driver had {threads} on {cores}, which are all: drive from a machine with more cores, or from a \
@@ -48,7 +55,7 @@ mod tests {
     #[test]
     fn the_verdict_on_the_driver_says_what_to_raise() {
         let told = |by, threads, connections| {
-            let driver = Driver { threads, cores: 16, connections };
+            let driver = Driver { threads, cores: 16, leaves_cores: false, connections };
             let because = "it was busy".to_owned();
             let share = None;
             driver.advise(Bound { by, share, because }).because
@@ -58,5 +65,7 @@ mod tests {
         assert!(told(BoundBy::Driver, 16, 64).contains("a machine with more cores"));
         assert!(told(BoundBy::Driver, 4, 4).contains("--connections"));
         assert_eq!(told(BoundBy::Cpu, 4, 64), "it was busy");
+        let beside = Driver { threads: 1, cores: 1, leaves_cores: true, connections: 8 };
+        assert!(beside.advice().contains("give the server fewer (--cores)"));
     }
 }

@@ -177,8 +177,19 @@ impl OfWindow<'_> {
 
 fn host_cpu(resources: &Resources) -> Option<HostCpu> {
     let host = &resources.host;
-    let is_drivers = host.machine == Some(HostMachine::Driver);
     let server_cores = resources.server_process.cpu_cores_used;
+    if let Some(own) = resources.server_cores {
+        let driver = if own.is_drivers { resources.driver.cpu_cores_used } else { Some(0.0) };
+        let used = server_cores.zip(driver).map(|(server, driver)| server + driver);
+        return Some(HostCpu {
+            busy_share: own.cpu.busy()?,
+            steal_share: own.cpu.steal.unwrap_or(0.0),
+            own_share: used.map(|used| used / f64::from(own.cores)),
+            is_drivers: own.is_drivers,
+            server_cores: Some(own.cores),
+        });
+    }
+    let is_drivers = host.machine == Some(HostMachine::Driver);
     let own_cores = server_cores.zip(resources.driver.cpu_cores_used);
     let own_share = own_cores.zip(host.cpu_cores);
     Some(HostCpu {
@@ -188,6 +199,7 @@ fn host_cpu(resources: &Resources) -> Option<HostCpu> {
             .filter(|_| is_drivers)
             .map(|((server, driver), cores)| (server + driver) / cores),
         is_drivers,
+        server_cores: None,
     })
 }
 

@@ -77,7 +77,8 @@ impl NamedValue {
         let words = parts.map(|(name, value)| match (name.as_str(), value.as_str()) {
             (CONNECTIONS, "1") => "1 connection".to_owned(),
             ("warehouses", "1") => "1 warehouse".to_owned(),
-            (CONNECTIONS | "warehouses", _) => format!("{value} {name}"),
+            ("cores", "1") => "1 core".to_owned(),
+            (CONNECTIONS | "warehouses" | "cores", _) => format!("{value} {name}"),
             (name, _) if PLAIN.contains(&name) => value.to_owned(),
             _ => format!("{name}={value}"),
         });
@@ -253,6 +254,8 @@ mod tests {
         for (name, value, words) in [
             ("connections", "8", "8 connections"),
             ("warehouses", "1", "1 warehouse"),
+            ("cores", "1", "1 core"),
+            ("cores", "4", "4 cores"),
             ("data", "hdd-15k", "hdd-15k"),
             ("redo", "twin", "redo=twin"),
         ] {

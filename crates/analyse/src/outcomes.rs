@@ -113,6 +113,7 @@ fn cell_outcome(results: &Results, cell: &StoredCell) -> Result<CellOutcome, Sto
         style: what.style.clone(),
         connections: what.connections,
         instances: what.instances,
+        cores: what.cores,
         instance_spread: spread(results, &repeats)?,
         repeats: repeats.iter().map(of_repeat).collect(),
         basis: values.basis,

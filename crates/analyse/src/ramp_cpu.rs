@@ -4,7 +4,8 @@
 //! other guests of the hypervisor make the machine busy too, and say nothing of what the server
 //! could still have. So the server's processes and the kernel's interrupts are set against what
 //! they had and what nobody had. Of another machine an exporter tells the whole alone; there all
-//! that it executed counts. Stolen time is in neither, and is told apart.
+//! that it executed counts. Stolen time is in neither, and is told apart. Of a server that is kept
+//! to some cores, only these count.
 
 use crate::resources::{HostMachine, Resources};
 use serde::Serialize;
@@ -27,8 +28,7 @@ pub struct RampCpu {
     /// What was used, of that and of what was idle: 0 to 1.
     pub busy_share: f64,
     pub of: CpuOf,
-    /// Of all the machine's cores, what other guests of the hypervisor had while this one wanted
-    /// it.
+    /// Of all these cores, what other guests of the hypervisor had while this one wanted it.
     pub steal_share: f64,
 }
 
@@ -37,10 +37,13 @@ impl RampCpu {
     /// processes. `None` where nothing tells of the server's machine.
     pub(crate) fn of(used: &Resources, spin_cores: f64) -> Option<RampCpu> {
         let host = &used.host;
-        let cores = host.cpu_cores?;
-        let idle = (host.cpu_idle_share? + host.cpu_iowait_share.unwrap_or(0.0)) * cores;
-        let interrupts = host.cpu_interrupt_share.unwrap_or(0.0) * cores;
-        let executed = (host.cpu_user_share? + host.cpu_system_share?) * cores + interrupts;
+        let (cores, cpu) = match used.server_cores {
+            Some(own) => (f64::from(own.cores), own.cpu),
+            None => (host.cpu_cores?, host.cpu()),
+        };
+        let idle = (cpu.idle? + cpu.iowait.unwrap_or(0.0)) * cores;
+        let interrupts = cpu.interrupt.unwrap_or(0.0) * cores;
+        let executed = (cpu.user? + cpu.system?) * cores + interrupts;
         let server = used.server_process.cpu_cores_used;
         let (busy, of) = match (host.machine?, server) {
             (HostMachine::Exporter, _) => (executed, CpuOf::Machine),
@@ -56,7 +59,7 @@ impl RampCpu {
         (busy + idle > 0.0).then(|| RampCpu {
             busy_share: busy / (busy + idle),
             of,
-            steal_share: host.cpu_steal_share.unwrap_or(0.0),
+            steal_share: cpu.steal.unwrap_or(0.0),
         })
     }
 }
@@ -64,8 +67,9 @@ impl RampCpu {
 #[cfg(test)]
 mod tests {
     use super::{CpuOf, RampCpu};
-    use crate::resources::{HostMachine, OfWindow, Resources};
+    use crate::resources::{HostMachine, OfWindow, Resources, ServerCores};
     use crate::samples::{Samples, Window};
+    use crate::usage::CpuShares;
 
     const WINDOW: Window = Window { start_ns: 0, end_ns: 1 };
 
@@ -104,6 +108,25 @@ mod tests {
         // 2.6 cores executed, one of them mydyno.
         let expected = (1.6_f64 / 2.6 * 1e6).round() / 1e6;
         assert_eq!(told(&unknown, 0.0), (CpuOf::OthersThanDriver, expected));
+    }
+
+    #[test]
+    fn of_a_server_with_cores_of_its_own_these_count() {
+        let mut kept = used(HostMachine::Driver);
+        kept.server_cores = Some(ServerCores {
+            cores: 2,
+            cpu: CpuShares {
+                user: Some(0.6),
+                system: Some(0.1),
+                iowait: Some(0.0),
+                interrupt: Some(0.05),
+                steal: Some(0.1),
+                idle: Some(0.15),
+            },
+            is_drivers: false,
+        });
+        // 1.4 + 0.1 - 0.5 of what is idle besides, 0.3 cores.
+        assert_eq!(told(&kept, 0.5), (CpuOf::Server, (1.0_f64 / 1.3 * 1e6).round() / 1e6));
     }
 
     #[test]

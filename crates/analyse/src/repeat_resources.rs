@@ -8,6 +8,7 @@ use crate::price::price;
 use crate::resources::{OfWindow, Resources};
 use crate::samples::{Samples, Window};
 use crate::usage::emulated_iowait;
+use base::CpuList;
 use store::MetricSource::Shim;
 use store::{Rates, Repeat, RepeatStatus, Results, StoreError, StoredCell, WindowTotals};
 
@@ -34,6 +35,7 @@ pub fn used_by(
     let window = Window { start_ns, end_ns: start_ns + result.measured_window_ns };
     let of_window = OfWindow { samples, window };
     let mut resources = of_window.resources();
+    resources.server_cores = of_window.server_cores(repeat);
     let emulated = cell.what.places.iter().any(|place| place.emulated);
     if emulated {
         let roles = samples.labels(Shim, "busy_ns");
@@ -59,18 +61,21 @@ pub fn used_by(
     Ok(Some(resources))
 }
 
-/// The driver of a repeat; `None` where its threads or the cores of its machine are not known.
+/// The driver of a repeat; `None` where its threads or its cores are not known.
 fn driver_of(
     results: &Results,
     repeat: &Repeat,
     cell: &StoredCell,
 ) -> Result<Option<Driver>, StoreError> {
     let facts = results.host_facts(cell.lab)?;
-    let cores = facts.iter().find(|(name, _)| name == "cpu_cores");
-    let cores = cores.and_then(|(_, cores)| cores.parse().ok());
-    Ok(repeat.driver_threads.zip(cores).map(|(threads, cores)| Driver {
+    let of_host = facts.iter().find(|(name, _)| name == "cpu_cores");
+    let of_host = of_host.and_then(|(_, cores)| cores.parse().ok());
+    let own = repeat.driver_cpus.as_ref().and_then(|list| list.parse().ok());
+    let own = own.map(|list: CpuList| list.len() as u32);
+    Ok(repeat.driver_threads.zip(own.or(of_host)).map(|(threads, cores)| Driver {
         threads,
         cores,
+        leaves_cores: own < of_host && own.is_some(),
         connections: cell.what.connections,
     }))
 }

@@ -7,9 +7,10 @@ use crate::per_transaction::PerTransaction;
 use crate::price::PriceResources;
 use crate::samples::{Samples, Window};
 use crate::usage::{CpuShares, IoCounters, cores_used, lock_waiting, pool_dirty, pool_miss};
-use base::document;
+use base::{CpuList, document};
 use serde::Serialize;
 use store::MetricSource::{self, Host, Power, Process, Server};
+use store::Repeat;
 
 /// What a run used, and what bound it. `None` is not known: the source was not there, or its
 /// samples do not tell of the whole window.
@@ -18,6 +19,9 @@ pub struct Resources {
     pub host: HostResources,
     pub disks: Vec<DiskResources>,
     pub server_process: ProcessResources,
+    /// Where the server was kept to some of the host's cores.
+    #[serde(skip)]
+    pub server_cores: Option<ServerCores>,
     pub driver: DriverResources,
     pub server: ServerResources,
     pub power: PowerResources,
@@ -25,6 +29,16 @@ pub struct Resources {
     pub per_transaction: PerTransaction,
     pub account: Option<Account>,
     pub bound: Option<Bound>,
+}
+
+/// The cores that a server was kept to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServerCores {
+    pub cores: u32,
+    /// Of these cores alone; unknown where only the whole host was sampled.
+    pub cpu: CpuShares,
+    /// Did mydyno have some of them too?
+    pub is_drivers: bool,
 }
 
 document! {
@@ -61,6 +75,19 @@ document! {
         /// Of all interfaces, loopback included.
         pub network_received_bytes_per_s: Option<f64> = of.total(Host, "network_received_bytes"),
         pub network_sent_bytes_per_s: Option<f64> = of.total(Host, "network_sent_bytes"),
+    }
+}
+
+impl HostResources {
+    pub(crate) fn cpu(&self) -> CpuShares {
+        CpuShares {
+            user: self.cpu_user_share,
+            system: self.cpu_system_share,
+            iowait: self.cpu_iowait_share,
+            interrupt: self.cpu_interrupt_share,
+            steal: self.cpu_steal_share,
+            idle: self.cpu_idle_share,
+        }
     }
 }
 
@@ -222,6 +249,26 @@ impl OfWindow<'_> {
         CpuShares::of(self.get())
     }
 
+    /// As [`OfWindow::cpu`], of some cores.
+    fn cpu_of(&self, cpus: &CpuList) -> CpuShares {
+        CpuShares::of(|source, name, _| match name {
+            "cpu_cores" => Some(cpus.len() as f64),
+            _ => cpus.iter().map(|cpu| self.mean(source, name, &format!("cpu{cpu}"))).sum(),
+        })
+    }
+
+    /// The cores that the server of a repeat was kept to.
+    pub(crate) fn server_cores(&self, repeat: &Repeat) -> Option<ServerCores> {
+        let list = |text: &Option<String>| text.as_ref()?.parse::<CpuList>().ok();
+        let servers = list(&repeat.server_cpus)?;
+        let driver = list(&repeat.driver_cpus);
+        Some(ServerCores {
+            cores: servers.len() as u32,
+            cpu: self.cpu_of(&servers),
+            is_drivers: driver.is_none_or(|driver| driver.overlaps(&servers)),
+        })
+    }
+
     pub(crate) fn resources(&self) -> Resources {
         let mut disks: Vec<DiskResources> = self
             .samples
@@ -233,6 +280,7 @@ impl OfWindow<'_> {
             host: HostResources::of(self),
             disks,
             server_process: ProcessResources::of(self),
+            server_cores: None,
             driver: DriverResources::of(self),
             server: ServerResources::of(self),
             power: self.power(),

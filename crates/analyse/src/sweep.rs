@@ -405,6 +405,18 @@ mod tests {
     }
 
     #[test]
+    fn throughput_over_cores_is_a_curve() {
+        let of = |(ordinal, cores): (u32, u32)| CellOutcome {
+            cores: Some(cores),
+            ..cell(ordinal, ("hdd-15k", "200"), 8, &[100.0 * f64::from(cores); 3])
+        };
+        let cells: Vec<CellOutcome> = [(1, 1), (2, 2), (3, 4)].map(of).into();
+        let found = swept(&cells);
+        assert_eq!((found.len(), found[0].dimension.as_str()), (1, "cores"));
+        assert_eq!(found[0].turning.as_ref().unwrap().best, "4");
+    }
+
+    #[test]
     fn curves_of_a_lab() {
         let capacities = ["2000", "200", "15000"];
         let mut cells = Vec::new();

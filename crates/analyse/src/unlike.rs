@@ -54,6 +54,7 @@ pub enum Aspect {
     Warehouses,
     Connections,
     Instances,
+    Cores,
     Rate,
     Length,
     Dilation,
@@ -66,7 +67,7 @@ pub enum Aspect {
 impl Aspect {
     /// Those that a comparison has to name, where its sides differ in them. Runs of other seeds are
     /// like.
-    pub const NAMED: [Aspect; 18] = [
+    pub const NAMED: [Aspect; 19] = [
         Aspect::Engine,
         Aspect::Version,
         Aspect::Target,
@@ -79,6 +80,7 @@ impl Aspect {
         Aspect::Warehouses,
         Aspect::Connections,
         Aspect::Instances,
+        Aspect::Cores,
         Aspect::Rate,
         Aspect::Length,
         Aspect::Dilation,
@@ -102,6 +104,7 @@ impl Aspect {
             Aspect::Warehouses => "warehouses",
             Aspect::Connections => "connections",
             Aspect::Instances => "instances",
+            Aspect::Cores => "cores",
             Aspect::Rate => "rate",
             Aspect::Length => "length",
             Aspect::Dilation => "dilation",
@@ -231,6 +234,7 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
         (Aspect::Warehouses, "warehouses", number(what.warehouses)),
         (Aspect::Connections, "connections", what.connections.to_string()),
         (Aspect::Instances, "instances", what.instances.to_string()),
+        (Aspect::Cores, "cores", number(what.cores)),
         (Aspect::Rate, "rate", or_absent(what.rate_asked.clone())),
         (Aspect::Rate, "arrivals", or_absent(what.arrivals.clone())),
         (Aspect::Length, "warmup", length(what.warmup_ns, what.warmup_auto)),

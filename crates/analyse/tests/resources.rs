@@ -7,9 +7,9 @@ use analyse::{
 use serde_json::Value;
 use std::collections::BTreeSet;
 use store::{
-    IntervalRow, MetricIds, MetricKind, MetricSource, NewCell, PacedInterval, Phase, RepeatId,
-    RepeatResult, Results, SampleBatch, StoredStatementTime, TimeKind, TimeRow, TimeTotals,
-    TransactionTime, empty_histogram,
+    IntervalRow, MetricIds, MetricKind, MetricSource, NewCell, NewRepeat, PacedInterval, Phase,
+    RepeatId, RepeatResult, Results, SampleBatch, StoredStatementTime, TimeKind, TimeRow,
+    TimeTotals, TransactionTime, empty_histogram,
 };
 use testkit::{SECOND_NS as S, Scratch, fail};
 
@@ -387,6 +387,45 @@ fn an_exporters_cores_are_not_the_drivers() {
     on_this_machine.push((Host, Counter, "cpu_idle_ns", "cpu1", 1));
     let resources = used((&results, repeat), no_core, &on_this_machine);
     assert_eq!(resources.bound.unwrap().by, BoundBy::Driver);
+}
+
+/// The same run of a server that was kept to the second of two cores, which is busy, while the
+/// driver's is idle.
+#[test]
+fn a_server_with_few_cores_is_bound_by_them_though_the_host_is_idle() {
+    let results = Scratch::default();
+    let cell = NewCell { warmup_ns: S, connections: 16, ..testkit::cell() };
+    let cell = results.begin_cell(results.lab, &cell).unwrap();
+    let begin = |ordinal: u32, driver_cpus: Option<&str>| {
+        let repeat = NewRepeat {
+            server_cpus: driver_cpus.map(|_| "1".to_owned()),
+            driver_cpus: driver_cpus.map(str::to_owned),
+            ..NewRepeat::not_driven(cell, ordinal)
+        };
+        let repeat = results.begin_repeat(&repeat).unwrap();
+        let rows = [interval(Phase::Window, "new_order", 400)];
+        results.append_intervals(repeat, &rows).unwrap();
+        repeat
+    };
+    let others = |of: &MetricOf| of.0 != Shim && of.3 != "server" && of.2 != "row_lock_time_ms";
+    let of_cores = [
+        (Process, Counter, "cpu_user_ns", "server", 780_000_000),
+        (Process, Counter, "cpu_system_ns", "server", 130_000_000),
+        (Host, Counter, "cpu_user_ns", "cpu1", 800_000_000),
+        (Host, Counter, "cpu_system_ns", "cpu1", 130_000_000),
+        (Host, Counter, "cpu_irq_ns", "cpu1", 0),
+        (Host, Counter, "cpu_softirq_ns", "cpu1", 20_000_000),
+        (Host, Counter, "cpu_steal_ns", "cpu1", 0),
+        (Host, Counter, "cpu_idle_ns", "cpu1", 50_000_000),
+        (Process, Counter, "run_wait_ns", "server", 6_000_000_000),
+    ];
+    let judged = |repeat| used((&results, repeat), others, &of_cores).bound;
+    let bound = judged(begin(1, Some("0"))).unwrap();
+    assert_eq!(bound.by, BoundBy::Cpu);
+    let words = "the server's core was busy for 95 % of the time";
+    assert!(bound.because.contains(words), "{bound:?}");
+    // On all cores there is more to have.
+    assert_ne!(judged(begin(2, None)).unwrap().by, BoundBy::Cpu);
 }
 
 /// The keys of each table of `resources` in the page.

@@ -5,6 +5,7 @@
 
 pub mod clock;
 mod counted;
+mod cpu_list;
 mod dilation;
 mod document;
 mod encoded;
@@ -19,6 +20,7 @@ mod variables;
 
 pub use clock::{DateTime, Instant, now_utc_ns};
 pub use counted::counted;
+pub use cpu_list::{CpuList, NoCpuList};
 pub use dilation::{CLOCK_VARIABLE, DilatedClock, Dilation};
 pub use encoded::percent_encoded;
 pub use exit::Exit;

@@ -13,6 +13,8 @@ pub const CONNECTIONS_MAX: u32 = 100_000;
 pub const DRIVER_THREADS_MAX: u32 = 256;
 /// Servers that are driven together on one machine.
 pub const INSTANCES_MAX: u32 = 64;
+/// Most cores that private servers are kept to: the size of the system's own set of them.
+pub const CORES_MAX: u32 = 1024;
 /// Largest page cache of emulated devices: the shim keeps about 32 bytes for each page of 4 KiB, so
 /// this is half a gigabyte of real memory.
 pub const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;

@@ -2,6 +2,7 @@
 
 use crate::error::{ObserveError, read_at};
 use crate::sampler::{Readings, SampleSource};
+use base::CpuList;
 use perf_event::Builder;
 use perf_event::events::Software;
 use rustix::io::Errno;
@@ -110,7 +111,7 @@ fn online(list: &Path, stat: &Path) -> Result<Vec<u32>, ObserveError> {
     };
     let cores = match path == stat {
         true => cores_of_stat(&text),
-        false => cores(&text),
+        false => text.parse().ok().map(|list: CpuList| list.iter().collect()),
     };
     cores.ok_or_else(|| ObserveError::Form {
         path: path.to_owned(),
@@ -124,20 +125,6 @@ fn cores_of_stat(text: &str) -> Option<Vec<u32>> {
     let numbers = names.filter_map(|name| name.strip_prefix("cpu")?.parse().ok());
     let cores: Vec<u32> = numbers.filter(|&core| core < CORES_MAX).collect();
     (!cores.is_empty()).then_some(cores)
-}
-
-/// The cores of `0-3,8`.
-fn cores(text: &str) -> Option<Vec<u32>> {
-    let mut cores = Vec::new();
-    for range in text.trim().split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if first > last || last >= CORES_MAX {
-            return None;
-        }
-        cores.extend(first..=last);
-    }
-    Some(cores)
 }
 
 /// Counts an event of every process on one core.
@@ -241,8 +228,8 @@ impl EventCount {
 #[cfg(test)]
 mod tests {
     use super::{
-        EventCount, ONLINE, PerfEvent, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had,
-        online, open_one,
+        EventCount, ONLINE, PerfEvent, PerfSource, STAT, cores_of_stat, is_not_to_be_had, online,
+        open_one,
     };
     use crate::sampler::{Readings, SampleSource};
     use std::path::Path;
@@ -256,15 +243,6 @@ mod tests {
         let mut readings = Readings::default();
         source.read(&mut readings, &AtomicBool::new(false)).unwrap();
         readings
-    }
-
-    #[test]
-    fn lists_of_cores_are_understood() {
-        assert_eq!(cores("0\n"), Some(vec![0]));
-        assert_eq!(cores("0-2,8,10-11\n"), Some(vec![0, 1, 2, 8, 10, 11]));
-        for bad in ["", "a", "3-1", "0-99999999", "1,,2"] {
-            assert_eq!(cores(bad), None, "{bad:?}");
-        }
     }
 
     #[test]
@@ -304,7 +282,7 @@ mod tests {
             println!("this user may not count on all cores ({error}): the clock is not compared");
             return;
         }
-        let online = cores(&std::fs::read_to_string(ONLINE).unwrap()).unwrap();
+        let online = online(Path::new(ONLINE), Path::new(STAT)).unwrap();
         let mut source = PerfSource::counting(&[CPU_CLOCK]);
         read(&mut source);
         // Each reading takes some time, so what they differ by lies between these.

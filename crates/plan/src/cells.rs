@@ -430,6 +430,19 @@ mod tests {
     }
 
     #[test]
+    fn cores_are_a_dimension() {
+        let all = cells(&with("1\ncores = [1, 2]")).unwrap();
+        let one = &cells(PLAN).unwrap()[0];
+        assert_eq!((one.private().cores, all[0].private().cores), (None, Some(1)));
+        assert!(all[0].label().contains("cores=1"), "{}", all[0].label());
+        // To be kept to as many cores as there are is not to be kept to any.
+        assert_ne!(one.what.key(), all[0].what.key());
+        assert!(one.what.identity().lines().all(|line| !line.starts_with("cores")));
+        let (error, rest) = wrong(&with("1\ncores = 0"));
+        assert!(rest.starts_with('0') && error.why.contains("from 1 to 1024"), "{error}");
+    }
+
+    #[test]
     fn servers_that_cannot_be_driven_together_are_refused() {
         for (instances, load, at, word) in [
             ("[1, 9]", "", "9]", "9 instances cannot share 8 connections"),

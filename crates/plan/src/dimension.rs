@@ -99,6 +99,9 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
     all.add("instances", server.instances, |cell, instances: &u32| {
         private(cell, |server| server.instances = *instances);
     })?;
+    all.add("cores", server.cores, |cell, cores: &u32| {
+        private(cell, |server| server.cores = Some(*cores));
+    })?;
     let most = server.dilate_max.get().copied();
     all.add("dilate", server.dilate, move |cell, dilate: &Dilate| {
         private(cell, |server| server.dilate = dilate.at_most(most));

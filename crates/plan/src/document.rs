@@ -9,8 +9,9 @@ use crate::kinds::{
 use crate::order::Order;
 use crate::values::{Axis, One};
 use base::limits::{
-    CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS, RETRY_PAUSE_MAX_MS,
-    SBTEST_ROWS_MAX, SBTEST_TABLES_MAX, SCHEMAS_MAX, TERMINALS_MAX, WAREHOUSES_MAX,
+    CONNECTIONS_MAX, CORES_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS,
+    RETRY_PAUSE_MAX_MS, SBTEST_ROWS_MAX, SBTEST_TABLES_MAX, SCHEMAS_MAX, TERMINALS_MAX,
+    WAREHOUSES_MAX,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -117,6 +118,10 @@ pub(crate) struct ServerTable {
     pub(crate) dilate: Axis<Dilate>,
     /// How far `dilate = "auto"` goes [default: 16]
     pub(crate) dilate_max: One<DilationFactor>,
+    /// Cores (hardware threads) that the private servers of a cell are kept to, all of them
+    /// together: at most as many as mydyno may use; mydyno has the others, where there are any
+    /// [default: all, shared with mydyno]
+    pub(crate) cores: Axis<Count<1, CORES_MAX>>,
 }
 
 /// Places of the files of private servers, by role. The table may be left out.
@@ -210,7 +215,8 @@ pub(crate) struct LoadTable {
     /// Length of one point of the time series [default: 1s]
     pub(crate) interval: One<Time<INTERVAL_MIN_MS, DURATION_MAX_MS>>,
     /// Threads of the driver that carry the connections [default: one for each core or, with
-    /// TPC-C and servers on this machine, for every fourth]
+    /// TPC-C and servers on this machine, for every fourth; at most one for each that `cores`
+    /// leaves]
     pub(crate) threads: One<Count<1, DRIVER_THREADS_MAX>>,
     /// Run the checks of `mydyno check` after each repeat [default: true]
     pub(crate) check: One<Flag>,

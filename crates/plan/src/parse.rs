@@ -23,7 +23,7 @@ use tpcc::Transaction;
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
 /// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 14] = [
+const OF_PRIVATE: [&str; 15] = [
     "engine",
     "server_binary",
     "preset",
@@ -32,6 +32,7 @@ const OF_PRIVATE: [&str; 14] = [
     "instances",
     "dilate",
     "dilate_max",
+    "cores",
     "storage",
     "population_seed",
     "foreign_keys",

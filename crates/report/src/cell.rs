@@ -14,7 +14,7 @@ use crate::terminals::terminals_section;
 use crate::used::used_section;
 use base::counted;
 use maud::{Markup, html};
-use store::{RepeatId, RepeatStatus};
+use store::{NewCell, RepeatId, RepeatStatus};
 
 /// The section of a cell.
 pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
@@ -41,7 +41,7 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
                 None => { b { (NOT_AVAILABLE) } "; " }
             }
             (what.engine) " " (what.server_version) ", "
-            @if what.instances > 1 { (what.instances) " servers, " }
+            (servers(what))
             (warehouses(what.warehouses))
             @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } @if what.instances > 1 { " in each" }
             @if what.warehouses.is_some() || what.schemas > 1 { ", " }
@@ -60,6 +60,17 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
         @if cell.repeats.is_empty() { div.callout.calm { p { "This cell was not run yet." } } }
         @if is_brief { (one_repeat(cell)) } @else { (all_repeats(cell)) }
         (used_section(cell))
+    }
+}
+
+/// How many servers, on how many cores; nothing of one that had all that it found.
+fn servers(what: &NewCell) -> String {
+    let cores = what.cores.map(|cores| counted(cores as usize, "core", "cores"));
+    match (what.instances, cores) {
+        (1, None) => String::new(),
+        (1, Some(cores)) => format!("server on {cores}, "),
+        (servers, None) => format!("{servers} servers, "),
+        (servers, Some(cores)) => format!("{servers} servers on {cores}, "),
     }
 }
 

@@ -203,6 +203,7 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "settings_json" = settings_json(&what.settings),
         "driver_threads" = of.repeat.driver_threads,
         "dilation" = of.repeat.dilation,
+        "cores" = what.cores,
     );
     write(view, path, &names, |cell, repeat, line| {
         line(fields(cell, repeat));

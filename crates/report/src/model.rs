@@ -403,6 +403,9 @@ fn fields(cell: &StoredCell) -> Vec<(String, String)> {
     if !what.transport.is_empty() {
         fields.insert(1, ("transport".to_owned(), what.transport.clone()));
     }
+    if let Some(cores) = what.cores {
+        fields.push(("cores".to_owned(), base::counted(cores as usize, "core", "cores")));
+    }
     if let Some(isolation) = &what.isolation {
         fields.push(("isolation".to_owned(), isolation.clone()));
     }

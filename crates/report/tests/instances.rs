@@ -45,6 +45,25 @@ fn servers_together_stand_beside_one_alone() {
 }
 
 #[test]
+fn cores_of_servers_are_told() {
+    let results = Scratch::with(&new_lab(&ONE_CELL));
+    for (ordinal, servers, cores) in [(1, 1, 1), (2, 1, 2), (3, 2, 2)] {
+        let cell = NewCell { cores: Some(cores), ..cell_of(ordinal, servers) };
+        let repeat = results.begin(&cell);
+        testkit::measure(&results, repeat, 1_000 * u64::from(cores));
+    }
+    let html = report::render(&results, results.lab).unwrap();
+    for words in [
+        "server on 1 core, ",
+        "server on 2 cores, ",
+        "2 servers on 2 cores, ",
+        "1 server, 1 core, 16 connections",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+}
+
+#[test]
 fn one_number_of_servers_has_no_table() {
     let html = report_of(&[&[1000], &[900]], None);
     assert!(!html.contains("By servers on one machine") && !html.contains("NOPM of each"));

@@ -1,6 +1,6 @@
 //! Why a server could not be had, started or reached: what failed, on what, why, and what to do.
 
-use base::Exit;
+use base::{CpuList, Exit, counted};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -72,6 +72,11 @@ pub enum ServerError {
         "the disk of {} is too small: {needed_bytes} bytes are needed for {what} and {free_bytes} are free; free some space or put the data elsewhere", .path.display()
     )]
     Disk { path: PathBuf, what: String, needed_bytes: u64, free_bytes: u64 },
+
+    #[error(
+        "{asked} cores are asked for the server, and mydyno may use {} ({allowed}); ask for so many at most, or start mydyno where it may use more", counted(.allowed.len(), "CPU", "CPUs")
+    )]
+    Cores { asked: u32, allowed: CpuList },
 
     #[error("{what}: {}", .path.display())]
     Data { what: String, path: PathBuf },
@@ -163,6 +168,7 @@ impl ServerError {
             | ServerError::Locked { .. }
             | ServerError::AlreadyRunning { .. }
             | ServerError::Disk { .. }
+            | ServerError::Cores { .. }
             | ServerError::Data { .. }
             | ServerError::Io { .. } => Exit::Environment,
         }

@@ -7,6 +7,7 @@ use crate::instance_dir::InstanceDir;
 use crate::process::{self, Process};
 use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError, dsn};
+use base::CpuList;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -57,6 +58,9 @@ pub struct InstanceOptions {
     /// Files of its own directory, which is its working directory: written anew before each start,
     /// for this user alone.
     pub files: Vec<(String, Vec<u8>)>,
+    /// The CPUs that the server is kept to; those that it finds where none is named. To make its
+    /// data directory ready takes all that there are.
+    pub cpus: Option<CpuList>,
     /// A port that is preferred; another is taken, with a note, where it is not free.
     pub port: Option<u16>,
 }

@@ -13,6 +13,7 @@ use crate::named;
 use crate::process::{self, NotReady, OnParentDeath, Process};
 use crate::settings::{self, Layout, Settings};
 use crate::{Home, ServerBuild, ServerError};
+use base::CpuList;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ struct Launch<'a> {
     storage: Storage,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     files: Vec<(String, Vec<u8>)>,
+    cpus: Option<CpuList>,
     on_parent_death: OnParentDeath,
     notes: Vec<String>,
 }
@@ -80,6 +82,7 @@ impl Instance {
             storage: options.storage,
             environment: options.environment,
             files: options.files,
+            cpus: options.cpus,
             on_parent_death: match options.lifetime {
                 Lifetime::Private => OnParentDeath::Kill,
                 Lifetime::Named(_) => OnParentDeath::Survive,
@@ -302,8 +305,8 @@ impl Launch<'_> {
             log: process::log_since(&log, log_start),
         };
         let start = Instant::now();
-        let child =
-            process::spawn(command, self.on_parent_death).map_err(|e| failed(e.to_string()))?;
+        let child = process::spawn_on(command, self.on_parent_death, self.cpus.as_ref())
+            .map_err(|e| failed(e.to_string()))?;
         let mut process = Process::new(child);
         let not_ready = match process::wait_ready(&mut process, &self.layout.socket, READY_TIMEOUT)
         {

@@ -14,6 +14,7 @@
 mod builds;
 mod catalogue;
 mod copy;
+mod cpus;
 mod dsn;
 mod error;
 mod home;
@@ -35,6 +36,7 @@ mod target;
 pub use builds::{Availability, ListedEngine, ServerBuild, find, list};
 pub use catalogue::{Engine, Flavour, VersionNumbers, engine, engines};
 pub use copy::Storage;
+pub use cpus::{DividedCpus, KeptToCpus, allowed_cpus};
 pub use dsn::{Secret, dsn_has_password, render as render_dsn};
 pub use error::ServerError;
 pub use home::Home;

@@ -5,10 +5,13 @@
 //! process.
 
 use crate::ServerError;
+use crate::cpus::cpu_set;
 use crate::error::io_at;
+use base::CpuList;
 use base::limits::LOG_TAIL_BYTES;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
@@ -41,9 +44,18 @@ struct SpawnOrder {
 }
 
 /// Starts `command` in a process group of its own.
-pub(crate) fn spawn(mut command: Command, on_parent_death: OnParentDeath) -> io::Result<Child> {
+pub(crate) fn spawn(command: Command, on_parent_death: OnParentDeath) -> io::Result<Child> {
+    spawn_on(command, on_parent_death, None)
+}
+
+/// The same, kept to some CPUs from its first instruction on.
+pub(crate) fn spawn_on(
+    mut command: Command,
+    on_parent_death: OnParentDeath,
+    cpus: Option<&CpuList>,
+) -> io::Result<Child> {
     static SPAWNER: OnceLock<Sender<SpawnOrder>> = OnceLock::new();
-    prepare_child(&mut command, on_parent_death);
+    prepare_child(&mut command, on_parent_death, cpus.map(cpu_set));
     if on_parent_death == OnParentDeath::Survive {
         return command.spawn();
     }
@@ -73,7 +85,7 @@ pub(crate) fn spawn(mut command: Command, on_parent_death: OnParentDeath) -> io:
     unsafe_code,
     reason = "the death signal and the session must be set between fork and exec, and std offers only pre_exec for it"
 )]
-fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath) {
+fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath, cpus: Option<CpuSet>) {
     let parent = rustix::process::getpid();
     if on_parent_death == OnParentDeath::Kill {
         command.process_group(0);
@@ -85,6 +97,9 @@ fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath) {
             Resource::Nofile,
             Rlimit { current: limit.maximum, maximum: limit.maximum },
         );
+        if let Some(cpus) = &cpus {
+            sched_setaffinity(None, cpus)?;
+        }
         match on_parent_death {
             OnParentDeath::Kill => {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -100,8 +115,8 @@ fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath) {
         Ok(())
     };
     // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed;
-    // it makes system calls by rustix (getrlimit, setrlimit, prctl, getppid, setsid) and allocates
-    // nothing.
+    // it makes system calls by rustix (getrlimit, setrlimit, sched_setaffinity, prctl, getppid,
+    // setsid) and allocates nothing.
     unsafe {
         command.pre_exec(before_exec);
     }
@@ -360,7 +375,9 @@ fn signal(handle: &rustix::fd::OwnedFd, signal: Signal, my_cnf: &Path) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::{OnParentDeath, Process, errors_in, log_since, spawn};
+    use super::{OnParentDeath, Process, errors_in, log_since, spawn, spawn_on};
+    use crate::cpus::allowed_cpus;
+    use base::CpuList;
     use std::fs;
     use std::process::Command;
     use std::time::Duration;
@@ -398,6 +415,20 @@ mod tests {
         let status = process.wait(Duration::from_secs(5)).unwrap();
         assert!(!status.success());
         assert!(process.ended().is_some());
+    }
+
+    #[test]
+    fn a_child_is_kept_to_its_cpus() {
+        let all = allowed_cpus(None).unwrap();
+        let last: CpuList = all.iter().last().into_iter().collect();
+        for (cpus, expected) in [(Some(&last), &last), (None, &all)] {
+            let mut command = Command::new("sleep");
+            command.arg("30");
+            let child = spawn_on(command, OnParentDeath::Kill, cpus).unwrap();
+            let mut process = Process::new(child);
+            assert_eq!(&allowed_cpus(Some(process.pid())).unwrap(), expected);
+            process.kill();
+        }
     }
 
     #[test]

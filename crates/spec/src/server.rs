@@ -55,6 +55,8 @@ pub struct Private {
     pub instances: u32,
     /// How many times slower their clocks run.
     pub dilate: Dilate,
+    /// Cores that all of them together are kept to; None: those that they find.
+    pub cores: Option<u32>,
 }
 
 impl Private {
@@ -72,6 +74,7 @@ impl Private {
             population: PopulationSpec::default(),
             instances: 1,
             dilate: Dilate::NONE,
+            cores: None,
         }
     }
 
@@ -100,6 +103,7 @@ impl Private {
         if let Dilate::Auto { most } = self.dilate {
             lines.push(format!("dilate_max={most}"));
         }
+        lines.extend(self.cores.map(|cores| format!("cores={cores}")));
         for (role, place) in &self.placement.places {
             lines.push(format!("{}={place}", role.name()));
             // Another file of that name may be another device.

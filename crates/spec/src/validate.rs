@@ -7,7 +7,7 @@ use crate::length::Length;
 use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
 use crate::server::{PopulationSpec, Private, Server};
 use base::Warehouses;
-use base::limits::AUTO_INTERVALS_MIN;
+use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 
 /// What is to blame. The command line has an option for it, and a plan a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub enum Field {
     Warehouses,
     Schemas,
     Instances,
+    Cores,
     Partitions,
     Dilate,
     PageCache,
@@ -44,6 +45,7 @@ impl Field {
             Field::Warehouses => "warehouses",
             Field::Schemas => "schemas",
             Field::Instances => "instances",
+            Field::Cores => "cores",
             Field::Partitions => "partitions",
             Field::Dilate => "dilate",
             Field::PageCache => "page_cache",
@@ -229,6 +231,10 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
              least; name more connections or fewer instances"
         );
         return problem(Field::Instances, why);
+    }
+    if private.cores.is_some_and(|cores| !(1..=CORES_MAX).contains(&cores)) {
+        let why = format!("private servers have 1 to {CORES_MAX} cores; name so many");
+        return problem(Field::Cores, why);
     }
     if *foreign_keys && *partitions > 0 {
         let why = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not \

@@ -79,6 +79,12 @@ row! {
         /// Threads of the driver that carried the connections; `None` where it was not driven, and
         /// in files of a format before 11.
         pub driver_threads: Option<u32>,
+        /// The CPUs that its servers were kept to (`cores` of the cell), as their kernel tells:
+        /// `0-3,8`; `None` where they were kept to none.
+        pub server_cpus: Option<String>,
+        /// The CPUs that mydyno was kept to meanwhile: those that its servers did not have or,
+        /// where they had all, all.
+        pub driver_cpus: Option<String>,
         /// How many times slower than real clocks those of the server and of the driver ran: all
         /// durations and rates are in their time; 1 is real time.
         pub dilation: f64,
@@ -125,8 +131,28 @@ row! {
         pub seed: Option<u64> as Bits,
         /// As [`NewRepeat::driver_threads`]; `None` too in files of a format before 11.
         pub driver_threads: Option<u32>,
+        /// As [`NewRepeat::server_cpus`].
+        pub server_cpus: Option<String>,
+        /// As [`NewRepeat::driver_cpus`].
+        pub driver_cpus: Option<String>,
         /// As [`NewRepeat::dilation`].
         pub dilation: f64,
+    }
+}
+
+impl NewRepeat {
+    /// One that is not driven.
+    pub fn not_driven(cell: CellId, ordinal: u32) -> NewRepeat {
+        NewRepeat {
+            cell,
+            ordinal,
+            my_cnf: None,
+            seed: None,
+            driver_threads: None,
+            server_cpus: None,
+            driver_cpus: None,
+            dilation: 1.0,
+        }
     }
 }
 

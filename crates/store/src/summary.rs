@@ -92,6 +92,11 @@ document! {
         pub schemas: u32 = what.schemas,
         pub instances: u32 = what.instances,
         pub result_metadata: Option<String> = what.result_metadata.clone(),
+        /// Cores that the servers were kept to, and which CPUs they and mydyno had; `None` where
+        /// they were kept to none.
+        pub cores: Option<u32> = what.cores,
+        pub server_cpus: Option<String> = repeat.server_cpus.clone(),
+        pub driver_cpus: Option<String> = repeat.driver_cpus.clone(),
         /// What the server was configured with, `None` where that was no preset or mydyno did not
         /// start it; see below.
         pub preset: Option<CellPreset> = what.preset.clone(),

@@ -126,6 +126,9 @@ row! {
         /// a repeat is of all of them together. `target`, server variables and server status are
         /// those of the first.
         pub instances: u32,
+        /// Cores that these servers were kept to, all of them together (`cores` of a plan,
+        /// `--cores`); `None` where they had all that they found. Which ones is in `repeat`.
+        pub cores: Option<u32>,
         /// How often the server describes the columns of results: `always`, `cached` (once for each
         /// statement) or `omitted` (as the client asked for); `None` in files of format 1.
         pub result_metadata: Option<String>,

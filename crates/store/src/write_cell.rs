@@ -110,7 +110,7 @@ fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
 /// gets a new port. So may the seed: a lab goes on with the same plan, and before format 11 cells
 /// of ramps had seeds that derived from it.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 18] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 19] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -128,6 +128,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("times", times(cell)),
             ("number of schemas", cell.schemas.to_string()),
             ("number of servers", cell.instances.to_string()),
+            ("number of cores", known(cell.cores)),
             (
                 "pacing",
                 format!(

@@ -3,11 +3,11 @@
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
-use common::{cell, interval, result, running};
+use common::{cell, interval, result, running, running_as};
 use store::{
-    CheckedOn, CounterUnit, InputCounter, LoadMethod, Moment, NoteOn, Phase, RepeatFailure,
-    RepeatId, Results, StoreError, StoredBand, StoredCheck, StoredFailure, StoredLoad,
-    StoredLoadTable, Verdict,
+    CheckedOn, CounterUnit, InputCounter, LoadMethod, Moment, NewCell, NewRepeat, NoteOn, Phase,
+    RepeatFailure, RepeatId, Results, StoreError, StoredBand, StoredCheck, StoredFailure,
+    StoredLoad, StoredLoadTable, Verdict,
 };
 use testkit::fail;
 
@@ -231,6 +231,27 @@ fn results_may_move_to_another_thread() {
     let results = sends(results);
     let written = std::thread::spawn(move || results.finish_repeat(repeat, &result()));
     written.join().unwrap().unwrap();
+}
+
+#[test]
+fn cores_and_what_was_set_of_them_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = NewCell { cores: Some(2), ..testkit::cell() };
+    let (results, lab, cell, first) = running_as(&directory.path().join("mydyno.db"), kept.clone());
+    let none = results.summary(first).unwrap();
+    assert_eq!((none.cores, none.server_cpus, none.driver_cpus), (Some(2), None, None));
+    let repeat = NewRepeat {
+        server_cpus: Some("0,4".to_owned()),
+        driver_cpus: Some("1-3,5-7".to_owned()),
+        ..NewRepeat::not_driven(cell, 2)
+    };
+    let repeat = results.begin_repeat(&repeat).unwrap();
+    let stored = results.repeat(repeat).unwrap();
+    assert_eq!(stored.server_cpus.as_deref(), Some("0,4"));
+    assert_eq!(stored.driver_cpus.as_deref(), Some("1-3,5-7"));
+    let other = NewCell { cores: Some(1), ..kept };
+    let error = results.begin_cell(lab, &other).unwrap_err().to_string();
+    assert!(error.contains("number of cores"), "{error}");
 }
 
 #[test]

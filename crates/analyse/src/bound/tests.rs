@@ -28,6 +28,7 @@ const fn busy(busy_share: f64) -> Option<HostCpu> {
         steal_share: 0.0,
         own_share: Some(busy_share * 0.9),
         is_drivers: true,
+        server_cores: None,
     })
 }
 
@@ -102,13 +103,40 @@ fn cores_limit_where_there_is_nothing_left_of_them() {
     let waits = |a: &mut Account| a.core_wait_us = Some(30_000.0);
     assert_eq!(judged(&with(waits)).by, BoundBy::CoreWait);
     // Others have them.
-    let others =
-        HostCpu { busy_share: 1.0, steal_share: 0.0, own_share: Some(0.2), is_drivers: true };
-    let evidence = Evidence { cpu: Some(others), ..with(waits) };
+    let others = busy(1.0).map(|cpu| HostCpu { own_share: Some(0.2), ..cpu });
+    let evidence = Evidence { cpu: others, ..with(waits) };
     let bound = judged(&evidence);
     assert_eq!(bound.by, BoundBy::CoreWait);
     let words = "20 % of it by the server and mydyno";
     assert!(bound.because.ends_with(words), "{bound:?}");
+}
+
+#[test]
+fn cores_of_the_servers_own_limit_it_alone() {
+    let own = |busy_share: f64, cores: u32| {
+        busy(busy_share).map(|cpu| HostCpu { is_drivers: false, server_cores: Some(cores), ..cpu })
+    };
+    let on_cores = |a: &mut Account| a.running_us = Some(30_000.0);
+    let bound = judged(&Evidence { cpu: own(0.97, 2), ..with(on_cores) });
+    assert_eq!(bound.by, BoundBy::Cpu);
+    let words = "the server's 2 cores were busy for 97 % of the time";
+    assert!(bound.because.ends_with(words), "{bound:?}");
+    // What the driver does is no wait for them.
+    let client = |a: &mut Account| a.network_and_driver_us = Some(40_000.0);
+    let bound = judged(&Evidence { cpu: own(0.97, 1), ..with(client) });
+    assert_eq!(bound.by, BoundBy::Network);
+    // Others have them.
+    let others = own(1.0, 1).map(|cpu| HostCpu { own_share: Some(0.2), ..cpu });
+    let bound = judged(&Evidence { cpu: others, ..with(on_cores) });
+    assert_eq!(bound.by, BoundBy::CoreWait);
+    let words = "the server's core was busy for 100 % of the time, 20 % of it by the server";
+    assert!(bound.because.ends_with(words), "{bound:?}");
+    // Threads of the driver that share too few cores of its own.
+    let crowded = [thread(0.5, 0.45), thread(0.5, 0.45)];
+    let evidence = Evidence { cpu: own(0.97, 1), driver_threads: &crowded, ..with(on_cores) };
+    let bound = judged(&evidence);
+    assert_eq!(bound.by, BoundBy::Driver);
+    assert!(bound.because.ends_with(", on cores that the server did not have"), "{bound:?}");
 }
 
 #[test]
@@ -243,8 +271,7 @@ fn what_is_not_known_is_not_judged() {
 
 #[test]
 fn the_reason_tells_what_was_stolen() {
-    let cpu =
-        Some(HostCpu { busy_share: 0.9, steal_share: 0.45, own_share: None, is_drivers: true });
+    let cpu = busy(0.9).map(|cpu| HostCpu { steal_share: 0.45, own_share: None, ..cpu });
     let evidence = Evidence { cpu, ..with(|a| a.running_us = Some(30_000.0)) };
     let verdict = judged(&evidence);
     assert_eq!(verdict.by, BoundBy::Cpu);

@@ -47,6 +47,7 @@ const SAID: &[(&str, &[&str])] = &[
         "--dilate auto --dilate-max 4 --data hdd-15k",
         &["server.dilate = 'auto'", "server.dilate_max = 4", "storage.data = 'hdd-15k'"],
     ),
+    ("--cores 2", &["server.cores = 2"]),
     ("--data hdd-15k", &["storage.data = 'hdd-15k'"]),
     ("--redo hdd-15k@/x", &["storage.redo = 'hdd-15k@/x'"]),
     ("--undo hdd-7k2", &["storage.undo = 'hdd-7k2'"]),

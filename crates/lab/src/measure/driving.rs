@@ -12,6 +12,7 @@ use crate::measure::records::{Last, rows_of};
 use crate::measure::workload::of_each;
 use crate::progress::{OnProgress, Progress};
 use crate::target::schemas::{self, Inspected};
+use crate::target::subject::Subject;
 use base::limits;
 use drive::{Abort, AbortCause, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas};
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
@@ -26,14 +27,31 @@ const SAMPLES_EVERY: Duration = Duration::from_secs(1);
 /// Threads that carry a run's connections: as many as are asked for, else one for each core of this
 /// machine or, where the server is on it and needs the cores more than a driver of TPC-C does, for
 /// every fourth. sysbench's statements are so short that one thread would bound them: on 2 cores
-/// point selects had 75 % of what two threads gave. A thread needs a connection.
-pub(crate) fn driver_threads(load: &Load, connections: u32, is_server_local: bool) -> u32 {
+/// point selects had 75 % of what two threads gave. A thread needs a connection. Where the driver
+/// has cores of its own, it has no more threads than these, and else as many as without: the driver
+/// of a lab over the server's cores is one and the same, as long as it can be.
+pub(crate) fn driver_threads(load: &Load, connections: u32, subject: &Subject) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    threads_of(load.threads, connections, is_server_local && load.workload.is_tpcc(), cores)
+    let cores = DriverCores {
+        of_machine: cores,
+        own: subject.driver_cpus().map_or(cores, |cpus| cpus.len() as u32),
+        leaves_most: subject.is_local() && load.workload.is_tpcc(),
+    };
+    threads_of(load.threads, connections, cores)
 }
 
-fn threads_of(asked: Option<u32>, connections: u32, leaves_cores: bool, cores: u32) -> u32 {
-    let by_default = if leaves_cores { cores / 4 } else { cores };
+/// Cores that a driver may use.
+#[derive(Clone, Copy)]
+struct DriverCores {
+    of_machine: u32,
+    /// Those that it does not leave to the server alone.
+    own: u32,
+    leaves_most: bool,
+}
+
+fn threads_of(asked: Option<u32>, connections: u32, cores: DriverCores) -> u32 {
+    let DriverCores { of_machine, own, leaves_most } = cores;
+    let by_default = if leaves_most { of_machine / 4 } else { of_machine }.min(own);
     let wanted = asked.unwrap_or(by_default).min(limits::DRIVER_THREADS_MAX);
     wanted.clamp(1, connections.max(1))
 }
@@ -318,17 +336,28 @@ impl Measurement<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::threads_of;
+    use super::{DriverCores, threads_of};
 
     #[test]
     fn the_driver_has_all_cores_where_the_server_has_others() {
-        let by_default = |cores, is_local| threads_of(None, 64, is_local, cores);
+        let cores =
+            |of_machine, leaves_most| DriverCores { of_machine, own: of_machine, leaves_most };
+        let by_default = |of_machine, is_local| threads_of(None, 64, cores(of_machine, is_local));
         assert_eq!(by_default(16, false), 16);
         assert_eq!(by_default(16, true), 4);
         assert_eq!(by_default(2, true), 1);
         // A core without a connection has nothing to do.
-        assert_eq!(threads_of(None, 3, false, 16), 3);
-        assert_eq!(threads_of(Some(6), 64, true, 16), 6);
-        assert_eq!(threads_of(Some(6), 4, true, 16), 4);
+        assert_eq!(threads_of(None, 3, cores(16, false)), 3);
+        assert_eq!(threads_of(Some(6), 64, cores(16, true)), 6);
+        assert_eq!(threads_of(Some(6), 4, cores(16, true)), 4);
+    }
+
+    #[test]
+    fn the_driver_has_no_more_threads_than_cores_of_its_own() {
+        let beside = |own, leaves_most| DriverCores { of_machine: 16, own, leaves_most };
+        let by_default = |own, leaves_most| threads_of(None, 64, beside(own, leaves_most));
+        assert_eq!((by_default(12, true), by_default(2, true)), (4, 2));
+        assert_eq!((by_default(12, false), by_default(1, false)), (12, 1));
+        assert_eq!(threads_of(Some(6), 64, beside(2, true)), 6);
     }
 }

@@ -4,6 +4,7 @@
 use crate::error::LabError;
 use crate::measure::changed_variables::note_on_changed;
 use crate::measure::check::{FailedChecks, check, record};
+use crate::measure::cpus::RunCpus;
 use crate::measure::driving::driver_threads;
 use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
 use crate::measure::lengths::PhaseEnds;
@@ -76,7 +77,8 @@ pub(crate) fn measure(
     let begun = before(&databases, subject.instances(), &cell.load, place.seed)
         .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.concurrency.connections)?;
-    let threads = driver_threads(&cell.load, begun.concurrency.connections, subject.is_local());
+    let threads = driver_threads(&cell.load, begun.concurrency.connections, subject);
+    let cpus = RunCpus::keep(subject)?;
     let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
         cell: place.results.begin_cell(place.lab, &new_cell)?,
@@ -85,6 +87,8 @@ pub(crate) fn measure(
         seed: Some(place.seed),
         driver_threads: Some(threads),
         dilation: subject.dilation().factor(),
+        server_cpus: cpus.as_ref().and_then(|cpus| Some(cpus.servers.as_ref()?.to_string())),
+        driver_cpus: cpus.as_ref().map(|cpus| cpus.driver.to_string()),
     };
     let repeat = match place.ramp {
         Some(ramp) => place.results.begin_ramp_point(ramp, &new)?,
@@ -102,7 +106,9 @@ pub(crate) fn measure(
         }
         on_progress(progress);
     };
-    let dilated = subject.dilation().as_on(storage::cores());
+    let own_cores = cell.server.private().and_then(|private| private.cores);
+    let cores = own_cores.map_or_else(storage::cores, |cores| cores as usize);
+    let dilated = subject.dilation().as_on(cores);
     let notes = begun.notes(&cell.load);
     let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
     let of_preset = subject.configured.as_ref().and_then(|one| one.note.as_ref());

@@ -3,6 +3,7 @@
 pub(crate) mod capacity;
 pub(crate) mod changed_variables;
 pub(crate) mod check;
+pub(crate) mod cpus;
 pub(crate) mod device_io;
 pub(crate) mod driving;
 pub(crate) mod failed_transactions;

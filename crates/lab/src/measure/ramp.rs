@@ -128,12 +128,8 @@ impl Points<'_> {
             (None, None) => results.begin_planned_cell(lab, &point_of(self.place.planned))?,
         };
         let new = NewRepeat {
-            cell,
-            ordinal: repeat,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
             dilation: clock::dilation().factor(),
+            ..NewRepeat::not_driven(cell, repeat)
         };
         let repeat = results.begin_ramp_point(self.id, &new)?;
         results.fail_repeat(repeat, failure)?;

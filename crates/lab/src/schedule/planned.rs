@@ -355,7 +355,7 @@ impl Machine<'_> {
                     LabError::Unfit(why) => {
                         LabError::Plan(plan.refuse(cell, "set.innodb_buffer_pool_size", &why))
                     }
-                    other => other,
+                    other => at_key(plan, cell, other),
                 },
             )
         };
@@ -522,6 +522,7 @@ fn at_key(plan: &Plan, cell: &PlannedCell, error: LabError) -> LabError {
             | StorageError::BadDirectory { role: Some(role), .. },
         ) => *role,
         LabError::Unfit(_) => "set.innodb_page_size",
+        LabError::Server(ServerError::Cores { .. }) => "cores",
         LabError::Server(ServerError::NotAServer { .. } | ServerError::WrongVersion { .. }) => {
             "engine"
         }

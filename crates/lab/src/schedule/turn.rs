@@ -165,13 +165,11 @@ impl LabRun<'_> {
             return Ok(repeat);
         }
         let new = self.planned_row(turn);
+        let cell = self.results.begin_planned_cell(self.lab()?, &new)?;
+        let dilation = dilate_of(&self.cell(turn).what).fixed().unwrap_or_default();
         let repeat = self.results.begin_repeat(&NewRepeat {
-            cell: self.results.begin_planned_cell(self.lab()?, &new)?,
-            ordinal: turn.repeat,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-            dilation: dilate_of(&self.cell(turn).what).fixed().unwrap_or_default().factor(),
+            dilation: dilation.factor(),
+            ..NewRepeat::not_driven(cell, turn.repeat)
         })?;
         for note in notes {
             self.results.record_note(NoteOn::Repeat(repeat), note)?;
@@ -400,6 +398,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
                 foreign_keys: warehouses.map(|_| population.foreign_keys),
                 partitions: population.partitions,
                 instances: private.instances,
+                cores: private.cores,
                 settings: of_load.settings.into_iter().chain(tables).chain(preset).collect(),
                 ..of_load
             }

@@ -12,9 +12,9 @@ use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
 use plan::{size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageContents, ImageKey,
-    InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
-    images_max_bytes, redo_bytes, shrink_images,
+    CONNECTIONS_BASE, Data, DividedCpus, Ending, Flavour, Home, IMAGES_VARIABLE, Image,
+    ImageContents, ImageKey, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild,
+    ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Dilate, PopulationSpec, Private};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +38,8 @@ pub struct ResolvedPrivate {
     private: Private,
     /// Their variables, and the part of the buffer pool that each has.
     divided: Divided,
+    /// Where they are kept to some.
+    cpus: Option<DividedCpus>,
     image_key: ImageKey,
 }
 
@@ -125,8 +127,8 @@ impl ResolvedPrivate {
     /// The same on a build that is there.
     ///
     /// # Errors
-    /// Where the preset is unknown, the page size is none, or several servers cannot divide the
-    /// pool.
+    /// Where the preset is unknown, the page size is none, several servers cannot divide the pool,
+    /// or there are fewer cores.
     pub(crate) fn on_build(
         home: &Home,
         build: ServerBuild,
@@ -141,6 +143,7 @@ impl ResolvedPrivate {
         Ok(ResolvedPrivate {
             home: home.clone(),
             divided: Divided::of(&build, preset, &private.set, private.instances)?,
+            cpus: private.cores.map(DividedCpus::of).transpose()?,
             image_key: ImageKey {
                 engine: build.engine.clone(),
                 version: build.version.clone(),
@@ -303,7 +306,7 @@ impl ResolvedPrivate {
             servers.push(self.start_one(image.clone(), &arranged)?);
         }
         let first = servers.remove(0);
-        Ok(first.together(servers, memory))
+        Ok(first.together(servers, memory).kept_to(self.cpus.clone()))
     }
 
     /// Starts one of them.
@@ -318,6 +321,7 @@ impl ResolvedPrivate {
             scratch: arranged.scratch.clone(),
             environment: arranged.environment.clone(),
             files: arranged.files.clone(),
+            cpus: self.cpus.as_ref().map(|cpus| cpus.servers.clone()),
             ..InstanceOptions::default()
         };
         let instance = disk_space::start(&self.home, &self.build, options)?;

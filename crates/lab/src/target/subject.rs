@@ -6,9 +6,9 @@ use crate::target::disk_space::Directories;
 use crate::target::kept::placed_of;
 use crate::target::placed::Placed;
 use crate::target::preset::{Configured, configured_of};
-use base::{Dilation, Exit};
+use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
-use server::{Home, Instance, NamedInstance, Target, render_dsn};
+use server::{DividedCpus, Home, Instance, NamedInstance, Target, render_dsn};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,6 +30,8 @@ pub struct Subject {
     origin: Origin,
     /// Further servers that are driven together with this one.
     others: Vec<Subject>,
+    /// Where mydyno keeps them to some.
+    cpus: Option<DividedCpus>,
     /// Of the emulated devices that they share. The last, so that it is there as long as they are.
     #[expect(dead_code, reason = "it is what the servers have mapped")]
     memory: Option<SharedMemory>,
@@ -58,6 +60,7 @@ impl Subject {
             configured: None,
             origin: Origin::Private(Box::new(instance)),
             others: Vec::new(),
+            cpus: None,
             memory: None,
         }
     }
@@ -92,6 +95,16 @@ impl Subject {
     /// How many times slower its clock runs.
     pub fn dilation(&self) -> Dilation {
         self.placed.dilation
+    }
+
+    /// The same servers, which are kept to these CPUs.
+    pub(crate) fn kept_to(self, cpus: Option<DividedCpus>) -> Subject {
+        Subject { cpus, ..self }
+    }
+
+    /// The CPUs that are left to the driver, where the servers are kept to some.
+    pub(crate) fn driver_cpus(&self) -> Option<&CpuList> {
+        self.cpus.as_ref().map(|cpus| &cpus.driver)
     }
 
     /// Was a clone just written to a real disk for it?
@@ -161,6 +174,7 @@ impl Subject {
             configured,
             origin,
             others: Vec::new(),
+            cpus: None,
             memory: None,
         })
     }

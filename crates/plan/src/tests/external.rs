@@ -52,6 +52,7 @@ fn what_such_a_server_cannot_be_given_is_refused_with_its_place() {
     for (load, at, word) in [
         ("engine = 'mysql-5.7'\n[load]", "engine", "leave one of them out"),
         ("instances = 2\n[load]", "instances", "mydyno starts"),
+        ("cores = 2\n[load]", "cores", "mydyno starts"),
         ("[storage]\ndata = '/tmp'\n[load]", "storage]", "`dsn` names one"),
         ("[load]\nforeign_keys = false", "foreign_keys", "mydyno starts"),
         ("[load]\npopulation_seed = 2", "population_seed", "mydyno starts"),
