@@ -79,6 +79,9 @@ fn what_ran(summary: &Summary) -> String {
         1 => String::new(),
         instances => format!("{instances} x "),
     };
+    let cores = summary.cores.map_or_else(String::new, |cores| {
+        format!(" on {}", base::counted(cores as usize, "core", "cores"))
+    });
     let in_each = match summary.schemas {
         1 if summary.instances > 1 => " in each".to_owned(),
         1 => String::new(),
@@ -96,7 +99,7 @@ fn what_ran(summary: &Summary) -> String {
         format!(", {threads}")
     });
     format!(
-        "{servers}{} {} ({}){}, {}, workload {}, style {}, seed {}{threads}",
+        "{servers}{} {}{cores} ({}){}, {}, workload {}, style {}, seed {}{threads}",
         summary.engine,
         summary.server_version,
         summary.transport,

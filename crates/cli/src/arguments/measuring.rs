@@ -31,9 +31,14 @@ pub struct MeasuringArguments {
     pub population_seed: u64,
     /// Number of driver threads that carry the connections [default: one per core; one per four
     /// cores with TPC-C where the server is on this machine (--engine, a unix socket or a loopback
-    /// address)]
+    /// address); at most one per core that --cores leaves]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::DRIVER_THREADS_MAX)))]
     pub threads: Option<u32>,
+    /// Number of cores (hardware threads) that private servers are kept to, all of them together:
+    /// at most as many as mydyno may use; mydyno has the others, where there are any [default: all,
+    /// shared with mydyno]
+    #[arg(long, value_name = "N", conflicts_with_all = ["dsn", "defaults_file"], value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CORES_MAX)))]
+    pub cores: Option<u32>,
     /// Isolation level of the sessions; TPC-C requires repeatable-read [default: repeatable-read;
     /// with tpcc-mysql that of the server]
     #[arg(long, value_name = "LEVEL", value_parser = named(Isolation::ALL, Isolation::name))]
@@ -72,6 +77,11 @@ impl MeasuringArguments {
     /// Says what to do.
     fn validate(&self) -> Result<(), Failure> {
         self.target.refuse_private_schemas(self.schemas)?;
+        if self.cores.is_some() && !self.target.is_private() {
+            let words = "--cores is for private servers; add --engine, or give the server its \
+                         cores yourself (taskset)";
+            return Err(Failure::new(Exit::Usage, words));
+        }
         self.places.validate(&self.target)?;
         self.preset.validate(&self.target)?;
         self.schema.validate(&self.target)
@@ -92,6 +102,7 @@ impl MeasuringArguments {
                 preset: self.preset.asked(),
                 placement: self.places.placement(),
                 instances,
+                cores: self.cores,
                 ..private
             }),
             external => external,

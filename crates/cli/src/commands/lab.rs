@@ -174,6 +174,7 @@ document! {
         rate: Option<String> = load.rate.map(|open| open.rate.to_string()),
         arrivals: Option<&'static str> = load.rate.map(|open| open.spacing.name()),
         instances: u32 = private.instances,
+        cores: Option<u32> = private.cores,
         ramp: Option<RampConditions> = ramp,
         warmup_s: f64 = lengths.warmup.most.as_secs_f64(),
         warmup_auto: bool = lengths.warmup.is_auto,

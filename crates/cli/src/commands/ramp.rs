@@ -21,6 +21,7 @@ struct RampDocument<'a> {
     results_file: String,
     lab_id: i64,
     seed: u64,
+    cores: Option<u32>,
     ramp: &'a RampOutcome,
     report: &'a Path,
 }
@@ -67,6 +68,7 @@ fn show(
                     results_file: results.path().display().to_string(),
                     lab_id: lab.0,
                     seed: arguments.measuring.seed,
+                    cores: arguments.measuring.cores,
                     ramp,
                     report: &arguments.output,
                 },

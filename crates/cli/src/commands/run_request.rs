@@ -108,6 +108,19 @@ mod tests {
     }
 
     #[test]
+    fn cores_are_of_private_servers() {
+        assert_eq!(refused(&[&["--engine", "mysql-5.7", "--cores", "1"]]), "");
+        // The server of the option file.
+        let words = refused(&[&["--cores", "1"]]);
+        assert!(words.contains("--cores is for private servers"), "{words}");
+        for wrong in [&["--cores", "1", "--dsn", "mysql://h/s"][..], &["--cores", "0"]] {
+            let all = [&["mydyno", "run"], wrong].concat();
+            let error = Arguments::try_parse_from(all).err().unwrap().to_string();
+            assert!(error.contains("--cores"), "{error}");
+        }
+    }
+
+    #[test]
     fn instances_are_private_servers_with_connections() {
         let with = |more: &[&str]| refused(&[&["--engine", "mysql-5.7", "--instances"], more]);
         assert_eq!(with(&["8"]), "");

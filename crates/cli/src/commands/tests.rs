@@ -42,6 +42,7 @@ const SAID: &[(&str, &[&str])] = &[
     ("--scale papers", &["server.scale = 'papers'"]),
     ("--scale 5", &["server.scale = 5"]),
     ("--instances 2", &["server.instances = 2"]),
+    ("--cores 2", &["server.cores = 2"]),
     ("--data hdd-15k", &["storage.data = 'hdd-15k'"]),
     ("--redo hdd-15k@/x", &["storage.redo = 'hdd-15k@/x'"]),
     ("--undo hdd-7k2", &["storage.undo = 'hdd-7k2'"]),

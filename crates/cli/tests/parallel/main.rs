@@ -5,6 +5,7 @@ mod bad_input;
 mod clusters;
 mod compare;
 mod connections;
+mod cores;
 mod deaths;
 mod devices;
 mod emulation;
