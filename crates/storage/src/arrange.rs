@@ -52,6 +52,8 @@ pub struct ServerFiles {
     /// it, and its files are in no memory that goes with a login.
     pub is_named: bool,
     pub group: InstanceGroup,
+    /// Cores that it is kept to; none: those of the machine.
+    pub cores: Option<u32>,
 }
 
 /// What a server is started with so that its files are where they should be.
@@ -97,6 +99,7 @@ impl Arrangement {
 struct HostFacts {
     memory_files: Vec<MemoryFiles>,
     available_memory_bytes: Option<u64>,
+    /// Of the server.
     cores: usize,
 }
 
@@ -105,7 +108,7 @@ impl HostFacts {
         HostFacts {
             memory_files: backing::memory_files(!files.is_named),
             available_memory_bytes: backing::available_memory_bytes(),
-            cores: cores(),
+            cores: files.cores.map_or_else(cores, |cores| cores as usize),
         }
     }
 }
@@ -149,7 +152,7 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// May the emulation spin on this machine?
+/// May the emulation spin on so many cores?
 pub(crate) fn may_spin(cores: usize) -> bool {
     cores >= SPIN_CORES_MIN
 }

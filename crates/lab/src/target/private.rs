@@ -173,7 +173,8 @@ impl ResolvedPrivate {
     }
 
     fn files(&self, tables_bytes: u64, group: InstanceGroup) -> Result<ServerFiles, LabError> {
-        files_of(&self.build, &self.divided.all(), tables_bytes, group)
+        let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
+        Ok(ServerFiles { cores: self.private.cores, ..files })
     }
 
     /// The image and, where it had to be made, the record of its load. Where room for images is
@@ -391,6 +392,7 @@ pub(crate) fn files_of(
         set: set.to_vec(),
         is_named: false,
         group,
+        cores: None,
     })
 }
 
