@@ -54,6 +54,8 @@ pub struct ServerFiles {
     pub group: InstanceGroup,
     /// How many times slower its clocks run, and the devices that are emulated for it.
     pub dilation: Dilation,
+    /// Cores that it is kept to; none: those of the machine.
+    pub cores: Option<u32>,
 }
 
 /// What a server is started with so that its files are where they should be.
@@ -101,6 +103,7 @@ impl Arrangement {
 struct HostFacts {
     memory_files: Vec<MemoryFiles>,
     available_memory_bytes: Option<u64>,
+    /// Of the server.
     cores: usize,
     /// One for all servers: they share their devices.
     clock: DilatedClock,
@@ -111,7 +114,7 @@ impl HostFacts {
         HostFacts {
             memory_files: backing::memory_files(!files.is_named),
             available_memory_bytes: backing::available_memory_bytes(),
-            cores: cores(),
+            cores: files.cores.map_or_else(cores, |cores| cores as usize),
             clock: library::clock_from_now(files.dilation),
         }
     }
@@ -158,7 +161,7 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// May the emulation spin on this machine?
+/// May the emulation spin on so many cores?
 pub(crate) fn may_spin(cores: usize) -> bool {
     cores >= SPIN_CORES_MIN
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{
     AMPLE, Mydyno, SMALL_REDO, directory, float, install, list, mydyno, number, result,
-    servers_under, signal, text,
+    servers_under, text,
 };
 use base::CpuList;
 use rustix::process::Signal;
@@ -20,32 +20,33 @@ fn run(work: &Path, arguments: &[&str]) -> Mydyno {
         .in_directory(work)
 }
 
-/// The CPUs of a task, as /proc has them.
-fn allowed(task: &str) -> CpuList {
-    let status = fs::read_to_string(format!("{task}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
-    line.parse().unwrap()
+/// The CPUs of a task, as /proc has them; none where it has ended.
+fn allowed(task: &str) -> Option<CpuList> {
+    let status = fs::read_to_string(format!("{task}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    Some(line.parse().unwrap())
 }
 
 /// The CPUs of all threads of a process whose names begin like this.
 fn allowed_of_threads(process: u32, name: &str) -> Vec<CpuList> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let tasks = tasks.map(|task| task.unwrap().path().display().to_string());
-    let of_name =
-        |task: &String| fs::read_to_string(format!("{task}/comm")).unwrap().starts_with(name);
-    tasks.filter(of_name).map(|task| allowed(&task)).collect()
+    let of_name = |task: &String| {
+        fs::read_to_string(format!("{task}/comm")).is_ok_and(|of| of.starts_with(name))
+    };
+    tasks.filter(of_name).filter_map(|task| allowed(&task)).collect()
 }
 
 #[test]
 fn a_server_has_one_core_and_the_driver_the_others() {
     let work = directory();
     let file = work.path().join("mydyno.db");
-    let all = allowed("/proc/self");
+    let all = allowed("/proc/self").unwrap();
     let first: CpuList = all.iter().take(1).collect();
     let others = if all.len() > 1 { all.without(&first) } else { all.clone() };
     let mut running =
         run(work.path(), &["--cores", "1", "--warmup", "0", "--window", AMPLE]).spawn();
-    running.until_stored(&file, "SELECT COUNT(*) > 0 FROM interval");
+    running.until_measuring(work.path());
     let servers = servers_under(running.pid());
     assert_eq!(servers.len(), 1);
     // Every thread of the server, and those of mydyno that measure.
@@ -53,7 +54,7 @@ fn a_server_has_one_core_and_the_driver_the_others() {
     assert!(of_server.len() > 4 && of_server.iter().all(|cpus| *cpus == first), "{of_server:?}");
     let of_driver = allowed_of_threads(running.pid(), "driver-");
     assert!(!of_driver.is_empty() && of_driver.iter().all(|cpus| *cpus == others), "{of_driver:?}");
-    signal(running.pid(), Signal::INT);
+    running.signal(Signal::INT);
     let document = running.wait().exits(130).json();
     assert_eq!(number(&document, "/cores"), 1);
     assert_eq!(text(&document, "/server_cpus"), first.to_string());
@@ -79,7 +80,7 @@ fn more_cores_than_mydyno_may_use_are_refused() {
     let work = directory();
     let command = run(work.path(), &["--cores", "2"]);
     // What this thread starts is kept to one CPU, too.
-    let one: CpuList = allowed("/proc/thread-self").iter().take(1).collect();
+    let one: CpuList = allowed("/proc/thread-self").unwrap().iter().take(1).collect();
     let _kept = KeptToCpus::new(&one).unwrap();
     let there = format!("may use 1 CPU ({one})");
     let ran = command.run().exits(4).says(&["2 cores are asked", &there]);

@@ -75,6 +75,18 @@ fn a_pool_that_holds_everything_is_cpu_bound() {
     assert_bound("cpu", || run(work.path(), "4", &IN_MEMORY));
 }
 
+/// On a machine with more of them, most of which are idle.
+#[test]
+#[ignore = "make soak"]
+fn a_server_that_has_used_up_its_one_core_is_cpu_bound() {
+    let _turn = turn();
+    let work = directory();
+    let arguments = [&IN_MEMORY[..], &["--cores", "1"]].concat();
+    let document = assert_bound("cpu", || run(work.path(), "4", &arguments));
+    let because = text(&document, "/resources/bound/because");
+    assert!(because.contains("the server's core was busy for"), "{because}");
+}
+
 /// Path length by hand, from the samples of the window's first and last second.
 fn agrees_with_its_samples(document: &Value, file: &Path) {
     let repeat = number(document, "/repeat_id");

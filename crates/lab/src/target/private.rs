@@ -180,7 +180,7 @@ impl ResolvedPrivate {
         dilation: Dilation,
     ) -> Result<ServerFiles, LabError> {
         let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
-        Ok(ServerFiles { dilation, ..files })
+        Ok(ServerFiles { cores: self.private.cores, dilation, ..files })
     }
 
     /// How many times slower its clock is to run.
@@ -409,6 +409,7 @@ pub(crate) fn files_of(
         is_named: false,
         group,
         dilation: Dilation::NONE,
+        cores: None,
     })
 }
 

@@ -20,6 +20,7 @@ fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
         is_named: false,
         group: InstanceGroup::of_one(),
         dilation: Dilation::NONE,
+        cores: None,
     }
 }
 
@@ -99,6 +100,16 @@ fn an_emulated_data_device_has_every_role() {
     assert!(setup.spin);
     assert_eq!(variable(&arrangement, "innodb_flush_method"), Some("O_DIRECT"));
     assert!(arrangement.devices.iter().all(|device| device.emulated));
+}
+
+#[test]
+fn a_server_with_one_core_has_none_to_spin_on() {
+    let of = |cores| HostFacts::now(&ServerFiles { cores, ..mysql_57() }).cores;
+    assert_eq!((of(Some(1)), of(Some(3)), of(None)), (1, 3, super::cores()));
+    let places = [(Role::Data, emulated("slow", None))];
+    let one = HostFacts { cores: of(Some(1)), ..host(None) };
+    let (_, setup) = arranged(&places, &mysql_57(), &one).unwrap();
+    assert!(!setup.spin);
 }
 
 #[test]
