@@ -11,6 +11,7 @@
 
 use base::{CLOCK_VARIABLE, DilatedClock};
 use libc::{c_int, c_long, clockid_t, timespec};
+use preload::{Function, FunctionPlace};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -62,18 +63,27 @@ static DILATED: OnceLock<DilatedClock> = OnceLock::new();
 /// Finds the functions and the program's clock.
 ///
 /// # Errors
-/// Where it is no clock.
+/// Where it is no clock, or the program would have another one than its devices.
 pub(crate) fn prepare() -> Result<(), String> {
     c_library::find_all();
-    let Some(text) = std::env::var_os(CLOCK_VARIABLE) else {
+    let Some(text) = std::env::var_os(CLOCK_VARIABLE).filter(|text| !text.is_empty()) else {
         return Ok(());
     };
     let clock = text.to_str().and_then(DilatedClock::parse);
     let clock = clock
         .ok_or_else(|| format!("{CLOCK_VARIABLE} is {text:?}, which is no clock (8@123456789)"))?;
-    if !clock.dilation.is_none() {
-        DILATED.get_or_init(|| clock);
+    if clock.dilation.is_none() {
+        return Ok(());
     }
+    // The loader goes on without a library that it cannot load.
+    let [behind, c_library] = [FunctionPlace::Behind, FunctionPlace::CLibrary]
+        .map(|place| Function::new(place, c"clock_gettime", c"").find());
+    if behind == c_library {
+        return Err(format!(
+            "time is dilated ({CLOCK_VARIABLE}), but no clock is preloaded behind the shim"
+        ));
+    }
+    DILATED.get_or_init(|| clock);
     Ok(())
 }
 

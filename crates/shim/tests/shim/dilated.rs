@@ -3,7 +3,7 @@
 
 use crate::common::{Aligned, Bench, open, slow, tell, timed};
 use crate::libaio::{Context, Event, block};
-use base::Dilation;
+use base::{CLOCK_VARIABLE, Dilation};
 use device::Role;
 use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::os::unix::fs::FileExt;
@@ -127,4 +127,16 @@ fn asynchronous_requests_are_dilated_too() {
     assert_eq!(ran.sum_ns(OfKind::Requests), READS);
     assert!(ran.dilated.as_nanos() as u64 >= ran.sum_ns(OfKind::ServiceSumNs) / READS);
     assert!(ran.real >= (ran.dilated + Duration::from_millis(20)).mul_f64(FACTOR));
+}
+
+/// Devices that are slower than their server's clocks would be other devices.
+#[test]
+fn without_its_clock_no_program_is_dilated() {
+    let bench = Bench::new(&[Role::Data]);
+    for (clock, why) in [("8@0", "no clock is preloaded"), ("8", "is no clock")] {
+        let output = bench.job("dilated-reads").env(CLOCK_VARIABLE, clock).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
 }
