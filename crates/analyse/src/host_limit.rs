@@ -39,7 +39,7 @@ impl HostLimit {
             }
         };
         judge("fidelity is", summary.fidelity, &|share| share < FIDELITY_WANTED);
-        let busy = resources.host.cpu_busy_share;
+        let busy = cores(resources).map(|(_, busy_share)| busy_share);
         judge("cores are busy for", busy, &|share| share >= CPU_BUSY_MAX_SHARE);
         let waits = |share: f64| share > CORE_WAIT_MAX_SHARE;
         let sessions = account.map(|account| account.share(Part::CoreWait));
@@ -57,16 +57,24 @@ impl HostLimit {
     }
 }
 
+/// The cores that the server may use, and the share of their time that they were busy.
+fn cores(resources: &Resources) -> Option<(f64, f64)> {
+    match &resources.server_cores {
+        Some(own) => Some((f64::from(own.cores), own.cpu.busy()?)),
+        None => Some((resources.host.cpu_cores?, resources.host.cpu_busy_share?)),
+    }
+}
+
 /// In a closed loop with n transactions under way that wait for no row lock, of which each takes c
 /// of CPU and waits for devices for d, the cores are busy for n c / (d + c) at most, and c shrinks
 /// with the dilation.
 fn needed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
     let account = resources.account.as_ref()?;
-    let cores = resources.host.cpu_cores?;
+    let (cores, busy_share) = cores(resources)?;
     let connections = f64::from(summary.connections);
     let under_way = connections * (1.0 - account.share(Part::RowLocks));
     let ended_per_us = connections / account.time_us;
-    let cpu_us = resources.host.cpu_busy_share? * cores / ended_per_us;
+    let cpu_us = busy_share * cores / ended_per_us;
     let waits = [Part::Reads, Part::Log, Part::PageWrites];
     let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();
     let now = summary.dilation;
@@ -78,8 +86,31 @@ fn needed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
 
 #[cfg(test)]
 mod tests {
-    use super::DILATION_STEPS;
+    use super::{DILATION_STEPS, cores};
+    use crate::resources::{OfWindow, ServerCores};
+    use crate::samples::{Samples, Window};
+    use crate::usage::CpuShares;
     use base::Dilation;
+
+    #[test]
+    fn of_a_server_with_cores_of_its_own_these_are_the_limit() {
+        let window = Window { start_ns: 0, end_ns: 1 };
+        let mut used = OfWindow { samples: &Samples::default(), window }.resources();
+        assert_eq!(cores(&used), None);
+        used.host.cpu_cores = Some(8.0);
+        used.host.cpu_busy_share = Some(0.25);
+        assert_eq!(cores(&used), Some((8.0, 0.25)));
+        let part = Some(0.25);
+        let cpu = CpuShares {
+            user: part,
+            system: part,
+            interrupt: part,
+            steal: part,
+            ..CpuShares::default()
+        };
+        used.server_cores = Some(ServerCores { cores: 2, cpu, is_drivers: false });
+        assert_eq!(cores(&used), Some((2.0, 1.0)));
+    }
 
     #[test]
     fn steps_are_dilations_in_order() {
