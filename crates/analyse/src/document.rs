@@ -1,6 +1,6 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
-use crate::host_limit::HostLimit;
+use crate::host_shortfall::HostShortfall;
 use crate::repeat_resources::used_by;
 use crate::resources::Resources;
 use crate::samples::Samples;
@@ -31,6 +31,6 @@ pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, Store
     let samples = Samples::read(results, id)?;
     let summary = results.summary(id)?;
     let resources = used_by(results, (&repeat, &cell), &totals, &samples)?;
-    let missed = resources.as_ref().and_then(|of| HostLimit::missed(&summary, of));
+    let missed = resources.as_ref().and_then(|of| HostShortfall::missed(&summary, of));
     Ok(RunDocument { summary, resources, dilation_needed: missed.map(Dilation::factor) })
 }

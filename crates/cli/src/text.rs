@@ -68,13 +68,6 @@ pub fn summary(measurement: &RunDocument) -> String {
     time_spent::time_spent(&mut out, summary);
     inputs(&mut out, summary);
     io_by_role::io_by_role(&mut out, summary);
-    if let Some(factor) = measurement.dilation_needed {
-        let _ = writeln!(
-            out,
-            "this host was too slow for these devices; in dilated time it would not have been: \
-             --dilate {factor}, as far as this run tells, or --dilate auto"
-        );
-    }
     if let Some(resources) = &measurement.resources {
         resources::resources(&mut out, resources, summary.throughput_metric);
     }

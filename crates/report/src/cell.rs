@@ -51,7 +51,9 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
             @if what.history_key == Some(true) { "HISTORY with a primary key, " }
             @if let Some(level) = &what.isolation { "isolation level " (level) ", " }
             @if what.partitions > 0 { "tables in " (counted(what.partitions as usize, "partition", "partitions")) ", " }
-            (times(cell)) "."
+            (times(cell))
+            @if let Some(words) = cell.shown().and_then(RepeatView::dilation) { ", " (words) }
+            "."
         }
         (bound_sentence(cell))
         @if cell.earlier_attempts > 0 {

@@ -6,6 +6,7 @@ use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
 use crate::status::{Risen, risen};
 use analyse::{Bound, Resources, Samples, profiles};
+use base::Dilation;
 use device::Profile;
 use std::collections::BTreeMap;
 use store::{
@@ -226,6 +227,11 @@ impl CellView {
 }
 
 impl RepeatView {
+    /// That it was measured in dilated time, for people; nothing where it was not.
+    pub(crate) fn dilation(&self) -> Option<String> {
+        Dilation::new(self.repeat.dilation).and_then(Dilation::in_words)
+    }
+
     fn read(
         results: &Results,
         cell: &StoredCell,

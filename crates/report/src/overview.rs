@@ -123,6 +123,8 @@ fn cost_tile(view: &LabView) -> Markup {
 struct OptionalColumns {
     /// Cells differ in more than connections.
     groups: bool,
+    /// Some were measured in dilated time.
+    dilation: bool,
     fidelity: bool,
     bound: bool,
 }
@@ -136,6 +138,7 @@ pub fn results_table(view: &LabView) -> Markup {
     let first = groups.next();
     let columns = OptionalColumns {
         groups: groups.any(|group| Some(group) != first),
+        dilation: view.repeats().any(|repeat| repeat.dilation().is_some()),
         fidelity: view.repeats().any(|repeat| repeat.storage.fidelity.is_some()),
         bound: view.repeats().any(|repeat| repeat.bound().is_some()),
     };
@@ -147,6 +150,7 @@ pub fn results_table(view: &LabView) -> Markup {
                 thead { tr {
                     th scope="col" { "Cell" }
                     th.num scope="col" { "Connections" }
+                    @if columns.dilation { th.num scope="col" { "Dilation" span.unit { "K" } } }
                     th.num scope="col" { "Throughput" span.unit { (metric.title()) } }
                     th scope="col" { "Uncertainty" }
                     th.num scope="col" { (counted) " p95" span.unit { "ms" } }
@@ -164,6 +168,14 @@ pub fn results_table(view: &LabView) -> Markup {
     }
 }
 
+/// Those of its repeats, each once.
+fn dilation(cell: &CellView) -> String {
+    let mut all: Vec<String> =
+        cell.repeats.iter().map(|repeat| repeat.repeat.dilation.to_string()).collect();
+    all.dedup();
+    all.join(", ")
+}
+
 fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
     let nopm = cell.nopm();
     let fidelity = cell.repeated(|repeat| repeat.storage.fidelity);
@@ -174,6 +186,7 @@ fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
             // Connections have a column of their own.
             th scope="row" { a href={ "#cell-" (cell.cell.id) } { @if columns.groups { (cell.group) } @else { (cell.label) } } }
             td.num { (cell.cell.what.connections) }
+            @if columns.dilation { td.num { (dilation(cell)) } }
             @match &nopm {
                 Some(nopm) => {
                     // Nothing of nothing is 0.

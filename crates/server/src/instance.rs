@@ -7,7 +7,7 @@ use crate::instance_dir::InstanceDir;
 use crate::process::{self, Process};
 use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError, dsn};
-use base::CpuList;
+use base::{CpuList, Dilation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -61,6 +61,8 @@ pub struct InstanceOptions {
     /// The CPUs that the server is kept to; those that it finds where none is named. To make its
     /// data directory ready takes all that there are.
     pub cpus: Option<CpuList>,
+    /// How many times slower its clock runs, and with it what it waits for as it starts.
+    pub dilation: Dilation,
     /// A port that is preferred; another is taken, with a note, where it is not free.
     pub port: Option<u16>,
 }

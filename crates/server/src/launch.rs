@@ -43,6 +43,7 @@ struct Launch<'a> {
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     files: Vec<(String, Vec<u8>)>,
     cpus: Option<CpuList>,
+    ready_timeout: Duration,
     on_parent_death: OnParentDeath,
     notes: Vec<String>,
 }
@@ -83,6 +84,7 @@ impl Instance {
             environment: options.environment,
             files: options.files,
             cpus: options.cpus,
+            ready_timeout: READY_TIMEOUT.mul_f64(options.dilation.factor()),
             on_parent_death: match options.lifetime {
                 Lifetime::Private => OnParentDeath::Kill,
                 Lifetime::Named(_) => OnParentDeath::Survive,
@@ -308,8 +310,8 @@ impl Launch<'_> {
         let child = process::spawn_on(command, self.on_parent_death, self.cpus.as_ref())
             .map_err(|e| failed(e.to_string()))?;
         let mut process = Process::new(child);
-        let not_ready = match process::wait_ready(&mut process, &self.layout.socket, READY_TIMEOUT)
-        {
+        let socket = &self.layout.socket;
+        let not_ready = match process::wait_ready(&mut process, socket, self.ready_timeout) {
             Ok(()) => return Ok(process),
             Err(not_ready) => not_ready,
         };

@@ -44,8 +44,8 @@ const SAID: &[(&str, &[&str])] = &[
     ("--instances 2", &["server.instances = 2"]),
     ("--dilate 2.5 --data hdd-15k", &["server.dilate = 2.5", "storage.data = 'hdd-15k'"]),
     (
-        "--dilate auto --dilate-max 4 --data hdd-15k",
-        &["server.dilate = 'auto'", "server.dilate_max = 4", "storage.data = 'hdd-15k'"],
+        "--dilate-max 4 --dilate auto --data hdd-15k",
+        &["server.dilate_max = 4", "server.dilate = 'auto'", "storage.data = 'hdd-15k'"],
     ),
     ("--cores 2", &["server.cores = 2"]),
     ("--data hdd-15k", &["storage.data = 'hdd-15k'"]),

@@ -150,7 +150,7 @@ fn background(session: &mut Held) {
     session.query("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
     let before = flushes(session);
     let begun = Instant::now();
-    while begun.elapsed() < ms(20_000) {
+    while begun.elapsed() < ms(12_000) {
         session.query("UPDATE timers.t SET v = v + 1");
         std::thread::sleep(ms(20));
     }
@@ -196,6 +196,7 @@ fn every_timer_of_mysql_97_is_dilated() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn every_timer_of_mariadb_1011_is_dilated() {
     every_timer_is_dilated("mariadb-10.11", OF_MARIADB);
 }

@@ -5,7 +5,7 @@ use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::progress::{OnProgress, Progress};
 use crate::target::populate::reach;
 use crate::target::resolved::PreparedServer;
-use analyse::{DILATION_STEPS, HostLimit};
+use analyse::{DILATION_STEPS, HostShortfall};
 use base::{Dilation, Exit};
 use spec::{Cell, Connections, Length, Lengths, Rate};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,7 +71,7 @@ impl Pilots<'_> {
     }
 
     /// Measures the cell for some seconds, into a results file that goes away.
-    fn pilot(&self, dilation: Dilation) -> Result<HostLimit, LabError> {
+    fn pilot(&self, dilation: Dilation) -> Result<HostShortfall, LabError> {
         let failed = |error: std::io::Error| {
             LabError::Unfit(format!("cannot make a directory for a pilot: {error}"))
         };
@@ -99,7 +99,7 @@ impl Pilots<'_> {
         }
         let measured = analyse::measurement(&results, repeat)?;
         match (&measured.resources, exit) {
-            (Some(resources), Exit::Ok) => Ok(HostLimit::of(&measured.summary, resources)),
+            (Some(resources), Exit::Ok) => Ok(HostShortfall::of(&measured.summary, resources)),
             _ => {
                 let reason = measured.summary.reason.unwrap_or_else(|| format!("{exit:?}"));
                 Err(LabError::Unfit(format!(
@@ -140,8 +140,8 @@ fn cell_of_pilot(cell: &Cell, dilation: Dilation) -> Cell {
 /// between the greatest that is too small and the least that is not.
 fn least<E>(
     most: Dilation,
-    judge: &mut dyn FnMut(Dilation) -> Result<HostLimit, E>,
-) -> Result<(Dilation, HostLimit), E> {
+    judge: &mut dyn FnMut(Dilation) -> Result<HostShortfall, E>,
+) -> Result<(Dilation, HostShortfall), E> {
     let steps: Vec<Dilation> =
         DILATION_STEPS.into_iter().filter_map(Dilation::new).filter(|step| *step <= most).collect();
     let last = steps.len() - 1;
@@ -171,7 +171,7 @@ fn least<E>(
 #[cfg(test)]
 mod tests {
     use super::least;
-    use analyse::HostLimit;
+    use analyse::HostShortfall;
     use base::Dilation;
     use std::convert::Infallible;
 
@@ -181,7 +181,7 @@ mod tests {
         let judged = least(Dilation::whole(most), &mut |dilation| {
             tried.push(dilation.factor());
             let is_limit = dilation.factor() < needed;
-            Ok::<_, Infallible>(HostLimit {
+            Ok::<_, Infallible>(HostShortfall {
                 reasons: is_limit.then(|| "busy".to_owned()).into_iter().collect(),
                 needed: says.and_then(Dilation::new).filter(|_| is_limit),
             })

@@ -84,6 +84,7 @@ pub fn start_named_on(
         },
         files: [kept.files_now()?, vec![configured_file(preset.as_ref())?]].concat(),
         port: spec.port,
+        dilation: spec.dilation,
         ..InstanceOptions::default()
     };
     let instance = start_named(home, build, &spec.name, options)?;

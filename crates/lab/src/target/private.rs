@@ -322,6 +322,7 @@ impl ResolvedPrivate {
             environment: arranged.environment.clone(),
             files: arranged.files.clone(),
             cpus: self.cpus.as_ref().map(|cpus| cpus.servers.clone()),
+            dilation: arranged.dilation,
             ..InstanceOptions::default()
         };
         let instance = disk_space::start(&self.home, &self.build, options)?;

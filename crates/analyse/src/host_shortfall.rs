@@ -20,7 +20,7 @@ const CORE_WAIT_MAX_SHARE: f64 = 0.05;
 
 /// What of a host limits a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct HostLimit {
+pub struct HostShortfall {
     /// For people; none where the host is no limit.
     pub reasons: Vec<String>,
     /// The least of [`DILATION_STEPS`], above that of the run, at which the host would be none, as
@@ -28,9 +28,9 @@ pub struct HostLimit {
     pub needed: Option<Dilation>,
 }
 
-impl HostLimit {
+impl HostShortfall {
     /// What the measurements of a run tell.
-    pub fn of(summary: &Summary, resources: &Resources) -> HostLimit {
+    pub fn of(summary: &Summary, resources: &Resources) -> HostShortfall {
         let account = resources.account.as_ref();
         let mut reasons = Vec::new();
         let mut judge = |name: &str, share: Option<f64>, is_bad: &dyn Fn(f64) -> bool| {
@@ -47,13 +47,13 @@ impl HostLimit {
         let driver = resources.driver.busiest_thread_run_wait_share;
         judge("the driver waits for a core for", driver, &waits);
         let needed = if reasons.is_empty() { None } else { needed(summary, resources) };
-        HostLimit { reasons, needed }
+        HostShortfall { reasons, needed }
     }
 
     /// The dilation that a run should have had whose emulation was not true enough.
     pub(crate) fn missed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
         summary.fidelity.filter(|share| *share < FIDELITY_MIN)?;
-        HostLimit::of(summary, resources).needed
+        HostShortfall::of(summary, resources).needed
     }
 }
 
