@@ -106,16 +106,7 @@ pub(crate) fn measure(
         }
         on_progress(progress);
     };
-    let own_cores = cell.server.private().and_then(|private| private.cores);
-    let cores = own_cores.map_or_else(storage::cores, |cores| cores as usize);
-    let dilated = subject.dilation().as_on(cores);
-    let notes = begun.notes(&cell.load);
-    let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
-    let of_preset = subject.configured.as_ref().and_then(|one| one.note.as_ref());
-    let of_servers = subject.notes();
-    let of_servers = of_servers.iter();
-    let of_servers = dilated.iter().chain(of_servers);
-    tell_all(of_servers.chain(of_preset).chain(&notes).chain(&of_pace), on_progress);
+    tell_all(&notes(subject, cell, &begun), on_progress);
     let measurement = Measurement {
         results: place.results,
         repeat,
@@ -147,10 +138,21 @@ pub(crate) fn measure(
     }
 }
 
-fn tell_all<'a>(notes: impl IntoIterator<Item = &'a String>, on_progress: &mut OnProgress<'_>) {
+fn tell_all(notes: &[String], on_progress: &mut OnProgress<'_>) {
     for note in notes {
         on_progress(Progress::Note(note));
     }
+}
+
+/// What is to be known of a measurement before it begins.
+fn notes(subject: &Subject, cell: &Cell, begun: &BeforeRun) -> Vec<String> {
+    let own_cores = cell.server.private().and_then(|private| private.cores);
+    let cores = own_cores.map_or_else(storage::cores, |cores| cores as usize);
+    let dilated = subject.dilation().as_on(cores).into_iter();
+    let of_preset = subject.configured.as_ref().and_then(|one| one.note.clone());
+    let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
+    let all = dilated.chain(subject.notes()).chain(of_preset);
+    all.chain(begun.notes(&cell.load)).chain(of_pace).collect()
 }
 
 /// What is known before a run.
