@@ -132,6 +132,24 @@ fn what_is_excluded_is_left_out() {
     assert!(all.iter().enumerate().all(|(index, cell)| cell.ordinal as usize == index + 1));
 }
 
+#[test]
+fn a_dilated_repeat_has_to_fit_into_its_limit() {
+    let limited = PLAN.replace("name = 'x'", "name = 'x'\nrepeat_time_limit = '5m'");
+    assert!(cells(&limited).is_ok());
+    let dilated = limited.replace("'config-3'", "'config-3'\ndilate = [2, 8]");
+    let (error, at) = wrong(&dilated);
+    assert!(at.starts_with("8]"), "{at}");
+    assert!(error.to_string().contains("takes 9m 20s of real time"), "{error}");
+    // An automatic one is kept below it.
+    let auto = limited.replace("'config-3'", "'config-3'\ndilate = 'auto'");
+    assert_eq!(cells(&auto).unwrap()[0].private().dilate.fixed(), None);
+    // Where nothing limits it, it has as many times as long.
+    let free = cells(&PLAN.replace("'config-3'", "'config-3'\ndilate = 8")).unwrap();
+    assert_eq!(free[0].repeat_time_limit.as_secs(), 8 * 70 + 600 + 100);
+    let real = PLAN.replace("'twin'", "'/tmp'").replace("'config-3'", "'config-3'\ndilate = 8");
+    assert!(wrong(&real).0.to_string().contains("real devices"));
+}
+
 /// Changes of the plan above, the text that the error's place is at, and words of the error.
 const WRONG: &[(&str, &str, &str, &[&str])] = &[
     ("[lab]", "[lab", "", &["this is not TOML"]),
@@ -147,6 +165,9 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
     ("'mysql-8.0'", "'mysql-8.O'", "'mysql-8.O'", &["unknown engine", "nearest is `mysql-8.0`"]),
     ("'config-3'", "'config3'", "'config3'", &["unknown preset", "`config-3`"]),
     ("'config-3'", "7", "7", &["`preset` is 7", "a text"]),
+    ("'config-3'", "'config-3'\ndilate = 0.5", "0.5", &["`dilate` is 0.5", "from 1 to 100"]),
+    ("'config-3'", "'config-3'\ndilate = 'much'", "'much'", &["\"auto\" or a number"]),
+    ("'config-3'", "'config-3'\ndilate_max = 4", "4", &["bounds `dilate = \"auto\"`"]),
     ("[200, 2000]", "[]", "[]", &["empty list", "no cell"]),
     ("[200, 2000]", "[200, '200']", "'200'", &["this value twice"]),
     ("[200, 2000]", "[200, [1]]", "[1]", &["a list in a list"]),

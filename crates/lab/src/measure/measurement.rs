@@ -126,7 +126,9 @@ pub(crate) fn measure(
             return Err(error);
         }
     };
-    if let Some(factor) = analyse::measurement(place.results, repeat)?.dilation_needed {
+    if subject.is_emulated()
+        && let Some(factor) = analyse::measurement(place.results, repeat)?.dilation_needed
+    {
         on_progress(Progress::Note(&format!(
             "this host was too slow for the emulated devices; with --dilate {factor} it would not \
              have been, as far as this run tells (--dilate auto looks for the least)"

@@ -92,6 +92,11 @@ impl Subject {
         Subject { others, memory, ..self }
     }
 
+    /// Is any of its files on an emulated device?
+    pub(crate) fn is_emulated(&self) -> bool {
+        self.placed.places.iter().any(|place| place.emulated)
+    }
+
     /// How many times slower its clock runs.
     pub fn dilation(&self) -> Dilation {
         self.placed.dilation
