@@ -3,7 +3,7 @@
 //! real: `std::time::Instant`.
 
 use crate::dilation::{DilatedClock, Dilation};
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, Sub};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{self, Duration, SystemTime, UNIX_EPOCH};
@@ -13,8 +13,21 @@ static ORIGIN: LazyLock<time::Instant> = LazyLock::new(time::Instant::now);
 /// The bits of the factor of this process' [`Instant`]; 0 for none.
 static FACTOR: AtomicU64 = AtomicU64::new(0);
 
-fn clock() -> DilatedClock {
-    DilatedClock { dilation: dilation(), origin_ns: 0 }
+/// `None` in real time, which is to cost nothing.
+#[inline]
+fn clock() -> Option<DilatedClock> {
+    let dilation = dilation();
+    (!dilation.is_none()).then_some(DilatedClock { dilation, origin_ns: 0 })
+}
+
+#[inline]
+fn dilated_ns(real_ns: u64) -> u64 {
+    clock().map_or(real_ns, |clock| clock.dilated_ns(real_ns))
+}
+
+#[inline]
+fn real_ns(dilated_ns: u64) -> u64 {
+    clock().map_or(dilated_ns, |clock| clock.real_ns(dilated_ns))
 }
 
 fn to_ns(duration: Duration) -> u64 {
@@ -22,6 +35,7 @@ fn to_ns(duration: Duration) -> u64 {
 }
 
 /// The dilation of this process' [`Instant`].
+#[inline]
 pub fn dilation() -> Dilation {
     let factor = f64::from_bits(FACTOR.load(Ordering::Relaxed));
     Dilation::new(factor).unwrap_or(Dilation::NONE)
@@ -47,14 +61,14 @@ impl Drop for DilationGuard {
 
 /// A moment of the clock that measures and paces, which runs [`dilation`] times slower than the
 /// real one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant {
     since_origin_ns: u64,
 }
 
 impl Instant {
     pub fn now() -> Instant {
-        Instant { since_origin_ns: clock().dilated_ns(to_ns(ORIGIN.elapsed())) }
+        Instant { since_origin_ns: dilated_ns(to_ns(ORIGIN.elapsed())) }
     }
 
     /// Time since then, which is none where it is to come.
@@ -64,7 +78,7 @@ impl Instant {
 
     /// When it is, for who sleeps until then.
     pub fn real(self) -> time::Instant {
-        let since_origin = Duration::from_nanos(clock().real_ns(self.since_origin_ns));
+        let since_origin = Duration::from_nanos(real_ns(self.since_origin_ns));
         // A moment beyond what the system can tell never comes: 30 years are never.
         let never = Duration::from_secs(30 * 366 * 86_400);
         *ORIGIN + since_origin.min(never)
@@ -76,12 +90,6 @@ impl Add<Duration> for Instant {
 
     fn add(self, duration: Duration) -> Instant {
         Instant { since_origin_ns: self.since_origin_ns.saturating_add(to_ns(duration)) }
-    }
-}
-
-impl AddAssign<Duration> for Instant {
-    fn add_assign(&mut self, duration: Duration) {
-        *self = *self + duration;
     }
 }
 
@@ -97,12 +105,12 @@ impl Sub for Instant {
 /// What a real duration is in dilated time: CPU time, for one, and what a meter of real time has
 /// counted.
 pub fn dilated(real: Duration) -> Duration {
-    Duration::from_nanos(clock().dilated_ns(to_ns(real)))
+    Duration::from_nanos(dilated_ns(to_ns(real)))
 }
 
 /// How long a dilated duration takes.
 pub fn real(dilated: Duration) -> Duration {
-    Duration::from_nanos(clock().real_ns(to_ns(dilated)))
+    Duration::from_nanos(real_ns(to_ns(dilated)))
 }
 
 /// Now, in nanoseconds since 1970-01-01 UTC. Times in the results file are of this form.

@@ -19,7 +19,7 @@ impl Default for Dilation {
 impl Dilation {
     /// Real time.
     pub const NONE: Dilation = Dilation(1.0);
-    pub const MAX: Dilation = Dilation(100.0);
+    const MAX: Dilation = Dilation(100.0);
 
     /// `None` below 1 and above 100.
     pub fn new(factor: f64) -> Option<Dilation> {
@@ -44,9 +44,7 @@ impl Dilation {
     pub fn is_none(self) -> bool {
         self == Dilation::NONE
     }
-}
 
-impl Dilation {
     /// For people, beside what was measured: `in dilated time, K = 8`; nothing for real time.
     pub fn in_words(self) -> Option<String> {
         (!self.is_none()).then(|| format!("in dilated time, K = {self}"))

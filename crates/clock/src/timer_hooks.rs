@@ -2,9 +2,9 @@
 //! only who made the timer knows its clock.
 
 use crate::clocks::clocks;
-use crate::passed::{Passed, dilated_rest_ns, shorten};
+use crate::passed::{CTime, Passed, dilated_rest_ns, shorten};
 use crate::real;
-use libc::{c_int, c_uint, itimerspec, itimerval, timer_t};
+use libc::{c_int, c_uint, itimerspec, itimerval, timer_t, timespec, timeval};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -19,77 +19,79 @@ pub(crate) extern "C-unwind" fn alarm(seconds: c_uint) -> c_uint {
     in_seconds(dilated_rest_ns(&clocks.durations, u64::from(left) * NS_PER_S))
 }
 
+/// A timer as C has it, in one of two forms.
+trait Timer: Copy {
+    type Time: CTime;
+
+    fn of(value: Self::Time, interval: Self::Time) -> Self;
+
+    fn times(&mut self) -> [&mut Self::Time; 2];
+}
+
+macro_rules! timers {
+    ($($timer:ident of $time:ident;)*) => {$(
+        impl Timer for $timer {
+            type Time = $time;
+
+            fn of(it_value: $time, it_interval: $time) -> $timer {
+                $timer { it_interval, it_value }
+            }
+
+            fn times(&mut self) -> [&mut $time; 2] {
+                [&mut self.it_value, &mut self.it_interval]
+            }
+        }
+    )*};
+}
+
+timers! {
+    itimerval of timeval;
+    itimerspec of timespec;
+}
+
+/// Sets a timer by `set`, in real time.
+fn set_timer<T: Timer>(
+    is_absolute: bool,
+    (new, old): (*const T, *mut T),
+    set: impl FnOnce(*const T, *mut T) -> c_int,
+) -> c_int {
+    // SAFETY: null, or what the program passes.
+    let Some(mut given) = (unsafe { new.as_ref() }).copied() else {
+        return dilated(set(new, old), old);
+    };
+    let [value, interval] = given.times();
+    let value = if is_absolute { Passed::until_of_either(value) } else { Passed::wait(value) };
+    let interval = Passed::wait(interval);
+    // SAFETY: each is a copy of the program's time, or ours.
+    let passed = unsafe { T::of(value.as_ptr().read(), interval.as_ptr().read()) };
+    dilated(set(&raw const passed, old), old)
+}
+
+/// The result of a call, where it is good with what the system says of a timer dilated.
+fn dilated<T: Timer>(result: c_int, timer: *mut T) -> c_int {
+    // SAFETY: null, or what the system has written for the program.
+    if let (0, Some(timer)) = (result, unsafe { timer.as_mut() }) {
+        timer.times().into_iter().for_each(|time| shorten(time));
+    }
+    result
+}
+
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn setitimer(
     which: c_int,
     new: *const itimerval,
     old: *mut itimerval,
 ) -> c_int {
-    // SAFETY: null, or what the program passes.
-    let given = unsafe { new.as_ref() };
-    let (Some(given), libc::ITIMER_REAL) = (given, which) else {
+    if which != libc::ITIMER_REAL {
         return real::setitimer(which, new, old);
-    };
-    let value = Passed::wait(&raw const given.it_value);
-    let interval = Passed::wait(&raw const given.it_interval);
-    // SAFETY: each is the program's time or ours.
-    let passed = unsafe {
-        itimerval { it_value: value.as_ptr().read(), it_interval: interval.as_ptr().read() }
-    };
-    let result = real::setitimer(which, &raw const passed, old);
-    if result == 0 {
-        shorten_timer(old);
     }
-    result
+    set_timer(false, (new, old), |new, old| real::setitimer(which, new, old))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn getitimer(which: c_int, now: *mut itimerval) -> c_int {
     let result = real::getitimer(which, now);
-    if result == 0 && which == libc::ITIMER_REAL {
-        shorten_timer(now);
-    }
-    result
-}
-
-fn shorten_timer(timer: *mut itimerval) {
-    // SAFETY: null, or what the system has written for the program.
-    if let Some(timer) = unsafe { timer.as_mut() } {
-        shorten(&raw mut timer.it_value);
-        shorten(&raw mut timer.it_interval);
-    }
-}
-
-/// Sets a timer by `set`, in real time.
-fn set_timer(
-    is_absolute: bool,
-    (new, old): (*const itimerspec, *mut itimerspec),
-    set: impl FnOnce(*const itimerspec, *mut itimerspec) -> c_int,
-) -> c_int {
-    // SAFETY: null, or what the program passes.
-    let Some(given) = (unsafe { new.as_ref() }) else {
-        return set(new, old);
-    };
-    let value = &raw const given.it_value;
-    let value = if is_absolute { Passed::until_of_either(value) } else { Passed::wait(value) };
-    let interval = Passed::wait(&raw const given.it_interval);
-    // SAFETY: each is the program's time or ours.
-    let passed = unsafe {
-        itimerspec { it_value: value.as_ptr().read(), it_interval: interval.as_ptr().read() }
-    };
-    let result = set(&raw const passed, old);
-    if result == 0 {
-        shorten_specified(old);
-    }
-    result
-}
-
-fn shorten_specified(timer: *mut itimerspec) {
-    // SAFETY: null, or what the system has written for the program.
-    if let Some(timer) = unsafe { timer.as_mut() } {
-        shorten(&raw mut timer.it_value);
-        shorten(&raw mut timer.it_interval);
-    }
+    if which == libc::ITIMER_REAL { dilated(result, now) } else { result }
 }
 
 #[unsafe(no_mangle)]
@@ -106,11 +108,7 @@ pub(crate) extern "C-unwind" fn timer_settime(
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn timer_gettime(timer: timer_t, now: *mut itimerspec) -> c_int {
-    let result = real::timer_gettime(timer, now);
-    if result == 0 {
-        shorten_specified(now);
-    }
-    result
+    dilated(real::timer_gettime(timer, now), now)
 }
 
 #[unsafe(no_mangle)]
@@ -127,9 +125,5 @@ pub(crate) extern "C-unwind" fn timerfd_settime(
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn timerfd_gettime(timer: c_int, now: *mut itimerspec) -> c_int {
-    let result = real::timerfd_gettime(timer, now);
-    if result == 0 {
-        shorten_specified(now);
-    }
-    result
+    dilated(real::timerfd_gettime(timer, now), now)
 }

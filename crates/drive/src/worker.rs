@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Connections that a worker opens at the same time: servers bound their backlog.
 const OPENING_AT_ONCE: usize = 16;
 /// How often a worker looks for a stop.
-const LOOK_EVERY_NS: u64 = 100_000_000;
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What a worker waits for before it drives.
 pub(crate) struct Start {
@@ -125,8 +125,9 @@ fn open_all<W: Workload>(
             }
         });
     }
-    let look = || Instant::now() + Duration::from_nanos(LOOK_EVERY_NS);
-    while tasks.run_until(Some(look()))? > 0 && !cancelled.load(Ordering::Relaxed) {}
+    while tasks.run_until(Some(Instant::now() + LOOK_EVERY))? > 0
+        && !cancelled.load(Ordering::Relaxed)
+    {}
     drop(tasks);
     Ok(opened.into_inner())
 }
@@ -207,8 +208,8 @@ impl<W: Workload> Work<'_, W> {
             let boundary = recorder.borrow().current_end_ns(schedule).min(schedule.drain_end_ns());
             // A stop or an abort may come at any time; looking for it a few times a second costs
             // nothing.
-            let look = schedule.now_ns() + LOOK_EVERY_NS;
-            tasks.run_until(Some(schedule.instant(boundary.min(look))))?;
+            let look = Instant::now() + LOOK_EVERY;
+            tasks.run_until(Some(schedule.instant(boundary).min(look)))?;
             let now_ns = schedule.now_ns();
             let mut recorder = recorder.borrow_mut();
             station.advance(now_ns, schedule, &mut recorder);

@@ -268,16 +268,13 @@ fn connections_by_default(what: &Cell) -> u32 {
 
 /// An automatic dilation is bounded by the time limit instead.
 fn is_dilated(what: &Cell) -> bool {
-    let fixed = what.server.private().and_then(|private| private.dilate.fixed());
-    fixed.is_some_and(|dilation| !dilation.is_none())
+    what.server.dilate().fixed().is_some_and(|dilation| !dilation.is_none())
 }
 
 /// The most that warm-up and window take, in real time; each point of a ramp takes `beside` more.
 fn measuring_time(what: &Cell, beside: Duration) -> Duration {
     let dilated = what.lengths.warmup.most + what.lengths.window.most;
-    let private = what.server.private();
-    let slower = private.map_or(1.0, |private| private.dilate.most().factor());
-    let of_point = dilated.mul_f64(slower);
+    let of_point = dilated.mul_f64(what.server.dilate().most().factor());
     match &what.load.connections {
         Connections::ByDefault | Connections::Fixed(_) => of_point,
         Connections::Ramp(_) => (of_point + beside) * what.load.connections.points_max(),

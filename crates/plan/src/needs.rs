@@ -82,8 +82,7 @@ impl CellNeeds {
         let Cell { server, load, lengths, .. } = &cell.what;
         let points = load.connections.points_max();
         let dilated = (lengths.warmup.expected() + lengths.window.expected()) * points;
-        let slower = server.private().map_or(1.0, |private| private.dilate.most().factor());
-        let measuring = dilated.mul_f64(slower);
+        let measuring = dilated.mul_f64(server.dilate().most().factor());
         let Some(private) = server.private() else {
             return CellNeeds {
                 tables_bytes: 0,

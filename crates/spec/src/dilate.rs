@@ -15,6 +15,11 @@ pub enum Dilate {
     },
 }
 
+/// Why the clock of a server cannot be dilated that has files on a real device.
+pub const OF_REAL_DEVICES: &str = "the time of real devices cannot be dilated; place data on a \
+                                   profile (data: nvme-pm1725) and no role in a directory, or \
+                                   leave it out";
+
 impl Dilate {
     /// Real time.
     pub const NONE: Dilate = Dilate::By(Dilation::NONE);

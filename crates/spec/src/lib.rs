@@ -16,7 +16,7 @@ mod server;
 mod validate;
 
 pub use cell::{Cell, Lengths, Meters};
-pub use dilate::{Dilate, parse_dilation};
+pub use dilate::{Dilate, OF_REAL_DEVICES, parse_dilation};
 pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
 pub use load::{
     Connections, DatabaseKind, Isolation, Load, OpenLoop, Rate, Spacing, Style, WorkloadKind,

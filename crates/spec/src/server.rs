@@ -18,6 +18,11 @@ pub enum Server {
 }
 
 impl Server {
+    /// How many times slower its clock is to run; that of one which is there runs as it does.
+    pub fn dilate(&self) -> Dilate {
+        self.private().map_or(Dilate::NONE, |private| private.dilate)
+    }
+
     /// The private server, where it is one.
     pub fn private(&self) -> Option<&Private> {
         match self {

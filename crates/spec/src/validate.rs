@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, Lengths};
 use crate::defaults;
-use crate::dilate::Dilate;
+use crate::dilate::{Dilate, OF_REAL_DEVICES};
 use crate::length::Length;
 use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
 use crate::server::{PopulationSpec, Private, Server};
@@ -249,9 +249,7 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
         return problem(Field::PageCache, why);
     }
     if private.dilate != Dilate::NONE && !placement.is_all_emulated() {
-        let why = "the time of real devices cannot be dilated; place data on a profile (data: \
-                   nvme-pm1725) and no role in a directory, or leave it out";
-        return problem(Field::Dilate, why);
+        return problem(Field::Dilate, OF_REAL_DEVICES);
     }
     Ok(())
 }

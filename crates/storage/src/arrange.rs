@@ -143,20 +143,20 @@ fn arrange_on(
     files: &ServerFiles,
     number: u32,
 ) -> Result<Arrangement, StorageError> {
-    let is_dilated = !files.dilation.is_none();
-    if *placement == Placement::default() && !is_dilated {
+    if *placement == Placement::default() {
         return Ok(Arrangement::default());
     }
     let mut arranger = Arranger::new(placement, files, host, number);
     arranger.arrangement.dilation = files.dilation;
     arranger.place_all()?;
-    if placement.count || placement.is_emulated() || is_dilated {
+    if placement.count || placement.is_emulated() {
         arranger.arrangement.environment = library::server_environment(&files.binary, host.clock)?;
         arranger.add_shim()?;
     }
     Ok(arranger.arrangement)
 }
 
+/// Cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

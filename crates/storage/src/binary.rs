@@ -62,7 +62,9 @@ fn clock_problem(imported: &BTreeSet<String>) -> Option<String> {
     }
     if !CLOCK_FUNCTIONS.iter().any(|name| imported.contains(*name)) {
         return Some(
-            "it takes the time from no function of the C library; use a build whose libraries are linked dynamically".to_owned(),
+            "it takes the time from no function of the C library; use a build whose libraries are \
+             linked dynamically"
+                .to_owned(),
         );
     }
     None
@@ -105,7 +107,9 @@ fn loader_problem(file: &File) -> io::Result<Option<String>> {
         }
     }
     Ok(Some(
-        "it is statically linked, and such programs load no library; use a build that is dynamically linked".to_owned(),
+        "it is statically linked, and such programs load no library; use a build that is \
+             dynamically linked"
+            .to_owned(),
     ))
 }
 

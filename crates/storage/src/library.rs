@@ -58,13 +58,15 @@ impl Library {
             return Err(missing(
                 beside,
                 format!(
-                    "build it with `make build` (or `cargo build{release} -p {package}`), or put it beside this program or into ../lib/mydyno"
+                    "build it with `make build` (or `cargo build{release} -p {package}`), or put \
+                     it beside this program or into ../lib/mydyno"
                 ),
             ));
         };
         // The loader splits the variable at these, and there is no way to quote them.
         if found.as_os_str().as_bytes().iter().any(|b| b" :\t\n".contains(b)) {
-            let todo = "its path has a space or a colon in it, which LD_PRELOAD cannot hold; move mydyno to another directory";
+            let todo = "its path has a space or a colon in it, which LD_PRELOAD cannot hold; move \
+                        mydyno to another directory";
             return Err(missing(found, todo.to_owned()));
         }
         Ok(found)

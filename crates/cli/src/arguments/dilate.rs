@@ -16,7 +16,7 @@ pub struct DilateArguments {
     #[arg(long, value_name = "K", default_value = "1", value_parser = Dilate::parse)]
     pub dilate: Dilate,
     /// The most that --dilate auto chooses [default: 16]
-    #[arg(long, value_name = "K", value_parser = parse_dilation, requires = "dilate")]
+    #[arg(long, value_name = "K", value_parser = parse_dilation)]
     pub dilate_max: Option<Dilation>,
 }
 

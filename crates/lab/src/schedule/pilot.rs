@@ -59,7 +59,8 @@ impl Pilots<'_> {
         let of_pilots = base::counted(pilots, "pilot", "pilots");
         let why = match limit.reasons.as_slice() {
             [] => format!(
-                "dilate auto: K = {dilation} is the least of {of_pilots} at which this host is no limit"
+                "dilate auto: K = {dilation} is the least of {of_pilots} at which this host is no \
+                 limit"
             ),
             reasons => format!(
                 "dilate auto: this host is a limit even at K = {dilation}, the most that is \

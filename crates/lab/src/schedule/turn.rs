@@ -166,7 +166,7 @@ impl LabRun<'_> {
         }
         let new = self.planned_row(turn);
         let cell = self.results.begin_planned_cell(self.lab()?, &new)?;
-        let dilation = dilate_of(&self.cell(turn).what).fixed().unwrap_or_default();
+        let dilation = self.cell(turn).what.server.dilate().fixed().unwrap_or_default();
         let repeat = self.results.begin_repeat(&NewRepeat {
             dilation: dilation.factor(),
             ..NewRepeat::not_driven(cell, turn.repeat)
@@ -248,7 +248,7 @@ impl LabRun<'_> {
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Dilation, LabError> {
-        let most = match prepared.dilate() {
+        let most = match self.cell(turn).what.server.dilate() {
             Dilate::By(dilation) => return Ok(dilation),
             Dilate::Auto { most } => most,
         };
@@ -419,14 +419,9 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let pause = cell.what.load.retry_pause;
     let pause_ms = || ("retry_pause_ms".to_owned(), (pause.as_secs_f64() * 1e3).to_string());
     let pause = (pause != defaults::RETRY_PAUSE).then(pause_ms);
-    let dilate = dilate_of(&cell.what);
+    let dilate = cell.what.server.dilate();
     let dilate = (dilate != Dilate::NONE).then(|| ("dilate".to_owned(), dilate.to_string()));
     cell.settings.iter().filter_map(Setting::row).chain(pause).chain(dilate).collect()
-}
-
-/// How many times slower the clock of its server is to run.
-fn dilate_of(what: &Cell) -> Dilate {
-    what.server.private().map_or(Dilate::NONE, |private| private.dilate)
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

@@ -8,7 +8,7 @@ use base::Dilation;
 use device::Role;
 use device::page::Snapshot;
 use serde::{Deserialize, Serialize};
-use spec::Placement;
+use spec::{OF_REAL_DEVICES, Placement};
 use std::path::{Path, PathBuf};
 use storage::{Arrangement, ShimPage, is_in_memory};
 use store::CellPlace;
@@ -29,10 +29,10 @@ pub struct NamedSpec {
     pub dilation: Dilation,
 }
 
-/// Why a server's clock cannot be dilated.
-pub(crate) const NOT_DILATED: &str = "the time of real devices cannot be dilated; place the data \
-                                      on a profile (--data nvme-pm1725) and no role in a \
-                                      directory, or leave --dilate out";
+/// A named server cannot be started with a dilated clock on a real device.
+pub(crate) fn not_dilatable() -> LabError {
+    LabError::Unfit(format!("--dilate: {OF_REAL_DEVICES}"))
+}
 
 const KEPT_FILE: &str = "places.json";
 
@@ -141,7 +141,7 @@ impl Kept {
     /// Where files are on a real device.
     pub(crate) fn dilated(self, dilation: Dilation) -> Result<Kept, LabError> {
         if !dilation.is_none() && !self.places.iter().all(|place| place.emulated) {
-            return Err(LabError::Unfit(NOT_DILATED.to_owned()));
+            return Err(not_dilatable());
         }
         Ok(Kept { dilation: (!dilation.is_none()).then_some(dilation.factor()), ..self })
     }

@@ -1,7 +1,7 @@
 //! Named servers, with their files where they are placed.
 
 use crate::error::LabError;
-use crate::target::kept::{Kept, NOT_DILATED, NamedSpec, is_in_memory_above, placed_of, read};
+use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, lines, with_users};
@@ -48,7 +48,7 @@ pub fn start_named_on(
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),
         None if is_plain && !spec.dilation.is_none() => {
-            return Err(LabError::Unfit(NOT_DILATED.to_owned()));
+            return Err(not_dilatable());
         }
         None if is_plain => {
             let instance = plain(home, build, spec, preset.as_ref())?;

@@ -16,7 +16,7 @@ use server::{
     ImageContents, ImageKey, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild,
     ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
-use spec::{DatabaseKind, Dilate, PopulationSpec, Private};
+use spec::{DatabaseKind, PopulationSpec, Private};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
@@ -181,11 +181,6 @@ impl ResolvedPrivate {
     ) -> Result<ServerFiles, LabError> {
         let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
         Ok(ServerFiles { cores: self.private.cores, dilation, ..files })
-    }
-
-    /// How many times slower its clock is to run.
-    pub(crate) fn dilate(&self) -> Dilate {
-        self.private.dilate
     }
 
     /// The image and, where it had to be made, the record of its load. Where room for images is

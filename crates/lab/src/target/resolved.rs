@@ -6,7 +6,7 @@ use crate::target::private::ResolvedPrivate;
 use crate::target::subject::Subject;
 use base::Dilation;
 use server::{Home, Image, ImageKey, Target, TargetRequest};
-use spec::{Dilate, External, Server};
+use spec::{External, Server};
 use std::sync::atomic::AtomicBool;
 use store::StoredLoad;
 
@@ -66,14 +66,6 @@ impl Resolved {
 }
 
 impl PreparedServer<'_> {
-    /// How many times slower its clock is to run; that of a server which is there runs as it does.
-    pub(crate) fn dilate(&self) -> Dilate {
-        match self {
-            PreparedServer::OnImage(private, _) => private.dilate(),
-            PreparedServer::External(_) => Dilate::NONE,
-        }
-    }
-
     /// Starts the server with a clock that is dilated, or finds it where it is.
     ///
     /// # Errors
