@@ -25,6 +25,7 @@ mod precision;
 mod price;
 mod profiles;
 mod progress;
+mod published;
 mod ramp_cpu;
 mod ramps;
 mod ratios;
@@ -58,6 +59,7 @@ pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::{PriceResources, device_price_usd};
 pub use profiles::profiles;
 pub use progress::{Awaited, RunProgress};
+pub use published::PublishedRatio;
 pub use ramp_cpu::{CpuOf, RampCpu};
 pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,

@@ -1,6 +1,7 @@
 //! Numbers for people: thousands set apart, a fixed number of digits that carry meaning, the unit
 //! beside them.
 
+use analyse::NamedValue;
 use base::DateTime;
 use store::ThroughputMetric;
 
@@ -135,6 +136,18 @@ pub fn capitalised(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + letters.as_str()
     })
+}
+
+/// What the cells of a comparison have in common.
+pub fn in_words(others: &[NamedValue]) -> String {
+    let words: Vec<String> = others.iter().map(NamedValue::words).collect();
+    words.join(", ")
+}
+
+/// A difference with its sign: `+146 %`, `-3.3 %`.
+pub fn signed(percent: f64) -> String {
+    let decimals = usize::from(percent.abs() < 10.0);
+    format!("{percent:+.decimals$} %")
 }
 
 #[cfg(test)]

@@ -65,6 +65,8 @@ fn what_varies_stands_side_by_side() {
         // Resources.
         "<b>CPU, user and system</b>, % of all cores",
         "<b>Reads of data</b>, 1/s",
+        // The papers' ratio.
+        "<th scope=\"row\">nvme-pm1725 : hdd-15k</th>",
         // Devices.
         "<th scope=\"row\">hdd-15k</th><td>",
         "8 connections</option>",

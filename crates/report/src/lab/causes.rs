@@ -1,9 +1,8 @@
 //! Why a setting helps, or why it does not: where the time of a transaction went in cells that
 //! differ in it alone.
 
-use super::comparisons::{in_words, signed};
 use super::missing::{absent, to_cell};
-use crate::format::{significant, trimmed, us};
+use crate::format::{in_words, signed, significant, trimmed, us};
 use crate::model::{CellView, LabView};
 use analyse::{
     CellAccount, CellComparison, Change, Part, Ratio, Resources, Reversal, ReversalPlace, Spent,

@@ -3,9 +3,12 @@
 
 use super::causes::{causes, reversed};
 use super::missing::{absent, footnotes, to_cell};
-use crate::format::{NOT_AVAILABLE, in_words_of, significant, trimmed, truncated};
+use super::published::beside_published;
+use crate::format::{
+    NOT_AVAILABLE, in_words, in_words_of, signed, significant, trimmed, truncated,
+};
 use crate::model::{CellView, LabView};
-use analyse::{CellComparison, ComparedCell, LabOutcome, NamedValue, Ratio};
+use analyse::{CellComparison, ComparedCell, LabOutcome, Ratio};
 use base::counted;
 use maud::{Markup, html};
 
@@ -69,17 +72,12 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
                     (reversed(&of, &outcome.reversals))
                     (tables(view, &of))
                     (causes(view, &of))
+                    (beside_published(view, &of))
                     (footnotes(of.iter().flat_map(|c| &c.rows).filter_map(|row| view.by_ordinal(row.ordinal))))
                 }
             }
         }
     }
-}
-
-/// What the cells of a comparison have in common.
-pub(super) fn in_words(others: &[NamedValue]) -> String {
-    let words: Vec<String> = others.iter().map(NamedValue::words).collect();
-    words.join(", ")
 }
 
 fn bars(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> Markup {
@@ -219,11 +217,6 @@ fn interval(ratio: &Ratio) -> String {
     };
     let decimals = if high - low < 0.1 { 3 } else { 2 };
     format!("{low:.decimals$} to {high:.decimals$}")
-}
-
-pub(super) fn signed(percent: f64) -> String {
-    let decimals = usize::from(percent.abs() < 10.0);
-    format!("{percent:+.decimals$} %")
 }
 
 fn probability(p: f64) -> String {

@@ -6,4 +6,5 @@ pub mod curves;
 pub mod grids;
 pub mod missing;
 pub mod over_time;
+mod published;
 pub mod sweeps;

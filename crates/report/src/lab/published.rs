@@ -1,0 +1,67 @@
+//! A lab's devices beside what the white papers measured of them.
+
+use crate::format::{NOT_AVAILABLE, in_words, significant};
+use crate::model::{LabView, RepeatView};
+use analyse::{CellComparison, PublishedRatio};
+use maud::{Markup, html};
+use store::ThroughputMetric;
+
+/// The ratios of devices that the white papers published, beside those of the lab, and what each
+/// device had to write for an order; nothing where the lab has not two of these devices.
+pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Markup {
+    let mut rows = Vec::new();
+    for published in &PublishedRatio::ALL {
+        for comparison in all {
+            if let Some(measured) = published.measured(comparison) {
+                rows.push((published, measured, *comparison));
+            }
+        }
+    }
+    if view.metric() != ThroughputMetric::Nopm || rows.is_empty() {
+        return html! {};
+    }
+    html! {
+        div.scroll { table {
+            caption {
+                "Beside the white papers: how many times the throughput of the slower device the faster one has. "
+                "Their machines had 56 cores, their databases 500 and 1,000 warehouses. "
+                "A smaller database has a smaller pool and redo log, which the same throughput turns over faster: "
+                "then more pages are written for an order, and a device that is slow to write pays for it."
+            }
+            thead { tr {
+                th scope="col" { "Devices" }
+                @if all.len() > 1 { th scope="col" { "With" } }
+                th.num scope="col" { "Measured" }
+                th.num scope="col" { "Published" }
+                th.num scope="col" { "Writes of data" span.unit { "for an order, on each" } }
+                th scope="col" { "Source" }
+            } }
+            tbody { @for (published, measured, comparison) in rows {
+                @let writes = [published.faster, published.slower].map(|device| writes_per_order(view, comparison, device));
+                tr {
+                    th scope="row" { (published.faster) " : " (published.slower) }
+                    @if all.len() > 1 { td { (in_words(&comparison.others)) } }
+                    td.num { (significant(measured)) }
+                    td.num { (significant(published.ratio)) }
+                    td.num { (known(writes[0])) " : " (known(writes[1])) }
+                    td { (published.source) }
+                }
+            } }
+        } }
+    }
+}
+
+fn known(number: Option<f64>) -> String {
+    number.map_or_else(|| NOT_AVAILABLE.to_owned(), significant)
+}
+
+/// Requests to write data, for each new order of the cell with that device.
+fn writes_per_order(view: &LabView, comparison: &CellComparison, device: &str) -> Option<f64> {
+    let row = comparison.rows.iter().find(|row| row.value == device)?;
+    let of_data = |repeat: &RepeatView| {
+        let data = repeat.storage.devices.iter().find(|device| device.role == "data")?;
+        let orders_per_s = repeat.rates.nopm.filter(|nopm| *nopm > 0.0)? / 60.0;
+        Some(data.write.as_ref()?.per_s? / orders_per_s)
+    };
+    Some(view.by_ordinal(row.ordinal)?.repeated(of_data)?.mean)
+}
