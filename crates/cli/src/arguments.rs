@@ -37,8 +37,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Measure private servers on four emulated devices at 8 and 32 connections, check them and
-    /// write a report
+    /// Measure private servers on four emulated devices, check them and write a report
     Demo(DemoArguments),
     /// Create and populate a TPC-C database
     Load(LoadArguments),

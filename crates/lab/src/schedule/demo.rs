@@ -1,5 +1,5 @@
-//! `mydyno demo`: the main job on private servers, small enough to wait for: four emulated devices
-//! at two loads.
+//! `mydyno demo`: the main job on private servers, small enough to wait for: four emulated
+//! devices.
 
 use crate::error::LabError;
 use crate::measure::seeds::new_seed;
@@ -13,7 +13,7 @@ use spec::{Private, defaults};
 
 const PLAN: &str = include_str!("demo.toml");
 /// Two cores are fast enough then for the devices of the demo to differ as they do.
-pub const DILATION: Dilation = Dilation::whole(4);
+pub const DILATION: Dilation = Dilation::whole(16);
 
 /// Installs the engine where it is missing, and says what is to be measured: each cell of the
 /// demo's plan once.
@@ -39,11 +39,6 @@ pub fn planned_demo(
         .replace(&dilated(DILATION), &dilated(dilation));
     let plan = Plan::parse(&text, "the demo's plan")?;
     let mut planned = planned(home, &plan)?;
-    // All at the first number of connections come first, so that an early look shows the whole
-    // difference.
-    let cells = &planned.cells;
-    let connections = |index: usize| cells[index].0.what.load.connections.first();
-    planned.turns.sort_by_key(|turn| connections(turn.index));
     let seed = new_seed();
     for (cell, _) in &mut planned.cells {
         cell.what.load.seed = seed;
