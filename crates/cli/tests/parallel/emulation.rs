@@ -212,12 +212,17 @@ fn start_named(engine: &str, name: &str, places: &[&str]) -> (String, u32) {
 
 /// Loaded, driven and killed under the shim, recovered and checked under it.
 fn what_was_committed_survives(engine: &str, profile: &str) {
+    what_was_committed_survives_in_time(engine, profile, "1");
+}
+
+/// The same with a clock that is so many times slower.
+fn what_was_committed_survives_in_time(engine: &str, profile: &str, dilation: &str) {
     let work = directory();
     let file = work.path().join("mydyno.db");
     shim();
     install(engine);
-    let name = &format!("crashing-{engine}");
-    let (dsn, pid) = start_named(engine, name, &["--data", profile]);
+    let name = &format!("crashing-{engine}-{dilation}");
+    let (dsn, pid) = start_named(engine, name, &["--data", profile, "--dilate", dilation]);
     mydyno(["load", "--dsn", &dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
     let sum = "SELECT CAST(SUM(d_next_o_id) AS SIGNED) FROM district";
     let before: i64 = value(&dsn, sum).parse().unwrap();
@@ -246,6 +251,7 @@ fn what_was_committed_survives(engine: &str, profile: &str) {
     let arguments = ["-c", "2", "--warmup", "0", "--window", "1s", "--json"];
     let ran = mydyno(["run", "--dsn", &dsn]).and_args(arguments).in_directory(work.path()).run();
     let document = ran.exits(0).json();
+    assert_eq!(float(&document, "/dilation").to_string(), dilation);
     let redo = device(&document, "redo");
     assert_eq!(text(redo, "/device"), profile);
     assert!(float(redo, "/flush/service_mean_us") > 10.0, "{redo:#}");
@@ -262,6 +268,12 @@ fn what_was_committed_survives_a_kill_9_of_mysql_5_7() {
 #[ignore = "make soak"]
 fn what_was_committed_survives_a_kill_9_of_mysql_8_0() {
     what_was_committed_survives("mysql-8.0", "nvme-pm1725");
+}
+
+#[test]
+#[ignore = "make soak"]
+fn what_was_committed_survives_a_kill_9_in_dilated_time() {
+    what_was_committed_survives_in_time("mysql-5.7", "nvme-pcie4", "2");
 }
 
 #[test]

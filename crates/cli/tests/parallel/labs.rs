@@ -54,8 +54,9 @@ fn a_lab_goes_on_where_it_was_killed() {
     let here = temp.path();
     plan(
         here,
-        "repeats = 2\n[server]\nengine = [\"mysql-5.7\"]\npreset = [\"config-3\"]\n[storage]\ndata = [\"nvme-pm1725\", \"sata-850pro\"]\n\
-         [load]\nwarehouses = [1]\nconnections = [2]\nwarmup = \"0s\"\nwindow = \"2s\"\n",
+        "repeats = 2\n[server]\nengine = [\"mysql-5.7\"]\npreset = [\"config-3\"]\ndilate = 2\n\
+         [storage]\ndata = [\"nvme-pm1725\", \"sata-850pro\"]\n\
+         [load]\nwarehouses = [1]\nconnections = [2]\nwarmup = \"0s\"\nwindow = \"1s\"\n",
     );
     let mut first = lab_run(here, &[]).spawn();
     // What it tells is stored at once.
