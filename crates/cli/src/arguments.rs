@@ -1,6 +1,7 @@
 //! The command line. Each subcommand has a file here; what several take is in `target`,
 //! `measuring`, `place`, `preset` and `schema`, and how values are written in `values`.
 
+pub mod advise;
 pub mod compare;
 pub mod database;
 pub mod device;
@@ -17,6 +18,7 @@ pub mod server;
 pub mod target;
 mod values;
 
+use advise::AdviseArguments;
 use clap::{Parser, Subcommand};
 use compare::CompareArguments;
 use database::{CheckArguments, LoadArguments};
@@ -47,6 +49,9 @@ pub enum Command {
     Ramp(Box<RampArguments>),
     /// Check the consistency of a database: the twelve conditions of TPC-C and six invariants
     Check(CheckArguments),
+    /// Say what to set on a server: best known methods that apply to it, each with its reason,
+    /// its source and its risk; nothing is changed
+    Advise(Box<AdviseArguments>),
     /// List, install, start and stop server engines
     Server(ServerArguments),
     /// List storage devices that can be emulated, verify them, measure real ones

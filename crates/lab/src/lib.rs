@@ -26,4 +26,5 @@ pub use target::populate::{LoadSpec, populate_schemas, record_load, what_of};
 pub use target::preset::PresetSpec;
 pub use target::private::ResolvedPrivate;
 pub use target::resolved::{external, start_server};
+pub use target::snapshot::{SnapshotAsked, snapshot_of};
 pub use target::subject::{SCHEMA, Subject};

@@ -56,20 +56,33 @@ fn hypervisor(flags: &str) -> Option<String> {
     flags.split(' ').any(|flag| flag == "hypervisor").then(|| "yes".to_owned())
 }
 
-/// Type and device of the file system that holds `path`: the longest mount point that is a prefix
-/// of it; `None` where there is no such path.
-pub fn file_system(path: &Path) -> Option<String> {
+/// A file system that is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    pub device: String,
+    pub point: String,
+    /// `ext4`
+    pub kind: String,
+    pub options: Vec<String>,
+}
+
+/// The file system that holds `path`: the longest mount point that is a prefix of it; `None` where
+/// there is no such path.
+pub fn mount_of(path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-    let (_, found) = mounts
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split(' ');
-            let (device, point, kind) = (words.next()?, words.next()?, words.next()?);
-            path.starts_with(point).then(|| (point.len(), format!("{kind} on {device}")))
-        })
-        .max_by_key(|(len, _)| *len)?;
-    Some(found)
+    let mount = |line: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        let (device, point, kind) = (words.next()?, words.next()?, words.next()?);
+        let options = words.next()?.split(',').map(str::to_owned).collect();
+        path.starts_with(&point).then_some(Mount { device, point, kind, options })
+    };
+    mounts.lines().filter_map(mount).max_by_key(|mount| mount.point.len())
+}
+
+/// Type and device of the file system that holds `path`.
+pub fn file_system(path: &Path) -> Option<String> {
+    mount_of(path).map(|mount| format!("{} on {}", mount.kind, mount.device))
 }
 
 /// Bytes that an ordinary user may still write at `path`.

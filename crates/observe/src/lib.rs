@@ -22,7 +22,7 @@ mod threads;
 pub use canary::canary;
 pub use error::ObserveError;
 pub use exporter_source::ExporterSource;
-pub use host::{file_system, host_facts, peak_rss_bytes};
+pub use host::{Mount, file_system, host_facts, mount_of, peak_rss_bytes};
 pub use host_source::HostSource;
 pub use meter_source::MeterSource;
 pub use perf_source::PerfSource;

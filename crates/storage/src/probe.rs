@@ -57,6 +57,8 @@ pub struct StorageFacts {
     /// The name that the device has for itself.
     pub model: Option<String>,
     pub rotational: Option<bool>,
+    /// The schedulers of its requests, the one in use in brackets: `[none] mq-deadline`.
+    pub scheduler: Option<String>,
     pub capacity_bytes: u64,
 }
 
@@ -281,6 +283,7 @@ pub fn facts(directory: &Path) -> StorageFacts {
     StorageFacts {
         model: read("device/model"),
         rotational: read("queue/rotational").map(|text| text == "1"),
+        scheduler: read("queue/scheduler"),
         capacity_bytes,
     }
 }
@@ -333,7 +336,7 @@ mod tests {
             flushed_write: measured(1_000.0, 45.0, 4096.0),
             direct: true,
             file_bytes: 1 << 30,
-            facts: StorageFacts { model: None, rotational: None, capacity_bytes: 1 << 38 },
+            facts: StorageFacts { capacity_bytes: 1 << 38, ..StorageFacts::default() },
         }
     }
 

@@ -117,9 +117,7 @@ fn measure(
 /// A disk is measured over all of its cylinders: a long file, which is a hole but for what is
 /// written.
 fn content(profile: &Profile) -> Content {
-    let moves = |profile: &Profile| profile.disk.is_some();
-    let member = profile.array.as_ref().and_then(device::Array::profile);
-    if moves(profile) || member.as_ref().is_some_and(moves) {
+    if profile.is_disk() {
         Content::Hole { bytes: profile.capacity_bytes }
     } else {
         Content::Random

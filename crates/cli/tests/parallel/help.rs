@@ -23,6 +23,7 @@ help_is_as_agreed! {
     run: ["run"];
     ramp: ["ramp"];
     check: ["check"];
+    advise: ["advise"];
     server: ["server"];
     server_list: ["server", "list"];
     server_install: ["server", "install"];

@@ -162,6 +162,12 @@ pub struct Limits {
 pub struct ProfileError(pub String);
 
 impl Profile {
+    /// Does an arm move for a request? An array is what its members are.
+    pub fn is_disk(&self) -> bool {
+        let member = self.array.as_ref().and_then(Array::profile);
+        member.as_ref().unwrap_or(self).disk.is_some()
+    }
+
     /// How long random writes at full speed take to bring a disk's write cache to the rate of
     /// `sheet.random_write_iops`: the ramp time of a test of it. [`crate::Device::precondition`]
     /// does that for solid-state devices.

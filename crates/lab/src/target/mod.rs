@@ -11,4 +11,5 @@ pub(crate) mod private;
 pub(crate) mod resolved;
 pub(crate) mod schemas;
 pub(crate) mod sessions;
+pub(crate) mod snapshot;
 pub(crate) mod subject;

@@ -213,6 +213,15 @@ impl Subject {
         Ok(self.databases()?.first().clone())
     }
 
+    /// A connector to the server, whatever schemas it has.
+    ///
+    /// # Errors
+    /// As [`Subject::connector`].
+    pub(crate) fn without_schema(&self) -> Result<Connector, LabError> {
+        let connect = ConnectOptions { schema: None, ..self.connect.clone() };
+        Ok(Connector::new(connect)?)
+    }
+
     /// Connectors to all schemas that are used, of all servers.
     ///
     /// # Errors

@@ -9,12 +9,13 @@ mod translate;
 
 use crate::ServerError;
 use crate::catalogue::nearest;
-use releases::{Family, Releases};
+use releases::Releases;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 pub use part::{PoolPart, chunk_of};
+pub use releases::Family;
 pub use sizes::{POOL_BYTES_MIN, PresetScale, REFERENCE_WAREHOUSES};
 pub use translate::{Fate, Translated, VariableFate};
 

@@ -2,11 +2,12 @@
 
 use crate::ServerBuild;
 use crate::catalogue::{Flavour, VersionNumbers};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Families of servers that differ in their variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
     Mysql,
     Percona,
     MariaDb,
@@ -21,7 +22,8 @@ impl Family {
         }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// For people.
+    pub fn name(self) -> &'static str {
         match self {
             Family::Mysql => "MySQL",
             Family::Percona => "Percona Server",

@@ -1,0 +1,187 @@
+//! What is proposed for a server, and in which words.
+
+use crate::rule::Rule;
+use crate::snapshot::ServerSnapshot;
+use crate::variables;
+use serde::Serialize;
+
+/// What a change is expected to give. It is an expectation: only an experiment tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gain {
+    /// It protects data, and may cost throughput.
+    Safety,
+    Large,
+    Some,
+    Small,
+}
+
+impl Gain {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Gain::Safety => "safety",
+            Gain::Large => "large",
+            Gain::Some => "some",
+            Gain::Small => "small",
+        }
+    }
+}
+
+/// What has to be known before a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "what")]
+pub enum Risk {
+    /// What is lost, and when.
+    Durability(&'static str),
+    /// Memory is needed that may lack elsewhere.
+    Memory(&'static str),
+    Other(&'static str),
+}
+
+impl Risk {
+    pub fn words(&self) -> &'static str {
+        match self {
+            Risk::Durability(words) | Risk::Memory(words) | Risk::Other(words) => words,
+        }
+    }
+}
+
+/// A variable and its new value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariableChange {
+    pub variable: &'static str,
+    pub current: String,
+    pub proposed: String,
+}
+
+/// What a rule says of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Proposal {
+    pub changes: Vec<VariableChange>,
+    /// What to do that no variable does.
+    pub action: Option<String>,
+    /// The metric or the value that speaks for it.
+    pub seen: String,
+    pub gain: Option<Gain>,
+    pub risks: Vec<Risk>,
+}
+
+impl Proposal {
+    /// Nothing yet but what was seen.
+    pub(crate) fn seen(words: impl Into<String>) -> Proposal {
+        Proposal { seen: words.into(), ..Proposal::default() }
+    }
+
+    /// Sets a variable, where the server has it and its value is another one.
+    pub(crate) fn set(
+        mut self,
+        snapshot: &ServerSnapshot,
+        variable: &'static str,
+        proposed: impl ToString,
+    ) -> Proposal {
+        let proposed = proposed.to_string();
+        if let Some(current) = snapshot.text(variable).filter(|current| *current != proposed) {
+            let current = current.to_owned();
+            self.changes.push(VariableChange { variable, current, proposed });
+        }
+        self
+    }
+
+    pub(crate) fn act(self, action: impl Into<String>) -> Proposal {
+        Proposal { action: Some(action.into()), ..self }
+    }
+
+    pub(crate) fn expecting(self, gain: Gain) -> Proposal {
+        Proposal { gain: Some(gain), ..self }
+    }
+
+    pub(crate) fn at_risk(mut self, risk: Risk) -> Proposal {
+        self.risks.push(risk);
+        self
+    }
+
+    /// `None` where there is nothing to do.
+    pub(crate) fn if_any(self) -> Option<Proposal> {
+        (!self.changes.is_empty() || self.action.is_some()).then_some(self)
+    }
+}
+
+/// A proposal with what is written into a server or its option file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    pub rule: &'static str,
+    pub topic: &'static str,
+    pub title: &'static str,
+    pub gain: Gain,
+    pub seen: String,
+    pub reason: &'static str,
+    pub source: &'static str,
+    pub changes: Vec<VariableChange>,
+    pub action: Option<String>,
+    pub risks: Vec<Risk>,
+    pub restart_needed: bool,
+    /// For the running server, one for each change; none where it has to be restarted.
+    pub statements: Vec<String>,
+    /// For the section `[mysqld]` of the option file.
+    pub option_lines: Vec<String>,
+}
+
+impl Finding {
+    pub(crate) fn new(
+        rule: &'static Rule,
+        proposal: Proposal,
+        snapshot: &ServerSnapshot,
+    ) -> Finding {
+        let Proposal { changes, action, seen, gain, risks } = proposal;
+        let (family, release) = (snapshot.server.family, snapshot.server.release);
+        let restart_needed =
+            changes.iter().any(|change| !variables::is_dynamic(change.variable, family, release));
+        let statements = match restart_needed {
+            true => Vec::new(),
+            false => changes.iter().map(statement).collect(),
+        };
+        Finding {
+            rule: rule.name,
+            topic: rule.topic.title(),
+            title: rule.title,
+            gain: gain.unwrap_or(Gain::Small),
+            seen,
+            reason: rule.reason,
+            source: rule.source,
+            option_lines: changes.iter().map(option_line).collect(),
+            changes,
+            action,
+            risks,
+            restart_needed,
+            statements,
+        }
+    }
+}
+
+/// A number stands as it is, and a word in quotes.
+fn statement(change: &VariableChange) -> String {
+    let VariableChange { variable, proposed, .. } = change;
+    match proposed.parse::<f64>() {
+        Ok(_) => format!("SET GLOBAL {variable} = {proposed};"),
+        Err(_) => format!("SET GLOBAL {variable} = '{proposed}';"),
+    }
+}
+
+fn option_line(change: &VariableChange) -> String {
+    let value = match change.proposed.parse::<u64>() {
+        Ok(bytes) if variables::is_in_bytes(change.variable) => size_text(bytes),
+        _ => change.proposed.clone(),
+    };
+    format!("{} = {value}", change.variable)
+}
+
+/// `12G`, `48M`, `1000`: as an option file has it, exact.
+pub(crate) fn size_text(bytes: u64) -> String {
+    for (shift, unit) in [(30, "G"), (20, "M"), (10, "K")] {
+        if bytes > 0 && bytes.trailing_zeros() >= shift {
+            return format!("{}{unit}", bytes >> shift);
+        }
+    }
+    bytes.to_string()
+}

@@ -1,0 +1,376 @@
+//! What is read of a server before it is advised. Nothing is changed.
+
+use super::sessions::with_session_until;
+use super::subject::Subject;
+use crate::error::LabError;
+use crate::measure::preflight::{status, variables};
+use crate::progress::{OnProgress, Progress};
+use advise::{
+    AdvisedDevice, AdvisedServer, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot,
+    StatusWatch, StoredAccount,
+};
+use analyse::{Account, Part, measurement};
+use base::Session;
+use device::Profile;
+use server::preset::Family;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use store::{RepeatStatus, Results, StoreError};
+use wire::Address;
+
+/// How often a stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Halves of the watch whose rates of statements differ by more are no steady load.
+const STEADY: std::ops::Range<f64> = 0.67..1.5;
+/// Fewer statements a second are mydyno's own.
+const LOAD_MIN_PER_S: f64 = 5.0;
+const DATA_BYTES: &str = "SELECT SUM(data_length + index_length) FROM information_schema.tables \
+                          WHERE engine = 'InnoDB'";
+
+/// What is asked beside the server.
+pub struct SnapshotAsked<'a> {
+    /// Between the two readings of the status.
+    pub watch: Duration,
+    /// The device of the data, where mydyno does not emulate it.
+    pub device: Option<Profile>,
+    /// Where stored runs against this server are looked for.
+    pub results: &'a Path,
+}
+
+/// Reads a server for [`advise::advise`], which takes the time of the watch.
+///
+/// # Errors
+/// Where the server cannot be asked, or `stop` is set.
+pub fn snapshot_of(
+    subject: &Subject,
+    asked: SnapshotAsked<'_>,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<ServerSnapshot, LabError> {
+    let told = tell(subject, stop)?;
+    let readings = watched(subject, asked.watch, stop, on_progress)?;
+    for note in doubts(&readings) {
+        on_progress(Progress::Note(&note));
+    }
+    let [first, _, last] = readings;
+    let directory = told.variables.get("datadir").map(PathBuf::from);
+    // A loopback address may be the end of a tunnel: the data has to be here too.
+    let directory = directory.filter(|directory| is_local(subject) && directory.exists());
+    let redo = told.variables.get("innodb_log_group_home_dir").map(PathBuf::from);
+    let device = match asked.device {
+        Some(profile) => Some(device_of(&profile)),
+        None => emulated(subject).or_else(|| real_device(directory.as_deref()?)),
+    };
+    Ok(ServerSnapshot {
+        server: told.server,
+        watch: StatusWatch {
+            // A server whose clock is slow counts for its own seconds.
+            seconds: (last.at - first.at).as_secs_f64() / subject.dilation().factor(),
+            first: first.values,
+            last: last.values,
+        },
+        data_bytes: told.data_bytes,
+        machine: directory.as_deref().map(machine),
+        device,
+        redo_is_apart: redo_is_apart(subject, directory.as_deref(), redo),
+        account: stored_account(asked.results, subject, on_progress),
+        variables: told.variables,
+    })
+}
+
+/// What a server says of itself.
+struct ServerAnswers {
+    server: AdvisedServer,
+    variables: NamedValues,
+    data_bytes: Option<u64>,
+}
+
+fn tell(subject: &Subject, stop: &AtomicBool) -> Result<ServerAnswers, LabError> {
+    let connector = subject.without_schema()?;
+    with_session_until(&connector, stop, async |session| {
+        let variables: NamedValues = variables(session).await?.into_iter().collect();
+        // A user that may not look finds no tables.
+        let data = session.query(DATA_BYTES).await;
+        let data = data.ok().and_then(|answer| answer.rows().next()?.text(0).parse().ok());
+        let data_bytes = data.map(|bytes: f64| bytes as u64);
+        Ok(ServerAnswers { server: server_of(&variables)?, variables, data_bytes })
+    })
+}
+
+fn server_of(variables: &NamedValues) -> Result<AdvisedServer, LabError> {
+    let text = |name: &str| variables.get(name).map(String::as_str).unwrap_or_default();
+    let version = text("version");
+    let has = |words: &str| version.contains(words) || text("version_comment").contains(words);
+    let family = match () {
+        () if has("MariaDB") => Family::MariaDb,
+        () if has("Percona") => Family::Percona,
+        () => Family::Mysql,
+    };
+    let mut numbers =
+        version.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u16>().ok());
+    let release = (numbers.next(), numbers.next(), numbers.next());
+    let (Some(major), Some(minor), Some(patch)) = release else {
+        return Err(LabError::Unfit(format!(
+            "the server calls its version {version:?}, which names no release to advise; ask it \
+             for @@version"
+        )));
+    };
+    Ok(AdvisedServer { family, release: (major, minor, patch) })
+}
+
+/// A reading of the status.
+struct StatusAt {
+    at: Instant,
+    values: NamedValues,
+}
+
+impl StatusAt {
+    /// Statements a second since an earlier reading.
+    fn statements_per_s(&self, earlier: &StatusAt) -> Option<f64> {
+        let questions = |of: &StatusAt| of.values.get("Questions")?.parse::<f64>().ok();
+        let seconds = (self.at - earlier.at).as_secs_f64();
+        Some((questions(self)? - questions(earlier)?) / seconds.max(1e-3))
+    }
+}
+
+/// Readings at the begin of the watch, in its middle and at its end.
+fn watched(
+    subject: &Subject,
+    watch: Duration,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<[StatusAt; 3], LabError> {
+    let read = || -> Result<StatusAt, LabError> {
+        let connector = subject.without_schema()?;
+        with_session_until(&connector, stop, async |session| {
+            let values = status(session).await?;
+            Ok(StatusAt { at: Instant::now(), values: values.into_iter().collect() })
+        })
+    };
+    let pause = || -> Result<(), LabError> {
+        let until = Instant::now() + watch / 2;
+        while Instant::now() < until {
+            if stop.load(Ordering::Relaxed) {
+                return Err(LabError::Interrupted);
+            }
+            std::thread::sleep(LOOK_EVERY.min(until - Instant::now()));
+        }
+        Ok(())
+    };
+    on_progress(Progress::Step(&format!("watching the server for {} s", watch.as_secs())));
+    let first = read()?;
+    pause()?;
+    let middle = read()?;
+    pause()?;
+    Ok([first, middle, read()?])
+}
+
+/// What makes the watch say little.
+fn doubts([first, middle, last]: &[StatusAt; 3]) -> Vec<String> {
+    let halves = middle.statements_per_s(first).zip(last.statements_per_s(middle));
+    let Some((before, after)) = halves else {
+        return Vec::new();
+    };
+    if before.max(after) < LOAD_MIN_PER_S {
+        return vec![
+            "the server has no load: rules that look at one say nothing; ask again while it works"
+                .to_owned(),
+        ];
+    }
+    if STEADY.contains(&(after / before.max(1e-3))) {
+        return Vec::new();
+    }
+    vec![format!(
+        "the load changed while it was watched, from {before:.0} to {after:.0} statements a \
+         second: watch for longer (--watch), or when it is steady"
+    )]
+}
+
+/// Does the server seem to run on this machine?
+fn is_local(subject: &Subject) -> bool {
+    match &subject.connect.address {
+        Address::Unix(_) => true,
+        Address::Tcp { host, .. } => {
+            host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        }
+    }
+}
+
+/// The device that mydyno emulates for the data.
+fn emulated(subject: &Subject) -> Option<AdvisedDevice> {
+    let mut places = subject.placed.places.iter();
+    let place = places.find(|place| place.emulated && place.role == "data")?;
+    storage::profile(&place.device).ok().map(|profile| device_of(&profile))
+}
+
+fn device_of(profile: &Profile) -> AdvisedDevice {
+    AdvisedDevice {
+        name: profile.name.clone(),
+        is_disk: profile.is_disk(),
+        random_read_iops: profile.sheet.random_read_iops,
+        random_write_iops: profile.sheet.random_write_iops,
+    }
+}
+
+/// What the system knows of a device that nobody probed. Virtual ones call themselves rotational,
+/// and have no model.
+fn real_device(directory: &Path) -> Option<AdvisedDevice> {
+    let facts = storage::probe::facts(directory);
+    let is_disk = facts.rotational?;
+    if is_disk && facts.model.is_none() {
+        return None;
+    }
+    Some(AdvisedDevice {
+        name: facts.model.unwrap_or_else(|| "the device of the data".to_owned()),
+        is_disk,
+        random_read_iops: None,
+        random_write_iops: None,
+    })
+}
+
+/// Is the redo log on another device than the data?
+fn redo_is_apart(subject: &Subject, data: Option<&Path>, redo: Option<PathBuf>) -> Option<bool> {
+    let place = |role: &str| subject.placed.places.iter().find(|place| place.role == role);
+    if let Some(data) = place("data") {
+        return Some(place("redo").is_some_and(|redo| redo.device != data.device));
+    }
+    let redo = redo.unwrap_or_default();
+    // MySQL says "./" of a log that is beside the data.
+    if redo.as_os_str().is_empty() || redo == Path::new("./") || Some(redo.as_path()) == data {
+        return Some(false);
+    }
+    let data = data?;
+    let device = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
+    Some(device(data)? != device(&redo)?)
+}
+
+fn machine(directory: &Path) -> ServerMachine {
+    let facts = observe::host_facts(None);
+    let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let number = |name: &str| fact(name).and_then(|value| value.parse::<u64>().ok());
+    let first_line = |path: &str| {
+        let text = std::fs::read_to_string(path).ok()?;
+        Some(text.lines().next()?.to_owned())
+    };
+    let is_node = |entry: std::io::Result<std::fs::DirEntry>| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        name.strip_prefix("node")?.parse::<u32>().ok()
+    };
+    let nodes = std::fs::read_dir("/sys/devices/system/node");
+    let nodes = nodes.map_or(1, |nodes| nodes.filter_map(is_node).count().max(1));
+    ServerMachine {
+        memory_bytes: number("memory_bytes").unwrap_or(0),
+        cores: number("cpu_cores").unwrap_or(1) as u32,
+        numa_nodes: nodes as u32,
+        transparent_huge_pages: first_line("/sys/kernel/mm/transparent_hugepage/enabled")
+            .and_then(|line| chosen(&line)),
+        swappiness: first_line("/proc/sys/vm/swappiness").and_then(|line| line.parse().ok()),
+        file_system: mounted(directory),
+    }
+}
+
+/// `madvise` of `always [madvise] never`.
+fn chosen(line: &str) -> Option<String> {
+    let (_, behind) = line.split_once('[')?;
+    Some(behind.split_once(']')?.0.to_owned())
+}
+
+fn mounted(directory: &Path) -> Option<MountedFileSystem> {
+    let mount = observe::mount_of(directory)?;
+    Some(MountedFileSystem {
+        kind: mount.kind,
+        mount_point: mount.point,
+        options: mount.options,
+        scheduler: storage::probe::facts(directory).scheduler.and_then(|line| chosen(&line)),
+    })
+}
+
+/// The account of the last whole run against this server, where there is one and the file can be
+/// read: it is no condition of advice.
+fn stored_account(
+    file: &Path,
+    subject: &Subject,
+    on_progress: &mut OnProgress<'_>,
+) -> Option<StoredAccount> {
+    if !file.exists() {
+        return None;
+    }
+    last_account(file, &subject.dsn()).unwrap_or_else(|error| {
+        let note = format!("where the time of a transaction goes is not known: {error}");
+        on_progress(Progress::Note(&note));
+        None
+    })
+}
+
+fn last_account(file: &Path, target: &str) -> Result<Option<StoredAccount>, StoreError> {
+    let results = Results::open(file)?;
+    for lab in results.labs()?.iter().rev() {
+        for cell in results.cells(lab.id)?.iter().rev().filter(|cell| cell.what.target == target) {
+            let repeats = results.repeats(cell.id)?;
+            let done = repeats.iter().rev().find(|repeat| repeat.status == RepeatStatus::Done);
+            let Some(repeat) = done else { continue };
+            let resources = measurement(&results, repeat.id)?.resources;
+            if let Some(account) = resources.and_then(|resources| resources.account) {
+                return Ok(Some(shares(&account)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn shares(account: &Account) -> StoredAccount {
+    StoredAccount {
+        reads: account.share(Part::Reads),
+        log: account.share(Part::Log),
+        page_writes: account.share(Part::PageWrites),
+        row_locks: account.share(Part::RowLocks),
+        running: account.share(Part::Running),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NamedValues, StatusAt, chosen, doubts, server_of};
+    use server::preset::Family;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn servers_are_known_by_their_words() {
+        let of = |version: &str, comment: &str| {
+            let named = [("version", version), ("version_comment", comment)];
+            let named = named.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            server_of(&NamedValues::from(named)).map(|server| (server.family, server.release))
+        };
+        let mysql = of("5.7.22-log", "MySQL Community Server (GPL)").unwrap();
+        assert_eq!(mysql, (Family::Mysql, (5, 7, 22)));
+        let percona = of("8.0.36-28", "Percona Server (GPL), Release 28").unwrap();
+        assert_eq!(percona, (Family::Percona, (8, 0, 36)));
+        let mariadb = of("10.11.19-MariaDB-deb12", "Debian 12").unwrap();
+        assert_eq!(mariadb, (Family::MariaDb, (10, 11, 19)));
+        assert!(of("trunk", "").unwrap_err().to_string().contains("trunk"));
+    }
+
+    #[test]
+    fn a_load_that_changes_is_doubted() {
+        let begun = Instant::now();
+        let reading = |second: u64, questions: u64| StatusAt {
+            at: begun + Duration::from_secs(second),
+            values: NamedValues::from([("Questions".to_owned(), questions.to_string())]),
+        };
+        let said = |middle: u64, last: u64| {
+            let notes = doubts(&[reading(0, 0), reading(10, middle), reading(20, last)]);
+            notes.first().map(|note| note[..21].to_owned())
+        };
+        assert_eq!(said(1000, 2100), None);
+        assert_eq!(said(1000, 4000).as_deref(), Some("the load changed whil"));
+        assert_eq!(said(3, 6).as_deref(), Some("the server has no loa"));
+    }
+
+    #[test]
+    fn what_is_chosen_stands_in_brackets() {
+        assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
+        assert_eq!(chosen("none"), None);
+    }
+}
