@@ -139,7 +139,7 @@ impl Finding {
             changes.iter().any(|change| !variables::is_dynamic(change.variable, family, release));
         let statements = match restart_needed {
             true => Vec::new(),
-            false => changes.iter().map(statement).collect(),
+            false => changes.iter().map(|of| set_statement(of.variable, &of.proposed)).collect(),
         };
         Finding {
             rule: rule.name,
@@ -159,12 +159,11 @@ impl Finding {
     }
 }
 
-/// A number stands as it is, and a word in quotes.
-fn statement(change: &VariableChange) -> String {
-    let VariableChange { variable, proposed, .. } = change;
-    match proposed.parse::<f64>() {
-        Ok(_) => format!("SET GLOBAL {variable} = {proposed};"),
-        Err(_) => format!("SET GLOBAL {variable} = '{proposed}';"),
+/// What sets a variable of a running server: a number stands as it is, and a word in quotes.
+pub fn set_statement(variable: &str, value: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(_) => format!("SET GLOBAL {variable} = {value};"),
+        Err(_) => format!("SET GLOBAL {variable} = '{}';", value.replace('\'', "''")),
     }
 }
 

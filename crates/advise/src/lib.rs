@@ -10,7 +10,7 @@ mod snapshot;
 mod variables;
 
 pub use document::best_known_methods;
-pub use finding::{Finding, Gain, Risk, VariableChange};
+pub use finding::{Finding, Gain, Risk, VariableChange, set_statement};
 pub use rule::{Rule, Topic};
 pub use snapshot::{
     AdvisedDevice, AdvisedServer, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot,

@@ -35,6 +35,7 @@ mod reversals;
 mod runs;
 mod samples;
 mod saturation;
+mod sequential;
 mod statistics;
 mod steady;
 mod student;
@@ -76,6 +77,7 @@ pub use samples::{MetricStep, Samples, Window};
 pub use saturation::{
     FailedPoint, MeasuredPoint, Ramp, RampStep, Saturation, StopReason, is_of_count,
 };
+pub use sequential::PairedRatios;
 pub use statistics::{
     CONFIDENCE, Estimate, NoInterval, SERIES_POINTS_MIN, autocorrelation, deviation, mean,
 };

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod database;
 pub mod device;
 pub mod dilate;
+pub mod driven;
 pub mod lab;
 pub mod measuring;
 pub mod output;
@@ -50,7 +51,7 @@ pub enum Command {
     /// Check the consistency of a database: the twelve conditions of TPC-C and six invariants
     Check(CheckArguments),
     /// Say what to set on a server: best known methods that apply to it, each with its reason,
-    /// its source and its risk; nothing is changed
+    /// its source and its risk; with --prove, what each of them gains here
     Advise(Box<AdviseArguments>),
     /// List, install, start and stop server engines
     Server(ServerArguments),

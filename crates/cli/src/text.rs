@@ -8,6 +8,7 @@ mod io_by_role;
 mod lab;
 mod lengths;
 mod pacing;
+pub mod proof;
 mod ramp;
 mod resources;
 mod time_spent;

@@ -39,7 +39,7 @@ impl TpccMysqlLive {
     ) -> TpccMysqlLive {
         let connect = &subject.connect;
         let asked = Asked {
-            workload: arguments.workload.clone(),
+            workload: arguments.driven.workload.clone(),
             server: match &connect.address {
                 Address::Tcp { host, port } => {
                     ServerAddress::Tcp { host: host.clone(), port: *port }
@@ -48,10 +48,10 @@ impl TpccMysqlLive {
             },
             schema: connect.schema.clone().unwrap_or_default(),
             user: connect.user.clone(),
-            warehouses: arguments.warehouses,
-            connections: arguments.connections.unwrap_or(spec::defaults::CONNECTIONS),
-            warmup_s: arguments.warmup.most.as_secs(),
-            window_s: arguments.window.most.as_secs(),
+            warehouses: arguments.driven.warehouses,
+            connections: arguments.driven.connections.unwrap_or(spec::defaults::CONNECTIONS),
+            warmup_s: arguments.driven.warmup.most.as_secs(),
+            window_s: arguments.driven.window.most.as_secs(),
             interval_s: arguments.measuring.interval.as_secs(),
             schemas: arguments.measuring.schemas,
         };

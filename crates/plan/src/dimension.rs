@@ -17,6 +17,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Spanned;
 
+/// Before the names of server variables.
+const VARIABLE: &str = "set.";
+
 /// One dimension: its values, of which there is at least one.
 pub(crate) type Dimension = Vec<Spanned<Setting>>;
 
@@ -49,6 +52,15 @@ impl fmt::Debug for Setting {
 }
 
 impl Setting {
+    /// A server variable that a cell has already, which tells it from others.
+    pub fn of_variable(name: &str, value: &str) -> Setting {
+        Setting {
+            name: format!("{VARIABLE}{name}"),
+            value: value.to_owned(),
+            what: What::Other(Arc::new(|_| ())),
+        }
+    }
+
     /// The plan's key; of a server variable `set.` and its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -61,7 +73,7 @@ impl Setting {
 
     /// Its name and value in results, where it has no column of its own there.
     pub fn row(&self) -> Option<(String, String)> {
-        let variable = self.name.strip_prefix("set.");
+        let variable = self.name.strip_prefix(VARIABLE);
         let is_row = matches!(self.what, What::Place(_)) || variable.is_some();
         let is_row = is_row || ["rate", "terminals"].contains(&&*self.name);
         let name = variable.unwrap_or(&self.name);
@@ -230,7 +242,7 @@ impl Dimensions {
                 server::validate_settings(&[(plain.clone(), value.clone())])
                     .map_err(|error| PlanProblem::new(name.span(), error.to_string()))?;
             }
-            self.add_what(&format!("set.{plain}"), Some(values), |value| {
+            self.add_what(&format!("{VARIABLE}{plain}"), Some(values), |value| {
                 let setting = (plain.clone(), value);
                 What::Other(Arc::new(move |cell| {
                     private(cell, |server| server.set.push(setting.clone()));

@@ -200,9 +200,8 @@ fn external(server: &ServerTable, keys: &Keys) -> Result<Option<External>, PlanP
         return Err(PlanProblem::new(dsn.span(), why));
     }
     Ok(Some(External {
-        dsn: None,
         defaults_file: server.defaults_file.get().map(PathBuf::from),
-        schemas: None,
+        ..External::default()
     }))
 }
 

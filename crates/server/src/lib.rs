@@ -23,6 +23,7 @@ mod initialise;
 mod install;
 mod instance;
 mod instance_dir;
+mod journal;
 mod kept_images;
 mod launch;
 mod named;
@@ -44,6 +45,7 @@ pub use image::{Image, ImageContents, ImageKey};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
 pub use instance_dir::sweep;
+pub use journal::{ChangeJournal, ValuesBefore};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };

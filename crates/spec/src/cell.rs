@@ -3,7 +3,7 @@
 use crate::defaults;
 use crate::length::Length;
 use crate::load::{Connections, Load};
-use crate::server::Server;
+use crate::server::{External, Server};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -77,6 +77,9 @@ impl Cell {
                 external.schemas.unwrap_or(1)
             )],
         };
+        if let Server::External(External { set, .. }) = &self.server {
+            lines.extend(set.iter().map(|(name, value)| format!("set.{name}={value}")));
+        }
         lines.push(format!("workload={}", load.workload.name()));
         lines.push(format!("style={}", load.style.name()));
         lines.push(match &load.connections {

@@ -41,6 +41,8 @@ pub struct External {
     pub defaults_file: Option<PathBuf>,
     /// The connections are spread over so many schemas.
     pub schemas: Option<u32>,
+    /// Variables that are set for as long as it is measured, and set back.
+    pub set: Vec<(String, String)>,
 }
 
 /// Private servers, each on a clone of the image of a populated database.

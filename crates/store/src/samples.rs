@@ -123,7 +123,7 @@ impl Results {
         Ok(all)
     }
 
-    /// Stores the server's status, `SHOW GLOBAL STATUS`, at the start or the end of the window.
+    /// Stores the server's status, `SHOW GLOBAL STATUS`, before the warm-up or after the window.
     /// Called again, it replaces those of the same moment.
     pub fn record_status(
         &self,
@@ -143,7 +143,7 @@ impl Results {
         })
     }
 
-    /// The server's status at the start or the end of the window.
+    /// The server's status before the warm-up or after the window.
     pub fn status(
         &self,
         repeat: RepeatId,

@@ -1,33 +1,45 @@
 //! The command line of `mydyno advise`.
 
-use super::place::PlaceArguments;
-use super::preset::PresetArguments;
-use super::target::{ResultsArguments, TargetArguments};
-use super::values::{duration, warehouses};
+use super::driven::DrivenArguments;
+use super::measuring::MeasuringArguments;
+use super::target::ResultsArguments;
+use super::values::{duration, precision};
 use clap::Args;
 use device::Profile;
-use spec::defaults;
 use std::time::Duration;
+use tune::JudgeLimits;
 
 #[derive(Args)]
 pub struct AdviseArguments {
-    #[command(flatten)]
-    pub target: TargetArguments,
-    #[command(flatten)]
-    pub preset: PresetArguments,
-    #[command(flatten)]
-    pub places: PlaceArguments,
-    /// Number of warehouses of the private server's image
-    #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
-    pub warehouses: u32,
-    /// Time for which the server's status is watched; its load should be the usual one
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    /// Measure each proposal against what there is, keep what helps, and measure all that was kept
+    /// against the start
+    #[arg(long)]
+    pub prove: bool,
+    /// With --prove: allow to set variables of a server that is there, and to drive its TPC-C
+    /// schema; only what it takes while it runs is tried, and all is set back
+    #[arg(long, requires = "prove", conflicts_with_all = ["engine", "server_binary"])]
+    pub allow_changes: bool,
+    /// With --prove: a gain of a smaller share is not worth a line
+    #[arg(long, value_name = "SHARE", default_value = "2%", requires = "prove", value_parser = precision)]
+    pub gain_min: f64,
+    /// With --prove: pairs of windows after which a proposal is left out that nothing was decided
+    /// of
+    #[arg(long, value_name = "N", default_value_t = JudgeLimits::default().pairs_max as u32, requires = "prove", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub pairs: u32,
+    /// Time for which the status of a server that is there is watched; its load should be the usual
+    /// one. A private server is driven instead, as by `mydyno run`
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with_all = ["engine", "server_binary"])]
     pub watch: Duration,
     /// Profile of the device that holds the data (a name of `mydyno device list`, or a file of
     /// `mydyno device probe`) [default: what mydyno emulates for it, or what the kernel tells]
-    #[arg(long, value_name = "PROFILE", value_parser = storage::profile)]
+    #[arg(long, value_name = "PROFILE", value_parser = storage::profile, conflicts_with_all = ["engine", "server_binary"])]
     pub device: Option<Profile>,
-    /// Results file, where the last run against this server says where its time goes
+    #[command(flatten)]
+    pub driven: DrivenArguments,
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
+    /// Results file: where the last run against this server says where its time goes, and where a
+    /// private server's runs are stored
     #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout

@@ -86,6 +86,7 @@ impl TargetArguments {
             dsn: self.dsn.clone(),
             defaults_file: self.defaults_file.clone(),
             schemas,
+            set: Vec::new(),
         }))
     }
 }

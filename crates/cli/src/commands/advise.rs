@@ -1,15 +1,23 @@
 //! `mydyno advise`.
 
-use super::print_json;
+use super::{lab_options, print_json};
 use crate::arguments::advise::AdviseArguments;
 use crate::console::{Console, print, stop_flag};
-use crate::failure::Outcome;
-use crate::text::advice;
+use crate::failure::{Failure, Outcome};
+use crate::text::{advice, proof};
 use ::advise::{Finding, ServerSnapshot, advise};
-use base::{Exit, Warehouses};
+use base::Exit;
 use lab::{SnapshotAsked, snapshot_of, start_server};
 use serde::Serialize;
-use spec::{PopulationSpec, Server};
+use spec::{Cell, Server};
+use std::sync::atomic::AtomicBool;
+use store::Results;
+use tune::{AdviceProof, JudgeLimits, Prover};
+
+const PROVE_WHERE: &str = "--prove sets variables of this server while it drives it; add \
+                           --allow-changes (only what a running server takes is tried, and all is \
+                           set back), or prove on private servers: --engine with the settings of \
+                           this one (--preset, --set) and the profile of its device (--data)";
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -20,54 +28,112 @@ struct AdviceDocument {
     watched_s: f64,
     notes: Vec<String>,
     findings: Vec<Finding>,
+    /// With `--prove`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<AdviceProof>,
+}
+
+/// What was found of a server.
+struct Advised {
+    target: String,
+    snapshot: ServerSnapshot,
+    findings: Vec<Finding>,
+    proof: Option<AdviceProof>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &AdviseArguments) -> Outcome {
-    arguments.preset.validate(&arguments.target)?;
-    arguments.places.validate(&arguments.target)?;
-    arguments.places.validate_page_cache()?;
+    let AdviseArguments { driven, measuring, .. } = arguments;
+    let cell = measuring.cell(driven.load(measuring.seed), driven.lengths(), 1)?;
     let stop = stop_flag();
     let mut console = Console::new()?;
-    let population = PopulationSpec {
-        warehouses: Warehouses(arguments.warehouses),
-        ..PopulationSpec::default()
+    let is_private = cell.server.private().is_some();
+    let advised = if is_private || arguments.allow_changes {
+        looked_at(arguments, cell, &stop, &mut console)
+    } else if arguments.prove {
+        return Err(Failure::new(Exit::Usage, PROVE_WHERE));
+    } else {
+        watched(arguments, &cell.server, &stop, &mut console)
     };
-    let mut server = arguments.target.server(population, None)?;
-    if let Server::Private(private) = &mut server {
-        private.preset = arguments.preset.asked();
-        private.placement = arguments.places.placement();
+    console.done();
+    let Advised { target, snapshot, findings, proof } = advised?;
+    let version = snapshot.text("version").unwrap_or_default();
+    let exit = match &proof {
+        Some(proof) if proof.interrupted => Exit::Interrupted,
+        _ => Exit::Ok,
+    };
+    if arguments.json {
+        let server_version = version.to_owned();
+        let (notes, watched_s) = (console.notes.clone(), snapshot.watch.seconds);
+        let schema_version = 1;
+        print_json(&AdviceDocument {
+            schema_version,
+            target,
+            server_version,
+            watched_s,
+            notes,
+            findings,
+            proof,
+        })?;
+    } else if let Some(proof) = &proof {
+        print(proof::text(proof, version))?;
+    } else {
+        print(advice::text(&findings, version))?;
     }
-    let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
+    Ok(exit)
+}
+
+/// A server that is there, under its own load.
+fn watched(
+    arguments: &AdviseArguments,
+    server: &Server,
+    stop: &AtomicBool,
+    console: &mut Console,
+) -> Result<Advised, Failure> {
+    let subject = start_server(server, stop, &mut |p| console.show(p))?;
     let asked = SnapshotAsked {
         watch: arguments.watch,
         device: arguments.device.clone(),
         results: &arguments.results.results,
     };
-    let snapshot = snapshot_of(&subject, asked, &stop, &mut |p| console.show(p))?;
-    console.done();
-    let findings = advise(&snapshot);
-    let version = snapshot.text("version").unwrap_or_default();
-    if arguments.json {
-        print_json(&document(subject.dsn(), &snapshot, &console.notes, findings))?;
-    } else {
-        print(format_args!("{}", advice::text(&findings, version)))?;
-    }
-    Ok(Exit::Ok)
+    let snapshot = snapshot_of(&subject, asked, stop, &mut |p| console.show(p))?;
+    Ok(Advised { target: subject.dsn(), findings: advise(&snapshot), snapshot, proof: None })
 }
 
-fn document(
-    target: String,
-    snapshot: &ServerSnapshot,
-    notes: &[String],
-    findings: Vec<Finding>,
-) -> AdviceDocument {
-    AdviceDocument {
-        schema_version: 1,
-        target,
-        server_version: snapshot.text("version").unwrap_or_default().to_owned(),
-        watched_s: snapshot.watch.seconds,
-        notes: notes.to_vec(),
-        findings,
-    }
+/// A server under the load that is asked for, whose proposals may be proven.
+fn looked_at(
+    arguments: &AdviseArguments,
+    cell: Cell,
+    stop: &AtomicBool,
+    console: &mut Console,
+) -> Result<Advised, Failure> {
+    lab::check_meters(&cell.meters, stop)?;
+    let results = Results::create_or_open(&arguments.results.results)?;
+    let options = lab_options();
+    let limits = JudgeLimits {
+        gain_min_share: arguments.gain_min,
+        pairs_max: arguments.pairs as usize,
+        ..JudgeLimits::default()
+    };
+    let mut prover = Prover::new(&results, &options, stop, cell, limits);
+    let ended = look_and_prove(arguments, &results, &mut prover, console);
+    let is_whole = |advised: &Advised| !advised.proof.as_ref().is_some_and(|of| of.interrupted);
+    prover.finish(ended.as_ref().is_ok_and(is_whole))?;
+    ended
+}
+
+fn look_and_prove(
+    arguments: &AdviseArguments,
+    results: &Results,
+    prover: &mut Prover<'_>,
+    console: &mut Console,
+) -> Result<Advised, Failure> {
+    let looked = prover.look(arguments.device.clone(), &mut |p| console.show(p))?;
+    let proof = match arguments.prove {
+        true => Some(prover.prove(&looked, &mut |p| console.show(p))?),
+        false => None,
+    };
+    let run = results.repeat(looked.run)?;
+    let target = results.cell(run.cell)?.what.target;
+    Ok(Advised { target, snapshot: looked.snapshot, findings: looked.findings, proof })
 }

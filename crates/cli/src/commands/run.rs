@@ -8,9 +8,9 @@ use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::tpcc_mysql_live::TpccMysqlLive;
 use crate::views::Live;
-use base::{Exit, Warehouses};
+use base::Exit;
 use lab::{Progress, planned_cell, run_lab};
-use spec::{Cell, Connections, Lengths, Load, OpenLoop, defaults};
+use spec::Cell;
 use store::Results;
 
 /// Runs the command.
@@ -77,26 +77,8 @@ pub fn run(arguments: &RunArguments) -> Outcome {
 /// What contradicts itself.
 pub(super) fn request(arguments: &RunArguments) -> Result<Cell, Failure> {
     validate(arguments)?;
-    let measuring = &arguments.measuring;
-    let connections = arguments.connections;
-    let load = Load {
-        workload: arguments.workload.clone(),
-        style: arguments.style,
-        warehouses: arguments.warehouses.map(Warehouses),
-        inactive_warehouses: arguments.inactive_warehouses,
-        connections: connections.map_or(Connections::ByDefault, Connections::Fixed),
-        terminals: arguments.terminals,
-        rate: arguments.rate.map(|rate| OpenLoop {
-            rate,
-            spacing: arguments.arrivals.unwrap_or(defaults::SPACING),
-        }),
-        ..Load::of_seed(measuring.seed)
-    };
-    let lengths = Lengths {
-        warmup: arguments.warmup,
-        window: arguments.window,
-        precision_share: arguments.precision,
-        ..Lengths::default()
-    };
-    Ok(Cell { checks: arguments.check, ..measuring.cell(load, lengths, arguments.instances)? })
+    let RunArguments { driven, measuring, .. } = arguments;
+    let cell =
+        measuring.cell(driven.load(measuring.seed), driven.lengths(), arguments.instances)?;
+    Ok(Cell { checks: arguments.check, ..cell })
 }

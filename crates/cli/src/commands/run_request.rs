@@ -32,20 +32,21 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
             "--watch and --format tpcc-mysql both print while the run goes on; leave one out",
         );
     }
-    if arguments.workload == WorkloadKind::TpccSpec || !arguments.workload.is_tpcc() {
+    if arguments.driven.workload == WorkloadKind::TpccSpec || !arguments.driven.workload.is_tpcc() {
         return Some(
             "--format tpcc-mysql has no words for terminals and deferred Deliveries, nor for other \
              transactions than TPC-C's; use --workload tpcc or tpcc-mysql, or \
              leave out --format",
         );
     }
-    if arguments.warmup.is_auto || arguments.window.is_auto {
+    if arguments.driven.warmup.is_auto || arguments.driven.window.is_auto {
         return Some(
             "--format tpcc-mysql tells its times before the run; give --warmup and --window as times",
         );
     }
     let is_whole = |time: Duration| time.subsec_nanos() == 0;
-    let times = [arguments.warmup.most, arguments.window.most, arguments.measuring.interval];
+    let times =
+        [arguments.driven.warmup.most, arguments.driven.window.most, arguments.measuring.interval];
     (!times.into_iter().all(is_whole)).then_some(
         "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in whole seconds",
     )

@@ -30,6 +30,7 @@ mod pacing;
 mod pipelines;
 mod plans;
 mod presets;
+mod proven;
 mod ramps;
 mod report;
 mod rows_read;

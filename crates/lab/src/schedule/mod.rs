@@ -6,5 +6,6 @@ pub(crate) mod planned;
 pub(crate) mod resumed;
 pub(crate) mod run_lab;
 pub(crate) mod stored;
+pub(crate) mod trials;
 pub(crate) mod turn;
 pub(crate) mod watchdog;

@@ -9,8 +9,8 @@ use crate::target::private::{ResolvedPrivate, installed_build, page_size};
 use crate::target::resolved::Resolved;
 use device::Role;
 use plan::{
-    CellNeeds, Files, Host, KnownNames, MissingImage, Needs, Plan, PlannedCell, Sizes, Turn,
-    execution_order, size_in_warehouses,
+    CellNeeds, Files, Host, KnownNames, MissingImage, Needs, Plan, PlannedCell, Setting, Sizes,
+    Turn, execution_order, size_in_warehouses,
 };
 use server::preset::{self, Translated};
 use server::{
@@ -35,13 +35,15 @@ pub(crate) enum LabSource {
     /// One of a command, which fails with it. Its lab begins when its server is up.
     #[default]
     Command,
+    /// Of a search, which adds cells as it goes.
+    Search,
 }
 
 impl LabSource {
     pub(crate) fn plan(&self) -> Option<&Plan> {
         match self {
             LabSource::Plan(plan) | LabSource::Demo(plan) => Some(plan),
-            LabSource::Command => None,
+            LabSource::Command | LabSource::Search => None,
         }
     }
 }
@@ -165,40 +167,60 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
 /// What this machine lacks.
 pub fn planned_cell(
     name: &str,
-    mut what: Cell,
+    what: Cell,
     settings: Vec<(String, String)>,
 ) -> Result<Planned, LabError> {
-    let made = what.server.private().map(|of| of.population.warehouses);
-    let connections_most = match made {
-        Some(warehouses) => connections_most(&what.load, warehouses)?,
-        None => 0,
-    };
-    let resolved = Resolved::of(&what.server, connections_most)?;
-    if let (Server::Private(private), Some(of)) = (&mut what.server, resolved.private()) {
-        // A binary has the name that its version gives it.
-        private.engine.clone_from(&of.build.engine);
-    }
-    let cell = PlannedCell {
-        ordinal: 1,
-        settings: Vec::new(),
-        varying: Vec::new(),
-        what,
-        connections_most,
-        repeats: 1,
-        repeat_time_limit: Duration::MAX,
-    };
-    let needs = CellNeeds::of(&cell, DEFAULT_SIZES, Files::Home);
-    Ok(Planned {
-        name: name.to_owned(),
-        settings,
-        cells: vec![(cell, needs)],
-        servers: vec![CellServer { resolved: Some(resolved), devices: Vec::new(), image: None }],
-        turns: vec![Turn { index: 0, repeat: 1 }],
-        ..Planned::default()
-    })
+    let mut planned = Planned { name: name.to_owned(), settings, ..Planned::default() };
+    let index = planned.add(what, Vec::new())?;
+    planned.turns = vec![Turn { index, repeat: 1 }];
+    Ok(planned)
 }
 
 impl Planned {
+    /// The lab of a search, without a cell yet.
+    pub(crate) fn of_search(name: &str) -> Planned {
+        Planned { name: name.to_owned(), source: LabSource::Search, ..Planned::default() }
+    }
+
+    /// Adds a cell, which `settings` tell from the others, and returns its index.
+    ///
+    /// # Errors
+    /// What this machine lacks.
+    pub(crate) fn add(
+        &mut self,
+        mut what: Cell,
+        settings: Vec<Setting>,
+    ) -> Result<usize, LabError> {
+        let made = what.server.private().map(|of| of.population.warehouses);
+        let connections_most = match made {
+            Some(warehouses) => connections_most(&what.load, warehouses)?,
+            None => 0,
+        };
+        let resolved = Resolved::of(&what.server, connections_most)?;
+        if let (Server::Private(private), Some(of)) = (&mut what.server, resolved.private()) {
+            // A binary has the name that its version gives it.
+            private.engine.clone_from(&of.build.engine);
+        }
+        let index = self.cells.len();
+        let cell = PlannedCell {
+            ordinal: index as u32 + 1,
+            varying: settings.clone(),
+            settings,
+            what,
+            connections_most,
+            repeats: 1,
+            repeat_time_limit: Duration::MAX,
+        };
+        let needs = CellNeeds::of(&cell, DEFAULT_SIZES, Files::Home);
+        self.cells.push((cell, needs));
+        self.servers.push(CellServer {
+            resolved: Some(resolved),
+            devices: Vec::new(),
+            image: None,
+        });
+        Ok(index)
+    }
+
     /// What these turns need; nothing is known of a command's.
     ///
     /// # Errors

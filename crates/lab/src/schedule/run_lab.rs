@@ -103,7 +103,7 @@ pub fn run_lab(
     };
     let turns = match &planned.source {
         LabSource::Command => planned.turns.clone(),
-        LabSource::Demo(_) => {
+        LabSource::Demo(_) | LabSource::Search => {
             lab_run.begin_lab(host_facts(planned), on_progress)?;
             planned.turns.clone()
         }
@@ -137,7 +137,7 @@ fn status_of(
         (LabSource::Demo(_), _) if summary.failed > 0 => {
             (LabStatus::Failed, Some("a cell has no result".to_owned()))
         }
-        (LabSource::Demo(_), _) | (_, Exit::Ok) => (LabStatus::Done, None),
+        (LabSource::Demo(_) | LabSource::Search, _) | (_, Exit::Ok) => (LabStatus::Done, None),
         (LabSource::Command, _) => (LabStatus::Failed, None),
     }
 }
@@ -275,7 +275,7 @@ impl LabRun<'_> {
 
     /// Begins a block, to which all turns belong until the next one begins: a repeat of this call.
     /// What an earlier call left of a repeat is measured at another time, and so in another block.
-    fn begin_block(&self, on_progress: &mut OnProgress<'_>) -> Result<(), LabError> {
+    pub(crate) fn begin_block(&self, on_progress: &mut OnProgress<'_>) -> Result<(), LabError> {
         on_progress(Progress::Step("timing a fixed piece of work on this host"));
         let canary = match observe::canary() {
             Ok(canary) => Some(canary),

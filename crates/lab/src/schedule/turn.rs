@@ -10,6 +10,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::schedule::pilot::Pilots;
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::watchdog::within;
+use crate::target::changed::ChangedVariables;
 use crate::target::disk_space;
 use crate::target::populate::{reach, record_load};
 use crate::target::preset::PRESET_SETTING;
@@ -18,7 +19,7 @@ use crate::target::subject::Subject;
 use base::{Dilation, Exit};
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, DatabaseKind, Dilate, Lengths, Meters, Server, defaults};
+use spec::{Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, defaults};
 use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -69,7 +70,7 @@ impl LabRun<'_> {
             name: self.planned.name.clone(),
             plan: match &self.planned.source {
                 LabSource::Plan(plan) => Some(plan.text().to_owned()),
-                LabSource::Demo(_) | LabSource::Command => None,
+                LabSource::Demo(_) | LabSource::Command | LabSource::Search => None,
             },
             command_line: self.command_line.to_owned(),
             mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -236,7 +237,17 @@ impl LabRun<'_> {
             let note = "all repeats on this server share one database, which has grown with each that was measured before";
             noting(notes, on_progress, Progress::Note(note));
         }
-        self.measure_on(turn, &subject, notes, stop, on_progress)
+        let changed = match &cell.what.server {
+            Server::External(External { set, .. }) if !set.is_empty() => {
+                Some(ChangedVariables::set(&subject, set)?)
+            }
+            _ => None,
+        };
+        let ended = self.measure_on(turn, &subject, notes, stop, on_progress);
+        if let Some(changed) = changed {
+            changed.restore()?;
+        }
+        ended
     }
 
     /// How many times slower the clocks of a turn run. One that is automatic is found once for a

@@ -1,5 +1,6 @@
 //! The server under test: what it is made of, how it starts, and what it holds.
 
+pub(crate) mod changed;
 pub(crate) mod disk_space;
 pub(crate) mod kept;
 pub(crate) mod named;

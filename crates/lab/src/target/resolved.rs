@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
+use crate::target::changed::restore_what_is_left;
 use crate::target::private::ResolvedPrivate;
 use crate::target::subject::Subject;
 use base::Dilation;
@@ -114,5 +115,7 @@ pub fn external(server: &External, on_progress: &mut OnProgress<'_>) -> Result<S
     for note in &target.notes {
         on_progress(Progress::Note(note));
     }
-    Ok(Subject::of_target(Home::existing().as_ref(), &target)?.over_schemas(server.schemas))
+    let subject = Subject::of_target(Home::existing().as_ref(), &target)?;
+    restore_what_is_left(&subject, on_progress)?;
+    Ok(subject.over_schemas(server.schemas))
 }

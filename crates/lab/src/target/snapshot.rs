@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::{RepeatStatus, Results, StoreError};
+use store::{Moment, RepeatId, RepeatStatus, Results, StoreError};
 use wire::Address;
 
 /// How often a stop is looked for.
@@ -31,7 +31,7 @@ const DATA_BYTES: &str = "SELECT SUM(data_length + index_length) FROM informatio
 
 /// What is asked beside the server.
 pub struct SnapshotAsked<'a> {
-    /// Between the two readings of the status.
+    /// Between the two readings of the status; 0 where [`under_load`] has others.
     pub watch: Duration,
     /// The device of the data, where mydyno does not emulate it.
     pub device: Option<Profile>,
@@ -51,7 +51,8 @@ pub fn snapshot_of(
 ) -> Result<ServerSnapshot, LabError> {
     let told = tell(subject, stop)?;
     let readings = watched(subject, asked.watch, stop, on_progress)?;
-    for note in doubts(&readings) {
+    let doubts = if asked.watch.is_zero() { Vec::new() } else { doubts(&readings) };
+    for note in doubts {
         on_progress(Progress::Note(&note));
     }
     let [first, _, last] = readings;
@@ -318,6 +319,39 @@ fn last_account(file: &Path, target: &str) -> Result<Option<StoredAccount>, Stor
         }
     }
     Ok(None)
+}
+
+/// The same server under the load of a stored run, which takes the place of the watch.
+///
+/// # Errors
+/// The results file cannot be read, or the run has no result.
+pub fn under_load(
+    snapshot: ServerSnapshot,
+    results: &Results,
+    run: RepeatId,
+) -> Result<ServerSnapshot, LabError> {
+    let measured = measurement(results, run)?;
+    let repeat = results.repeat(run)?;
+    let Some(result) = repeat.result.filter(|_| repeat.status == RepeatStatus::Done) else {
+        let reason = repeat.reason.unwrap_or_else(|| "it was not finished".to_owned());
+        return Err(LabError::Unfit(format!(
+            "the load under which the server is looked at has no result: {reason}; mend that, or \
+             ask for another load"
+        )));
+    };
+    let status = |moment| -> Result<NamedValues, StoreError> {
+        Ok(results.status(run, moment)?.into_iter().collect())
+    };
+    // The status is read before the warm-up.
+    let run_ns = result.warmup_measured_ns.unwrap_or(0) + result.measured_window_ns;
+    let watch = StatusWatch {
+        seconds: run_ns as f64 / 1e9,
+        first: status(Moment::Start)?,
+        last: status(Moment::End)?,
+    };
+    let resources = measured.resources;
+    let account = resources.and_then(|resources| resources.account);
+    Ok(ServerSnapshot { watch, account: account.as_ref().map(shares), ..snapshot })
 }
 
 fn shares(account: &Account) -> StoredAccount {

@@ -1,0 +1,414 @@
+//! Proposals, one after another, each on top of those that were kept; then all of them together
+//! against the start.
+
+use crate::judge::{JudgeLimits, JudgedProposal, Pair, ProposalVerdict, judge};
+use crate::settings::{Settings, changes, with};
+use advise::{Finding, Gain, Risk, ServerSnapshot, VariableChange, advise};
+use analyse::{Base, Blocks, Observation, measurement};
+use base::{Dilation, Exit};
+use device::Profile;
+use lab::{
+    LabError, LabRunOptions, OnProgress, Progress, SnapshotAsked, TrialCell, Trials, snapshot_of,
+    under_load,
+};
+use serde::Serialize;
+use spec::{Cell, Dilate, Server};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use store::{RepeatId, RepeatStatus, Results};
+
+/// Pairs that tell what all kept proposals give together. They are measured after the choice: what
+/// was chosen for its luck has none left in them.
+const CONFIRM_PAIRS: usize = 5;
+const LAB: &str = "advise";
+const START_NAME: &str = "the server as it is";
+const START: usize = 0;
+const CHOSEN: usize = 1;
+
+/// A server that is looked at and measured.
+pub struct Prover<'a> {
+    results: &'a Results,
+    trials: Trials<'a>,
+    /// The server as it is, and the load.
+    cell: Cell,
+    limits: JudgeLimits,
+    /// Cells that were measured, by what is set on top of the start.
+    cells: BTreeMap<Settings, TrialCell>,
+    /// What pairs took so far.
+    paired: PairTimes,
+}
+
+#[derive(Default)]
+struct PairTimes {
+    pairs: u32,
+    taken: Duration,
+}
+
+/// A server under its load, and what is to be said of it.
+pub struct LookedAt {
+    pub snapshot: ServerSnapshot,
+    pub findings: Vec<Finding>,
+    /// The run that was the load.
+    pub run: RepeatId,
+}
+
+/// What came of all proposals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AdviceProof {
+    /// Of the results file.
+    pub lab_id: Option<i64>,
+    pub dilation: f64,
+    /// The user ended it: what is said of earlier proposals holds.
+    pub interrupted: bool,
+    pub error_rate: f64,
+    pub gain_min_percent: f64,
+    /// In the order in which they were measured.
+    pub proposals: Vec<ProvenFinding>,
+    /// All kept proposals against the start; `None` where none was kept.
+    pub whole: Option<WholeGain>,
+    /// For the section `[mysqld]` of the option file.
+    pub option_lines: Vec<String>,
+}
+
+/// A proposal and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProvenFinding {
+    pub rule: &'static str,
+    pub title: &'static str,
+    pub changes: Vec<VariableChange>,
+    /// `None` where it was not measured.
+    pub judged: Option<JudgedProposal>,
+    /// Why it was not measured.
+    pub left_out: Option<String>,
+}
+
+/// What was kept, together, by windows that had no part in the choice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WholeGain {
+    pub pairs: usize,
+    /// Means of the windows.
+    pub start_nopm: Option<f64>,
+    pub chosen_nopm: Option<f64>,
+    pub ratio: Option<f64>,
+    /// The 95 % interval.
+    pub ratio_low: Option<f64>,
+    pub ratio_high: Option<f64>,
+}
+
+impl WholeGain {
+    /// Is it a gain beyond doubt?
+    pub fn is_confirmed(&self) -> bool {
+        self.ratio_low.is_some_and(|low| low > 1.0)
+    }
+}
+
+impl<'a> Prover<'a> {
+    pub fn new(
+        results: &'a Results,
+        options: &'a LabRunOptions,
+        stop: &'a AtomicBool,
+        cell: Cell,
+        limits: JudgeLimits,
+    ) -> Prover<'a> {
+        let trials = Trials::new(LAB, results, options, stop);
+        let (cells, paired) = (BTreeMap::new(), PairTimes::default());
+        Prover { results, trials, cell, limits, cells, paired }
+    }
+
+    /// Drives the server once as it is, and says what rules find.
+    ///
+    /// # Errors
+    /// Where the server cannot be started, asked or driven.
+    pub fn look(
+        &mut self,
+        device: Option<Profile>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<LookedAt, LabError> {
+        let start = self.cell_of(&Settings::new())?;
+        let mut seen = None;
+        let never = AtomicBool::new(false);
+        let runs = self.trials.block(&[start], START_NAME, &mut |progress| {
+            if let (Progress::Reached { subject, .. }, None) = (&progress, &seen) {
+                let asked = SnapshotAsked {
+                    watch: Duration::ZERO,
+                    device: device.clone(),
+                    results: self.results.path(),
+                };
+                seen = Some(snapshot_of(subject, asked, &never, &mut |_| {}));
+            }
+            on_progress(progress);
+        })?;
+        let Some(run) = runs.first().copied() else {
+            return Err(LabError::Interrupted);
+        };
+        if let Err(reason) = self.throughput(run)? {
+            return Err(no_result(START_NAME, &reason));
+        }
+        let Some(snapshot) = seen else {
+            return Err(no_result(START_NAME, "it was never reached"));
+        };
+        let snapshot = under_load(snapshot?, self.results, run)?;
+        self.keep_dilation(run)?;
+        Ok(LookedAt { findings: advise(&snapshot), snapshot, run })
+    }
+
+    /// Measures what a server under its load is to be told.
+    ///
+    /// # Errors
+    /// The server as it is has no result, or nothing can be stored. What a proposal dies of is its
+    /// result.
+    pub fn prove(
+        &mut self,
+        looked: &LookedAt,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<AdviceProof, LabError> {
+        let mut proof = AdviceProof {
+            dilation: self.results.repeat(looked.run)?.dilation,
+            error_rate: self.limits.error_rate,
+            gain_min_percent: self.limits.gain_min_share * 100.0,
+            ..AdviceProof::default()
+        };
+        let ended = self.prove_each(&looked.findings, &mut proof, on_progress);
+        proof.lab_id = self.trials.lab().map(|lab| lab.0);
+        match ended {
+            Err(error) if error.exit() == Exit::Interrupted => proof.interrupted = true,
+            other => other?,
+        }
+        Ok(proof)
+    }
+
+    /// Stores that the lab is over.
+    ///
+    /// # Errors
+    /// The results file cannot be written.
+    pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
+        self.trials.finish(is_whole)
+    }
+
+    fn prove_each(
+        &mut self,
+        findings: &[Finding],
+        proof: &mut AdviceProof,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), LabError> {
+        let mut set = Settings::new();
+        for (finding, number) in findings.iter().zip(1..) {
+            let more = changes(finding, &set);
+            let left_out = self.left_out(finding).or_else(|| {
+                more.is_empty().then(|| "another proposal, which was kept, sets it".to_owned())
+            });
+            let judged = match left_out {
+                Some(_) => None,
+                None => {
+                    let name = format!("{} ({number} of {})", finding.rule, findings.len());
+                    let later = findings.len() - number;
+                    let other = with(&set, &more);
+                    let judged = self.judge(&name, [&set, &other], later, on_progress)?;
+                    if judged.verdict == ProposalVerdict::Kept {
+                        set = other;
+                        proof.option_lines.extend(finding.option_lines.iter().cloned());
+                    }
+                    Some(judged)
+                }
+            };
+            proof.proposals.push(ProvenFinding {
+                rule: finding.rule,
+                title: finding.title,
+                changes: finding.changes.clone(),
+                judged,
+                left_out,
+            });
+        }
+        if !set.is_empty() {
+            proof.whole = Some(self.confirm(&set, on_progress)?);
+        }
+        Ok(())
+    }
+
+    fn judge(
+        &mut self,
+        name: &str,
+        sides: [&Settings; 2],
+        later: usize,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<JudgedProposal, LabError> {
+        let limits = self.limits;
+        judge(&limits, |pair| {
+            let most = limits.pairs_max;
+            let left = most.saturating_sub(pair) + later * most + CONFIRM_PAIRS;
+            let title =
+                format!("{name}: pair {} of at most {most}{}", pair + 1, self.paired.left(left));
+            self.pair(sides, pair, &title, on_progress)
+        })
+    }
+
+    /// Two windows, one beside the other, in an order that changes.
+    fn pair(
+        &mut self,
+        [base, other]: [&Settings; 2],
+        pair: usize,
+        title: &str,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Pair, LabError> {
+        let begun = Instant::now();
+        let mut cells = [self.cell_of(base)?, self.cell_of(other)?];
+        let is_turned = pair % 2 == 1;
+        if is_turned {
+            cells.reverse();
+        }
+        let mut runs = self.trials.block(&cells, title, on_progress)?;
+        if is_turned {
+            runs.reverse();
+        }
+        let [base, other] = runs[..] else {
+            return Err(LabError::Interrupted);
+        };
+        let base = self.throughput(base)?.map_err(|reason| no_result("its base", &reason))?;
+        self.paired.learn(begun.elapsed());
+        Ok(self.throughput(other)?.map(|other| [base, other]))
+    }
+
+    fn confirm(
+        &mut self,
+        set: &Settings,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<WholeGain, LabError> {
+        let mut measured = Vec::new();
+        for pair in 0..CONFIRM_PAIRS {
+            let left = self.paired.left(CONFIRM_PAIRS - pair);
+            let title = format!("all that was kept: pair {} of {CONFIRM_PAIRS}{left}", pair + 1);
+            let sides = [&Settings::new(), set];
+            match self.pair(sides, pair, &title, on_progress)? {
+                Ok(values) => measured.push(values),
+                Err(reason) => return Err(no_result("all that was kept", &reason)),
+            }
+        }
+        Ok(gain_of(&measured))
+    }
+
+    fn left_out(&self, finding: &Finding) -> Option<String> {
+        never_measured(finding).or_else(|| match &self.cell.server {
+            Server::Private(_) => refused_by_private(finding),
+            Server::External(_) => finding.restart_needed.then(|| {
+                "the server would have to be restarted; prove it on private ones (--engine)"
+                    .to_owned()
+            }),
+        })
+    }
+
+    /// The cell with these variables, which is made once.
+    fn cell_of(&mut self, set: &Settings) -> Result<TrialCell, LabError> {
+        if let Some(cell) = self.cells.get(set) {
+            return Ok(*cell);
+        }
+        let variables: Vec<(String, String)> =
+            set.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let mut what = self.cell.clone();
+        match &mut what.server {
+            Server::Private(private) => {
+                let is_left = |name: &str| !set.contains_key(base::variable_name(name).as_str());
+                private.set.retain(|(name, _)| is_left(name));
+                private.set.extend(variables.iter().cloned());
+            }
+            Server::External(external) => external.set.clone_from(&variables),
+        }
+        let cell = self.trials.add(what, &variables)?;
+        self.cells.insert(set.clone(), cell);
+        Ok(cell)
+    }
+
+    /// NOPM, or what the workload has instead; why there is none.
+    fn throughput(&self, run: RepeatId) -> Result<Result<f64, String>, LabError> {
+        let summary = measurement(self.results, run)?.summary;
+        let reason = || summary.reason.clone().unwrap_or_else(|| "it was not finished".to_owned());
+        let whole = summary.status == RepeatStatus::Done.to_string() && !summary.interrupted;
+        Ok(summary.nopm.filter(|nopm| whole && *nopm > 0.0).ok_or_else(reason))
+    }
+
+    /// All cells have the clock of the first one.
+    fn keep_dilation(&mut self, run: RepeatId) -> Result<(), LabError> {
+        let found = Dilation::new(self.results.repeat(run)?.dilation);
+        if let (Server::Private(private), Some(dilation)) = (&mut self.cell.server, found)
+            && private.dilate.fixed().is_none()
+        {
+            private.dilate = Dilate::By(dilation);
+            self.cells.clear();
+        }
+        Ok(())
+    }
+}
+
+impl PairTimes {
+    fn learn(&mut self, taken: Duration) {
+        self.pairs += 1;
+        self.taken += taken;
+    }
+
+    /// How long so many pairs take, for people.
+    fn left(&self, pairs: usize) -> String {
+        if self.pairs == 0 {
+            return String::new();
+        }
+        let left = self.taken.as_secs_f64() / f64::from(self.pairs) * pairs as f64;
+        format!("; at most {:.0} min left", (left / 60.0).ceil())
+    }
+}
+
+/// Why nobody measures it, where that is so.
+fn never_measured(finding: &Finding) -> Option<String> {
+    if finding.changes.is_empty() {
+        return Some("no variable does it".to_owned());
+    }
+    if finding.risks.iter().any(|risk| matches!(risk, Risk::Durability(_))) {
+        return Some("it gives up durability, which no throughput is worth by itself".to_owned());
+    }
+    (finding.gain == Gain::Safety).then(|| "it protects data, whatever that costs".to_owned())
+}
+
+/// Why it is not measured on a server that mydyno starts.
+fn refused_by_private(finding: &Finding) -> Option<String> {
+    let set = finding.changes.iter();
+    let set = set.map(|change| (change.variable.to_owned(), change.proposed.clone()));
+    let refused = server::validate_settings(&set.collect::<Vec<_>>()).err();
+    refused.map(|error| format!("mydyno cannot set it on a private server: {error}"))
+}
+
+fn gain_of(measured: &[[f64; 2]]) -> WholeGain {
+    let of = |(block, pair): (usize, &[f64; 2])| {
+        [START, CHOSEN].map(|cell| Observation { cell, block, value: pair[cell] })
+    };
+    let observed: Vec<Observation> = measured.iter().enumerate().flat_map(of).collect();
+    let contrast = Blocks::of(&observed).contrast(CHOSEN, Base(START));
+    let interval = contrast.as_ref().and_then(analyse::Contrast::plain_interval);
+    let nopm =
+        |cell: usize| analyse::mean(&measured.iter().map(|pair| pair[cell]).collect::<Vec<_>>());
+    WholeGain {
+        pairs: measured.len(),
+        start_nopm: nopm(START),
+        chosen_nopm: nopm(CHOSEN),
+        ratio: contrast.map(|contrast| contrast.ratio()),
+        ratio_low: interval.map(|[low, _]| low),
+        ratio_high: interval.map(|[_, high]| high),
+    }
+}
+
+fn no_result(what: &str, reason: &str) -> LabError {
+    LabError::Unfit(format!("{what} has no result: {reason}; mend that, or ask for another load"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gain_of;
+
+    #[test]
+    fn a_gain_is_that_of_pairs() {
+        // The machine gets slower by a half; the gain stays.
+        let measured = [[100.0, 121.0], [90.0, 107.0], [70.0, 85.0], [60.0, 72.0], [50.0, 60.5]];
+        let gain = gain_of(&measured);
+        assert!((gain.ratio.unwrap() - 1.205).abs() < 0.01, "{gain:?}");
+        assert!(gain.is_confirmed() && gain.ratio_high.unwrap() < 1.25, "{gain:?}");
+        assert_eq!((gain.start_nopm, gain.pairs), (Some(74.0), 5));
+        assert!(!gain_of(&measured[..1]).is_confirmed());
+    }
+}
