@@ -7,6 +7,7 @@ mod finding;
 mod rule;
 mod rules;
 mod snapshot;
+mod stored;
 mod variables;
 
 pub use document::best_known_methods;
@@ -16,6 +17,7 @@ pub use snapshot::{
     AdvisedDevice, AdvisedServer, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot,
     StatusWatch, StoredAccount,
 };
+pub use stored::stored_snapshot;
 
 /// All findings for a server, those of the greatest expected gain first.
 pub fn advise(snapshot: &ServerSnapshot) -> Vec<Finding> {

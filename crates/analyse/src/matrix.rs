@@ -163,6 +163,11 @@ impl Matrix {
         &self.dimensions
     }
 
+    /// Of a cell, the index of its value in each dimension.
+    pub(crate) fn places(&self, cell: usize) -> &[usize] {
+        &self.places[cell]
+    }
+
     /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order
     /// of the cells.
     pub fn slices(&self, dimension: usize) -> Vec<Slice> {

@@ -2,6 +2,7 @@
 
 use crate::cells::{CellOutcome, RepeatOutcome, matrix};
 use crate::comparisons::{CellComparison, comparisons};
+use crate::effects::{DimensionEffects, effects};
 use crate::interference::instance_spread;
 use crate::ramps::{RampOutcome, ramps};
 use crate::reversals::{Reversal, reversals};
@@ -25,6 +26,8 @@ pub struct LabOutcome {
     pub cells: Vec<CellOutcome>,
     /// Cells that differ in one thing alone, against the first of them.
     pub comparisons: Vec<CellComparison>,
+    /// What each value does by itself, from all cells at once.
+    pub effects: Vec<DimensionEffects>,
     /// Settings that help in some of them and hurt in others.
     pub reversals: Vec<Reversal>,
     /// Throughput over the numbers of one variable.
@@ -69,6 +72,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         name: lab.name,
         status: lab.status.as_str().to_owned(),
         reason: lab.reason,
+        effects: effects(&cells, &matrix),
         reversals: reversals(&comparisons),
         comparisons,
         sweeps: sweeps(&cells, &matrix),

@@ -17,8 +17,10 @@ pub mod run;
 pub mod schema;
 pub mod server;
 pub mod target;
+pub mod tune;
 mod values;
 
+use self::tune::TuneArguments;
 use advise::AdviseArguments;
 use clap::{Parser, Subcommand};
 use compare::CompareArguments;
@@ -53,6 +55,8 @@ pub enum Command {
     /// Say what to set on a server: best known methods that apply to it, each with its reason,
     /// its source and its risk; with --prove, what each of them gains here
     Advise(Box<AdviseArguments>),
+    /// Search the matrix of a plan for its best cell, without measuring all of them
+    Tune(TuneArguments),
     /// List, install, start and stop server engines
     Server(ServerArguments),
     /// List storage devices that can be emulated, verify them, measure real ones

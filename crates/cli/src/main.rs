@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Ramp(arguments) => commands::ramp::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Advise(arguments) => commands::advise::run(&arguments),
+        Command::Tune(arguments) => commands::tune::run(&arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
         Command::Device(arguments) => commands::device::run(&arguments),
         Command::Lab(arguments) => commands::lab::run(&arguments),

@@ -4,6 +4,7 @@ pub mod advice;
 mod comparison;
 pub mod device;
 pub mod format;
+pub mod found;
 mod io_by_role;
 mod lab;
 mod lengths;

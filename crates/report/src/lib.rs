@@ -4,6 +4,7 @@
 //! [`render`] makes one self-contained HTML page; [`export_csv`] writes the numbers behind it for
 //! other programs.
 
+mod advice;
 mod blocks;
 mod bound;
 mod cell;

@@ -1,6 +1,7 @@
 //! A lab as the report shows it: read from the results file once, with what belongs together put
 //! together.
 
+use crate::advice::{CellAdvice, advice_of};
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
@@ -29,6 +30,8 @@ pub struct LabView {
     pub host: Vec<(String, String)>,
     /// Of the emulated devices.
     pub profiles: Vec<Profile>,
+    /// For the server of the cell with the highest throughput.
+    pub advice: Option<CellAdvice>,
     pub notes: Vec<String>,
     pub checks: Vec<StoredCheck>,
     pub cells: Vec<CellView>,
@@ -108,8 +111,11 @@ impl LabView {
             .into_iter()
             .zip(names)
             .map(|(cell, names)| CellView::read(results, cell, names, points_max))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let best = best_of(&cells).map(|(cell, _)| cell);
+        let advice = best.map(|cell| advice_of(results, cell)).transpose()?;
         Ok(LabView {
+            advice: advice.flatten(),
             host: results.host_facts(id)?,
             profiles,
             notes: results.notes(NoteOn::Lab(id))?,
@@ -127,10 +133,7 @@ impl LabView {
 
     /// The cell with the highest mean NOPM.
     pub fn best(&self) -> Option<(&CellView, Repeated)> {
-        self.cells
-            .iter()
-            .filter_map(|cell| cell.nopm().map(|nopm| (cell, nopm)))
-            .max_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
+        best_of(&self.cells)
     }
 
     /// What throughput counts in all cells: any transactions, where they do not count the same.
@@ -158,6 +161,11 @@ impl LabView {
     pub fn repeats(&self) -> impl Iterator<Item = &RepeatView> {
         self.cells.iter().flat_map(|cell| &cell.repeats)
     }
+}
+
+fn best_of(cells: &[CellView]) -> Option<(&CellView, Repeated)> {
+    let measured = cells.iter().filter_map(|cell| cell.nopm().map(|nopm| (cell, nopm)));
+    measured.max_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
 }
 
 impl CellView {

@@ -1,5 +1,6 @@
 //! The page: everything in one file, nothing asked of a network.
 
+use crate::advice::advice_section;
 use crate::cell::cell_section;
 use crate::config::{configuration, loads, reproduce};
 use crate::error::ReportError;
@@ -7,6 +8,7 @@ use crate::format::instant;
 use crate::instances::interference_section;
 use crate::lab::comparisons::comparisons;
 use crate::lab::curves::{Curves, by_connections, connection_charts};
+use crate::lab::effects::effects;
 use crate::lab::grids::{delivered, resources};
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
 use crate::lab::sweeps::{SweptVariable, sweeps, variables};
@@ -149,11 +151,13 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     (results_table(view))
                     @if let Some(curves) = &sections.connections { (connection_charts(view, curves, &delivered(view))) }
                     (comparisons(view, sections.outcome))
+                    (effects(sections.outcome))
                     (sweeps(view, &sections.variables))
                     (over_time_charts(view, &sections.over_time))
                     (sections.resources)
                     (interference_section(view, &sections.outcome.cells))
                     @for cell in &view.cells { (cell_section(view, cell)) }
+                    (advice_section(view))
                     (loads(&view.loads))
                     (configuration(view, sections.outcome))
                     (reproduce(view))
@@ -204,12 +208,14 @@ fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
             @if !sections.outcome.ramps.is_empty() { a href="#ramp" { "Ramp" } }
             @if sections.connections.is_some() { a href="#connections" { "By connections" } }
             @if !sections.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }
+            @if !sections.outcome.effects.is_empty() { a href="#effects" { "Each setting" } }
             @if !sections.variables.is_empty() { a href="#sweeps" { "Turning points" } }
             @if !sections.over_time.is_empty() { a href="#over-time" { "Over time" } }
             @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
             @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" { "By servers" } }
             @if view.is_folded() { a href={ "#cell-" (view.cells[0].cell.id) } { (view.cells.len()) " cells" } }
             @else { @for cell in &view.cells { a href={ "#cell-" (cell.cell.id) } { (cell.label) } } }
+            @if view.advice.as_ref().is_some_and(|advice| !advice.findings.is_empty()) { a href="#advice" { "What to set" } }
             @if !view.loads.is_empty() { a href="#load" { "Load" } }
             a href="#configuration" { "Configuration" }
             a href="#reproduce" { "Reproduce" }

@@ -1,9 +1,14 @@
 //! Advice, proven: what a rule proposes is measured against what there is, on this server, this
-//! device and this load, and kept where it helps.
+//! device and this load, and kept where it helps. And a search, where rules do not reach.
 
+mod gain;
+mod halving;
 mod judge;
 mod prove;
+mod search;
 mod settings;
 
+pub use gain::WholeGain;
 pub use judge::{JudgeLimits, JudgedProposal, ProposalVerdict};
-pub use prove::{AdviceProof, LookedAt, ProvenFinding, Prover, WholeGain};
+pub use prove::{AdviceProof, LookedAt, ProvenFinding, Prover};
+pub use search::{Found, FoundCell, Objective, Search, SearchAsked};

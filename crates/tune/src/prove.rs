@@ -1,16 +1,16 @@
 //! Proposals, one after another, each on top of those that were kept; then all of them together
 //! against the start.
 
+use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
 use crate::judge::{JudgeLimits, JudgedProposal, Pair, ProposalVerdict, judge};
 use crate::settings::{Settings, changes, with};
-use advise::{Finding, Gain, Risk, ServerSnapshot, VariableChange, advise};
-use analyse::{Base, Blocks, Observation, measurement};
+use advise::{
+    AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, VariableChange, advise, stored_snapshot,
+};
+use analyse::measurement;
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{
-    LabError, LabRunOptions, OnProgress, Progress, SnapshotAsked, TrialCell, Trials, snapshot_of,
-    under_load,
-};
+use lab::{LabError, LabRunOptions, OnProgress, TrialBlock, TrialCell, Trials, account_of};
 use serde::Serialize;
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
@@ -18,13 +18,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{RepeatId, RepeatStatus, Results};
 
-/// Pairs that tell what all kept proposals give together. They are measured after the choice: what
-/// was chosen for its luck has none left in them.
-const CONFIRM_PAIRS: usize = 5;
 const LAB: &str = "advise";
 const START_NAME: &str = "the server as it is";
-const START: usize = 0;
-const CHOSEN: usize = 1;
 
 /// A server that is looked at and measured.
 pub struct Prover<'a> {
@@ -35,6 +30,8 @@ pub struct Prover<'a> {
     limits: JudgeLimits,
     /// Cells that were measured, by what is set on top of the start.
     cells: BTreeMap<Settings, TrialCell>,
+    /// Blocks that were measured.
+    blocks: u32,
     /// What pairs took so far.
     paired: PairTimes,
 }
@@ -83,26 +80,6 @@ pub struct ProvenFinding {
     pub left_out: Option<String>,
 }
 
-/// What was kept, together, by windows that had no part in the choice.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct WholeGain {
-    pub pairs: usize,
-    /// Means of the windows.
-    pub start_nopm: Option<f64>,
-    pub chosen_nopm: Option<f64>,
-    pub ratio: Option<f64>,
-    /// The 95 % interval.
-    pub ratio_low: Option<f64>,
-    pub ratio_high: Option<f64>,
-}
-
-impl WholeGain {
-    /// Is it a gain beyond doubt?
-    pub fn is_confirmed(&self) -> bool {
-        self.ratio_low.is_some_and(|low| low > 1.0)
-    }
-}
-
 impl<'a> Prover<'a> {
     pub fn new(
         results: &'a Results,
@@ -113,42 +90,32 @@ impl<'a> Prover<'a> {
     ) -> Prover<'a> {
         let trials = Trials::new(LAB, results, options, stop);
         let (cells, paired) = (BTreeMap::new(), PairTimes::default());
-        Prover { results, trials, cell, limits, cells, paired }
+        Prover { results, trials, cell, limits, cells, blocks: 0, paired }
     }
 
-    /// Drives the server once as it is, and says what rules find.
+    /// Drives the server once as it is, and says what rules find. `device` is that of the data,
+    /// where mydyno does not emulate it.
     ///
     /// # Errors
-    /// Where the server cannot be started, asked or driven.
+    /// Where the server cannot be started, driven, or understood.
     pub fn look(
         &mut self,
         device: Option<Profile>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<LookedAt, LabError> {
         let start = self.cell_of(&Settings::new())?;
-        let mut seen = None;
-        let never = AtomicBool::new(false);
-        let runs = self.trials.block(&[start], START_NAME, &mut |progress| {
-            if let (Progress::Reached { subject, .. }, None) = (&progress, &seen) {
-                let asked = SnapshotAsked {
-                    watch: Duration::ZERO,
-                    device: device.clone(),
-                    results: self.results.path(),
-                };
-                seen = Some(snapshot_of(subject, asked, &never, &mut |_| {}));
-            }
-            on_progress(progress);
-        })?;
+        let block = TrialBlock { cells: &[start], repeat: self.next_repeat(), title: START_NAME };
+        let runs = self.trials.block(&block, on_progress)?;
         let Some(run) = runs.first().copied() else {
             return Err(LabError::Interrupted);
         };
         if let Err(reason) = self.throughput(run)? {
             return Err(no_result(START_NAME, &reason));
         }
-        let Some(snapshot) = seen else {
-            return Err(no_result(START_NAME, "it was never reached"));
-        };
-        let snapshot = under_load(snapshot?, self.results, run)?;
+        let mut snapshot = snapshot_of_run(self.results, run)?;
+        if let Some(profile) = device {
+            snapshot.device = Some(AdvisedDevice::of(&profile));
+        }
         self.keep_dilation(run)?;
         Ok(LookedAt { findings: advise(&snapshot), snapshot, run })
     }
@@ -257,7 +224,8 @@ impl<'a> Prover<'a> {
         if is_turned {
             cells.reverse();
         }
-        let mut runs = self.trials.block(&cells, title, on_progress)?;
+        let block = TrialBlock { cells: &cells, repeat: self.next_repeat(), title };
+        let mut runs = self.trials.block(&block, on_progress)?;
         if is_turned {
             runs.reverse();
         }
@@ -295,6 +263,12 @@ impl<'a> Prover<'a> {
                     .to_owned()
             }),
         })
+    }
+
+    /// Each block has inputs of its own.
+    fn next_repeat(&mut self) -> u32 {
+        self.blocks += 1;
+        self.blocks
     }
 
     /// The cell with these variables, which is made once.
@@ -374,41 +348,20 @@ fn refused_by_private(finding: &Finding) -> Option<String> {
     refused.map(|error| format!("mydyno cannot set it on a private server: {error}"))
 }
 
-fn gain_of(measured: &[[f64; 2]]) -> WholeGain {
-    let of = |(block, pair): (usize, &[f64; 2])| {
-        [START, CHOSEN].map(|cell| Observation { cell, block, value: pair[cell] })
-    };
-    let observed: Vec<Observation> = measured.iter().enumerate().flat_map(of).collect();
-    let contrast = Blocks::of(&observed).contrast(CHOSEN, Base(START));
-    let interval = contrast.as_ref().and_then(analyse::Contrast::plain_interval);
-    let nopm =
-        |cell: usize| analyse::mean(&measured.iter().map(|pair| pair[cell]).collect::<Vec<_>>());
-    WholeGain {
-        pairs: measured.len(),
-        start_nopm: nopm(START),
-        chosen_nopm: nopm(CHOSEN),
-        ratio: contrast.map(|contrast| contrast.ratio()),
-        ratio_low: interval.map(|[low, _]| low),
-        ratio_high: interval.map(|[_, high]| high),
-    }
+/// What the rules can be asked of a server under the load of a stored run.
+pub(crate) fn snapshot_of_run(
+    results: &Results,
+    run: RepeatId,
+) -> Result<ServerSnapshot, LabError> {
+    let snapshot = stored_snapshot(results, run, account_of(results, run)?)?;
+    snapshot.ok_or_else(|| {
+        LabError::Unfit(
+            "the version of this server names no release to advise; ask it for @@version"
+                .to_owned(),
+        )
+    })
 }
 
 fn no_result(what: &str, reason: &str) -> LabError {
     LabError::Unfit(format!("{what} has no result: {reason}; mend that, or ask for another load"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::gain_of;
-
-    #[test]
-    fn a_gain_is_that_of_pairs() {
-        // The machine gets slower by a half; the gain stays.
-        let measured = [[100.0, 121.0], [90.0, 107.0], [70.0, 85.0], [60.0, 72.0], [50.0, 60.5]];
-        let gain = gain_of(&measured);
-        assert!((gain.ratio.unwrap() - 1.205).abs() < 0.01, "{gain:?}");
-        assert!(gain.is_confirmed() && gain.ratio_high.unwrap() < 1.25, "{gain:?}");
-        assert_eq!((gain.start_nopm, gain.pairs), (Some(74.0), 5));
-        assert!(!gain_of(&measured[..1]).is_confirmed());
-    }
 }

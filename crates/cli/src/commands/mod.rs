@@ -17,6 +17,7 @@ mod run_request;
 pub mod server;
 #[cfg(test)]
 mod tests;
+pub mod tune;
 
 use crate::console::print;
 use crate::failure::Failure;

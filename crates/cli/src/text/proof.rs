@@ -69,8 +69,8 @@ fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
     let _ = writeln!(
         out,
         "\nall that was kept: {} against {} at the start, {} ({} of fresh windows; 95 % interval)",
-        nopm(whole.chosen_nopm),
-        nopm(whole.start_nopm),
+        nopm(whole.chosen_value),
+        nopm(whole.start_value),
         gain.unwrap_or_else(|| "no gain is known".to_owned()),
         counted(whole.pairs, "pair", "pairs"),
     );
@@ -83,7 +83,7 @@ fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
 }
 
 /// `+12.3 % (8.1 to 16.7 %)`.
-fn gain(ratio: Option<f64>, interval: [Option<f64>; 2]) -> Option<String> {
+pub fn gain(ratio: Option<f64>, interval: [Option<f64>; 2]) -> Option<String> {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let gain = percent(ratio?);
     Some(match interval {

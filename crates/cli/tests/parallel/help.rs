@@ -24,6 +24,7 @@ help_is_as_agreed! {
     ramp: ["ramp"];
     check: ["check"];
     advise: ["advise"];
+    tune: ["tune"];
     server: ["server"];
     server_list: ["server", "list"];
     server_install: ["server", "install"];

@@ -42,3 +42,4 @@ mod styles;
 mod support;
 mod tpcc_mysql;
 mod trouble;
+mod tuned;

@@ -164,7 +164,7 @@ impl TurnSpeed {
 }
 
 /// What is to be done of a plan.
-enum Begun {
+pub(crate) enum Begun {
     Measures(Vec<Turn>),
     /// There is nothing to do, and the lab stays as it ended.
     IsOver,
@@ -172,7 +172,7 @@ enum Begun {
 
 impl LabRun<'_> {
     /// Begins the lab of a plan or goes on with it, and says what to know of it.
-    fn begin_or_resume(
+    pub(crate) fn begin_or_resume(
         &self,
         plan: &Plan,
         options: &LabRunOptions,

@@ -1,4 +1,4 @@
-//! A lab whose cells are not known before: what is measured next depends on what came out.
+//! A lab of which is not known before what is measured next: that depends on what came out.
 
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
@@ -7,28 +7,38 @@ use crate::schedule::resumed::host_facts;
 use crate::schedule::run_lab::LabRunOptions;
 use crate::schedule::turn::LabRun;
 use base::Exit;
-use plan::{Setting, Turn};
+use plan::{Plan, PlannedCell, Setting, Turn};
 use spec::Cell;
 use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, RepeatId, Results};
 
-/// A lab that grows. Cells of one block are measured one beside the other, with equal inputs.
+/// A lab that is measured block by block, as somebody asks for. Cells of one block are measured one
+/// beside the other, with equal inputs.
 pub struct Trials<'a> {
     results: &'a Results,
     options: &'a LabRunOptions,
     stop: &'a AtomicBool,
     planned: Planned,
     lab: OnceCell<LabId>,
-    blocks: u32,
 }
 
-/// A cell of [`Trials`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrialCell(usize);
+/// A cell of [`Trials`], by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrialCell(pub usize);
+
+/// What is measured at a time.
+pub struct TrialBlock<'a> {
+    /// In their order.
+    pub cells: &'a [TrialCell],
+    /// The number that this repeat of theirs has; their inputs derive from it.
+    pub repeat: u32,
+    /// For people.
+    pub title: &'a str,
+}
 
 impl<'a> Trials<'a> {
-    /// Measures nothing yet.
+    /// A lab of this name without a cell yet.
     pub fn new(
         name: &str,
         results: &'a Results,
@@ -36,12 +46,37 @@ impl<'a> Trials<'a> {
         stop: &'a AtomicBool,
     ) -> Trials<'a> {
         let planned = Planned::of_search(name);
-        Trials { results, options, stop, planned, lab: OnceCell::new(), blocks: 0 }
+        Trials { results, options, stop, planned, lab: OnceCell::new() }
+    }
+
+    /// The lab of a plan, which begins or goes on.
+    ///
+    /// # Errors
+    /// As [`crate::run_lab`] before its first turn.
+    pub fn of_plan(
+        plan: &Plan,
+        planned: Planned,
+        (results, options, stop): (&'a Results, &'a LabRunOptions, &'a AtomicBool),
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Trials<'a>, LabError> {
+        let trials = Trials { results, options, stop, planned, lab: OnceCell::new() };
+        let run = trials.run();
+        run.begin_or_resume(plan, options, on_progress)?;
+        let lab = run.lab()?;
+        // A lab that had come to its end goes on.
+        results.resume_lab(lab)?;
+        trials.lab.get_or_init(|| lab);
+        Ok(trials)
     }
 
     /// The lab, where a block was measured.
     pub fn lab(&self) -> Option<LabId> {
         self.lab.get().copied()
+    }
+
+    /// All cells, in the order of their places.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = &PlannedCell> {
+        self.planned.cells.iter().map(|(cell, _)| cell)
     }
 
     /// Adds a cell, which these variables tell from the others.
@@ -57,35 +92,34 @@ impl<'a> Trials<'a> {
         Ok(TrialCell(self.planned.add(what, settings.collect())?))
     }
 
-    /// Measures these cells once each, in this order, as a block. A cell that fails has a result
-    /// that says why.
+    /// Measures these cells once each, in this order, as a block, but for those of which the
+    /// results file has this repeat. A cell that fails has a result that says why.
     ///
     /// # Errors
     /// The results file cannot be written, the machine is not fit, or `stop` is set.
     pub fn block(
-        &mut self,
-        cells: &[TrialCell],
-        title: &str,
+        &self,
+        block: &TrialBlock<'_>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Vec<RepeatId>, LabError> {
-        self.blocks += 1;
-        let run = LabRun {
-            results: self.results,
-            planned: &self.planned,
-            meters: &self.options.meters,
-            command_line: &self.options.command_line,
-            stop: self.stop,
-            lab: self.lab.clone(),
-        };
+        let run = self.run();
         if run.lab.get().is_none() {
             let lab = run.begin_lab(host_facts(&self.planned), on_progress)?;
             self.lab.get_or_init(|| lab);
         }
-        run.begin_block(on_progress)?;
+        let mut is_begun = false;
         let mut repeats = Vec::new();
-        for TrialCell(index) in cells {
-            let turn = Turn { index: *index, repeat: self.blocks };
-            on_progress(Progress::TurnStarts { title, cell: run.cell(turn) });
+        for TrialCell(index) in block.cells {
+            let turn = Turn { index: *index, repeat: block.repeat };
+            if let Some(there) = run.result_of(turn)? {
+                repeats.push(there);
+                continue;
+            }
+            if !is_begun {
+                run.begin_block(on_progress)?;
+                is_begun = true;
+            }
+            on_progress(Progress::TurnStarts { title: block.title, cell: run.cell(turn) });
             let exit = run.take(turn, &[], &mut |progress| {
                 if let Progress::TurnEnds(repeat) = progress {
                     repeats.push(repeat);
@@ -108,6 +142,17 @@ impl<'a> Trials<'a> {
         match self.lab() {
             Some(lab) => Ok(self.results.finish_lab(lab, status, None)?),
             None => Ok(()),
+        }
+    }
+
+    fn run(&self) -> LabRun<'_> {
+        LabRun {
+            results: self.results,
+            planned: &self.planned,
+            meters: &self.options.meters,
+            command_line: &self.options.command_line,
+            stop: self.stop,
+            lab: self.lab.clone(),
         }
     }
 }

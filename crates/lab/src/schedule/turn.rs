@@ -25,8 +25,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
-    LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
-    StoredLoad, redact,
+    LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId, RepeatStatus,
+    Results, StoredLoad, redact,
 };
 
 /// What takes turns.
@@ -176,6 +176,13 @@ impl LabRun<'_> {
             self.results.record_note(NoteOn::Repeat(repeat), note)?;
         }
         Ok(self.results.repeat(repeat)?)
+    }
+
+    /// What a turn has given already: a result, or why there is none.
+    pub(crate) fn result_of(&self, turn: Turn) -> Result<Option<RepeatId>, LabError> {
+        let last = self.last_attempt(turn)?;
+        let has_ended = |of: &Repeat| of.is_whole() || of.own_failure().is_some();
+        Ok(last.filter(has_ended).map(|of| of.id))
     }
 
     fn last_attempt(&self, turn: Turn) -> Result<Option<Repeat>, LabError> {

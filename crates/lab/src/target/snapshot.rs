@@ -12,12 +12,11 @@ use advise::{
 use analyse::{Account, Part, measurement};
 use base::Session;
 use device::Profile;
-use server::preset::Family;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::{Moment, RepeatId, RepeatStatus, Results, StoreError};
+use store::{RepeatId, RepeatStatus, Results, StoreError};
 use wire::Address;
 
 /// How often a stop is looked for.
@@ -31,7 +30,7 @@ const DATA_BYTES: &str = "SELECT SUM(data_length + index_length) FROM informatio
 
 /// What is asked beside the server.
 pub struct SnapshotAsked<'a> {
-    /// Between the two readings of the status; 0 where [`under_load`] has others.
+    /// Between the two readings of the status.
     pub watch: Duration,
     /// The device of the data, where mydyno does not emulate it.
     pub device: Option<Profile>,
@@ -51,8 +50,7 @@ pub fn snapshot_of(
 ) -> Result<ServerSnapshot, LabError> {
     let told = tell(subject, stop)?;
     let readings = watched(subject, asked.watch, stop, on_progress)?;
-    let doubts = if asked.watch.is_zero() { Vec::new() } else { doubts(&readings) };
-    for note in doubts {
+    for note in doubts(&readings) {
         on_progress(Progress::Note(&note));
     }
     let [first, _, last] = readings;
@@ -61,7 +59,7 @@ pub fn snapshot_of(
     let directory = directory.filter(|directory| is_local(subject) && directory.exists());
     let redo = told.variables.get("innodb_log_group_home_dir").map(PathBuf::from);
     let device = match asked.device {
-        Some(profile) => Some(device_of(&profile)),
+        Some(profile) => Some(AdvisedDevice::of(&profile)),
         None => emulated(subject).or_else(|| real_device(directory.as_deref()?)),
     };
     Ok(ServerSnapshot {
@@ -101,24 +99,13 @@ fn tell(subject: &Subject, stop: &AtomicBool) -> Result<ServerAnswers, LabError>
 }
 
 fn server_of(variables: &NamedValues) -> Result<AdvisedServer, LabError> {
-    let text = |name: &str| variables.get(name).map(String::as_str).unwrap_or_default();
-    let version = text("version");
-    let has = |words: &str| version.contains(words) || text("version_comment").contains(words);
-    let family = match () {
-        () if has("MariaDB") => Family::MariaDb,
-        () if has("Percona") => Family::Percona,
-        () => Family::Mysql,
-    };
-    let mut numbers =
-        version.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u16>().ok());
-    let release = (numbers.next(), numbers.next(), numbers.next());
-    let (Some(major), Some(minor), Some(patch)) = release else {
-        return Err(LabError::Unfit(format!(
+    AdvisedServer::of(variables).ok_or_else(|| {
+        let version = variables.get("version").map(String::as_str).unwrap_or_default();
+        LabError::Unfit(format!(
             "the server calls its version {version:?}, which names no release to advise; ask it \
              for @@version"
-        )));
-    };
-    Ok(AdvisedServer { family, release: (major, minor, patch) })
+        ))
+    })
 }
 
 /// A reading of the status.
@@ -203,16 +190,7 @@ fn is_local(subject: &Subject) -> bool {
 fn emulated(subject: &Subject) -> Option<AdvisedDevice> {
     let mut places = subject.placed.places.iter();
     let place = places.find(|place| place.emulated && place.role == "data")?;
-    storage::profile(&place.device).ok().map(|profile| device_of(&profile))
-}
-
-fn device_of(profile: &Profile) -> AdvisedDevice {
-    AdvisedDevice {
-        name: profile.name.clone(),
-        is_disk: profile.is_disk(),
-        random_read_iops: profile.sheet.random_read_iops,
-        random_write_iops: profile.sheet.random_write_iops,
-    }
+    storage::profile(&place.device).ok().map(|profile| AdvisedDevice::of(&profile))
 }
 
 /// What the system knows of a device that nobody probed. Virtual ones call themselves rotational,
@@ -312,46 +290,21 @@ fn last_account(file: &Path, target: &str) -> Result<Option<StoredAccount>, Stor
             let repeats = results.repeats(cell.id)?;
             let done = repeats.iter().rev().find(|repeat| repeat.status == RepeatStatus::Done);
             let Some(repeat) = done else { continue };
-            let resources = measurement(&results, repeat.id)?.resources;
-            if let Some(account) = resources.and_then(|resources| resources.account) {
-                return Ok(Some(shares(&account)));
+            if let Some(account) = account_of(&results, repeat.id)? {
+                return Ok(Some(account));
             }
         }
     }
     Ok(None)
 }
 
-/// The same server under the load of a stored run, which takes the place of the watch.
+/// Shares of the response time of a stored run; `None` where its time was not divided.
 ///
 /// # Errors
-/// The results file cannot be read, or the run has no result.
-pub fn under_load(
-    snapshot: ServerSnapshot,
-    results: &Results,
-    run: RepeatId,
-) -> Result<ServerSnapshot, LabError> {
-    let measured = measurement(results, run)?;
-    let repeat = results.repeat(run)?;
-    let Some(result) = repeat.result.filter(|_| repeat.status == RepeatStatus::Done) else {
-        let reason = repeat.reason.unwrap_or_else(|| "it was not finished".to_owned());
-        return Err(LabError::Unfit(format!(
-            "the load under which the server is looked at has no result: {reason}; mend that, or \
-             ask for another load"
-        )));
-    };
-    let status = |moment| -> Result<NamedValues, StoreError> {
-        Ok(results.status(run, moment)?.into_iter().collect())
-    };
-    // The status is read before the warm-up.
-    let run_ns = result.warmup_measured_ns.unwrap_or(0) + result.measured_window_ns;
-    let watch = StatusWatch {
-        seconds: run_ns as f64 / 1e9,
-        first: status(Moment::Start)?,
-        last: status(Moment::End)?,
-    };
-    let resources = measured.resources;
-    let account = resources.and_then(|resources| resources.account);
-    Ok(ServerSnapshot { watch, account: account.as_ref().map(shares), ..snapshot })
+/// The results file cannot be read.
+pub fn account_of(results: &Results, run: RepeatId) -> Result<Option<StoredAccount>, StoreError> {
+    let resources = measurement(results, run)?.resources;
+    Ok(resources.and_then(|resources| resources.account).as_ref().map(shares))
 }
 
 fn shares(account: &Account) -> StoredAccount {
@@ -366,25 +319,8 @@ fn shares(account: &Account) -> StoredAccount {
 
 #[cfg(test)]
 mod tests {
-    use super::{NamedValues, StatusAt, chosen, doubts, server_of};
-    use server::preset::Family;
+    use super::{NamedValues, StatusAt, chosen, doubts};
     use std::time::{Duration, Instant};
-
-    #[test]
-    fn servers_are_known_by_their_words() {
-        let of = |version: &str, comment: &str| {
-            let named = [("version", version), ("version_comment", comment)];
-            let named = named.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            server_of(&NamedValues::from(named)).map(|server| (server.family, server.release))
-        };
-        let mysql = of("5.7.22-log", "MySQL Community Server (GPL)").unwrap();
-        assert_eq!(mysql, (Family::Mysql, (5, 7, 22)));
-        let percona = of("8.0.36-28", "Percona Server (GPL), Release 28").unwrap();
-        assert_eq!(percona, (Family::Percona, (8, 0, 36)));
-        let mariadb = of("10.11.19-MariaDB-deb12", "Debian 12").unwrap();
-        assert_eq!(mariadb, (Family::MariaDb, (10, 11, 19)));
-        assert!(of("trunk", "").unwrap_err().to_string().contains("trunk"));
-    }
 
     #[test]
     fn a_load_that_changes_is_doubted() {

@@ -3,6 +3,7 @@
 pub mod causes;
 pub mod comparisons;
 pub mod curves;
+pub mod effects;
 pub mod grids;
 pub mod missing;
 pub mod over_time;

@@ -1,0 +1,124 @@
+//! A server as a results file knows it.
+
+use crate::snapshot::{
+    AdvisedDevice, AdvisedServer, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
+    StoredAccount,
+};
+use device::{Profile, Role, Setup};
+use server::preset::Family;
+use store::{Moment, RepeatId, Results, StoreError};
+
+/// What rules can be asked of the server of a run, as the file has it; `None` where the run has no
+/// result, or the server's version names no release. What is not stored, such as mount options, no
+/// rule speaks of.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn stored_snapshot(
+    results: &Results,
+    run: RepeatId,
+    account: Option<StoredAccount>,
+) -> Result<Option<ServerSnapshot>, StoreError> {
+    let repeat = results.repeat(run)?;
+    let cell = results.cell(repeat.cell)?;
+    let variables: NamedValues = results.variables(run, Moment::Start)?.into_iter().collect();
+    let (Some(result), Some(server)) = (&repeat.result, AdvisedServer::of(&variables)) else {
+        return Ok(None);
+    };
+    let status = |moment| -> Result<NamedValues, StoreError> {
+        Ok(results.status(run, moment)?.into_iter().collect())
+    };
+    // The status is read before the warm-up.
+    let run_ns = result.warmup_measured_ns.unwrap_or(0) + result.measured_window_ns;
+    let watch = StatusWatch {
+        seconds: run_ns as f64 / 1e9,
+        first: status(Moment::Start)?,
+        last: status(Moment::End)?,
+    };
+    let place = |role: &str| cell.what.places.iter().find(|place| place.role == role);
+    let (data, redo) = (place("data"), place("redo"));
+    let setup = results.device_io(run)?.and_then(|io| Setup::parse(&io.shim.setup).ok());
+    let emulated = setup.and_then(|setup| {
+        let device = setup.devices.get(setup.device_of(Role::Data)?)?;
+        Some(AdvisedDevice::of(&device.profile))
+    });
+    // mydyno starts servers on its own machine.
+    let is_here = cell.what.engine != "external";
+    let facts = if is_here { results.host_facts(cell.lab)? } else { Vec::new() };
+    Ok(Some(ServerSnapshot {
+        server,
+        variables,
+        watch,
+        data_bytes: None,
+        machine: machine_of(&facts),
+        device: emulated,
+        redo_is_apart: data.zip(redo).map(|(data, redo)| data.device != redo.device),
+        account,
+    }))
+}
+
+fn machine_of(facts: &[(String, String)]) -> Option<ServerMachine> {
+    let number = |name: &str| {
+        let found = facts.iter().find(|(key, _)| key == name);
+        found.and_then(|(_, value)| value.parse::<u64>().ok())
+    };
+    Some(ServerMachine {
+        memory_bytes: number("memory_bytes")?,
+        cores: number("cpu_cores").unwrap_or(1) as u32,
+        numa_nodes: 1,
+        ..ServerMachine::default()
+    })
+}
+
+impl AdvisedDevice {
+    /// What its profile promises.
+    pub fn of(profile: &Profile) -> AdvisedDevice {
+        AdvisedDevice {
+            name: profile.name.clone(),
+            is_disk: profile.is_disk(),
+            random_read_iops: profile.sheet.random_read_iops,
+            random_write_iops: profile.sheet.random_write_iops,
+        }
+    }
+}
+
+impl AdvisedServer {
+    /// By what the server says of itself; `None` where that names no release.
+    pub fn of(variables: &NamedValues) -> Option<AdvisedServer> {
+        let text = |name: &str| variables.get(name).map(String::as_str).unwrap_or_default();
+        let version = text("version");
+        let has = |words: &str| version.contains(words) || text("version_comment").contains(words);
+        let family = match () {
+            () if has("MariaDB") => Family::MariaDb,
+            () if has("Percona") => Family::Percona,
+            () => Family::Mysql,
+        };
+        let mut numbers = version
+            .split(|c: char| !c.is_ascii_digit())
+            .map_while(|number| number.parse::<u16>().ok());
+        let release = (numbers.next()?, numbers.next()?, numbers.next()?);
+        Some(AdvisedServer { family, release })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AdvisedServer, NamedValues};
+    use server::preset::Family;
+
+    #[test]
+    fn servers_are_known_by_their_words() {
+        let of = |version: &str, comment: &str| {
+            let named = [("version", version), ("version_comment", comment)];
+            let named = named.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            AdvisedServer::of(&NamedValues::from(named)).map(|of| (of.family, of.release))
+        };
+        let mysql = of("5.7.22-log", "MySQL Community Server (GPL)").unwrap();
+        assert_eq!(mysql, (Family::Mysql, (5, 7, 22)));
+        let percona = of("8.0.36-28", "Percona Server (GPL), Release 28").unwrap();
+        assert_eq!(percona, (Family::Percona, (8, 0, 36)));
+        let mariadb = of("10.11.19-MariaDB-deb12", "Debian 12").unwrap();
+        assert_eq!(mariadb, (Family::MariaDb, (10, 11, 19)));
+        assert_eq!(of("trunk", ""), None);
+    }
+}

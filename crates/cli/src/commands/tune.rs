@@ -1,0 +1,90 @@
+//! `mydyno tune`.
+
+use super::lab::read;
+use super::report::write_report;
+use super::{lab_options, print_json};
+use crate::arguments::tune::TuneArguments;
+use crate::console::{Console, print, stop_flag};
+use crate::failure::{Failure, Outcome};
+use crate::text::found;
+use ::server::Home;
+use base::Exit;
+use lab::{LabRunOptions, Planned, check_meters, planned, require_idle, require_possible};
+use plan::Plan;
+use serde::Serialize;
+use spec::Connections;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use store::{LabId, Results};
+use tune::{Found, Search, SearchAsked};
+
+/// The JSON document of the command.
+#[derive(Serialize)]
+struct TuneDocument<'a> {
+    schema_version: u32,
+    #[serde(flatten)]
+    found: Found,
+    report: &'a Path,
+}
+
+/// Searches the matrix of a plan.
+pub fn run(arguments: &TuneArguments) -> Outcome {
+    let plan = read(&arguments.plan)?;
+    let home = Home::from_env()?;
+    let file = &arguments.results.results;
+    if file.exists() {
+        require_idle(&Results::open(file)?, &plan)?;
+    }
+    let planned = planned(&home, &plan)?;
+    require_matrix(&planned)?;
+    let options = lab_options();
+    if !file.exists() {
+        // What cannot be done leaves no file.
+        require_possible(&planned, &options)?;
+    }
+    let stop = stop_flag();
+    check_meters(plan.meters(), &stop)?;
+    let results = Results::create_or_open(file)?;
+    let found = search(arguments, (&plan, planned), (&results, &options, &stop))?;
+    write_report(&results, LabId(found.lab_id), &arguments.output)?;
+    let exit = if found.interrupted { Exit::Interrupted } else { Exit::Ok };
+    if arguments.json {
+        print_json(&TuneDocument { schema_version: 1, found, report: &arguments.output })?;
+    } else {
+        print(found::text(&found))?;
+        print(format!("report: {}\n", arguments.output.display()))?;
+    }
+    Ok(exit)
+}
+
+fn require_matrix(planned: &Planned) -> Result<(), Failure> {
+    let is_ramp = |connections: &Connections| matches!(connections, Connections::Ramp(_));
+    let words = if planned.cells.len() < 3 {
+        "the plan has too few cells to search; give lists to the settings in question \
+         ([server.set] innodb_io_capacity = [200, 2000, 20000])"
+    } else if planned.cells.iter().any(|(cell, _)| is_ramp(&cell.what.load.connections)) {
+        "a ramp has no window to compare; name `connections` instead of [ramp]"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Exit::PlanInvalid, words))
+}
+
+fn search(
+    arguments: &TuneArguments,
+    (plan, planned): (&Plan, Planned),
+    (results, options, stop): (&Results, &LabRunOptions, &AtomicBool),
+) -> Result<Found, Failure> {
+    let asked = SearchAsked {
+        objective: arguments.objective,
+        p95_max: arguments.p95_max,
+        budget: arguments.budget,
+    };
+    let mut console = Console::new()?;
+    let mut search =
+        Search::begin(plan, planned, asked, (results, options, stop), &mut |p| console.show(p))?;
+    let found = search.run(&mut |p| console.show(p));
+    search.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
+    console.done();
+    Ok(found?)
+}

@@ -1,0 +1,71 @@
+//! What a search found, for people.
+
+use super::format::optional;
+use super::proof::gain;
+use analyse::DimensionEffects;
+use base::counted;
+use std::fmt::Write as _;
+use tune::{Found, FoundCell};
+
+/// The best setting with its gain, and what each value does by itself.
+pub fn text(found: &Found) -> String {
+    let mut out = format!(
+        "{} of {} of the plan were measured, the better ones more often; objective: {}\n",
+        found.tried,
+        counted(found.cells, "cell", "cells"),
+        found.objective.name(),
+    );
+    // Writing to a string cannot fail.
+    if found.interrupted {
+        out.push_str("interrupted: the same command goes on\n");
+    }
+    let _ = writeln!(out, "\nstart  {}", settings(&found.start));
+    match &found.best {
+        Some(best) => {
+            let _ = writeln!(out, "best   {}", settings(best));
+        }
+        None if found.interrupted => {}
+        None => out.push_str("nothing that was measured is better than the start\n"),
+    }
+    if let Some(whole) = &found.gain {
+        let of = gain(whole.ratio, [whole.ratio_low, whole.ratio_high]);
+        let _ = writeln!(
+            out,
+            "gain   {} ({} of fresh windows, {} against {}; 95 % interval)",
+            of.unwrap_or_else(|| "not known".to_owned()),
+            counted(whole.pairs, "pair", "pairs"),
+            optional(whole.chosen_value, 1),
+            optional(whole.start_value, 1),
+        );
+        if !whole.is_confirmed() {
+            out.push_str("this is no gain beyond doubt: stay with the start, or search longer\n");
+        }
+    }
+    if !found.effects.is_empty() {
+        out.push_str("\nthroughput by each setting alone, all windows together:\n");
+    }
+    for of in &found.effects {
+        effects(&mut out, of);
+    }
+    out
+}
+
+fn settings(cell: &FoundCell) -> String {
+    let all = cell.settings.iter().map(|(name, value)| format!("{name}={value}"));
+    format!("cell {}: {}", cell.ordinal, all.collect::<Vec<_>>().join(" "))
+}
+
+fn effects(out: &mut String, of: &DimensionEffects) {
+    for value in &of.values {
+        let gain = gain(value.ratio, [value.ratio_low, value.ratio_high]);
+        let _ = writeln!(
+            out,
+            "  {} {} -> {}: {} ({})",
+            of.dimension,
+            of.baseline,
+            value.value,
+            gain.unwrap_or_else(|| "cannot be told from another setting".to_owned()),
+            counted(value.repeats, "window", "windows"),
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! What rules say of the server that did most.
+
+use crate::model::{CellView, LabView};
+use advise::{Finding, Risk, StoredAccount, advise, stored_snapshot};
+use analyse::{Account, Part};
+use maud::{Markup, html};
+use store::{Results, StoreError};
+
+/// Findings for the server of one cell.
+pub struct CellAdvice {
+    /// What the cell is called.
+    pub label: String,
+    pub findings: Vec<Finding>,
+}
+
+/// Of the run that is shown of a cell; `None` where it is not whole.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn advice_of(results: &Results, cell: &CellView) -> Result<Option<CellAdvice>, StoreError> {
+    let Some(run) = cell.whole().next() else {
+        return Ok(None);
+    };
+    let account = run.resources.as_ref().and_then(|resources| resources.account.as_ref());
+    let snapshot = stored_snapshot(results, run.repeat.id, account.map(shares))?;
+    let of = |snapshot| CellAdvice { label: cell.label.clone(), findings: advise(&snapshot) };
+    Ok(snapshot.map(of))
+}
+
+fn shares(account: &Account) -> StoredAccount {
+    StoredAccount {
+        reads: account.share(Part::Reads),
+        log: account.share(Part::Log),
+        page_writes: account.share(Part::PageWrites),
+        row_locks: account.share(Part::RowLocks),
+        running: account.share(Part::Running),
+    }
+}
+
+/// The table of findings; nothing where no rule applies.
+pub fn advice_section(view: &LabView) -> Markup {
+    let Some(advice) = view.advice.as_ref().filter(|advice| !advice.findings.is_empty()) else {
+        return html! {};
+    };
+    html! {
+        section id="advice" {
+            h2 { "What to set" }
+            p.soft {
+                "Best known methods that apply to the server"
+                @if view.cells.len() > 1 { " of the cell with the highest throughput (" (advice.label) ")" }
+                ", the greatest expected gain first. An expectation is no proof: "
+                code { "mydyno advise --prove" } " measures each on such a server. docs/best-known-methods.md has all of them."
+            }
+            div.scroll { table {
+                thead { tr {
+                    th scope="col" { "Method" } th scope="col" { "Change" } th scope="col" { "Seen" }
+                    th scope="col" { "Expected gain" } th scope="col" { "Risk" }
+                } }
+                tbody { @for finding in &advice.findings { (row(finding)) } }
+            } }
+        }
+    }
+}
+
+fn row(finding: &Finding) -> Markup {
+    html! {
+        tr {
+            th scope="row" title=(finding.reason) { (finding.title) }
+            td {
+                @for change in &finding.changes {
+                    div { code { (change.variable) } ": " (current(&change.current)) " → " (change.proposed) }
+                }
+                @if let Some(action) = &finding.action { (action) }
+            }
+            td { (finding.seen) }
+            td { (finding.gain.title()) }
+            td {
+                @for risk in &finding.risks {
+                    div { @if matches!(risk, Risk::Durability(_)) { b { "loses: " } } (risk.words()) }
+                }
+                @if finding.restart_needed { "needs a restart" }
+            }
+        }
+    }
+}
+
+fn current(value: &str) -> &str {
+    if value.is_empty() { "(empty)" } else { value }
+}

@@ -1,0 +1,417 @@
+//! A search through the matrix of a plan: which of its cells is best, without measuring all.
+
+use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
+use crate::halving::{SETTINGS_MIN, kept, rounds, settings_for, windows};
+use crate::prove::snapshot_of_run;
+use advise::{Finding, advise};
+use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
+use base::{Exit, Random};
+use lab::{LabError, LabRunOptions, OnProgress, Planned, TrialBlock, TrialCell, Trials};
+use plan::{Plan, PlannedCell};
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use store::{RepeatId, Results};
+
+/// The cell that all others are compared with: the first values of the plan's lists.
+const START: TrialCell = TrialCell(0);
+
+/// What is best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// The highest throughput.
+    Nopm,
+    /// The shortest 95th percentile of new orders, as at a fixed rate.
+    P95,
+    /// The highest throughput for the price of the devices.
+    NopmPerUsd,
+}
+
+impl Objective {
+    pub const ALL: [Objective; 3] = [Objective::Nopm, Objective::P95, Objective::NopmPerUsd];
+
+    /// The name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Objective::Nopm => "nopm",
+            Objective::P95 => "p95",
+            Objective::NopmPerUsd => "nopm-per-usd",
+        }
+    }
+}
+
+/// What is searched for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchAsked {
+    pub objective: Objective,
+    /// Cells with a longer 95th percentile of new orders are worse than all others.
+    pub p95_max: Option<Duration>,
+    /// Real time that it may take.
+    pub budget: Duration,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    pub lab_id: i64,
+    pub objective: Objective,
+    /// The user ended it.
+    pub interrupted: bool,
+    /// Of the plan's matrix, and how many of them were measured.
+    pub cells: usize,
+    pub tried: usize,
+    pub start: FoundCell,
+    /// `None` where none was found that is better.
+    pub best: Option<FoundCell>,
+    /// Of the best against the start; values are those of the objective (of `p95` its inverse).
+    pub gain: Option<WholeGain>,
+    /// What each value does by itself.
+    pub effects: Vec<DimensionEffects>,
+}
+
+/// A cell with what tells it from the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FoundCell {
+    pub ordinal: u32,
+    pub settings: Vec<(String, String)>,
+}
+
+impl FoundCell {
+    fn of(cell: &PlannedCell) -> FoundCell {
+        let name = |name: &str| name.strip_prefix("set.").unwrap_or(name).to_owned();
+        let settings = cell.varying.iter().map(|of| (name(of.name()), of.value().to_owned()));
+        FoundCell { ordinal: cell.ordinal, settings: settings.collect() }
+    }
+}
+
+/// A search that goes on where an earlier call ended: what is stored of it is not measured again,
+/// and the same results lead to the same choices.
+pub struct Search<'a> {
+    results: &'a Results,
+    trials: Trials<'a>,
+    asked: SearchAsked,
+    seed: u64,
+    /// Blocks that were measured or found.
+    blocks: u32,
+    observed: Vec<Observed>,
+    /// What rules say of the server, under the load of the start.
+    findings: Vec<Finding>,
+}
+
+/// One window.
+#[derive(Clone, Copy, Debug)]
+struct Observed {
+    cell: TrialCell,
+    block: u32,
+    /// Above 0, and more is better; `None` where the window has no result.
+    value: Option<f64>,
+    p95_us: Option<f64>,
+}
+
+impl<'a> Search<'a> {
+    /// Begins the plan's lab or goes on with it.
+    ///
+    /// # Errors
+    /// As [`Trials::of_plan`]; the plan has one cell only.
+    pub fn begin(
+        plan: &Plan,
+        planned: Planned,
+        asked: SearchAsked,
+        (results, options, stop): (&'a Results, &'a LabRunOptions, &'a AtomicBool),
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Search<'a>, LabError> {
+        if planned.cells.iter().any(|(cell, _)| cell.what.server.dilate().fixed().is_none()) {
+            return Err(LabError::Unfit(
+                "a search compares cells of one clock: name K (`dilate = 8`) instead of \"auto\""
+                    .to_owned(),
+            ));
+        }
+        let seed = plan.schedule().seed;
+        let trials = Trials::of_plan(plan, planned, (results, options, stop), on_progress)?;
+        let (observed, findings) = (Vec::new(), Vec::new());
+        Ok(Search { results, trials, asked, seed, blocks: 0, observed, findings })
+    }
+
+    /// Searches, and measures the best against the start.
+    ///
+    /// # Errors
+    /// The start has no result, the budget is too small, or nothing can be stored.
+    pub fn run(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Found, LabError> {
+        let mut best = None;
+        let mut gain = None;
+        let ended = self.search(&mut best, &mut gain, on_progress);
+        let interrupted = match ended {
+            Err(error) if error.exit() == Exit::Interrupted => true,
+            other => {
+                other?;
+                false
+            }
+        };
+        let Some(lab) = self.trials.lab() else { return Err(LabError::Interrupted) };
+        let mut tried: Vec<TrialCell> = self.observed.iter().map(|of| of.cell).collect();
+        tried.sort();
+        tried.dedup();
+        let cell = |cell: TrialCell| self.trials.cells().nth(cell.0).map(FoundCell::of);
+        let Some(start) = cell(START) else {
+            return Err(LabError::Unfit("the plan has no cell".to_owned()));
+        };
+        Ok(Found {
+            lab_id: lab.0,
+            objective: self.asked.objective,
+            interrupted,
+            cells: self.trials.cells().len(),
+            tried: tried.len(),
+            start,
+            best: best.and_then(cell),
+            gain,
+            effects: lab_outcome(self.results, lab)?.effects,
+        })
+    }
+
+    /// Stores that the lab is over.
+    ///
+    /// # Errors
+    /// The results file cannot be written.
+    pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
+        self.trials.finish(is_whole)
+    }
+
+    fn search(
+        &mut self,
+        best: &mut Option<TrialCell>,
+        gain: &mut Option<WholeGain>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), LabError> {
+        let window = self.look(on_progress)?;
+        let mut left = self.candidates(window)?;
+        let settings = left.len();
+        for (round, number) in rounds(settings).into_iter().zip(1..) {
+            let rounds = rounds(settings).len();
+            for at in 0..round.windows {
+                let cells = self.shuffled(&left);
+                let title = format!(
+                    "round {number} of {rounds}: {} settings, window {} of {}",
+                    left.len(),
+                    at + 1,
+                    round.windows
+                );
+                self.block(&cells, &title, on_progress)?;
+                left.retain(|cell| !self.has_failed(*cell));
+            }
+            let mut ranked = self.ranked(&left);
+            ranked.truncate(kept(round.settings));
+            left = ranked;
+        }
+        let Some(first) = left.first().copied() else { return Ok(()) };
+        if self.rank(first) <= self.rank(START) {
+            return Ok(());
+        }
+        *best = Some(first);
+        let mut pairs = Vec::new();
+        for pair in 0..CONFIRM_PAIRS {
+            let title = format!("the best against the start: pair {} of {CONFIRM_PAIRS}", pair + 1);
+            let cells = if pair % 2 == 0 { [START, first] } else { [first, START] };
+            self.block(&cells, &title, on_progress)?;
+            let is_of = |of: &&Observed, cell| of.cell == cell && of.block == self.blocks;
+            let value = |cell| self.observed.iter().find(|of| is_of(of, cell));
+            let values = [START, first].map(|cell| value(cell).and_then(|of| of.value));
+            if let [Some(start), Some(best)] = values {
+                pairs.push([start, best]);
+            }
+        }
+        *gain = Some(gain_of(&pairs));
+        Ok(())
+    }
+
+    /// Measures the start once. How long that took tells what the budget allows.
+    fn look(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Duration, LabError> {
+        let runs = self.block(&[START], "the start", on_progress)?;
+        let run = runs.first().copied().filter(|_| !self.has_failed(START));
+        let Some(run) = run else {
+            return Err(LabError::Unfit(
+                "the first cell of the plan has no result, so that nothing can be compared with \
+                 it; `mydyno lab status` says why"
+                    .to_owned(),
+            ));
+        };
+        // From the results file: a call that goes on comes to the same.
+        self.findings = advise(&snapshot_of_run(self.results, run)?);
+        let repeat = self.results.repeat(run)?;
+        let ended = repeat.finished_utc_ns.unwrap_or(repeat.started_utc_ns);
+        Ok(Duration::from_nanos((ended - repeat.started_utc_ns).max(1) as u64))
+    }
+
+    /// The cells of the first round: what the rules would choose, and others at random.
+    fn candidates(&self, window: Duration) -> Result<Vec<TrialCell>, LabError> {
+        let cells: Vec<&PlannedCell> = self.trials.cells().collect();
+        let allowed = (self.asked.budget.as_secs_f64() / window.as_secs_f64()) as usize;
+        // The start, and the pairs at the end.
+        let allowed = allowed.saturating_sub(1 + 2 * CONFIRM_PAIRS);
+        let Some(settings) = settings_for(allowed, cells.len() - 1) else {
+            let needed = windows(SETTINGS_MIN) + 1 + 2 * CONFIRM_PAIRS;
+            let minutes = (window * needed as u32).as_secs_f64() / 60.0;
+            return Err(LabError::Unfit(format!(
+                "a window takes {:.0} s here, so that the smallest search takes {minutes:.1} min; \
+                 give it a larger --budget, or shorten `window` and `warmup` of the plan",
+                window.as_secs_f64()
+            )));
+        };
+        let mut others: Vec<TrialCell> = (1..cells.len()).map(TrialCell).collect();
+        shuffle(&mut others, &mut Random::new(self.seed, &[0]));
+        if let Some(chosen) = self.choice_of_rules(&cells) {
+            others.retain(|cell| *cell != chosen);
+            others.insert(0, chosen);
+        }
+        others.truncate(settings);
+        Ok(others)
+    }
+
+    /// The cell that is nearest to what the rules propose; `None` where that is the start.
+    fn choice_of_rules(&self, cells: &[&PlannedCell]) -> Option<TrialCell> {
+        let mut proposed: BTreeMap<&str, &str> = BTreeMap::new();
+        for change in self.findings.iter().flat_map(|finding| &finding.changes) {
+            proposed.entry(change.variable).or_insert(&change.proposed);
+        }
+        let start = cells.first()?;
+        let distance = |cell: &PlannedCell| -> f64 {
+            let settings = cell.settings.iter().zip(&start.settings);
+            settings
+                .map(|(of, of_start)| {
+                    let variable = of.name().strip_prefix("set.");
+                    match variable.and_then(|name| proposed.get(name)) {
+                        Some(wanted) => difference(of.value(), wanted),
+                        None => difference(of.value(), of_start.value()),
+                    }
+                })
+                .sum()
+        };
+        let nearest =
+            (0..cells.len()).min_by(|a, b| distance(cells[*a]).total_cmp(&distance(cells[*b])))?;
+        (nearest > 0).then_some(TrialCell(nearest))
+    }
+
+    /// The start and these, in a random order.
+    fn shuffled(&self, left: &[TrialCell]) -> Vec<TrialCell> {
+        let mut cells = [&[START], left].concat();
+        shuffle(&mut cells, &mut Random::new(self.seed, &[1, u64::from(self.blocks)]));
+        cells
+    }
+
+    /// Measures a block, and keeps what came of it.
+    fn block(
+        &mut self,
+        cells: &[TrialCell],
+        title: &str,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Vec<RepeatId>, LabError> {
+        self.blocks += 1;
+        let block = TrialBlock { cells, repeat: self.blocks, title };
+        let runs = self.trials.block(&block, on_progress)?;
+        for (cell, run) in cells.iter().zip(&runs) {
+            let observed = self.observe(*cell, *run)?;
+            self.observed.push(observed);
+        }
+        Ok(runs)
+    }
+
+    fn observe(&self, cell: TrialCell, run: RepeatId) -> Result<Observed, LabError> {
+        let measured = measurement(self.results, run)?;
+        let is_whole = self.results.repeat(run)?.is_whole();
+        let p95_us = measured.summary.primary_p95_us;
+        let price = measured.resources.map(|resources| resources.price);
+        let value = match self.asked.objective {
+            Objective::Nopm => measured.summary.nopm,
+            Objective::P95 => p95_us.map(|us| 1e6 / us),
+            Objective::NopmPerUsd => price.and_then(|price| price.nopm_per_usd),
+        };
+        let value = value.filter(|value| is_whole && *value > 0.0);
+        Ok(Observed { cell, block: self.blocks, value, p95_us })
+    }
+
+    /// One window without a result is enough: such a setting is of no use.
+    fn has_failed(&self, cell: TrialCell) -> bool {
+        self.observed.iter().any(|of| of.cell == cell && of.value.is_none())
+    }
+
+    /// The best first.
+    fn ranked(&self, left: &[TrialCell]) -> Vec<TrialCell> {
+        let mut ranked: Vec<(Rank, TrialCell)> =
+            left.iter().map(|cell| (self.rank(*cell), *cell)).collect();
+        ranked.sort_by(|(a, _), (b, _)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
+        ranked.into_iter().map(|(_, cell)| cell).collect()
+    }
+
+    /// How good a cell is, by all of its windows, each beside the others of its block.
+    fn rank(&self, cell: TrialCell) -> Rank {
+        let observed = self.observed.iter().filter_map(|of| {
+            let (TrialCell(cell), block) = (of.cell, of.block as usize);
+            Some(Observation { cell, block, value: of.value? })
+        });
+        let blocks = Blocks::of(&observed.collect::<Vec<_>>());
+        let ratio = match cell {
+            START => Some(1.0),
+            TrialCell(cell) => blocks.contrast(cell, Base(START.0)).map(|of| of.ratio()),
+        };
+        let of_cell = || self.observed.iter().filter(|of| of.cell == cell);
+        let p95: Vec<f64> = of_cell().filter_map(|of| of.p95_us).collect();
+        let p95_us = mean(&p95).unwrap_or(0.0);
+        let limit = self.asked.p95_max.map(|limit| limit.as_secs_f64() * 1e6);
+        match limit.filter(|limit| p95_us > *limit) {
+            // Of those that are too slow, the one that is nearest to the limit is the best.
+            Some(limit) => Rank { is_within: false, value: limit / p95_us },
+            None => Rank { is_within: true, value: ratio.unwrap_or(0.0) },
+        }
+    }
+}
+
+/// What is within the limit is better than what is not.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Rank {
+    is_within: bool,
+    value: f64,
+}
+
+fn shuffle(cells: &mut [TrialCell], random: &mut Random) {
+    for last in (1..cells.len()).rev() {
+        cells.swap(last, (random.unit() * (last + 1) as f64) as usize);
+    }
+}
+
+/// How far two values of a setting are apart: numbers and sizes by their ratio, words by being
+/// others.
+fn difference(value: &str, wanted: &str) -> f64 {
+    let number = |text: &str| {
+        let plain = text.parse::<f64>().ok();
+        plain.or_else(|| base::parse_size(text).map(|bytes| bytes as f64))
+    };
+    match (number(value), number(wanted)) {
+        (Some(a), Some(b)) if a > 0.0 && b > 0.0 => (a / b).ln().abs(),
+        _ if value.eq_ignore_ascii_case(wanted) => 0.0,
+        _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rank, difference};
+
+    #[test]
+    fn values_are_as_far_apart_as_their_ratio() {
+        assert_eq!(difference("O_DIRECT", "o_direct"), 0.0);
+        assert_eq!(difference("O_DIRECT", "fsync"), 1.0);
+        assert!((difference("512M", "1073741824") - 2.0_f64.ln()).abs() < 1e-9);
+        assert!(difference("200", "2000") > difference("1000", "2000"));
+        assert_eq!((difference("0", "0"), difference("0", "1")), (0.0, 1.0));
+    }
+
+    #[test]
+    fn what_is_too_slow_is_worse_than_all_others() {
+        let rank = |is_within, value| Rank { is_within, value };
+        assert!(rank(true, 0.1) > rank(false, 0.99));
+        assert!(rank(false, 0.9) > rank(false, 0.5));
+        assert!(rank(true, 1.2) > rank(true, 1.1));
+    }
+}
