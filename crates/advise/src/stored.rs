@@ -42,14 +42,14 @@ pub fn stored_snapshot(
         let device = setup.devices.get(setup.device_of(Role::Data)?)?;
         Some(AdvisedDevice::of(&device.profile))
     });
-    // mydyno starts servers on its own machine.
-    let is_here = cell.what.engine != "external";
+    // mydyno starts servers on its own machine, and has written their option files.
+    let is_here = repeat.my_cnf.is_some();
     let facts = if is_here { results.host_facts(cell.lab)? } else { Vec::new() };
     Ok(Some(ServerSnapshot {
         server,
         variables,
         watch,
-        data_bytes: None,
+        data_bytes: repeat.data_bytes,
         machine: machine_of(&facts),
         device: emulated,
         redo_is_apart: data.zip(redo).map(|(data, redo)| data.device != redo.device),

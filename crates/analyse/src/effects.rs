@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 
 /// A pivot below this is rounding: the column is told by those before it.
 const PIVOT_MIN: f64 = 1e-9;
+/// A smaller part of a column in another one is rounding.
+const SHARED_MIN: f64 = 1e-6;
 
 /// What the values of one dimension do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,7 +41,7 @@ pub struct ValueEffect {
 }
 
 /// One measurement: its row of the model, and its logarithm.
-struct Row {
+struct FitRow {
     columns: Vec<usize>,
     log: f64,
 }
@@ -69,7 +71,7 @@ pub(crate) fn effects(cells: &[CellOutcome], matrix: &Matrix) -> Vec<DimensionEf
             for (index, value) in matrix.places(place).iter().enumerate() {
                 of.extend((*value > 0).then(|| first_column[index] + value - 1));
             }
-            rows.push(Row { columns: of, log: nopm.ln() });
+            rows.push(FitRow { columns: of, log: nopm.ln() });
         }
     }
     let Some(fit) = Fit::of(&rows, columns) else {
@@ -102,6 +104,7 @@ struct Fit {
     /// The inverse of the normal matrix, as far as it has one.
     inverse: Vec<Vec<f64>>,
     values: Vec<f64>,
+    /// Is its value its own, and not that of another column too?
     is_known: Vec<bool>,
     variance: f64,
     degrees_of_freedom: f64,
@@ -109,7 +112,7 @@ struct Fit {
 
 impl Fit {
     /// `None` where there is nothing to fit.
-    fn of(rows: &[Row], columns: usize) -> Option<Fit> {
+    fn of(rows: &[FitRow], columns: usize) -> Option<Fit> {
         if rows.is_empty() {
             return None;
         }
@@ -123,16 +126,20 @@ impl Fit {
                 }
             }
         }
-        let is_known = sweep(&mut normal);
-        let rank = is_known.iter().filter(|known| **known).count();
+        let swept = sweep(&mut normal);
+        let rank = swept.iter().filter(|swept| **swept).count();
         let value = |column: usize| -> f64 {
-            let known = (0..columns).filter(|other| is_known[*other]);
+            let known = (0..columns).filter(|other| swept[*other]);
             known.map(|other| normal[column][other] * right[other]).sum()
         };
         let values: Vec<f64> =
-            (0..columns).map(|column| if is_known[column] { value(column) } else { 0.0 }).collect();
+            (0..columns).map(|column| if swept[column] { value(column) } else { 0.0 }).collect();
+        // A column that was not swept is a sum of others, which have its part in theirs.
+        let left = || (0..columns).filter(|column| !swept[*column]);
+        let is_own = |column: usize| left().all(|other| normal[column][other].abs() < SHARED_MIN);
+        let is_known = (0..columns).map(|column| swept[column] && is_own(column)).collect();
         let residual =
-            |row: &Row| row.log - row.columns.iter().map(|column| values[*column]).sum::<f64>();
+            |row: &FitRow| row.log - row.columns.iter().map(|column| values[*column]).sum::<f64>();
         let squares: f64 = rows.iter().map(|row| residual(row).powi(2)).sum();
         let degrees_of_freedom = rows.len().saturating_sub(rank) as f64;
         Some(Fit {
@@ -229,8 +236,24 @@ mod tests {
             cell(3, ("a", "400"), 8, &[]),
         ];
         let found = effects(&cells, &matrix(&cells));
-        assert!(found[0].values[0].ratio.is_some());
+        assert_eq!(found[0].values[0].ratio, None);
         assert_eq!(found[1].values[0].ratio, None);
+        // The first value has no result: nothing can be told against it.
+        let capacities = [("200", 0.0), ("400", 100.0), ("800", 200.0)];
+        let devices = ["a", "b"];
+        let mut cells = Vec::new();
+        for (device, of) in devices.into_iter().zip([1.0, 3.0]) {
+            for (capacity, nopm) in capacities {
+                let nopm: Vec<f64> = (1..=3)
+                    .map(|block| nopm * of * f64::from(block))
+                    .filter(|n| *n > 0.0)
+                    .collect();
+                cells.push(cell(cells.len() as u32 + 1, (device, capacity), 8, &nopm));
+            }
+        }
+        let found = effects(&cells, &matrix(&cells));
+        assert!((found[0].values[0].ratio.unwrap() - 3.0).abs() < 1e-6, "{found:?}");
+        assert!(found[1].values.iter().all(|value| value.ratio.is_none()), "{found:?}");
         // One thing that varies has a comparison already.
         assert!(effects(&cells[..2], &matrix(&cells[..2])).is_empty());
     }

@@ -43,6 +43,9 @@ pub enum LabError {
     NoRoom(String),
     #[error("the server is gone: {reason}{}", tail(log_tail))]
     ServerDied { reason: String, log_tail: Option<String> },
+    /// Variables of a server that is not mydyno's own.
+    #[error("this server could not be set back to what it was ({why}); run: {statements}")]
+    NotSetBack { why: String, statements: String },
     #[error("interrupted")]
     Interrupted,
     #[error("this thread's reactor failed: {0}; check the limit of open files (ulimit -n)")]
@@ -77,6 +80,7 @@ impl LabError {
             LabError::Inspect(_)
             | LabError::Unfit(_)
             | LabError::NoRoom(_)
+            | LabError::NotSetBack { .. }
             | LabError::Reactor(_) => Exit::Environment,
         }
     }

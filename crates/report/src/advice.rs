@@ -1,10 +1,9 @@
 //! What rules say of the server that did most.
 
-use crate::model::{CellView, LabView};
 use advise::{Finding, Risk, StoredAccount, advise, stored_snapshot};
 use analyse::{Account, Part};
 use maud::{Markup, html};
-use store::{Results, StoreError};
+use store::{RepeatId, Results, StoreError};
 
 /// Findings for the server of one cell.
 pub struct CellAdvice {
@@ -13,17 +12,18 @@ pub struct CellAdvice {
     pub findings: Vec<Finding>,
 }
 
-/// Of the run that is shown of a cell; `None` where it is not whole.
+/// Of a run of the cell with this label.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn advice_of(results: &Results, cell: &CellView) -> Result<Option<CellAdvice>, StoreError> {
-    let Some(run) = cell.whole().next() else {
-        return Ok(None);
-    };
-    let account = run.resources.as_ref().and_then(|resources| resources.account.as_ref());
-    let snapshot = stored_snapshot(results, run.repeat.id, account.map(shares))?;
-    let of = |snapshot| CellAdvice { label: cell.label.clone(), findings: advise(&snapshot) };
+pub fn advice_of(
+    results: &Results,
+    run: RepeatId,
+    label: &str,
+    account: Option<&Account>,
+) -> Result<Option<CellAdvice>, StoreError> {
+    let snapshot = stored_snapshot(results, run, account.map(shares))?;
+    let of = |snapshot| CellAdvice { label: label.to_owned(), findings: advise(&snapshot) };
     Ok(snapshot.map(of))
 }
 
@@ -38,8 +38,8 @@ fn shares(account: &Account) -> StoredAccount {
 }
 
 /// The table of findings; nothing where no rule applies.
-pub fn advice_section(view: &LabView) -> Markup {
-    let Some(advice) = view.advice.as_ref().filter(|advice| !advice.findings.is_empty()) else {
+pub fn advice_section(advice: Option<&CellAdvice>, is_of_many: bool) -> Markup {
+    let Some(advice) = advice.filter(|advice| !advice.findings.is_empty()) else {
         return html! {};
     };
     html! {
@@ -47,7 +47,7 @@ pub fn advice_section(view: &LabView) -> Markup {
             h2 { "What to set" }
             p.soft {
                 "Best known methods that apply to the server"
-                @if view.cells.len() > 1 { " of the cell with the highest throughput (" (advice.label) ")" }
+                @if is_of_many { " of the cell with the highest throughput (" (advice.label) ")" }
                 ", the greatest expected gain first. An expectation is no proof: "
                 code { "mydyno advise --prove" } " measures each on such a server. docs/best-known-methods.md has all of them."
             }

@@ -112,8 +112,12 @@ impl LabView {
             .zip(names)
             .map(|(cell, names)| CellView::read(results, cell, names, points_max))
             .collect::<Result<Vec<_>, _>>()?;
-        let best = best_of(&cells).map(|(cell, _)| cell);
-        let advice = best.map(|cell| advice_of(results, cell)).transpose()?;
+        let best = best_of(&cells).and_then(|(cell, _)| Some((cell, cell.whole().next()?)));
+        let advice = best.map(|(cell, run)| {
+            let account = run.resources.as_ref().and_then(|used| used.account.as_ref());
+            advice_of(results, run.repeat.id, &cell.label, account)
+        });
+        let advice = advice.transpose()?;
         Ok(LabView {
             advice: advice.flatten(),
             host: results.host_facts(id)?,

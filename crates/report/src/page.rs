@@ -157,7 +157,7 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     (sections.resources)
                     (interference_section(view, &sections.outcome.cells))
                     @for cell in &view.cells { (cell_section(view, cell)) }
-                    (advice_section(view))
+                    (advice_section(view.advice.as_ref(), view.cells.len() > 1))
                     (loads(&view.loads))
                     (configuration(view, sections.outcome))
                     (reproduce(view))

@@ -6,7 +6,7 @@ mod common;
 use common::browser::{check, console, open, page_of};
 use common::{ONE_CELL, Shape, build, checks, new_cell, new_lab, new_ramp};
 use std::path::Path;
-use store::Results;
+use store::{Moment, Results};
 
 #[test]
 fn one_cell() {
@@ -345,4 +345,38 @@ fn samples_are_raw(path: &Path) {
 fn table(path: &Path) -> Vec<std::collections::HashMap<String, String>> {
     let mut reader = csv::Reader::from_path(path).unwrap();
     reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+#[test]
+fn what_to_set_and_what_each_setting_does() {
+    let shape = Shape {
+        name: "advised",
+        devices: &["sata-850pro", "nvme-pm1725"],
+        capacities: &[("200", 1.0), ("2000", 1.5)],
+        repeats: 3,
+        window_s: 10,
+        ..ONE_CELL
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let (results, lab) = build(&directory.path().join("mydyno.db"), &shape);
+    let html = report::render(&results, lab).unwrap();
+    // No version, no release to advise.
+    assert!(!html.contains("What to set"));
+    assert!(html.contains("Each setting by itself") && html.contains("href=\"#effects\""));
+    let variables = [("version", "5.7.22-log"), ("innodb_checksum_algorithm", "none")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    for cell in results.cells(lab).unwrap() {
+        for repeat in results.repeats(cell.id).unwrap() {
+            results.record_variables(repeat.id, Moment::Start, &variables).unwrap();
+        }
+    }
+    let html = report::render(&results, lab).unwrap();
+    for words in [
+        "What to set",
+        "of the cell with the highest throughput (nvme-pm1725, ",
+        "Have pages checked by CRC-32C",
+        "innodb_checksum_algorithm</code>: none → crc32",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
 }

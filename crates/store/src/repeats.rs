@@ -88,6 +88,9 @@ row! {
         /// How many times slower than real clocks those of the server and of the driver ran: all
         /// durations and rates are in their time; 1 is real time.
         pub dilation: f64,
+        /// Bytes of the tables and indexes of its database before the run, of all schemas; `None`
+        /// where the server did not tell, and in files of a format before 14.
+        pub data_bytes: Option<u64>,
     }
 
     /// A repeat as stored.
@@ -137,6 +140,8 @@ row! {
         pub driver_cpus: Option<String>,
         /// As [`NewRepeat::dilation`].
         pub dilation: f64,
+        /// As [`NewRepeat::data_bytes`].
+        pub data_bytes: Option<u64>,
     }
 }
 
@@ -152,6 +157,7 @@ impl NewRepeat {
             server_cpus: None,
             driver_cpus: None,
             dilation: 1.0,
+            data_bytes: None,
         }
     }
 }

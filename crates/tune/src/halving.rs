@@ -32,8 +32,12 @@ pub(crate) fn windows(settings: usize) -> usize {
     rounds(settings).iter().map(|round| (round.settings + 1) * round.windows).sum()
 }
 
+/// Windows that there is time for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowsAllowed(pub(crate) usize);
+
 /// As many settings as so many windows allow, `most` at most; `None` where they allow no search.
-pub(crate) fn settings_for(allowed: usize, most: usize) -> Option<usize> {
+pub(crate) fn settings_for(WindowsAllowed(allowed): WindowsAllowed, most: usize) -> Option<usize> {
     (SETTINGS_MIN..=most).rev().find(|settings| windows(*settings) <= allowed)
 }
 
@@ -44,7 +48,7 @@ pub(crate) fn kept(settings: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Round, kept, rounds, settings_for, windows};
+    use super::{Round, WindowsAllowed, kept, rounds, settings_for, windows};
 
     #[test]
     fn rounds_get_longer_and_smaller() {
@@ -58,9 +62,9 @@ mod tests {
 
     #[test]
     fn a_budget_allows_so_many_settings() {
-        assert_eq!(settings_for(64, 1000), Some(27));
-        assert_eq!(settings_for(63, 1000), Some(26));
-        assert_eq!(settings_for(1000, 5), Some(5));
-        assert_eq!(settings_for(2, 1000), None);
+        assert_eq!(settings_for(WindowsAllowed(64), 1000), Some(27));
+        assert_eq!(settings_for(WindowsAllowed(63), 1000), Some(26));
+        assert_eq!(settings_for(WindowsAllowed(1000), 5), Some(5));
+        assert_eq!(settings_for(WindowsAllowed(2), 1000), None);
     }
 }

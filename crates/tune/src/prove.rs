@@ -58,6 +58,8 @@ pub struct AdviceProof {
     pub dilation: f64,
     /// The user ended it: what is said of earlier proposals holds.
     pub interrupted: bool,
+    /// What else ended it before its end.
+    pub ended_by: Option<String>,
     pub error_rate: f64,
     pub gain_min_percent: f64,
     /// In the order in which they were measured.
@@ -140,6 +142,9 @@ impl<'a> Prover<'a> {
         proof.lab_id = self.trials.lab().map(|lab| lab.0);
         match ended {
             Err(error) if error.exit() == Exit::Interrupted => proof.interrupted = true,
+            Err(error @ LabError::NotSetBack { .. }) => return Err(error),
+            // Hours may have gone into what was judged before.
+            Err(error) if !proof.proposals.is_empty() => proof.ended_by = Some(error.to_string()),
             other => other?,
         }
         Ok(proof)
@@ -174,6 +179,11 @@ impl<'a> Prover<'a> {
                     let judged = self.judge(&name, [&set, &other], later, on_progress)?;
                     if judged.verdict == ProposalVerdict::Kept {
                         set = other;
+                        let is_replaced = |line: &String| {
+                            let name = line.split(" = ").next().unwrap_or_default();
+                            more.contains_key(name)
+                        };
+                        proof.option_lines.retain(|line| !is_replaced(line));
                         proof.option_lines.extend(finding.option_lines.iter().cloned());
                     }
                     Some(judged)

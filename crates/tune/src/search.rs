@@ -1,7 +1,7 @@
 //! A search through the matrix of a plan: which of its cells is best, without measuring all.
 
 use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
-use crate::halving::{SETTINGS_MIN, kept, rounds, settings_for, windows};
+use crate::halving::{SETTINGS_MIN, WindowsAllowed, kept, rounds, settings_for, windows};
 use crate::prove::snapshot_of_run;
 use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{RepeatId, Results};
 
 /// The cell that all others are compared with: the first values of the plan's lists.
@@ -58,8 +58,12 @@ pub struct SearchAsked {
 pub struct Found {
     pub lab_id: i64,
     pub objective: Objective,
+    /// That was asked for.
+    pub p95_max_ms: Option<f64>,
     /// The user ended it.
     pub interrupted: bool,
+    /// The checks of a cell found that something was lost.
+    pub checks_failed: bool,
     /// Of the plan's matrix, and how many of them were measured.
     pub cells: usize,
     pub tried: usize,
@@ -77,13 +81,19 @@ pub struct Found {
 pub struct FoundCell {
     pub ordinal: u32,
     pub settings: Vec<(String, String)>,
+    /// The 95th percentile of new orders, mean of its windows.
+    pub p95_ms: Option<f64>,
 }
 
 impl FoundCell {
-    fn of(cell: &PlannedCell) -> FoundCell {
+    fn of(cell: &PlannedCell, p95_us: Option<f64>) -> FoundCell {
         let name = |name: &str| name.strip_prefix("set.").unwrap_or(name).to_owned();
         let settings = cell.varying.iter().map(|of| (name(of.name()), of.value().to_owned()));
-        FoundCell { ordinal: cell.ordinal, settings: settings.collect() }
+        FoundCell {
+            ordinal: cell.ordinal,
+            settings: settings.collect(),
+            p95_ms: p95_us.map(|us| us / 1e3),
+        }
     }
 }
 
@@ -96,15 +106,16 @@ pub struct Search<'a> {
     seed: u64,
     /// Blocks that were measured or found.
     blocks: u32,
-    observed: Vec<Observed>,
+    observed: Vec<SearchWindow>,
     /// What rules say of the server, under the load of the start.
     findings: Vec<Finding>,
 }
 
 /// One window.
 #[derive(Clone, Copy, Debug)]
-struct Observed {
+struct SearchWindow {
     cell: TrialCell,
+    /// In which it was measured: what an earlier call left of a block comes into another one.
     block: u32,
     /// Above 0, and more is better; `None` where the window has no result.
     value: Option<f64>,
@@ -154,14 +165,19 @@ impl<'a> Search<'a> {
         let mut tried: Vec<TrialCell> = self.observed.iter().map(|of| of.cell).collect();
         tried.sort();
         tried.dedup();
-        let cell = |cell: TrialCell| self.trials.cells().nth(cell.0).map(FoundCell::of);
+        let cell = |cell: TrialCell| {
+            let planned = self.trials.cells().nth(cell.0)?;
+            Some(FoundCell::of(planned, self.p95_us(cell)))
+        };
         let Some(start) = cell(START) else {
             return Err(LabError::Unfit("the plan has no cell".to_owned()));
         };
         Ok(Found {
             lab_id: lab.0,
             objective: self.asked.objective,
+            p95_max_ms: self.asked.p95_max.map(|limit| limit.as_secs_f64() * 1e3),
             interrupted,
+            checks_failed: self.trials.has_failed_checks()?,
             cells: self.trials.cells().len(),
             tried: tried.len(),
             start,
@@ -185,12 +201,17 @@ impl<'a> Search<'a> {
         gain: &mut Option<WholeGain>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(), LabError> {
+        let begun = Instant::now();
         let window = self.look(on_progress)?;
         let mut left = self.candidates(window)?;
         let settings = left.len();
         for (round, number) in rounds(settings).into_iter().zip(1..) {
             let rounds = rounds(settings).len();
             for at in 0..round.windows {
+                // So that the pairs at the end have their time.
+                if begun.elapsed() + self.confirming(begun.elapsed()) > self.asked.budget {
+                    break;
+                }
                 let cells = self.shuffled(&left);
                 let title = format!(
                     "round {number} of {rounds}: {} settings, window {} of {}",
@@ -211,14 +232,21 @@ impl<'a> Search<'a> {
         }
         *best = Some(first);
         let mut pairs = Vec::new();
-        for pair in 0..CONFIRM_PAIRS {
-            let title = format!("the best against the start: pair {} of {CONFIRM_PAIRS}", pair + 1);
+        // A pair that an end divided is no pair.
+        for pair in 0..2 * CONFIRM_PAIRS {
+            if pairs.len() == CONFIRM_PAIRS {
+                break;
+            }
+            let at = pairs.len() + 1;
+            let title = format!("the best against the start: pair {at} of {CONFIRM_PAIRS}");
             let cells = if pair % 2 == 0 { [START, first] } else { [first, START] };
             self.block(&cells, &title, on_progress)?;
-            let is_of = |of: &&Observed, cell| of.cell == cell && of.block == self.blocks;
-            let value = |cell| self.observed.iter().find(|of| is_of(of, cell));
-            let values = [START, first].map(|cell| value(cell).and_then(|of| of.value));
-            if let [Some(start), Some(best)] = values {
+            let last = &self.observed[self.observed.len() - cells.len()..];
+            let of = |cell| last.iter().find(|of| of.cell == cell);
+            if let (Some(start), Some(best)) = (of(START), of(first))
+                && start.block == best.block
+                && let (Some(start), Some(best)) = (start.value, best.value)
+            {
                 pairs.push([start, best]);
             }
         }
@@ -229,13 +257,8 @@ impl<'a> Search<'a> {
     /// Measures the start once. How long that took tells what the budget allows.
     fn look(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Duration, LabError> {
         let runs = self.block(&[START], "the start", on_progress)?;
-        let run = runs.first().copied().filter(|_| !self.has_failed(START));
-        let Some(run) = run else {
-            return Err(LabError::Unfit(
-                "the first cell of the plan has no result, so that nothing can be compared with \
-                 it; `mydyno lab status` says why"
-                    .to_owned(),
-            ));
+        let Some(run) = runs.first().copied() else {
+            return Err(LabError::Interrupted);
         };
         // From the results file: a call that goes on comes to the same.
         self.findings = advise(&snapshot_of_run(self.results, run)?);
@@ -244,12 +267,17 @@ impl<'a> Search<'a> {
         Ok(Duration::from_nanos((ended - repeat.started_utc_ns).max(1) as u64))
     }
 
+    /// What the pairs at the end will take, as windows have taken so far.
+    fn confirming(&self, elapsed: Duration) -> Duration {
+        elapsed * 2 * CONFIRM_PAIRS as u32 / self.observed.len().max(1) as u32
+    }
+
     /// The cells of the first round: what the rules would choose, and others at random.
     fn candidates(&self, window: Duration) -> Result<Vec<TrialCell>, LabError> {
         let cells: Vec<&PlannedCell> = self.trials.cells().collect();
         let allowed = (self.asked.budget.as_secs_f64() / window.as_secs_f64()) as usize;
         // The start, and the pairs at the end.
-        let allowed = allowed.saturating_sub(1 + 2 * CONFIRM_PAIRS);
+        let allowed = WindowsAllowed(allowed.saturating_sub(1 + 2 * CONFIRM_PAIRS));
         let Some(settings) = settings_for(allowed, cells.len() - 1) else {
             let needed = windows(SETTINGS_MIN) + 1 + 2 * CONFIRM_PAIRS;
             let minutes = (window * needed as u32).as_secs_f64() / 60.0;
@@ -313,13 +341,17 @@ impl<'a> Search<'a> {
         for (cell, run) in cells.iter().zip(&runs) {
             let observed = self.observe(*cell, *run)?;
             self.observed.push(observed);
+            if *cell == START && observed.value.is_none() {
+                return Err(self.without_start(*run)?);
+            }
         }
         Ok(runs)
     }
 
-    fn observe(&self, cell: TrialCell, run: RepeatId) -> Result<Observed, LabError> {
+    fn observe(&self, cell: TrialCell, run: RepeatId) -> Result<SearchWindow, LabError> {
         let measured = measurement(self.results, run)?;
-        let is_whole = self.results.repeat(run)?.is_whole();
+        let repeat = self.results.repeat(run)?;
+        let is_whole = repeat.is_whole();
         let p95_us = measured.summary.primary_p95_us;
         let price = measured.resources.map(|resources| resources.price);
         let value = match self.asked.objective {
@@ -328,7 +360,25 @@ impl<'a> Search<'a> {
             Objective::NopmPerUsd => price.and_then(|price| price.nopm_per_usd),
         };
         let value = value.filter(|value| is_whole && *value > 0.0);
-        Ok(Observed { cell, block: self.blocks, value, p95_us })
+        Ok(SearchWindow { cell, block: repeat.block, value, p95_us })
+    }
+
+    /// Why nothing can be compared with the start.
+    fn without_start(&self, run: RepeatId) -> Result<LabError, LabError> {
+        let repeat = self.results.repeat(run)?;
+        let why = match (self.asked.objective, repeat.is_whole()) {
+            (Objective::NopmPerUsd, true) => {
+                "its devices have no price: place all files on emulated ones that have (`mydyno \
+                 device list`), or search for another objective"
+                    .to_owned()
+            }
+            (_, true) => "no new order ended in its window; make the window longer".to_owned(),
+            (_, false) => format!(
+                "{}; mend that, and measure it again (`mydyno lab run PLAN --only 1 --redo`)",
+                repeat.reason.as_deref().unwrap_or("it was not finished")
+            ),
+        };
+        Ok(LabError::Unfit(format!("the first cell of the plan has no result: {why}")))
     }
 
     /// One window without a result is enough: such a setting is of no use.
@@ -355,15 +405,19 @@ impl<'a> Search<'a> {
             START => Some(1.0),
             TrialCell(cell) => blocks.contrast(cell, Base(START.0)).map(|of| of.ratio()),
         };
-        let of_cell = || self.observed.iter().filter(|of| of.cell == cell);
-        let p95: Vec<f64> = of_cell().filter_map(|of| of.p95_us).collect();
-        let p95_us = mean(&p95).unwrap_or(0.0);
         let limit = self.asked.p95_max.map(|limit| limit.as_secs_f64() * 1e6);
+        // Who has no new orders is not known to be within it.
+        let p95_us = self.p95_us(cell).unwrap_or(f64::MAX);
         match limit.filter(|limit| p95_us > *limit) {
             // Of those that are too slow, the one that is nearest to the limit is the best.
             Some(limit) => Rank { is_within: false, value: limit / p95_us },
             None => Rank { is_within: true, value: ratio.unwrap_or(0.0) },
         }
+    }
+
+    fn p95_us(&self, cell: TrialCell) -> Option<f64> {
+        let of_cell = self.observed.iter().filter(|of| of.cell == cell);
+        mean(&of_cell.filter_map(|of| of.p95_us).collect::<Vec<_>>())
     }
 }
 

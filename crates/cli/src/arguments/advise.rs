@@ -28,7 +28,7 @@ pub struct AdviseArguments {
     pub pairs: u32,
     /// Time for which the status of a server that is there is watched; its load should be the usual
     /// one. A private server is driven instead, as by `mydyno run`
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with_all = ["engine", "server_binary"])]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with_all = ["engine", "server_binary", "allow_changes"])]
     pub watch: Duration,
     /// Profile of the device that holds the data (a name of `mydyno device list`, or a file of
     /// `mydyno device probe`) [default: what mydyno emulates for it, or what the kernel tells]

@@ -9,7 +9,7 @@ use ::advise::{Finding, ServerSnapshot, advise};
 use base::Exit;
 use lab::{SnapshotAsked, snapshot_of, start_server};
 use serde::Serialize;
-use spec::{Cell, Server};
+use spec::{Cell, Rate, Server, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::Results;
 use tune::{AdviceProof, JudgeLimits, Prover};
@@ -18,6 +18,9 @@ const PROVE_WHERE: &str = "--prove sets variables of this server while it drives
                            --allow-changes (only what a running server takes is tried, and all is \
                            set back), or prove on private servers: --engine with the settings of \
                            this one (--preset, --set) and the profile of its device (--data)";
+
+const PACED: &str = "--prove compares throughputs, and that of this load is asked for; leave out \
+                     --rate, or give it as a share (80%), and take another workload than tpcc-spec";
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -45,6 +48,9 @@ struct Advised {
 pub fn run(arguments: &AdviseArguments) -> Outcome {
     let AdviseArguments { driven, measuring, .. } = arguments;
     let cell = measuring.cell(driven.load(measuring.seed), driven.lengths(), 1)?;
+    if arguments.prove && is_paced(&cell) {
+        return Err(Failure::new(Exit::Usage, PACED));
+    }
     let stop = stop_flag();
     let mut console = Console::new()?;
     let is_private = cell.server.private().is_some();
@@ -60,6 +66,7 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
     let version = snapshot.text("version").unwrap_or_default();
     let exit = match &proof {
         Some(proof) if proof.interrupted => Exit::Interrupted,
+        Some(AdviceProof { ended_by: Some(_), .. }) => Exit::Failed,
         _ => Exit::Ok,
     };
     if arguments.json {
@@ -81,6 +88,12 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
         print(advice::text(&findings, version))?;
     }
     Ok(exit)
+}
+
+/// Does the load say how much is done, whatever the server could do?
+fn is_paced(cell: &Cell) -> bool {
+    let rate = cell.load.rate.map(|of| of.rate);
+    cell.load.workload == WorkloadKind::TpccSpec || matches!(rate, Some(Rate::PerSecond(_)))
 }
 
 /// A server that is there, under its own load.

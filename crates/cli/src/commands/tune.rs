@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::text::found;
 use ::server::Home;
 use base::Exit;
-use lab::{LabRunOptions, Planned, check_meters, planned, require_idle, require_possible};
+use lab::{LabRunOptions, Planned, check_meters, planned, require_idle};
 use plan::Plan;
 use serde::Serialize;
 use spec::Connections;
@@ -40,14 +40,18 @@ pub fn run(arguments: &TuneArguments) -> Outcome {
     let options = lab_options();
     if !file.exists() {
         // What cannot be done leaves no file.
-        require_possible(&planned, &options)?;
+        planned.images_for(&planned.turns)?;
     }
     let stop = stop_flag();
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
     let found = search(arguments, (&plan, planned), (&results, &options, &stop))?;
     write_report(&results, LabId(found.lab_id), &arguments.output)?;
-    let exit = if found.interrupted { Exit::Interrupted } else { Exit::Ok };
+    let exit = match &found {
+        Found { interrupted: true, .. } => Exit::Interrupted,
+        Found { checks_failed: true, .. } => Exit::CheckFailed,
+        _ => Exit::Ok,
+    };
     if arguments.json {
         print_json(&TuneDocument { schema_version: 1, found, report: &arguments.output })?;
     } else {

@@ -37,7 +37,8 @@ pub fn text(found: &Found) -> String {
             optional(whole.chosen_value, 1),
             optional(whole.start_value, 1),
         );
-        if !whole.is_confirmed() {
+        // Within a limit the best may be slower than a start that is not.
+        if !whole.is_confirmed() && found.p95_max_ms.is_none() {
             out.push_str("this is no gain beyond doubt: stay with the start, or search longer\n");
         }
     }
@@ -52,7 +53,8 @@ pub fn text(found: &Found) -> String {
 
 fn settings(cell: &FoundCell) -> String {
     let all = cell.settings.iter().map(|(name, value)| format!("{name}={value}"));
-    format!("cell {}: {}", cell.ordinal, all.collect::<Vec<_>>().join(" "))
+    let p95 = cell.p95_ms.map_or_else(String::new, |ms| format!("; new order p95 {ms:.1} ms"));
+    format!("cell {}: {}{p95}", cell.ordinal, all.collect::<Vec<_>>().join(" "))
 }
 
 fn effects(out: &mut String, of: &DimensionEffects) {

@@ -12,7 +12,7 @@ pub fn text(proof: &AdviceProof, version: &str) -> String {
     let judged = proof.proposals.iter().filter(|of| of.judged.is_some()).count();
     let mut out = format!(
         "{} for {version} measured, each on top of what was kept before; at most {:.0} % of those \
-         that change nothing are kept, and a gain below {} % is not\n",
+         that change nothing are kept, and a gain below {:.2} % is not\n",
         counted(judged, "proposal", "proposals"),
         proof.error_rate * 100.0,
         proof.gain_min_percent,
@@ -24,9 +24,12 @@ pub fn text(proof: &AdviceProof, version: &str) -> String {
     if proof.interrupted {
         let _ = writeln!(out, "\ninterrupted: what comes after this was not measured");
     }
+    if let Some(why) = &proof.ended_by {
+        let _ = writeln!(out, "\nended before its end: {why}");
+    }
     match &proof.whole {
         Some(whole) => add_whole(&mut out, whole, proof),
-        None if proof.interrupted => {}
+        None if proof.interrupted || proof.ended_by.is_some() => {}
         None => out.push_str("\nnothing that was measured helps: leave the server as it is\n"),
     }
     if let Some(lab) = proof.lab_id {
@@ -78,6 +81,7 @@ fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
         out.push_str(
             "this is no gain beyond doubt: leave the server as it is, or measure longer\n",
         );
+        return;
     }
     let _ = writeln!(out, "\n[mysqld]\n{}", proof.option_lines.join("\n"));
 }

@@ -92,6 +92,7 @@ fn changes_have_to_be_allowed() {
     };
     advise(&["--dsn", "mysql://h/s"]).exits(2).says(&["--allow-changes", "--engine"]);
     advise(&["--engine", "mysql-5.7", "--allow-changes"]).exits(2).says(&["--allow-changes"]);
+    advise(&["--engine", "mysql-5.7", "--rate", "50"]).exits(2).says(&["--rate", "share"]);
     mydyno(["advise", "--gain-min", "5%"]).in_directory(work.path()).run().exits(2);
 }
 

@@ -87,6 +87,7 @@ pub(crate) fn measure(
         seed: Some(place.seed),
         driver_threads: Some(threads),
         dilation: subject.dilation().factor(),
+        data_bytes: begun.data_bytes.map(|bytes| bytes * u64::from(subject.schemas())),
         server_cpus: cpus.as_ref().and_then(|cpus| Some(cpus.servers.as_ref()?.to_string())),
         driver_cpus: cpus.as_ref().map(|cpus| cpus.driver.to_string()),
     };
@@ -173,6 +174,8 @@ pub(crate) struct BeforeRun {
     pub(crate) facts: Facts,
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) status: Vec<(String, String)>,
+    /// Of the tables and indexes of its first schema, as the server estimates them.
+    data_bytes: Option<u64>,
 }
 
 impl BeforeRun {
@@ -236,6 +239,7 @@ fn before(
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
+        let data_bytes = preflight::data_bytes(session).await;
         Ok(BeforeRun {
             workload,
             tpcc,
@@ -248,6 +252,7 @@ fn before(
             facts,
             variables,
             status,
+            data_bytes,
         })
     })
 }

@@ -149,6 +149,15 @@ pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, Stri
         .map_err(|error| LabError::Session { doing: "reading the server's status", error })
 }
 
+/// Bytes of the tables and indexes of the session's schema; `None` where it may not look.
+pub(crate) async fn data_bytes(session: &mut Connection) -> Option<u64> {
+    let of_schema = "SELECT SUM(data_length + index_length) FROM information_schema.tables \
+                     WHERE table_schema = DATABASE()";
+    let answer = session.query(of_schema).await.ok()?;
+    let bytes: f64 = answer.rows().next()?.text(0).parse().ok()?;
+    Some(bytes as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Meters, check_meters};

@@ -164,7 +164,7 @@ impl TurnSpeed {
 }
 
 /// What is to be done of a plan.
-pub(crate) enum Begun {
+enum Begun {
     Measures(Vec<Turn>),
     /// There is nothing to do, and the lab stays as it ended.
     IsOver,
@@ -172,7 +172,7 @@ pub(crate) enum Begun {
 
 impl LabRun<'_> {
     /// Begins the lab of a plan or goes on with it, and says what to know of it.
-    pub(crate) fn begin_or_resume(
+    fn begin_or_resume(
         &self,
         plan: &Plan,
         options: &LabRunOptions,

@@ -3,8 +3,9 @@
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
 use crate::schedule::planned::Planned;
-use crate::schedule::resumed::host_facts;
+use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::run_lab::LabRunOptions;
+use crate::schedule::stored::{has_failed_checks, lab_of, require_idle};
 use crate::schedule::turn::LabRun;
 use base::Exit;
 use plan::{Plan, PlannedCell, Setting, Turn};
@@ -60,11 +61,20 @@ impl<'a> Trials<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Trials<'a>, LabError> {
         let trials = Trials { results, options, stop, planned, lab: OnceCell::new() };
-        let run = trials.run();
-        run.begin_or_resume(plan, options, on_progress)?;
-        let lab = run.lab()?;
-        // A lab that had come to its end goes on.
-        results.resume_lab(lab)?;
+        let planned = &trials.planned;
+        // Another may have begun meanwhile.
+        require_idle(results, plan)?;
+        let lab = match lab_of(results, plan)? {
+            None => trials.run().begin_lab(host_facts(planned), on_progress)?,
+            Some(lab) => {
+                require_same(results, lab, (plan, planned), &planned.turns)?;
+                results.resume_lab(lab)?;
+                lab
+            }
+        };
+        for note in &planned.notes {
+            on_progress(Progress::Note(note));
+        }
         trials.lab.get_or_init(|| lab);
         Ok(trials)
     }
@@ -131,6 +141,14 @@ impl<'a> Trials<'a> {
             }
         }
         Ok(repeats)
+    }
+
+    /// Did the checks of a cell find that something was lost?
+    ///
+    /// # Errors
+    /// The results file cannot be read.
+    pub fn has_failed_checks(&self) -> Result<bool, LabError> {
+        self.lab().map_or(Ok(false), |lab| has_failed_checks(self.results, lab))
     }
 
     /// Stores that the lab is over: whole, or as a search leaves it that was ended.

@@ -25,8 +25,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
-    LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId, RepeatStatus,
-    Results, StoredLoad, redact,
+    CheckedOn, LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId,
+    RepeatStatus, Results, StoredLoad, redact,
 };
 
 /// What takes turns.
@@ -180,9 +180,16 @@ impl LabRun<'_> {
 
     /// What a turn has given already: a result, or why there is none.
     pub(crate) fn result_of(&self, turn: Turn) -> Result<Option<RepeatId>, LabError> {
-        let last = self.last_attempt(turn)?;
-        let has_ended = |of: &Repeat| of.is_whole() || of.own_failure().is_some();
-        Ok(last.filter(has_ended).map(|of| of.id))
+        let Some(last) = self.last_attempt(turn)? else {
+            return Ok(None);
+        };
+        // Without its checks it proves nothing, and its server is gone.
+        let is_proven = || -> Result<bool, LabError> {
+            let checks = self.results.checks(CheckedOn::Repeat(last.id))?;
+            Ok(!self.cell(turn).what.checks || !checks.is_empty())
+        };
+        let has_ended = last.own_failure().is_some() || (last.is_whole() && is_proven()?);
+        Ok(has_ended.then_some(last.id))
     }
 
     fn last_attempt(&self, turn: Turn) -> Result<Option<Repeat>, LabError> {
@@ -448,6 +455,7 @@ fn is_of_machine(error: &LabError) -> bool {
         error,
         LabError::Store(_)
             | LabError::NoRoom(_)
+            | LabError::NotSetBack { .. }
             | LabError::Server(
                 ServerError::Disk { .. }
                     | ServerError::Io { .. }

@@ -7,10 +7,16 @@ use crate::target::subject::Subject;
 use advise::set_statement;
 use base::Session;
 use server::{ChangeJournal, Home, ValuesBefore};
+use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
 
 /// What tells a server from all others, however it is reached.
 const IDENTITY: &str = "SELECT CONCAT_WS('|', @@GLOBAL.hostname, @@GLOBAL.port, @@GLOBAL.datadir)";
+
+const ROUNDS: usize = 2;
+/// A pool of hundreds of gigabytes is resized within minutes.
+const RESIZE_PATIENCE: Duration = Duration::from_secs(600);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A server whose variables were changed. It has to be set back by [`ChangedVariables::restore`]; a
 /// process that dies before has left a journal, by which the next command does it.
@@ -21,7 +27,7 @@ pub(crate) struct ChangedVariables {
 }
 
 impl ChangedVariables {
-    /// Sets the variables in their order. Nothing is changed where the server refuses one.
+    /// Sets the variables. Nothing is changed where the server refuses one.
     ///
     /// # Errors
     /// What the server refused, or why nothing can be written down before.
@@ -37,16 +43,13 @@ impl ChangedVariables {
                     .to_owned(),
             ));
         };
-        let before = with_session(&connector, async |session| values(session, variables).await)?;
+        // Who died a moment ago is set back before its changes pass for the server's own.
+        set_back(&connector, &journal.left()?)?;
+        let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
+        let before = with_session(&connector, async |session| values(session, &names).await)?;
         journal.write(&before)?;
         let changed = ChangedVariables { connector, journal, before };
-        let set = with_session(&changed.connector, async |session| {
-            for (name, value) in variables {
-                execute(session, name, value).await?;
-            }
-            Ok(())
-        });
-        match set {
+        match apply(&changed.connector, variables) {
             Ok(()) => Ok(changed),
             Err(error) => {
                 changed.restore()?;
@@ -101,40 +104,78 @@ pub(crate) fn restore_what_is_left(
 }
 
 fn set_back(connector: &Connector, before: &ValuesBefore) -> Result<(), LabError> {
-    let statements = || {
-        let all = before.iter().map(|(name, value)| set_statement(name, value));
-        all.collect::<Vec<_>>().join(" ")
-    };
-    let names: Vec<(String, String)> = before.clone().into_iter().collect();
-    let left = with_session(connector, async |session| {
-        // One may hold another within its bounds: then a second round sets what the first could
-        // not. What a refused statement never changed is not set.
-        for _ in 0..2 {
-            for (name, value) in changed(before, values(session, &names).await?) {
-                execute(session, &name, value).await?;
-            }
+    let all: Vec<(String, String)> = before.clone().into_iter().collect();
+    apply(connector, &all).map_err(|error| {
+        let statements = all.iter().map(|(name, value)| set_statement(name, value));
+        LabError::NotSetBack {
+            why: error.to_string(),
+            statements: statements.collect::<Vec<_>>().join(" "),
         }
-        let left = changed(before, values(session, &names).await?);
-        Ok(left.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
-    });
-    let why = match left {
-        Ok(left) if left.is_empty() => return Ok(()),
-        Ok(left) => format!("{} did not take its value", left.join(", ")),
-        Err(error) => error.to_string(),
-    };
-    Err(LabError::Unfit(format!(
-        "this server could not be set back to what it was ({why}); run: {}",
-        statements()
-    )))
+    })
 }
 
-/// Variables that do not have their values, with these.
-fn changed(before: &ValuesBefore, now: ValuesBefore) -> Vec<(String, &str)> {
-    let other = now.into_iter().filter_map(|(name, now)| {
-        let value = before.get(&name).filter(|value| **value != now)?;
-        Some((name, value.as_str()))
-    });
-    other.collect()
+/// Sets what has another value, and waits until the server has taken it. One variable may hold
+/// another within its bounds, so that the order matters: a second round sets what the first could
+/// not.
+fn apply(connector: &Connector, wanted: &[(String, String)]) -> Result<(), LabError> {
+    let names: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
+    with_session(connector, async |session| {
+        let mut refused = None;
+        for _ in 0..ROUNDS {
+            settle(session).await?;
+            let now = values(session, &names).await?;
+            for (name, value) in wanted.iter().filter(|(name, value)| !is_equal(&now[name], value))
+            {
+                refused = refused.or(execute(session, name, value).await.err());
+            }
+        }
+        settle(session).await?;
+        let now = values(session, &names).await?;
+        let left = wanted.iter().find(|(name, value)| !is_equal(&now[name], value));
+        match (left, refused) {
+            (None, _) => Ok(()),
+            (Some(_), Some(refused)) => Err(refused),
+            (Some((name, value)), None) => Err(LabError::Unfit(format!(
+                "the server took {} for {name}, and not {value}",
+                now[name]
+            ))),
+        }
+    })
+}
+
+/// Waits for a buffer pool that is being resized, which servers do behind one's back.
+async fn settle(session: &mut Connection) -> Result<(), LabError> {
+    let status = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'";
+    let begun = Instant::now();
+    loop {
+        let failed = |error| LabError::Session { doing: "reading the server's status", error };
+        let answer = session.query(status).await.map_err(failed)?;
+        let said = answer.rows().next().map_or_else(String::new, |row| row.text(1));
+        let is_over = ["", "not started"].iter().any(|over| said.eq_ignore_ascii_case(over))
+            || said.to_ascii_lowercase().starts_with("completed")
+            || said.to_ascii_lowercase().contains("did not change")
+            || said.to_ascii_lowercase().contains("failed");
+        if is_over {
+            return Ok(());
+        }
+        if begun.elapsed() > RESIZE_PATIENCE {
+            return Err(LabError::Unfit(format!("the buffer pool is still being resized: {said}")));
+        }
+        reactor::sleep_until(Instant::now() + LOOK_EVERY).await;
+    }
+}
+
+/// Words as servers compare them, and switches and numbers by what they mean.
+fn is_equal(now: &str, wanted: &str) -> bool {
+    let switch = |text: &str| match text.to_ascii_uppercase().as_str() {
+        "ON" => "1".to_owned(),
+        "OFF" => "0".to_owned(),
+        other => other.to_owned(),
+    };
+    match (now.parse::<f64>(), wanted.parse::<f64>()) {
+        (Ok(now), Ok(wanted)) => (now - wanted).abs() < 1e-6 * wanted.abs().max(1.0),
+        _ => switch(now) == switch(wanted),
+    }
 }
 
 async fn execute(session: &mut Connection, name: &str, value: &str) -> Result<(), LabError> {
@@ -145,14 +186,11 @@ async fn execute(session: &mut Connection, name: &str, value: &str) -> Result<()
     })
 }
 
-async fn values(
-    session: &mut Connection,
-    variables: &[(String, String)],
-) -> Result<ValuesBefore, LabError> {
+async fn values(session: &mut Connection, names: &[&str]) -> Result<ValuesBefore, LabError> {
     let mut values = ValuesBefore::new();
-    for (name, _) in variables {
+    for name in names {
         let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await?;
-        values.insert(name.clone(), value);
+        values.insert((*name).to_owned(), value);
     }
     Ok(values)
 }
@@ -161,4 +199,19 @@ async fn text(session: &mut Connection, sql: &str) -> Result<String, LabError> {
     let failed = |error| LabError::Session { doing: "reading the server's variables", error };
     let answer = session.query(sql).await.map_err(failed)?;
     Ok(answer.rows().next().map_or_else(String::new, |row| row.text(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_equal;
+
+    #[test]
+    fn values_are_equal_by_what_they_mean() {
+        for (now, wanted) in [("75.000000", "75"), ("1", "ON"), ("OFF", "0"), ("CRC32", "crc32")] {
+            assert!(is_equal(now, wanted), "{now} {wanted}");
+        }
+        for (now, wanted) in [("2000", "15000"), ("ON", "OFF"), ("legacy", "backoff")] {
+            assert!(!is_equal(now, wanted), "{now} {wanted}");
+        }
+    }
 }
