@@ -28,13 +28,14 @@ pub fn stored_snapshot(
     let status = |moment| -> Result<NamedValues, StoreError> {
         Ok(results.status(run, moment)?.into_iter().collect())
     };
-    // The status is read before the warm-up.
+    let (first, last) = (status(Moment::Start)?, status(Moment::End)?);
+    // The status is read before the warm-up, and before the run that finds the capacity of a rate in
+    // percent.
     let run_ns = result.warmup_measured_ns.unwrap_or(0) + result.measured_window_ns;
-    let watch = StatusWatch {
-        seconds: run_ns as f64 / 1e9,
-        first: status(Moment::Start)?,
-        last: status(Moment::End)?,
-    };
+    let uptime_s = |of: &NamedValues| of.get("Uptime")?.parse::<f64>().ok();
+    // Whole seconds: the rise may be too large by one.
+    let counted_s = uptime_s(&last).zip(uptime_s(&first)).map_or(0.0, |(b, a)| b - a - 1.0);
+    let watch = StatusWatch { seconds: counted_s.max(run_ns as f64 / 1e9), first, last };
     let place = |role: &str| cell.what.places.iter().find(|place| place.role == role);
     let (data, redo) = (place("data"), place("redo"));
     let setup = results.device_io(run)?.and_then(|io| Setup::parse(&io.shim.setup).ok());

@@ -1,7 +1,7 @@
 //! From the plan to the cells of its matrix.
 
 use crate::CELLS_MAX;
-use crate::dimension::{Setting, What, is_binary};
+use crate::dimension::{Dimension, Setting, What, is_binary};
 use crate::error::{PlanError, PlanProblem, Span};
 use crate::kinds::with_known;
 use crate::plan::{Plan, PlannedCell};
@@ -74,7 +74,7 @@ impl Plan {
         let mut ordinals = BTreeMap::new();
         for index in 0..self.combinations()? {
             let settings = self.combination(index);
-            if self.is_excluded(&settings, &mut used) {
+            if self.changes_too_much(&settings) || self.is_excluded(&settings, &mut used) {
                 continue;
             }
             let mut cell = self.cell(&places, &settings)?;
@@ -121,6 +121,17 @@ impl Plan {
         }
         settings.reverse();
         settings
+    }
+
+    /// Does it differ from the first values in more settings than it may?
+    fn changes_too_much(&self, settings: &[&Spanned<Setting>]) -> bool {
+        let is_changed = |(setting, dimension): &(&&Spanned<Setting>, &Dimension)| {
+            let first = dimension.first().map(Spanned::get_ref);
+            setting.get_ref().is_setting() && first != Some(setting.get_ref())
+        };
+        let most = self.changes_max.as_ref().map(|most| *most.get_ref() as usize);
+        let changed = || settings.iter().zip(&self.dimensions).filter(is_changed).count();
+        most.is_some_and(|most| changed() > most)
     }
 
     /// Marks the exclusions that hold, of which one is enough.
@@ -229,6 +240,18 @@ impl Plan {
         if let Some((unused, _)) = exclusions.find(|(_, used)| !**used) {
             let why = "this [[exclude]] leaves nothing out: no cell has all of its values; correct it, or leave it out";
             return Err(PlanProblem::new(unused.span.clone(), why));
+        }
+        let varied = self.dimensions.iter().filter(|dimension| {
+            dimension.len() > 1 && dimension.iter().any(|value| value.get_ref().is_setting())
+        });
+        let varied = varied.count();
+        if let Some(most) = self.changes_max.as_ref().filter(|of| *of.get_ref() as usize >= varied)
+        {
+            let why = format!(
+                "`changes_max` leaves nothing out: {varied} of preset, variables and places have \
+                 several values; lower it, or leave it out"
+            );
+            return Err(PlanProblem::new(most.span(), why));
         }
         if let (true, Some(first)) = (cells.is_empty(), self.exclusions.first()) {
             let why = "the matrix is empty: [[exclude]] leaves out every cell; leave out fewer";

@@ -71,6 +71,14 @@ impl Setting {
         &self.value
     }
 
+    /// Is it what a server is told, and not what it is or does?
+    pub(crate) fn is_setting(&self) -> bool {
+        match self.what {
+            What::Place(role) => role != Role::Data,
+            What::Other(_) => self.name == "preset" || self.name.starts_with(VARIABLE),
+        }
+    }
+
     /// Its name and value in results, where it has no column of its own there.
     pub fn row(&self) -> Option<(String, String)> {
         let variable = self.name.strip_prefix(VARIABLE);

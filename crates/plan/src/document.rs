@@ -21,6 +21,7 @@ use tpcc::schema::PARTITIONS_MAX;
 
 /// Most repeats of a cell: far above what a confidence interval asks for.
 const REPEATS_MAX: u32 = 1_000;
+const CHANGES_MAX: u32 = 100;
 /// Most points of a ramp: far above what finds a place.
 const POINTS_MAX: u32 = 1_000;
 
@@ -61,6 +62,10 @@ pub(crate) struct LabTable {
     /// Seed of the order and of the inputs; each repeat has inputs of its own, which derive from it
     /// and from the repeat's number and are the same in all cells [default: 1]
     pub(crate) seed: One<Seed>,
+    /// Settings in which a cell may differ from the first values of the plan: its `preset`, its
+    /// variables and the places of roles other than `data`. 1 changes one at a time, in all
+    /// combinations of everything else [default: no limit]
+    pub(crate) changes_max: One<Count<1, CHANGES_MAX>>,
     /// Time after which a lab starts no repeat; a plan that is expected to take longer is refused
     /// [default: none]
     pub(crate) time_limit: One<Time<1000, DURATION_MAX_MS>>,

@@ -100,6 +100,7 @@ fn parse(source: &PlanText) -> Result<Plan, PlanProblem> {
         time_limit: lab.time_limit.0.clone(),
         repeat_time_limit: None,
         page_cache_bytes,
+        changes_max: lab.changes_max.0.clone(),
         common,
         is_shortened: false,
         exclusions: exclusions(excluded, &dimensions)?,

@@ -27,6 +27,8 @@ pub struct Plan {
     pub(crate) time_limit: Option<Spanned<Duration>>,
     pub(crate) repeat_time_limit: Option<Duration>,
     pub(crate) page_cache_bytes: Option<Spanned<u64>>,
+    /// Settings that may differ from the first values.
+    pub(crate) changes_max: Option<Spanned<u32>>,
     /// What all cells have in common; dimensions say the rest.
     pub(crate) common: Cell,
     /// Its cells are for seconds, which say nothing of where a ramp ends.

@@ -117,6 +117,25 @@ fn a_cells_key_is_of_what_was_measured_alone() {
 }
 
 #[test]
+fn settings_may_be_changed_one_at_a_time() {
+    let text = |most: u32| {
+        PLAN.replace("name = 'x'", &format!("name = 'x'\nchanges_max = {most}"))
+            .replace("'config-3'", "['config-1', 'config-3']")
+            .replace("= false", "= [false, true]")
+            .replace("redo = 'twin'", "redo = ['twin', 'nvme-pcie4']")
+    };
+    // 2 engines, 2 devices and 3 counts of connections, with 4 settings of two values.
+    let crossed = 12;
+    for (most, expected) in [(1, 1 + 4), (2, 1 + 4 + 6), (3, 15)] {
+        assert_eq!(cells(&text(most)).unwrap().len(), crossed * expected, "{most}");
+    }
+    let (error, at) = wrong(&text(1).replace("changes_max = 1", "changes_max = 0"));
+    assert!(at.starts_with('0'), "{error} {at}");
+    let (error, at) = wrong(&PLAN.replace("name = 'x'", "name = 'x'\nchanges_max = 2"));
+    assert!(at.starts_with('2') && error.why.contains("leaves nothing out"), "{error} {at}");
+}
+
+#[test]
 fn what_is_excluded_is_left_out() {
     let text = format!(
         "{PLAN}\n[[exclude]]\ndata = 'hdd-15k'\nconnections = [16, 32]\n[[exclude]]\nengine = 'mysql-8.0'\nset.innodb_io_capacity = 200"

@@ -7,10 +7,12 @@ use crate::settings::{Settings, changes, with};
 use advise::{
     AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, VariableChange, advise, stored_snapshot,
 };
-use analyse::measurement;
+use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{LabError, LabRunOptions, OnProgress, TrialBlock, TrialCell, Trials, account_of};
+use lab::{
+    LabError, LabRunOptions, OnProgress, Progress, TrialBlock, TrialCell, Trials, account_of,
+};
 use serde::Serialize;
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
@@ -20,6 +22,8 @@ use store::{RepeatId, RepeatStatus, Results};
 
 const LAB: &str = "advise";
 const START_NAME: &str = "the server as it is";
+/// Between its first windows and its last ones; a start beyond it has not had one load.
+const STEADY: std::ops::Range<f64> = 0.67..1.5;
 
 /// A server that is looked at and measured.
 pub struct Prover<'a> {
@@ -34,6 +38,8 @@ pub struct Prover<'a> {
     blocks: u32,
     /// What pairs took so far.
     paired: PairTimes,
+    /// Throughput of the start, in the order in which it was measured.
+    starts: Vec<f64>,
 }
 
 #[derive(Default)]
@@ -92,7 +98,7 @@ impl<'a> Prover<'a> {
     ) -> Prover<'a> {
         let trials = Trials::new(LAB, results, options, stop);
         let (cells, paired) = (BTreeMap::new(), PairTimes::default());
-        Prover { results, trials, cell, limits, cells, blocks: 0, paired }
+        Prover { results, trials, cell, limits, cells, blocks: 0, paired, starts: Vec::new() }
     }
 
     /// Drives the server once as it is, and says what rules find. `device` is that of the data,
@@ -111,9 +117,8 @@ impl<'a> Prover<'a> {
         let Some(run) = runs.first().copied() else {
             return Err(LabError::Interrupted);
         };
-        if let Err(reason) = self.throughput(run)? {
-            return Err(no_result(START_NAME, &reason));
-        }
+        let throughput = self.throughput(run)?.map_err(|reason| no_result(START_NAME, &reason))?;
+        self.starts.push(throughput);
         let mut snapshot = snapshot_of_run(self.results, run)?;
         if let Some(profile) = device {
             snapshot.device = Some(AdvisedDevice::of(&profile));
@@ -139,6 +144,9 @@ impl<'a> Prover<'a> {
             ..AdviceProof::default()
         };
         let ended = self.prove_each(&looked.findings, &mut proof, on_progress);
+        if let Some(note) = drift(&self.starts) {
+            on_progress(Progress::Note(&note));
+        }
         proof.lab_id = self.trials.lab().map(|lab| lab.0);
         match ended {
             Err(error) if error.exit() == Exit::Interrupted => proof.interrupted = true,
@@ -223,13 +231,13 @@ impl<'a> Prover<'a> {
     /// Two windows, one beside the other, in an order that changes.
     fn pair(
         &mut self,
-        [base, other]: [&Settings; 2],
+        [base_set, other_set]: [&Settings; 2],
         pair: usize,
         title: &str,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Pair, LabError> {
         let begun = Instant::now();
-        let mut cells = [self.cell_of(base)?, self.cell_of(other)?];
+        let mut cells = [self.cell_of(base_set)?, self.cell_of(other_set)?];
         let is_turned = pair % 2 == 1;
         if is_turned {
             cells.reverse();
@@ -243,6 +251,9 @@ impl<'a> Prover<'a> {
             return Err(LabError::Interrupted);
         };
         let base = self.throughput(base)?.map_err(|reason| no_result("its base", &reason))?;
+        if base_set.is_empty() {
+            self.starts.push(base);
+        }
         self.paired.learn(begun.elapsed());
         Ok(self.throughput(other)?.map(|other| [base, other]))
     }
@@ -339,6 +350,20 @@ impl PairTimes {
     }
 }
 
+/// What is to be said of a start whose throughput changed while proposals were measured.
+fn drift(starts: &[f64]) -> Option<String> {
+    let some = (starts.len() / 2).min(CONFIRM_PAIRS);
+    let first = mean(&starts[..some])?;
+    let last = mean(&starts[starts.len() - some..])?;
+    (!STEADY.contains(&(last / first))).then(|| {
+        format!(
+            "{START_NAME} did {first:.0} NOPM at first and {last:.0} at the end: something else \
+             loaded it or its host, or its data grew. Each gain is one of windows side by side; \
+             measure again under a steady load before you rely on it"
+        )
+    })
+}
+
 /// Why nobody measures it, where that is so.
 fn never_measured(finding: &Finding) -> Option<String> {
     if finding.changes.is_empty() {
@@ -374,4 +399,17 @@ pub(crate) fn snapshot_of_run(
 
 fn no_result(what: &str, reason: &str) -> LabError {
     LabError::Unfit(format!("{what} has no result: {reason}; mend that, or ask for another load"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::drift;
+
+    #[test]
+    fn a_start_that_changes_is_told() {
+        assert_eq!(drift(&[100.0]), None);
+        assert_eq!(drift(&[100.0, 90.0, 120.0, 110.0]), None);
+        let told = drift(&[100.0, 90.0, 110.0, 45.0, 55.0, 50.0]).unwrap_or_default();
+        assert!(told.contains("did 100 NOPM at first and 50 at the end"), "{told}");
+    }
 }

@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "change-buffering",
         topic: Topic::Reads,
-        title: "VariableChange secondary indexes at once where reads are cheap",
+        title: "Change secondary indexes at once where reads are cheap",
         reason: "The change buffer saves random reads of a disk; on an SSD its merges cost more \
                  than what they save.",
         source: "MariaDB knowledge base, MDEV-27734; MySQL manual, innodb_change_buffering",

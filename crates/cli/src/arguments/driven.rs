@@ -78,6 +78,11 @@ impl DrivenArguments {
         }
     }
 
+    /// Is anything other than the defaults asked for?
+    pub fn asks_for_anything(&self) -> bool {
+        self.load(0) != Load::of_seed(0) || self.lengths() != Lengths::default()
+    }
+
     pub fn lengths(&self) -> Lengths {
         Lengths {
             warmup: self.warmup,

@@ -22,6 +22,11 @@ const PROVE_WHERE: &str = "--prove sets variables of this server while it drives
 const PACED: &str = "--prove compares throughputs, and that of this load is asked for; leave out \
                      --rate, or give it as a share (80%), and take another workload than tpcc-spec";
 
+const UNDER_ITS_OWN_LOAD: &str = "a server that is there is watched under its own load: leave out \
+                                  what says how to drive it (-c, -w, --workload, --style, --rate, \
+                                  --warmup, --window ...), or add --prove --allow-changes, which \
+                                  drives it";
+
 /// The JSON document of the command.
 #[derive(Serialize)]
 struct AdviceDocument {
@@ -58,6 +63,8 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
         looked_at(arguments, cell, &stop, &mut console)
     } else if arguments.prove {
         return Err(Failure::new(Exit::Usage, PROVE_WHERE));
+    } else if driven.asks_for_anything() {
+        return Err(Failure::new(Exit::Usage, UNDER_ITS_OWN_LOAD));
     } else {
         watched(arguments, &cell.server, &stop, &mut console)
     };

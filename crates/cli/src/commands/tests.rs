@@ -115,10 +115,11 @@ const OUTPUT: [&str; 7] =
 
 /// Keys that say how a matrix is measured, of which a single cell has no need, and the share of
 /// lock wait timeouts, which is fixed where there is no plan.
-const OF_PLANS: [&str; 6] = [
+const OF_PLANS: [&str; 7] = [
     "lab.name",
     "lab.repeats",
     "lab.order",
+    "lab.changes_max",
     "lab.time_limit",
     "lab.repeat_time_limit",
     "load.lock_wait_timeouts_max",

@@ -78,7 +78,7 @@ fn is_emulated_and_proven(engine: &str) -> Value {
     assert_eq!(result(&file, "SELECT count(*) FROM cell_place"), "6");
     let counted_s = "SELECT min(counted_ns) / 1e9 FROM role_io";
     let counted_s: f64 = result(&file, counted_s).parse().unwrap();
-    assert!((2.9..12.0).contains(&counted_s), "{counted_s}");
+    assert!((2.0..12.0).contains(&counted_s), "{counted_s}");
     document
 }
 
@@ -118,6 +118,7 @@ fn falls_back_from_io_uring(engine: &str) {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mysql_9_7_is_emulated_and_proven() {
     is_emulated_and_proven("mysql-9.7");
 }

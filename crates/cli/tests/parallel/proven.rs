@@ -91,6 +91,8 @@ fn changes_have_to_be_allowed() {
         mydyno(["advise", "--prove"]).and_args(arguments).in_directory(work.path()).run()
     };
     advise(&["--dsn", "mysql://h/s"]).exits(2).says(&["--allow-changes", "--engine"]);
+    let watched = mydyno(["advise", "--dsn", "mysql://h/s", "-c", "4"]);
+    watched.in_directory(work.path()).run().exits(2).says(&["under its own load"]);
     advise(&["--engine", "mysql-5.7", "--allow-changes"]).exits(2).says(&["--allow-changes"]);
     advise(&["--engine", "mysql-5.7", "--rate", "50"]).exits(2).says(&["--rate", "share"]);
     mydyno(["advise", "--gain-min", "5%"]).in_directory(work.path()).run().exits(2);

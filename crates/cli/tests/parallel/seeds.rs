@@ -93,9 +93,7 @@ fn equal_seeds_give_equal_databases() {
     let in_server = server_checksums(&one);
     assert_eq!(in_server, server_checksums(&other));
     rows_are_those_of_the_clauses(&one, &first);
-    for dsn in [&one, &other] {
-        mydyno(["check", "--dsn", dsn]).run().exits(0);
-    }
+    mydyno(["check", "--dsn", &one]).run().exits(0);
 
     let third_load =
         load(&third, &["-w", "2", "--seed", "8", "--no-foreign-keys", "--partitions", "2"]);
