@@ -240,7 +240,7 @@ fn what_was_committed_survives_in_time(engine: &str, profile: &str, dilation: &s
     // On another device its files would not be found.
     let other = ["server", "start", "--engine", engine, "--name", name, "--data", "hdd-15k"];
     mydyno(other).run().exits(4).says(&[&format!("--data {profile}")]);
-    let (dsn, _) = start_named(engine, name, &[]);
+    let (dsn, _) = start_named(engine, name, &["--dilate", dilation]);
     let after: i64 = value(&dsn, sum).parse().unwrap();
     assert!(
         after - before >= committed,
