@@ -3,14 +3,25 @@
 
 use crate::error::{ServerError, io_at};
 use crate::home::{FileLock, Home, private_directory, remove_file_if_there};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Names of server variables, with the values that they had.
-pub type ValuesBefore = BTreeMap<String, String>;
+/// Names of server variables, with values of theirs.
+pub type NamedVariables = BTreeMap<String, String>;
+
+/// What a command changes on a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerChange {
+    /// Values before the change.
+    pub before: NamedVariables,
+    /// Values that the server took, as it tells them; nothing until it has taken all.
+    pub taken: NamedVariables,
+}
 
 /// The journal of one server, which this process alone has.
 #[derive(Debug)]
@@ -44,9 +55,9 @@ impl ChangeJournal {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn left(&self) -> Result<ValuesBefore, ServerError> {
+    pub fn left(&self) -> Result<ServerChange, ServerError> {
         let text = match fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ValuesBefore::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ServerChange::default()),
             text => text.map_err(io_at("read", &self.path))?,
         };
         toml::from_str(&text).map_err(|error| {
@@ -55,19 +66,16 @@ impl ChangeJournal {
         })
     }
 
-    /// Writes down what is about to be changed. It is on disk when this returns.
+    /// Writes down what is about to be changed, or what was. It is on disk when this returns.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn write(&self, before: &ValuesBefore) -> Result<(), ServerError> {
-        let lines = before.iter().map(|(name, value)| {
-            let (name, value) =
-                (toml::Value::from(name.as_str()), toml::Value::from(value.as_str()));
-            format!("{name} = {value}\n")
-        });
+    pub fn write(&self, change: &ServerChange) -> Result<(), ServerError> {
         let new = self.path.with_extension("new");
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(lines.collect::<String>().as_bytes())?;
+        let text = toml::to_string(change).map_err(std::io::Error::other);
+        let written = text.and_then(|text| {
+            let mut file = File::create(&new)?;
+            file.write_all(text.as_bytes())?;
             file.sync_all()
         });
         written.map_err(io_at("write", &new))?;
@@ -93,7 +101,7 @@ fn directory(home: &Home) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChangeJournal, ValuesBefore};
+    use super::{ChangeJournal, NamedVariables, ServerChange};
     use crate::Home;
 
     #[test]
@@ -102,20 +110,23 @@ mod tests {
         let home = Home::at(root.path().join("home")).unwrap();
         assert!(!ChangeJournal::is_any(&home));
         let before = [("innodb_io_capacity", "200"), ("sql_mode", "a\"b\\c,d")];
-        let before: ValuesBefore =
+        let before: NamedVariables =
             before.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let mut change = ServerChange { before, ..ServerChange::default() };
         let journal = ChangeJournal::take(&home, "host|3306").unwrap().unwrap();
-        journal.write(&before).unwrap();
+        journal.write(&change).unwrap();
+        change.taken.insert("sql_mode".to_owned(), String::new());
+        journal.write(&change).unwrap();
         // Another command leaves it alone, unless the first one is dead.
         assert!(ChangeJournal::take(&home, "host|3306").unwrap().is_none());
         drop(journal);
         let next = ChangeJournal::take(&home, "host|3306").unwrap().unwrap();
-        assert_eq!(next.left().unwrap(), before);
+        assert_eq!(next.left().unwrap(), change);
         assert!(ChangeJournal::is_any(&home));
         let other = ChangeJournal::take(&home, "host|3307").unwrap().unwrap();
-        assert_eq!(other.left().unwrap(), ValuesBefore::new());
+        assert_eq!(other.left().unwrap(), ServerChange::default());
         next.clear().unwrap();
-        assert_eq!(next.left().unwrap(), ValuesBefore::new());
+        assert_eq!(next.left().unwrap(), ServerChange::default());
         assert!(!ChangeJournal::is_any(&home));
     }
 }

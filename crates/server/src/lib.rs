@@ -45,7 +45,7 @@ pub use image::{Image, ImageContents, ImageKey};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
 pub use instance_dir::sweep;
-pub use journal::{ChangeJournal, ValuesBefore};
+pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };

@@ -213,8 +213,9 @@ impl<'a> Search<'a> {
                     break;
                 }
                 let cells = self.shuffled(&left);
+                let time = self.time_left(begun.elapsed());
                 let title = format!(
-                    "round {number} of {rounds}: {} settings, window {} of {}",
+                    "round {number} of {rounds}: {} settings, window {} of {}; {time}",
                     left.len(),
                     at + 1,
                     round.windows
@@ -238,7 +239,8 @@ impl<'a> Search<'a> {
                 break;
             }
             let at = pairs.len() + 1;
-            let title = format!("the best against the start: pair {at} of {CONFIRM_PAIRS}");
+            let time = self.time_left(begun.elapsed());
+            let title = format!("the best against the start: pair {at} of {CONFIRM_PAIRS}; {time}");
             let cells = if pair % 2 == 0 { [START, first] } else { [first, START] };
             self.block(&cells, &title, on_progress)?;
             let last = &self.observed[self.observed.len() - cells.len()..];
@@ -270,6 +272,12 @@ impl<'a> Search<'a> {
     /// What the pairs at the end will take, as windows have taken so far.
     fn confirming(&self, elapsed: Duration) -> Duration {
         elapsed * 2 * CONFIRM_PAIRS as u32 / self.observed.len().max(1) as u32
+    }
+
+    /// Of the budget, for people.
+    fn time_left(&self, elapsed: Duration) -> String {
+        let left = self.asked.budget.saturating_sub(elapsed);
+        format!("at most {:.0} min left", (left.as_secs_f64() / 60.0).ceil().max(1.0))
     }
 
     /// The cells of the first round: what the rules would choose, and others at random.

@@ -2,13 +2,15 @@
 //! mydyno's own is left as it was.
 
 use crate::support::{
-    Held, Server, alive, directory, float, install, list, mydyno, number, result, shim, text, until,
+    Held, Server, alive, directory, float, home, install, list, mydyno, number, result, shim, text,
+    until,
 };
 use advise::{Finding, Gain, VariableChange};
 use base::Warehouses;
 use lab::LabRunOptions;
 use rustix::process::Signal;
 use serde_json::Value;
+use server::{ChangeJournal, Home, ServerChange};
 use spec::{
     Cell, Connections, Dilate, Length, Lengths, Load, Meters, Place, PopulationSpec, Private,
     Server as Asked,
@@ -47,6 +49,31 @@ fn a_server_is_set_back_after_a_kill_9() {
     let next = mydyno(["check", "--dsn", &server.dsn]).in_directory(work.path());
     next.run().exits(0).says(&["was killed", "set back"]);
     assert_eq!(Held::open(&server.dsn).query(WATCHED), before);
+    what_was_changed_since_is_left_alone(&server, work.path());
+}
+
+fn what_was_changed_since_is_left_alone(server: &Server, work: &Path) {
+    let mut session = Held::open(&server.dsn);
+    let identity = session.query("SELECT @@GLOBAL.hostname, @@GLOBAL.port, @@GLOBAL.datadir");
+    let journal = ChangeJournal::take(&Home::at(home().to_owned()).unwrap(), &identity[0]);
+    let named = |variables: &[(&str, &str)]| {
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let change = ServerChange {
+        before: named(&[("innodb_lru_scan_depth", "300"), ("innodb_spin_wait_delay", "6")]),
+        taken: named(&[("innodb_lru_scan_depth", "400"), ("innodb_spin_wait_delay", "7")]),
+    };
+    journal.unwrap().unwrap().write(&change).unwrap();
+    session.query("SET GLOBAL innodb_lru_scan_depth = 400");
+    session.query("SET GLOBAL innodb_spin_wait_delay = 8");
+    let next = mydyno(["check", "--dsn", &server.dsn]).in_directory(work);
+    next.run().exits(0).says(&[
+        "innodb_lru_scan_depth set back",
+        "innodb_spin_wait_delay left alone, as changed since",
+    ]);
+    let now =
+        session.query("SELECT @@GLOBAL.innodb_lru_scan_depth, @@GLOBAL.innodb_spin_wait_delay");
+    assert_eq!(now, ["300|8"]);
 }
 
 #[test]

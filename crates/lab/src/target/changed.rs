@@ -6,7 +6,7 @@ use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use advise::set_statement;
 use base::Session;
-use server::{ChangeJournal, Home, ValuesBefore};
+use server::{ChangeJournal, Home, NamedVariables, ServerChange};
 use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
 
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct ChangedVariables {
     connector: Connector,
     journal: ChangeJournal,
-    before: ValuesBefore,
+    before: NamedVariables,
 }
 
 impl ChangedVariables {
@@ -44,12 +44,17 @@ impl ChangedVariables {
             ));
         };
         // Who died a moment ago is set back before its changes pass for the server's own.
-        set_back(&connector, &journal.left()?)?;
+        set_back(&connector, &still_changed(&connector, journal.left()?)?.by_mydyno)?;
         let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
-        let before = with_session(&connector, async |session| values(session, &names).await)?;
-        journal.write(&before)?;
-        let changed = ChangedVariables { connector, journal, before };
-        match apply(&changed.connector, variables) {
+        let read = || with_session(&connector, async |session| values(session, &names).await);
+        let mut change = ServerChange { before: read()?, ..ServerChange::default() };
+        journal.write(&change)?;
+        let applied = apply(&connector, variables).and_then(|()| {
+            change.taken = read()?;
+            Ok(journal.write(&change)?)
+        });
+        let changed = ChangedVariables { connector, journal, before: change.before };
+        match applied {
             Ok(()) => Ok(changed),
             Err(error) => {
                 changed.restore()?;
@@ -89,21 +94,47 @@ pub(crate) fn restore_what_is_left(
     let Some(journal) = ChangeJournal::take(&home, &identity)? else {
         return Ok(());
     };
-    let before = journal.left()?;
-    if before.is_empty() {
+    let left = journal.left()?;
+    if left.before.is_empty() {
         return Ok(());
     }
-    set_back(&connector, &before)?;
+    let left = still_changed(&connector, left)?;
+    set_back(&connector, &left.by_mydyno)?;
     journal.clear()?;
-    let names: Vec<&str> = before.keys().map(String::as_str).collect();
-    on_progress(Progress::Note(&format!(
+    let names: Vec<&str> = left.by_mydyno.keys().map(String::as_str).collect();
+    let mut note = format!(
         "an earlier command was killed while it had changed this server: {} set back to what it was",
-        names.join(", ")
-    )));
+        if names.is_empty() { "nothing had to be".to_owned() } else { names.join(", ") }
+    );
+    if !left.by_others.is_empty() {
+        note += &format!("; {} left alone, as changed since", left.by_others.join(", "));
+    }
+    on_progress(Progress::Note(&note));
     Ok(())
 }
 
-fn set_back(connector: &Connector, before: &ValuesBefore) -> Result<(), LabError> {
+/// What a command that was killed left behind on a server.
+struct StillChanged {
+    /// Variables that have the value that mydyno gave them, with their values before.
+    by_mydyno: NamedVariables,
+    /// Variables that have a third value: their user's, or an option file's after a restart.
+    by_others: Vec<String>,
+}
+
+fn still_changed(connector: &Connector, left: ServerChange) -> Result<StillChanged, LabError> {
+    let ServerChange { before, taken } = left;
+    let names: Vec<&str> = before.keys().map(String::as_str).collect();
+    let now = with_session(connector, async |session| values(session, &names).await)?;
+    // Who was killed before the server had taken all does not know what it took.
+    let is_ours = |name: &String| taken.get(name).is_none_or(|taken| is_equal(&now[name], taken));
+    let is_back = |name: &String| is_equal(&now[name], &before[name]);
+    let by_others =
+        before.keys().filter(|name| !is_ours(name) && !is_back(name)).cloned().collect();
+    let by_mydyno = before.clone().into_iter().filter(|(name, _)| is_ours(name)).collect();
+    Ok(StillChanged { by_mydyno, by_others })
+}
+
+fn set_back(connector: &Connector, before: &NamedVariables) -> Result<(), LabError> {
     let all: Vec<(String, String)> = before.clone().into_iter().collect();
     apply(connector, &all).map_err(|error| {
         let statements = all.iter().map(|(name, value)| set_statement(name, value));
@@ -186,8 +217,8 @@ async fn execute(session: &mut Connection, name: &str, value: &str) -> Result<()
     })
 }
 
-async fn values(session: &mut Connection, names: &[&str]) -> Result<ValuesBefore, LabError> {
-    let mut values = ValuesBefore::new();
+async fn values(session: &mut Connection, names: &[&str]) -> Result<NamedVariables, LabError> {
+    let mut values = NamedVariables::new();
     for name in names {
         let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await?;
         values.insert((*name).to_owned(), value);
