@@ -21,7 +21,7 @@ pub(crate) fn rounds(settings: usize) -> Vec<Round> {
     let (mut left, mut windows) = (settings, 1);
     while left > 1 {
         rounds.push(Round { settings: left, windows });
-        left = left.div_ceil(KEPT);
+        left = kept(left);
         windows *= 2;
     }
     rounds

@@ -16,6 +16,7 @@ use lab::{
     LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
     require_possible, run_lab,
 };
+use plan::Plan;
 use serde::Serialize;
 use spec::Meters;
 use std::path::Path;
@@ -32,16 +33,22 @@ struct LabRunDocument<'a> {
     report: Option<&'a Path>,
 }
 
-/// Executes what is missing of a plan.
-pub fn run(arguments: &LabRunArguments) -> Outcome {
-    let plan = read(&arguments.plan)?;
+/// A plan and its cells, where no other command measures it into this results file.
+pub(super) fn read_planned(plan: &Path, results: &Path) -> Result<(Plan, Planned), Failure> {
+    let plan = read(plan)?;
     let home = Home::from_env()?;
     // One that is measured has the room that another would look for.
-    let file = &arguments.results.results;
-    if file.exists() {
-        require_idle(&Results::open(file)?, &plan)?;
+    if results.exists() {
+        require_idle(&Results::open(results)?, &plan)?;
     }
     let planned = planned(&home, &plan)?;
+    Ok((plan, planned))
+}
+
+/// Executes what is missing of a plan.
+pub fn run(arguments: &LabRunArguments) -> Outcome {
+    let file = &arguments.results.results;
+    let (plan, planned) = read_planned(&arguments.plan, file)?;
     if let Some(unknown) = unknown_cell(&planned, &arguments.only) {
         return Err(unknown);
     }

@@ -1,15 +1,14 @@
 //! `mydyno tune`.
 
-use super::lab::read;
+use super::lab_run::read_planned;
 use super::report::write_report;
 use super::{lab_options, print_json};
 use crate::arguments::tune::TuneArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::found;
-use ::server::Home;
 use base::Exit;
-use lab::{LabRunOptions, Planned, check_meters, planned, require_idle};
+use lab::{LabRunOptions, Planned, check_meters};
 use plan::Plan;
 use serde::Serialize;
 use spec::Connections;
@@ -29,13 +28,8 @@ struct TuneDocument<'a> {
 
 /// Searches the matrix of a plan.
 pub fn run(arguments: &TuneArguments) -> Outcome {
-    let plan = read(&arguments.plan)?;
-    let home = Home::from_env()?;
     let file = &arguments.results.results;
-    if file.exists() {
-        require_idle(&Results::open(file)?, &plan)?;
-    }
-    let planned = planned(&home, &plan)?;
+    let (plan, planned) = read_planned(&arguments.plan, file)?;
     require_matrix(&planned)?;
     let options = lab_options();
     if !file.exists() {

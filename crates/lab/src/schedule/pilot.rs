@@ -128,8 +128,8 @@ impl Pilots<'_> {
     }
 }
 
-/// The cell for as long as a pilot is, warm-up and window; of an open loop whose rate is a share of what a closed one
-/// does, that.
+/// The cell for as long as a pilot is, warm-up and window; of an open loop whose rate is a share of
+/// what a closed one does, that.
 fn cell_of_pilot(cell: &Cell, [warmup, window]: [Duration; 2]) -> Cell {
     let mut load = cell.load.clone();
     if let Connections::Ramp(limits) = &load.connections {
