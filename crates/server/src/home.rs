@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The directory, and what lies where in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,6 +175,19 @@ impl FileLock {
             file.lock().map_err(io_at("lock", path))?;
         }
         Ok(FileLock { file })
+    }
+
+    /// The lock of a file that is there, shared with others who do the same.
+    pub(crate) fn share(path: &Path) -> Result<FileLock, ServerError> {
+        let file =
+            fs::OpenOptions::new().write(true).open(path).map_err(io_at("open the lock", path))?;
+        file.lock_shared().map_err(io_at("lock", path))?;
+        Ok(FileLock { file })
+    }
+
+    /// Notes a time at the file that is locked.
+    pub(crate) fn set_modified(&self, time: SystemTime) -> std::io::Result<()> {
+        self.file.set_modified(time)
     }
 
     /// The lock, where it is free.

@@ -6,7 +6,7 @@ use crate::home::{self, FileLock};
 use crate::image::{DESCRIPTION, Description};
 use crate::{Home, Image, ImageKey, ServerError};
 use base::{now_utc_ns, parse_size};
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -26,14 +26,12 @@ pub struct KeptImage {
 
 /// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently
 /// used.
-pub(crate) fn use_image(directory: &Path) -> Result<File, ServerError> {
+pub(crate) fn use_image(directory: &Path) -> Result<FileLock, ServerError> {
     let path = directory.join(DESCRIPTION);
-    let file =
-        fs::OpenOptions::new().write(true).open(&path).map_err(io_at("use the image of", &path))?;
-    file.lock_shared().map_err(io_at("lock", &path))?;
+    let in_use = FileLock::share(&path)?;
     let now = Duration::from_nanos(u64::try_from(now_utc_ns()).unwrap_or(0));
-    file.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
-    Ok(file)
+    in_use.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
+    Ok(in_use)
 }
 
 /// All images, the most recently used one first. What is damaged or of another format is none.
