@@ -1,7 +1,7 @@
 //! All styles do the same work: equal databases and equal inputs, one after another, end in equal
 //! databases.
 
-use crate::support::{ENGINES, QUICK, Server, connect_options, directory, mydyno, query};
+use crate::support::{ENGINES, QUICK, Server, connect_options, directory, execute, mydyno, query};
 use base::{Connect, Random, Session, Warehouses};
 use spec::{Isolation, Style};
 use std::collections::BTreeSet;
@@ -65,6 +65,18 @@ fn inputs() -> Vec<Input> {
     inputs
 }
 
+/// Has the server take its two warehouses for 1,600, as its own statistics of larger tables do: an
+/// optimizer that believes them reads all stock of a warehouse for an order. MariaDB reads what is
+/// stored of a table again where the table has another name.
+fn mislead_about_stock(dsn: &str, schema: &str) {
+    let statistics = format!(
+        "UPDATE mysql.innodb_index_stats SET stat_value = 1600 WHERE database_name = '{schema}' \
+         AND table_name = 'stock' AND index_name = 'PRIMARY' AND stat_name = 'n_diff_pfx01'"
+    );
+    let rename = |from: &str, to: &str| format!("RENAME TABLE {schema}.{from} TO {schema}.{to}");
+    execute(dsn, [statistics, rename("stock", "renamed"), rename("renamed", "stock")]);
+}
+
 /// Does all of it over one connection; how each ended, and the checksum of each table after it.
 fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>) {
     let connector = Connector::new(connect_options(dsn)).unwrap();
@@ -83,6 +95,13 @@ fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>
         }
         let mut session = terminal.into_session();
         session.query("COMMIT").await.unwrap();
+        let status = session.query("SHOW SESSION STATUS LIKE 'Handler_read_next'").await.unwrap();
+        let rows_read: usize = status.row(0).unwrap().text(1).parse().unwrap();
+        // A Stock-Level reads 200 lines, a Delivery 10 orders' lines twice.
+        assert!(
+            rows_read < 200 * inputs.len(),
+            "{style:?} read {rows_read} rows of indexes in order"
+        );
         outcomes
     })
     .unwrap();
@@ -106,6 +125,7 @@ fn all_styles_on(engine: &str) {
             .in_directory(work_directory.path())
             .run()
             .exits(0);
+        mislead_about_stock(&dsn, style.name());
         let done = work(&dsn, style, &inputs);
         let wanted = first.get_or_insert_with(|| done.clone());
         assert_eq!(done.0, wanted.0, "how transactions ended in {style:?}");
@@ -114,12 +134,12 @@ fn all_styles_on(engine: &str) {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mysql_5_7() {
     all_styles_on(ENGINES[0]);
 }
 
 #[test]
-#[ignore = "make soak"]
 fn mariadb_10_11() {
     all_styles_on(ENGINES[2]);
 }

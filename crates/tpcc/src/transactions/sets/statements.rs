@@ -4,7 +4,7 @@
 use crate::input::LINES_MAX;
 use crate::prepared::statements;
 use crate::schema::DISTRICTS;
-use crate::transactions::sql;
+use crate::transactions::sql::{self, STOCK_BY_KEY};
 
 /// `?, ?, ...`
 pub(super) fn marks(count: usize) -> String {
@@ -33,7 +33,7 @@ statements! {
     insert_new_order: "INSERT INTO new_orders (no_o_id, no_d_id, no_w_id) VALUES (LAST_INSERT_ID(), ?, ?)",
     select_items: format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})", marks(LINES_MAX)),
     update_stock: sql::UPDATE_STOCK,
-    update_stocks: format!("UPDATE stock SET s_quantity = CASE s_i_id {cases} END, \
+    update_stocks: format!("UPDATE {STOCK_BY_KEY} SET s_quantity = CASE s_i_id {cases} END, \
         s_ytd = s_ytd + CASE s_i_id {cases} END, s_order_cnt = s_order_cnt + 1 \
         WHERE s_w_id = ? AND s_i_id IN ({})", marks(LINES_MAX), cases = cases()),
     // Payment (clause 2.5.2.2)
