@@ -130,7 +130,7 @@ fn still_changed(connector: &Connector, left: ServerChange) -> Result<StillChang
     let is_back = |name: &String| is_equal(&now[name], &before[name]);
     let by_others =
         before.keys().filter(|name| !is_ours(name) && !is_back(name)).cloned().collect();
-    let by_mydyno = before.clone().into_iter().filter(|(name, _)| is_ours(name)).collect();
+    let by_mydyno = before.into_iter().filter(|(name, _)| is_ours(name)).collect();
     Ok(StillChanged { by_mydyno, by_others })
 }
 
