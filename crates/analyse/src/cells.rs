@@ -97,7 +97,8 @@ impl CellOutcome {
     }
 }
 
-const DATA: &str = "data";
+/// Of [`CellOutcome::names`]: the device of data.
+pub(crate) const DATA: &str = "data";
 /// Of [`CellOutcome::names`]: how many servers are driven together.
 pub const INSTANCES: &str = "instances";
 

@@ -48,10 +48,15 @@ struct FitRow {
 
 /// The effects of all dimensions of a lab that has two of them at least.
 pub(crate) fn effects(cells: &[CellOutcome], matrix: &Matrix) -> Vec<DimensionEffects> {
-    let dimensions = matrix.dimensions();
-    if dimensions.len() < 2 {
+    if matrix.dimensions().len() < 2 {
         return Vec::new();
     }
+    fitted(cells, matrix)
+}
+
+/// The effects of all dimensions.
+pub(crate) fn fitted(cells: &[CellOutcome], matrix: &Matrix) -> Vec<DimensionEffects> {
+    let dimensions = matrix.dimensions();
     let mut blocks: BTreeMap<u32, usize> = BTreeMap::new();
     for repeat in cells.iter().flat_map(|cell| &cell.repeats).filter(|of| of.nopm.is_some()) {
         let next = blocks.len();

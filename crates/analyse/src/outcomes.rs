@@ -2,6 +2,7 @@
 
 use crate::cells::{CellOutcome, RepeatOutcome, matrix};
 use crate::comparisons::{CellComparison, comparisons};
+use crate::device_effects::{DeviceEffects, device_effects};
 use crate::effects::{DimensionEffects, effects};
 use crate::interference::instance_spread;
 use crate::ramps::{RampOutcome, ramps};
@@ -28,6 +29,8 @@ pub struct LabOutcome {
     pub comparisons: Vec<CellComparison>,
     /// What each value does by itself, from all cells at once.
     pub effects: Vec<DimensionEffects>,
+    /// The same for each device of data by itself, where there are two at least.
+    pub device_effects: Vec<DeviceEffects>,
     /// Settings that help in some of them and hurt in others.
     pub reversals: Vec<Reversal>,
     /// Throughput over the numbers of one variable.
@@ -73,6 +76,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         status: lab.status.as_str().to_owned(),
         reason: lab.reason,
         effects: effects(&cells, &matrix),
+        device_effects: device_effects(&cells),
         reversals: reversals(&comparisons),
         comparisons,
         sweeps: sweeps(&cells, &matrix),

@@ -8,6 +8,7 @@ use crate::format::instant;
 use crate::instances::interference_section;
 use crate::lab::comparisons::comparisons;
 use crate::lab::curves::{Curves, by_connections, connection_charts};
+use crate::lab::device_effects::device_effects;
 use crate::lab::effects::effects;
 use crate::lab::grids::{delivered, resources};
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
@@ -152,6 +153,7 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     @if let Some(curves) = &sections.connections { (connection_charts(view, curves, &delivered(view))) }
                     (comparisons(view, sections.outcome))
                     (effects(sections.outcome))
+                    (device_effects(sections.outcome))
                     (sweeps(view, &sections.variables))
                     (over_time_charts(view, &sections.over_time))
                     (sections.resources)
@@ -209,6 +211,7 @@ fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
             @if sections.connections.is_some() { a href="#connections" { "By connections" } }
             @if !sections.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }
             @if !sections.outcome.effects.is_empty() { a href="#effects" { "Each setting" } }
+            @if !sections.outcome.device_effects.is_empty() { a href="#by-device" { "By device" } }
             @if !sections.variables.is_empty() { a href="#sweeps" { "Turning points" } }
             @if !sections.over_time.is_empty() { a href="#over-time" { "Over time" } }
             @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }

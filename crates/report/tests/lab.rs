@@ -59,6 +59,9 @@ fn what_varies_stands_side_by_side() {
         "No value was shown to help in one group",
         "Where the time of a transaction went, 16 cells",
         "<b>30000</b> against 200, ",
+        // Each device by itself.
+        "<h2>Each setting on each device</h2>",
+        "<span class=\"tag bad\">worst</span>",
         // Sweeps.
         "more than 15000 hurts (30000: -",
         "\"x_text\":[\"200\",\"2000\",\"15000\",\"30000\"]",
