@@ -71,6 +71,16 @@ impl Instant {
         Instant { since_origin_ns: dilated_ns(to_ns(ORIGIN.elapsed())) }
     }
 
+    /// Time from the beginning of this process' clock to then, in ns.
+    pub fn since_origin_ns(self) -> u64 {
+        self.since_origin_ns
+    }
+
+    /// The moment at which so much time has passed since the beginning of this process' clock.
+    pub fn at_ns(since_origin_ns: u64) -> Instant {
+        Instant { since_origin_ns }
+    }
+
     /// Time since then, which is none where it is to come.
     pub fn elapsed(self) -> Duration {
         Instant::now() - self

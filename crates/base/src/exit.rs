@@ -24,6 +24,23 @@ pub enum Exit {
 }
 
 impl Exit {
+    const ALL: [Exit; 9] = [
+        Exit::Ok,
+        Exit::Failed,
+        Exit::Usage,
+        Exit::PlanInvalid,
+        Exit::Environment,
+        Exit::ServerFailed,
+        Exit::CheckFailed,
+        Exit::Regression,
+        Exit::Interrupted,
+    ];
+
+    /// What another process ended with.
+    pub fn of_code(code: u8) -> Exit {
+        Exit::ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Failed)
+    }
+
     /// The number that the shell sees.
     pub fn code(self) -> u8 {
         self as u8

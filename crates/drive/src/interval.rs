@@ -113,6 +113,25 @@ pub struct Interval {
     pub terminals: TerminalStats,
 }
 
+/// What tells intervals of a run apart; they come in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct IntervalKey {
+    phase: Phase,
+    start_offset_ns: u64,
+}
+
+impl IntervalKey {
+    /// An early end may cut the workers' last intervals at slightly different moments: the drain is
+    /// one for all.
+    pub(crate) fn of(interval: &Interval) -> IntervalKey {
+        let start_offset_ns = match interval.phase {
+            Phase::Drain => 0,
+            Phase::Warmup | Phase::Window => interval.start_offset_ns,
+        };
+        IntervalKey { phase: interval.phase, start_offset_ns }
+    }
+}
+
 impl Interval {
     /// An interval in which nothing has happened yet.
     pub fn new(

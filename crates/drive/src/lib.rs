@@ -10,6 +10,7 @@
 mod arrivals;
 mod breakdown;
 mod client;
+mod company;
 mod connection;
 mod failures;
 mod interval;
@@ -34,11 +35,14 @@ pub use client::{
     Attempt, Client, Failed, FailureKind, Opening, PerType, Source, TransactionInfo,
     TransactionType, Workload, WorkloadCounters, per_type,
 };
+pub use company::{
+    CommonSchedule, Company, DrivenShare, Partner, PartnerEnd, PartnerReport, PhaseOffsets,
+};
 pub use failures::{failed_by, failed_in_commit, leaves_in_doubt, needs_prepare};
 pub use interval::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
 pub use isolation::set_isolation;
 pub use loading::LoadProgress;
-pub use options::RunOptions;
+pub use options::{RunOptions, WorkerPlace};
 pub use pace::{Arrivals, Pace, Terminals, think_time};
 pub use proof::{CheckResult, Facts, Proof};
 pub use run::{

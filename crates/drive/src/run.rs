@@ -3,8 +3,9 @@
 
 use crate::breakdown::Breakdown;
 use crate::client::{Failed, PerType, TransactionInfo, Workload, WorkloadCounters};
-use crate::interval::{Interval, Phase};
-use crate::options::RunOptions;
+use crate::company::{Company, DrivenShare, PhaseOffsets, START_LEAD};
+use crate::interval::{Interval, IntervalKey, Phase};
+use crate::options::{RunOptions, WorkerPlace};
 use crate::pace::WorkerShare;
 use crate::schedule::Schedule;
 use crate::totals::Totals;
@@ -50,6 +51,8 @@ pub enum AbortCause {
     ServerGone,
     /// Every transaction fails.
     Useless,
+    /// One that drives a share of the connections is gone, or late.
+    PartnerLost,
 }
 
 /// What to do next.
@@ -59,6 +62,8 @@ pub enum Control {
     /// End the warm-up or the window with the interval under way, as if its time were over then;
     /// nothing where it is over.
     EndPhase(Phase),
+    /// End phases where the one who leads the run ends them.
+    EndPhasesAt(PhaseOffsets),
     /// End the window now and keep what was measured.
     Stop,
     /// End at once.
@@ -78,7 +83,7 @@ pub struct RunReport {
     pub window_ns: u64,
     /// The window was ended early.
     pub interrupted: bool,
-    /// CPU time of this process over the window.
+    /// CPU time of this process, and of those of partners, over the window.
     pub client_cpu_ns: u64,
     /// Statements of the window.
     pub statements: u64,
@@ -94,6 +99,8 @@ pub struct RunReport {
     pub totals: Totals,
     /// Transactions that did not end in time after the window; they are among those in doubt.
     pub abandoned: usize,
+    /// Partners that were lost: of each, nothing is known beyond the intervals that it reported.
+    pub partners_lost: u32,
     pub aborted: Option<Abort>,
 }
 
@@ -131,6 +138,8 @@ pub enum RunError {
     Aborted(String),
     #[error("a worker thread failed: {0}; check the limits of open files and memory")]
     Worker(std::io::Error),
+    #[error("{0}")]
+    PartnerLost(String),
 }
 
 impl RunError {
@@ -139,7 +148,9 @@ impl RunError {
         match self {
             RunError::Interrupted => Exit::Interrupted,
             RunError::Aborted(_) => Exit::ServerFailed,
-            RunError::Open { .. } | RunError::Worker(_) => Exit::Environment,
+            RunError::Open { .. } | RunError::Worker(_) | RunError::PartnerLost(_) => {
+                Exit::Environment
+            }
         }
     }
 }
@@ -163,6 +174,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub fn run<W: Workload>(
     workload: &W,
     options: &RunOptions,
+    company: Company<'_>,
     on_event: &mut dyn FnMut(Event<'_>) -> Control,
 ) -> Result<RunReport, RunError> {
     let types = workload.transactions();
@@ -171,26 +183,29 @@ pub fn run<W: Workload>(
         "a workload has more types than lists by type have places"
     );
     let workers = options.workers.clamp(1, options.connections.max(1));
+    let WorkerPlace { first, workers_of_all } =
+        options.place.unwrap_or(WorkerPlace { first: 0, workers_of_all: workers });
+    let (partners, mut leader) = match company {
+        Company::Alone => (Vec::new(), None),
+        Company::Leads(partners) => (partners, None),
+        Company::Follows(leader) => (Vec::new(), Some(leader)),
+    };
     let (sender, messages) = channel();
     let cancelled = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
-        let mut starts = Vec::new();
-        for worker in 0..workers {
+        let (mut starts, mut partner_starts) = (Vec::new(), Vec::new());
+        let next_start = |starts: &mut Vec<Sender<Arc<Schedule>>>| {
             let (start_sender, schedule) = channel();
             starts.push(start_sender);
+            Start { schedule, cancelled: Arc::clone(&cancelled) }
+        };
+        for worker in 0..workers {
+            let start = next_start(&mut starts);
             let sender = sender.clone();
-            let share = WorkerShare { worker, workers };
-            let cancelled = Arc::clone(&cancelled);
-            let start = Start { schedule, cancelled };
+            let share = WorkerShare { worker: first + worker, workers: workers_of_all };
             let body = move || {
                 let work = Work { workload, options, share };
-                let work = || worker::work(&work, &sender, &start);
-                // A worker that panics says so, and the run ends as failed instead of waiting for
-                // it.
-                if catch_unwind(AssertUnwindSafe(work)).is_err() {
-                    let error = std::io::Error::other("it panicked");
-                    let _ = sender.send(Message::Broken(error));
-                }
+                or_broken(&sender, || worker::work(&work, &sender, &start));
             };
             // The observers tell the driver's threads from others by their name.
             thread::Builder::new()
@@ -198,11 +213,31 @@ pub fn run<W: Workload>(
                 .spawn_scoped(scope, body)
                 .map_err(RunError::Worker)?;
         }
+        for mut partner in partners {
+            let start = next_start(&mut partner_starts);
+            let sender = sender.clone();
+            let body = move || {
+                or_broken(&sender, || worker::accompany(&mut *partner, &sender, &start));
+            };
+            thread::Builder::new()
+                .name("partner".to_owned())
+                .spawn_scoped(scope, body)
+                .map_err(RunError::Worker)?;
+        }
         drop(sender);
-        let opened = wait_until_open(&messages, workers, options, on_event);
-        cancelled.store(opened.is_err(), Ordering::Relaxed);
-        opened?;
-        let mut dispatcher = Dispatcher::start(options, workers, &starts);
+        let sharing = workers + partner_starts.len() as u32;
+        let opened = wait_until_open(&messages, sharing, options, on_event);
+        let start = opened.and_then(|()| match &mut leader {
+            Some(leader) => leader(),
+            None if partner_starts.is_empty() => Ok(base::Instant::now()),
+            None => Ok(base::Instant::now() + clock::dilated(START_LEAD)),
+        });
+        cancelled.store(start.is_err(), Ordering::Relaxed);
+        let schedule = Schedule::of(options, start?, !partner_starts.is_empty());
+        let mut dispatcher = Dispatcher::start(schedule, sharing, options.connections);
+        dispatcher.tell_start(&partner_starts);
+        thread::sleep(dispatcher.schedule.instant(0).saturating_duration_since(Instant::now()));
+        dispatcher.tell_start(&starts);
         dispatcher.report.types = types;
         let schedule = Arc::clone(&dispatcher.schedule);
         let result = dispatcher.dispatch(&messages, on_event);
@@ -212,6 +247,13 @@ pub fn run<W: Workload>(
         }
         result
     })
+}
+
+/// A thread that panics says so, and the run ends as failed instead of waiting for it.
+fn or_broken(sender: &Sender<Message>, work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        let _ = sender.send(Message::Broken(std::io::Error::other("it panicked")));
+    }
 }
 
 fn wait_until_open(
@@ -231,7 +273,7 @@ fn wait_until_open(
             Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),
             Err(RecvTimeoutError::Timeout) => match on_event(Event::Opening) {
                 // No phase has begun.
-                Control::Continue | Control::EndPhase(_) => {}
+                Control::Continue | Control::EndPhase(_) | Control::EndPhasesAt(_) => {}
                 Control::Stop => return Err(RunError::Interrupted),
                 Control::Abort(abort) => return Err(RunError::Aborted(abort.reason)),
             },
@@ -267,9 +309,8 @@ impl Mark {
 struct Dispatcher {
     schedule: Arc<Schedule>,
     workers: u32,
-    /// Intervals that not all workers have reported, by phase and start, with the count of those
-    /// that have.
-    open: BTreeMap<(Phase, u64), (u32, Interval)>,
+    /// Intervals that not all workers have reported, with the count of those that have.
+    open: BTreeMap<IntervalKey, (u32, Interval)>,
     report: RunReport,
     finished: u32,
     window_begin: Option<Mark>,
@@ -282,19 +323,9 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
-    fn start(options: &RunOptions, workers: u32, starts: &[Sender<Arc<Schedule>>]) -> Dispatcher {
-        let ns = |d: Duration| d.as_nanos() as u64;
-        let schedule = Arc::new(Schedule::new(
-            base::Instant::now(),
-            ns(options.warmup)..ns(options.warmup + options.window),
-            ns(options.interval),
-        ));
-        for start in starts {
-            // A worker that is gone has said so, or is found missing when its messages end.
-            let _ = start.send(Arc::clone(&schedule));
-        }
+    fn start(schedule: Schedule, workers: u32, connections: u32) -> Dispatcher {
         Dispatcher {
-            schedule,
+            schedule: Arc::new(schedule),
             workers,
             open: BTreeMap::new(),
             report: RunReport::default(),
@@ -304,8 +335,14 @@ impl Dispatcher {
             last_connected: Instant::now(),
             completed_seen: 0,
             errors_seen: 0,
-            useless_errors: USELESS_ERRORS
-                .max(USELESS_ERRORS_EACH * u64::from(options.connections)),
+            useless_errors: USELESS_ERRORS.max(USELESS_ERRORS_EACH * u64::from(connections)),
+        }
+    }
+
+    fn tell_start(&self, starts: &[Sender<Arc<Schedule>>]) {
+        for start in starts {
+            // A worker that is gone has said so, or is found missing when its messages end.
+            let _ = start.send(Arc::clone(&self.schedule));
         }
     }
 
@@ -367,6 +404,12 @@ impl Dispatcher {
         match control {
             Control::Continue => {}
             Control::EndPhase(phase) => self.schedule.end_phase(phase, self.schedule.now_ns()),
+            Control::EndPhasesAt(phases) => {
+                if !self.schedule.agree(phases) {
+                    let reason = "it heard too late that the warm-up ends".to_owned();
+                    self.obey(Control::Abort(Abort { cause: AbortCause::PartnerLost, reason }));
+                }
+            }
             Control::Stop => {
                 let now_ns = self.schedule.now_ns();
                 if now_ns < self.schedule.end_ns() {
@@ -408,13 +451,27 @@ impl Dispatcher {
     ) -> Result<(), RunError> {
         match message {
             Message::Interval(interval) => self.collect(*interval, on_event),
-            Message::Finished { totals, breakdowns, abandoned } => {
-                self.report.totals.merge(*totals);
-                for (mine, theirs) in self.report.breakdowns.iter_mut().zip(&*breakdowns) {
+            Message::Finished(share) => {
+                let DrivenShare { totals, breakdowns, abandoned, client_cpu_ns } = *share;
+                self.report.totals.merge(totals);
+                for (mine, theirs) in self.report.breakdowns.iter_mut().zip(&breakdowns) {
                     mine.merge(theirs);
                 }
                 self.report.abandoned += abandoned;
+                self.report.client_cpu_ns += client_cpu_ns;
                 self.finished += 1;
+            }
+            Message::Gone { reported, abort } => {
+                self.workers -= 1;
+                self.report.partners_lost += 1;
+                // Those that it reported are awaited from one worker less, too.
+                if let Some(last) = reported {
+                    self.open.range_mut(..=last).for_each(|(_, (count, _))| *count -= 1);
+                }
+                if let Some(abort) = abort {
+                    self.obey(Control::Abort(abort));
+                }
+                self.close_whole(on_event);
             }
             Message::Broken(error) => {
                 self.schedule.abort();
@@ -428,21 +485,20 @@ impl Dispatcher {
 
     /// Merges an interval with those of the other workers, and reports it once all have come.
     fn collect(&mut self, interval: Interval, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
-        // An early end may cut the workers' last intervals at slightly different moments: the drain
-        // is one for all.
-        let key = match interval.phase {
-            Phase::Drain => (Phase::Drain, 0),
-            phase => (phase, interval.start_offset_ns),
-        };
         self.open
-            .entry(key)
+            .entry(IntervalKey::of(&interval))
             .and_modify(|(count, merged)| {
                 *count += 1;
                 merged.merge(&interval);
             })
             .or_insert((1, interval));
+        self.close_whole(on_event);
+    }
+
+    /// Reports the intervals that all workers have reported.
+    fn close_whole(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
         while let Some(first) =
-            self.open.first_entry().filter(|first| first.get().0 == self.workers)
+            self.open.first_entry().filter(|first| first.get().0 >= self.workers)
         {
             let (_, whole) = first.remove();
             self.close(&whole, on_event);
@@ -477,7 +533,7 @@ impl Dispatcher {
         self.report.warmup_ns = schedule.warmup_ns().min(schedule.end_ns());
         self.report.window_started_utc_ns = begin.utc_ns;
         self.report.window_ended_utc_ns = end.utc_ns.max(begin.utc_ns);
-        self.report.client_cpu_ns = end.cpu_ns.saturating_sub(begin.cpu_ns);
+        self.report.client_cpu_ns += end.cpu_ns.saturating_sub(begin.cpu_ns);
         self.report
     }
 }

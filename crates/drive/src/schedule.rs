@@ -1,8 +1,10 @@
 //! The times of a run, which all its workers share. A phase may end earlier than was planned: at a
 //! moment on which all agree, as none has begun an interval beyond it.
 
+use crate::company::{END_LEAD, PhaseOffsets};
 use crate::interval::Phase;
-use base::{Instant, limits};
+use crate::options::RunOptions;
+use base::{Instant, clock, limits};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +14,8 @@ use std::time::{self, Duration};
 pub(crate) struct Schedule {
     start: Instant,
     interval_ns: u64,
+    /// A phase that is ended goes on for so long at least.
+    end_lead_ns: u64,
     window_max_ns: u64,
     /// Only ever earlier, and while `begun_ns` is held.
     warmup_ns: AtomicU64,
@@ -30,6 +34,7 @@ impl Schedule {
         Schedule {
             start,
             interval_ns: interval_ns.max(1),
+            end_lead_ns: 0,
             window_max_ns: window_ns.end.saturating_sub(window_ns.start),
             warmup_ns: AtomicU64::new(window_ns.start),
             end_ns: AtomicU64::new(window_ns.end),
@@ -37,6 +42,19 @@ impl Schedule {
             aborted: AtomicBool::new(false),
             connected: AtomicU32::new(0),
         }
+    }
+
+    /// Of a run with these options. Where partners take part, an early end has to reach them first.
+    pub(crate) fn of(options: &RunOptions, start: Instant, has_partners: bool) -> Schedule {
+        let ns = |time: Duration| time.as_nanos() as u64;
+        let window_ns = ns(options.warmup)..ns(options.warmup + options.window);
+        let schedule = Schedule::new(start, window_ns, ns(options.interval));
+        let end_lead = if has_partners { clock::dilated(END_LEAD) } else { Duration::ZERO };
+        Schedule { end_lead_ns: ns(end_lead), ..schedule }
+    }
+
+    pub(crate) fn start(&self) -> Instant {
+        self.start
     }
 
     pub(crate) fn now_ns(&self) -> u64 {
@@ -88,6 +106,7 @@ impl Schedule {
         let begun_ns = self.begun_ns();
         // Where all workers are late, as on a machine that stood still, intervals go on in the same
         // steps.
+        let now_ns = now_ns + self.end_lead_ns;
         let steps = match now_ns.checked_sub(*begun_ns) {
             Some(late_ns) => late_ns / self.interval_ns + 1,
             None => 0,
@@ -101,6 +120,17 @@ impl Schedule {
             Phase::Window if now_ns >= self.warmup_ns() => self.end_at(at_ns),
             Phase::Warmup | Phase::Window | Phase::Drain => {}
         }
+    }
+
+    /// Ends phases where another decided; false where an interval beyond such an end has begun.
+    pub(crate) fn agree(&self, phases: PhaseOffsets) -> bool {
+        let begun_ns = self.begun_ns();
+        let is_late = phases.warmup_end_ns < self.warmup_ns().min(*begun_ns);
+        if !is_late {
+            self.warmup_ns.fetch_min(phases.warmup_end_ns, Ordering::Relaxed);
+        }
+        self.end_at(phases.window_end_ns);
+        !is_late
     }
 
     /// Ends the window earlier, wherever workers are.

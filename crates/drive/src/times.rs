@@ -47,6 +47,15 @@ impl Times {
         }
     }
 
+    /// A histogram that another process recorded, as this one records; `None` where it holds what
+    /// cannot be recorded here.
+    pub fn in_own_shape(of: &Histogram<u64>) -> Option<Box<Histogram<u64>>> {
+        let digits = of.sigfig();
+        let mut own = [DIGITS, COARSE_DIGITS].contains(&digits).then(|| histogram(digits))?;
+        own.add(of).ok()?;
+        Some(own)
+    }
+
     /// Adds others.
     pub fn merge(&mut self, other: &Times) {
         match (&mut self.histogram, &other.histogram) {

@@ -2,16 +2,16 @@
 //! are any.
 
 use crate::arrivals::Backlog;
-use crate::breakdown::Breakdown;
-use crate::client::{Failed, Opening, PerType, Workload};
+use crate::client::{Failed, Opening, Workload};
+use crate::company::{CommonSchedule, DrivenShare, Partner, PartnerEnd, PartnerReport};
 use crate::connection::{ConnectionTask, Feed, Pauses};
-use crate::interval::Interval;
+use crate::interval::{Interval, IntervalKey};
 use crate::options::RunOptions;
 use crate::pace::{Pace, Terminals, WorkerShare};
 use crate::recorder::Recorder;
+use crate::run::Abort;
 use crate::schedule::Schedule;
 use crate::terminals::{Terminal, TerminalQueue, thinking};
-use crate::totals::Totals;
 use reactor::Tasks;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -40,14 +40,17 @@ pub(crate) enum Message {
     /// A connection could not be opened; the worker has ended.
     OpenFailed(Failed),
     Interval(Box<Interval>),
-    /// The last message. `abandoned`: transactions that were still under way.
-    Finished {
-        totals: Box<Totals>,
-        breakdowns: Box<PerType<Breakdown>>,
-        abandoned: usize,
-    },
+    /// The last message.
+    Finished(Box<DrivenShare>),
     /// The thread's reactor failed; the worker has ended.
     Broken(io::Error),
+    /// A partner is gone.
+    Gone {
+        /// The last interval that it reported.
+        reported: Option<IntervalKey>,
+        /// Why the run cannot go on without it, where that is so.
+        abort: Option<Abort>,
+    },
 }
 
 /// What a worker works on.
@@ -90,13 +93,38 @@ pub(crate) fn work<W: Workload>(work: &Work<'_, W>, messages: &Sender<Message>, 
             for interval in recorder.finish(schedule.now_ns(), &schedule) {
                 tell(Message::Interval(Box::new(interval)));
             }
-            tell(Message::Finished {
-                totals: Box::new(recorder.totals),
-                breakdowns: Box::new(recorder.breakdowns),
-                abandoned,
-            });
+            let Recorder { totals, breakdowns, .. } = recorder;
+            let share = DrivenShare { totals, breakdowns, abandoned, client_cpu_ns: 0 };
+            tell(Message::Finished(Box::new(share)));
         }
         Err(error) => tell(Message::Broken(error)),
+    }
+}
+
+/// The same by a partner.
+pub(crate) fn accompany(partner: &mut dyn Partner, messages: &Sender<Message>, start: &Start) {
+    let tell = |message| {
+        let _ = messages.send(message);
+    };
+    match partner.open(&|| start.cancelled.load(Ordering::Relaxed)) {
+        Ok(()) => tell(Message::Ready),
+        Err(failed) => return tell(Message::OpenFailed(failed)),
+    }
+    let Ok(schedule) = start.schedule.recv() else {
+        return;
+    };
+    let mut reported = None;
+    let ended = partner.drive(&CommonSchedule(&schedule), &mut |report| match report {
+        PartnerReport::Interval(interval) => {
+            reported = Some(IntervalKey::of(&interval));
+            tell(Message::Interval(interval));
+        }
+        PartnerReport::Share(share) => tell(Message::Finished(share)),
+    });
+    match ended {
+        Ok(PartnerEnd::Finished) => {}
+        Ok(PartnerEnd::Gone) => tell(Message::Gone { reported, abort: None }),
+        Err(abort) => tell(Message::Gone { reported, abort: Some(abort) }),
     }
 }
 

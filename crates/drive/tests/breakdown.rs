@@ -1,8 +1,8 @@
 //! Where response times go adds up to them, with clients that no database stands behind.
 
 use drive::{
-    Arrivals, Attempt, Breakdown, Client, Control, Event, Failed, FailureKind, Interval, Opening,
-    Pace, RunOptions, RunReport, Source, StatementTime, StatementTimes, TransactionInfo,
+    Arrivals, Attempt, Breakdown, Client, Company, Control, Event, Failed, FailureKind, Interval,
+    Opening, Pace, RunOptions, RunReport, Source, StatementTime, StatementTimes, TransactionInfo,
     TransactionType, Workload, run,
 };
 use spec::Spacing;
@@ -116,6 +116,7 @@ fn drive_with(pace: Pace, retry_pause: Duration) -> (RunReport, Box<Interval>) {
     let options = RunOptions {
         connections: 4,
         workers: 2,
+        place: None,
         warmup: Duration::from_millis(200),
         window: Duration::from_millis(1_500),
         interval: Duration::from_millis(100),
@@ -124,7 +125,7 @@ fn drive_with(pace: Pace, retry_pause: Duration) -> (RunReport, Box<Interval>) {
         seed: 1,
     };
     let ignore = &mut |_: Event<'_>| Control::Continue;
-    let mut report = run(&Deadlocks, &options, ignore).unwrap();
+    let mut report = run(&Deadlocks, &options, Company::Alone, ignore).unwrap();
     let window = report.window.take().unwrap();
     (report, window)
 }

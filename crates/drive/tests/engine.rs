@@ -2,9 +2,9 @@
 //! lost, stuck.
 
 use drive::{
-    Abort, AbortCause, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening,
-    Pace, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo, TransactionType,
-    Workload, WorkloadCounters, run,
+    Abort, AbortCause, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval,
+    Opening, Pace, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo,
+    TransactionType, Workload, WorkloadCounters, run,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -127,6 +127,7 @@ fn options(connections: u32, window: Duration) -> RunOptions {
     RunOptions {
         connections,
         workers: 2,
+        place: None,
         warmup: Duration::from_millis(100),
         window,
         interval: Duration::from_millis(100),
@@ -146,7 +147,7 @@ fn drive_until<W: Workload>(
     mut on_tick: impl FnMut(Duration) -> Control,
 ) -> (RunReport, Vec<Interval>) {
     let mut intervals = Vec::new();
-    let report = run(workload, options, &mut |event| match event {
+    let report = run(workload, options, Company::Alone, &mut |event| match event {
         Event::Interval(interval) => {
             intervals.push(interval.clone());
             Control::Continue
@@ -266,7 +267,7 @@ fn the_window_is_told_as_it_begins_and_ends() {
         let mut marks = Vec::new();
         let workload = Fake::new(MS, |_, _| Attempt::Committed);
         let start = Instant::now();
-        run(&workload, options, &mut |event| match event {
+        run(&workload, options, Company::Alone, &mut |event| match event {
             Event::WindowBegins | Event::WindowEnds => {
                 let begins = matches!(event, Event::WindowBegins);
                 marks.push((begins, start.elapsed()));
@@ -419,7 +420,7 @@ fn phases_end_when_the_observer_says() {
     let options = RunOptions { warmup: LONG, ..options(4, LONG) };
     let fake = Fake::new(MS, |_, _| Attempt::Committed);
     let (mut intervals, mut totals): (Vec<Interval>, Vec<Duration>) = (Vec::new(), Vec::new());
-    let report = run(&fake, &options, &mut |event| {
+    let report = run(&fake, &options, Company::Alone, &mut |event| {
         match event {
             Event::Interval(interval) => {
                 intervals.push(interval.clone());
@@ -471,7 +472,8 @@ fn an_abort_leaves_stuck_operations_behind() {
 #[test]
 fn no_run_without_all_connections() {
     let fake = Fake { opens_max: 3, ..Fake::new(MS, |_, _| Attempt::Committed) };
-    let error = run(&fake, &options(8, MS), &mut |_| Control::Continue).unwrap_err();
+    let error =
+        run(&fake, &options(8, MS), Company::Alone, &mut |_| Control::Continue).unwrap_err();
     assert!(matches!(error, RunError::Open { connections: 8, .. }), "{error}");
     assert!(error.to_string().contains("made up: connect"));
 }

@@ -2,9 +2,9 @@
 
 use base::limits;
 use drive::{
-    Arrivals, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening, Pace, Phase,
-    RunOptions, RunReport, Source, Terminals, Times, TransactionInfo, TransactionType, Workload,
-    run,
+    Arrivals, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval, Opening,
+    Pace, Phase, RunOptions, RunReport, Source, Terminals, Times, TransactionInfo, TransactionType,
+    Workload, run,
 };
 use spec::Spacing;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -172,6 +172,7 @@ fn options(pace: Pace, connections: u32, window: Duration) -> RunOptions {
     RunOptions {
         connections,
         workers: 2,
+        place: None,
         warmup: 200 * MS,
         window,
         interval: 100 * MS,
@@ -209,7 +210,7 @@ fn drive_by(
 ) -> (RunReport, Vec<Interval>) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut intervals = Vec::new();
-    let report = run(&Driven(fake), options, &mut |event| match event {
+    let report = run(&Driven(fake), options, Company::Alone, &mut |event| match event {
         Event::Interval(interval) => {
             intervals.push(interval.clone());
             answer(interval)
