@@ -4,7 +4,7 @@ use crate::account::{Account, KnownBy, Part};
 use serde::Serialize;
 
 /// From here on a driver thread, or the host, has no time left.
-const DRIVER_BUSY_SHARE: f64 = 0.9;
+pub(crate) const DRIVER_BUSY_SHARE: f64 = 0.9;
 const CPU_BUSY_SHARE: f64 = 0.85;
 /// From here on stolen time is told of with the time that cores were busy.
 const STEAL_SHARE: f64 = 0.05;

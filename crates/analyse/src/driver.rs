@@ -1,7 +1,8 @@
 //! What to raise where mydyno's own threads had no time left.
 
-use crate::bound::{Bound, BoundBy};
+use crate::bound::{Bound, BoundBy, DRIVER_BUSY_SHARE};
 use base::counted;
+use store::StoredRank;
 
 /// The driver of a run.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +48,51 @@ impl Driver {
     }
 }
 
+/// The verdict on another rank of a fleet whose driver had no time left in a window of so many ns;
+/// of several, on the busiest.
+pub(crate) fn busy_rank(ranks: &[StoredRank], window_ns: u64) -> Option<Bound> {
+    let share = |rank: &StoredRank| {
+        let threads = u64::from(rank.driver_threads.max(1));
+        rank.client_cpu_ns as f64 / (threads * window_ns.max(1)) as f64
+    };
+    // Of this process, rank 0, each thread is known.
+    let others = ranks.iter().filter(|rank| rank.rank > 0);
+    let busiest = others.max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    (share(busiest) >= DRIVER_BUSY_SHARE).then(|| Bound {
+        by: BoundBy::Driver,
+        share: None,
+        because: format!(
+            "the {} of rank {} ({}) were on cores for {:.0} % of the time: raise --threads there, or \
+             drive from more ranks",
+            counted(busiest.driver_threads as usize, "driver thread", "driver threads"),
+            busiest.rank,
+            busiest.host,
+            share(busiest) * 100.0
+        ),
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Driver;
+    use super::{Driver, busy_rank};
     use crate::bound::{Bound, BoundBy};
+    use store::StoredRank;
+
+    #[test]
+    fn a_busy_rank_has_a_name() {
+        let rank = |rank: u32, client_cpu_ns: u64| StoredRank {
+            rank,
+            host: format!("node{rank}"),
+            driver_threads: 2,
+            client_cpu_ns,
+            ..StoredRank::default()
+        };
+        let told = |ranks: &[StoredRank]| busy_rank(ranks, 1_000).map(|bound| bound.because);
+        assert_eq!(told(&[rank(0, 2_000), rank(1, 500)]), None);
+        let words = told(&[rank(0, 0), rank(1, 1_900), rank(2, 1_990)]).unwrap();
+        assert!(words.contains("the 2 driver threads of rank 2 (node2)"), "{words}");
+        assert!(words.contains("100 % of the time"), "{words}");
+    }
 
     #[test]
     fn the_verdict_on_the_driver_says_what_to_raise() {

@@ -1,6 +1,6 @@
 //! What one repeat used, with what it cost and what bound it.
 
-use crate::driver::Driver;
+use crate::driver::{Driver, busy_rank};
 use crate::evidence::MeasuredWindow;
 use crate::load::WindowLoad;
 use crate::per_transaction::PerTransaction;
@@ -57,6 +57,10 @@ pub fn used_by(
     of_window.judge(&measured, &mut resources)?;
     if let Some(driver) = driver_of(results, repeat, cell)? {
         resources.bound = resources.bound.map(|bound| driver.advise(bound));
+    }
+    let ranks = results.ranks(repeat.id)?;
+    if let Some(bound) = busy_rank(&ranks, result.measured_window_ns) {
+        resources.bound = Some(bound);
     }
     Ok(Some(resources))
 }

@@ -7,6 +7,7 @@ pub mod database;
 pub mod device;
 pub mod dilate;
 pub mod driven;
+pub mod fleet;
 pub mod lab;
 pub mod measuring;
 pub mod output;

@@ -29,6 +29,7 @@ macro_rules! from_error {
 }
 
 from_error!(
+    fleet::FleetError,
     lab::LabError,
     live::ListenError,
     plan::PlanError,

@@ -75,6 +75,7 @@ pub fn summary(measurement: &RunDocument) -> String {
         resources::resources(&mut out, resources, summary.throughput_metric);
     }
     pacing::pacing(&mut out, summary);
+    each_rank(&mut out, summary);
     totals(&mut out, summary);
     out
 }
@@ -124,6 +125,38 @@ fn each_server(out: &mut String, summary: &Summary) {
         let each: Vec<String> = each.map(|nopm| format!("{:.0}", nopm.trunc())).collect();
         let title = summary.throughput_metric.title();
         let _ = writeln!(out, "{title} of each server: {}", each.join(", "));
+    }
+}
+
+/// What each rank of a fleet did.
+fn each_rank(out: &mut String, summary: &Summary) {
+    if summary.ranks.is_empty() {
+        return;
+    }
+    let width = summary.ranks.iter().map(|rank| rank.host.len()).max().unwrap_or(0).max(4);
+    let _ = writeln!(
+        out,
+        "\nrank  {:<width$} threads  {:>10}   CPU s  wait s       MB  clock us  late us",
+        "host",
+        summary.throughput_metric.title()
+    );
+    for rank in &summary.ranks {
+        let per_minute =
+            summary.window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
+        let _ = writeln!(
+            out,
+            "{:<5} {:<width$} {:>7}  {:>10}{:>8.2}{:>8.2}{:>9.1}{:>10.1}{:>9.1}{}",
+            rank.rank,
+            rank.host,
+            rank.driver_threads,
+            optional(per_minute.map(f64::trunc), 0),
+            rank.client_cpu_s,
+            rank.run_wait_s,
+            rank.network_bytes as f64 / 1e6,
+            rank.clock_error_us,
+            rank.start_late_us,
+            rank.lost.as_ref().map_or_else(String::new, |why| format!("  lost: {why}"))
+        );
     }
 }
 

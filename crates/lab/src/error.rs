@@ -2,6 +2,7 @@
 
 use base::{Exit, SessionError};
 use drive::RunError;
+use fleet::FleetError;
 use plan::PlanError;
 use server::ServerError;
 use storage::StorageError;
@@ -26,6 +27,8 @@ pub enum LabError {
     Run(#[from] RunError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     #[error(transparent)]
     Inspect(#[from] InspectError),
     #[error("{doing} failed: {error}")]
@@ -72,6 +75,7 @@ impl LabError {
             LabError::BadWorkload { .. } => Exit::PlanInvalid,
             LabError::Run(error) => error.exit(),
             LabError::Store(error) => error.exit(),
+            LabError::Fleet(error) => error.exit(),
             LabError::Inspect(InspectError::Session(SessionError::Lost(_)))
             | LabError::Session { error: SessionError::Lost(_), .. }
             | LabError::ServerDied { .. } => Exit::ServerFailed,

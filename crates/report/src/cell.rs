@@ -3,7 +3,7 @@
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, integer, or_na, significant, truncated};
-use crate::instances::each_server;
+use crate::instances::{each_rank, each_server};
 use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView, warehouses};
 use crate::overview::spread;
@@ -125,6 +125,7 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
         @if drawn { (charts(cell, repeat, true)) }
         @if repeat.is_done() {
             (each_server(cell.metric(), repeat))
+            (each_rank(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
             (statements_section(repeat))

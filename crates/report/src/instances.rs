@@ -1,6 +1,6 @@
 //! Servers that were driven together: all of them against one alone, and each of them in a repeat.
 
-use crate::format::{or_na, trimmed, truncated};
+use crate::format::{integer, or_na, significant, trimmed, truncated};
 use crate::lab::missing::{footnotes, number};
 use crate::model::{CellView, LabView, RepeatView};
 use analyse::{CellOutcome, Interference, interference};
@@ -51,6 +51,39 @@ pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
     html! {
         @if !each.is_empty() {
             p { (metric.title()) " of each of " (each.len()) " servers: " b { (each.join(", ")) } "." }
+        }
+    }
+}
+
+/// What each rank of a fleet did in a repeat; nothing where one process drove it.
+pub fn each_rank(repeat: &RepeatView) -> Markup {
+    html! {
+        @if !repeat.ranks.is_empty() {
+            div.scroll { table {
+                caption { "Ranks that drove together, in the window. Waiting: driver threads that were ready to run while no core was free." }
+                thead { tr {
+                    th scope="col" { "Rank" }
+                    th scope="col" { "Machine" }
+                    th.num scope="col" { "Threads" }
+                    th.num scope="col" { "Counted transactions" }
+                    th.num scope="col" { "CPU" span.unit { "s" } }
+                    th.num scope="col" { "Waiting" span.unit { "s" } }
+                    th.num scope="col" { "Network" span.unit { "MB" } }
+                    th.num scope="col" { "Clock" span.unit { "± µs" } }
+                } }
+                tbody { @for rank in &repeat.ranks {
+                    tr {
+                        th scope="row" { (rank.rank) }
+                        td { (rank.host) @if let Some(why) = &rank.lost { " " span.tag.bad { "lost" } " " (why) } }
+                        td.num { (rank.driver_threads) }
+                        td.num { (integer(rank.primary_transactions)) }
+                        td.num { (significant(rank.client_cpu_ns as f64 / 1e9)) }
+                        td.num { (significant(rank.run_wait_ns as f64 / 1e9)) }
+                        td.num { (significant(rank.network_bytes as f64 / 1e6)) }
+                        td.num { (significant(rank.clock_error_ns as f64 / 1e3)) }
+                    }
+                } }
+            } }
         }
     }
 }

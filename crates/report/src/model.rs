@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use store::{
     CheckedOn, InputCounter, Lab, LabId, LoadId, Moment, NoteOn, PacingSummary, Rates, Repeat,
     RepeatId, RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck,
-    StoredFailure, StoredLoad, StoredRequirement, ThroughputMetric, TimesSpent, TransactionTotals,
-    Verdict, WindowTotals,
+    StoredFailure, StoredLoad, StoredRank, StoredRequirement, ThroughputMetric, TimesSpent,
+    TransactionTotals, Verdict, WindowTotals,
 };
 
 /// The sections of more cells than this are folded, and the navigation leaves them out.
@@ -58,6 +58,8 @@ pub struct RepeatView {
     pub rates: Rates,
     /// Of each of several servers.
     pub nopm_by_instance: Vec<f64>,
+    /// Of a fleet that drove it.
+    pub ranks: Vec<StoredRank>,
     pub totals: WindowTotals,
     /// Of these, those of the primary types together.
     pub primary: TransactionTotals,
@@ -261,6 +263,7 @@ impl RepeatView {
         Ok(RepeatView {
             rates: Rates::of(&repeat, &totals),
             nopm_by_instance: results.throughput_by_instance(&repeat)?,
+            ranks: results.ranks(id)?,
             pacing: results.pacing_summary(&repeat, cell, &totals)?,
             requirements: results.requirements(id)?,
             storage: results.storage_summary(&repeat, cell)?,

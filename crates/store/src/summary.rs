@@ -6,6 +6,7 @@ use crate::cell_transactions::ThroughputMetric;
 use crate::document::document;
 use crate::ids::RepeatId;
 use crate::presets::CellPreset;
+use crate::ranks::RankSummary;
 use crate::repeats::{InputCounter, Repeat, RepeatResult, RepeatStatus, StoredFailure};
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
@@ -123,6 +124,8 @@ document! {
         pub nopm: Option<f64> = rates.nopm,
         /// The part of each of several servers, in their order; empty where there was one.
         pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
+        /// The ranks of a fleet that drove together; empty where one process drove; see below.
+        pub ranks: Vec<RankSummary> = each(results.ranks(id)?, RankSummary::of),
         /// Transactions of all types that ended in the window, per minute.
         pub tpm_total: Option<f64> = rates.tpm_total,
         /// User and system time of mydyno over the window.

@@ -26,7 +26,9 @@ pub use checks::{CHECKS, Check, run_checks};
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
 pub use input::{Input, InputSource, NewOrder, Transaction};
-pub use load::{LoadError, LoadOptions, LoadReport, Method, load};
+pub use load::{
+    LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method, load, load_part,
+};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;

@@ -1,5 +1,6 @@
 //! The command lines of `mydyno load` and `mydyno check`.
 
+use super::fleet::FleetArguments;
 use super::schema::{SbtestArguments, SchemaArguments};
 use super::target::{ResultsArguments, TargetArguments};
 use super::values::{schemas, warehouses, workload};
@@ -38,6 +39,8 @@ pub struct LoadArguments {
     /// Load over what mydyno loaded here before, or beside other tables
     #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
     pub force: bool,
+    #[command(flatten)]
+    pub fleet: FleetArguments,
     #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout

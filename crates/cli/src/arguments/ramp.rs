@@ -1,5 +1,6 @@
 //! The command line of `mydyno ramp`.
 
+use super::fleet::FleetArguments;
 use super::measuring::MeasuringArguments;
 use super::target::ResultsArguments;
 use super::values::{named, positive_duration, warehouses, warmup, window, workload};
@@ -39,6 +40,8 @@ pub struct RampArguments {
     /// HTML report
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub fleet: FleetArguments,
     #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout

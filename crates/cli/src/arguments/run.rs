@@ -1,6 +1,7 @@
 //! The command line of `mydyno run`.
 
 use super::driven::DrivenArguments;
+use super::fleet::FleetArguments;
 use super::measuring::MeasuringArguments;
 use super::target::ResultsArguments;
 use super::values::{listen_address, named};
@@ -34,6 +35,8 @@ pub struct RunArguments {
     /// http://ADDRESS/metrics; 127.0.0.1:9187 is for this machine only
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub metrics_listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub fleet: FleetArguments,
     #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout

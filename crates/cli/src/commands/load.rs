@@ -1,15 +1,20 @@
 //! `mydyno load`.
 
+use super::fleet_role::FleetRole;
 use super::print_json;
 use crate::arguments::database::LoadArguments;
 use crate::console::{Console, print, stop_flag};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use ::server::Home;
 use base::{Exit, counted, document};
-use lab::{LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load};
+use fleet::Leader;
+use lab::{
+    FleetWork, LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load,
+};
 use serde::Serialize;
 use spec::Server;
 use std::fmt::Write;
+use std::sync::atomic::AtomicBool;
 use store::{Results, StoredLoad};
 
 document! {
@@ -56,14 +61,41 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         arguments.seed,
     );
     let server = arguments.target.server(population.clone(), arguments.schemas)?;
+    let spec = LoadSpec {
+        threads: arguments.threads,
+        history_key: arguments.history_key,
+        force: arguments.force,
+        ..LoadSpec::of(population)
+    };
+    if arguments.fleet.fleet && !arguments.workload.is_tpcc() {
+        let words = "--fleet divides the warehouses of TPC-C; load other databases by one process";
+        return Err(Failure::new(Exit::Usage, words));
+    }
+    let work = FleetWork::Load(&server, &spec);
+    let leader = match FleetRole::take(&arguments.fleet, "load", &work, &stop)? {
+        FleetRole::Alone => None,
+        FleetRole::Leads(leader) => Some(leader),
+        FleetRole::Followed(outcome) => return outcome,
+    };
+    let ended = load(arguments, &server, (&spec, leader.as_deref()), &stop);
+    FleetRole::end(leader.as_deref(), &ended);
+    ended
+}
+
+fn load(
+    arguments: &LoadArguments,
+    server: &Server,
+    (spec, fleet): (&LoadSpec, Option<&Leader>),
+    stop: &AtomicBool,
+) -> Outcome {
     let mut console = Console::new()?;
     let mut loads = Vec::new();
     match server {
         Server::Private(private) => {
             let home = Home::from_env()?;
             let results = Results::create_or_open(&arguments.results.results)?;
-            let resolved = ResolvedPrivate::of(&home, &private, 0)?;
-            let (image, load) = resolved.image(&[], &stop, &mut |p| console.show(p))?;
+            let resolved = ResolvedPrivate::of(&home, private, 0)?;
+            let (image, load) = resolved.image(&[], stop, &mut |p| console.show(p))?;
             let place = image.directory().display().to_string();
             console.show(Progress::Step(&format!("image: {place}")));
             let Some(load) = load else {
@@ -75,14 +107,9 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         }
         Server::External(server) => {
             let results = Results::create_or_open(&arguments.results.results)?;
-            let subject = external(&server, &mut |p| console.show(p))?;
-            let spec = LoadSpec {
-                threads: arguments.threads,
-                history_key: arguments.history_key,
-                force: arguments.force,
-                ..LoadSpec::of(population)
-            };
-            populate_schemas(&subject, &spec, &stop, &mut |p| console.show(p), &mut |load| {
+            let subject = external(server, &mut |p| console.show(p))?;
+            let what = (spec, fleet);
+            populate_schemas(&subject, what, stop, &mut |p| console.show(p), &mut |load| {
                 record_load(&results, None, &load)?;
                 loads.push(load);
                 Ok(())

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod demo;
 pub mod device;
 pub mod export;
+mod fleet_role;
 mod images;
 pub mod lab;
 mod lab_run;

@@ -1,5 +1,6 @@
 //! `mydyno ramp`.
 
+use super::fleet_role::FleetRole;
 use super::report::write_report;
 use super::{lab_options, print_json_of};
 use crate::arguments::ramp::RampArguments;
@@ -8,10 +9,13 @@ use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{RampOutcome, ramps};
 use base::Warehouses;
-use lab::{Progress, planned_cell, run_lab};
+use fleet::Leader;
+use lab::{FleetWork, LabRunOptions, Progress, planned_cell, run_lab};
 use serde::Serialize;
 use spec::{Cell, Connections, Lengths, Load, defaults};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{LabId, Results};
 
 /// The JSON document of the command.
@@ -30,12 +34,29 @@ struct RampDocument<'a> {
 pub fn run(arguments: &RampArguments) -> Outcome {
     let cell = cell(arguments)?;
     let stop = stop_flag();
-    lab::check_meters(&cell.meters, &stop)?;
+    let leader = match FleetRole::take(&arguments.fleet, "ramp", &FleetWork::Drive(&cell), &stop)? {
+        FleetRole::Alone => None,
+        FleetRole::Leads(leader) => Some(leader),
+        FleetRole::Followed(outcome) => return outcome,
+    };
+    let ended = measure(arguments, cell, leader.clone(), &stop);
+    FleetRole::end(leader.as_deref(), &ended);
+    ended
+}
+
+fn measure(
+    arguments: &RampArguments,
+    cell: Cell,
+    fleet: Option<Arc<Leader>>,
+    stop: &AtomicBool,
+) -> Outcome {
+    lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("ramp", cell, arguments.measuring.settings())?;
     let mut begun = None;
-    let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
+    let options = LabRunOptions { fleet, ..lab_options() };
+    let ended = run_lab(&results, &planned, &options, stop, &mut |progress| {
         if let Progress::LabBegins(lab) = progress {
             begun = Some(lab);
         }

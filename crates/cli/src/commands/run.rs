@@ -1,5 +1,6 @@
 //! `mydyno run`.
 
+use super::fleet_role::FleetRole;
 use super::run_request::validate;
 use super::{lab_options, print_json_of};
 use crate::arguments::run::{Format, RunArguments};
@@ -9,24 +10,44 @@ use crate::text;
 use crate::tpcc_mysql_live::TpccMysqlLive;
 use crate::views::Live;
 use base::Exit;
-use lab::{Progress, planned_cell, run_lab};
+use fleet::Leader;
+use lab::{FleetWork, LabRunOptions, Progress, planned_cell, run_lab};
 use spec::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::Results;
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
     let cell = request(arguments)?;
     let stop = stop_flag();
+    let leader = match FleetRole::take(&arguments.fleet, "run", &FleetWork::Drive(&cell), &stop)? {
+        FleetRole::Alone => None,
+        FleetRole::Leads(leader) => Some(leader),
+        FleetRole::Followed(outcome) => return outcome,
+    };
+    let ended = measure(arguments, cell, leader.clone(), &stop);
+    FleetRole::end(leader.as_deref(), &ended);
+    ended
+}
+
+fn measure(
+    arguments: &RunArguments,
+    cell: Cell,
+    fleet: Option<Arc<Leader>>,
+    stop: &Arc<AtomicBool>,
+) -> Outcome {
     // An address that cannot be had is told before anything is started.
-    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
-    lab::check_meters(&cell.meters, &stop)?;
+    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, stop)?;
+    lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("run", cell, arguments.measuring.settings())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;
     let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
     let (mut tpcc_mysql, mut repeat) = (None, None);
-    let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
+    let options = LabRunOptions { fleet, ..lab_options() };
+    let ended = run_lab(&results, &planned, &options, stop, &mut |progress| {
         live.take(&progress);
         match (&mut tpcc_mysql, &progress) {
             (_, Progress::TurnEnds(stored)) => repeat = Some(*stored),

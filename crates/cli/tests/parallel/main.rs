@@ -14,6 +14,7 @@ mod emulation;
 mod engines;
 mod failing;
 mod faults;
+mod fleet;
 mod foreign;
 mod help;
 mod images;

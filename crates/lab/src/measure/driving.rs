@@ -4,21 +4,25 @@
 use crate::error::LabError;
 use crate::measure::capacity::{self, Capacity, KnownCapacity};
 use crate::measure::device_io::WindowIo;
+use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::measurement::{BeforeRun, Measurement};
 use crate::measure::observing::Observer;
 use crate::measure::pacing::{self, Paced};
+use crate::measure::rank_usage::WindowUsage;
 use crate::measure::records::{Last, rows_of};
 use crate::measure::workload::of_each;
 use crate::progress::{OnProgress, Progress};
 use crate::target::schemas::{self, Inspected};
 use crate::target::subject::Subject;
 use base::limits;
-use drive::{Abort, AbortCause, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas};
+use drive::{
+    Abort, AbortCause, Company, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas,
+};
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use store::StoreError;
+use store::{StoreError, StoredRank};
 use wire::Connector;
 
 /// So often samples go to the store and are told, also where an interval is longer.
@@ -196,7 +200,7 @@ impl Measurement<'_> {
 
     fn options(&self, begun: &BeforeRun, pace: Pace) -> RunOptions {
         let lengths = &self.cell.lengths;
-        RunOptions {
+        let options = RunOptions {
             connections: begun.concurrency.connections,
             workers: self.threads,
             warmup: lengths.warmup.most,
@@ -205,6 +209,11 @@ impl Measurement<'_> {
             pace,
             retry_pause: self.cell.load.retry_pause,
             seed: self.seed,
+            place: None,
+        };
+        match &self.fleet {
+            Some(fleet) => fleet.own_share(options),
+            None => options,
         }
     }
 
@@ -242,7 +251,18 @@ impl Measurement<'_> {
         let mut window_io = WindowIo::of(self.subject);
         let mut observer = None;
         let mut observed = Instant::now();
-        let report = drive::run(workload, options, &mut |event| match event {
+        let input_seed = match run {
+            RunOf::Result(_) => self.seed,
+            RunOf::Capacity(_) => !self.seed,
+        };
+        let company = match &self.fleet {
+            Some(fleet) => {
+                Company::Leads(fleet.partners(options, input_seed, workload.transactions()))
+            }
+            None => Company::Alone,
+        };
+        let mut usage = WindowUsage::default();
+        let report = drive::run(workload, options, company, &mut |event| match event {
             Event::Started => {
                 if matches!(run, RunOf::Result(_)) {
                     observer = self.observe(on_progress);
@@ -252,10 +272,12 @@ impl Measurement<'_> {
             Event::WindowBegins => {
                 last.in_window = true;
                 window_io.begins();
+                usage.begins();
                 Control::Continue
             }
             Event::WindowEnds => {
                 window_io.ends();
+                usage.ends();
                 Control::Continue
             }
             Event::Opening => self.control(),
@@ -294,6 +316,9 @@ impl Measurement<'_> {
         if let Some(observer) = observer {
             observer.stop(on_progress)?;
         }
+        if let (Some(fleet), RunOf::Result(_)) = (&self.fleet, &run) {
+            self.record_fleet(fleet.rows(&report, usage.used()), on_progress)?;
+        }
         if matches!(run, RunOf::Result(_))
             && let Some((io, warnings)) = window_io.counted()?
         {
@@ -303,6 +328,18 @@ impl Measurement<'_> {
             }
         }
         Ok(report)
+    }
+
+    fn record_fleet(
+        &self,
+        ranks: Vec<StoredRank>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), StoreError> {
+        self.results.record_ranks(self.repeat, &ranks)?;
+        if let Some(note) = note_on_lost(&ranks) {
+            on_progress(Progress::Note(&note));
+        }
+        Ok(())
     }
 
     /// Begins to observe; a run that cannot be observed is one all the same.
@@ -330,7 +367,9 @@ impl Measurement<'_> {
         if let Some(reason) = self.subject.ended_for_good() {
             return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
-        if self.stop.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
+        let is_stopped = self.stop.load(Ordering::Relaxed)
+            || self.fleet.is_some_and(|fleet| fleet.leader.is_stop_asked());
+        if is_stopped { Control::Stop } else { Control::Continue }
     }
 }
 

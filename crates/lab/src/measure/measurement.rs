@@ -7,6 +7,7 @@ use crate::measure::check::{FailedChecks, check, record};
 use crate::measure::cpus::RunCpus;
 use crate::measure::driving::driver_threads;
 use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
+use crate::measure::fleet_run::FleetRun;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
@@ -21,6 +22,7 @@ use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Exit, Session, Warehouses, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
+use fleet::Leader;
 use plan::size_in_warehouses;
 use spec::{Cell, Load, Server, Style, WorkloadKind};
 use std::sync::atomic::AtomicBool;
@@ -50,6 +52,8 @@ pub(crate) struct RepeatPlace<'a> {
     pub(crate) ramp: Option<RampId>,
     /// Cells of the plan: those of points come after them.
     pub(crate) planned_cells: u32,
+    /// Drives the load together with this process.
+    pub(crate) fleet: Option<&'a Leader>,
 }
 
 /// How a measurement ended.
@@ -115,6 +119,7 @@ pub(crate) fn measure(
         cell,
         seed: place.seed,
         threads,
+        fleet: place.fleet.map(|leader| FleetRun { leader, threads }),
         stop,
     };
     let exit = match measurement.take(&databases, &begun, on_progress) {
@@ -330,6 +335,7 @@ pub(crate) struct Measurement<'a> {
     pub(crate) seed: u64,
     /// Of the driver.
     pub(crate) threads: u32,
+    pub(crate) fleet: Option<FleetRun<'a>>,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -410,7 +416,11 @@ impl Measurement<'_> {
         report: &RunReport,
         facts: &Facts,
     ) -> Result<Option<Exit>, LabError> {
-        if let Some(reason) = begun.workload.mismatch(report, (&begun.facts, facts)) {
+        let mismatch = match report.partners_lost {
+            0 => begun.workload.mismatch(report, (&begun.facts, facts)),
+            _ => None,
+        };
+        if let Some(reason) = mismatch {
             return self.fail(Exit::CheckFailed, "check_failed", &reason).map(Some);
         }
         if report.totals.errors > 0 && self.subject.no_room().is_some() {
@@ -487,6 +497,7 @@ impl Measurement<'_> {
                 let reason = self.subject.ended().unwrap_or(abort.reason.clone());
                 self.fail(Exit::ServerFailed, "server_died", &reason)
             }
+            AbortCause::PartnerLost => self.fail(Exit::Failed, "rank_lost", &abort.reason),
             AbortCause::Useless => {
                 let errors = all_errors(report);
                 let reason = format!("{}: {errors}", abort.reason);

@@ -107,6 +107,7 @@ impl Pilots<'_> {
             seed: self.seed,
             ramp: None,
             planned_cells: 0,
+            fleet: None,
         };
         let cell = cell_of_pilot(self.cell, dilated);
         let MeasuredRepeat { repeat, exit } =

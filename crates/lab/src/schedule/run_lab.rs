@@ -9,10 +9,12 @@ use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::stored::{has_failed_checks, lab_of, missing, require_idle};
 use crate::schedule::turn::LabRun;
 use base::{Exit, counted};
+use fleet::Leader;
 use plan::{Plan, Turn};
 use server::ImageKey;
 use spec::{Connections, Meters};
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{LabId, LabStatus, Results};
@@ -28,6 +30,8 @@ pub struct LabRunOptions {
     pub meters: Meters,
     /// As typed, without passwords.
     pub command_line: String,
+    /// Other ranks, which drive the load together with this process.
+    pub fleet: Option<Arc<Leader>>,
 }
 
 /// What came of it.
@@ -98,6 +102,7 @@ pub fn run_lab(
         planned,
         meters: &options.meters,
         command_line: &options.command_line,
+        fleet: options.fleet.as_deref(),
         stop,
         lab: OnceCell::new(),
     };

@@ -169,6 +169,7 @@ impl<'a> Trials<'a> {
             planned: &self.planned,
             meters: &self.options.meters,
             command_line: &self.options.command_line,
+            fleet: None,
             stop: self.stop,
             lab: self.lab.clone(),
         }

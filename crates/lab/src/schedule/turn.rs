@@ -17,6 +17,7 @@ use crate::target::preset::PRESET_SETTING;
 use crate::target::resolved::PreparedServer;
 use crate::target::subject::Subject;
 use base::{Dilation, Exit};
+use fleet::Leader;
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
 use spec::{Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, defaults};
@@ -37,6 +38,8 @@ pub(crate) struct LabRun<'a> {
     pub(crate) meters: &'a Meters,
     /// As typed, without passwords.
     pub(crate) command_line: &'a str,
+    /// Drives the load together with this process.
+    pub(crate) fleet: Option<&'a Leader>,
     pub(crate) stop: &'a AtomicBool,
     /// Of a command there is none before its server is up.
     pub(crate) lab: OnceCell<LabId>,
@@ -360,6 +363,7 @@ impl LabRun<'_> {
                 LabSource::Command => 0,
                 _ => self.planned.cells.len() as u32,
             },
+            fleet: self.fleet,
         })
     }
 

@@ -6,15 +6,17 @@ use crate::measure::workload::read_workload;
 use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::{block_on, with_session};
 use crate::target::subject::{Subject, is_local};
-use base::{Connect, Session, SessionError, counted, now_utc_ns};
+use base::{Connect, Session, SessionError, Warehouses, counted, now_utc_ns};
+use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
 use plan::tables_bytes;
 use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, SbtestTables};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
-use tpcc::{LoadError, LoadOptions, Method};
+use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
@@ -104,26 +106,35 @@ pub fn populate(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<StoredLoad, LabError> {
-    let result = populate_target(subject, &subject.connect, spec, stop, on_progress);
+    let result = populate_target(subject, &subject.connect, spec, None, stop, on_progress);
     result.map_err(|error| subject.explain(error))
 }
 
-/// Loads all schemas of the subject, one after the other; `on_loaded` hears of each as it is done.
+/// A schema that a fleet loads together, by its number.
+#[derive(Clone, Copy)]
+struct FleetLoad<'a> {
+    leader: &'a Leader,
+    schema: u32,
+}
+
+/// Loads all schemas of the subject, one after the other, together with the other ranks of a fleet,
+/// where there is one; `on_loaded` hears of each as it is done.
 ///
 /// # Errors
 /// As [`populate`], and what `on_loaded` says.
 pub fn populate_schemas(
     subject: &Subject,
-    spec: &LoadSpec,
+    (spec, fleet): (&LoadSpec, Option<&Leader>),
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
     on_loaded: &mut dyn FnMut(StoredLoad) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    for connect in subject.targets() {
+    for (schema, connect) in (0..).zip(subject.targets()) {
+        let fleet = fleet.map(|leader| FleetLoad { leader, schema });
         if let (Some(schema), true) = (&connect.schema, subject.schemas() > 1) {
             on_progress(Progress::Step(&format!("loading schema {schema}")));
         }
-        let result = populate_target(subject, &connect, spec, stop, on_progress);
+        let result = populate_target(subject, &connect, spec, fleet, stop, on_progress);
         on_loaded(result.map_err(|error| subject.explain(error))?)?;
     }
     Ok(())
@@ -133,6 +144,7 @@ fn populate_target(
     subject: &Subject,
     connect: &ConnectOptions,
     spec: &LoadSpec,
+    fleet: Option<FleetLoad<'_>>,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<StoredLoad, LabError> {
@@ -158,7 +170,16 @@ fn populate_target(
             ..ended(begun)
         });
     }
-    let report = tpcc::load(&connector, &options, stop, &mut |progress| {
+    let (mut begin, mut finish) = (
+        || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(in_words),
+        || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(stop)).map_err(in_words),
+    );
+    let helpers = fleet.map(|fleet| LoadHelpers {
+        own: part_of(0, fleet.leader.size(), options.warehouses),
+        begin: &mut begin,
+        finish: &mut finish,
+    });
+    let report = tpcc::load(&connector, &options, helpers, stop, &mut |progress| {
         on_progress(Progress::Load(progress));
     })?;
     if report.chunks_found > 0 {
@@ -206,6 +227,35 @@ fn populate_target(
             .collect(),
         ..ended(begun)
     })
+}
+
+fn in_words(error: FleetError) -> String {
+    error.to_string()
+}
+
+fn part_of(rank: u32, size: u32, warehouses: Warehouses) -> LoadPart {
+    LoadPart::of_process(rank, NonZeroU32::new(size).unwrap_or(NonZeroU32::MIN), warehouses)
+}
+
+/// Loads the part of a rank of a fleet, whose rank 0 makes the tables and finishes them.
+///
+/// # Errors
+/// Any [`LabError`]; what was loaded stays.
+pub(crate) fn populate_part(
+    subject: &Subject,
+    spec: &LoadSpec,
+    (place, schema): (&FleetPlace, u32),
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<(), LabError> {
+    let connect = subject.targets().into_iter().nth(schema as usize);
+    let connect = connect.unwrap_or_else(|| subject.connect.clone());
+    let options = spec.options();
+    let part = part_of(place.rank, place.size, options.warehouses);
+    tpcc::load_part(&Connector::new(connect)?, &options, part, stop, &mut |progress| {
+        on_progress(Progress::Load(progress));
+    })?;
+    Ok(())
 }
 
 /// Loads what is no TPC-C database.

@@ -14,7 +14,7 @@ pub(crate) struct Key {
 }
 
 /// The objects whose tables are on the page, each after a comment with its name.
-const OBJECTS: [(&str, &[Key]); 13] = [
+const OBJECTS: [(&str, &[Key]); 14] = [
     ("Summary", Summary::KEYS),
     ("TransactionSummary", TransactionSummary::KEYS),
     ("TimeSpent", TimeSpent::KEYS),
@@ -28,6 +28,7 @@ const OBJECTS: [(&str, &[Key]); 13] = [
     ("RequestSummary", RequestSummary::KEYS),
     ("ShimSummary", ShimSummary::KEYS),
     ("CheckSummary", CheckSummary::KEYS),
+    ("RankSummary", RankSummary::KEYS),
 ];
 
 /// The lines of a table.

@@ -12,7 +12,7 @@ use std::path::Path;
 type Describe = fn(&str, &mut Vec<(String, String)>);
 
 /// The row types of each table.
-const ROWS: [(&str, &[Describe]); 25] = [
+const ROWS: [(&str, &[Describe]); 26] = [
     ("block", &[Block::describe]),
     ("cell", &[StoredCell::describe]),
     ("cell_place", &[CellPlace::describe]),
@@ -20,6 +20,7 @@ const ROWS: [(&str, &[Describe]); 25] = [
     ("cell_transaction", &[CellTransaction::describe]),
     ("check_result", &[StoredCheck::describe]),
     ("failure", &[StoredFailure::describe]),
+    ("fleet_rank", &[StoredRank::describe]),
     ("host_before", &[HostBefore::describe]),
     ("input_counter", &[InputCounter::describe]),
     ("interval", &[IntervalRow::describe]),

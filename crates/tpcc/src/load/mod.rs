@@ -13,6 +13,7 @@ use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
 use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
 use drive::{LoadProgress, process_cpu_ns};
+pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
 use state::{Existing, PreparedSchema, prepare, require_alone};
 use std::collections::BTreeSet;
@@ -123,6 +124,9 @@ pub enum LoadError {
     Interrupted,
     #[error("a loading thread failed: {0}")]
     Thread(std::io::Error),
+    /// Another process that loads a part.
+    #[error("{0}; the same `mydyno load` continues where this one ended")]
+    Helper(String),
 }
 
 impl LoadError {
@@ -137,20 +141,32 @@ impl LoadError {
             LoadError::Server { .. }
             | LoadError::RowsMissing { .. }
             | LoadError::ChunksMissing { .. }
+            | LoadError::Helper(_)
             | LoadError::Thread(_) => Exit::Failed,
             _ => Exit::Environment,
         }
     }
 }
 
-/// Loads a TPC-C database into the schema that `connect` names, which must exist. `stop` ends it
-/// early.
+/// Other processes that load parts of the same database.
+pub struct LoadHelpers<'a> {
+    /// What is left to this process, which also builds the indexes.
+    pub own: LoadPart,
+    /// The tables are there: they may begin.
+    pub begin: &'a mut dyn FnMut() -> Result<(), String>,
+    /// Waits until all of them are done.
+    pub finish: &'a mut dyn FnMut() -> Result<(), String>,
+}
+
+/// Loads a TPC-C database into the schema that `connect` names, which must exist, together with
+/// `helpers`, where there are any. `stop` ends it early.
 ///
 /// # Errors
 /// Any [`LoadError`]. What was loaded until then stays, and the same call continues it.
 pub fn load<C: Connect + Sync>(
     connect: &C,
     options: &LoadOptions,
+    helpers: Option<LoadHelpers<'_>>,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, LoadError> {
@@ -158,26 +174,30 @@ pub fn load<C: Connect + Sync>(
     let cpu_before = process_cpu_ns();
     let keeper = block_on(open_prepared(connect, options))?;
     let (mut keeper, prepared) = keeper;
-    let found = match &prepared.existing {
+    let mut found = match &prepared.existing {
         Existing::Nothing => LoadedChunks::default(),
         Existing::Part(found) => found.clone(),
     };
+    let chunks_found = found.chunks.len();
+    let population = prepared.population;
     let method = if prepared.local_infile { Method::LocalInfile } else { Method::Inserts };
-    let shared = SharedLoad {
-        plan: Mutex::new(LoadPlan::new(&prepared.population, options.foreign_keys, &found.chunks)),
-        changed: Condvar::new(),
-        bytes: AtomicU64::new(0),
-        stop,
-        population: prepared.population,
-        method,
-    };
-    let found_bytes =
-        found.chunks.iter().map(|chunk| population::bytes_estimate(chunk.table)).sum();
-    let fresh = load_all(connect, options, &shared, found_bytes, on_progress)?;
+    let mut bytes = 0;
+    if let Some(helpers) = helpers {
+        (helpers.begin)().map_err(LoadError::Helper)?;
+        let plan = LoadPlan::of_part(&population, helpers.own, &found.chunks);
+        let shared = SharedLoad::new(plan, population, method, stop);
+        load_all(connect, options, &shared, &found.chunks, on_progress)?;
+        bytes += shared.bytes.load(Ordering::Relaxed);
+        (helpers.finish)().map_err(LoadError::Helper)?;
+        found = block_on(loaded_chunks(&mut keeper))?;
+    }
+    let plan = LoadPlan::new(&population, options.foreign_keys, &found.chunks);
+    let shared = SharedLoad::new(plan, population, method, stop);
+    let fresh = load_all(connect, options, &shared, &found.chunks, on_progress)?;
     let mut sums = found.sums;
     sums.extend(fresh.iter());
     block_on(finish(&mut keeper, options, &prepared))?;
-    let bytes = shared.bytes.load(Ordering::Relaxed);
+    bytes += shared.bytes.load(Ordering::Relaxed);
     block_on(async {
         C::close(keeper).await;
         Ok(())
@@ -189,10 +209,38 @@ pub fn load<C: Connect + Sync>(
         unlocked: prepared.unlocked,
         tables: sums.iter().collect(),
         bytes,
-        chunks_found: found.chunks.len(),
+        chunks_found,
         duration: started.elapsed(),
         client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
     })
+}
+
+/// Loads the rows of a part, while another process prepares the tables and finishes them.
+///
+/// # Errors
+/// Any [`LoadError`]. What was loaded until then stays.
+pub fn load_part<C: Connect + Sync>(
+    connect: &C,
+    options: &LoadOptions,
+    part: LoadPart,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<(), LoadError> {
+    let population = Population::new(options.seed, options.warehouses);
+    let (found, method) = block_on(async {
+        let mut session = connect_to(connect).await?;
+        let found = loaded_chunks(&mut session).await?;
+        let is_local = state::allows_local_infile(&mut session).await?;
+        C::close(session).await;
+        Ok((found, if is_local { Method::LocalInfile } else { Method::Inserts }))
+    })?;
+    let plan = LoadPlan::of_part(&population, part, &found.chunks);
+    let shared = SharedLoad::new(plan, population, method, stop);
+    load_all(connect, options, &shared, &found.chunks, on_progress).map(drop)
+}
+
+async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, LoadError> {
+    Ok(database::loaded_chunks(session).await.map_err(InspectError::from)?)
 }
 
 fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
@@ -218,9 +266,10 @@ fn load_all<C: Connect + Sync>(
     connect: &C,
     options: &LoadOptions,
     shared: &SharedLoad<'_>,
-    found_bytes: u64,
+    found: &BTreeSet<Chunk>,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<TableSums, LoadError> {
+    let found_bytes: u64 = found.iter().map(|chunk| population::bytes_estimate(chunk.table)).sum();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..options.threads.max(1))
             .map(|_| scope.spawn(|| block_on(work(connect, shared))))
@@ -274,6 +323,22 @@ struct SharedLoad<'a> {
 }
 
 impl SharedLoad<'_> {
+    fn new(
+        plan: LoadPlan,
+        population: Population,
+        method: Method,
+        stop: &AtomicBool,
+    ) -> SharedLoad<'_> {
+        SharedLoad {
+            plan: Mutex::new(plan),
+            changed: Condvar::new(),
+            bytes: AtomicU64::new(0),
+            stop,
+            population,
+            method,
+        }
+    }
+
     fn plan(&self) -> MutexGuard<'_, LoadPlan> {
         // A plan is changed in steps that cannot fail halfway.
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)

@@ -5,7 +5,9 @@
 
 use crate::schema::{self, Table};
 use crate::{Chunk, Population};
+use base::Warehouses;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 /// The chunks of one table.
 #[derive(Default)]
@@ -31,6 +33,26 @@ pub(crate) enum Task {
     Chunk(Chunk),
     /// The statement that builds all indexes of a table.
     Indexes(Table, String),
+}
+
+/// Warehouses that one of several processes loads; the items are of warehouse 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadPart {
+    pub first: u32,
+    pub last: u32,
+}
+
+impl LoadPart {
+    /// That of process `number`, from 0, of so many: the first one has the items too.
+    pub fn of_process(number: u32, processes: NonZeroU32, warehouses: Warehouses) -> LoadPart {
+        let at = |n: u32| {
+            let share = u64::from(n) * u64::from(warehouses.0) / u64::from(processes.get());
+            // A share of what is a u32.
+            share as u32
+        };
+        let first = if number == 0 { 0 } else { at(number) + 1 };
+        LoadPart { first, last: at(number + 1) }
+    }
 }
 
 /// What is left to do.
@@ -83,6 +105,22 @@ impl LoadPlan {
         LoadPlan { tables, indexes, failed: false, steps_done: 0, steps_total }
     }
 
+    /// The rows of a part, without indexes.
+    pub(crate) fn of_part(
+        population: &Population,
+        part: LoadPart,
+        found: &BTreeSet<Chunk>,
+    ) -> LoadPlan {
+        let mut plan = LoadPlan::new(population, false, found);
+        plan.indexes.clear();
+        plan.steps_total = 0;
+        for chunks in plan.tables.values_mut() {
+            chunks.next = chunks.next.max(part.first);
+            chunks.last = chunks.last.min(part.last);
+        }
+        plan
+    }
+
     fn is_loaded(&self, table: Table) -> bool {
         self.tables.get(&table).is_none_or(|chunks| chunks.active == 0 && chunks.peek().is_none())
     }
@@ -127,7 +165,29 @@ impl LoadPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::Warehouses;
+
+    #[test]
+    fn parts_make_the_whole() {
+        for (warehouses, processes) in [(10, 3), (2, 4), (1, 1), (1000, 7)] {
+            let population = Population::new(1, Warehouses(warehouses));
+            let mut chunks: Vec<Chunk> = Vec::new();
+            for number in 0..processes {
+                let processes = NonZeroU32::new(processes).unwrap();
+                let part = LoadPart::of_process(number, processes, Warehouses(warehouses));
+                let mut plan = LoadPlan::of_part(&population, part, &BTreeSet::new());
+                while let Some(task) = plan.next() {
+                    let Task::Chunk(chunk) = task else { panic!("a part builds no index") };
+                    chunks.push(chunk);
+                    plan.chunk_done(chunk);
+                }
+                assert!(plan.is_over());
+            }
+            chunks.sort_unstable();
+            let mut all: Vec<Chunk> = population.chunks().collect();
+            all.sort_unstable();
+            assert_eq!(chunks, all, "{warehouses} warehouses, {processes} processes");
+        }
+    }
 
     fn drain(plan: &mut LoadPlan) -> Vec<String> {
         let mut seen = Vec::new();

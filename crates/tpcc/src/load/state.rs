@@ -73,7 +73,7 @@ pub(crate) async fn prepare<S: Session>(
         Some(3750) => LoadError::PrimaryKeyRequired,
         _ => LoadError::Server { what: "creating the tables".to_owned(), error },
     })?;
-    let local_infile = integer(session, "SELECT @@global.local_infile").await? == 1;
+    let local_infile = allows_local_infile(session).await?;
     Ok(PreparedSchema {
         population: wanted.population,
         existing,
@@ -81,6 +81,11 @@ pub(crate) async fn prepare<S: Session>(
         history_key: wanted.history_key,
         unlocked,
     })
+}
+
+/// Is LOAD DATA LOCAL allowed?
+pub(crate) async fn allows_local_infile<S: Session>(session: &mut S) -> Result<bool, LoadError> {
+    Ok(integer(session, "SELECT @@global.local_infile").await? == 1)
 }
 
 /// Settings of the session that waits while others load.

@@ -1,0 +1,71 @@
+//! A connection between two ranks.
+
+use crate::frame::{FRAME_BYTES_MAX, Inbox, Received, send};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// A side that takes nothing for so long is gone.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) struct Link {
+    stream: TcpStream,
+    inbox: Inbox,
+    /// Largest frame that is taken.
+    bytes_max: usize,
+}
+
+impl Link {
+    /// Of a side that has not proven itself.
+    pub(crate) fn unproven(stream: TcpStream, bytes_max: usize) -> io::Result<Link> {
+        // What a listener that does not block has accepted may not block either.
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(SEND_TIMEOUT))?;
+        Ok(Link { stream, inbox: Inbox::default(), bytes_max })
+    }
+
+    pub(crate) fn proven(self) -> Link {
+        Link { bytes_max: FRAME_BYTES_MAX, ..self }
+    }
+
+    pub(crate) fn send<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+        send(&mut self.stream, message)
+    }
+
+    /// What comes within this time, which is above 0.
+    pub(crate) fn poll<T: DeserializeOwned>(&mut self, wait: Duration) -> io::Result<Option<T>> {
+        self.stream.set_read_timeout(Some(wait))?;
+        Ok(match self.inbox.receive(&mut self.stream, self.bytes_max)? {
+            Received::Message(message) => Some(message),
+            Received::Nothing => None,
+        })
+    }
+
+    /// What has to come within this time.
+    pub(crate) fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<T> {
+        let deadline = Instant::now() + within;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            if let Some(message) = self.poll(left)? {
+                return Ok(message);
+            }
+        }
+    }
+}
+
+/// What happened to a link, for people.
+pub(crate) fn in_words(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            "its process has ended, or the network between".to_owned()
+        }
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,213 @@
+//! The ranks of a fleet: rank 0 gathers the others, and these drive what it orders, store nothing,
+//! and end as it ends.
+
+use crate::error::LabError;
+use crate::measure::driving::driver_threads;
+use crate::measure::pacing;
+use crate::measure::preflight;
+use crate::measure::rank_usage::WindowUsage;
+use crate::measure::workload::{fit, of_each};
+use crate::progress::{OnProgress, Progress};
+use crate::target::populate::{LoadSpec, populate_part};
+use crate::target::resolved::external;
+use crate::target::subject::Subject;
+use base::{Exit, counted};
+use drive::{Arrivals, Company, Event, Pace, RunOptions, WorkerPlace, Workload};
+use fleet::{
+    Agreement, FleetPlace, Job, JobPace, Leader, LeaderOptions, Member, MemberOptions, RunOrder,
+    Token,
+};
+use spec::{Cell, Connections, External, Load, Server, Spacing, defaults};
+use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A fleet that this process is to be part of.
+#[derive(Clone, Debug)]
+pub struct FleetAsked {
+    /// Of all ranks the same: `run`, `ramp` or `load`.
+    pub command: &'static str,
+    pub place: FleetPlace,
+    pub token: Token,
+    /// Ranks that may be lost while they drive.
+    pub tolerate: u32,
+    /// How long ranks wait for each other.
+    pub wait: Duration,
+}
+
+impl FleetAsked {
+    /// Waits for all other ranks, as rank 0.
+    ///
+    /// # Errors
+    /// Where the server is none that all reach, or the fleet does not come together.
+    pub fn lead(
+        &self,
+        work: &FleetWork<'_>,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Leader, LabError> {
+        require_reachable(work.server())?;
+        let options = LeaderOptions {
+            place: &self.place,
+            token: &self.token,
+            agreement: &work.agreement(self.command),
+            tolerate: self.tolerate,
+            wait: self.wait,
+        };
+        let mut told = usize::MAX;
+        let leader = Leader::gather(&options, stop, &mut |missing| {
+            if missing.len() != told {
+                told = missing.len();
+                let ranks = counted(missing.len(), "rank", "ranks");
+                let text = format!("waiting for {ranks} of the fleet at {}", self.place.leader);
+                on_progress(Progress::Step(&text));
+            }
+        })?;
+        on_progress(Progress::Step(&format!("the fleet is complete: {} ranks", leader.size())));
+        Ok(leader)
+    }
+
+    /// Joins rank 0 and does what it orders, until it says that all is over.
+    ///
+    /// # Errors
+    /// Where there is no rank 0, or it refuses this one, or is lost.
+    pub fn follow(
+        &self,
+        work: &FleetWork<'_>,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        let subject = external(require_reachable(work.server())?, on_progress)?;
+        let options = MemberOptions {
+            place: &self.place,
+            token: &self.token,
+            agreement: &work.agreement(self.command),
+            threads: match work {
+                FleetWork::Drive(cell) => driver_threads(&cell.load, u32::MAX, &subject),
+                FleetWork::Load(..) => 1,
+            },
+            wait: self.wait,
+        };
+        on_progress(Progress::Step(&format!("looking for rank 0 at {}", self.place.leader)));
+        let mut member = Member::join(&options, stop)?;
+        loop {
+            let order = member.next(stop)?;
+            let done = match (&order, work) {
+                (RunOrder::End { exit_code }, _) => return Ok(Exit::of_code(*exit_code)),
+                (RunOrder::Run(job), FleetWork::Drive(cell)) => {
+                    on_progress(Progress::Step(&self.in_words(job)));
+                    drive_share(&mut member, &subject, cell, job, stop)
+                }
+                (RunOrder::Load { schema }, FleetWork::Load(_, spec)) => {
+                    let part = (&self.place, *schema);
+                    populate_part(&subject, spec, part, stop, on_progress)
+                        .and_then(|()| Ok(member.loaded()?))
+                }
+                _ => Err(LabError::Unfit("rank 0 orders what was not agreed on".to_owned())),
+            };
+            if let Err(error) = done {
+                // The leader hears of it, unless it is the one who is lost.
+                member.fail(&error.to_string());
+                return Err(error);
+            }
+        }
+    }
+
+    fn in_words(&self, job: &Job) -> String {
+        format!(
+            "driving a share of {} as rank {} of {}",
+            counted(job.connections as usize, "connection", "connections"),
+            self.place.rank,
+            self.place.size
+        )
+    }
+}
+
+/// What a fleet does.
+pub enum FleetWork<'a> {
+    Drive(&'a Cell),
+    Load(&'a Server, &'a LoadSpec),
+}
+
+impl FleetWork<'_> {
+    fn server(&self) -> &Server {
+        match self {
+            FleetWork::Drive(cell) => &cell.server,
+            FleetWork::Load(server, _) => server,
+        }
+    }
+
+    fn agreement(&self, command: &str) -> Agreement {
+        let key = match self {
+            FleetWork::Drive(cell) => cell.key(),
+            FleetWork::Load(_, spec) => format!("{:?}", spec.population),
+        };
+        Agreement { command: command.to_owned(), key }
+    }
+}
+
+/// The server, which has to be one that all ranks reach.
+fn require_reachable(server: &Server) -> Result<&External, LabError> {
+    match server {
+        Server::External(external) => Ok(external),
+        Server::Private(_) => Err(LabError::Unfit(
+            "--fleet drives one server that all ranks reach; start one (mydyno server start) and \
+             name it by --dsn"
+                .to_owned(),
+        )),
+    }
+}
+
+fn drive_share(
+    member: &mut Member,
+    subject: &Subject,
+    cell: &Cell,
+    job: &Job,
+    stop: &AtomicBool,
+) -> Result<(), LabError> {
+    let databases = subject.databases()?;
+    let load = Load { connections: Connections::Fixed(job.connections), ..cell.load.clone() };
+    let fitted = fit(&databases, &load, job.input_seed)?;
+    preflight::raise_file_limit(job.connections)?;
+    let spacing = load.rate.map_or(defaults::SPACING, |rate| rate.spacing);
+    let options = RunOptions {
+        connections: job.connections,
+        workers: job.workers,
+        place: Some(WorkerPlace { first: job.first_worker, workers_of_all: job.workers_of_all }),
+        warmup: Duration::from_nanos(job.warmup_ns),
+        window: Duration::from_nanos(job.window_ns),
+        interval: Duration::from_nanos(job.interval_ns),
+        pace: pace_of(job.pace, spacing, || pacing::pace(&load, fitted.concurrency, None)),
+        retry_pause: Duration::from_nanos(job.retry_pause_ns),
+        seed: job.seed,
+    };
+    of_each!(&fitted.workload, workload => drive_workload(member, workload, &options, stop))
+}
+
+fn pace_of(asked: JobPace, spacing: Spacing, terminals: impl FnOnce() -> Pace) -> Pace {
+    match asked {
+        JobPace::Closed => Pace::Closed,
+        JobPace::Arrivals { per_s } => Pace::Arrivals(Arrivals { per_s, spacing }),
+        JobPace::Terminals => terminals(),
+    }
+}
+
+fn drive_workload<W: Workload>(
+    member: &mut Member,
+    workload: &W,
+    options: &RunOptions,
+    stop: &AtomicBool,
+) -> Result<(), LabError> {
+    let turn = RefCell::new(member.turn());
+    let mut usage = WindowUsage::default();
+    let mut start = || turn.borrow_mut().start();
+    let ended = drive::run(workload, options, Company::Follows(&mut start), &mut |event| {
+        match event {
+            Event::WindowBegins => usage.begins(),
+            Event::WindowEnds => usage.ends(),
+            _ => {}
+        }
+        turn.borrow_mut().take(&event, stop)
+    });
+    Ok(turn.into_inner().finish(ended, usage.used())?)
+}
