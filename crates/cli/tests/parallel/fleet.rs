@@ -127,7 +127,7 @@ fn a_killed_rank_fails_the_run_or_marks_it() {
     assert!(ranks[2]["lost"].is_string() && ranks[1]["lost"].is_null(), "{ranks:#?}");
     let notes = list(&marked, "/notes");
     let says =
-        |note: &Value| note.as_str().is_some_and(|note| note.contains("lost while it drove"));
+        |note: &Value| note.as_str().is_some_and(|note| note.contains("was lost while it drove"));
     assert!(notes.iter().any(says), "{notes:#?}");
 }
 

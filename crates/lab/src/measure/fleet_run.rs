@@ -90,14 +90,15 @@ pub(crate) fn note_on_lost(ranks: &[StoredRank]) -> Option<String> {
     let lost: Vec<String> = ranks
         .iter()
         .filter_map(|rank| {
-            Some(format!("rank {} ({}): {}", rank.rank, rank.host, rank.lost.as_ref()?))
+            let (why, host) = (rank.lost.as_ref()?, &rank.host);
+            Some(format!("rank {} ({host}) was lost while it drove: {why}", rank.rank))
         })
         .collect();
     (!lost.is_empty()).then(|| {
         format!(
-            "lost while it drove, {}; from then on its connections are missing, and what it \
-             committed after its last interval is in the database only, so the orders of both are \
-             not compared",
+            "{}. From then on its connections are missing, and what it committed after its last \
+             interval is in the database only, so the driver's orders are not compared with the \
+             database's",
             lost.join("; ")
         )
     })
