@@ -34,6 +34,7 @@ from_error!(
     plan::PlanError,
     server::ServerError,
     storage::StorageError,
+    store::MergeError,
     store::StoreError,
     report::ReportError
 );

@@ -14,7 +14,7 @@ pub const APPLICATION_ID: i64 = 0x6d79_6479;
 
 /// The steps from an empty file to the newest format; `PRAGMA user_version` counts those that were
 /// made. A step that was released is never changed.
-const MIGRATIONS: [&str; 14] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 14] = [
     include_str!("migrations/0012.sql"),
     include_str!("migrations/0013.sql"),
     include_str!("migrations/0014.sql"),
+    include_str!("migrations/0015.sql"),
 ];
 
 /// The newest format, the one that this program writes.

@@ -36,6 +36,7 @@ mod report;
 mod rows_read;
 mod same_work;
 mod seeds;
+mod shards;
 mod stalls;
 mod styles;
 #[path = "../support/mod.rs"]
