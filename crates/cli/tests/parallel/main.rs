@@ -6,6 +6,7 @@ mod bad_input;
 mod clusters;
 mod compare;
 mod connections;
+mod contrib;
 mod cores;
 mod deaths;
 mod devices;
