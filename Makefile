@@ -20,7 +20,7 @@ define install
 for engine in $(ENGINES); do $(1) server install $$engine || exit; done
 endef
 
-.PHONY: demo test soak lint bench devices build packages-demo packages-test clean
+.PHONY: demo test soak lint bench devices image build packages-demo packages-test clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
@@ -60,6 +60,10 @@ bench: packages-demo
 devices: packages-test build
 	$(call install,target/release/mydyno)
 	$(CARGO) bench --locked -p cli --bench devices -- --output $(CURDIR)/docs/devices.md $(BENCH_ARGS)
+
+# A container image for labs on many machines (contrib/README.md).
+image:
+	docker build -f contrib/Dockerfile -t mydyno .
 
 build: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock

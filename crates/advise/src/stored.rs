@@ -45,7 +45,7 @@ pub fn stored_snapshot(
     });
     // mydyno starts servers on its own machine, and has written their option files.
     let is_here = repeat.my_cnf.is_some();
-    let facts = if is_here { results.host_facts(cell.lab)? } else { Vec::new() };
+    let facts = if is_here { results.host_facts(&repeat)? } else { Vec::new() };
     Ok(Some(ServerSnapshot {
         server,
         variables,

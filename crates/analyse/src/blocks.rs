@@ -47,6 +47,8 @@ pub struct Blocks {
     cells: BTreeMap<usize, CellFit>,
     /// Of the estimated block effects, by the variance of one measurement.
     covariance: Vec<Vec<f64>>,
+    /// The effect of each block and the component that it belongs to.
+    effects: BTreeMap<usize, (f64, usize)>,
     residual: Residual,
 }
 
@@ -152,7 +154,29 @@ impl Blocks {
         for cell in cells.values_mut() {
             cell.fit(&covariance, &effects);
         }
-        Blocks { residual: Residual::of(&cells), cells, covariance }
+        let effect = |(block, at): (&usize, &usize)| (*block, (effects[*at], components[*at]));
+        Blocks {
+            residual: Residual::of(&cells),
+            cells,
+            covariance,
+            effects: blocks.iter().map(effect).collect(),
+        }
+    }
+
+    /// Values in these blocks to those in all others, in the geometric mean, had all the same
+    /// cells; `None` where there are no others, or nothing links all blocks.
+    pub fn ratio_of_blocks(&self, these: &[usize]) -> Option<f64> {
+        let first = self.effects.values().next()?.1;
+        if self.effects.values().any(|(_, component)| *component != first) {
+            return None;
+        }
+        let mean_of = |is_of_these: bool| {
+            let mut chosen = self.effects.clone();
+            chosen.retain(|block, _| these.contains(block) == is_of_these);
+            let sum: f64 = chosen.values().map(|(effect, _)| effect).sum();
+            (!chosen.is_empty()).then(|| sum / chosen.len() as f64)
+        };
+        Some((mean_of(true)? - mean_of(false)?).exp())
     }
 
     /// How `cell` differs from `base`; `None` where one has no measurement, or nothing links the

@@ -16,6 +16,7 @@ mod evidence;
 mod host_shortfall;
 mod interference;
 mod load;
+mod machines;
 mod matrix;
 mod memory;
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub use document::{RunDocument, measurement};
 pub use effects::{DimensionEffects, ValueEffect};
 pub use host_shortfall::{DILATION_STEPS, HostShortfall};
 pub use interference::{Interference, instance_spread, interference};
+pub use machines::MachineOutcome;
 pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};

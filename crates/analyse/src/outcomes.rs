@@ -1,10 +1,11 @@
 //! A lab as one document: its cells, what their repeats gave, and how well that is known.
 
-use crate::cells::{CellOutcome, RepeatOutcome, matrix};
+use crate::cells::{CellOutcome, RepeatOutcome, blocks as model, matrix};
 use crate::comparisons::{CellComparison, comparisons};
 use crate::device_effects::{DeviceEffects, device_effects};
 use crate::effects::{DimensionEffects, effects};
 use crate::interference::instance_spread;
+use crate::machines::MachineOutcome;
 use crate::ramps::{RampOutcome, ramps};
 use crate::reversals::{Reversal, reversals};
 use crate::runs::{Run, Runs};
@@ -12,7 +13,9 @@ use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
 use base::document;
 use serde::Serialize;
-use store::{Block, Canary, LabId, Repeat, Results, StoreError, StoredCell, ThroughputMetric};
+use store::{
+    Block, Canary, LabId, LabMachine, Repeat, Results, StoreError, StoredCell, ThroughputMetric,
+};
 
 /// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,17 +42,22 @@ pub struct LabOutcome {
     pub ramps: Vec<RampOutcome>,
     /// In the order of time.
     pub blocks: Vec<BlockOutcome>,
+    /// In the order in which they came to the lab.
+    pub machines: Vec<MachineOutcome>,
 }
 
 document! {
     /// One block, and what its canary took: fixed work, so that more of it is a slower host.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct BlockOutcome from (block: &Block);
+    pub struct BlockOutcome from (block: &Block, machines: &[LabMachine]);
+    let machine = machines.iter().find(|machine| machine.machine == block.machine);
     let us =
         |of: fn(&Canary) -> u64| block.canary.as_ref().map(|canary| of(canary) as f64 / 1e3);
     {
         pub block: u32 = block.block,
         pub started_utc_ns: i64 = block.started_utc_ns,
+        /// The name of the machine that measured it.
+        pub machine: Option<String> = machine.map(LabMachine::name),
         pub canary_cpu_us: Option<f64> = us(|canary| canary.cpu_ns),
         pub canary_memory_us: Option<f64> = us(|canary| canary.memory_ns),
         pub canary_wake_up_latency_us: Option<f64> = us(|canary| canary.wake_up_latency_ns),
@@ -68,6 +76,10 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
     }
     let matrix = matrix(&cells);
     let comparisons = comparisons(&cells, &matrix);
+    let (machines, blocks) = (results.machines(id)?, results.blocks(id)?);
+    let model = model(&cells, |repeat| repeat.nopm);
+    let outcome = |machine| MachineOutcome::of(machine, &blocks, &cells, &model);
+    let machine_outcomes = machines.iter().map(outcome).collect();
     Ok(LabOutcome {
         schema_version: 2,
         results_file: results.path().display().to_string(),
@@ -82,7 +94,8 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         sweeps: sweeps(&cells, &matrix),
         cells,
         ramps: ramps(results, id)?,
-        blocks: results.blocks(id)?.iter().map(BlockOutcome::of).collect(),
+        blocks: blocks.iter().map(|block| BlockOutcome::of(block, &machines)).collect(),
+        machines: machine_outcomes,
     })
 }
 

@@ -71,7 +71,7 @@ fn driver_of(
     repeat: &Repeat,
     cell: &StoredCell,
 ) -> Result<Option<Driver>, StoreError> {
-    let facts = results.host_facts(cell.lab)?;
+    let facts = results.host_facts(repeat)?;
     let of_host = facts.iter().find(|(name, _)| name == "cpu_cores");
     let of_host = of_host.and_then(|(_, cores)| cores.parse().ok());
     let own = repeat.driver_cpus.as_ref().and_then(|list| list.parse().ok());

@@ -158,8 +158,9 @@ pub(crate) fn differences(
         };
         let (base, other): (Vec<String>, Vec<String>) = (values(&base), values(&other));
         let is_same = base == other && base.len() == 1;
-        let is_variable = key.1.starts_with(VARIABLE);
-        let is_missing = is_variable && (base == [ABSENT] || other == [ABSENT]);
+        // Runs of a format before 15 have no name of their host.
+        let may_be_missing = key.1.starts_with(VARIABLE) || key.1 == "host_name";
+        let is_missing = may_be_missing && (base == [ABSENT] || other == [ABSENT]);
         (!is_same && !is_missing).then(|| Difference {
             aspect: key.0,
             name: key.1.trim_start_matches(VARIABLE).to_owned(),
@@ -183,7 +184,7 @@ fn facts(results: &Results, repeats: &[RepeatId]) -> Result<ValuesByFact, StoreE
         let lab = results.lab(cell.lab)?;
         let mut facts = of_cell(&cell.what, &repeat);
         facts.extend(of_places_and_settings(&cell.what));
-        facts.extend(of_host(&lab, results.host_facts(cell.lab)?));
+        facts.extend(of_host(&lab, results.host_facts(&repeat)?));
         let variables = results.variables(*id, Moment::Start)?.into_iter();
         let says_something = |(name, value): &(String, String)| {
             !IDENTITY_VARIABLES.contains(&name.as_str()) && !value.starts_with('/')

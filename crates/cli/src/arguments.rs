@@ -10,6 +10,7 @@ pub mod driven;
 pub mod fleet;
 pub mod lab;
 pub mod measuring;
+pub mod merge;
 pub mod output;
 pub mod place;
 pub mod preset;
@@ -28,6 +29,7 @@ use compare::CompareArguments;
 use database::{CheckArguments, LoadArguments};
 use device::DeviceArguments;
 use lab::LabArguments;
+use merge::MergeArguments;
 use output::{DemoArguments, ExportArguments, ReportArguments};
 use ramp::RampArguments;
 use run::RunArguments;
@@ -64,6 +66,14 @@ pub enum Command {
     Device(DeviceArguments),
     /// Measure a matrix of configurations, which a plan file describes
     Lab(LabArguments),
+    /// Put results files together: the shards of a lab that several machines measured
+    ///
+    /// Adds files to the output, which is made where there is none. Labs of one plan become one
+    /// lab, in which comparisons stay inside the machine that measured a block; labs of `run`,
+    /// `ramp` and other commands without a plan come along as they are. What is there already is
+    /// left alone, so that a file may be merged again. Files of several plans are refused, and so
+    /// are files that a lab is still being measured into.
+    Merge(MergeArguments),
     /// Write a lab of the results file as one HTML page
     Report(ReportArguments),
     /// Compare two measurements: difference and ratio with confidence intervals and significance
@@ -102,6 +112,8 @@ mod tests {
             &["mydyno", "run", "--metrics-listen", "9187"],
             &["mydyno", "run", "--metrics-listen", "127.0.0.1:0"],
             &["mydyno", "run", "--engine", "mysql-5.7", "--dsn", "mysql://root@localhost/tpcc"],
+            &["mydyno", "lab", "run", "plan.toml", "--shard", "4/3"],
+            &["mydyno", "merge", "a.db"],
             &["mydyno", "run", "--set", "novalue", "--engine", "mysql-5.7"],
         ] {
             let error = Arguments::try_parse_from(arguments).err().unwrap();

@@ -35,6 +35,7 @@ from_error!(
     plan::PlanError,
     server::ServerError,
     storage::StorageError,
+    store::MergeError,
     store::StoreError,
     report::ReportError
 );

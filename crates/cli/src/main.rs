@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Server(arguments) => commands::server::run(&arguments),
         Command::Device(arguments) => commands::device::run(&arguments),
         Command::Lab(arguments) => commands::lab::run(&arguments),
+        Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),

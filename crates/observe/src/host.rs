@@ -12,6 +12,8 @@ pub fn host_facts(data: Option<&Path>) -> Vec<(String, String)> {
             facts.push((name.to_owned(), value));
         }
     };
+    let uname = rustix::system::uname();
+    add("host_name", Some(uname.nodename().to_string_lossy().into_owned()));
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     add("cpu_model", field(&cpuinfo, "model name"));
     let cores = std::thread::available_parallelism().ok();
@@ -24,7 +26,6 @@ pub fn host_facts(data: Option<&Path>) -> Vec<(String, String)> {
             .and_then(|text| bytes_of_kib(&text))
             .map(|bytes| bytes.to_string()),
     );
-    let uname = rustix::system::uname();
     add("kernel", Some(uname.release().to_string_lossy().into_owned()));
     add("architecture", Some(uname.machine().to_string_lossy().into_owned()));
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();

@@ -27,7 +27,7 @@ pub use error::PlanError;
 pub use needs::{
     CellNeeds, Files, Host, MissingImage, Needs, Sizes, size_in_warehouses, tables_bytes,
 };
-pub use order::{Order, Turn, TurnSchedule, execution_order};
+pub use order::{Order, Shard, Turn, TurnSchedule, execution_order};
 pub use parse::PLAN_BYTES_MAX;
 pub use plan::{Plan, PlannedCell};
 pub use schema::json_schema;

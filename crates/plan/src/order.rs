@@ -1,6 +1,8 @@
 //! In which order cells are measured.
 
 use base::Random;
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
 
 /// The order of the cells in each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,48 @@ pub struct Turn {
     pub repeat: u32,
 }
 
+/// A part of a lab for a machine of its own: whole repeats of all cells, so that comparisons stay
+/// inside a machine. Of N shards, number K has the repeats K, K + N, K + 2 N, ...
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    number: u32,
+    /// How many shards there are.
+    count: u32,
+}
+
+impl Shard {
+    /// Does it have this repeat, counted from 1?
+    pub fn has(self, repeat: u32) -> bool {
+        repeat >= self.number && (repeat - self.number).is_multiple_of(self.count)
+    }
+
+    /// The repeats that a plan needs at least, so that every shard has one.
+    pub fn repeats_min(self) -> u32 {
+        self.count
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parse = || {
+            let (number, count) = text.split_once('/')?;
+            Some(Shard { number: number.parse().ok()?, count: count.parse().ok()? })
+        };
+        let is_one = |shard: &Shard| (1..=shard.count).contains(&shard.number);
+        let form = "write K/N, such as 3/8: the third of eight shards";
+        parse().filter(is_one).ok_or_else(|| form.to_owned())
+    }
+}
+
+impl Display for Shard {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.number, self.count)
+    }
+}
+
 /// Keeps this stream of random numbers apart from those of populations and inputs.
 const ORDER_STREAM: u64 = 0x006f_7264_6572;
 
@@ -57,4 +101,23 @@ pub fn execution_order(cells: usize, schedule: TurnSchedule) -> Vec<Turn> {
         turns.extend(block.into_iter().map(|index| Turn { index, repeat }));
     }
     turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shard;
+
+    #[test]
+    fn every_repeat_is_in_one_shard() {
+        let shards: Vec<Shard> =
+            ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().unwrap()).collect();
+        for repeat in 1..=10 {
+            let with: Vec<_> = shards.iter().filter(|shard| shard.has(repeat)).collect();
+            assert_eq!(with.len(), 1, "{repeat}");
+        }
+        assert!(shards[1].has(5) && shards[1].to_string() == "2/3");
+        for wrong in ["", "3", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
 }

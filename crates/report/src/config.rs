@@ -69,7 +69,7 @@ pub fn configuration(view: &LabView, outcome: &LabOutcome) -> Markup {
     html! {
         section id="configuration" {
             h2 { "Configuration" }
-            (hardware(view))
+            (hardware(view, outcome))
             (blocks(&outcome.blocks))
             (presets(view))
             (changed_variables(view))

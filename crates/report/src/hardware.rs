@@ -1,17 +1,54 @@
 //! The machine and the devices of a lab.
 
-use crate::format::{bytes, significant, transaction};
+use crate::format::{bytes, integer, significant, transaction, trimmed};
 use crate::model::LabView;
-use analyse::device_price_usd;
+use analyse::{LabOutcome, MachineOutcome, device_price_usd};
 use maud::{Markup, html};
 
 /// Host facts, and what the devices promise.
-pub fn hardware(view: &LabView) -> Markup {
+pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
+    let is_one = view.machines.len() < 2;
     html! {
-        h3 { "Machine" }
-        @if view.host.is_empty() { p.soft { "Nothing is stored on the machine." } }
-        dl.pairs { @for (key, value) in &view.host { dt { (fact_name(key)) } dd { (fact_value(key, value)) } } }
+        @if is_one { h3 { "Machine" } } @else { (machines(&outcome.machines)) }
+        @if view.machines.is_empty() { p.soft { "Nothing is stored on the machine." } }
+        @for machine in &view.machines {
+            @let facts = html! { dl.pairs { @for (key, value) in &machine.facts { dt { (fact_name(key)) } dd { (fact_value(key, value)) } } } };
+            @if is_one { (facts) } @else { details { summary { (machine.name()) } (facts) } }
+        }
         (devices(view))
+    }
+}
+
+/// Which machine measured what, and how much it gives against the others.
+fn machines(machines: &[MachineOutcome]) -> Markup {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let numbers = |blocks: &[u32]| blocks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    html! {
+        h3 { "Machines" }
+        div.scroll { table {
+            caption { "Whole blocks were measured on one machine, and cells are compared inside blocks, so that machines which differ bias no comparison. Against others: throughput of its blocks to that of all other blocks, with the cells taken out. Means over the repeats of a cell have the machines' differences in their intervals." }
+            thead { tr {
+                th scope="col" { "Machine" } th scope="col" { "CPU" }
+                th.num scope="col" { "Cores" } th.num scope="col" { "Memory" }
+                th scope="col" { "Kernel" } th scope="col" { "Blocks" }
+                th.num scope="col" { "Repeats" }
+                th.num scope="col" { "Canary" span.unit { "ms" } }
+                th.num scope="col" { "Against others" span.unit { "%" } }
+            } }
+            tbody { @for machine in machines {
+                tr {
+                    th scope="row" { (machine.name) }
+                    td { (or_none(machine.cpu_model.clone())) }
+                    td.num { (or_none(machine.cpu_cores.map(|cores| cores.to_string()))) }
+                    td.num { (or_none(machine.memory_bytes.map(bytes))) }
+                    td { (or_none(machine.kernel.clone())) }
+                    td { (numbers(&machine.blocks)) }
+                    td.num { (integer(machine.repeats as u64)) }
+                    td.num { (or_none(machine.canary_cpu_us.map(|us| significant(us / 1e3)))) }
+                    td.num { (or_none(machine.nopm_ratio.map(|ratio| trimmed((ratio - 1.0) * 100.0, 1)))) }
+                }
+            } }
+        } }
     }
 }
 

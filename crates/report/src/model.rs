@@ -11,8 +11,8 @@ use base::Dilation;
 use device::Profile;
 use std::collections::BTreeMap;
 use store::{
-    CheckedOn, InputCounter, Lab, LabId, LoadId, Moment, NoteOn, PacingSummary, Rates, Repeat,
-    RepeatId, RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck,
+    CheckedOn, InputCounter, Lab, LabId, LabMachine, LoadId, Moment, NoteOn, PacingSummary, Rates,
+    Repeat, RepeatId, RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck,
     StoredFailure, StoredLoad, StoredRank, StoredRequirement, ThroughputMetric, TimesSpent,
     TransactionTotals, Verdict, WindowTotals,
 };
@@ -27,7 +27,8 @@ const REPEATS_IN_FULL_MAX: usize = 128;
 pub struct LabView {
     pub lab: Lab,
     pub results_file: String,
-    pub host: Vec<(String, String)>,
+    /// Those that measured it.
+    pub machines: Vec<LabMachine>,
     /// Of the emulated devices.
     pub profiles: Vec<Profile>,
     /// For the server of the cell with the highest throughput.
@@ -122,7 +123,7 @@ impl LabView {
         let advice = advice.transpose()?;
         Ok(LabView {
             advice: advice.flatten(),
-            host: results.host_facts(id)?,
+            machines: results.machines(id)?,
             profiles,
             notes: results.notes(NoteOn::Lab(id))?,
             checks: results.checks(CheckedOn::Lab(id))?,

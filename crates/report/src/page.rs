@@ -286,10 +286,12 @@ fn disclaimer(view: &LabView) -> String {
 }
 
 fn machine(view: &LabView) -> Option<String> {
-    let fact = |key: &str| {
-        let found = view.host.iter().find(|(name, _)| name == key);
-        found.map(|(_, value)| value.clone())
+    let machine = match view.machines.as_slice() {
+        [machine] => machine,
+        [] => return None,
+        several => return Some(format!("{} machines", several.len())),
     };
+    let fact = |key: &str| machine.fact(key).map(str::to_owned);
     let parts: Vec<String> = [
         fact("cpu_model"),
         fact("cpu_cores").map(|n| format!("{n} cores")),

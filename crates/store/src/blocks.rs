@@ -1,6 +1,7 @@
 //! Blocks of a lab, the canary at the start of each, and what else the host did before a repeat.
 
 use crate::ids::{LabId, RepeatId};
+use crate::machines::number_of;
 use crate::results::Durable;
 use crate::row::{Keys, Parts, insert, row};
 use crate::{Results, StoreError};
@@ -26,6 +27,8 @@ row! {
         /// The number of the block, from 1, in the order of time.
         pub block: u32,
         pub started_utc_ns: i64,
+        /// The machine that measured it, by its number in the lab.
+        pub machine: u32,
         /// `None` where it could not be taken.
         pub canary: Option<Canary> as Parts,
     }
@@ -43,9 +46,15 @@ row! {
 }
 
 impl Results {
-    /// Begins the next block of a lab, to which its repeats belong from now on, and returns its
-    /// number.
-    pub fn begin_block(&self, lab: LabId, canary: Option<Canary>) -> Result<u32, StoreError> {
+    /// Begins the next block of a lab on the machine with these facts. Repeats belong to it from
+    /// now on. Returns its number.
+    pub fn begin_block(
+        &self,
+        lab: LabId,
+        host_facts: &[(String, String)],
+        canary: Option<Canary>,
+    ) -> Result<u32, StoreError> {
+        let mut machines = self.machines(lab)?;
         self.step(Durable::Flushed, |transaction| {
             // Repeats of an earlier format have no row here; their block is their ordinal.
             let block = transaction.query_row(
@@ -55,7 +64,8 @@ impl Results {
                 [lab],
                 |row| row.get(0),
             )?;
-            let row = Block { block, started_utc_ns: now_utc_ns(), canary };
+            let machine = number_of(transaction, lab.0, &mut machines, host_facts)?;
+            let row = Block { block, started_utc_ns: now_utc_ns(), machine, canary };
             insert(transaction, "INSERT INTO block", &[("lab_id", &lab)], &row)?;
             Ok(block)
         })

@@ -23,6 +23,12 @@ pub(crate) fn is_alive(identity: &str) -> bool {
     !start.is_empty() && boot == boot_id() && start == start_ticks(pid)
 }
 
+/// Has this machine not been started anew since then? Of processes before that, or of other
+/// machines, nothing can be told.
+pub(crate) fn is_of_this_boot(identity: &str) -> bool {
+    identity.split(':').next() == Some(boot_id().as_str())
+}
+
 fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())
@@ -46,12 +52,13 @@ fn start_ticks(pid: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{identity, is_alive};
+    use super::{identity, is_alive, is_of_this_boot};
 
     #[test]
     fn this_process_lives_and_others_do_not() {
         let mine = identity();
         assert!(is_alive(&mine), "{mine}");
+        assert!(is_of_this_boot(&mine) && !is_of_this_boot("another-boot:1:2"));
         let parts: Vec<&str> = mine.split(':').collect();
         assert_eq!(parts.len(), 3);
         for gone in [

@@ -1,7 +1,7 @@
 //! Reading: rows as they are stored, oldest first.
 
 use crate::ids::{CellId, LabId, LoadId, RepeatId};
-use crate::repeats::{InputCounter, IntervalRow, Moment, Repeat, StoredFailure};
+use crate::repeats::{InputCounter, IntervalRow, Moment, Repeat, RepeatStatus, StoredFailure};
 use crate::row::Stored;
 use crate::types::{CheckedOn, Lab, NoteOn, StoredCell, StoredCheck, StoredLoad};
 use crate::{Results, StoreError};
@@ -58,12 +58,6 @@ impl Results {
         self.one("lab", id.0)
     }
 
-    /// Facts on the machine that ran a lab, by key.
-    pub fn host_facts(&self, lab: LabId) -> Result<Vec<(String, String)>, StoreError> {
-        let sql = "SELECT key, value FROM host_fact WHERE lab_id = ?1 ORDER BY key";
-        self.pairs(sql, [lab])
-    }
-
     /// Cells of a lab in the order of its plan.
     pub fn cells(&self, lab: LabId) -> Result<Vec<StoredCell>, StoreError> {
         let sql = "SELECT * FROM cell WHERE lab_id = ?1 ORDER BY ordinal";
@@ -113,6 +107,25 @@ impl Results {
     /// One repeat.
     pub fn repeat(&self, id: RepeatId) -> Result<Repeat, StoreError> {
         self.one("repeat", id.0)
+    }
+
+    /// Has a repeat given a result, or failed by itself, so that it need not be measured again?
+    pub fn has_ended(&self, repeat: &Repeat) -> Result<bool, StoreError> {
+        Ok(match repeat.status {
+            RepeatStatus::Running => false,
+            // Without its checks it proves nothing, and its server is gone.
+            RepeatStatus::Done => {
+                repeat.is_whole() && !self.checks(CheckedOn::Repeat(repeat.id))?.is_empty()
+            }
+            // What was only interrupted is measured again.
+            RepeatStatus::Failed | RepeatStatus::Skipped => repeat.own_failure().is_some(),
+        })
+    }
+
+    /// Which process began a lab or a repeat, and when: `boot id:process id:start time`.
+    pub(crate) fn process_of(&self, table: &str, id: i64) -> Result<String, StoreError> {
+        let sql = format!("SELECT process FROM {table} WHERE id = ?1");
+        Ok(self.all(&sql, [id], |row| row.get(0))?.pop().unwrap_or_default())
     }
 
     /// Server variables of a repeat, by name.

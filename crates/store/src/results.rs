@@ -42,12 +42,18 @@ impl Results {
         Results::with(path, open(path, IfMissing::Create)?)
     }
 
+    /// Opens a results file that exists, and leaves labs and repeats `running` that are so in it:
+    /// they may run on another machine.
+    pub(crate) fn open_as_it_is(path: &Path) -> Result<Results, StoreError> {
+        Ok(Results::of(path, open(path, IfMissing::Fail)?))
+    }
+
+    fn of(path: &Path, Opened { connection, writable }: Opened) -> Results {
+        Results { connection, path: path.to_path_buf(), writable }
+    }
+
     fn with(path: &Path, opened: Opened) -> Result<Results, StoreError> {
-        let results = Results {
-            connection: opened.connection,
-            path: path.to_path_buf(),
-            writable: opened.writable,
-        };
+        let results = Results::of(path, opened);
         if results.writable {
             results.end_abandoned()?;
         }

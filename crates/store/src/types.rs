@@ -39,6 +39,9 @@ row! {
         pub command_line: String as Redacted,
         /// The version of the program that measured.
         pub mydyno_version: String,
+        /// Repeats of all cells that the plan asks for; `None` without a plan, and in files of a
+        /// format before 15.
+        pub turns: Option<u32>,
         /// Hardware and system: CPU model, cores, memory, kernel, file system, ...
         pub host_facts: Vec<(String, String)> as Elsewhere,
     }
@@ -51,9 +54,11 @@ row! {
         pub plan: Option<String>,
         pub command_line: String,
         pub mydyno_version: String,
+        /// As [`NewLab::turns`].
+        pub turns: Option<u32>,
         /// `running`, `done`, `failed` (the machine ended it; of a command that measures one cell,
         /// that has no result: failed cells of a plan leave it `done`), `interrupted` (by the user,
-        /// or its process is gone).
+        /// its process is gone, or only a shard is there).
         pub status: LabStatus,
         /// Why it failed or was interrupted.
         pub reason: Option<String>,

@@ -1,6 +1,7 @@
 //! Writing: begin, append, finish.
 
 use crate::ids::{LabId, LoadId, RepeatId};
+use crate::machines::{LabMachine, insert_machine};
 use crate::redact::HIDDEN;
 use crate::repeats::{
     InputCounter, IntervalRow, Moment, NewRepeat, RepeatFailure, RepeatResult, RepeatStatus,
@@ -24,10 +25,8 @@ impl Results {
                 ("process", &process::identity()),
             ];
             let id = insert(transaction, "INSERT INTO lab", started, lab)?;
-            for (key, value) in &lab.host_facts {
-                let fact: Keys<'_> = &[("lab_id", &id), ("key", key), ("value", value)];
-                insert(transaction, "INSERT OR REPLACE INTO host_fact", fact, &())?;
-            }
+            let first = LabMachine { machine: 1, facts: lab.host_facts.clone() };
+            insert_machine(transaction, id, &first)?;
             Ok(LabId(id))
         })
     }

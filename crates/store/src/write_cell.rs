@@ -109,7 +109,7 @@ fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server
 /// gets a new port. So may the seed: a lab goes on with the same plan, and before format 11 cells
 /// of ramps had seeds that derived from it.
-fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
+pub(crate) fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
     let fields = |cell: &NewCell| -> [(&'static str, String); 19] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();

@@ -3,6 +3,7 @@
 use super::target::ResultsArguments;
 use super::values::{exporter, listen_address, shell_command};
 use clap::{Args, Subcommand};
+use plan::Shard;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -56,6 +57,11 @@ pub struct LabRunArguments {
     /// Numbers of the cells to measure, as `mydyno lab plan` lists them, with commas [default: all]
     #[arg(long, value_name = "CELL", value_delimiter = ',')]
     pub only: Vec<u32>,
+    /// Measure one of N parts of the lab, for a machine of its own: the repeats K, K + N, K + 2 N,
+    /// ... of all cells, so that comparisons stay inside a machine; `mydyno merge` puts the results
+    /// files together [default: all repeats]
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<Shard>,
     /// Measure repeats without a result again, too
     #[arg(long)]
     pub redo: bool,

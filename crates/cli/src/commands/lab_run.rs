@@ -16,7 +16,7 @@ use lab::{
     LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
     require_possible, run_lab,
 };
-use plan::Plan;
+use plan::{Plan, Shard};
 use serde::Serialize;
 use spec::Meters;
 use std::path::Path;
@@ -48,7 +48,10 @@ pub(super) fn read_planned(plan: &Path, results: &Path) -> Result<(Plan, Planned
 /// Executes what is missing of a plan.
 pub fn run(arguments: &LabRunArguments) -> Outcome {
     let file = &arguments.results.results;
-    let (plan, planned) = read_planned(&arguments.plan, file)?;
+    let (plan, mut planned) = read_planned(&arguments.plan, file)?;
+    if let Some(shard) = arguments.shard {
+        keep_shard(&plan, &mut planned, shard)?;
+    }
     if let Some(unknown) = unknown_cell(&planned, &arguments.only) {
         return Err(unknown);
     }
@@ -74,14 +77,16 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     let summary = execute(&results, &planned, &options, &stop, &mut live)?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
-        tell(format!("nothing is left to do: lab {lab} has every repeat of this plan"));
+        let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
+        tell(format!("nothing is left to do: lab {lab} has every repeat of {all}"));
     }
-    if summary.left > 0 {
-        let command = match arguments.only.is_empty() {
-            true => "the same command",
-            false => "the command without --only",
+    if let Some(missing) = summary.missing_text() {
+        let goes_on = match (summary.left, arguments.only.is_empty()) {
+            (0, _) => "",
+            (_, true) => "; the same command goes on",
+            (_, false) => "; the command without --only goes on",
         };
-        tell(format!("{}; {command} goes on", summary.missing_text()));
+        tell(format!("{missing}{goes_on}"));
     }
     write_report(&results, lab, &arguments.output)?;
     let outcome = lab_outcome(&results, lab)?;
@@ -95,6 +100,21 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         print(format!("report: {}\n", arguments.output.display()))?;
     }
     Ok(summary.exit)
+}
+
+/// Leaves the turns of a shard.
+fn keep_shard(plan: &Plan, planned: &mut Planned, shard: Shard) -> Result<(), Failure> {
+    planned.keep_shard(shard);
+    if !planned.turns.is_empty() {
+        return Ok(());
+    }
+    let words = format!(
+        "shard {shard} has nothing to measure: the plan has {}, and a shard takes whole ones; raise \
+         `repeats` to {} or more, or use fewer shards",
+        counted(plan.schedule().repeats as usize, "repeat", "repeats"),
+        shard.repeats_min()
+    );
+    Err(Failure::new(Exit::Usage, words))
 }
 
 fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {

@@ -11,6 +11,7 @@ mod images;
 pub mod lab;
 mod lab_run;
 pub mod load;
+pub mod merge;
 pub mod ramp;
 pub mod report;
 pub mod run;

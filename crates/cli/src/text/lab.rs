@@ -3,7 +3,8 @@
 
 use super::format::{ms, optional};
 use analyse::{
-    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, MeanValue, interference, varying,
+    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, MachineOutcome, MeanValue,
+    interference, varying,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +16,9 @@ pub fn lab(lab: &LabOutcome) -> String {
     if let Some(reason) = &lab.reason {
         let _ = write!(out, ", {}", first_line(reason));
     }
-    out.push_str("\n\n");
+    out.push('\n');
+    machines(&mut out, &lab.machines);
+    out.push('\n');
     if !lab.ramps.is_empty() {
         return out + &ramps(lab);
     }
@@ -55,6 +58,17 @@ pub fn lab(lab: &LabOutcome) -> String {
         }
     }
     out
+}
+
+/// What several machines measured; nothing of one.
+fn machines(out: &mut String, machines: &[MachineOutcome]) {
+    for machine in machines.iter().filter(|_| machines.len() > 1) {
+        let repeats = base::counted(machine.repeats, "repeat", "repeats");
+        let ratio = machine.nopm_ratio.map_or_else(String::new, |ratio| {
+            format!(", {:+.1} % of throughput against the others", (ratio - 1.0) * 100.0)
+        });
+        let _ = writeln!(out, "machine {}: {repeats}{ratio}", machine.name);
+    }
 }
 
 /// The result of one repeat: `12345 NOPM, new order p95 12.30 ms`.

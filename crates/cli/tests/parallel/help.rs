@@ -41,6 +41,7 @@ help_is_as_agreed! {
     lab_check: ["lab", "check"];
     lab_run: ["lab", "run"];
     lab_status: ["lab", "status"];
+    merge: ["merge"];
     report: ["report"];
     compare: ["compare"];
     export: ["export"];
@@ -87,6 +88,7 @@ fn messages() {
         &["device", "verify", "--all", "hdd-15k"],
         &["device", "probe", "/tmp", "-o", "profile"],
         &["lab", "plan", "/nonexistent/plan.toml"],
+        &["merge", "/nonexistent/a.db", "-o", "all.db"],
         &["report", "--results", "/nonexistent/mydyno.db"],
         &["report", "7"],
         &["compare", "1", "2"],

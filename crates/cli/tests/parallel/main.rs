@@ -6,6 +6,7 @@ mod bad_input;
 mod clusters;
 mod compare;
 mod connections;
+mod contrib;
 mod cores;
 mod deaths;
 mod devices;
@@ -37,6 +38,7 @@ mod report;
 mod rows_read;
 mod same_work;
 mod seeds;
+mod shards;
 mod stalls;
 mod styles;
 #[path = "../support/mod.rs"]

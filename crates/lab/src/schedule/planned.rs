@@ -9,8 +9,8 @@ use crate::target::private::{ResolvedPrivate, installed_build, page_size};
 use crate::target::resolved::Resolved;
 use device::Role;
 use plan::{
-    CellNeeds, Files, Host, KnownNames, MissingImage, Needs, Plan, PlannedCell, Setting, Sizes,
-    Turn, execution_order, size_in_warehouses,
+    CellNeeds, Files, Host, KnownNames, MissingImage, Needs, Plan, PlannedCell, Setting, Shard,
+    Sizes, Turn, execution_order, size_in_warehouses,
 };
 use server::preset::{self, Translated};
 use server::{
@@ -62,8 +62,9 @@ pub struct Planned {
     pub cells: Vec<(PlannedCell, CellNeeds)>,
     /// As long as `cells`.
     servers: Vec<CellServer>,
-    /// In the order of execution.
+    /// In the order of execution: of a shard, its own.
     pub turns: Vec<Turn>,
+    pub(crate) shard: Option<Shard>,
     /// What becomes of presets; each engine, preset and scale once, with each set of variables
     /// beside it.
     pub presets: Vec<PresetOn>,
@@ -144,6 +145,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     Ok(Planned {
         name: plan.name().to_owned(),
         turns: execution_order(cells.len(), plan.schedule()),
+        shard: None,
         source: LabSource::Plan(plan.clone()),
         settings: Vec::new(),
         home: Some(home.clone()),
@@ -177,6 +179,20 @@ pub fn planned_cell(
 }
 
 impl Planned {
+    /// Leaves the turns of a shard.
+    pub fn keep_shard(&mut self, shard: Shard) {
+        self.turns.retain(|turn| shard.has(turn.repeat));
+        self.shard = Some(shard);
+    }
+
+    /// The turns of all shards.
+    pub(crate) fn turns_of_plan(&self) -> Vec<Turn> {
+        match self.source.plan() {
+            Some(plan) => execution_order(self.cells.len(), plan.schedule()),
+            None => self.turns.clone(),
+        }
+    }
+
     /// The lab of a search, without a cell yet.
     pub(crate) fn of_search(name: &str) -> Planned {
         Planned { name: name.to_owned(), source: LabSource::Search, ..Planned::default() }

@@ -6,13 +6,8 @@ use plan::{Plan, PlannedCell, Turn};
 use server::Home;
 use spec::{Connections, Place, Private};
 use storage::RoleDevice;
-use store::{LabId, NewCell, Results, StoredCell};
+use store::{LabId, LabMachine, NewCell, Results, StoredCell};
 
-/// Facts of a host that change what a server delivers, and do not change while it is in use.
-/// `file_system` is that of mydyno's directory, where files lie that have no place.
-const OF_HOST: [&str; 4] = ["cpu_model", "cpu_cores", "kernel", "file_system"];
-/// What a kernel keeps for itself differs from start to start by less.
-const MEMORY_RATIO: f64 = 1.02;
 /// Before the directory, in the facts of a lab on its real devices.
 const FILE_SYSTEM_OF: &str = "file_system of ";
 
@@ -60,7 +55,7 @@ pub(crate) fn require_same(
     };
     if let (Some(first), false) = (to_take.first(), all.is_empty()) {
         let program = results.lab(lab)?.mydyno_version;
-        let other = other_host(&results.host_facts(lab)?, &host_facts(planned))
+        let other = other_host(&results.machines(lab)?, &host_facts(planned))
             .or_else(|| other_program(&program, env!("CARGO_PKG_VERSION")));
         if let Some(what) = other {
             return Err(plan.refuse(first, "", &mixed(&what)).into());
@@ -101,24 +96,11 @@ pub(crate) fn require_same(
     Ok(())
 }
 
-/// What the host was, where it is known to be another one now.
-fn other_host(stored: &[(String, String)], now: &[(String, String)]) -> Option<String> {
-    stored.iter().find_map(|(name, was)| {
-        let (_, is) = now.iter().find(|(known, _)| known == name)?;
-        let differs = match name.as_str() {
-            "memory_bytes" => is_other_size(was, is),
-            _ if OF_HOST.contains(&name.as_str()) || name.starts_with(FILE_SYSTEM_OF) => was != is,
-            _ => false,
-        };
-        differs.then(|| format!("on a host with {name} {was}, which is {is} now"))
-    })
-}
-
-fn is_other_size(was: &str, is: &str) -> bool {
-    let (Ok(was), Ok(is)) = (was.parse::<f64>(), is.parse::<f64>()) else {
-        return was != is;
-    };
-    was.max(is) > was.min(is) * MEMORY_RATIO
+/// What the host was of the first machine that measured, where this is none of them.
+fn other_host(machines: &[LabMachine], now: &[(String, String)]) -> Option<String> {
+    let each = machines.iter().map(|machine| machine.difference(now));
+    let (name, was, is) = each.collect::<Option<Vec<_>>>()?.into_iter().next()?;
+    Some(format!("on a host with {name} {was}, which is {is} now"))
 }
 
 fn other_program(was: &str, is: &str) -> Option<String> {
@@ -174,41 +156,17 @@ mod tests {
     use super::{other_figures, other_host, other_program, other_version};
     use device::Role;
     use storage::RoleDevice;
-    use store::{CellPlace, NewCell};
+    use store::{CellPlace, LabMachine, NewCell};
 
     #[test]
-    fn hosts_are_compared_by_what_changes_results() {
-        let facts = |changed: (&str, &str)| {
-            let all = [
-                ("cpu_model", "EPYC 9654"),
-                ("cpu_cores", "2"),
-                ("kernel", "6.1"),
-                ("memory_bytes", "25000000000"),
-                ("file_system of /mnt/nvme0", "ext4 on /dev/nvme0n1"),
-                ("free_bytes", "1000"),
-            ];
-            let value = |(name, value): (&str, &str)| {
-                let value = if name == changed.0 { changed.1 } else { value };
-                (name.to_owned(), value.to_owned())
-            };
-            all.map(value)
-        };
-        let was = facts(("", ""));
-        for same in [("", ""), ("free_bytes", "5"), ("memory_bytes", "25100000000")] {
-            assert_eq!(other_host(&was, &facts(same)), None, "{same:?}");
-        }
-        for other in [
-            ("cpu_cores", "8"),
-            ("kernel", "6.12"),
-            ("memory_bytes", "50000000000"),
-            ("file_system of /mnt/nvme0", "xfs on /dev/nvme0n1"),
-        ] {
-            let what = other_host(&was, &facts(other)).unwrap();
-            let words = format!("which is {} now", other.1);
-            assert!(what.contains(other.0) && what.ends_with(&words), "{what}");
-        }
-        // Some processors do not say what they are.
-        assert_eq!(other_host(&was[1..], &facts(("cpu_model", "Xeon"))), None);
+    fn a_lab_goes_on_on_any_of_its_machines() {
+        let cores = |count: &str| vec![("cpu_cores".to_owned(), count.to_owned())];
+        let machines = [(1, "2"), (2, "64")]
+            .map(|(machine, count)| LabMachine { machine, facts: cores(count) });
+        assert_eq!(other_host(&machines, &cores("64")), None);
+        let what = other_host(&machines, &cores("8")).unwrap();
+        assert_eq!(what, "on a host with cpu_cores 2, which is 8 now");
+        assert_eq!(other_host(&[], &cores("8")), None);
         assert_eq!(other_program("0.1.0", "0.1.0"), None);
         assert!(other_program("0.1.0", "0.2.0").is_some());
     }

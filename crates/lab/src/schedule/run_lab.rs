@@ -10,7 +10,7 @@ use crate::schedule::stored::{has_failed_checks, lab_of, missing, require_idle};
 use crate::schedule::turn::LabRun;
 use base::{Exit, counted};
 use fleet::Leader;
-use plan::{Plan, Turn};
+use plan::{Plan, Shard, Turn};
 use server::ImageKey;
 use spec::{Connections, Meters};
 use std::cell::OnceCell;
@@ -41,17 +41,26 @@ pub struct LabRunSummary {
     /// Turns that were measured now, and those of them without a result.
     pub measured: usize,
     pub failed: usize,
-    /// Turns that are still missing.
+    /// Turns that are still missing: of a shard, of its own.
     pub left: usize,
+    /// The shard that was asked for, and turns of others that the results file lacks.
+    pub shard: Option<Shard>,
+    pub left_of_others: usize,
     /// Interrupted, CheckFailed where a database of the lab lost something, now or earlier, else
     /// Ok: a cell that failed is a result. Of a command, how its turn ended.
     pub exit: Exit,
 }
 
 impl LabRunSummary {
-    /// What is missing, for people.
-    pub fn missing_text(&self) -> String {
-        counted(self.left, "repeat is missing", "repeats are missing")
+    /// What is missing, for people; `None` where the lab has every repeat of its plan.
+    pub fn missing_text(&self) -> Option<String> {
+        match (self.left, self.shard, self.left_of_others) {
+            (0, Some(shard), 1..) => {
+                Some(format!("shard {shard} is complete; `mydyno merge` puts shards together"))
+            }
+            (0, ..) => None,
+            (left, ..) => Some(counted(left, "repeat is missing", "repeats are missing")),
+        }
     }
 }
 
@@ -63,7 +72,7 @@ fn to_do(
     options: &LabRunOptions,
 ) -> Result<Vec<Turn>, LabError> {
     let mut turns = match begun {
-        Some((results, lab)) => missing(results, lab, planned, options.redo)?,
+        Some((results, lab)) => missing(results, lab, (planned, &planned.turns), options.redo)?,
         None => planned.turns.clone(),
     };
     turns.retain(|turn| {
@@ -136,8 +145,10 @@ fn status_of(
         Err(error) => return (LabStatus::Failed, Some(error.to_string())),
     };
     match (source, summary.exit) {
-        (LabSource::Plan(_), _) if summary.left == 0 => (LabStatus::Done, None),
-        (LabSource::Plan(_), _) => (LabStatus::Interrupted, Some(summary.missing_text())),
+        (LabSource::Plan(_), _) => match summary.missing_text() {
+            None => (LabStatus::Done, None),
+            missing => (LabStatus::Interrupted, missing),
+        },
         (_, Exit::Interrupted) => (LabStatus::Interrupted, None),
         (LabSource::Demo(_), _) if summary.failed > 0 => {
             (LabStatus::Failed, Some("a cell has no result".to_owned()))
@@ -196,10 +207,13 @@ impl LabRun<'_> {
             }
             Some(lab) => {
                 require_same(results, *self.lab.get_or_init(|| lab), (plan, planned), &turns)?;
-                let left = missing(results, lab, planned, options.redo)?.len();
+                let left = missing(results, lab, (planned, &planned.turns), options.redo)?.len();
                 // Where its end was not stored, it is stored now.
+                let stored = results.lab(lab)?;
+                let summary = Ok(self.summary(&[])?);
+                let ends_as = status_of(&planned.source, &summary);
                 is_over =
-                    turns.is_empty() && (left > 0 || results.lab(lab)?.status == LabStatus::Done);
+                    turns.is_empty() && (left > 0 || ends_as == (stored.status, stored.reason));
                 if !is_over {
                     let all = planned.turns.len();
                     let there = all - left;
@@ -216,12 +230,17 @@ impl LabRun<'_> {
 
     /// Of the turns that were taken, as they ended.
     fn summary(&self, taken: &[Exit]) -> Result<LabRunSummary, LabError> {
-        let (results, lab) = (self.results, self.lab()?);
+        let (results, lab, planned) = (self.results, self.lab()?, self.planned);
+        let left = missing(results, lab, (planned, &planned.turns), false)?.len();
+        let all = planned.shard.map(|_| planned.turns_of_plan()).unwrap_or_default();
+        let left_of_all = missing(results, lab, (planned, &all), false)?.len();
         let mut summary = LabRunSummary {
             lab,
             measured: taken.len(),
             failed: taken.iter().filter(|exit| **exit != Exit::Ok).count(),
-            left: missing(results, lab, self.planned, false)?.len(),
+            left,
+            shard: planned.shard,
+            left_of_others: left_of_all.saturating_sub(left),
             exit: Exit::Ok,
         };
         if has_failed_checks(results, lab)? {
@@ -240,7 +259,16 @@ impl LabRun<'_> {
     ) -> Result<LabRunSummary, LabError> {
         if let (true, Some(turn)) = (self.is_command(), turns.first()) {
             let exit = self.take(*turn, &[], on_progress)?;
-            return Ok(LabRunSummary { lab: self.lab()?, measured: 1, failed: 0, left: 0, exit });
+            let summary = LabRunSummary {
+                lab: self.lab()?,
+                measured: 1,
+                failed: 0,
+                left: 0,
+                shard: None,
+                left_of_others: 0,
+                exit,
+            };
+            return Ok(summary);
         }
         let images = self.planned.images_for(turns)?;
         let begun = Instant::now();
@@ -289,7 +317,7 @@ impl LabRun<'_> {
                 None
             }
         };
-        self.results.begin_block(self.lab()?, canary)?;
+        self.results.begin_block(self.lab()?, &host_facts(self.planned), canary)?;
         Ok(())
     }
 

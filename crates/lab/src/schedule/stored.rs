@@ -6,7 +6,7 @@ use analyse::standing_points;
 use plan::{Plan, Turn};
 use spec::Connections;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{CheckedOn, LabId, LabStatus, Repeat, RepeatStatus, Results, redact};
+use store::{LabId, LabStatus, Repeat, RepeatStatus, Results, redact};
 
 /// The lab of the results file that executes this plan, where one has begun.
 pub(crate) fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError> {
@@ -32,11 +32,11 @@ pub fn require_idle(results: &Results, plan: &Plan) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Turns of a plan that have no result in `lab` yet, in the order of their execution.
+/// Of these turns of a plan, those that have no result in `lab` yet.
 pub(crate) fn missing(
     results: &Results,
     lab: LabId,
-    planned: &Planned,
+    (planned, turns): (&Planned, &[Turn]),
     redo: bool,
 ) -> Result<Vec<Turn>, LabError> {
     let ramps = ended_ramps(results, lab, redo)?;
@@ -47,7 +47,6 @@ pub(crate) fn missing(
             ended.insert((cell.what.ordinal, repeat.ordinal), has_ended);
         }
     }
-    let turns = planned.turns.iter().copied();
     let is_missing = |turn: &Turn| {
         let cell = &planned.cells[turn.index].0;
         let place = (cell.ordinal, turn.repeat);
@@ -56,19 +55,12 @@ pub(crate) fn missing(
             _ => ended.get(&place) != Some(&true),
         }
     };
-    Ok(turns.filter(is_missing).collect())
+    Ok(turns.iter().copied().filter(is_missing).collect())
 }
 
 fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, LabError> {
-    Ok(match repeat.status {
-        RepeatStatus::Running => false,
-        // Without its checks it proves nothing, and its server is gone.
-        RepeatStatus::Done => {
-            repeat.is_whole() && !results.checks(CheckedOn::Repeat(repeat.id))?.is_empty()
-        }
-        // What was only interrupted is measured again.
-        RepeatStatus::Failed | RepeatStatus::Skipped => !redo && repeat.own_failure().is_some(),
-    })
+    let is_failed = matches!(repeat.status, RepeatStatus::Failed | RepeatStatus::Skipped);
+    Ok(!(redo && is_failed) && results.has_ended(repeat)?)
 }
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not

@@ -69,14 +69,16 @@ impl LabRun<'_> {
         host_facts: Vec<(String, String)>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<LabId, LabError> {
+        let plan = match &self.planned.source {
+            LabSource::Plan(plan) => Some(plan),
+            LabSource::Demo(_) | LabSource::Command | LabSource::Search => None,
+        };
         let lab = self.results.begin_lab(&NewLab {
             name: self.planned.name.clone(),
-            plan: match &self.planned.source {
-                LabSource::Plan(plan) => Some(plan.text().to_owned()),
-                LabSource::Demo(_) | LabSource::Command | LabSource::Search => None,
-            },
+            plan: plan.map(|plan| plan.text().to_owned()),
             command_line: self.command_line.to_owned(),
             mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+            turns: plan.map(|_| self.planned.turns_of_plan().len() as u32),
             host_facts,
         })?;
         on_progress(Progress::LabBegins(lab));

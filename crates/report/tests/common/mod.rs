@@ -151,6 +151,7 @@ pub fn new_lab(shape: &Shape) -> NewLab {
         plan: Some("[lab]\nname = \"x </script><script>alert(1)</script>\"\n".to_owned()),
         command_line: "mydyno run --dsn mysql://bench:geheim@127.0.0.1:3306/tpcc -c 32".to_owned(),
         mydyno_version: "0.1.0".to_owned(),
+        turns: None,
         host_facts: facts.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
     }
 }

@@ -48,10 +48,11 @@ const OTHERS: &[(&str, &str, &str)] = &[
         "process",
         "Boot id, process id and start time of the writer, by which a later mydyno sees that it is gone.",
     ),
+    ("host_fact", "machine", "The number of the machine in its lab, from 1."),
     (
         "host_fact",
         "key",
-        "`cpu_model`, `cpu_cores`, `memory_bytes`, `kernel`, `os`, `file_system`, ...",
+        "`host_name`, `cpu_model`, `cpu_cores`, `memory_bytes`, `kernel`, `os`, `file_system`, ...",
     ),
     ("cell_transaction", "ordinal", "Order of the workload, from 1."),
     (

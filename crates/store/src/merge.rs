@@ -1,0 +1,347 @@
+//! Several results files made one: what machines measured of one lab, each into a file of its own,
+//! becomes one lab.
+//!
+//! The merged file is built beside the output and takes its place when it is whole and on the disk.
+//! So whatever kills the process, the output is the old file or the new one. An output that is
+//! there already is where the merged file starts from, so that files can be added one by one, and
+//! again; where they bring nothing new, it is not touched.
+
+mod copy;
+mod error;
+mod schema;
+
+pub use copy::MergedRepeats;
+pub use error::MergeError;
+
+use crate::ids::LabId;
+use crate::types::{Lab, LabStatus};
+use crate::{Results, StoreError, process};
+use base::counted;
+use copy::{Copier, Origins};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Keeps numbers apart while blocks are given new ones.
+const BLOCKS_MAX: u32 = 1 << 30;
+
+/// What came of merging.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeSummary {
+    /// In the order in which they were named.
+    pub files: Vec<MergedFile>,
+    /// Labs of the output.
+    pub labs: Vec<MergedLab>,
+    /// Did the output change?
+    pub is_changed: bool,
+}
+
+/// What a file brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedFile {
+    pub path: PathBuf,
+    pub repeats: MergedRepeats,
+}
+
+/// A lab of the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedLab {
+    pub lab: LabId,
+    pub name: String,
+    pub status: LabStatus,
+    /// Why it is not done.
+    pub reason: Option<String>,
+    /// The names of the machines that measured it.
+    pub machines: Vec<String>,
+}
+
+/// Adds results files to `output`, which is made where there is none.
+///
+/// # Errors
+/// The files do not belong together, one is being written, or the output cannot be. Whatever the
+/// error, all files keep what they have.
+pub fn merge(inputs: &[PathBuf], output: &Path) -> Result<MergeSummary, MergeError> {
+    // Where it is a symbolic link, the file behind it is replaced.
+    let output = &fs::canonicalize(output).unwrap_or_else(|_| output.to_path_buf());
+    require_distinct(inputs, output)?;
+    let before = output.exists().then(|| Results::open_as_it_is(output)).transpose()?;
+    let sources: Vec<Results> =
+        inputs.iter().map(|path| Results::open_as_it_is(path)).collect::<Result<_, _>>()?;
+    let all: Vec<&Results> = before.iter().chain(&sources).collect();
+    all.iter().try_for_each(|results| require_ended(results))?;
+    require_one_plan(&all)?;
+    let (building, out) = MergingFile::begin(output, before.as_ref())?;
+    let mut origins = Origins::new();
+    let mut files = Vec::new();
+    let failed = |cause| out.sql(cause);
+    let tables = schema::tables(&out.connection).map_err(failed)?;
+    // Foreign keys hold at the end; the whole of it is one transaction.
+    let transaction = Transaction::new_unchecked(&out.connection, TransactionBehavior::Immediate)
+        .map_err(failed)?;
+    let unchanged = changes(&transaction).map_err(failed)?;
+    for source in &sources {
+        let mut copier = Copier::new((source, &out), &tables, &mut origins);
+        copier.copy()?;
+        files.push(MergedFile { path: source.path.clone(), repeats: copier.repeats });
+    }
+    let is_changed = before.is_none() || changes(&transaction).map_err(failed)? != unchanged;
+    if is_changed {
+        finish_labs(&out, &all)?;
+    }
+    transaction.commit().map_err(failed)?;
+    let labs =
+        out.labs()?.into_iter().map(|lab| merged_lab(&out, lab)).collect::<Result<_, _>>()?;
+    if is_changed {
+        building.publish(out, before)?;
+    }
+    Ok(MergeSummary { files, labs, is_changed })
+}
+
+fn merged_lab(out: &Results, lab: Lab) -> Result<MergedLab, StoreError> {
+    let machines = out.machines(lab.id)?;
+    Ok(MergedLab {
+        lab: lab.id,
+        name: lab.name,
+        status: lab.status,
+        reason: lab.reason,
+        machines: machines.iter().map(crate::LabMachine::name).collect(),
+    })
+}
+
+/// Rows that were written since the file was opened.
+fn changes(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT total_changes()", [], |row| row.get(0))
+}
+
+/// Refuses what is named twice, under whatever names.
+fn require_distinct(inputs: &[PathBuf], output: &Path) -> Result<(), MergeError> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
+    for (place, input) in inputs.iter().enumerate() {
+        let Some(this) = identity(input) else {
+            return Err(MergeError::Missing { input: input.clone() });
+        };
+        let same = inputs[..place].iter().find(|other| identity(other) == Some(this));
+        if let Some(same) = same {
+            return Err(MergeError::SameFile { one: same.clone(), other: input.clone() });
+        }
+        if identity(output) == Some(this) {
+            let output = output.to_path_buf();
+            return Err(MergeError::IntoItself { input: input.clone(), output });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a file in which a process still writes, or may.
+fn require_ended(results: &Results) -> Result<(), MergeError> {
+    for lab in results.labs()?.into_iter().filter(|lab| lab.status == LabStatus::Running) {
+        let process = results.process_of("lab", lab.id.0)?;
+        let (file, name, lab) = (results.path.clone(), lab.name, lab.id.0);
+        if process::is_alive(&process) {
+            return Err(MergeError::Running { file, lab, name });
+        }
+        if !process::is_of_this_boot(&process) {
+            return Err(MergeError::RunningElsewhere { file, lab, name });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses labs of different plans, or of different versions of mydyno.
+fn require_one_plan(all: &[&Results]) -> Result<(), MergeError> {
+    let mut first: Option<(&Results, Lab)> = None;
+    for results in all {
+        for lab in results.labs()?.into_iter().filter(|lab| lab.plan.is_some()) {
+            let Some((of, known)) = &first else {
+                first = Some((results, lab));
+                continue;
+            };
+            let (one, other) = (of.path.clone(), results.path.clone());
+            if (&known.name, &known.plan) != (&lab.name, &lab.plan) {
+                return Err(MergeError::OtherPlan {
+                    one,
+                    one_name: known.name.clone(),
+                    other,
+                    other_name: lab.name,
+                });
+            }
+            if known.mydyno_version != lab.mydyno_version {
+                return Err(MergeError::OtherVersion {
+                    one,
+                    one_version: known.mydyno_version.clone(),
+                    other,
+                    other_version: lab.mydyno_version,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Numbers the blocks of each plan's lab anew, and says what the lab lacks.
+fn finish_labs(out: &Results, sources: &[&Results]) -> Result<(), StoreError> {
+    let mut has_whole = false;
+    for source in sources {
+        let mut labs = source.labs()?.into_iter();
+        has_whole |= labs.any(|lab| lab.plan.is_some() && lab.status == LabStatus::Done);
+    }
+    for lab in out.labs()?.into_iter().filter(|lab| lab.plan.is_some()) {
+        number_blocks(&out.connection, lab.id).map_err(|cause| out.sql(cause))?;
+        let (status, reason) = match lab.turns {
+            _ if has_whole => (LabStatus::Done, None),
+            None => (LabStatus::Interrupted, Some("repeats may be missing".to_owned())),
+            Some(turns) => match (turns as usize).saturating_sub(ended_turns(out, lab.id)?) {
+                0 => (LabStatus::Done, None),
+                left => {
+                    let missing = counted(left, "repeat is missing", "repeats are missing");
+                    (LabStatus::Interrupted, Some(missing))
+                }
+            },
+        };
+        let sql = "UPDATE lab SET status = ?2, reason = ?3 WHERE id = ?1";
+        out.connection.execute(sql, (lab.id, status, reason)).map_err(|cause| out.sql(cause))?;
+    }
+    Ok(())
+}
+
+/// Repeats of the plan's cells that need not be measured any more.
+fn ended_turns(out: &Results, lab: LabId) -> Result<usize, StoreError> {
+    let mut ended = BTreeSet::new();
+    let mut points = BTreeSet::new();
+    for ramp in out.ramps(lab)? {
+        points.extend(out.ramp_points(ramp.id)?.iter().map(|point| point.id));
+        if ramp.finished_utc_ns.is_some() {
+            ended.insert((ramp.what.ordinal, ramp.what.repeat));
+        }
+    }
+    for cell in out.cells(lab)? {
+        for repeat in out.repeats(cell.id)? {
+            if !points.contains(&repeat.id) && out.has_ended(&repeat)? {
+                ended.insert((cell.what.ordinal, repeat.ordinal));
+            }
+        }
+    }
+    Ok(ended.len())
+}
+
+/// Gives the blocks of a lab numbers from 1, in the order of time.
+fn number_blocks(connection: &Connection, lab: LabId) -> rusqlite::Result<()> {
+    let sql = "SELECT block FROM block WHERE lab_id = ?1 ORDER BY started_utc_ns, machine";
+    let blocks: Vec<u32> =
+        connection.prepare(sql)?.query_map([lab], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let move_to = |from: u32, to: u32| {
+        let sql = "UPDATE block SET block = ?3 WHERE lab_id = ?1 AND block = ?2";
+        connection.execute(sql, (lab, from, to))?;
+        let sql = "UPDATE repeat SET block = ?3 WHERE block = ?2 \
+                   AND cell_id IN (SELECT id FROM cell WHERE lab_id = ?1)";
+        connection.execute(sql, (lab, from, to))
+    };
+    for (block, number) in blocks.iter().zip(1..) {
+        move_to(*block, BLOCKS_MAX + number)?;
+    }
+    for number in 1..=blocks.len() as u32 {
+        move_to(BLOCKS_MAX + number, number)?;
+    }
+    Ok(())
+}
+
+/// The merged file while it is built, beside the output. It goes away with this value, and what a
+/// killed process left of it with the next one.
+struct MergingFile {
+    path: PathBuf,
+    output: PathBuf,
+    /// Held, so that no other process builds in the same place.
+    _lock: File,
+}
+
+impl MergingFile {
+    /// Begins with what the output has.
+    fn begin(
+        output: &Path,
+        before: Option<&Results>,
+    ) -> Result<(MergingFile, Results), MergeError> {
+        let cannot = |cause| MergeError::Write { output: output.to_path_buf(), cause };
+        let [path, lock] = ["merging", "merging-lock"].map(|suffix| beside(output, suffix));
+        let lock = locked(&lock, output)?;
+        let building = MergingFile { path, output: output.to_path_buf(), _lock: lock };
+        let path = &building.path;
+        remove(path).map_err(cannot)?;
+        if let Some(before) = before {
+            let into = path.to_string_lossy();
+            let copied = before.connection.execute("VACUUM INTO ?1", [&into]);
+            copied.map_err(|cause| before.sql(cause))?;
+        }
+        let mut results = Results::create_or_open(path)?;
+        // What goes wrong is told of the file that people know.
+        results.path = output.to_path_buf();
+        Ok((building, results))
+    }
+
+    /// Puts the file in the place of the output.
+    fn publish(self, built: Results, before: Option<Results>) -> Result<(), MergeError> {
+        let cannot = |cause| MergeError::Write { output: self.output.clone(), cause };
+        // Moves its write-ahead log into the one file.
+        let Results { connection, path, .. } = built;
+        connection.close().map_err(|(_, cause)| StoreError::from_sqlite(&path, cause))?;
+        let sql = |cause| StoreError::from_sqlite(&path, cause);
+        File::open(&self.path).and_then(|file| file.sync_all()).map_err(cannot)?;
+        // The write-ahead log of the old file would be taken for one of the new file.
+        if let Some(before) = &before {
+            let old = &before.connection;
+            old.pragma_update(None, "journal_mode", "delete").map_err(sql)?;
+            old.execute_batch("BEGIN EXCLUSIVE").map_err(sql)?;
+        }
+        fs::rename(&self.path, &self.output).map_err(cannot)?;
+        let directory = match self.output.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        File::open(directory).and_then(|file| file.sync_all()).map_err(cannot)
+    }
+}
+
+impl Drop for MergingFile {
+    /// What cannot be removed now is, or is told, when the next one begins.
+    fn drop(&mut self) {
+        let _ = remove(&self.path);
+        let _ = fs::remove_file(beside(&self.output, "merging-lock"));
+    }
+}
+
+/// The name of a file beside the output.
+fn beside(output: &Path, suffix: &str) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Removes a database with the files of its write-ahead log.
+fn remove(path: &Path) -> io::Result<()> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match fs::remove_file(PathBuf::from(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The lock of who merges into the output.
+fn locked(path: &Path, output: &Path) -> Result<File, MergeError> {
+    let cannot = |cause| MergeError::Write { output: output.to_path_buf(), cause };
+    let file = File::create(path).map_err(cannot)?;
+    let is_ours = file.try_lock().is_ok();
+    // Who had it has removed it meanwhile, so that another may lock a new one.
+    let identity = |of: fs::Metadata| (of.dev(), of.ino());
+    let there = fs::metadata(path).map(identity).ok();
+    if !is_ours || there != Some(identity(file.metadata().map_err(cannot)?)) {
+        return Err(MergeError::MergedByAnother { output: output.to_path_buf() });
+    }
+    Ok(file)
+}
