@@ -62,8 +62,8 @@ pub(crate) fn busy_rank(ranks: &[StoredRank], window_ns: u64) -> Option<Bound> {
         by: BoundBy::Driver,
         share: None,
         because: format!(
-            "the {} of rank {} ({}) were on cores for {:.0} % of the time: raise --threads there, or \
-             drive from more ranks",
+            "the {} of rank {} ({}) were on cores for {:.0} % of the time: raise --threads there, \
+             or drive from more ranks",
             counted(busiest.driver_threads as usize, "driver thread", "driver threads"),
             busiest.rank,
             busiest.host,

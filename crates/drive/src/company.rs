@@ -34,6 +34,9 @@ pub trait Partner: Send {
     /// Why they cannot be opened.
     fn open(&mut self, is_cancelled: &dyn Fn() -> bool) -> Result<(), Failed>;
 
+    /// The run that it has opened its connections for does not come.
+    fn cancel(&mut self);
+
     /// Has it drive, and reports what comes of that, its share last.
     ///
     /// # Errors
@@ -97,8 +100,8 @@ impl CommonSchedule<'_> {
         self.0.aborted()
     }
 
-    /// Has everybody ended by now who keeps to the schedule?
-    pub fn is_past_drain(&self) -> bool {
-        self.0.now_ns() > self.0.drain_end_ns()
+    /// Time since everybody should have ended; none before.
+    pub fn past_drain(&self) -> Duration {
+        Duration::from_nanos(self.0.now_ns().saturating_sub(self.0.drain_end_ns()))
     }
 }

@@ -124,6 +124,7 @@ impl RunReport {
     pub fn include_earlier(&mut self, earlier: RunReport) {
         self.totals.merge(earlier.totals.without_window());
         self.abandoned += earlier.abandoned;
+        self.partners_lost += earlier.partners_lost;
     }
 }
 
@@ -234,7 +235,7 @@ pub fn run<W: Workload>(
         });
         cancelled.store(start.is_err(), Ordering::Relaxed);
         let schedule = Schedule::of(options, start?, !partner_starts.is_empty());
-        let mut dispatcher = Dispatcher::start(schedule, sharing, options.connections);
+        let mut dispatcher = Dispatcher::start(schedule, sharing, options);
         dispatcher.tell_start(&partner_starts);
         thread::sleep(dispatcher.schedule.instant(0).saturating_duration_since(Instant::now()));
         dispatcher.tell_start(&starts);
@@ -308,6 +309,7 @@ impl Mark {
 
 struct Dispatcher {
     schedule: Arc<Schedule>,
+    /// Workers and partners that report.
     workers: u32,
     /// Intervals that not all workers have reported, with the count of those that have.
     open: BTreeMap<IntervalKey, (u32, Interval)>,
@@ -323,10 +325,11 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
-    fn start(schedule: Schedule, workers: u32, connections: u32) -> Dispatcher {
+    /// `sharing` are this process' workers and the partners.
+    fn start(schedule: Schedule, sharing: u32, options: &RunOptions) -> Dispatcher {
         Dispatcher {
             schedule: Arc::new(schedule),
-            workers,
+            workers: sharing,
             open: BTreeMap::new(),
             report: RunReport::default(),
             finished: 0,
@@ -335,7 +338,8 @@ impl Dispatcher {
             last_connected: Instant::now(),
             completed_seen: 0,
             errors_seen: 0,
-            useless_errors: USELESS_ERRORS.max(USELESS_ERRORS_EACH * u64::from(connections)),
+            useless_errors: USELESS_ERRORS
+                .max(USELESS_ERRORS_EACH * u64::from(options.connections)),
         }
     }
 
@@ -411,10 +415,9 @@ impl Dispatcher {
                 }
             }
             Control::Stop => {
-                let now_ns = self.schedule.now_ns();
-                if now_ns < self.schedule.end_ns() {
+                if self.schedule.now_ns() < self.schedule.end_ns() && !self.report.interrupted {
                     self.report.interrupted = true;
-                    self.schedule.end_at(now_ns);
+                    self.schedule.end_soon();
                 }
             }
             Control::Abort(abort) => {
@@ -466,7 +469,9 @@ impl Dispatcher {
                 self.report.partners_lost += 1;
                 // Those that it reported are awaited from one worker less, too.
                 if let Some(last) = reported {
-                    self.open.range_mut(..=last).for_each(|(_, (count, _))| *count -= 1);
+                    self.open.range_mut(..=last).for_each(|(_, (count, _))| {
+                        *count = count.saturating_sub(1);
+                    });
                 }
                 if let Some(abort) = abort {
                     self.obey(Control::Abort(abort));

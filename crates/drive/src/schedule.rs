@@ -106,8 +106,8 @@ impl Schedule {
         let begun_ns = self.begun_ns();
         // Where all workers are late, as on a machine that stood still, intervals go on in the same
         // steps.
-        let now_ns = now_ns + self.end_lead_ns;
-        let steps = match now_ns.checked_sub(*begun_ns) {
+        let from_ns = now_ns + self.end_lead_ns;
+        let steps = match from_ns.checked_sub(*begun_ns) {
             Some(late_ns) => late_ns / self.interval_ns + 1,
             None => 0,
         };
@@ -122,10 +122,16 @@ impl Schedule {
         }
     }
 
+    /// Ends the window as soon as others can hear of it.
+    pub(crate) fn end_soon(&self) {
+        self.end_at(self.now_ns() + self.end_lead_ns);
+    }
+
     /// Ends phases where another decided; false where an interval beyond such an end has begun.
     pub(crate) fn agree(&self, phases: PhaseOffsets) -> bool {
         let begun_ns = self.begun_ns();
-        let is_late = phases.warmup_end_ns < self.warmup_ns().min(*begun_ns);
+        let is_past = |end_ns: u64, known_ns: u64| end_ns < known_ns.min(*begun_ns);
+        let is_late = is_past(phases.warmup_end_ns, self.warmup_ns());
         if !is_late {
             self.warmup_ns.fetch_min(phases.warmup_end_ns, Ordering::Relaxed);
         }

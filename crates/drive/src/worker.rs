@@ -111,7 +111,7 @@ pub(crate) fn accompany(partner: &mut dyn Partner, messages: &Sender<Message>, s
         Err(failed) => return tell(Message::OpenFailed(failed)),
     }
     let Ok(schedule) = start.schedule.recv() else {
-        return;
+        return partner.cancel();
     };
     let mut reported = None;
     let ended = partner.drive(&CommonSchedule(&schedule), &mut |report| match report {

@@ -1,7 +1,7 @@
 //! Intervals and shares as they travel. Histograms are in HdrHistogram's V2 format, so adding them
 //! on the other side is exact.
 
-use crate::messages::RankUsage;
+use crate::messages::{RankAbort, RankUsage};
 use drive::{
     Breakdown, DrivenShare, FailedTries, Interval, PerType, Phase, ScheduleStats, TerminalStats,
     Times, Totals, TransactionInfo, TransactionStats, WorkloadCounters, per_type,
@@ -94,7 +94,7 @@ pub(crate) struct ShareFrame {
     /// Between the agreed start and the moment at which the rank began.
     pub(crate) start_late_ns: u64,
     /// Why the rank ended its part before the time, where it did.
-    pub(crate) aborted: Option<String>,
+    pub(crate) aborted: Option<RankAbort>,
 }
 
 impl TimesFrame {

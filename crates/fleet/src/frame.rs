@@ -32,15 +32,8 @@ pub(crate) struct Inbox {
     bytes: Vec<u8>,
 }
 
-/// What one look at an inbox gives.
-pub(crate) enum Received<T> {
-    Message(T),
-    /// Not all of it is there yet.
-    Nothing,
-}
-
 impl Inbox {
-    /// The next message, if it comes before `from` times out.
+    /// The next message; `None` where it has not come whole before `from` times out.
     ///
     /// # Errors
     /// The other side is gone, or sends what is no message of ours.
@@ -48,10 +41,10 @@ impl Inbox {
         &mut self,
         from: &mut impl Read,
         bytes_max: usize,
-    ) -> io::Result<Received<T>> {
+    ) -> io::Result<Option<T>> {
         loop {
             if let Some(message) = self.take(bytes_max)? {
-                return Ok(Received::Message(message));
+                return Ok(Some(message));
             }
             let mut buffer = [0; 16 << 10];
             match from.read(&mut buffer) {
@@ -60,7 +53,7 @@ impl Inbox {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
                 {
-                    return Ok(Received::Nothing);
+                    return Ok(None);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -95,7 +88,7 @@ impl Inbox {
 
 #[cfg(test)]
 mod tests {
-    use super::{FRAME_BYTES_MAX, Inbox, Received, send};
+    use super::{FRAME_BYTES_MAX, Inbox, send};
     use proptest::prelude::*;
     use std::io::{self, ErrorKind, Read};
 
@@ -133,8 +126,8 @@ mod tests {
             let mut received: Vec<Vec<u8>> = Vec::new();
             let ended = loop {
                 match inbox.receive(&mut from, FRAME_BYTES_MAX) {
-                    Ok(Received::Message(message)) => received.push(message),
-                    Ok(Received::Nothing) => {}
+                    Ok(Some(message)) => received.push(message),
+                    Ok(None) => {}
                     Err(error) => break error.kind(),
                 }
             };

@@ -34,11 +34,13 @@ struct Launcher {
     size: &'static str,
 }
 
+/// Those of MPI first: started inside an allocation of Slurm, their processes have variables of
+/// Slurm, too, which are those of the launcher itself.
 const LAUNCHERS: [Launcher; 5] = [
-    Launcher { name: "Slurm", rank: "SLURM_PROCID", size: "SLURM_NTASKS" },
     Launcher { name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE" },
-    Launcher { name: "PMIx", rank: "PMIX_RANK", size: "PMIX_SIZE" },
     Launcher { name: "MPICH", rank: "PMI_RANK", size: "PMI_SIZE" },
+    Launcher { name: "Slurm", rank: "SLURM_PROCID", size: "SLURM_NTASKS" },
+    Launcher { name: "PMIx", rank: "PMIX_RANK", size: "PMIX_SIZE" },
     Launcher { name: "Kubernetes", rank: "JOB_COMPLETION_INDEX", size: "MYDYNO_FLEET_SIZE" },
 ];
 
@@ -52,7 +54,10 @@ impl FleetPlace {
         get: &dyn Fn(&str) -> Option<String>,
     ) -> Result<FleetPlace, FleetError> {
         let usage = |words: String| FleetError::Usage(words);
-        let launcher = LAUNCHERS.iter().find(|launcher| get(launcher.rank).is_some());
+        let has_rank = |launcher: &&Launcher| get(launcher.rank).is_some();
+        let has_both = |launcher: &&Launcher| has_rank(launcher) && get(launcher.size).is_some();
+        let whole = LAUNCHERS.iter().find(has_both);
+        let launcher = whole.or_else(|| LAUNCHERS.iter().find(has_rank));
         let number = |name: &str| -> Result<Option<u32>, FleetError> {
             let Some(text) = get(name) else {
                 return Ok(None);
@@ -88,14 +93,14 @@ impl FleetPlace {
 
 fn leader(said: &Launched, get: &dyn Fn(&str) -> Option<String>) -> Result<String, FleetError> {
     if let Some(join) = &said.join {
-        return with_port(join, PORT);
+        return with_port(join);
     }
     if let Some(nodes) = get("SLURM_STEP_NODELIST").or_else(|| get("SLURM_JOB_NODELIST"))
         && let Some(host) = first_node(&nodes)
     {
         // Jobs that share a node do not meet.
-        let step = get("SLURM_JOB_ID").and_then(|id| id.parse::<u32>().ok()).unwrap_or(0);
-        return Ok(format!("{host}:{}", PORT + (step % 10_000) as u16));
+        let job = get("SLURM_JOB_ID").and_then(|id| id.parse::<u32>().ok()).unwrap_or(0);
+        return Ok(format!("{host}:{}", PORT + (job % 10_000) as u16));
     }
     let all_local = get("OMPI_COMM_WORLD_LOCAL_SIZE")
         .is_some_and(|local| get("OMPI_COMM_WORLD_SIZE") == Some(local));
@@ -109,14 +114,14 @@ fn leader(said: &Launched, get: &dyn Fn(&str) -> Option<String>) -> Result<Strin
     ))
 }
 
-fn with_port(join: &str, port: u16) -> Result<String, FleetError> {
+fn with_port(join: &str) -> Result<String, FleetError> {
     let is_v6_alone = join.matches(':').count() > 1 && !join.contains(']');
     let text = match join.rsplit_once(':') {
-        _ if is_v6_alone => format!("[{join}]:{port}"),
+        _ if is_v6_alone => format!("[{join}]:{PORT}"),
         Some((host, number)) if !host.is_empty() && number.parse::<u16>().is_ok() => {
             join.to_owned()
         }
-        None if !join.is_empty() => format!("{join}:{port}"),
+        None if !join.is_empty() => format!("{join}:{PORT}"),
         _ => String::new(),
     };
     if text.is_empty() {
@@ -166,6 +171,8 @@ mod tests {
         assert_eq!(found(&Launched::default(), &slurm), place(2, 4, "n07:17178"));
         assert_eq!(found(&join, &slurm), place(2, 4, "db1:17171"));
         let mpi = [
+            ("SLURM_PROCID", "0"),
+            ("SLURM_NTASKS", "1"),
             ("OMPI_COMM_WORLD_RANK", "0"),
             ("OMPI_COMM_WORLD_SIZE", "3"),
             ("OMPI_COMM_WORLD_LOCAL_SIZE", "3"),
@@ -204,12 +211,12 @@ mod tests {
         assert_eq!(first_node(""), None);
         assert_eq!(first_node("n[1"), None);
         for (join, address) in
-            [("h", "h:5"), ("h:7", "h:7"), ("::1", "[::1]:5"), ("[::1]:7", "[::1]:7")]
+            [("h", "h:17171"), ("h:7", "h:7"), ("::1", "[::1]:17171"), ("[::1]:7", "[::1]:7")]
         {
-            assert_eq!(with_port(join, 5).unwrap(), address);
+            assert_eq!(with_port(join).unwrap(), address);
         }
         for wrong in ["", ":7", "h:x"] {
-            assert!(with_port(wrong, 5).is_err(), "{wrong}");
+            assert!(with_port(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::auth::{Nonce, Side, Token, nonce};
 use crate::error::FleetError;
-use crate::frame::FRAME_BYTES_MAX_UNPROVEN;
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
-use crate::messages::{Agreement, Job, RankAbout, ToLeader, ToMember};
+use crate::messages::{Agreement, Job, RankAbout, ToLeader, ToMember, Word};
 use crate::partner::{RankOutcome, RankPartner};
 use drive::{Partner, TransactionInfo};
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,6 +43,23 @@ pub struct Leader {
     pub(crate) tolerate: AtomicU32,
     /// Somebody at another rank asked to stop.
     pub(crate) stop_asked: AtomicBool,
+    orders: AtomicU32,
+}
+
+/// Driver threads of all ranks that are there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DividedWorkers {
+    /// Of this rank.
+    pub own: u32,
+    /// Of the others, each with its place among them.
+    others: Vec<(usize, u32)>,
+}
+
+impl DividedWorkers {
+    /// Of all ranks together.
+    pub fn of_all(&self) -> u32 {
+        self.own + self.others.iter().map(|(_, workers)| workers).sum::<u32>()
+    }
 }
 
 /// Another rank, as the leader has it.
@@ -52,12 +69,6 @@ pub(crate) struct Rank {
     pub(crate) about: RankAbout,
     link: Mutex<Option<Link>>,
     outcome: Mutex<RankOutcome>,
-}
-
-impl std::fmt::Debug for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Link")
-    }
 }
 
 impl Rank {
@@ -110,54 +121,29 @@ impl Leader {
         on_wait: &mut dyn FnMut(&[u32]),
     ) -> Result<Leader, FleetError> {
         let listener = listen(&options.place.leader)?;
-        let (sender, candidates) = channel();
-        let (under_way, begun) = (AtomicU32::new(0), Instant::now());
-        let (mut ranks, mut strangers): (Vec<Rank>, Vec<String>) = (Vec::new(), Vec::new());
-        thread::scope(|scope| {
-            loop {
-                while let Ok((stream, from)) = listener.accept() {
-                    if under_way.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES_MAX {
-                        under_way.fetch_sub(1, Ordering::Relaxed);
-                        continue;
-                    }
-                    let (sender, under_way): (Sender<Candidate>, _) = (sender.clone(), &under_way);
-                    scope.spawn(move || {
-                        let candidate = shake_hands(options, stream, from);
-                        under_way.fetch_sub(1, Ordering::Relaxed);
-                        let _ = sender.send(candidate);
-                    });
-                }
-                while let Ok(candidate) = candidates.try_recv() {
-                    match candidate {
-                        Candidate::Proven(rank) => welcome(&mut ranks, *rank)?,
-                        Candidate::Stranger(why) => strangers.push(why),
-                        Candidate::Disagrees { rank, why } => {
-                            return Err(FleetError::Refused { rank, why });
-                        }
-                    }
-                }
-                let is_there = |rank: &u32| ranks.iter().any(|there| there.rank == *rank);
-                let missing: Vec<u32> =
-                    (1..options.place.size).filter(|rank| !is_there(rank)).collect();
-                if missing.is_empty() {
-                    break;
-                }
-                if stop.load(Ordering::Relaxed) {
-                    return Err(FleetError::Interrupted);
-                }
-                if begun.elapsed() >= options.wait {
-                    return Err(never_came(options, missing, &strangers));
-                }
-                on_wait(&missing);
-                thread::sleep(LOOK_EVERY);
+        let mut gathered = Gathered::default();
+        let ended = gathered.wait_for_all(options, &listener, stop, on_wait);
+        let mut ranks = gathered.ranks;
+        ranks.sort_by_key(|rank| rank.rank);
+        if let Err(error) = ended {
+            for rank in &ranks {
+                // One that is gone needs no reason.
+                let refused = ToMember::Refused(format!("the fleet ends: {error}"));
+                let _ = rank.with_link(|link| link.send(&refused));
             }
-            ranks.sort_by_key(|rank| rank.rank);
-            Ok(Leader {
-                ranks,
-                tolerate: AtomicU32::new(options.tolerate),
-                stop_asked: AtomicBool::new(false),
-            })
+            return Err(error);
+        }
+        Ok(Leader {
+            ranks,
+            tolerate: AtomicU32::new(options.tolerate),
+            stop_asked: AtomicBool::new(false),
+            orders: AtomicU32::new(0),
         })
+    }
+
+    /// The number of another order; the first is 1.
+    pub(crate) fn next_order(&self) -> u32 {
+        self.orders.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Ranks, this one among them.
@@ -170,32 +156,39 @@ impl Leader {
         self.stop_asked.load(Ordering::Relaxed)
     }
 
-    /// Driver threads of all ranks, this one first with `own`; no more than there are connections,
-    /// but one for each rank.
-    pub fn threads(&self, own: u32, connections: u32) -> Vec<u32> {
-        let asked = std::iter::once(own).chain(self.ranks.iter().map(|rank| rank.about.threads));
-        let mut left = connections.saturating_sub(self.size());
-        let given = asked.map(|asked| {
+    /// Divides so many connections, at least one for each rank that is there: each rank has its
+    /// driver threads, `own` of this one, as long as there are connections for them.
+    pub fn divide(&self, own: NonZeroU32, connections: u32) -> DividedWorkers {
+        let there: Vec<(usize, u32)> = (0..)
+            .zip(&self.ranks)
+            .filter(|(_, rank)| rank.link().is_some())
+            .map(|(place, rank)| (place, rank.about.threads))
+            .collect();
+        let mut left = connections.saturating_sub(there.len() as u32 + 1);
+        let mut given = |asked: u32| {
             let more = asked.saturating_sub(1).min(left);
             left -= more;
             1 + more
-        });
-        given.collect()
+        };
+        DividedWorkers {
+            own: given(own.get()),
+            others: there.into_iter().map(|(place, asked)| (place, given(asked))).collect(),
+        }
     }
 
-    /// The other ranks as partners of a run; `job` is that of this rank.
+    /// The other ranks that are there as partners of a run; `job` is that of this rank.
     pub fn partners(
         &self,
         job: &Job,
-        threads: &[u32],
+        workers: &DividedWorkers,
         types: &'static [TransactionInfo],
     ) -> Vec<Box<dyn Partner + '_>> {
-        let mut first_worker = job.workers;
+        let mut first_worker = workers.own;
         let mut partners: Vec<Box<dyn Partner + '_>> = Vec::new();
-        for (rank, workers) in self.ranks.iter().zip(threads.iter().skip(1)) {
+        for (place, workers) in &workers.others {
             let own = Job { workers: *workers, first_worker, ..job.clone() };
             first_worker += workers;
-            partners.push(Box::new(RankPartner::new(self, rank, own, types)));
+            partners.push(Box::new(RankPartner::new(self, &self.ranks[*place], own, types)));
         }
         partners
     }
@@ -210,8 +203,9 @@ impl Leader {
     /// # Errors
     /// Where one is lost.
     pub fn begin_load(&self, schema: u32) -> Result<(), FleetError> {
+        let order = self.next_order();
         for rank in &self.ranks {
-            rank.with_link(|link| link.send(&ToMember::Load { schema }))?;
+            rank.with_link(|link| link.send(&ToMember::Load { order, schema }))?;
         }
         Ok(())
     }
@@ -221,18 +215,25 @@ impl Leader {
     /// # Errors
     /// Where one is lost or fails, or somebody ends the load.
     pub fn finish_load(&self, stop: &AtomicBool) -> Result<(), FleetError> {
-        for rank in &self.ranks {
-            loop {
+        let mut loading: Vec<&Rank> = self.ranks.iter().collect();
+        while !loading.is_empty() {
+            let mut still = Vec::new();
+            for rank in loading {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(FleetError::Interrupted);
+                }
                 match rank.with_link(|link| link.poll::<ToLeader>(LOOK_EVERY))? {
-                    Some(ToLeader::Loaded) => break,
-                    Some(ToLeader::Failed(why)) => {
+                    Some(ToLeader { word: Word::Loaded, .. }) => continue,
+                    Some(ToLeader { word: Word::Failed(why), .. }) => {
                         return Err(FleetError::Lost { who: rank.name(), why });
                     }
-                    Some(ToLeader::StopAsked) => return Err(FleetError::Interrupted),
-                    _ if stop.load(Ordering::Relaxed) => return Err(FleetError::Interrupted),
-                    _ => {}
+                    Some(ToLeader { word: Word::StopAsked, .. }) => {
+                        return Err(FleetError::Interrupted);
+                    }
+                    _ => still.push(rank),
                 }
             }
+            loading = still;
         }
         Ok(())
     }
@@ -248,32 +249,99 @@ impl Leader {
     }
 }
 
+/// Ranks as they come.
+#[derive(Default)]
+struct Gathered {
+    ranks: Vec<Rank>,
+    /// Why others were turned away, the first few.
+    refusals: Vec<String>,
+}
+
+impl Gathered {
+    fn wait_for_all(
+        &mut self,
+        options: &LeaderOptions<'_>,
+        listener: &TcpListener,
+        stop: &AtomicBool,
+        on_wait: &mut dyn FnMut(&[u32]),
+    ) -> Result<(), FleetError> {
+        let (sender, candidates) = channel();
+        let (under_way, begun) = (AtomicU32::new(0), Instant::now());
+        thread::scope(|scope| {
+            loop {
+                while let Ok((stream, from)) = listener.accept() {
+                    if under_way.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES_MAX {
+                        under_way.fetch_sub(1, Ordering::Relaxed);
+                        continue;
+                    }
+                    let (sender, under_way): (Sender<Candidate>, _) = (sender.clone(), &under_way);
+                    scope.spawn(move || {
+                        let candidate = shake_hands(options, stream, from);
+                        under_way.fetch_sub(1, Ordering::Relaxed);
+                        let _ = sender.send(candidate);
+                    });
+                }
+                while let Ok(candidate) = candidates.try_recv() {
+                    self.take(candidate)?;
+                }
+                let is_there = |rank: &u32| self.ranks.iter().any(|there| there.rank == *rank);
+                let missing: Vec<u32> =
+                    (1..options.place.size).filter(|rank| !is_there(rank)).collect();
+                if missing.is_empty() {
+                    return Ok(());
+                }
+                if stop.load(Ordering::Relaxed) {
+                    return Err(FleetError::Interrupted);
+                }
+                if begun.elapsed() >= options.wait {
+                    return Err(self.never_came(options, missing));
+                }
+                on_wait(&missing);
+                thread::sleep(LOOK_EVERY);
+            }
+        })
+    }
+
+    fn take(&mut self, candidate: Candidate) -> Result<(), FleetError> {
+        match candidate {
+            Candidate::Proven(rank) => welcome(&mut self.ranks, *rank),
+            Candidate::Disagrees { rank, why } => Err(FleetError::Refused { rank, why }),
+            Candidate::Stranger(why) => {
+                if self.refusals.len() < REFUSALS_TOLD {
+                    self.refusals.push(why);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn never_came(&self, options: &LeaderOptions<'_>, missing: Vec<u32>) -> FleetError {
+        let leader = &options.place.leader;
+        let address = match self.refusals.as_slice() {
+            [] => leader.clone(),
+            some => format!("{leader} (turned away there: {})", some.join("; ")),
+        };
+        let (size, waited_s) = (options.place.size, options.wait.as_secs());
+        FleetError::Missing { missing, size, waited_s, address }
+    }
+}
+
+/// Where others call this machine by a name, all of its addresses: the name may be one that only it
+/// takes for loopback.
 fn listen(leader: &str) -> Result<TcpListener, FleetError> {
     let failed = |error: io::Error| FleetError::Listen { address: leader.to_owned(), error };
-    let addresses: Vec<SocketAddr> = leader.to_socket_addrs().map_err(failed)?.collect();
-    let port = addresses.first().map_or(0, SocketAddr::port);
-    let listener = match TcpListener::bind(addresses.as_slice()) {
-        // What others call this machine may be no address of its own: behind a name service.
-        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-            TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
-        }
-        bound => bound,
+    let (host, port) = leader.rsplit_once(':').unwrap_or((leader, "0"));
+    let port = port.parse().unwrap_or(0);
+    let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let listener = if is_address || host.eq_ignore_ascii_case("localhost") {
+        TcpListener::bind(leader)
+    } else {
+        TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
+            .or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
     };
     let listener = listener.map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)
-}
-
-fn never_came(options: &LeaderOptions<'_>, missing: Vec<u32>, strangers: &[String]) -> FleetError {
-    let address = match strangers {
-        [] => options.place.leader.clone(),
-        some => {
-            let told: Vec<&str> = some.iter().take(REFUSALS_TOLD).map(String::as_str).collect();
-            format!("{} (refused there: {})", options.place.leader, told.join("; "))
-        }
-    };
-    let (size, waited_s) = (options.place.size, options.wait.as_secs());
-    FleetError::Missing { missing, size, waited_s, address }
 }
 
 fn welcome(ranks: &mut Vec<Rank>, rank: Rank) -> Result<(), FleetError> {
@@ -295,7 +363,7 @@ fn welcome(ranks: &mut Vec<Rank>, rank: Rank) -> Result<(), FleetError> {
 
 fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr) -> Candidate {
     let stranger = |why: &str| Candidate::Stranger(format!("{from}: {why}"));
-    let link = Link::unproven(stream, FRAME_BYTES_MAX_UNPROVEN);
+    let link = Link::unproven(stream);
     let mut link = match link {
         Ok(link) => link,
         Err(error) => return stranger(&error.to_string()),
@@ -360,15 +428,16 @@ impl Proven {
 
 /// The inner error is a refusal.
 fn prove(options: &LeaderOptions<'_>, link: &mut Link) -> io::Result<Result<Proven, &'static str>> {
-    let ToLeader::Hello { version, rank, size, nonce: theirs } = link.receive(HANDSHAKE_TIMEOUT)?
-    else {
+    let hello: ToLeader = link.receive(HANDSHAKE_TIMEOUT)?;
+    let Word::Hello { version, rank, size, nonce: theirs } = hello.word else {
         return Ok(Err("it did not say who it is"));
     };
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     let proof = options.token.proof(Side::Leader, [&own, &theirs], rank);
     let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
     link.send(&ToMember::Challenge { nonce: own, proof })?;
-    let ToLeader::Proof { proof, agreement, about } = link.receive(HANDSHAKE_TIMEOUT)? else {
+    let answer: ToLeader = link.receive(HANDSHAKE_TIMEOUT)?;
+    let Word::Proof { proof, agreement, about } = answer.word else {
         return Ok(Err("it proved nothing"));
     };
     if !options.token.verifies(Side::Member, [&theirs, &own], rank, &proof) {

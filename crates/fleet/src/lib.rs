@@ -24,7 +24,7 @@ mod partner;
 pub use auth::Token;
 pub use error::FleetError;
 pub use launcher::{FleetPlace, Launched};
-pub use leader::{Leader, LeaderOptions};
+pub use leader::{DividedWorkers, Leader, LeaderOptions};
 pub use member::{Member, MemberOptions, RankTurn, RunOrder};
 pub use messages::{Agreement, Job, JobPace, RankUsage};
 pub use partner::RankOutcome;

@@ -1,14 +1,21 @@
 //! A connection between two ranks.
 
-use crate::frame::{FRAME_BYTES_MAX, Inbox, Received, send};
+use crate::frame::{FRAME_BYTES_MAX, FRAME_BYTES_MAX_UNPROVEN, Inbox, send};
+use rustix::net::sockopt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// A side that takes nothing for so long is gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// A side that is silent is asked after so long, so often and so many times whether it is there: a
+/// machine that lost its power says nothing.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(1);
+const KEEPALIVE_TRIES: u32 = 10;
 
 pub(crate) struct Link {
     stream: TcpStream,
@@ -18,13 +25,17 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Of a side that has not proven itself.
-    pub(crate) fn unproven(stream: TcpStream, bytes_max: usize) -> io::Result<Link> {
+    /// To a side that has not proven itself.
+    pub(crate) fn unproven(stream: TcpStream) -> io::Result<Link> {
         // What a listener that does not block has accepted may not block either.
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(SEND_TIMEOUT))?;
-        Ok(Link { stream, inbox: Inbox::default(), bytes_max })
+        sockopt::set_socket_keepalive(&stream, true)?;
+        sockopt::set_tcp_keepidle(&stream, KEEPALIVE_IDLE)?;
+        sockopt::set_tcp_keepintvl(&stream, KEEPALIVE_EVERY)?;
+        sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_TRIES)?;
+        Ok(Link { stream, inbox: Inbox::default(), bytes_max: FRAME_BYTES_MAX_UNPROVEN })
     }
 
     pub(crate) fn proven(self) -> Link {
@@ -38,10 +49,7 @@ impl Link {
     /// What comes within this time, which is above 0.
     pub(crate) fn poll<T: DeserializeOwned>(&mut self, wait: Duration) -> io::Result<Option<T>> {
         self.stream.set_read_timeout(Some(wait))?;
-        Ok(match self.inbox.receive(&mut self.stream, self.bytes_max)? {
-            Received::Message(message) => Some(message),
-            Received::Nothing => None,
-        })
+        self.inbox.receive(&mut self.stream, self.bytes_max)
     }
 
     /// What has to come within this time.
@@ -67,5 +75,11 @@ pub(crate) fn in_words(error: &io::Error) -> String {
         }
         ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Link")
     }
 }

@@ -4,19 +4,21 @@ use crate::auth::{Nonce, Side, Token, nonce};
 use crate::clock::{ClockOffset, EXCHANGE_TIMEOUT, EXCHANGES, Exchange};
 use crate::encode::{IntervalFrame, ShareFrame};
 use crate::error::FleetError;
-use crate::frame::FRAME_BYTES_MAX;
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
-use crate::messages::{Agreement, ClockError, Job, RankAbout, RankUsage, ToLeader, ToMember};
+use crate::messages::{
+    Agreement, Job, RankAbort, RankAbortCause, RankAbout, RankUsage, ToLeader, ToMember, Word,
+};
 use base::Instant;
 use drive::{Abort, AbortCause, Control, DrivenShare, Event, PhaseOffsets, RunError, RunReport};
 use std::io;
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{self, Duration};
 
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two tries to reach the leader.
 const RETRY_EVERY: Duration = Duration::from_millis(250);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -42,6 +44,12 @@ pub struct MemberOptions<'a> {
 /// This rank, which has joined.
 pub struct Member {
     link: Link,
+    /// The number of the order under way.
+    order: u32,
+    /// How rank 0 has ended.
+    ended: Option<u8>,
+    is_stop_told: bool,
+    said: time::Instant,
 }
 
 /// What the leader wants next.
@@ -69,11 +77,19 @@ impl Member {
             |why: String| FleetError::NoLeader { address: options.place.leader.clone(), why };
         let begun = time::Instant::now();
         loop {
-            let joined = TcpStream::connect(options.place.leader.as_str())
-                .and_then(|stream| Link::unproven(stream, FRAME_BYTES_MAX))
+            let joined = connect(&options.place.leader)
+                .and_then(Link::unproven)
                 .and_then(|mut link| Ok((introduce(options, &mut link)?, link)));
             match joined {
-                Ok((Ok(()), link)) => return Ok(Member { link: link.proven() }),
+                Ok((Ok(()), link)) => {
+                    return Ok(Member {
+                        link: link.proven(),
+                        order: 0,
+                        ended: None,
+                        is_stop_told: false,
+                        said: time::Instant::now(),
+                    });
+                }
                 Ok((Err(why), _)) => return Err(FleetError::Refused { rank, why }),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     return Err(none(error.to_string()));
@@ -90,21 +106,63 @@ impl Member {
         }
     }
 
+    fn say(&mut self, word: Word) -> io::Result<()> {
+        self.said = time::Instant::now();
+        self.link.send(&ToLeader { order: self.order, word })
+    }
+
+    /// Tells the leader that this rank is there, and that its user wants an end, where that is so.
+    fn say_alive(&mut self, stop: &AtomicBool) -> io::Result<()> {
+        if stop.load(Ordering::Relaxed) && !self.is_stop_told {
+            self.is_stop_told = true;
+            self.say(Word::StopAsked)?;
+        }
+        if self.said.elapsed() >= ALIVE_EVERY {
+            self.say(Word::Alive)?;
+        }
+        Ok(())
+    }
+
+    /// What the leader says within this time.
+    fn hear(&mut self, wait: Duration) -> io::Result<Option<ToMember>> {
+        let heard = self.link.poll(wait)?;
+        if let Some(ToMember::End { exit_code }) = heard {
+            self.ended = Some(exit_code);
+        }
+        Ok(heard)
+    }
+
+    /// Does the leader want what it ordered no more?
+    fn is_cancelled(&self, heard: &ToMember) -> bool {
+        match heard {
+            ToMember::Abort { order } => *order == self.order,
+            ToMember::End { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Waits for what the leader wants.
     ///
     /// # Errors
-    /// The leader is gone.
+    /// The leader is gone, or the fleet does not come together.
     pub fn next(&mut self, stop: &AtomicBool) -> Result<RunOrder, FleetError> {
-        let mut is_told = false;
         loop {
-            if stop.load(Ordering::Relaxed) && !is_told {
-                is_told = true;
-                self.link.send(&ToLeader::StopAsked).map_err(leader_lost)?;
+            if let Some(exit_code) = self.ended {
+                return Ok(RunOrder::End { exit_code });
             }
-            match self.link.poll(LOOK_EVERY).map_err(leader_lost)? {
-                Some(ToMember::Run(job)) => return Ok(RunOrder::Run(job)),
-                Some(ToMember::Load { schema }) => return Ok(RunOrder::Load { schema }),
-                Some(ToMember::End { exit_code }) => return Ok(RunOrder::End { exit_code }),
+            self.say_alive(stop).map_err(leader_lost)?;
+            match self.hear(LOOK_EVERY).map_err(leader_lost)? {
+                Some(ToMember::Run { order, job }) => {
+                    self.order = order;
+                    return Ok(RunOrder::Run(job));
+                }
+                Some(ToMember::Load { order, schema }) => {
+                    self.order = order;
+                    return Ok(RunOrder::Load { schema });
+                }
+                Some(ToMember::Refused(why)) => {
+                    return Err(FleetError::Lost { who: "rank 0".to_owned(), why });
+                }
                 _ => {}
             }
         }
@@ -112,15 +170,14 @@ impl Member {
 
     /// Begins a run that was ordered.
     pub fn turn(&mut self) -> RankTurn<'_> {
-        RankTurn {
-            link: &mut self.link,
-            said: time::Instant::now(),
-            start: None,
-            start_late_ns: 0,
-            is_stop_told: false,
-            is_ended_by_leader: false,
-            lost: None,
-        }
+        let is_ended_by_leader = false;
+        RankTurn { member: self, start: None, start_late_ns: 0, is_ended_by_leader, lost: None }
+    }
+
+    /// Is what was ordered still wanted? For who is at work on it, some times a second.
+    pub fn is_wanted(&mut self, stop: &AtomicBool) -> bool {
+        let heard = self.say_alive(stop).and_then(|()| self.hear(AT_ONCE));
+        heard.is_ok_and(|heard| heard.is_none_or(|heard| !self.is_cancelled(&heard)))
     }
 
     /// Says that its part is loaded.
@@ -128,12 +185,15 @@ impl Member {
     /// # Errors
     /// The leader is gone.
     pub fn loaded(&mut self) -> Result<(), FleetError> {
-        self.link.send(&ToLeader::Loaded).map_err(leader_lost)
+        self.say(Word::Loaded).map_err(leader_lost)
     }
 
-    /// Says why what was ordered cannot be done. A leader that is gone knows it.
+    /// Says why what was ordered cannot be done; nothing where rank 0 wants it no more, or knows
+    /// that the user does not. A leader that is gone needs no word.
     pub fn fail(&mut self, why: &str) {
-        let _ = self.link.send(&ToLeader::Failed(why.to_owned()));
+        if self.ended.is_none() && !self.is_stop_told {
+            let _ = self.say(Word::Failed(why.to_owned()));
+        }
     }
 }
 
@@ -141,12 +201,24 @@ fn leader_lost(error: io::Error) -> FleetError {
     FleetError::Lost { who: "rank 0".to_owned(), why: in_words(&error) }
 }
 
+fn connect(leader: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in leader.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
 /// The inner error is a refusal.
 fn introduce(options: &MemberOptions<'_>, link: &mut Link) -> io::Result<Result<(), String>> {
     let FleetPlace { rank, size, .. } = *options.place;
+    let say = |link: &mut Link, word| link.send(&ToLeader { order: 0, word });
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    link.send(&ToLeader::Hello { version, rank, size, nonce: own })?;
+    say(link, Word::Hello { version, rank, size, nonce: own })?;
     let (theirs, proof) = match link.receive(HANDSHAKE_TIMEOUT)? {
         ToMember::Challenge { nonce, proof } => (nonce, proof),
         ToMember::Refused(why) => return Ok(Err(why)),
@@ -159,7 +231,7 @@ fn introduce(options: &MemberOptions<'_>, link: &mut Link) -> io::Result<Result<
     let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let about = RankAbout { host, threads: options.threads };
-    link.send(&ToLeader::Proof { proof, agreement: options.agreement.clone(), about })?;
+    say(link, Word::Proof { proof, agreement: options.agreement.clone(), about })?;
     Ok(match link.receive(HANDSHAKE_TIMEOUT)? {
         ToMember::Welcome => Ok(()),
         ToMember::Refused(why) => Err(why),
@@ -169,11 +241,9 @@ fn introduce(options: &MemberOptions<'_>, link: &mut Link) -> io::Result<Result<
 
 /// A run of this rank.
 pub struct RankTurn<'a> {
-    link: &'a mut Link,
-    said: time::Instant,
+    member: &'a mut Member,
     start: Option<Instant>,
     start_late_ns: u64,
-    is_stop_told: bool,
     is_ended_by_leader: bool,
     lost: Option<io::Error>,
 }
@@ -183,50 +253,63 @@ impl RankTurn<'_> {
     ///
     /// # Errors
     /// The leader is gone, or ends the run before it begins.
-    pub fn start(&mut self) -> Result<Instant, RunError> {
-        let gone = |error: io::Error| RunError::PartnerLost(leader_lost(error).to_string());
-        let offset = self.compare_clocks().map_err(gone)?;
-        let opened = ClockError { error_ns: offset.error_ns };
-        self.link.send(&ToLeader::Opened(opened)).map_err(gone)?;
-        let deadline = time::Instant::now() + START_TIMEOUT;
-        loop {
-            match self.link.poll(LOOK_EVERY).map_err(gone)? {
-                Some(ToMember::Start { at_ns }) => {
-                    let start = Instant::at_ns(offset.own_ns(at_ns));
-                    self.start = Some(start);
-                    return Ok(start);
-                }
-                Some(ToMember::Abort | ToMember::End { .. }) => return Err(RunError::Interrupted),
-                _ if time::Instant::now() > deadline => {
-                    return Err(gone(io::ErrorKind::TimedOut.into()));
-                }
-                _ => self.say_alive().map_err(gone)?,
-            }
-        }
+    pub fn start(&mut self, stop: &AtomicBool) -> Result<Instant, RunError> {
+        let started = self.started(stop);
+        let start = started.map_err(|error| {
+            let reason = leader_lost(io::Error::from(error.kind())).to_string();
+            self.lost.get_or_insert(error);
+            RunError::PartnerLost(reason)
+        })?;
+        self.is_ended_by_leader |= start.is_none();
+        self.start = start;
+        start.ok_or(RunError::Interrupted)
     }
 
-    fn compare_clocks(&mut self) -> io::Result<ClockOffset> {
+    /// `None` where the leader ends the run before it begins.
+    fn started(&mut self, stop: &AtomicBool) -> io::Result<Option<Instant>> {
+        let Some(offset) = self.compare_clocks()? else {
+            return Ok(None);
+        };
+        let member = &mut *self.member;
+        member.say(Word::Opened { clock_error_ns: offset.error_ns })?;
+        let deadline = time::Instant::now() + START_TIMEOUT;
+        while time::Instant::now() < deadline {
+            member.say_alive(stop)?;
+            match member.hear(LOOK_EVERY)? {
+                Some(ToMember::Start { at_ns }) => {
+                    return Ok(Some(Instant::at_ns(offset.own_ns(at_ns))));
+                }
+                Some(heard) if member.is_cancelled(&heard) => return Ok(None),
+                _ => {}
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// `None` where the leader ends the run meanwhile.
+    fn compare_clocks(&mut self) -> io::Result<Option<ClockOffset>> {
+        let member = &mut *self.member;
         let mut exchanges = Vec::new();
         while exchanges.len() < EXCHANGES {
             let sent_ns = Instant::now().since_origin_ns();
-            self.link.send(&ToLeader::Ping)?;
-            match self.link.receive(EXCHANGE_TIMEOUT)? {
-                ToMember::Pong { now_ns: leader_ns } => {
-                    let received_ns = Instant::now().since_origin_ns();
-                    exchanges.push(Exchange { sent_ns, leader_ns, received_ns });
+            member.say(Word::Ping)?;
+            let deadline = time::Instant::now() + EXCHANGE_TIMEOUT;
+            loop {
+                match member.hear(EXCHANGE_TIMEOUT)? {
+                    Some(ToMember::Pong { now_ns: leader_ns }) => {
+                        let received_ns = Instant::now().since_origin_ns();
+                        exchanges.push(Exchange { sent_ns, leader_ns, received_ns });
+                        break;
+                    }
+                    Some(heard) if member.is_cancelled(&heard) => return Ok(None),
+                    _ if time::Instant::now() >= deadline => {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                    _ => {}
                 }
-                _ => return Err(io::Error::other("rank 0 ended the run before it began")),
             }
         }
-        ClockOffset::of(&exchanges).ok_or_else(|| io::Error::other("no clock was compared"))
-    }
-
-    fn say_alive(&mut self) -> io::Result<()> {
-        if self.said.elapsed() >= ALIVE_EVERY {
-            self.said = time::Instant::now();
-            self.link.send(&ToLeader::Alive)?;
-        }
-        Ok(())
+        Ok(ClockOffset::of(&exchanges))
     }
 
     /// Tells the leader what happens here, and this run what the leader wants.
@@ -249,25 +332,20 @@ impl RankTurn<'_> {
                 return Ok(Control::Continue);
             }
             Event::Interval(interval) => {
-                self.said = time::Instant::now();
                 let frame = Box::new(IntervalFrame::of(interval));
-                self.link.send(&ToLeader::Interval(frame))?;
+                self.member.say(Word::Interval(frame))?;
                 return Ok(Control::Continue);
             }
             Event::WindowBegins | Event::WindowEnds => return Ok(Control::Continue),
             Event::Opening | Event::Tick { .. } => {}
         }
         // The leader ends a run for all.
-        if stop.load(Ordering::Relaxed) && !self.is_stop_told {
-            self.is_stop_told = true;
-            self.link.send(&ToLeader::StopAsked)?;
-        }
-        self.say_alive()?;
-        Ok(match self.link.poll(AT_ONCE)? {
+        self.member.say_alive(stop)?;
+        Ok(match self.member.hear(AT_ONCE)? {
             Some(ToMember::Phases { warmup_end_ns, window_end_ns }) => {
                 Control::EndPhasesAt(PhaseOffsets { warmup_end_ns, window_end_ns })
             }
-            Some(ToMember::Abort | ToMember::End { .. }) => {
+            Some(heard) if self.member.is_cancelled(&heard) => {
                 self.is_ended_by_leader = true;
                 let reason = "rank 0 ended the run".to_owned();
                 Control::Abort(Abort { cause: AbortCause::PartnerLost, reason })
@@ -298,19 +376,23 @@ impl RankTurn<'_> {
                     client_cpu_ns: usage.cpu_ns,
                 };
                 let mut frame = ShareFrame::of(&share, usage, self.start_late_ns);
-                frame.aborted = aborted.map(|abort| abort.reason);
-                ToLeader::Share(Box::new(frame))
-            }
-            Err(RunError::Open { failed, .. }) => {
-                ToLeader::OpenFailed { code: failed.code.into_owned(), message: failed.message }
+                frame.aborted = aborted.map(rank_abort);
+                Word::Share(Box::new(frame))
             }
             // The leader knows that it ended the run.
-            Err(RunError::Interrupted) => return Ok(()),
-            Err(RunError::PartnerLost(why)) => {
-                return Err(FleetError::Lost { who: "rank 0".to_owned(), why });
-            }
-            Err(error) => ToLeader::Failed(error.to_string()),
+            Err(_) if self.is_ended_by_leader => return Ok(()),
+            Err(RunError::Open { failed, .. }) => Word::OpenFailed(failed.message),
+            Err(error) => Word::Failed(error.to_string()),
         };
-        self.link.send(&last).map_err(leader_lost)
+        self.member.say(last).map_err(leader_lost)
     }
+}
+
+fn rank_abort(abort: Abort) -> RankAbort {
+    let cause = match abort.cause {
+        AbortCause::ServerGone => RankAbortCause::ServerGone,
+        AbortCause::Useless => RankAbortCause::Useless,
+        AbortCause::PartnerLost => RankAbortCause::Rank,
+    };
+    RankAbort { cause, reason: abort.reason }
 }

@@ -6,7 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// A rank to the leader.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum ToLeader {
+pub(crate) struct ToLeader {
+    /// The number of the order that it is about; 0 of none. A late word on an order that was
+    /// cancelled is not taken for one on the next.
+    pub(crate) order: u32,
+    pub(crate) word: Word,
+}
+
+/// What a rank says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Word {
     /// The first one.
     Hello {
         version: String,
@@ -21,17 +30,16 @@ pub(crate) enum ToLeader {
     },
     /// What time is it?
     Ping,
-    /// All its connections are open.
-    Opened(ClockError),
-    /// Its part is loaded.
-    Loaded,
-    OpenFailed {
-        code: String,
-        message: String,
+    /// All its connections are open; its clock may be wrong by so much.
+    Opened {
+        clock_error_ns: u64,
     },
+    OpenFailed(String),
     Interval(Box<IntervalFrame>),
     /// The last word on a run.
     Share(Box<ShareFrame>),
+    /// Its part is loaded.
+    Loaded,
     /// It cannot go on, and why.
     Failed(String),
     /// Its user asked it to stop.
@@ -47,16 +55,20 @@ pub(crate) enum ToMember {
         nonce: Nonce,
         proof: Vec<u8>,
     },
-    /// It is too late for another try.
+    /// Another try is of no use.
     Refused(String),
     Welcome,
     /// By the leader's clock, in ns.
     Pong {
         now_ns: u64,
     },
-    Run(Box<Job>),
+    Run {
+        order: u32,
+        job: Box<Job>,
+    },
     /// Load its part of a schema, by number.
     Load {
+        order: u32,
         schema: u32,
     },
     /// By the leader's clock, in ns.
@@ -68,8 +80,10 @@ pub(crate) enum ToMember {
         warmup_end_ns: u64,
         window_end_ns: u64,
     },
-    /// End the run at once, or open no more connections.
-    Abort,
+    /// End what was ordered at once.
+    Abort {
+        order: u32,
+    },
     /// All is done; the exit code of rank 0.
     End {
         exit_code: u8,
@@ -81,7 +95,7 @@ pub(crate) enum ToMember {
 pub struct Agreement {
     /// `run`, `ramp` or `load`.
     pub command: String,
-    /// Of what is measured ([`spec::Cell::key`]).
+    /// Of what is measured ([`spec::Cell::key`]) or loaded.
     pub key: String,
 }
 
@@ -91,12 +105,6 @@ pub(crate) struct RankAbout {
     pub(crate) host: String,
     /// Driver threads that it is to have.
     pub(crate) threads: u32,
-}
-
-/// How far a rank's clock may be from the leader's, after correction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ClockError {
-    pub(crate) error_ns: u64,
 }
 
 /// A run, as a rank is to drive it.
@@ -138,4 +146,20 @@ pub struct RankUsage {
     pub run_wait_ns: u64,
     /// Of the machine, in and out, without loopback.
     pub network_bytes: u64,
+}
+
+/// Why a rank ended its part before the time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RankAbort {
+    pub(crate) cause: RankAbortCause,
+    pub(crate) reason: String,
+}
+
+/// What [`drive::AbortCause`] is between ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum RankAbortCause {
+    ServerGone,
+    Useless,
+    /// The rank itself is of no use.
+    Rank,
 }

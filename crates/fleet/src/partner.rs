@@ -1,13 +1,17 @@
 //! A rank as a partner of the leader's run: what it is told, and what it reports.
 
+use crate::encode::{NotUnderstood, ShareFrame};
 use crate::leader::{Leader, Rank};
 use crate::link::{Link, in_words};
-use crate::messages::{ClockError, Job, RankAbout, RankUsage, ToLeader, ToMember};
+use crate::messages::{
+    Job, RankAbort, RankAbortCause, RankAbout, RankUsage, ToLeader, ToMember, Word,
+};
 use base::Instant;
 use drive::{
     Abort, AbortCause, CommonSchedule, Failed, FailureKind, Partner, PartnerEnd, PartnerReport,
-    PhaseOffsets, TransactionInfo,
+    Phase, PhaseOffsets, TransactionInfo,
 };
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{self, Duration};
 
@@ -15,7 +19,10 @@ use std::time::{self, Duration};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A rank says something each second: after so long in silence it is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
-/// A rank whose intervals come so much later than they end is too slow.
+/// Before its first word on a run.
+const FIRST_WORD_MAX: Duration = Duration::from_secs(120);
+/// A rank whose intervals come so much later than they end, or that ends so much later than it
+/// should, is too slow.
 const BEHIND_MAX: Duration = Duration::from_secs(10);
 
 /// What a rank came to in the last run.
@@ -45,12 +52,31 @@ impl RankOutcome {
 pub(crate) struct RankPartner<'a> {
     leader: &'a Leader,
     rank: &'a Rank,
+    /// The number of this run.
+    order: u32,
     job: Job,
     types: &'static [TransactionInfo],
 }
 
-/// Why a rank is of no use any more.
-struct LostRank(String);
+/// Why a rank does not drive to the end.
+enum RankEnd {
+    /// It is of no use any more.
+    Lost(String),
+    /// It ended its part, for a reason that is not its own.
+    Aborted(Abort),
+}
+
+impl From<io::Error> for RankEnd {
+    fn from(error: io::Error) -> RankEnd {
+        RankEnd::Lost(in_words(&error))
+    }
+}
+
+impl From<NotUnderstood> for RankEnd {
+    fn from(error: NotUnderstood) -> RankEnd {
+        RankEnd::Lost(format!("{} that it sent has no meaning", error.0))
+    }
+}
 
 impl<'a> RankPartner<'a> {
     pub(crate) fn new(
@@ -61,36 +87,55 @@ impl<'a> RankPartner<'a> {
     ) -> RankPartner<'a> {
         *rank.outcome() =
             RankOutcome { threads: job.workers, ..RankOutcome::of(rank.rank, &rank.about) };
-        RankPartner { leader, rank, job, types }
+        RankPartner { leader, rank, order: leader.next_order(), job, types }
     }
 
+    /// What the rank says of this run within a look.
+    fn word(&self, link: &mut Link) -> io::Result<Option<Word>> {
+        let Some(ToLeader { order, word }) = link.poll(LOOK_EVERY)? else {
+            return Ok(None);
+        };
+        Ok(match word {
+            Word::StopAsked => {
+                self.leader.stop_asked.store(true, Ordering::Relaxed);
+                Some(Word::Alive)
+            }
+            // A late word on an order before this one.
+            _ if order != self.order => Some(Word::Alive),
+            word => Some(word),
+        })
+    }
+
+    /// The inner error is why it cannot open its connections.
     fn opened(
         &self,
         link: &mut Link,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<Result<ClockError, String>, LostRank> {
-        let lost = |error: std::io::Error| LostRank(in_words(&error));
-        link.send(&ToMember::Run(Box::new(self.job.clone()))).map_err(lost)?;
+    ) -> Result<Result<u64, String>, RankEnd> {
+        let (order, job) = (self.order, Box::new(self.job.clone()));
+        link.send(&ToMember::Run { order, job })?;
         let mut heard = time::Instant::now();
+        // Before it opens connections it looks at the databases, and says nothing.
+        let mut silence_max = FIRST_WORD_MAX;
         loop {
             if is_cancelled() {
-                link.send(&ToMember::Abort).map_err(lost)?;
+                link.send(&ToMember::Abort { order })?;
                 return Ok(Err("the run was ended before it began".to_owned()));
             }
-            let Some(message) = link.poll(LOOK_EVERY).map_err(lost)? else {
-                if heard.elapsed() > SILENCE_MAX {
-                    return Err(silent());
+            let Some(word) = self.word(link)? else {
+                if heard.elapsed() > silence_max {
+                    return Err(silent(silence_max));
                 }
                 continue;
             };
-            heard = time::Instant::now();
-            match message {
-                ToLeader::Opened(error) => return Ok(Ok(error)),
-                ToLeader::OpenFailed { message, .. } => return Ok(Err(message)),
-                ToLeader::Failed(why) => return Err(LostRank(why)),
-                ToLeader::Ping => {
+            (heard, silence_max) = (time::Instant::now(), SILENCE_MAX);
+            match word {
+                Word::Opened { clock_error_ns } => return Ok(Ok(clock_error_ns)),
+                Word::OpenFailed(message) => return Ok(Err(message)),
+                Word::Failed(why) => return Err(RankEnd::Lost(why)),
+                Word::Ping => {
                     let now_ns = Instant::now().since_origin_ns();
-                    link.send(&ToMember::Pong { now_ns }).map_err(lost)?;
+                    link.send(&ToMember::Pong { now_ns })?;
                 }
                 _ => {}
             }
@@ -102,10 +147,9 @@ impl<'a> RankPartner<'a> {
         link: &mut Link,
         schedule: &CommonSchedule<'_>,
         report: &mut dyn FnMut(PartnerReport),
-    ) -> Result<(), LostRank> {
-        let lost = |error: std::io::Error| LostRank(in_words(&error));
+    ) -> Result<(), RankEnd> {
         let at_ns = schedule.start().since_origin_ns();
-        link.send(&ToMember::Start { at_ns }).map_err(lost)?;
+        link.send(&ToMember::Start { at_ns })?;
         let (mut told, mut is_abort_told) = (schedule.phases(), false);
         let mut heard = time::Instant::now();
         let mut reported_ns = 0;
@@ -114,61 +158,79 @@ impl<'a> RankPartner<'a> {
             if phases != told {
                 told = phases;
                 let PhaseOffsets { warmup_end_ns, window_end_ns } = phases;
-                link.send(&ToMember::Phases { warmup_end_ns, window_end_ns }).map_err(lost)?;
+                link.send(&ToMember::Phases { warmup_end_ns, window_end_ns })?;
             }
             if schedule.is_aborted() && !is_abort_told {
                 is_abort_told = true;
-                link.send(&ToMember::Abort).map_err(lost)?;
+                link.send(&ToMember::Abort { order: self.order })?;
             }
-            let behind_ns = self.behind_ns(schedule, reported_ns);
-            if behind_ns > BEHIND_MAX.as_nanos() as u64 {
-                return Err(LostRank(format!(
-                    "its last interval ended {:.0} s ago, so it does not keep up",
-                    behind_ns as f64 / 1e9
-                )));
-            }
-            let Some(message) = link.poll(LOOK_EVERY).map_err(lost)? else {
+            let Some(word) = self.word(link)? else {
+                self.require_in_time(schedule, reported_ns)?;
                 if heard.elapsed() > SILENCE_MAX {
-                    return Err(silent());
+                    return Err(silent(SILENCE_MAX));
                 }
                 continue;
             };
             heard = time::Instant::now();
-            let wrong = |what: &str| LostRank(format!("{what} that it sent has no meaning"));
-            match message {
-                ToLeader::Interval(frame) => {
-                    let interval = frame.interval(self.types).map_err(|error| wrong(error.0))?;
+            match word {
+                Word::Interval(frame) => {
+                    let interval = frame.interval(self.types)?;
                     reported_ns = interval.end_offset_ns;
-                    if interval.phase == drive::Phase::Window {
+                    if interval.phase == Phase::Window {
                         self.rank.outcome().primary += interval.primary_completed();
                     }
                     report(PartnerReport::Interval(Box::new(interval)));
                 }
-                ToLeader::Share(frame) => {
-                    let share = frame.share().map_err(|error| wrong(error.0))?;
-                    {
-                        let mut outcome = self.rank.outcome();
-                        outcome.usage = frame.usage;
-                        outcome.start_late_ns = frame.start_late_ns;
-                    }
-                    if let Some(why) = frame.aborted {
-                        return Err(LostRank(why));
-                    }
-                    report(PartnerReport::Share(Box::new(share)));
-                    return Ok(());
-                }
-                ToLeader::StopAsked => self.leader.stop_asked.store(true, Ordering::Relaxed),
-                ToLeader::Failed(why) => return Err(LostRank(why)),
+                Word::Share(frame) => return self.ended(&frame, report),
+                Word::Failed(why) => return Err(RankEnd::Lost(why)),
                 _ => {}
             }
         }
     }
 
-    /// How long ago the interval should have come that is awaited.
-    fn behind_ns(&self, schedule: &CommonSchedule<'_>, reported_ns: u64) -> u64 {
+    /// Takes the last word on the run.
+    fn ended(
+        &self,
+        frame: &ShareFrame,
+        report: &mut dyn FnMut(PartnerReport),
+    ) -> Result<(), RankEnd> {
+        let share = frame.share()?;
+        {
+            let mut outcome = self.rank.outcome();
+            outcome.usage = frame.usage;
+            outcome.start_late_ns = frame.start_late_ns;
+        }
+        let cause = match &frame.aborted {
+            Some(RankAbort { cause: RankAbortCause::Rank, reason }) => {
+                return Err(RankEnd::Lost(reason.clone()));
+            }
+            Some(RankAbort { cause: RankAbortCause::ServerGone, .. }) => AbortCause::ServerGone,
+            Some(RankAbort { cause: RankAbortCause::Useless, .. }) => AbortCause::Useless,
+            None => {
+                report(PartnerReport::Share(Box::new(share)));
+                return Ok(());
+            }
+        };
+        let reason = frame.aborted.as_ref().map_or("", |abort| abort.reason.as_str());
+        let reason = format!("{}: {reason}", self.rank.name());
+        Err(RankEnd::Aborted(Abort { cause, reason }))
+    }
+
+    /// A rank that is behind although nothing of it waits to be read does not keep up.
+    fn require_in_time(
+        &self,
+        schedule: &CommonSchedule<'_>,
+        reported_ns: u64,
+    ) -> Result<(), RankEnd> {
         let passed_ns = schedule.start().elapsed().as_nanos() as u64;
         let awaited_ns = (reported_ns + self.job.interval_ns).min(schedule.phases().window_end_ns);
-        if reported_ns >= awaited_ns { 0 } else { passed_ns.saturating_sub(awaited_ns) }
+        let is_behind = reported_ns < awaited_ns
+            && Duration::from_nanos(passed_ns.saturating_sub(awaited_ns)) > BEHIND_MAX;
+        if is_behind || schedule.past_drain() > BEHIND_MAX {
+            let late_s = BEHIND_MAX.as_secs();
+            return Err(RankEnd::Lost(format!("it is more than {late_s} s behind the others")));
+        }
+        Ok(())
     }
 
     /// A rank that is lost takes no further part in this fleet.
@@ -178,8 +240,12 @@ impl<'a> RankPartner<'a> {
     }
 }
 
-fn silent() -> LostRank {
-    LostRank(format!("nothing was heard of it for {} s", SILENCE_MAX.as_secs()))
+fn silent(silence: Duration) -> RankEnd {
+    RankEnd::Lost(format!("nothing was heard of it for {} s", silence.as_secs()))
+}
+
+fn left() -> RankEnd {
+    RankEnd::Lost("it left".to_owned())
 }
 
 impl Partner for RankPartner<'_> {
@@ -187,15 +253,15 @@ impl Partner for RankPartner<'_> {
         let mut guard = self.rank.link();
         let opened = match guard.as_mut() {
             Some(link) => self.opened(link, is_cancelled),
-            None => Err(LostRank("it was lost in an earlier run".to_owned())),
+            None => Err(left()),
         };
         let why = match opened {
-            Ok(Ok(error)) => {
-                self.rank.outcome().clock_error_ns = error.error_ns;
+            Ok(Ok(clock_error_ns)) => {
+                self.rank.outcome().clock_error_ns = clock_error_ns;
                 return Ok(());
             }
-            Ok(Err(why)) => why,
-            Err(LostRank(why)) => {
+            Ok(Err(why)) | Err(RankEnd::Aborted(Abort { reason: why, .. })) => why,
+            Err(RankEnd::Lost(why)) => {
                 self.lose(&mut guard, &why);
                 why
             }
@@ -207,6 +273,13 @@ impl Partner for RankPartner<'_> {
         })
     }
 
+    fn cancel(&mut self) {
+        if let Some(link) = self.rank.link().as_mut() {
+            // One that is gone is found out when it is to do something.
+            let _ = link.send(&ToMember::Abort { order: self.order });
+        }
+    }
+
     fn drive(
         &mut self,
         schedule: &CommonSchedule<'_>,
@@ -215,10 +288,12 @@ impl Partner for RankPartner<'_> {
         let mut guard = self.rank.link();
         let driven = match guard.as_mut() {
             Some(link) => self.driven(link, schedule, report),
-            None => Err(LostRank("it left".to_owned())),
+            None => Err(left()),
         };
-        let Err(LostRank(why)) = driven else {
-            return Ok(PartnerEnd::Finished);
+        let why = match driven {
+            Ok(()) => return Ok(PartnerEnd::Finished),
+            Err(RankEnd::Aborted(abort)) => return Err(abort),
+            Err(RankEnd::Lost(why)) => why,
         };
         self.lose(&mut guard, &why);
         let less = |left: u32| left.checked_sub(1);

@@ -3,9 +3,9 @@
 
 use base::Instant;
 use drive::{
-    AbortCause, Attempt, Client, Company, Control, Event, Failed, Interval, Opening, Pace, Phase,
-    RunOptions, RunReport, Source, TransactionInfo, TransactionType, WorkerPlace, Workload,
-    WorkloadCounters,
+    AbortCause, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval, Opening,
+    Pace, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo, TransactionType,
+    WorkerPlace, Workload, WorkloadCounters,
 };
 use fleet::{
     Agreement, FleetError, FleetPlace, Job, JobPace, Leader, LeaderOptions, Member, MemberOptions,
@@ -14,6 +14,7 @@ use fleet::{
 use std::cell::RefCell;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -31,6 +32,8 @@ const MS: Duration = Duration::from_millis(1);
 /// Counts what it committed, and where its connections were.
 #[derive(Default)]
 struct Fake {
+    /// It opens no connection.
+    is_closed: bool,
     committed: AtomicU64,
     connections: std::sync::Mutex<Vec<u32>>,
 }
@@ -83,6 +86,10 @@ impl<'a> Workload for &'a Fake {
     }
 
     async fn open(&self, which: Opening) -> Result<Committing<'a>, Failed> {
+        if self.is_closed {
+            let message = "too many connections".to_owned();
+            return Err(Failed { kind: FailureKind::Fatal, code: "1040".into(), message });
+        }
         self.connections.lock().unwrap().push(which.connection);
         Ok(Committing(self))
     }
@@ -139,7 +146,7 @@ fn follow(place: &FleetPlace, fake: &Fake, leaves_after: Option<u32>) -> Result<
             RunOrder::Load { .. } => panic!("nobody orders it"),
         };
         let turn = RefCell::new(member.turn());
-        let mut start = || turn.borrow_mut().start();
+        let mut start = || turn.borrow_mut().start(&RUNS);
         let mut intervals = 0;
         let company = Company::Follows(&mut start);
         let ended = drive::run(&fake, &options(&job), company, &mut |event| {
@@ -163,12 +170,22 @@ fn lead(
     window: Duration,
     control: impl Fn(&Interval) -> Control,
 ) -> (RunReport, Vec<Interval>) {
-    let threads = leader.threads(1, 40);
+    let (report, intervals) = try_lead(leader, fake, window, control);
+    (report.unwrap(), intervals)
+}
+
+fn try_lead(
+    leader: &Leader,
+    fake: &Fake,
+    window: Duration,
+    control: impl Fn(&Interval) -> Control,
+) -> (Result<RunReport, RunError>, Vec<Interval>) {
+    let workers = leader.divide(NonZeroU32::MIN, 40);
     let job = Job {
         connections: 40,
-        workers: threads[0],
+        workers: workers.own,
         first_worker: 0,
-        workers_of_all: threads.iter().sum(),
+        workers_of_all: workers.of_all(),
         warmup_ns: 400_000_000,
         window_ns: window.as_nanos() as u64,
         interval_ns: 200_000_000,
@@ -178,7 +195,7 @@ fn lead(
         input_seed: 7,
     };
     let mut intervals = Vec::new();
-    let company = Company::Leads(leader.partners(&job, &threads, TYPES));
+    let company = Company::Leads(leader.partners(&job, &workers, TYPES));
     let report = drive::run(&fake, &options(&job), company, &mut |event| match event {
         Event::Interval(interval) => {
             intervals.push(interval.clone());
@@ -186,7 +203,35 @@ fn lead(
         }
         _ => Control::Continue,
     });
-    (report.unwrap(), intervals)
+    (report, intervals)
+}
+
+#[test]
+fn a_rank_that_cannot_open_ends_the_run_for_all() {
+    let places = places(3);
+    let fakes: Vec<Fake> =
+        (0..3).map(|rank| Fake { is_closed: rank == 2, ..Fake::default() }).collect();
+    thread::scope(|scope| {
+        let followers: Vec<_> = (1..3)
+            .map(|rank| {
+                scope.spawn({
+                    let (place, fake) = (&places[rank], &fakes[rank]);
+                    move || follow(place, fake, None)
+                })
+            })
+            .collect();
+        let leader = gather(&places[0], 0, Duration::from_secs(20)).unwrap();
+        // Again: what was said of the first run is not taken for an answer to the second.
+        for _ in 0..2 {
+            let (ended, _) = try_lead(&leader, &fakes[0], 1000 * MS, |_| Control::Continue);
+            let words = ended.unwrap_err().to_string();
+            assert!(words.contains("rank 2 (") && words.contains("too many"), "{words}");
+        }
+        leader.end(4);
+        for follower in followers {
+            assert_eq!(follower.join().unwrap().unwrap(), 4);
+        }
+    });
 }
 
 #[test]
@@ -198,8 +243,9 @@ fn counts_of_all_ranks_are_merged_to_the_last_one() {
             scope.spawn(move || assert_eq!(follow(place, fake, None).unwrap(), 6));
         }
         let leader = gather(&places[0], 0, Duration::from_secs(20)).unwrap();
-        assert_eq!((leader.size(), leader.threads(1, 40)), (4, vec![1, 2, 2, 2]));
-        assert_eq!(leader.threads(8, 5), [2, 1, 1, 1]);
+        let own = NonZeroU32::new(8).unwrap();
+        assert_eq!((leader.size(), leader.divide(own, 40).of_all()), (4, 14));
+        assert_eq!((leader.divide(own, 5).own, leader.divide(own, 5).of_all()), (2, 5));
         let (report, intervals) = lead(&leader, &fakes[0], 1000 * MS, |_| Control::Continue);
         leader.end(6);
         (report, intervals, leader.outcomes())
@@ -281,6 +327,8 @@ fn a_loss_that_is_tolerated_is_marked() {
     let (report, intervals, leader) = with_a_loss(1);
     assert!(report.aborted.is_none(), "{:?}", report.aborted);
     assert_eq!((report.partners_lost, report.window_ns), (1, 1_600_000_000));
+    // The next run goes on without it.
+    assert_eq!(leader.divide(NonZeroU32::MIN, 40).of_all(), 3);
     let lost: Vec<u32> =
         leader.outcomes().iter().filter(|rank| rank.lost.is_some()).map(|rank| rank.rank).collect();
     assert_eq!(lost, [2]);
@@ -356,7 +404,7 @@ fn ranks_start_together() {
             let mut member = join(&places[1], &token(), "cell").unwrap();
             let RunOrder::Run(job) = member.next(&RUNS).unwrap() else { panic!("it is to run") };
             let turn = RefCell::new(member.turn());
-            let mut start = || turn.borrow_mut().start();
+            let mut start = || turn.borrow_mut().start(&RUNS);
             let company = Company::Follows(&mut start);
             let ended = drive::run(&&Fake::default(), &options(&job), company, &mut |event| {
                 if matches!(event, Event::Started) {

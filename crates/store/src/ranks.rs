@@ -43,6 +43,7 @@ document! {
         pub driver_threads: u32 = of.driver_threads,
         /// New orders of its connections in the window, or what else throughput counts.
         pub primary_transactions: u64 = of.primary_transactions,
+        /// CPU time of its process.
         pub client_cpu_s: f64 = of.client_cpu_ns as f64 / 1e9,
         /// Time that its driver's threads were ready to run while no core was free, all together.
         pub run_wait_s: f64 = of.run_wait_ns as f64 / 1e9,

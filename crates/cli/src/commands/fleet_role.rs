@@ -1,5 +1,5 @@
-//! What a process of a fleet does: rank 0 is the command that was typed, every other rank drives for
-//! it.
+//! What a process of a fleet does: rank 0 is the command that was typed, every other rank works
+//! for it.
 
 use crate::arguments::fleet::FleetArguments;
 use crate::console::Console;

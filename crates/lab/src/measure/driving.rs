@@ -368,7 +368,7 @@ impl Measurement<'_> {
             return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
         let is_stopped = self.stop.load(Ordering::Relaxed)
-            || self.fleet.is_some_and(|fleet| fleet.leader.is_stop_asked());
+            || self.fleet.is_some_and(|fleet| fleet.is_stop_asked());
         if is_stopped { Control::Stop } else { Control::Continue }
     }
 }

@@ -3,12 +3,13 @@
 
 use crate::error::LabError;
 use crate::measure::driving::driver_threads;
+use crate::measure::fleet_run::require_real_time;
 use crate::measure::pacing;
 use crate::measure::preflight;
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::workload::{fit, of_each};
 use crate::progress::{OnProgress, Progress};
-use crate::target::populate::{LoadSpec, populate_part};
+use crate::target::populate::{FleetPart, LoadSpec, populate_part};
 use crate::target::resolved::external;
 use crate::target::subject::Subject;
 use base::{Exit, counted};
@@ -19,8 +20,9 @@ use fleet::{
 };
 use spec::{Cell, Connections, External, Load, Server, Spacing, defaults};
 use std::cell::RefCell;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A fleet that this process is to be part of.
 #[derive(Clone, Debug)]
@@ -78,6 +80,7 @@ impl FleetAsked {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
         let subject = external(require_reachable(work.server())?, on_progress)?;
+        require_real_time(subject.dilation())?;
         let options = MemberOptions {
             place: &self.place,
             token: &self.token,
@@ -99,9 +102,8 @@ impl FleetAsked {
                     drive_share(&mut member, &subject, cell, job, stop)
                 }
                 (RunOrder::Load { schema }, FleetWork::Load(_, spec)) => {
-                    let part = (&self.place, *schema);
-                    populate_part(&subject, spec, part, stop, on_progress)
-                        .and_then(|()| Ok(member.loaded()?))
+                    let part = FleetPart { place: &self.place, schema: *schema };
+                    load_share(&mut member, (&subject, spec), part, stop, on_progress)
                 }
                 _ => Err(LabError::Unfit("rank 0 orders what was not agreed on".to_owned())),
             };
@@ -140,7 +142,11 @@ impl FleetWork<'_> {
     fn agreement(&self, command: &str) -> Agreement {
         let key = match self {
             FleetWork::Drive(cell) => cell.key(),
-            FleetWork::Load(_, spec) => format!("{:?}", spec.population),
+            // Like that, it tells nothing of a password in a DSN.
+            FleetWork::Load(server, spec) => {
+                let text = format!("{server:?} {:?}", spec.population);
+                format!("{:016x}", xxh3_64(text.as_bytes()))
+            }
         };
         Agreement { command: command.to_owned(), key }
     }
@@ -156,6 +162,24 @@ fn require_reachable(server: &Server) -> Result<&External, LabError> {
                 .to_owned(),
         )),
     }
+}
+
+/// Loads the part of this rank, as long as rank 0 wants it.
+fn load_share(
+    member: &mut Member,
+    (subject, spec): (&Subject, &LoadSpec),
+    part: FleetPart<'_>,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<(), LabError> {
+    let ended = AtomicBool::new(false);
+    populate_part(subject, spec, part, &ended, &mut |progress| {
+        if stop.load(Ordering::Relaxed) || !member.is_wanted(stop) {
+            ended.store(true, Ordering::Relaxed);
+        }
+        on_progress(progress);
+    })?;
+    Ok(member.loaded()?)
 }
 
 fn drive_share(
@@ -200,7 +224,7 @@ fn drive_workload<W: Workload>(
 ) -> Result<(), LabError> {
     let turn = RefCell::new(member.turn());
     let mut usage = WindowUsage::default();
-    let mut start = || turn.borrow_mut().start();
+    let mut start = || turn.borrow_mut().start(stop);
     let ended = drive::run(workload, options, Company::Follows(&mut start), &mut |event| {
         match event {
             Event::WindowBegins => usage.begins(),

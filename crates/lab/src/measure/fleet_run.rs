@@ -1,28 +1,68 @@
 //! A run that a fleet drives: what rank 0 tells the others, and what it stores of them.
 
+use crate::error::LabError;
+use crate::measure::pacing::Concurrency;
+use base::{Dilation, counted};
 use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
-use fleet::{Job, JobPace, Leader, RankOutcome, RankUsage};
+use fleet::{DividedWorkers, Job, JobPace, Leader, RankOutcome, RankUsage};
+use std::num::NonZeroU32;
 use std::time::Duration;
 use store::StoredRank;
 
 /// The fleet that drives a run, as rank 0 has it.
 #[derive(Clone, Copy)]
 pub(crate) struct FleetRun<'a> {
-    pub(crate) leader: &'a Leader,
+    leader: &'a Leader,
     /// Driver threads of this rank, as if it were alone.
-    pub(crate) threads: u32,
+    threads: NonZeroU32,
+    /// Connections, or terminals where these are fewer: each worker needs one.
+    shares: u32,
 }
 
 impl<'a> FleetRun<'a> {
-    fn threads(&self, connections: u32) -> Vec<u32> {
-        self.leader.threads(self.threads, connections)
+    /// A fleet for runs over so many connections and terminals; `threads` are those of this rank's
+    /// driver, as if it were alone.
+    ///
+    /// # Errors
+    /// Where a rank would have nothing to drive, or the server's time is dilated.
+    pub(crate) fn of(
+        leader: &'a Leader,
+        concurrency: Concurrency,
+        (threads, dilation): (u32, Dilation),
+    ) -> Result<FleetRun<'a>, LabError> {
+        require_real_time(dilation)?;
+        let shares = concurrency.connections.min(concurrency.terminals.unwrap_or(u32::MAX));
+        if shares < leader.size() {
+            return Err(LabError::Unfit(format!(
+                "{} ranks cannot share {}: give each rank one connection at least",
+                leader.size(),
+                counted(shares as usize, "connection or terminal", "connections or terminals")
+            )));
+        }
+        let threads = NonZeroU32::new(threads).unwrap_or(NonZeroU32::MIN);
+        Ok(FleetRun { leader, threads, shares })
+    }
+
+    /// Of the ranks that are there by now.
+    fn workers(&self) -> DividedWorkers {
+        self.leader.divide(self.threads, self.shares)
+    }
+
+    /// Driver threads of this rank.
+    pub(crate) fn own_threads(&self) -> u32 {
+        self.workers().own
+    }
+
+    /// Did somebody at another rank ask to stop?
+    pub(crate) fn is_stop_asked(&self) -> bool {
+        self.leader.is_stop_asked()
     }
 
     /// What this rank drives of a run with these options.
     pub(crate) fn own_share(&self, options: RunOptions) -> RunOptions {
-        let threads = self.threads(options.connections);
-        let place = WorkerPlace { first: 0, workers_of_all: threads.iter().sum() };
-        RunOptions { workers: threads[0], place: Some(place), ..options }
+        let workers = self.workers();
+        let place = WorkerPlace { first: 0, workers_of_all: workers.of_all() };
+        RunOptions { workers: workers.own, place: Some(place), ..options }
     }
 
     /// The other ranks, for a run whose inputs have this seed.
@@ -33,12 +73,12 @@ impl<'a> FleetRun<'a> {
         types: &'static [TransactionInfo],
     ) -> Vec<Box<dyn Partner + 'a>> {
         let ns = |time: Duration| time.as_nanos() as u64;
-        let threads = self.threads(options.connections);
+        let workers = self.workers();
         let job = Job {
             connections: options.connections,
-            workers: threads[0],
+            workers: workers.own,
             first_worker: 0,
-            workers_of_all: threads.iter().sum(),
+            workers_of_all: workers.of_all(),
             warmup_ns: ns(options.warmup),
             window_ns: ns(options.window),
             interval_ns: ns(options.interval),
@@ -51,7 +91,7 @@ impl<'a> FleetRun<'a> {
             seed: options.seed,
             input_seed,
         };
-        self.leader.partners(&job, &threads, types)
+        self.leader.partners(&job, &workers, types)
     }
 
     /// All ranks, as they are stored; `usage` is what this one used, `report` that of all.
@@ -61,13 +101,25 @@ impl<'a> FleetRun<'a> {
         let of_all = report.window.as_ref().map_or(0, |window| window.primary_completed());
         let own = RankOutcome {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            threads: self.threads,
+            threads: self.own_threads(),
             usage,
             primary: of_all.saturating_sub(of_others),
             ..RankOutcome::default()
         };
         std::iter::once(own).chain(others).map(row).collect()
     }
+}
+
+/// Refuses a server whose clocks are slower than those of the ranks.
+pub(crate) fn require_real_time(dilation: Dilation) -> Result<(), LabError> {
+    if dilation.is_none() {
+        return Ok(());
+    }
+    Err(LabError::Unfit(
+        "a fleet drives in real time, and the time of this server is dilated: drive it from one \
+         process, or start it without --dilate"
+            .to_owned(),
+    ))
 }
 
 fn row(rank: RankOutcome) -> StoredRank {

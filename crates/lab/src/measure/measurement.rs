@@ -82,6 +82,10 @@ pub(crate) fn measure(
         .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.concurrency.connections)?;
     let threads = driver_threads(&cell.load, begun.concurrency.connections, subject);
+    let alone = (threads, subject.dilation());
+    let fleet = place.fleet.map(|leader| FleetRun::of(leader, begun.concurrency, alone));
+    let fleet = fleet.transpose()?;
+    let threads = fleet.map_or(threads, |fleet| fleet.own_threads());
     let cpus = RunCpus::keep(subject)?;
     let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
@@ -119,7 +123,7 @@ pub(crate) fn measure(
         cell,
         seed: place.seed,
         threads,
-        fleet: place.fleet.map(|leader| FleetRun { leader, threads }),
+        fleet,
         stop,
     };
     let exit = match measurement.take(&databases, &begun, on_progress) {

@@ -6,13 +6,12 @@ use crate::measure::workload::read_workload;
 use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::{block_on, with_session};
 use crate::target::subject::{Subject, is_local};
-use base::{Connect, Session, SessionError, Warehouses, counted, now_utc_ns};
+use base::{Connect, Session, SessionError, counted, now_utc_ns};
 use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
 use plan::tables_bytes;
 use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, SbtestTables};
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
@@ -171,11 +170,11 @@ fn populate_target(
         });
     }
     let (mut begin, mut finish) = (
-        || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(in_words),
-        || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(stop)).map_err(in_words),
+        || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(of_fleet),
+        || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(stop)).map_err(of_fleet),
     );
     let helpers = fleet.map(|fleet| LoadHelpers {
-        own: part_of(0, fleet.leader.size(), options.warehouses),
+        own: LoadPart::of_process((0, fleet.leader.size()), options.warehouses),
         begin: &mut begin,
         finish: &mut finish,
     });
@@ -229,12 +228,18 @@ fn populate_target(
     })
 }
 
-fn in_words(error: FleetError) -> String {
-    error.to_string()
+fn of_fleet(error: FleetError) -> LoadError {
+    match error {
+        FleetError::Interrupted => LoadError::Interrupted,
+        error => LoadError::Helper(error.to_string()),
+    }
 }
 
-fn part_of(rank: u32, size: u32, warehouses: Warehouses) -> LoadPart {
-    LoadPart::of_process(rank, NonZeroU32::new(size).unwrap_or(NonZeroU32::MIN), warehouses)
+/// What a rank loads: its part of a schema, by number.
+#[derive(Clone, Copy)]
+pub(crate) struct FleetPart<'a> {
+    pub(crate) place: &'a FleetPlace,
+    pub(crate) schema: u32,
 }
 
 /// Loads the part of a rank of a fleet, whose rank 0 makes the tables and finishes them.
@@ -244,14 +249,15 @@ fn part_of(rank: u32, size: u32, warehouses: Warehouses) -> LoadPart {
 pub(crate) fn populate_part(
     subject: &Subject,
     spec: &LoadSpec,
-    (place, schema): (&FleetPlace, u32),
+    FleetPart { place, schema }: FleetPart<'_>,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(), LabError> {
-    let connect = subject.targets().into_iter().nth(schema as usize);
-    let connect = connect.unwrap_or_else(|| subject.connect.clone());
+    let connect = subject.targets().into_iter().nth(schema as usize).ok_or_else(|| {
+        LabError::Unfit(format!("rank 0 loads schema {schema}, which this rank has not"))
+    })?;
     let options = spec.options();
-    let part = part_of(place.rank, place.size, options.warehouses);
+    let part = LoadPart::of_process((place.rank, place.size), options.warehouses);
     tpcc::load_part(&Connector::new(connect)?, &options, part, stop, &mut |progress| {
         on_progress(Progress::Load(progress));
     })?;

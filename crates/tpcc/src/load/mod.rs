@@ -153,9 +153,9 @@ pub struct LoadHelpers<'a> {
     /// What is left to this process, which also builds the indexes.
     pub own: LoadPart,
     /// The tables are there: they may begin.
-    pub begin: &'a mut dyn FnMut() -> Result<(), String>,
+    pub begin: &'a mut dyn FnMut() -> Result<(), LoadError>,
     /// Waits until all of them are done.
-    pub finish: &'a mut dyn FnMut() -> Result<(), String>,
+    pub finish: &'a mut dyn FnMut() -> Result<(), LoadError>,
 }
 
 /// Loads a TPC-C database into the schema that `connect` names, which must exist, together with
@@ -183,12 +183,12 @@ pub fn load<C: Connect + Sync>(
     let method = if prepared.local_infile { Method::LocalInfile } else { Method::Inserts };
     let mut bytes = 0;
     if let Some(helpers) = helpers {
-        (helpers.begin)().map_err(LoadError::Helper)?;
+        (helpers.begin)()?;
         let plan = LoadPlan::of_part(&population, helpers.own, &found.chunks);
         let shared = SharedLoad::new(plan, population, method, stop);
         load_all(connect, options, &shared, &found.chunks, on_progress)?;
         bytes += shared.bytes.load(Ordering::Relaxed);
-        (helpers.finish)().map_err(LoadError::Helper)?;
+        (helpers.finish)()?;
         found = block_on(loaded_chunks(&mut keeper))?;
     }
     let plan = LoadPlan::new(&population, options.foreign_keys, &found.chunks);

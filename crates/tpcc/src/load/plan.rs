@@ -7,7 +7,6 @@ use crate::schema::{self, Table};
 use crate::{Chunk, Population};
 use base::Warehouses;
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
 
 /// The chunks of one table.
 #[derive(Default)]
@@ -43,10 +42,10 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// That of process `number`, from 0, of so many: the first one has the items too.
-    pub fn of_process(number: u32, processes: NonZeroU32, warehouses: Warehouses) -> LoadPart {
+    /// That of process `number`, from 0, of so many, one at least: the first one has the items too.
+    pub fn of_process((number, processes): (u32, u32), warehouses: Warehouses) -> LoadPart {
         let at = |n: u32| {
-            let share = u64::from(n) * u64::from(warehouses.0) / u64::from(processes.get());
+            let share = u64::from(n) * u64::from(warehouses.0) / u64::from(processes.max(1));
             // A share of what is a u32.
             share as u32
         };
@@ -172,8 +171,7 @@ mod tests {
             let population = Population::new(1, Warehouses(warehouses));
             let mut chunks: Vec<Chunk> = Vec::new();
             for number in 0..processes {
-                let processes = NonZeroU32::new(processes).unwrap();
-                let part = LoadPart::of_process(number, processes, Warehouses(warehouses));
+                let part = LoadPart::of_process((number, processes), Warehouses(warehouses));
                 let mut plan = LoadPlan::of_part(&population, part, &BTreeSet::new());
                 while let Some(task) = plan.next() {
                     let Task::Chunk(chunk) = task else { panic!("a part builds no index") };
