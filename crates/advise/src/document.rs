@@ -12,8 +12,12 @@ Written by `MYDYNO_UPDATE_DOCS=1 cargo test -p advise --lib`, from the rules of 
 Each is a rule that looks at a server and says whether it applies there; `mydyno advise` prints
 those that do, with what was seen. S1 and S2 are Samsung's white papers of 2016 (\"Accelerating OLTP
 performance with NVMe SSDs\", \"Best Practices for MySQL with SSDs\"). A rule is an expectation, and
-what is best for one device is bad for another: only an experiment tells.
+what is best for one device is bad for another: only an experiment tells. The end of this page has
+those that were made of the papers' own methods.
 ";
+
+/// What came of the white papers' methods when they were measured; written by hand.
+const EXAMINED: &str = include_str!("examined.md");
 
 /// The whole document.
 pub fn best_known_methods() -> String {
@@ -26,6 +30,7 @@ pub fn best_known_methods() -> String {
             entry(&mut text, rule);
         }
     }
+    text.push_str(EXAMINED);
     text
 }
 

@@ -1,19 +1,17 @@
 //! Who else drives a run: partners, each of whom carries a share of the connections in another
 //! process, and the one who leads them.
 
+use crate::abort::{Abort, RunError};
 use crate::breakdown::Breakdown;
 use crate::client::{Failed, PerType};
 use crate::interval::Interval;
-use crate::run::{Abort, RunError};
-use crate::schedule::Schedule;
+use crate::schedule::{PhaseOffsets, Schedule};
 use crate::totals::Totals;
 use base::Instant;
 use std::time::Duration;
 
 /// Between the word that a run starts and its start: the word has to reach all partners by then.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(250);
-/// An end of a phase that is decided on is at least so far ahead, for the same reason.
-pub(crate) const END_LEAD: Duration = Duration::from_millis(500);
 
 /// Who takes part in a run beside this process.
 pub enum Company<'a> {
@@ -78,13 +76,6 @@ pub struct DrivenShare {
 
 /// The times of a run, for a partner.
 pub struct CommonSchedule<'a>(pub(crate) &'a Schedule);
-
-/// Ends of phases, in ns from the start of the run. They only ever come earlier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PhaseOffsets {
-    pub warmup_end_ns: u64,
-    pub window_end_ns: u64,
-}
 
 impl CommonSchedule<'_> {
     pub fn start(&self) -> Instant {

@@ -7,6 +7,7 @@
 //! reported, and workers, each a thread that carries a share of the connections and reports by
 //! message.
 
+mod abort;
 mod arrivals;
 mod breakdown;
 mod client;
@@ -30,14 +31,13 @@ mod times;
 mod totals;
 mod worker;
 
+pub use abort::{Abort, AbortCause, RunError};
 pub use breakdown::Breakdown;
 pub use client::{
     Attempt, Client, Failed, FailureKind, Opening, PerType, Source, TransactionInfo,
     TransactionType, Workload, WorkloadCounters, per_type,
 };
-pub use company::{
-    CommonSchedule, Company, DrivenShare, Partner, PartnerEnd, PartnerReport, PhaseOffsets,
-};
+pub use company::{CommonSchedule, Company, DrivenShare, Partner, PartnerEnd, PartnerReport};
 pub use failures::{failed_by, failed_in_commit, leaves_in_doubt, needs_prepare};
 pub use interval::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
 pub use isolation::set_isolation;
@@ -45,9 +45,8 @@ pub use loading::LoadProgress;
 pub use options::{RunOptions, WorkerPlace};
 pub use pace::{Arrivals, Pace, Terminals, think_time};
 pub use proof::{CheckResult, Facts, Proof};
-pub use run::{
-    Abort, AbortCause, Control, Event, RunError, RunReport, WORKER_THREAD, process_cpu_ns, run,
-};
+pub use run::{Control, Event, RunReport, WORKER_THREAD, process_cpu_ns, run};
+pub use schedule::PhaseOffsets;
 pub use schemas::Schemas;
 pub use timed::{StatementTime, StatementTimes, Timed};
 pub use times::Times;

@@ -1,17 +1,18 @@
 //! A run: open all connections, start them together, warm up, measure, let the last transactions
 //! end.
 
+use crate::abort::{Abort, AbortCause, RunError};
 use crate::breakdown::Breakdown;
-use crate::client::{Failed, PerType, TransactionInfo, Workload, WorkloadCounters};
-use crate::company::{Company, DrivenShare, PhaseOffsets, START_LEAD};
+use crate::client::{PerType, TransactionInfo, Workload, WorkloadCounters};
+use crate::company::{Company, DrivenShare, START_LEAD};
 use crate::interval::{Interval, IntervalKey, Phase};
 use crate::options::{RunOptions, WorkerPlace};
 use crate::pace::WorkerShare;
-use crate::schedule::Schedule;
+use crate::schedule::{PhaseOffsets, Schedule};
 use crate::totals::Totals;
 use crate::worker::{self, Message, Start, Work};
 use base::limits::TRANSACTION_TYPES_MAX;
-use base::{Exit, clock, now_utc_ns};
+use base::{clock, now_utc_ns};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -35,24 +36,6 @@ pub enum Event<'a> {
     /// Some time has passed; comes at least ten times a second. `total` is the most that the run
     /// may take, without its drain.
     Tick { elapsed: Duration, total: Duration },
-}
-
-/// Why a run is ended before its time, where it was not the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Abort {
-    pub cause: AbortCause,
-    /// For people.
-    pub reason: String,
-}
-
-/// The kinds of [`Abort`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AbortCause {
-    ServerGone,
-    /// Every transaction fails.
-    Useless,
-    /// One that drives a share of the connections is gone, or late.
-    PartnerLost,
 }
 
 /// What to do next.
@@ -125,34 +108,6 @@ impl RunReport {
         self.totals.merge(earlier.totals.without_window());
         self.abandoned += earlier.abandoned;
         self.partners_lost += earlier.partners_lost;
-    }
-}
-
-/// Why there was no run.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    #[error("cannot open {connections} connections: {}", failed.message)]
-    Open { connections: u32, failed: Failed },
-    #[error("interrupted before all connections were open")]
-    Interrupted,
-    #[error("{0}")]
-    Aborted(String),
-    #[error("a worker thread failed: {0}; check the limits of open files and memory")]
-    Worker(std::io::Error),
-    #[error("{0}")]
-    PartnerLost(String),
-}
-
-impl RunError {
-    /// What the shell is told.
-    pub fn exit(&self) -> Exit {
-        match self {
-            RunError::Interrupted => Exit::Interrupted,
-            RunError::Aborted(_) => Exit::ServerFailed,
-            RunError::Open { .. } | RunError::Worker(_) | RunError::PartnerLost(_) => {
-                Exit::Environment
-            }
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The times of a run, which all its workers share. A phase may end earlier than was planned: at a
 //! moment on which all agree, as none has begun an interval beyond it.
 
-use crate::company::{END_LEAD, PhaseOffsets};
 use crate::interval::Phase;
 use crate::options::RunOptions;
 use base::{Instant, clock, limits};
@@ -9,6 +8,17 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{self, Duration};
+
+/// Where partners take part, an end of a phase that is decided on is at least so far ahead: word of
+/// it has to reach all of them by then.
+const END_LEAD: Duration = Duration::from_millis(500);
+
+/// Ends of phases, in ns from the start of the run. They only ever come earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseOffsets {
+    pub warmup_end_ns: u64,
+    pub window_end_ns: u64,
+}
 
 /// In ns from the start of the run, and the few facts that workers share.
 pub(crate) struct Schedule {

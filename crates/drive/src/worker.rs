@@ -1,6 +1,7 @@
 //! A worker: one thread that carries a share of the connections, and of the terminals where there
 //! are any.
 
+use crate::abort::Abort;
 use crate::arrivals::Backlog;
 use crate::client::{Failed, Opening, Workload};
 use crate::company::{CommonSchedule, DrivenShare, Partner, PartnerEnd, PartnerReport};
@@ -9,7 +10,6 @@ use crate::interval::{Interval, IntervalKey};
 use crate::options::RunOptions;
 use crate::pace::{Pace, Terminals, WorkerShare};
 use crate::recorder::Recorder;
-use crate::run::Abort;
 use crate::schedule::Schedule;
 use crate::terminals::{Terminal, TerminalQueue, thinking};
 use reactor::Tasks;

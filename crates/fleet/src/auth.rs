@@ -90,14 +90,14 @@ impl Token {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Leader,
-    Member,
+    Follower,
 }
 
 impl Side {
     fn label(self) -> &'static [u8] {
         match self {
             Side::Leader => b"mydyno fleet leader",
-            Side::Member => b"mydyno fleet member",
+            Side::Follower => b"mydyno fleet follower",
         }
     }
 }
@@ -118,14 +118,14 @@ mod tests {
         let (token, other) =
             (Token::new("correct horse").unwrap(), Token::new("wrong one").unwrap());
         let (mine, theirs) = (nonce().unwrap(), nonce().unwrap());
-        let proof = token.proof(Side::Member, [&mine, &theirs], 3).unwrap();
-        assert!(token.verifies(Side::Member, [&mine, &theirs], 3, &proof));
-        assert!(!other.verifies(Side::Member, [&mine, &theirs], 3, &proof));
+        let proof = token.proof(Side::Follower, [&mine, &theirs], 3).unwrap();
+        assert!(token.verifies(Side::Follower, [&mine, &theirs], 3, &proof));
+        assert!(!other.verifies(Side::Follower, [&mine, &theirs], 3, &proof));
         // Neither the other side's proof, nor that of another rank or another time.
         assert!(!token.verifies(Side::Leader, [&mine, &theirs], 3, &proof));
-        assert!(!token.verifies(Side::Member, [&mine, &theirs], 2, &proof));
-        assert!(!token.verifies(Side::Member, [&theirs, &mine], 3, &proof));
-        assert!(!token.verifies(Side::Member, [&mine, &theirs], 3, &proof[1..]));
+        assert!(!token.verifies(Side::Follower, [&mine, &theirs], 2, &proof));
+        assert!(!token.verifies(Side::Follower, [&theirs, &mine], 3, &proof));
+        assert!(!token.verifies(Side::Follower, [&mine, &theirs], 3, &proof[1..]));
         assert_eq!(format!("{token:?}"), "Token(hidden)");
         assert!(Token::new("short").is_err());
     }

@@ -4,7 +4,7 @@ use crate::auth::{Nonce, Side, Token, nonce};
 use crate::error::FleetError;
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
-use crate::messages::{Agreement, Job, RankAbout, ToLeader, ToMember, Word};
+use crate::messages::{Agreement, RankAbout, RunJob, ToFollower, ToLeader, Word};
 use crate::partner::{RankOutcome, RankPartner};
 use drive::{Partner, TransactionInfo};
 use std::io;
@@ -39,7 +39,7 @@ pub struct LeaderOptions<'a> {
 /// Rank 0 with all others.
 #[derive(Debug)]
 pub struct Leader {
-    ranks: Vec<Rank>,
+    ranks: Vec<JoinedRank>,
     pub(crate) tolerate: AtomicU32,
     /// Somebody at another rank asked to stop.
     pub(crate) stop_asked: AtomicBool,
@@ -64,14 +64,14 @@ impl DividedWorkers {
 
 /// Another rank, as the leader has it.
 #[derive(Debug)]
-pub(crate) struct Rank {
+pub(crate) struct JoinedRank {
     pub(crate) rank: u32,
     pub(crate) about: RankAbout,
     link: Mutex<Option<Link>>,
     outcome: Mutex<RankOutcome>,
 }
 
-impl Rank {
+impl JoinedRank {
     pub(crate) fn link(&self) -> MutexGuard<'_, Option<Link>> {
         // A link whose holder panicked sends what it sends; the run has failed by then.
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
@@ -100,7 +100,7 @@ impl Rank {
 
 /// What became of one who connected.
 enum Candidate {
-    Proven(Box<Rank>),
+    Proven(Box<JoinedRank>),
     /// It belongs to the fleet, and has another mind of what to do: the fleet fails.
     Disagrees {
         rank: u32,
@@ -128,7 +128,7 @@ impl Leader {
         if let Err(error) = ended {
             for rank in &ranks {
                 // One that is gone needs no reason.
-                let refused = ToMember::Refused(format!("the fleet ends: {error}"));
+                let refused = ToFollower::Refused(format!("the fleet ends: {error}"));
                 let _ = rank.with_link(|link| link.send(&refused));
             }
             return Err(error);
@@ -179,14 +179,14 @@ impl Leader {
     /// The other ranks that are there as partners of a run; `job` is that of this rank.
     pub fn partners(
         &self,
-        job: &Job,
+        job: &RunJob,
         workers: &DividedWorkers,
         types: &'static [TransactionInfo],
     ) -> Vec<Box<dyn Partner + '_>> {
         let mut first_worker = workers.own;
         let mut partners: Vec<Box<dyn Partner + '_>> = Vec::new();
         for (place, workers) in &workers.others {
-            let own = Job { workers: *workers, first_worker, ..job.clone() };
+            let own = RunJob { workers: *workers, first_worker, ..job.clone() };
             first_worker += workers;
             partners.push(Box::new(RankPartner::new(self, &self.ranks[*place], own, types)));
         }
@@ -205,7 +205,7 @@ impl Leader {
     pub fn begin_load(&self, schema: u32) -> Result<(), FleetError> {
         let order = self.next_order();
         for rank in &self.ranks {
-            rank.with_link(|link| link.send(&ToMember::Load { order, schema }))?;
+            rank.with_link(|link| link.send(&ToFollower::Load { order, schema }))?;
         }
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Leader {
     /// # Errors
     /// Where one is lost or fails, or somebody ends the load.
     pub fn finish_load(&self, stop: &AtomicBool) -> Result<(), FleetError> {
-        let mut loading: Vec<&Rank> = self.ranks.iter().collect();
+        let mut loading: Vec<&JoinedRank> = self.ranks.iter().collect();
         while !loading.is_empty() {
             let mut still = Vec::new();
             for rank in loading {
@@ -243,7 +243,7 @@ impl Leader {
         for rank in &self.ranks {
             if let Some(link) = rank.link().as_mut() {
                 // One that is gone has ended already.
-                let _ = link.send(&ToMember::End { exit_code });
+                let _ = link.send(&ToFollower::End { exit_code });
             }
         }
     }
@@ -252,7 +252,7 @@ impl Leader {
 /// Ranks as they come.
 #[derive(Default)]
 struct Gathered {
-    ranks: Vec<Rank>,
+    ranks: Vec<JoinedRank>,
     /// Why others were turned away, the first few.
     refusals: Vec<String>,
 }
@@ -344,18 +344,18 @@ fn listen(leader: &str) -> Result<TcpListener, FleetError> {
     Ok(listener)
 }
 
-fn welcome(ranks: &mut Vec<Rank>, rank: Rank) -> Result<(), FleetError> {
+fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank) -> Result<(), FleetError> {
     let number = rank.rank;
     if ranks.iter().any(|there| there.rank == number) {
         let why = "another process has this rank".to_owned();
         if let Some(link) = rank.link().as_mut() {
-            let _ = link.send(&ToMember::Refused(why.clone()));
+            let _ = link.send(&ToFollower::Refused(why.clone()));
         }
         return Err(FleetError::Refused { rank: number, why });
     }
     if let Some(link) = rank.link().as_mut() {
         // One that is gone by now is found out when it is to work.
-        let _ = link.send(&ToMember::Welcome);
+        let _ = link.send(&ToFollower::Welcome);
     }
     ranks.push(rank);
     Ok(())
@@ -371,17 +371,17 @@ fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr)
     match prove(options, &mut link) {
         Err(error) => stranger(&in_words(&error)),
         Ok(Err(why)) => {
-            let _ = link.send(&ToMember::Refused(why.to_owned()));
+            let _ = link.send(&ToFollower::Refused(why.to_owned()));
             stranger(why)
         }
         Ok(Ok(proven)) => {
             if let Some(why) = proven.disagreement(options) {
-                let _ = link.send(&ToMember::Refused(why.clone()));
+                let _ = link.send(&ToFollower::Refused(why.clone()));
                 return Candidate::Disagrees { rank: proven.rank, why };
             }
             let Proven { rank, about, .. } = proven;
             let outcome = RankOutcome::of(rank, &about);
-            Candidate::Proven(Box::new(Rank {
+            Candidate::Proven(Box::new(JoinedRank {
                 rank,
                 about,
                 link: Mutex::new(Some(link.proven())),
@@ -435,12 +435,12 @@ fn prove(options: &LeaderOptions<'_>, link: &mut Link) -> io::Result<Result<Prov
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     let proof = options.token.proof(Side::Leader, [&own, &theirs], rank);
     let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
-    link.send(&ToMember::Challenge { nonce: own, proof })?;
+    link.send(&ToFollower::Challenge { nonce: own, proof })?;
     let answer: ToLeader = link.receive(HANDSHAKE_TIMEOUT)?;
     let Word::Proof { proof, agreement, about } = answer.word else {
         return Ok(Err("it proved nothing"));
     };
-    if !options.token.verifies(Side::Member, [&theirs, &own], rank, &proof) {
+    if !options.token.verifies(Side::Follower, [&theirs, &own], rank, &proof) {
         return Ok(Err("it does not know the fleet's token"));
     }
     Ok(Ok(Proven { version, rank, size, agreement, about }))

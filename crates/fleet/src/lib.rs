@@ -2,29 +2,29 @@
 //! a scheduler that is there already.
 //!
 //! Rank 0 leads ([`Leader`]): it owns the results, says what is driven and when, and merges what
-//! comes back. Every other rank is a [`Member`], which joins the leader over TCP, proves that it
+//! comes back. Every other rank is a [`Follower`], which joins the leader over TCP, proves that it
 //! knows the fleet's token, drives its share of the connections, and reports each interval. The
-//! leader's [`drive::run`] knows a member as a [`drive::Partner`], which reports like one of its
+//! leader's [`drive::run`] knows a follower as a [`drive::Partner`], which reports like one of its
 //! own workers: so merging is what it is between threads, exact to each count.
 //!
-//! What is driven is not known here: members find that out from the same command line.
+//! What is driven is not known here: followers find that out from the same command line.
 
 mod auth;
 mod clock;
 mod encode;
 mod error;
+mod follower;
 mod frame;
 mod launcher;
 mod leader;
 mod link;
-mod member;
 mod messages;
 mod partner;
 
 pub use auth::Token;
 pub use error::FleetError;
+pub use follower::{Follower, FollowerOptions, RankTurn, RunOrder};
 pub use launcher::{FleetPlace, Launched};
 pub use leader::{DividedWorkers, Leader, LeaderOptions};
-pub use member::{Member, MemberOptions, RankTurn, RunOrder};
-pub use messages::{Agreement, Job, JobPace, RankUsage};
+pub use messages::{Agreement, JobPace, RankUsage, RunJob};
 pub use partner::RankOutcome;

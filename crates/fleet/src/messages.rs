@@ -50,7 +50,7 @@ pub(crate) enum Word {
 
 /// The leader to a rank.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum ToMember {
+pub(crate) enum ToFollower {
     Challenge {
         nonce: Nonce,
         proof: Vec<u8>,
@@ -64,7 +64,7 @@ pub(crate) enum ToMember {
     },
     Run {
         order: u32,
-        job: Box<Job>,
+        job: Box<RunJob>,
     },
     /// Load its part of a schema, by number.
     Load {
@@ -109,7 +109,7 @@ pub(crate) struct RankAbout {
 
 /// A run, as a rank is to drive it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct RunJob {
     /// Of all ranks.
     pub connections: u32,
     pub workers: u32,

@@ -1,10 +1,10 @@
 //! A rank as a partner of the leader's run: what it is told, and what it reports.
 
 use crate::encode::{NotUnderstood, ShareFrame};
-use crate::leader::{Leader, Rank};
+use crate::leader::{JoinedRank, Leader};
 use crate::link::{Link, in_words};
 use crate::messages::{
-    Job, RankAbort, RankAbortCause, RankAbout, RankUsage, ToLeader, ToMember, Word,
+    RankAbort, RankAbortCause, RankAbout, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
 use base::Instant;
 use drive::{
@@ -51,10 +51,10 @@ impl RankOutcome {
 
 pub(crate) struct RankPartner<'a> {
     leader: &'a Leader,
-    rank: &'a Rank,
+    rank: &'a JoinedRank,
     /// The number of this run.
     order: u32,
-    job: Job,
+    job: RunJob,
     types: &'static [TransactionInfo],
 }
 
@@ -81,8 +81,8 @@ impl From<NotUnderstood> for RankEnd {
 impl<'a> RankPartner<'a> {
     pub(crate) fn new(
         leader: &'a Leader,
-        rank: &'a Rank,
-        job: Job,
+        rank: &'a JoinedRank,
+        job: RunJob,
         types: &'static [TransactionInfo],
     ) -> RankPartner<'a> {
         *rank.outcome() =
@@ -113,13 +113,13 @@ impl<'a> RankPartner<'a> {
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<Result<u64, String>, RankEnd> {
         let (order, job) = (self.order, Box::new(self.job.clone()));
-        link.send(&ToMember::Run { order, job })?;
+        link.send(&ToFollower::Run { order, job })?;
         let mut heard = time::Instant::now();
         // Before it opens connections it looks at the databases, and says nothing.
         let mut silence_max = FIRST_WORD_MAX;
         loop {
             if is_cancelled() {
-                link.send(&ToMember::Abort { order })?;
+                link.send(&ToFollower::Abort { order })?;
                 return Ok(Err("the run was ended before it began".to_owned()));
             }
             let Some(word) = self.word(link)? else {
@@ -135,7 +135,7 @@ impl<'a> RankPartner<'a> {
                 Word::Failed(why) => return Err(RankEnd::Lost(why)),
                 Word::Ping => {
                     let now_ns = Instant::now().since_origin_ns();
-                    link.send(&ToMember::Pong { now_ns })?;
+                    link.send(&ToFollower::Pong { now_ns })?;
                 }
                 _ => {}
             }
@@ -149,7 +149,7 @@ impl<'a> RankPartner<'a> {
         report: &mut dyn FnMut(PartnerReport),
     ) -> Result<(), RankEnd> {
         let at_ns = schedule.start().since_origin_ns();
-        link.send(&ToMember::Start { at_ns })?;
+        link.send(&ToFollower::Start { at_ns })?;
         let (mut told, mut is_abort_told) = (schedule.phases(), false);
         let mut heard = time::Instant::now();
         let mut reported_ns = 0;
@@ -158,11 +158,11 @@ impl<'a> RankPartner<'a> {
             if phases != told {
                 told = phases;
                 let PhaseOffsets { warmup_end_ns, window_end_ns } = phases;
-                link.send(&ToMember::Phases { warmup_end_ns, window_end_ns })?;
+                link.send(&ToFollower::Phases { warmup_end_ns, window_end_ns })?;
             }
             if schedule.is_aborted() && !is_abort_told {
                 is_abort_told = true;
-                link.send(&ToMember::Abort { order: self.order })?;
+                link.send(&ToFollower::Abort { order: self.order })?;
             }
             let Some(word) = self.word(link)? else {
                 self.require_in_time(schedule, reported_ns)?;
@@ -276,7 +276,7 @@ impl Partner for RankPartner<'_> {
     fn cancel(&mut self) {
         if let Some(link) = self.rank.link().as_mut() {
             // One that is gone is found out when it is to do something.
-            let _ = link.send(&ToMember::Abort { order: self.order });
+            let _ = link.send(&ToFollower::Abort { order: self.order });
         }
     }
 

@@ -8,8 +8,8 @@ use drive::{
     WorkerPlace, Workload, WorkloadCounters,
 };
 use fleet::{
-    Agreement, FleetError, FleetPlace, Job, JobPace, Leader, LeaderOptions, Member, MemberOptions,
-    RankUsage, RunOrder, Token,
+    Agreement, FleetError, FleetPlace, Follower, FollowerOptions, JobPace, Leader, LeaderOptions,
+    RankUsage, RunJob, RunOrder, Token,
 };
 use std::cell::RefCell;
 use std::io::Write;
@@ -26,7 +26,7 @@ const TYPES: &[TransactionInfo] = &[TransactionInfo {
     share: 1.0,
     row_bytes: None,
 }];
-const RUNS: AtomicBool = AtomicBool::new(false);
+static RUNS: AtomicBool = AtomicBool::new(false);
 const MS: Duration = Duration::from_millis(1);
 
 /// Counts what it committed, and where its connections were.
@@ -115,13 +115,13 @@ fn gather(place: &FleetPlace, tolerate: u32, wait: Duration) -> Result<Leader, F
     Leader::gather(&options, &RUNS, &mut |_| {})
 }
 
-fn join(place: &FleetPlace, token: &Token, key: &str) -> Result<Member, FleetError> {
+fn join(place: &FleetPlace, token: &Token, key: &str) -> Result<Follower, FleetError> {
     let (agreement, wait) = (agreement(key), Duration::from_secs(10));
-    let options = MemberOptions { place, token, agreement: &agreement, threads: 2, wait };
-    Member::join(&options, &RUNS)
+    let options = FollowerOptions { place, token, agreement: &agreement, threads: 2, wait };
+    Follower::join(&options, &RUNS)
 }
 
-fn options(job: &Job) -> RunOptions {
+fn options(job: &RunJob) -> RunOptions {
     RunOptions {
         connections: job.connections,
         workers: job.workers,
@@ -138,14 +138,14 @@ fn options(job: &Job) -> RunOptions {
 /// Does what rank 0 orders, but for leaving after `leaves_after` intervals, where that is said.
 /// Returns the code that rank 0 ended with.
 fn follow(place: &FleetPlace, fake: &Fake, leaves_after: Option<u32>) -> Result<u8, FleetError> {
-    let mut member = join(place, &token(), "cell")?;
+    let mut follower = join(place, &token(), "cell")?;
     loop {
-        let job = match member.next(&RUNS)? {
+        let job = match follower.next(&RUNS)? {
             RunOrder::End { exit_code } => return Ok(exit_code),
             RunOrder::Run(job) => job,
             RunOrder::Load { .. } => panic!("nobody orders it"),
         };
-        let turn = RefCell::new(member.turn());
+        let turn = RefCell::new(follower.turn());
         let mut start = || turn.borrow_mut().start(&RUNS);
         let mut intervals = 0;
         let company = Company::Follows(&mut start);
@@ -181,7 +181,7 @@ fn try_lead(
     control: impl Fn(&Interval) -> Control,
 ) -> (Result<RunReport, RunError>, Vec<Interval>) {
     let workers = leader.divide(NonZeroU32::MIN, 40);
-    let job = Job {
+    let job = RunJob {
         connections: 40,
         workers: workers.own,
         first_worker: 0,
@@ -383,14 +383,14 @@ fn who_does_not_come_is_named() {
     assert!(error.contains("1 of 3 ranks did not come within 2 s: 2"), "{error}");
     let place = FleetPlace { rank: 1, size: 2, leader: self::places(1)[0].leader.clone() };
     let agreement = agreement("cell");
-    let options = MemberOptions {
+    let options = FollowerOptions {
         place: &place,
         token: &token(),
         agreement: &agreement,
         threads: 1,
         wait: 300 * MS,
     };
-    let error = Member::join(&options, &RUNS).err().unwrap().to_string();
+    let error = Follower::join(&options, &RUNS).err().unwrap().to_string();
     assert!(error.contains("no rank 0 answers at 127.0.0.1"), "{error}");
 }
 
@@ -401,9 +401,9 @@ fn ranks_start_together() {
     let started = AtomicU64::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let mut member = join(&places[1], &token(), "cell").unwrap();
-            let RunOrder::Run(job) = member.next(&RUNS).unwrap() else { panic!("it is to run") };
-            let turn = RefCell::new(member.turn());
+            let mut follower = join(&places[1], &token(), "cell").unwrap();
+            let RunOrder::Run(job) = follower.next(&RUNS).unwrap() else { panic!("it is to run") };
+            let turn = RefCell::new(follower.turn());
             let mut start = || turn.borrow_mut().start(&RUNS);
             let company = Company::Follows(&mut start);
             let ended = drive::run(&&Fake::default(), &options(&job), company, &mut |event| {

@@ -13,7 +13,7 @@ mod target;
 pub use drive::{Interval, Phase};
 pub use error::LabError;
 pub use measure::check::{Checked, check_subject};
-pub use measure::fleet_member::{FleetAsked, FleetWork};
+pub use measure::fleet_follower::{FleetAsked, FleetWork};
 pub use measure::preflight::check_meters;
 pub use measure::seeds::new_seed;
 pub use progress::{OnProgress, Progress};

@@ -18,6 +18,7 @@ use crate::target::subject::Subject;
 use base::limits;
 use drive::{
     Abort, AbortCause, Company, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas,
+    TransactionInfo,
 };
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
 use std::sync::atomic::Ordering;
@@ -66,6 +67,16 @@ enum RunOf<'a> {
     Result(&'a mut PhaseEnds),
     /// The closed loop before that: other inputs, as none is used twice, and nothing is stored.
     Capacity(&'a mut Capacity),
+}
+
+impl RunOf<'_> {
+    /// The seed of its inputs, where those of the result have this one.
+    fn input_seed(&self, of_result: u64) -> u64 {
+        match self {
+            RunOf::Result(_) => of_result,
+            RunOf::Capacity(_) => !of_result,
+        }
+    }
 }
 
 /// A run that was not begun, because the closed loop before it gave no rate.
@@ -232,7 +243,7 @@ impl Measurement<'_> {
         }
         let other_inputs = match run {
             RunOf::Result(_) => None,
-            RunOf::Capacity(_) => Some(begun.workload.with_seed(!self.seed)),
+            RunOf::Capacity(_) => Some(begun.workload.with_seed(run.input_seed(self.seed))),
         };
         let workload = other_inputs.as_ref().unwrap_or(&begun.workload);
         of_each!(workload, workload => self.run_workload(workload, run, options, on_progress))
@@ -251,17 +262,8 @@ impl Measurement<'_> {
         let mut window_io = WindowIo::of(self.subject);
         let mut observer = None;
         let mut observed = Instant::now();
-        let input_seed = match run {
-            RunOf::Result(_) => self.seed,
-            RunOf::Capacity(_) => !self.seed,
-        };
-        let company = match &self.fleet {
-            Some(fleet) => {
-                Company::Leads(fleet.partners(options, input_seed, workload.transactions()))
-            }
-            None => Company::Alone,
-        };
         let mut usage = WindowUsage::default();
+        let company = self.company(options, run.input_seed(self.seed), workload.transactions());
         let report = drive::run(workload, options, company, &mut |event| match event {
             Event::Started => {
                 if matches!(run, RunOf::Result(_)) {
@@ -316,18 +318,39 @@ impl Measurement<'_> {
         if let Some(observer) = observer {
             observer.stop(on_progress)?;
         }
-        if let (Some(fleet), RunOf::Result(_)) = (&self.fleet, &run) {
-            self.record_fleet(fleet.rows(&report, usage.used()), on_progress)?;
+        if matches!(run, RunOf::Result(_)) {
+            if let Some(fleet) = &self.fleet {
+                self.record_fleet(fleet.rows(&report, usage.used()), on_progress)?;
+            }
+            self.record_io(window_io, on_progress)?;
         }
-        if matches!(run, RunOf::Result(_))
-            && let Some((io, warnings)) = window_io.counted()?
-        {
+        Ok(report)
+    }
+
+    fn company(
+        &self,
+        options: &RunOptions,
+        input_seed: u64,
+        types: &'static [TransactionInfo],
+    ) -> Company<'_> {
+        match &self.fleet {
+            Some(fleet) => Company::Leads(fleet.partners(options, input_seed, types)),
+            None => Company::Alone,
+        }
+    }
+
+    fn record_io(
+        &self,
+        window_io: WindowIo<'_>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), LabError> {
+        if let Some((io, warnings)) = window_io.counted()? {
             self.results.record_device_io(self.repeat, &io)?;
             for warning in &warnings {
                 on_progress(Progress::Note(warning));
             }
         }
-        Ok(report)
+        Ok(())
     }
 
     fn record_fleet(

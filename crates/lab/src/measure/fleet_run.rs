@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::measure::pacing::Concurrency;
 use base::{Dilation, counted};
 use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
-use fleet::{DividedWorkers, Job, JobPace, Leader, RankOutcome, RankUsage};
+use fleet::{DividedWorkers, JobPace, Leader, RankOutcome, RankUsage, RunJob};
 use std::num::NonZeroU32;
 use std::time::Duration;
 use store::StoredRank;
@@ -74,7 +74,7 @@ impl<'a> FleetRun<'a> {
     ) -> Vec<Box<dyn Partner + 'a>> {
         let ns = |time: Duration| time.as_nanos() as u64;
         let workers = self.workers();
-        let job = Job {
+        let job = RunJob {
             connections: options.connections,
             workers: workers.own,
             first_worker: 0,

@@ -81,11 +81,7 @@ pub(crate) fn measure(
     let begun = before(&databases, subject.instances(), &cell.load, place.seed)
         .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.concurrency.connections)?;
-    let threads = driver_threads(&cell.load, begun.concurrency.connections, subject);
-    let alone = (threads, subject.dilation());
-    let fleet = place.fleet.map(|leader| FleetRun::of(leader, begun.concurrency, alone));
-    let fleet = fleet.transpose()?;
-    let threads = fleet.map_or(threads, |fleet| fleet.own_threads());
+    let (threads, fleet) = drivers(place.fleet, subject, &cell.load, begun.concurrency)?;
     let cpus = RunCpus::keep(subject)?;
     let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
@@ -148,6 +144,21 @@ pub(crate) fn measure(
         Some(error) => Err(error.into()),
         None => Ok(MeasuredRepeat { repeat, exit }),
     }
+}
+
+/// Driver threads of this process, and the fleet that they are part of.
+fn drivers<'a>(
+    leader: Option<&'a Leader>,
+    subject: &Subject,
+    load: &Load,
+    concurrency: Concurrency,
+) -> Result<(u32, Option<FleetRun<'a>>), LabError> {
+    let threads = driver_threads(load, concurrency.connections, subject);
+    let Some(leader) = leader else {
+        return Ok((threads, None));
+    };
+    let fleet = FleetRun::of(leader, concurrency, (threads, subject.dilation()))?;
+    Ok((fleet.own_threads(), Some(fleet)))
 }
 
 fn tell_all(notes: &[String], on_progress: &mut OnProgress<'_>) {

@@ -7,7 +7,7 @@ pub(crate) mod cpus;
 pub(crate) mod device_io;
 pub(crate) mod driving;
 pub(crate) mod failed_transactions;
-pub(crate) mod fleet_member;
+pub(crate) mod fleet_follower;
 pub(crate) mod fleet_run;
 pub(crate) mod lengths;
 pub(crate) mod measurement;

@@ -15,7 +15,7 @@ use spec::{DatabaseKind, PopulationSpec, SbtestTables};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
-use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, Method};
+use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
@@ -181,6 +181,32 @@ fn populate_target(
     let report = tpcc::load(&connector, &options, helpers, stop, &mut |progress| {
         on_progress(Progress::Load(progress));
     })?;
+    tell_of_load(&report, spec, on_progress);
+    let tables = report.tables.iter();
+    Ok(StoredLoad {
+        warehouses: Some(options.warehouses.0),
+        method: match report.method {
+            Method::LocalInfile => LoadMethod::LocalInfile,
+            Method::Inserts => LoadMethod::Inserts,
+        },
+        foreign_keys: Some(options.foreign_keys),
+        partitions: options.partitions,
+        history_key: Some(report.history_key),
+        duration_ns: report.duration.as_nanos() as u64,
+        total_bytes: report.bytes,
+        client_cpu_ns: report.client_cpu_ns,
+        tables: tables
+            .map(|(table, rows, checksum)| StoredLoadTable {
+                name: table.name().to_owned(),
+                rows: *rows,
+                checksum: checksum_text(*checksum),
+            })
+            .collect(),
+        ..ended(begun)
+    })
+}
+
+fn tell_of_load(report: &LoadReport, spec: &LoadSpec, on_progress: &mut OnProgress<'_>) {
     if report.chunks_found > 0 {
         let found = report.chunks_found;
         on_progress(Progress::Note(&format!(
@@ -204,28 +230,6 @@ fn populate_target(
              allows LOAD DATA LOCAL",
         ));
     }
-    let tables = report.tables.iter();
-    Ok(StoredLoad {
-        warehouses: Some(options.warehouses.0),
-        method: match report.method {
-            Method::LocalInfile => LoadMethod::LocalInfile,
-            Method::Inserts => LoadMethod::Inserts,
-        },
-        foreign_keys: Some(options.foreign_keys),
-        partitions: options.partitions,
-        history_key: Some(report.history_key),
-        duration_ns: report.duration.as_nanos() as u64,
-        total_bytes: report.bytes,
-        client_cpu_ns: report.client_cpu_ns,
-        tables: tables
-            .map(|(table, rows, checksum)| StoredLoadTable {
-                name: table.name().to_owned(),
-                rows: *rows,
-                checksum: checksum_text(*checksum),
-            })
-            .collect(),
-        ..ended(begun)
-    })
 }
 
 fn of_fleet(error: FleetError) -> LoadError {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 const SHADE_MAX_PERCENT: f64 = 55.0;
 
 /// A setting on all devices.
-struct Row<'a> {
+struct EffectRow<'a> {
     dimension: &'a str,
     value: &'a str,
     /// `None` where no cell of that device has it, or for the baseline.
@@ -48,8 +48,8 @@ pub fn device_effects(outcome: &LabOutcome) -> Markup {
     }
 }
 
-fn rows(devices: &[DeviceEffects]) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
+fn rows(devices: &[DeviceEffects]) -> Vec<EffectRow<'_>> {
+    let mut rows: Vec<EffectRow<'_>> = Vec::new();
     for (at, device) in devices.iter().enumerate() {
         for of in &device.effects {
             let values = of.values.iter().map(|value| (value.value.as_str(), Some(value)));
@@ -57,7 +57,7 @@ fn rows(devices: &[DeviceEffects]) -> Vec<Row<'_>> {
                 let known =
                     rows.iter().position(|row| row.dimension == of.dimension && row.value == value);
                 let place = known.unwrap_or_else(|| {
-                    rows.push(Row {
+                    rows.push(EffectRow {
                         dimension: &of.dimension,
                         value,
                         on: vec![None; devices.len()],
@@ -72,7 +72,7 @@ fn rows(devices: &[DeviceEffects]) -> Vec<Row<'_>> {
     rows
 }
 
-fn dimensions<'a>(rows: &[Row<'a>]) -> Vec<&'a str> {
+fn dimensions<'a>(rows: &[EffectRow<'a>]) -> Vec<&'a str> {
     let mut all: Vec<&str> = rows.iter().map(|row| row.dimension).collect();
     let mut seen = std::collections::BTreeSet::new();
     all.retain(|dimension| seen.insert(*dimension));
@@ -104,7 +104,7 @@ fn contradictions(devices: &[DeviceEffects], dimension: &str) -> Vec<String> {
     values.into_iter().filter_map(sentence).collect()
 }
 
-fn table_row(devices: &[DeviceEffects], row: &Row<'_>, largest: f64) -> Markup {
+fn table_row(devices: &[DeviceEffects], row: &EffectRow<'_>, largest: f64) -> Markup {
     html! {
         tr {
             th scope="row" { @if row.is_baseline { (row.dimension) } }

@@ -15,8 +15,8 @@ use crate::target::subject::Subject;
 use base::{Exit, counted};
 use drive::{Arrivals, Company, Event, Pace, RunOptions, WorkerPlace, Workload};
 use fleet::{
-    Agreement, FleetPlace, Job, JobPace, Leader, LeaderOptions, Member, MemberOptions, RunOrder,
-    Token,
+    Agreement, FleetPlace, Follower, FollowerOptions, JobPace, Leader, LeaderOptions, RunJob,
+    RunOrder, Token,
 };
 use spec::{Cell, Connections, External, Load, Server, Spacing, defaults};
 use std::cell::RefCell;
@@ -81,7 +81,7 @@ impl FleetAsked {
     ) -> Result<Exit, LabError> {
         let subject = external(require_reachable(work.server())?, on_progress)?;
         require_real_time(subject.dilation())?;
-        let options = MemberOptions {
+        let options = FollowerOptions {
             place: &self.place,
             token: &self.token,
             agreement: &work.agreement(self.command),
@@ -92,30 +92,30 @@ impl FleetAsked {
             wait: self.wait,
         };
         on_progress(Progress::Step(&format!("looking for rank 0 at {}", self.place.leader)));
-        let mut member = Member::join(&options, stop)?;
+        let mut follower = Follower::join(&options, stop)?;
         loop {
-            let order = member.next(stop)?;
+            let order = follower.next(stop)?;
             let done = match (&order, work) {
                 (RunOrder::End { exit_code }, _) => return Ok(Exit::of_code(*exit_code)),
                 (RunOrder::Run(job), FleetWork::Drive(cell)) => {
                     on_progress(Progress::Step(&self.in_words(job)));
-                    drive_share(&mut member, &subject, cell, job, stop)
+                    drive_share(&mut follower, &subject, cell, job, stop)
                 }
                 (RunOrder::Load { schema }, FleetWork::Load(_, spec)) => {
                     let part = FleetPart { place: &self.place, schema: *schema };
-                    load_share(&mut member, (&subject, spec), part, stop, on_progress)
+                    load_share(&mut follower, (&subject, spec), part, stop, on_progress)
                 }
                 _ => Err(LabError::Unfit("rank 0 orders what was not agreed on".to_owned())),
             };
             if let Err(error) = done {
                 // The leader hears of it, unless it is the one who is lost.
-                member.fail(&error.to_string());
+                follower.fail(&error.to_string());
                 return Err(error);
             }
         }
     }
 
-    fn in_words(&self, job: &Job) -> String {
+    fn in_words(&self, job: &RunJob) -> String {
         format!(
             "driving a share of {} as rank {} of {}",
             counted(job.connections as usize, "connection", "connections"),
@@ -166,7 +166,7 @@ fn require_reachable(server: &Server) -> Result<&External, LabError> {
 
 /// Loads the part of this rank, as long as rank 0 wants it.
 fn load_share(
-    member: &mut Member,
+    follower: &mut Follower,
     (subject, spec): (&Subject, &LoadSpec),
     part: FleetPart<'_>,
     stop: &AtomicBool,
@@ -174,19 +174,19 @@ fn load_share(
 ) -> Result<(), LabError> {
     let ended = AtomicBool::new(false);
     populate_part(subject, spec, part, &ended, &mut |progress| {
-        if stop.load(Ordering::Relaxed) || !member.is_wanted(stop) {
+        if stop.load(Ordering::Relaxed) || !follower.is_wanted(stop) {
             ended.store(true, Ordering::Relaxed);
         }
         on_progress(progress);
     })?;
-    Ok(member.loaded()?)
+    Ok(follower.loaded()?)
 }
 
 fn drive_share(
-    member: &mut Member,
+    follower: &mut Follower,
     subject: &Subject,
     cell: &Cell,
-    job: &Job,
+    job: &RunJob,
     stop: &AtomicBool,
 ) -> Result<(), LabError> {
     let databases = subject.databases()?;
@@ -205,7 +205,7 @@ fn drive_share(
         retry_pause: Duration::from_nanos(job.retry_pause_ns),
         seed: job.seed,
     };
-    of_each!(&fitted.workload, workload => drive_workload(member, workload, &options, stop))
+    of_each!(&fitted.workload, workload => drive_workload(follower, workload, &options, stop))
 }
 
 fn pace_of(asked: JobPace, spacing: Spacing, terminals: impl FnOnce() -> Pace) -> Pace {
@@ -217,12 +217,12 @@ fn pace_of(asked: JobPace, spacing: Spacing, terminals: impl FnOnce() -> Pace) -
 }
 
 fn drive_workload<W: Workload>(
-    member: &mut Member,
+    follower: &mut Follower,
     workload: &W,
     options: &RunOptions,
     stop: &AtomicBool,
 ) -> Result<(), LabError> {
-    let turn = RefCell::new(member.turn());
+    let turn = RefCell::new(follower.turn());
     let mut usage = WindowUsage::default();
     let mut start = || turn.borrow_mut().start(stop);
     let ended = drive::run(workload, options, Company::Follows(&mut start), &mut |event| {

@@ -7,7 +7,7 @@ use crate::error::FleetError;
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
 use crate::messages::{
-    Agreement, Job, RankAbort, RankAbortCause, RankAbout, RankUsage, ToLeader, ToMember, Word,
+    Agreement, RankAbort, RankAbortCause, RankAbout, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
 use base::Instant;
 use drive::{Abort, AbortCause, Control, DrivenShare, Event, PhaseOffsets, RunError, RunReport};
@@ -29,9 +29,9 @@ const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// From the last connection to the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What a member is to join.
+/// What a follower is to join.
 #[derive(Debug)]
-pub struct MemberOptions<'a> {
+pub struct FollowerOptions<'a> {
     pub place: &'a FleetPlace,
     pub token: &'a Token,
     pub agreement: &'a Agreement,
@@ -42,7 +42,7 @@ pub struct MemberOptions<'a> {
 }
 
 /// This rank, which has joined.
-pub struct Member {
+pub struct Follower {
     link: Link,
     /// The number of the order under way.
     order: u32,
@@ -55,7 +55,7 @@ pub struct Member {
 /// What the leader wants next.
 #[derive(Debug, PartialEq)]
 pub enum RunOrder {
-    Run(Box<Job>),
+    Run(Box<RunJob>),
     /// Load its part of a schema, by number.
     Load {
         schema: u32,
@@ -66,12 +66,12 @@ pub enum RunOrder {
     },
 }
 
-impl Member {
+impl Follower {
     /// Joins the leader, who may not be there yet.
     ///
     /// # Errors
     /// Where there is no leader, or it refuses this rank.
-    pub fn join(options: &MemberOptions<'_>, stop: &AtomicBool) -> Result<Member, FleetError> {
+    pub fn join(options: &FollowerOptions<'_>, stop: &AtomicBool) -> Result<Follower, FleetError> {
         let rank = options.place.rank;
         let none =
             |why: String| FleetError::NoLeader { address: options.place.leader.clone(), why };
@@ -82,7 +82,7 @@ impl Member {
                 .and_then(|mut link| Ok((introduce(options, &mut link)?, link)));
             match joined {
                 Ok((Ok(()), link)) => {
-                    return Ok(Member {
+                    return Ok(Follower {
                         link: link.proven(),
                         order: 0,
                         ended: None,
@@ -124,19 +124,19 @@ impl Member {
     }
 
     /// What the leader says within this time.
-    fn hear(&mut self, wait: Duration) -> io::Result<Option<ToMember>> {
+    fn hear(&mut self, wait: Duration) -> io::Result<Option<ToFollower>> {
         let heard = self.link.poll(wait)?;
-        if let Some(ToMember::End { exit_code }) = heard {
+        if let Some(ToFollower::End { exit_code }) = heard {
             self.ended = Some(exit_code);
         }
         Ok(heard)
     }
 
     /// Does the leader want what it ordered no more?
-    fn is_cancelled(&self, heard: &ToMember) -> bool {
+    fn is_cancelled(&self, heard: &ToFollower) -> bool {
         match heard {
-            ToMember::Abort { order } => *order == self.order,
-            ToMember::End { .. } => true,
+            ToFollower::Abort { order } => *order == self.order,
+            ToFollower::End { .. } => true,
             _ => false,
         }
     }
@@ -152,15 +152,15 @@ impl Member {
             }
             self.say_alive(stop).map_err(leader_lost)?;
             match self.hear(LOOK_EVERY).map_err(leader_lost)? {
-                Some(ToMember::Run { order, job }) => {
+                Some(ToFollower::Run { order, job }) => {
                     self.order = order;
                     return Ok(RunOrder::Run(job));
                 }
-                Some(ToMember::Load { order, schema }) => {
+                Some(ToFollower::Load { order, schema }) => {
                     self.order = order;
                     return Ok(RunOrder::Load { schema });
                 }
-                Some(ToMember::Refused(why)) => {
+                Some(ToFollower::Refused(why)) => {
                     return Err(FleetError::Lost { who: "rank 0".to_owned(), why });
                 }
                 _ => {}
@@ -171,7 +171,7 @@ impl Member {
     /// Begins a run that was ordered.
     pub fn turn(&mut self) -> RankTurn<'_> {
         let is_ended_by_leader = false;
-        RankTurn { member: self, start: None, start_late_ns: 0, is_ended_by_leader, lost: None }
+        RankTurn { follower: self, start: None, start_late_ns: 0, is_ended_by_leader, lost: None }
     }
 
     /// Is what was ordered still wanted? For who is at work on it, some times a second.
@@ -213,35 +213,35 @@ fn connect(leader: &str) -> io::Result<TcpStream> {
 }
 
 /// The inner error is a refusal.
-fn introduce(options: &MemberOptions<'_>, link: &mut Link) -> io::Result<Result<(), String>> {
+fn introduce(options: &FollowerOptions<'_>, link: &mut Link) -> io::Result<Result<(), String>> {
     let FleetPlace { rank, size, .. } = *options.place;
     let say = |link: &mut Link, word| link.send(&ToLeader { order: 0, word });
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     say(link, Word::Hello { version, rank, size, nonce: own })?;
     let (theirs, proof) = match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToMember::Challenge { nonce, proof } => (nonce, proof),
-        ToMember::Refused(why) => return Ok(Err(why)),
+        ToFollower::Challenge { nonce, proof } => (nonce, proof),
+        ToFollower::Refused(why) => return Ok(Err(why)),
         _ => return Ok(Err("rank 0 did not answer as one".to_owned())),
     };
     if !options.token.verifies(Side::Leader, [&theirs, &own], rank, &proof) {
         return Ok(Err("rank 0 does not know the same token".to_owned()));
     }
-    let proof = options.token.proof(Side::Member, [&own, &theirs], rank);
+    let proof = options.token.proof(Side::Follower, [&own, &theirs], rank);
     let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let about = RankAbout { host, threads: options.threads };
     say(link, Word::Proof { proof, agreement: options.agreement.clone(), about })?;
     Ok(match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToMember::Welcome => Ok(()),
-        ToMember::Refused(why) => Err(why),
+        ToFollower::Welcome => Ok(()),
+        ToFollower::Refused(why) => Err(why),
         _ => Err("rank 0 did not answer as one".to_owned()),
     })
 }
 
 /// A run of this rank.
 pub struct RankTurn<'a> {
-    member: &'a mut Member,
+    follower: &'a mut Follower,
     start: Option<Instant>,
     start_late_ns: u64,
     is_ended_by_leader: bool,
@@ -270,16 +270,16 @@ impl RankTurn<'_> {
         let Some(offset) = self.compare_clocks()? else {
             return Ok(None);
         };
-        let member = &mut *self.member;
-        member.say(Word::Opened { clock_error_ns: offset.error_ns })?;
+        let follower = &mut *self.follower;
+        follower.say(Word::Opened { clock_error_ns: offset.error_ns })?;
         let deadline = time::Instant::now() + START_TIMEOUT;
         while time::Instant::now() < deadline {
-            member.say_alive(stop)?;
-            match member.hear(LOOK_EVERY)? {
-                Some(ToMember::Start { at_ns }) => {
+            follower.say_alive(stop)?;
+            match follower.hear(LOOK_EVERY)? {
+                Some(ToFollower::Start { at_ns }) => {
                     return Ok(Some(Instant::at_ns(offset.own_ns(at_ns))));
                 }
-                Some(heard) if member.is_cancelled(&heard) => return Ok(None),
+                Some(heard) if follower.is_cancelled(&heard) => return Ok(None),
                 _ => {}
             }
         }
@@ -288,20 +288,20 @@ impl RankTurn<'_> {
 
     /// `None` where the leader ends the run meanwhile.
     fn compare_clocks(&mut self) -> io::Result<Option<ClockOffset>> {
-        let member = &mut *self.member;
+        let follower = &mut *self.follower;
         let mut exchanges = Vec::new();
         while exchanges.len() < EXCHANGES {
             let sent_ns = Instant::now().since_origin_ns();
-            member.say(Word::Ping)?;
+            follower.say(Word::Ping)?;
             let deadline = time::Instant::now() + EXCHANGE_TIMEOUT;
             loop {
-                match member.hear(EXCHANGE_TIMEOUT)? {
-                    Some(ToMember::Pong { now_ns: leader_ns }) => {
+                match follower.hear(EXCHANGE_TIMEOUT)? {
+                    Some(ToFollower::Pong { now_ns: leader_ns }) => {
                         let received_ns = Instant::now().since_origin_ns();
                         exchanges.push(Exchange { sent_ns, leader_ns, received_ns });
                         break;
                     }
-                    Some(heard) if member.is_cancelled(&heard) => return Ok(None),
+                    Some(heard) if follower.is_cancelled(&heard) => return Ok(None),
                     _ if time::Instant::now() >= deadline => {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
@@ -333,19 +333,19 @@ impl RankTurn<'_> {
             }
             Event::Interval(interval) => {
                 let frame = Box::new(IntervalFrame::of(interval));
-                self.member.say(Word::Interval(frame))?;
+                self.follower.say(Word::Interval(frame))?;
                 return Ok(Control::Continue);
             }
             Event::WindowBegins | Event::WindowEnds => return Ok(Control::Continue),
             Event::Opening | Event::Tick { .. } => {}
         }
         // The leader ends a run for all.
-        self.member.say_alive(stop)?;
-        Ok(match self.member.hear(AT_ONCE)? {
-            Some(ToMember::Phases { warmup_end_ns, window_end_ns }) => {
+        self.follower.say_alive(stop)?;
+        Ok(match self.follower.hear(AT_ONCE)? {
+            Some(ToFollower::Phases { warmup_end_ns, window_end_ns }) => {
                 Control::EndPhasesAt(PhaseOffsets { warmup_end_ns, window_end_ns })
             }
-            Some(heard) if self.member.is_cancelled(&heard) => {
+            Some(heard) if self.follower.is_cancelled(&heard) => {
                 self.is_ended_by_leader = true;
                 let reason = "rank 0 ended the run".to_owned();
                 Control::Abort(Abort { cause: AbortCause::PartnerLost, reason })
@@ -384,7 +384,7 @@ impl RankTurn<'_> {
             Err(RunError::Open { failed, .. }) => Word::OpenFailed(failed.message),
             Err(error) => Word::Failed(error.to_string()),
         };
-        self.member.say(last).map_err(leader_lost)
+        self.follower.say(last).map_err(leader_lost)
     }
 }
 
