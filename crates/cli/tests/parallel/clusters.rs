@@ -182,6 +182,7 @@ fn history_has_a_key_where_mariadb_demands_one() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn history_has_a_key_where_the_user_asks_for_one() {
     history_may_have_a_key_on(ENGINES[0], &QUICK, None, &[Style::Batched]);
 }

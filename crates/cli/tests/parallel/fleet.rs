@@ -81,13 +81,13 @@ fn ranks_load_a_database_that_is_equal_to_the_byte() {
     let (server, work, address) = (lent(), directory(), free_address());
     let load = |schema: &str| {
         let dsn = server.schema(schema);
-        ["load", "--dsn", &dsn, "-w", "3", "--threads", "1"].map(str::to_owned)
+        ["load", "--dsn", &dsn, "-w", "2", "--threads", "1"].map(str::to_owned)
     };
     let alone = mydyno(load("alone")).and_args(["--json"]).in_directory(work.path()).run();
     let together = load("together");
     let command: Vec<&str> = together.iter().map(String::as_str).collect();
-    let followers = followers((SLURM, &command), 3, &address, work.path());
-    let leader = rank((SLURM, &command), (0, 3), &address, work.path()).and_args(["--json"]).run();
+    let followers = followers((SLURM, &command), 2, &address, work.path());
+    let leader = rank((SLURM, &command), (0, 2), &address, work.path()).and_args(["--json"]).run();
     followers.into_iter().for_each(|follower| drop(follower.wait().exits(0)));
     let (alone, leader) = (alone.exits(0).json(), leader.exits(0).json());
     assert_eq!(list(&leader, "/tables"), list(&alone, "/tables"));
