@@ -3,49 +3,34 @@
 
 use crate::arguments::fleet::FleetArguments;
 use crate::console::Console;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use fleet::Leader;
 use lab::FleetWork;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The part of this process.
-pub enum FleetRole {
-    /// No fleet is asked for.
-    Alone,
-    Leads(Arc<Leader>),
-    /// It has followed rank 0, and ended as that did.
-    Followed(Outcome),
-}
-
-impl FleetRole {
-    /// Gathers the fleet as rank 0, or does what rank 0 wants until that ends.
-    pub fn take(
-        arguments: &FleetArguments,
-        command: &'static str,
-        work: &FleetWork<'_>,
-        stop: &AtomicBool,
-    ) -> Result<FleetRole, Failure> {
-        let Some(asked) = arguments.asked(command)? else {
-            return Ok(FleetRole::Alone);
-        };
-        let mut console = Console::new()?;
-        let role = if asked.place.rank == 0 {
-            let leader = asked.lead(work, stop, &mut |progress| console.show(progress));
-            leader.map(|leader| FleetRole::Leads(Arc::new(leader)))
-        } else {
-            let followed = asked.follow(work, stop, &mut |progress| console.show(progress));
-            Ok(FleetRole::Followed(followed.map_err(Failure::from)))
-        };
+/// Runs `command` alone where no fleet is asked for, together with the other ranks as rank 0, and
+/// else does what rank 0 wants until that ends.
+pub fn as_rank(
+    arguments: &FleetArguments,
+    (name, work): (&'static str, &FleetWork<'_>),
+    stop: &AtomicBool,
+    command: impl FnOnce(Option<Arc<Leader>>) -> Outcome,
+) -> Outcome {
+    let Some(asked) = arguments.asked(name)? else {
+        return command(None);
+    };
+    let mut console = Console::new()?;
+    if asked.place.rank > 0 {
+        let followed = asked.follow(work, stop, &mut |progress| console.show(progress));
         console.done();
-        Ok(role?)
+        return Ok(followed?);
     }
-
-    /// Tells the other ranks how the command ended.
-    pub fn end(leader: Option<&Leader>, ended: &Outcome) {
-        if let Some(leader) = leader {
-            let exit = ended.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
-            leader.end(exit.code());
-        }
-    }
+    let leader = asked.lead(work, stop, &mut |progress| console.show(progress));
+    console.done();
+    let leader = Arc::new(leader?);
+    let ended = command(Some(Arc::clone(&leader)));
+    let exit = ended.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+    leader.end(exit.code());
+    ended
 }

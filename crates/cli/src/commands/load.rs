@@ -1,6 +1,6 @@
 //! `mydyno load`.
 
-use super::fleet_role::FleetRole;
+use super::fleet_role::as_rank;
 use super::print_json;
 use crate::arguments::database::LoadArguments;
 use crate::console::{Console, print, stop_flag};
@@ -72,14 +72,9 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         return Err(Failure::new(Exit::Usage, words));
     }
     let work = FleetWork::Load(&server, &spec);
-    let leader = match FleetRole::take(&arguments.fleet, "load", &work, &stop)? {
-        FleetRole::Alone => None,
-        FleetRole::Leads(leader) => Some(leader),
-        FleetRole::Followed(outcome) => return outcome,
-    };
-    let ended = load(arguments, &server, (&spec, leader.as_deref()), &stop);
-    FleetRole::end(leader.as_deref(), &ended);
-    ended
+    as_rank(&arguments.fleet, ("load", &work), &stop, |fleet| {
+        load(arguments, &server, (&spec, fleet.as_deref()), &stop)
+    })
 }
 
 fn load(

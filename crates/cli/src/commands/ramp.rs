@@ -1,6 +1,6 @@
 //! `mydyno ramp`.
 
-use super::fleet_role::FleetRole;
+use super::fleet_role::as_rank;
 use super::report::write_report;
 use super::{lab_options, print_json_of};
 use crate::arguments::ramp::RampArguments;
@@ -34,26 +34,22 @@ struct RampDocument<'a> {
 pub fn run(arguments: &RampArguments) -> Outcome {
     let cell = cell(arguments)?;
     let stop = stop_flag();
-    let leader = match FleetRole::take(&arguments.fleet, "ramp", &FleetWork::Drive(&cell), &stop)? {
-        FleetRole::Alone => None,
-        FleetRole::Leads(leader) => Some(leader),
-        FleetRole::Followed(outcome) => return outcome,
-    };
-    let ended = measure(arguments, cell, leader.clone(), &stop);
-    FleetRole::end(leader.as_deref(), &ended);
-    ended
+    let work = FleetWork::Drive(&cell);
+    as_rank(&arguments.fleet, ("ramp", &work), &stop, |fleet| {
+        measure(arguments, &cell, fleet, &stop)
+    })
 }
 
 fn measure(
     arguments: &RampArguments,
-    cell: Cell,
+    cell: &Cell,
     fleet: Option<Arc<Leader>>,
     stop: &AtomicBool,
 ) -> Outcome {
     lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let planned = planned_cell("ramp", cell, arguments.measuring.settings())?;
+    let planned = planned_cell("ramp", cell.clone(), arguments.measuring.settings())?;
     let mut begun = None;
     let options = LabRunOptions { fleet, ..lab_options() };
     let ended = run_lab(&results, &planned, &options, stop, &mut |progress| {

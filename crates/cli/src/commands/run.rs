@@ -1,6 +1,6 @@
 //! `mydyno run`.
 
-use super::fleet_role::FleetRole;
+use super::fleet_role::as_rank;
 use super::run_request::validate;
 use super::{lab_options, print_json_of};
 use crate::arguments::run::{Format, RunArguments};
@@ -21,19 +21,15 @@ use store::Results;
 pub fn run(arguments: &RunArguments) -> Outcome {
     let cell = request(arguments)?;
     let stop = stop_flag();
-    let leader = match FleetRole::take(&arguments.fleet, "run", &FleetWork::Drive(&cell), &stop)? {
-        FleetRole::Alone => None,
-        FleetRole::Leads(leader) => Some(leader),
-        FleetRole::Followed(outcome) => return outcome,
-    };
-    let ended = measure(arguments, cell, leader.clone(), &stop);
-    FleetRole::end(leader.as_deref(), &ended);
-    ended
+    let work = FleetWork::Drive(&cell);
+    as_rank(&arguments.fleet, ("run", &work), &stop, |fleet| {
+        measure(arguments, &cell, fleet, &stop)
+    })
 }
 
 fn measure(
     arguments: &RunArguments,
-    cell: Cell,
+    cell: &Cell,
     fleet: Option<Arc<Leader>>,
     stop: &Arc<AtomicBool>,
 ) -> Outcome {
@@ -42,7 +38,7 @@ fn measure(
     lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let planned = planned_cell("run", cell, arguments.measuring.settings())?;
+    let planned = planned_cell("run", cell.clone(), arguments.measuring.settings())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;
     let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
     let (mut tpcc_mysql, mut repeat) = (None, None);
