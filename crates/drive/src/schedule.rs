@@ -141,7 +141,8 @@ impl Schedule {
     pub(crate) fn agree(&self, phases: PhaseOffsets) -> bool {
         let begun_ns = self.begun_ns();
         let is_past = |end_ns: u64, known_ns: u64| end_ns < known_ns.min(*begun_ns);
-        let is_late = is_past(phases.warmup_end_ns, self.warmup_ns());
+        let is_late = is_past(phases.warmup_end_ns, self.warmup_ns())
+            || is_past(phases.window_end_ns, self.end_ns());
         if !is_late {
             self.warmup_ns.fetch_min(phases.warmup_end_ns, Ordering::Relaxed);
         }
@@ -187,7 +188,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use super::Schedule;
+    use super::{PhaseOffsets, Schedule};
     use crate::interval::Phase;
     use crate::interval::Phase::{Drain, Warmup, Window};
     use crate::recorder::Recorder;
@@ -261,6 +262,26 @@ mod tests {
         stopped.end_at(2_000);
         stopped.end_phase(Warmup, 3_000);
         assert!(stopped.end_ns() == 2_000 && stopped.warmup_ns() >= 2_000);
+    }
+
+    #[test]
+    fn an_end_that_another_decided_comes_before_what_was_begun() {
+        let ends = |warmup_end_ns, window_end_ns| PhaseOffsets { warmup_end_ns, window_end_ns };
+        let followed = schedule();
+        let mut recorder = Recorder::new(&[], &followed);
+        recorder.advance(2_500, &followed);
+        assert!(followed.agree(ends(4_000, 20_000)));
+        assert_eq!((followed.warmup_ns(), followed.end_ns()), (4_000, 20_000));
+        // An interval beyond either has begun.
+        recorder.advance(6_500, &followed);
+        assert!(!followed.agree(ends(4_000, 6_000)));
+        assert!(!schedule_begun_to(5_500).agree(ends(3_000, 20_000)));
+    }
+
+    fn schedule_begun_to(now_ns: u64) -> Schedule {
+        let schedule = schedule();
+        Recorder::new(&[], &schedule).advance(now_ns, &schedule);
+        schedule
     }
 
     /// Four workers that hurry through their intervals while phases are ended: all have the same
