@@ -10,7 +10,6 @@ pub const DILATED_FUNCTIONS: &[&str] = &[
     "time",
     "ftime",
     "times",
-    "getrusage",
     "timespec_get",
     // Sleeping.
     "nanosleep",

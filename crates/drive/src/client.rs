@@ -70,11 +70,6 @@ pub trait Workload: Sync {
     /// terminal; from 0.
     fn source(&self, of: u32) -> Self::Source;
 
-    /// Which of several databases a connection works on, from 0.
-    fn database(&self, _connection: u32) -> usize {
-        0
-    }
-
     /// Opens what a connection runs on, ready to start. Called again after a loss.
     ///
     /// # Errors
@@ -87,6 +82,8 @@ pub trait Workload: Sync {
 pub struct Opening {
     /// From 0.
     pub connection: u32,
+    /// How often it has been opened before, in vain or not.
+    pub earlier: u32,
 }
 
 /// Decides what comes next. It outlives the connections that its transactions run on, so no input
@@ -104,6 +101,11 @@ pub trait Source {
 /// A connection, on which transactions are tried.
 pub trait Client {
     type Operation;
+
+    /// Which of several servers it writes to, from 0.
+    fn server(&self) -> usize {
+        0
+    }
 
     /// What is tried next is a fresh operation, and no new try of the last one.
     fn begin(&mut self) {}

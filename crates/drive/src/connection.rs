@@ -203,7 +203,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
     ) -> Next {
         let transaction = job.transaction;
         let operated = Operated {
-            database: self.workload.database(self.which.connection),
+            server: client.server(),
             begin_ns: job.begin_ns,
             scheduled_try_ns: job.scheduled_try_ns,
             end_ns: self.schedule.now_ns(),
@@ -257,6 +257,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         while !self.schedule.is_over() {
             let pause = self.pauses.after_errors(tries);
             reactor::sleep_until((Instant::now() + pause).real()).await;
+            self.which.earlier += 1;
             match self.workload.open(self.which).await {
                 Ok(client) => {
                     self.schedule.connected();

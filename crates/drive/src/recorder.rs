@@ -147,7 +147,7 @@ impl Recorder {
             self.current.schedule.service.record(operated.end_ns - try_ns);
         }
         if self.types[transaction.index()].is_primary {
-            self.current.add_primary(operated.database, 1);
+            self.current.add_primary(operated.server, 1);
         }
         let mut counters = WorkloadCounters::default();
         count(&mut counters);
@@ -254,8 +254,8 @@ pub(crate) struct UnderWay {
 /// Where a transaction ran, and its moments from the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operated {
-    /// [`crate::Workload::database`].
-    pub(crate) database: usize,
+    /// [`crate::Client::server`].
+    pub(crate) server: usize,
     /// Begin of the first try or, before it, submission or intended start.
     pub(crate) begin_ns: u64,
     /// Begin of the first try, where the transaction had an intended start.
@@ -286,7 +286,7 @@ mod tests {
 
     fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) {
         recorder.advance(end_ns, schedule);
-        let operated = Operated { database: 0, begin_ns, scheduled_try_ns: None, end_ns };
+        let operated = Operated { server: 0, begin_ns, scheduled_try_ns: None, end_ns };
         recorder.ended_well(
             TransactionType(1),
             &Attempt::Committed,

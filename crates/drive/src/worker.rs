@@ -143,7 +143,7 @@ fn open_all<W: Workload>(
         tasks.spawn(async {
             while next.get() < end && opened.borrow().is_ok() {
                 let connection = next.replace(next.get() + 1);
-                let client = workload.open(Opening { connection }).await;
+                let client = workload.open(Opening { connection, earlier: 0 }).await;
                 let mut opened = opened.borrow_mut();
                 match (client, &mut *opened) {
                     (Ok(client), Ok(clients)) => clients.push((connection, client)),
@@ -203,7 +203,7 @@ impl<W: Workload> Work<'_, W> {
             schedule.connected();
             let task = ConnectionTask {
                 workload: self.workload,
-                which: Opening { connection },
+                which: Opening { connection, earlier: 0 },
                 feed: self.feed(&station, connection),
                 under_way,
                 alive: &alive,

@@ -70,13 +70,11 @@ impl<C: Connect + Sync> Workload for ScriptWorkload<C> {
         }
     }
 
-    fn database(&self, connection: u32) -> usize {
-        self.schemas.number(connection)
-    }
-
     async fn open(&self, which: Opening) -> Result<ScriptClient<C>, Failed> {
-        let session = self.schemas.connect(which.connection).await?;
+        let server = self.schemas.writes_to(which);
+        let session = self.schemas.connect(server).await?;
         let mut client = ScriptClient {
+            server,
             session: Timed::new(session),
             script: Arc::clone(&self.script),
             prepared: Vec::new(),
@@ -172,6 +170,8 @@ impl Source for ScriptSource {
 
 /// One connection.
 pub struct ScriptClient<C: Connect> {
+    /// Which of several it works on.
+    server: usize,
     session: Timed<C::Session>,
     script: Arc<Script>,
     /// The statements of each transaction's steps, by variant.
@@ -273,6 +273,10 @@ async fn execute<S: Session>(
 
 impl<C: Connect> Client for ScriptClient<C> {
     type Operation = Operation;
+
+    fn server(&self) -> usize {
+        self.server
+    }
 
     fn begin(&mut self) {
         self.session.begin();

@@ -9,7 +9,7 @@ use base::{Warehouses, variable_name};
 use device::Role;
 use spec::{
     Cell, Connections, Dilate, External, Isolation, OpenLoop, Preset, Private, Rate, Scale, Server,
-    Style, WorkloadKind, defaults,
+    Style, Topology, WorkloadKind, defaults,
 };
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -83,7 +83,7 @@ impl Setting {
     pub fn row(&self) -> Option<(String, String)> {
         let variable = self.name.strip_prefix(VARIABLE);
         let is_row = matches!(self.what, What::Place(_)) || variable.is_some();
-        let is_row = is_row || ["rate", "terminals"].contains(&&*self.name);
+        let is_row = is_row || ["rate", "terminals", "topology"].contains(&&*self.name);
         let name = variable.unwrap_or(&self.name);
         is_row.then(|| (name.to_owned(), self.value.clone()))
     }
@@ -101,7 +101,11 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
     let spacing = load.arrivals.get().copied().unwrap_or(defaults::SPACING);
     let mut all = Dimensions::default();
     all.add("dsn", server.dsn, |cell, dsn: &String| {
-        external(cell, |server| server.dsn = Some(dsn.clone()));
+        external(cell, |server| server.dsns = vec![dsn.clone()]);
+    })?;
+    all.add("topology", server.topology, |cell, topology: &Topology| match &mut cell.server {
+        Server::Private(server) => server.topology = *topology,
+        Server::External(server) => server.topology = *topology,
     })?;
     all.add("engine", server.engine, |cell, engine: &String| {
         private(cell, |server| {
@@ -118,6 +122,9 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
     all.add_variables(server.set)?;
     all.add("instances", server.instances, |cell, instances: &u32| {
         private(cell, |server| server.instances = *instances);
+    })?;
+    all.add("nodes", server.nodes, |cell, nodes: &u32| {
+        private(cell, |server| server.instances = *nodes);
     })?;
     all.add("cores", server.cores, |cell, cores: &u32| {
         private(cell, |server| server.cores = Some(*cores));

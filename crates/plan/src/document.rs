@@ -16,7 +16,7 @@ use base::limits::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use spec::{Dilate, Isolation, Rate, Scale, Spacing, Style, WorkloadKind};
+use spec::{Dilate, Isolation, Rate, Scale, Spacing, Style, Topology, WorkloadKind};
 use tpcc::schema::PARTITIONS_MAX;
 
 /// Most repeats of a cell: far above what a confidence interval asks for.
@@ -117,6 +117,15 @@ pub(crate) struct ServerTable {
     /// its devices, and divide the buffer pool, the page cache of emulated devices and the
     /// connections; not with workload `tpcc-spec` [default: 1]
     pub(crate) instances: Axis<Count<1, INSTANCES_MAX>>,
+    /// How several servers belong together, which `nodes` starts or one `dsn` names by its hosts
+    /// (`mysql://user@a:3306,b:3306/tpcc`): `multi-primary` (Galera, Group Replication: connections
+    /// go to all of them), `primary-replicas` (the first is written to, and Order-Status and
+    /// Stock-Level read from the others) or `shards` (each has a range of the warehouses)
+    /// [default: one server, or `instances`]
+    pub(crate) topology: Axis<Topology>,
+    /// Private servers of a cell that belong together, as `topology` says; they share this machine
+    /// as `instances` do [default: 1]
+    pub(crate) nodes: Axis<Count<2, INSTANCES_MAX>>,
     /// How many times slower clocks and emulated devices run, so that this machine measures as one
     /// with cores as many times as fast: 1 to 100, or `auto`, the least at which this machine is no
     /// limit; times of a plan are those of the slower clock (docs/dilation.md) [default: 1]

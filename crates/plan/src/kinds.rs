@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
     Dilate, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
-    WorkloadKind, parse_precision,
+    Topology, WorkloadKind, parse_precision,
 };
 use std::time::Duration;
 use storage::nearest;
@@ -123,6 +123,7 @@ named! {
     Order: Order::ALL;
     Spacing: Spacing::ALL;
     Style: Style::ALL;
+    Topology: Topology::NAMED;
 }
 
 /// A name or a place; what it may be is not this crate's to know.

@@ -23,13 +23,14 @@ use tpcc::Transaction;
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
 /// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 15] = [
+const OF_PRIVATE: [&str; 16] = [
     "engine",
     "server_binary",
     "preset",
     "scale",
     "set",
     "instances",
+    "nodes",
     "dilate",
     "dilate_max",
     "cores",

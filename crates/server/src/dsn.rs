@@ -188,12 +188,26 @@ fn decode(text: &str, part: &str) -> Result<String, ServerError> {
     String::from_utf8(bytes).map_err(|_| bad(format!("the {part} is not UTF-8")))
 }
 
+/// The DSN of each host that this one names: `mysql://u@a:3306,b:3306/t` is two.
+pub fn dsn_of_each_host(text: &str) -> Vec<String> {
+    let end = text.find('?').unwrap_or(text.len());
+    let begin = text.find("//").map_or(0, |slashes| slashes + 2).min(end);
+    let end = text[begin..end].find('/').map_or(end, |slash| begin + slash);
+    let begin = text[begin..end].rfind('@').map_or(begin, |at| begin + at + 1);
+    let each = |host| [&text[..begin], host, &text[end..]].concat();
+    text[begin..end].split(',').map(each).collect()
+}
+
 /// Does this DSN hold a password?
 ///
 /// # Errors
 /// What is wrong with it, without the password.
 pub fn dsn_has_password(text: &str) -> Result<bool, ServerError> {
-    Ok(parse(text)?.password.is_some())
+    let mut has_one = false;
+    for dsn in dsn_of_each_host(text) {
+        has_one |= parse(&dsn)?.password.is_some();
+    }
+    Ok(has_one)
 }
 
 /// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that
@@ -305,9 +319,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn one_text_may_name_several_hosts() {
+        let each = super::dsn_of_each_host;
+        assert_eq!(each("mysql://h/t"), ["mysql://h/t"]);
+        assert_eq!(
+            each("mysql://u:p,q@a:1,[::1]:2,c/t?ssl-ca=/x,y"),
+            [
+                "mysql://u:p,q@a:1/t?ssl-ca=/x,y",
+                "mysql://u:p,q@[::1]:2/t?ssl-ca=/x,y",
+                "mysql://u:p,q@c/t?ssl-ca=/x,y"
+            ]
+        );
+        assert_eq!(each("mysql://a,b"), ["mysql://a", "mysql://b"]);
+    }
+
     proptest! {
         #[test]
         fn parsing_never_panics(text in "\\PC*") {
+            let _ = super::dsn_of_each_host(&text);
             let _ = parse(&text);
         }
 

@@ -38,7 +38,7 @@ pub use builds::{Availability, ListedEngine, ServerBuild, find, list};
 pub use catalogue::{Engine, Flavour, VersionNumbers, engine, engines};
 pub use copy::Storage;
 pub use cpus::{DividedCpus, KeptToCpus, allowed_cpus};
-pub use dsn::{Secret, dsn_has_password, render as render_dsn};
+pub use dsn::{Secret, dsn_has_password, dsn_of_each_host, render as render_dsn};
 pub use error::ServerError;
 pub use home::Home;
 pub use image::{Image, ImageContents, ImageKey};

@@ -3,7 +3,7 @@
 use crate::defaults;
 use crate::length::Length;
 use crate::load::{Connections, Load};
-use crate::server::{External, Server};
+use crate::server::{External, Server, Topology};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -72,12 +72,15 @@ impl Cell {
             Server::Private(private) => vec![private.identity()],
             Server::External(external) => vec![format!(
                 "dsn={} defaults_file={} schemas={}",
-                external.dsn.as_deref().unwrap_or_default(),
+                external.dsns.join(" "),
                 external.defaults_file.as_deref().unwrap_or("".as_ref()).display(),
                 external.schemas.unwrap_or(1)
             )],
         };
-        if let Server::External(External { set, .. }) = &self.server {
+        if let Server::External(External { set, topology, .. }) = &self.server {
+            if *topology != Topology::Apart {
+                lines.push(format!("topology={}", topology.name()));
+            }
             lines.extend(set.iter().map(|(name, value)| format!("set.{name}={value}")));
         }
         lines.push(format!("workload={}", load.workload.name()));

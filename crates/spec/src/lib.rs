@@ -24,5 +24,5 @@ pub use load::{
 pub use oltp::{OltpMix, SbtestTables};
 pub use place::{Place, Placement};
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
-pub use server::{External, PopulationSpec, Preset, Private, Scale, Server};
+pub use server::{External, PopulationSpec, Preset, Private, Scale, Server, Topology};
 pub use validate::{Field, Problem};

@@ -3,6 +3,7 @@
 use crate::defaults;
 use crate::oltp::OltpMix;
 use crate::ramp_limits::RampLimits;
+use crate::server::Topology;
 use base::{Warehouses, limits};
 use std::fmt;
 use std::str::FromStr;
@@ -228,7 +229,7 @@ macro_rules! display {
     )+};
 }
 
-display!(WorkloadKind, Style, Isolation);
+display!(WorkloadKind, Style, Isolation, Topology);
 
 /// How many connections there are.
 #[derive(Clone, Debug, PartialEq)]

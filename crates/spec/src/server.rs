@@ -18,6 +18,14 @@ pub enum Server {
 }
 
 impl Server {
+    /// How its servers belong together.
+    pub fn topology(&self) -> Topology {
+        match self {
+            Server::Private(private) => private.topology,
+            Server::External(external) => external.topology,
+        }
+    }
+
     /// How many times slower its clock is to run; that of one which is there runs as it does.
     pub fn dilate(&self) -> Dilate {
         self.private().map_or(Dilate::NONE, |private| private.dilate)
@@ -32,11 +40,58 @@ impl Server {
     }
 }
 
+/// How the servers of a target belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Topology {
+    /// There is one, or each has a whole database of its own.
+    #[default]
+    Apart,
+    /// All have one database, and each takes its writes: Galera, Group Replication.
+    MultiPrimary,
+    /// All have one database; the first takes its writes, and the others follow it.
+    PrimaryReplicas,
+    /// Each has a range of the warehouses of one database.
+    Shards,
+}
+
+impl Topology {
+    /// Those that have a name.
+    pub const NAMED: [Topology; 3] =
+        [Topology::MultiPrimary, Topology::PrimaryReplicas, Topology::Shards];
+
+    /// The name on the command line, in plans and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Topology::Apart => "apart",
+            Topology::MultiPrimary => "multi-primary",
+            Topology::PrimaryReplicas => "primary-replicas",
+            Topology::Shards => "shards",
+        }
+    }
+
+    /// Do all servers have the same rows?
+    pub const fn is_one_database(self) -> bool {
+        matches!(self, Topology::MultiPrimary | Topology::PrimaryReplicas)
+    }
+
+    /// What one of the servers is called.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Topology::Apart => "instance",
+            Topology::MultiPrimary | Topology::PrimaryReplicas => "node",
+            Topology::Shards => "shard",
+        }
+    }
+}
+
 /// A server that somebody else started, with the database that it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct External {
-    /// Of the server and its schema; none where option files name them.
-    pub dsn: Option<String>,
+    /// Of the server and its schema, or of several that belong together; none where option files
+    /// name it. One text may name several hosts.
+    pub dsns: Vec<String>,
+    /// How they belong together.
+    pub topology: Topology,
     /// Instead of the user's option files.
     pub defaults_file: Option<PathBuf>,
     /// The connections are spread over so many schemas.
@@ -58,8 +113,10 @@ pub struct Private {
     /// Where their files go.
     pub placement: Placement,
     pub population: PopulationSpec,
-    /// Servers that are driven together, each with a database of its own; at least 1.
+    /// Servers that are driven together; at least 1.
     pub instances: u32,
+    /// How they belong together.
+    pub topology: Topology,
     /// How many times slower their clocks run.
     pub dilate: Dilate,
     /// Cores that all of them together are kept to; None: those that they find.
@@ -80,6 +137,7 @@ impl Private {
             placement: Placement::default(),
             population: PopulationSpec::default(),
             instances: 1,
+            topology: Topology::Apart,
             dilate: Dilate::NONE,
             cores: None,
         }
@@ -103,6 +161,9 @@ impl Private {
         // One server is what cells have had since before there could be more: their keys stay.
         if self.instances > 1 {
             lines.push(format!("instances={}", self.instances));
+        }
+        if self.topology != Topology::Apart {
+            lines.push(format!("topology={}", self.topology.name()));
         }
         if self.dilate != Dilate::NONE {
             lines.push(format!("dilate={}", self.dilate));

@@ -5,7 +5,7 @@ use crate::defaults;
 use crate::dilate::{Dilate, OF_REAL_DEVICES};
 use crate::length::Length;
 use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
-use crate::server::{PopulationSpec, Private, Server};
+use crate::server::{PopulationSpec, Private, Server, Topology};
 use base::Warehouses;
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 
@@ -21,6 +21,7 @@ pub enum Field {
     Warehouses,
     Schemas,
     Instances,
+    Topology,
     Cores,
     Partitions,
     Dilate,
@@ -45,6 +46,7 @@ impl Field {
             Field::Warehouses => "warehouses",
             Field::Schemas => "schemas",
             Field::Instances => "instances",
+            Field::Topology => "topology",
             Field::Cores => "cores",
             Field::Partitions => "partitions",
             Field::Dilate => "dilate",
@@ -88,6 +90,7 @@ impl Cell {
             let why = "it leaves none of the warehouses with terminals; name fewer";
             return problem(Field::InactiveWarehouses, why);
         }
+        validate_topology(self.server.topology(), &self.load)?;
         match &self.server {
             Server::Private(private) => validate_private(private, &self.load),
             Server::External(external) => {
@@ -95,6 +98,10 @@ impl Cell {
                 if external.schemas.is_some() && has_terminals {
                     let why = "the terminals of workload tpcc-spec share their connections, which \
                                therefore are not spread over schemas; leave one of them out";
+                    return problem(Field::Schemas, why);
+                }
+                if external.schemas.is_some() && external.topology != Topology::Apart {
+                    let why = "servers that belong together have one schema; leave one of them out";
                     return problem(Field::Schemas, why);
                 }
                 Ok(())
@@ -209,6 +216,24 @@ impl Lengths {
     }
 }
 
+fn validate_topology(topology: Topology, load: &Load) -> Result<(), Problem> {
+    let name = topology.name();
+    match topology {
+        Topology::Apart | Topology::MultiPrimary => Ok(()),
+        Topology::PrimaryReplicas | Topology::Shards => match load.workload {
+            WorkloadKind::Tpcc => Ok(()),
+            WorkloadKind::TpccSpec if topology == Topology::PrimaryReplicas => Ok(()),
+            _ => {
+                let why = format!(
+                    "{name} is for workload tpcc, whose transactions mydyno knows; use that, or \
+                     multi-primary"
+                );
+                problem(Field::Topology, why)
+            }
+        },
+    }
+}
+
 fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
     let PopulationSpec { database, foreign_keys, partitions, .. } = &private.population;
     if *database != DatabaseKind::Tpcc && *partitions > 0 {
@@ -219,7 +244,12 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
         return problem(Field::Partitions, why);
     }
     let instances = private.instances;
-    if instances > 1 && load.workload == WorkloadKind::TpccSpec {
+    if private.topology != Topology::Apart && instances < 2 {
+        let why = "servers that belong together are two at least; name their number by `nodes`";
+        return problem(Field::Topology, why);
+    }
+    let own_databases = !private.topology.is_one_database();
+    if instances > 1 && own_databases && load.workload == WorkloadKind::TpccSpec {
         let why = "the terminals of workload tpcc-spec share connections to one server, so that \
                    it has no instances; use workload tpcc, or one instance";
         return problem(Field::Instances, why);

@@ -138,12 +138,9 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         self.inputs_of(of)
     }
 
-    fn database(&self, connection: u32) -> usize {
-        self.schemas.number(connection)
-    }
-
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
-        let session = self.schemas.connect(which.connection).await?;
+        let server = self.schemas.writes_to(which);
+        let session = self.schemas.connect(server).await?;
         let session = Timed::new(session);
         let opened = match self.options.statements {
             StatementSet::Clauses { style, isolation } => {
@@ -156,6 +153,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
             }
         };
         Ok(TerminalClient {
+            server,
             terminal: opened.map_err(|error| failed_by(&error))?,
             outcome: Outcome::Committed,
         })
@@ -186,6 +184,8 @@ impl<S: Session> AnySession<S> {
 
 /// One connection.
 pub struct TerminalClient<C: Connect> {
+    /// Which of several it writes to.
+    server: usize,
     terminal: AnySession<Timed<C::Session>>,
     /// Of the last try that ended well.
     outcome: Outcome,
@@ -205,6 +205,10 @@ impl Source for InputSource {
 
 impl<C: Connect> Client for TerminalClient<C> {
     type Operation = Input;
+
+    fn server(&self) -> usize {
+        self.server
+    }
 
     fn begin(&mut self) {
         match &mut self.terminal {
@@ -267,6 +271,7 @@ fn classify(failure: &TransactionError) -> Failed {
 mod tests {
     use super::*;
     use base::SessionError;
+    use spec::Topology;
 
     #[test]
     fn what_ends_a_commit_leaves_it_in_doubt() {
@@ -305,7 +310,8 @@ mod tests {
             configured: Warehouses(2),
             open_orders_have_no_gaps: true,
         };
-        let workload = TpccWorkload { schemas: Schemas::new((), Vec::new()), options };
+        let workload =
+            TpccWorkload { schemas: Schemas::new((), Vec::new(), Topology::Apart), options };
         for terminal in 0..20 {
             let expected = (terminal / 10 + 1, terminal % 10 + 1);
             assert_eq!(place(&workload, terminal), expected);

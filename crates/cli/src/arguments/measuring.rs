@@ -106,7 +106,7 @@ impl MeasuringArguments {
                 preset: self.preset.asked(),
                 placement: self.places.placement(),
                 dilate: self.dilate.asked(),
-                instances,
+                instances: instances.max(private.instances),
                 cores: self.cores,
                 ..private
             }),

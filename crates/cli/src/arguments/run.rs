@@ -18,7 +18,7 @@ pub struct RunArguments {
     pub check: bool,
     /// Number of private servers to drive at once, each with a database of its own; they share this
     /// machine and its devices, and divide the buffer pool and the connections [default: 1]
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, conflicts_with = "topology",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::INSTANCES_MAX)))]
     pub instances: u32,
     #[command(flatten)]

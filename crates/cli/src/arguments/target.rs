@@ -1,10 +1,10 @@
 //! Where the database is, and where results go.
 
-use super::values::setting;
+use super::values::{named, setting};
 use crate::failure::Failure;
-use base::Exit;
+use base::{Exit, limits};
 use clap::Args;
-use spec::{External, PopulationSpec, Private, Server};
+use spec::{External, PopulationSpec, Private, Server, Topology};
 use std::path::PathBuf;
 
 const TARGET: &str = "Target";
@@ -16,9 +16,19 @@ const TARGET: &str = "Target";
 pub struct TargetArguments {
     /// Server and schema:
     /// mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH]; the
-    /// password may come from MYDYNO_PASSWORD or an option file instead
+    /// password may come from MYDYNO_PASSWORD or an option file instead; of servers that belong
+    /// together (--topology) all hosts: mysql://user@a:3306,b:3306/tpcc, or a DSN for each
     #[arg(help_heading = TARGET, long, value_name = "DSN", conflicts_with_all = ["engine", "server_binary", "set"])]
-    pub dsn: Option<String>,
+    pub dsn: Vec<String>,
+    /// How several servers belong together: multi-primary (Galera, Group Replication: connections
+    /// go to all of them), primary-replicas (the first is written to, Order-Status and Stock-Level
+    /// read from the others) or shards (each has a range of the warehouses)
+    #[arg(help_heading = TARGET, long, value_name = "TOPOLOGY", value_parser = named(Topology::NAMED, Topology::name))]
+    pub topology: Option<Topology>,
+    /// Number of private servers that belong together, each on a clone of one image
+    #[arg(help_heading = TARGET, long, value_name = "N", requires = "topology", conflicts_with_all = ["dsn", "defaults_file"],
+          value_parser = clap::value_parser!(u32).range(2..=i64::from(limits::INSTANCES_MAX)))]
+    pub nodes: Option<u32>,
     /// MySQL option file with a [client] section, instead of ~/.my.cnf
     #[arg(help_heading = TARGET, long, value_name = "FILE", conflicts_with_all = ["engine", "server_binary", "set"])]
     pub defaults_file: Option<PathBuf>,
@@ -63,6 +73,8 @@ impl TargetArguments {
             binary: self.server_binary.clone(),
             set: self.set.clone(),
             population,
+            instances: self.nodes.unwrap_or(1),
+            topology: self.topology.unwrap_or_default(),
             ..Private::of_engine(engine)
         })
     }
@@ -83,7 +95,8 @@ impl TargetArguments {
             ));
         }
         Ok(Server::External(External {
-            dsn: self.dsn.clone(),
+            dsns: self.dsn.clone(),
+            topology: self.topology.unwrap_or_default(),
             defaults_file: self.defaults_file.clone(),
             schemas,
             set: Vec::new(),

@@ -42,6 +42,14 @@ const SAID: &[(&str, &[&str])] = &[
     ("--scale papers", &["server.scale = 'papers'"]),
     ("--scale 5", &["server.scale = 5"]),
     ("--instances 2", &["server.instances = 2"]),
+    (
+        "--topology multi-primary --nodes 3",
+        &["server.topology = 'multi-primary'", "server.nodes = 3"],
+    ),
+    (
+        "--nodes 2 --topology primary-replicas",
+        &["server.nodes = 2", "server.topology = 'primary-replicas'"],
+    ),
     ("--dilate 2.5 --data hdd-15k", &["server.dilate = 2.5", "storage.data = 'hdd-15k'"]),
     (
         "--dilate-max 4 --dilate auto --data hdd-15k",

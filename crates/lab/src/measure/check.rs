@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::with_session_until;
-use crate::target::subject::{INSTANCE, Subject};
+use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
 use drive::Schemas;
@@ -14,6 +14,9 @@ use store::{CheckedOn, RepeatFailure, RepeatId, Results, StoredCheck};
 use tpcc::Database;
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use wire::Connector;
+
+/// What is counted from 0.
+const SCHEMA: &str = "schema";
 
 /// Runs all checks, in one snapshot of each schema, and adds the schemas up; `each` is the word for
 /// one of them in examples, and `stop` ends them early.
@@ -41,9 +44,9 @@ pub(crate) fn check(
             workload.checks(session, progress).await
         })?;
         if several {
-            // Schemas have a number in their names, from 0; instances count from 1, as everywhere
+            // Schemas have a number in their names, from 0; servers count from 1, as everywhere
             // else.
-            name_database(&mut found, each, number + usize::from(each == INSTANCE));
+            name_database(&mut found, each, number + usize::from(each != SCHEMA));
         }
         add(&mut all, found);
     }

@@ -54,7 +54,7 @@ impl AnyWorkload {
     /// Where a server refuses.
     pub(crate) fn facts(&self, databases: &Schemas<Connector>) -> Result<Facts, LabError> {
         let mut all = Facts::default();
-        for connector in databases.iter() {
+        for connector in databases.databases() {
             let of_one = with_session(connector, async |session| {
                 let facts = of_each!(self, workload => workload.facts(session).await);
                 facts.map_err(|error| LabError::Session {

@@ -436,7 +436,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
         }
         Server::External(external) => NewCell {
             engine: "external".to_owned(),
-            target: external.dsn.as_deref().map_or_else(String::new, redact),
+            target: external.dsns.iter().map(|dsn| redact(dsn)).collect::<Vec<_>>().join(" "),
             warehouses: load.warehouses.map(|warehouses| warehouses.0),
             schemas: external.schemas.unwrap_or(1),
             ..of_load

@@ -301,7 +301,8 @@ impl ResolvedPrivate {
             servers.push(self.start_one(image.clone(), &arranged)?);
         }
         let first = servers.remove(0);
-        Ok(first.together(servers, memory).kept_to(self.cpus.clone()))
+        let first = first.together(servers, self.private.topology).sharing(memory);
+        Ok(first.kept_to(self.cpus.clone()))
     }
 
     /// Starts one of them.

@@ -6,8 +6,8 @@ use crate::target::changed::restore_what_is_left;
 use crate::target::private::ResolvedPrivate;
 use crate::target::subject::Subject;
 use base::Dilation;
-use server::{Home, Image, ImageKey, Target, TargetRequest};
-use spec::{External, Server};
+use server::{Home, Image, ImageKey, Target, TargetRequest, dsn_of_each_host};
+use spec::{External, Server, Topology};
 use std::sync::atomic::AtomicBool;
 use store::StoredLoad;
 
@@ -110,12 +110,50 @@ pub fn start_server(
 /// # Errors
 /// Where these name none, or one that cannot be understood.
 pub fn external(server: &External, on_progress: &mut OnProgress<'_>) -> Result<Subject, LabError> {
-    let request = TargetRequest::from_env(server.dsn.as_deref(), server.defaults_file.as_deref());
-    let target = Target::resolve(&request)?;
-    for note in &target.notes {
-        on_progress(Progress::Note(note));
+    let each = server.dsns.iter().flat_map(|dsn| dsn_of_each_host(dsn));
+    let mut dsns: Vec<Option<String>> = each.map(Some).collect();
+    if dsns.is_empty() {
+        dsns.push(None);
     }
-    let subject = Subject::of_target(Home::existing().as_ref(), &target)?;
-    restore_what_is_left(&subject, on_progress)?;
-    Ok(subject.over_schemas(server.schemas))
+    require_topology(dsns.len(), server.topology)?;
+    let home = Home::existing();
+    let mut servers: Vec<Subject> = Vec::new();
+    for dsn in &dsns {
+        let request = TargetRequest::from_env(dsn.as_deref(), server.defaults_file.as_deref());
+        let target = Target::resolve(&request)?;
+        for note in &target.notes {
+            on_progress(Progress::Note(note));
+        }
+        let subject = Subject::of_target(home.as_ref(), &target)?;
+        if servers.iter().any(|other| other.connect.address == subject.connect.address) {
+            return Err(LabError::Unfit(format!(
+                "{} is named twice; name each server once",
+                subject.dsn()
+            )));
+        }
+        restore_what_is_left(&subject, on_progress)?;
+        servers.push(subject);
+    }
+    let first = servers.remove(0);
+    Ok(first.together(servers, server.topology).over_schemas(server.schemas))
+}
+
+/// Several servers say how they belong together, and one has nothing to belong to.
+fn require_topology(servers: usize, topology: Topology) -> Result<(), LabError> {
+    let why = match (servers, topology) {
+        (1, Topology::Apart) => return Ok(()),
+        (1, _) => format!(
+            "topology {} is of several servers, and one is named; name the hosts of all: \
+             mysql://user@a:3306,b:3306/tpcc",
+            topology.name()
+        ),
+        (_, Topology::Apart) => {
+            let names = Topology::NAMED.map(Topology::name).join(", ");
+            format!(
+                "{servers} servers are named; say how they belong together by topology: {names}"
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(LabError::Unfit(why))
 }

@@ -47,7 +47,7 @@ pub(crate) fn inspect(
 /// # Errors
 /// Where the user may not make them.
 pub(crate) fn install_procedures(databases: &Schemas<Connector>) -> Result<(), LabError> {
-    for database in databases.iter() {
+    for database in databases.databases() {
         with_session(database, async |session: &mut Connection| {
             let installed = tpcc::transactions::procedures::install(session).await;
             installed.map_err(|error| LabError::Unfit(error.to_string()))
@@ -124,7 +124,7 @@ pub(crate) fn inspect_sbtest(databases: &Schemas<Connector>) -> Result<SbtestTab
 /// # Errors
 /// Where a server refuses.
 pub(crate) fn mark_driven_by_tpcc_mysql(databases: &Schemas<Connector>) -> Result<(), LabError> {
-    for connector in databases.iter() {
+    for connector in databases.databases() {
         with_session(connector, async |session| {
             let marked = tpcc::database::mark_driven_by_tpcc_mysql(session).await;
             marked.map_err(|error| LabError::Session {

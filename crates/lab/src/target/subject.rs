@@ -9,14 +9,12 @@ use crate::target::preset::{Configured, configured_of};
 use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
 use server::{DividedCpus, Home, Instance, NamedInstance, Target, render_dsn};
+use spec::Topology;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use storage::{SharedMemory, ShimPage};
 use wire::{Address, ConnectOptions, Connector};
-
-/// One of several servers, for people.
-pub(crate) const INSTANCE: &str = "instance";
 
 /// A server under test.
 pub struct Subject {
@@ -30,6 +28,8 @@ pub struct Subject {
     origin: Origin,
     /// Further servers that are driven together with this one.
     others: Vec<Subject>,
+    /// How they belong together.
+    topology: Topology,
     /// Where mydyno keeps them to some.
     cpus: Option<DividedCpus>,
     /// Of the emulated devices that they share. The last, so that it is there as long as they are.
@@ -60,6 +60,7 @@ impl Subject {
             configured: None,
             origin: Origin::Private(Box::new(instance)),
             others: Vec::new(),
+            topology: Topology::Apart,
             cpus: None,
             memory: None,
         }
@@ -86,10 +87,19 @@ impl Subject {
         Subject { configured, ..self }
     }
 
-    /// The same server and others like it, which are driven together and share the devices that are
-    /// in `memory`.
-    pub(crate) fn together(self, others: Vec<Subject>, memory: Option<SharedMemory>) -> Subject {
-        Subject { others, memory, ..self }
+    /// The same server and others, which are driven together.
+    pub(crate) fn together(self, others: Vec<Subject>, topology: Topology) -> Subject {
+        Subject { others, topology, ..self }
+    }
+
+    /// The same servers, which share the devices that are in `memory`.
+    pub(crate) fn sharing(self, memory: Option<SharedMemory>) -> Subject {
+        Subject { memory, ..self }
+    }
+
+    /// How the servers belong together.
+    pub fn topology(&self) -> Topology {
+        self.topology
     }
 
     /// Is any of its files on an emulated device?
@@ -141,7 +151,7 @@ impl Subject {
 
     /// What one of its databases is called, where there are several; schemas are numbered from 0.
     pub(crate) fn word_for_database(&self) -> &'static str {
-        if self.others.is_empty() { "schema" } else { INSTANCE }
+        if self.others.is_empty() { "schema" } else { self.topology.word() }
     }
 
     /// The shim's pages of those that run under it.
@@ -179,6 +189,7 @@ impl Subject {
             configured,
             origin,
             others: Vec::new(),
+            topology: Topology::Apart,
             cpus: None,
             memory: None,
         })
@@ -232,7 +243,7 @@ impl Subject {
             connectors.push(Connector::new(target)?);
         }
         let first = connectors.remove(0);
-        Ok(Schemas::new(first, connectors))
+        Ok(Schemas::new(first, connectors, self.topology))
     }
 
     /// How a server that nobody will start again ended, where it did. A named one may come back.

@@ -28,7 +28,7 @@ fn servers_that_are_there_are_a_dimension() {
     let all = cells(PLAN).unwrap();
     assert_eq!(all.len(), 4);
     assert_eq!(all[0].label(), "dsn=mysql://me@a/tpcc connections=8");
-    let named = |dsn: &str| External { dsn: Some(dsn.to_owned()), ..External::default() };
+    let named = |dsn: &str| External { dsns: vec![dsn.to_owned()], ..External::default() };
     assert_eq!(all[2].what.server, Server::External(named("mysql://me@b/tpcc")));
     // All of the database, where nothing else is said.
     assert_eq!(all[0].what.load.warehouses, None);
