@@ -47,6 +47,9 @@ pub enum ImageContents {
         /// which do not say it, are not split.
         #[serde(default)]
         partitions: u32,
+        /// The first and the last warehouse of a shard; none where it has all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shard: Option<(u32, u32)>,
     },
     Sbtest {
         /// The version of the tables and rows of sysbench's OLTP.
@@ -98,14 +101,21 @@ impl ImageKey {
             text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
         };
         let (tables, indexes) = match &self.contents {
-            ImageContents::Tpcc { schema_version, warehouses, foreign_keys, partitions } => (
-                format!("schema{schema_version}_w{warehouses}"),
-                match (foreign_keys, partitions) {
-                    (true, _) => "_fk".to_owned(),
-                    (false, 0) => "_nofk".to_owned(),
-                    (false, partitions) => format!("_nofk_p{partitions}"),
-                },
-            ),
+            ImageContents::Tpcc { schema_version, warehouses, foreign_keys, partitions, shard } => {
+                (
+                    match shard {
+                        Some((first, last)) => {
+                            format!("schema{schema_version}_w{first}-{last}of{warehouses}")
+                        }
+                        None => format!("schema{schema_version}_w{warehouses}"),
+                    },
+                    match (foreign_keys, partitions) {
+                        (true, _) => "_fk".to_owned(),
+                        (false, 0) => "_nofk".to_owned(),
+                        (false, partitions) => format!("_nofk_p{partitions}"),
+                    },
+                )
+            }
             ImageContents::Sbtest { sbtest_version, tables, table_size } => {
                 (format!("sbtest{sbtest_version}_{tables}x{table_size}"), String::new())
             }
@@ -346,6 +356,7 @@ mod tests {
                 warehouses: 10,
                 foreign_keys: true,
                 partitions: 0,
+                shard: None,
             },
             page_size_bytes: 16384,
             seed: 7,
@@ -385,9 +396,20 @@ mod tests {
             warehouses: 10,
             foreign_keys: false,
             partitions: 8,
+            shard: None,
         };
         let split = ImageKey { contents, ..key() };
         assert_eq!(Image::find(&home, &split), None);
+        let contents = ImageContents::Tpcc {
+            schema_version: 1,
+            warehouses: 10,
+            foreign_keys: true,
+            partitions: 0,
+            shard: Some((6, 10)),
+        };
+        let shard = ImageKey { contents, ..key() };
+        assert_eq!(Image::find(&home, &shard), None);
+        assert!(shard.directory_name().ends_with("_schema1_w6-10of10_page16384_seed7_fk"));
         assert!(split.directory_name().ends_with("_schema1_w10_page16384_seed7_nofk_p8"));
 
         let to = CloneTo {

@@ -16,13 +16,15 @@ mod prepared;
 pub mod probe;
 pub mod random;
 pub mod schema;
+mod shards;
 pub mod terminal_times;
 pub mod tpcc_mysql;
 pub mod transactions;
 pub mod verdicts;
 mod workload;
+pub mod xa;
 
-pub use checks::{CHECKS, Check, run_checks};
+pub use checks::{CHECKS, Check, Part, run_checks, run_checks_of_shards};
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
 pub use input::{Input, InputSource, NewOrder, Transaction};
@@ -32,5 +34,6 @@ pub use load::{
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
+pub use shards::{ShardError, ShardRanges};
 pub use transactions::{Outcome, PreparedSession, TransactionError, prepared_statements};
 pub use workload::{Homes, StatementSet, TerminalClient, TpccOptions, TpccWorkload};

@@ -4,9 +4,12 @@ use crate::checks::run_checks;
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Outcome, PreparedSession, TransactionError};
-use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
-use base::{Connect, DateTime, Random, Session, SessionError, Warehouses};
+use crate::transactions::{Across, AcrossOptions, Outcome, PreparedSession, TransactionError};
+use crate::xa::XaRun;
+use crate::{
+    Input, InputCounters, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mysql,
+};
+use base::{Connect, DateTime, Random, Session, SessionError, WarehouseRange, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
     Attempt, CheckResult, Client, Facts, Failed, FailureKind, Opening, Proof, RunReport, Schemas,
@@ -16,7 +19,7 @@ use drive::{
 use spec::{Isolation, Style};
 
 /// What the terminals of a run have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TpccOptions {
     pub statements: StatementSet,
     /// Must be legal beside those of the population (clause 2.1.6.1).
@@ -30,6 +33,10 @@ pub struct TpccOptions {
     /// Numbers of open orders have no gaps: so mydyno loads a database, and all transactions leave
     /// it.
     pub open_orders_have_no_gaps: bool,
+    /// Where several servers divide the warehouses.
+    pub shards: Option<ShardRanges>,
+    /// Transactions cross shards, by XA.
+    pub xa: Option<XaRun>,
 }
 
 /// Which statements the transactions send.
@@ -61,12 +68,30 @@ pub struct TpccWorkload<C> {
 }
 
 impl<C> TpccWorkload<C> {
+    /// The warehouses that the transactions of a connection are for: those of its shard, or all.
+    fn range_of(&self, connection: u32) -> WarehouseRange {
+        let server = self.schemas.writes_to(Opening { connection, earlier: 0 });
+        let of_shard = self.options.shards.as_ref().and_then(|shards| shards.of_server(server));
+        of_shard.unwrap_or(WarehouseRange::all(self.options.warehouses))
+    }
+
+    /// The warehouses of each server, where they are divided.
+    pub fn shards(&self) -> Option<&ShardRanges> {
+        self.options.shards.as_ref()
+    }
+
     /// The inputs of a connection or of a terminal.
     fn inputs_of(&self, of: u32) -> InputSource {
         let options = &self.options;
         let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
-        let warehouse = |n: u32| n % options.warehouses.0 + 1;
-        let source = |home| InputSource::new(random, options.constants, options.warehouses, home);
+        let range = self.range_of(of);
+        let warehouse = |n: u32| range.first() + n % range.count();
+        let remote = match options.xa {
+            Some(_) => WarehouseRange::all(options.warehouses),
+            None => range,
+        };
+        let source =
+            |home| InputSource::new(random, options.constants, range, home).with_remote(remote);
         let source = match options.homes {
             Homes::None => source(None),
             Homes::Connections => source(Some(warehouse(self.schemas.place(of)))),
@@ -95,7 +120,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     {
         TpccWorkload {
             schemas: self.schemas.clone(),
-            options: TpccOptions { seed, ..self.options },
+            options: TpccOptions { seed, ..self.options.clone() },
         }
     }
 }
@@ -140,6 +165,18 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
+        if let Some((run, shards)) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
+            && let StatementSet::Clauses { style, isolation } = self.options.statements
+        {
+            let options = AcrossOptions { run, shards, style, isolation };
+            let (own, across) = Across::open(&self.schemas, which, &options).await?;
+            return Ok(TerminalClient {
+                server,
+                terminal: AnySession::Clauses(own),
+                across: Some(across),
+                outcome: Outcome::Committed,
+            });
+        }
         let session = self.schemas.connect(server).await?;
         let session = Timed::new(session);
         let opened = match self.options.statements {
@@ -155,6 +192,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         Ok(TerminalClient {
             server,
             terminal: opened.map_err(|error| failed_by(&error))?,
+            across: None,
             outcome: Outcome::Committed,
         })
     }
@@ -187,6 +225,8 @@ pub struct TerminalClient<C: Connect> {
     /// Which of several it writes to.
     server: usize,
     terminal: AnySession<Timed<C::Session>>,
+    /// On the other shards, where transactions cross them.
+    across: Option<Across<Timed<C::Session>>>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
@@ -211,6 +251,9 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 
     fn begin(&mut self) {
+        if let Some(across) = &mut self.across {
+            across.begin();
+        }
         match &mut self.terminal {
             AnySession::Clauses(terminal) => terminal.session_mut().begin(),
             AnySession::TpccMysql(terminal) => {
@@ -222,9 +265,10 @@ impl<C: Connect> Client for TerminalClient<C> {
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
         let input = input.tried_at(DateTime::now);
-        let result = match &mut self.terminal {
-            AnySession::Clauses(terminal) => terminal.run(&input).await,
-            AnySession::TpccMysql(terminal) => terminal.run(&input).await,
+        let result = match (&mut self.terminal, &mut self.across) {
+            (AnySession::Clauses(home), Some(across)) => across.run_any(home, &input).await,
+            (AnySession::Clauses(terminal), None) => terminal.run(&input).await,
+            (AnySession::TpccMysql(terminal), _) => terminal.run(&input).await,
         };
         match result {
             Err(failure) => Attempt::Failed(classify(&failure)),
@@ -239,11 +283,13 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 
     fn statements(&self) -> u64 {
-        self.terminal.session().statements()
+        let across = self.across.as_ref().map_or(0, Across::statements);
+        self.terminal.session().statements() + across
     }
 
     fn statement_times(&self) -> StatementTimes<'_> {
-        self.terminal.session().times()
+        let session = self.terminal.session();
+        self.across.as_ref().map_or_else(|| session.times(), |across| across.times(session))
     }
 
     fn count(&self, input: &Input, counters: &mut WorkloadCounters) {
@@ -252,6 +298,9 @@ impl<C: Connect> Client for TerminalClient<C> {
 
     async fn close(self) {
         C::close(self.terminal.into_session().into_inner()).await;
+        for session in self.across.into_iter().flat_map(Across::into_sessions) {
+            C::close(session.into_inner()).await;
+        }
     }
 }
 
@@ -309,6 +358,8 @@ mod tests {
             homes: Homes::Terminals,
             configured: Warehouses(2),
             open_orders_have_no_gaps: true,
+            shards: None,
+            xa: None,
         };
         let workload =
             TpccWorkload { schemas: Schemas::new((), Vec::new(), Topology::Apart), options };
