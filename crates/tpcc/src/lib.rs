@@ -24,7 +24,7 @@ pub mod verdicts;
 mod workload;
 pub mod xa;
 
-pub use checks::{CHECKS, Check, Part, run_checks, run_checks_of_shards};
+pub use checks::{CHECKS, Check, ShardSession, run_checks, run_checks_of_shards};
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
 pub use input::{Input, InputSource, NewOrder, Transaction};

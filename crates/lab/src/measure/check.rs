@@ -13,7 +13,7 @@ use spec::{Load, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{CheckedOn, RepeatFailure, RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
-use tpcc::{Database, Part, ShardRanges, run_checks_of_shards};
+use tpcc::{Database, ShardRanges, ShardSession, run_checks_of_shards};
 use wire::{Connection, Connector};
 
 /// What is counted from 0.
@@ -67,7 +67,8 @@ fn check_shards(
     let found = with_sessions_until(databases, stop, async |sessions: &mut [Connection]| {
         let progress = &mut |done, total| on_progress(Progress::Checks { done, total });
         let each = sessions.iter_mut().zip(shards.iter());
-        let mut parts: Vec<_> = each.map(|(session, range)| Part { session, range }).collect();
+        let mut parts: Vec<_> =
+            each.map(|(session, range)| ShardSession { session, range }).collect();
         let checks = run_checks_of_shards(&mut parts, progress).await;
         checks.map_err(|error| LabError::Session { doing: "checking the shards", error })
     })?;

@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::target::sessions::{with_session, with_sessions};
 use drive::Schemas;
 use tpcc::xa::{XaError, resolve as resolve_prepared};
-use tpcc::{Part, ShardRanges};
+use tpcc::{ShardRanges, ShardSession};
 use wire::{Connection, Connector, ServerInfo};
 
 /// Refuses servers that lose what is prepared when its connection is lost.
@@ -53,7 +53,8 @@ pub(crate) fn resolve(
 ) -> Result<Option<String>, LabError> {
     let resolved = with_sessions(databases, async |sessions: &mut [Connection]| {
         let each = sessions.iter_mut().zip(shards.iter());
-        let mut parts: Vec<_> = each.map(|(session, range)| Part { session, range }).collect();
+        let mut parts: Vec<_> =
+            each.map(|(session, range)| ShardSession { session, range }).collect();
         Ok(resolve_prepared(&mut parts).await)
     })?;
     match resolved {

@@ -5,7 +5,7 @@
 //! what a row holds is compared with what all shards have entered for its key, one warehouse at a
 //! time.
 
-use super::Part;
+use super::shard_session::ShardSession;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Cents, Session, SessionError};
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ impl Comparison {
     /// Compares the rows of a warehouse that the shard `home` has.
     pub(super) async fn compare<S: Session>(
         &self,
-        parts: &mut [Part<'_, S>],
+        parts: &mut [ShardSession<'_, S>],
         home: usize,
         warehouse: u32,
     ) -> Result<Offending, SessionError> {

@@ -5,8 +5,10 @@
 mod across;
 mod list;
 mod screens;
+mod shard_session;
 
 pub use list::{CHECKS, Check, Statement};
+pub use shard_session::ShardSession;
 
 use across::{COMPARISONS, Offending};
 use base::limits::OFFENDING_ROWS_MAX;
@@ -15,12 +17,6 @@ use drive::CheckResult;
 use list::Scan;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-
-/// A session on the server that has these warehouses.
-pub struct Part<'a, S> {
-    pub session: &'a mut S,
-    pub range: WarehouseRange,
-}
 
 /// What the checks of a database are asked of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -182,7 +178,7 @@ pub async fn run_checks<S: Session>(
     begin_snapshot(session).await?;
     let range = WarehouseRange::all(Warehouses(warehouses));
     let scope = Scope::Whole { screened };
-    let part = Part { session: &mut *session, range };
+    let part = ShardSession { session: &mut *session, range };
     let steps = 1 + u64::from(warehouses) + if screened { 3 } else { 0 };
     let mut steps = Steps { done: 0, total: steps, progress };
     let result = run_in_snapshot(part, scope, &mut steps).await;
@@ -198,7 +194,7 @@ pub async fn run_checks<S: Session>(
 /// # Errors
 /// As [`run_checks`].
 pub async fn run_checks_of_shards<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
     for part in parts.iter_mut() {
@@ -249,7 +245,7 @@ impl Steps<'_> {
 }
 
 async fn run_in_snapshot<S: Session>(
-    mut part: Part<'_, S>,
+    mut part: ShardSession<'_, S>,
     scope: Scope,
     steps: &mut Steps<'_>,
 ) -> Result<Vec<Running>, SessionError> {
@@ -259,7 +255,7 @@ async fn run_in_snapshot<S: Session>(
     if scope == (Scope::Whole { screened: true }) {
         screen(std::slice::from_mut(&mut part), &mut running, steps).await?;
     }
-    let Part { session, range } = part;
+    let ShardSession { session, range } = part;
     for check in &mut running {
         check.run_whole(session).await?;
     }
@@ -276,12 +272,12 @@ async fn run_in_snapshot<S: Session>(
 }
 
 async fn run_in_snapshots<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     steps: &mut Steps<'_>,
 ) -> Result<Vec<Running>, SessionError> {
     let mut running: Vec<Running> = CHECKS.iter().map(Running::of).collect();
     for (part, shard) in parts.iter_mut().zip(1..) {
-        let part = Part { session: &mut *part.session, range: part.range };
+        let part = ShardSession { session: &mut *part.session, range: part.range };
         for found in run_in_snapshot(part, Scope::Shard, steps).await? {
             let mut all = running.iter_mut();
             if let Some(of_all) = all.find(|of_all| of_all.check.name == found.check.name) {
@@ -298,7 +294,7 @@ async fn run_in_snapshots<S: Session>(
 
 /// Names the rows of suspect warehouses, whose shards all have a part in them.
 async fn name_suspects<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     check: &mut Running,
 ) -> Result<(), SessionError> {
     let across = COMPARISONS.iter().find(|across| across.check == check.check.name);
@@ -351,7 +347,7 @@ async fn scan<S: Session>(
 
 /// Finds the suspects of the three checks that have a screen.
 async fn screen<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     running: &mut [Running],
     steps: &mut Steps<'_>,
 ) -> Result<(), SessionError> {

@@ -11,7 +11,7 @@
 //! A single wrong row cannot hide, as no coefficient is 0; several wrong rows of one warehouse
 //! cancel out by chance once in billions.
 
-use super::Part;
+use super::shard_session::ShardSession;
 use base::{Session, SessionError};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ async fn add<const N: usize, S: Session>(
 
 /// Runs `sql` for each warehouse, where it lies, in place of `{w}` and collects the sums.
 async fn add_all<const N: usize, S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     sql: &str,
 ) -> Result<WarehouseSums<N>, SessionError> {
     let mut sums = WarehouseSums::new();
@@ -70,7 +70,7 @@ async fn add_all<const N: usize, S: Session>(
 
 /// The warehouses whose sums differ.
 fn differing<const N: usize, S>(
-    parts: &[Part<'_, S>],
+    parts: &[ShardSession<'_, S>],
     left: &WarehouseSums<N>,
     right: &WarehouseSums<N>,
 ) -> BTreeSet<u32> {
@@ -90,7 +90,7 @@ const STOCK: &str = "SELECT {w}, COALESCE(SUM(CRC32(s_i_id)*s_ytd),0) AS a, \
 
 /// X1: warehouses whose stock counters are not what was supplied.
 pub(super) async fn stock_suspects<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
 ) -> Result<BTreeSet<u32>, SessionError> {
     let supplied: WarehouseSums<3> = add_all(parts, SUPPLIED).await?;
     let stock: WarehouseSums<3> = add_all(parts, STOCK).await?;
@@ -115,7 +115,7 @@ pub(super) struct Paid(WarehouseSums<2>);
 
 /// X4: warehouses whose customers' payments are not those of history.
 pub(super) async fn payment_suspects<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
 ) -> Result<(BTreeSet<u32>, Paid), SessionError> {
     let mut paid: WarehouseSums<2> = WarehouseSums::new();
     for part in parts.iter_mut() {
@@ -127,7 +127,7 @@ pub(super) async fn payment_suspects<S: Session>(
 
 /// C10: warehouses whose customers' balances are not what they bought less what they paid.
 pub(super) async fn balance_suspects<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     paid: &Paid,
 ) -> Result<BTreeSet<u32>, SessionError> {
     let balances: WarehouseSums<1> = add_all(parts, BALANCES).await?;

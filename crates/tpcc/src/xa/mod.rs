@@ -10,7 +10,7 @@
 mod resolve;
 
 pub(crate) use resolve::resolve_own;
-pub use resolve::{Resolved, XaError, resolve};
+pub use resolve::{XaError, XaResolved, resolve};
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What becomes of transactions that are prepared and have nobody who coordinates them.
 
 use super::{BranchId, GlobalId, ShardName, XaOwner};
-use crate::checks::Part;
+use crate::checks::ShardSession;
 use crate::database::{InspectError, schema_name};
 use crate::lock::{Lock, take_lock};
 use base::{Session, SessionError};
@@ -13,17 +13,17 @@ const LEAVING_WAIT: Duration = Duration::from_secs(5);
 
 /// What became of prepared transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resolved {
+pub struct XaResolved {
     pub committed: u32,
     pub rolled_back: u32,
     /// Of a run that is still going on: they are left to it.
     pub under_way: u32,
 }
 
-impl Resolved {
+impl XaResolved {
     /// What people should know, where there was anything.
     pub fn note(&self) -> Option<String> {
-        let Resolved { committed, rolled_back, under_way } = *self;
+        let XaResolved { committed, rolled_back, under_way } = *self;
         let transactions = |count: u32, of: &str| match count {
             1 => format!("1 prepared transaction of {of} was"),
             _ => format!("{count} prepared transactions of {of} were"),
@@ -70,17 +70,17 @@ type Prepared = BTreeMap<GlobalId, Vec<(usize, BranchId)>>;
 
 /// What becomes of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Decision {
+enum XaDecision {
     Commit,
     RollBack,
 }
 
 /// What was decided, told by the branches that are prepared.
-fn decision(branches: &[(usize, BranchId)]) -> Decision {
+fn decision(branches: &[(usize, BranchId)]) -> XaDecision {
     let decides = |branch: &BranchId| branch.shard.first_warehouse == branch.decided_by;
     match branches.iter().any(|(_, branch)| decides(branch)) {
-        true => Decision::RollBack,
-        false => Decision::Commit,
+        true => XaDecision::RollBack,
+        false => XaDecision::Commit,
     }
 }
 
@@ -90,9 +90,9 @@ fn decision(branches: &[(usize, BranchId)]) -> Decision {
 ///
 /// # Errors
 /// Any [`XaError`]. What was resolved until then is so for good, and the same call goes on.
-pub async fn resolve<S: Session>(parts: &mut [Part<'_, S>]) -> Result<Resolved, XaError> {
+pub async fn resolve<S: Session>(parts: &mut [ShardSession<'_, S>]) -> Result<XaResolved, XaError> {
     let owners: BTreeSet<XaOwner> = prepared(parts).await?.keys().map(|id| id.owner).collect();
-    let mut all = Resolved::default();
+    let mut all = XaResolved::default();
     for owner in owners {
         let mut held = 0;
         while held < parts.len() && take(parts, held, owner).await? {
@@ -115,7 +115,7 @@ pub async fn resolve<S: Session>(parts: &mut [Part<'_, S>]) -> Result<Resolved, 
 
 /// Takes the lock of a connection on a shard; false where the connection still has it.
 async fn take<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     number: usize,
     owner: XaOwner,
 ) -> Result<bool, XaError> {
@@ -132,17 +132,17 @@ async fn take<S: Session>(
 /// # Errors
 /// Any [`XaError`].
 pub(crate) async fn resolve_own<S: Session>(
-    parts: &mut [Part<'_, S>],
+    parts: &mut [ShardSession<'_, S>],
     owner: XaOwner,
-) -> Result<Resolved, XaError> {
-    let mut resolved = Resolved::default();
+) -> Result<XaResolved, XaError> {
+    let mut resolved = XaResolved::default();
     let found = prepared(parts).await?.into_iter();
     for (global, mut branches) in found.filter(|(global, _)| global.owner == owner) {
         // The deciding branch comes last: who ends meanwhile leaves what is seen as it is.
         branches.sort_by_key(|(_, branch)| branch.shard.first_warehouse == branch.decided_by);
         let (verb, what, count) = match decision(&branches) {
-            Decision::Commit => ("COMMIT", "commit its branch", &mut resolved.committed),
-            Decision::RollBack => ("ROLLBACK", "roll back its branch", &mut resolved.rolled_back),
+            XaDecision::Commit => ("COMMIT", "commit its branch", &mut resolved.committed),
+            XaDecision::RollBack => ("ROLLBACK", "roll back its branch", &mut resolved.rolled_back),
         };
         for (number, branch) in branches {
             let ended = parts[number].session.query(&format!("XA {verb} {branch}")).await;
@@ -159,7 +159,7 @@ pub(crate) async fn resolve_own<S: Session>(
 }
 
 /// What is prepared on the shards, of our transactions over them.
-async fn prepared<S: Session>(parts: &mut [Part<'_, S>]) -> Result<Prepared, XaError> {
+async fn prepared<S: Session>(parts: &mut [ShardSession<'_, S>]) -> Result<Prepared, XaError> {
     let mut all = Prepared::new();
     for (number, part) in parts.iter_mut().enumerate() {
         let name = ShardName::new(&schema_name(part.session).await?, part.range.first());
@@ -184,7 +184,7 @@ async fn prepared<S: Session>(parts: &mut [Part<'_, S>]) -> Result<Prepared, XaE
 
 #[cfg(test)]
 mod tests {
-    use super::{Decision, Resolved, decision};
+    use super::{XaDecision, XaResolved, decision};
     use crate::xa::{BranchId, ShardName, XaRun};
 
     /// The states in which a killed coordinator leaves the branches of a transaction over shards 1,
@@ -196,15 +196,15 @@ mod tests {
         let name = |shard: u32| ShardName::new("tpcc", shard * 10 + 1);
         let branch = |shard: u32| (shard as usize, BranchId::new(global, name(shard), name(0)));
         for (prepared, when, wanted) in [
-            (vec![0], "the others were not prepared yet", Decision::RollBack),
-            (vec![0, 1], "between two XA PREPAREs", Decision::RollBack),
-            (vec![0, 1, 2], "all are prepared, and nothing is decided", Decision::RollBack),
-            (vec![1, 2], "the first was committed", Decision::Commit),
-            (vec![2], "all but the last were committed", Decision::Commit),
+            (vec![0], "the others were not prepared yet", XaDecision::RollBack),
+            (vec![0, 1], "between two XA PREPAREs", XaDecision::RollBack),
+            (vec![0, 1, 2], "all are prepared, and nothing is decided", XaDecision::RollBack),
+            (vec![1, 2], "the first was committed", XaDecision::Commit),
+            (vec![2], "all but the last were committed", XaDecision::Commit),
             (
                 vec![0, 2],
                 "one was rolled back, after another could not prepare",
-                Decision::RollBack,
+                XaDecision::RollBack,
             ),
         ] {
             let branches: Vec<_> = prepared.into_iter().map(branch).collect();
@@ -214,13 +214,13 @@ mod tests {
 
     #[test]
     fn what_was_resolved_is_told() {
-        assert_eq!(Resolved::default().note(), None);
-        let resolved = Resolved { committed: 1, rolled_back: 1, under_way: 0 };
+        assert_eq!(XaResolved::default().note(), None);
+        let resolved = XaResolved { committed: 1, rolled_back: 1, under_way: 0 };
         assert_eq!(
             resolved.note().unwrap(),
             "2 prepared transactions of an ended run were resolved: 1 committed, 1 rolled back"
         );
-        let going_on = Resolved { under_way: 1, ..Resolved::default() };
+        let going_on = XaResolved { under_way: 1, ..XaResolved::default() };
         assert!(
             going_on.note().unwrap().starts_with("1 prepared transaction of a run that goes on")
         );

@@ -5,16 +5,17 @@
 //! warehouse, shard after shard, also where statements are pipelined. Two that waited for each
 //! other on two servers would do so until a lock wait times out, as neither server sees the circle.
 
+mod branches;
 mod new_order;
 mod open;
 mod payment;
 
-use super::single::Single;
 use super::{Outcome, PreparedSession, TransactionError};
 use crate::ShardRanges;
 use crate::input::{Input, UNUSED_ITEM};
 use crate::xa::{BranchId, ShardName, XaOwner, XaRun};
 use base::{Session, SessionError};
+use branches::{Branch, Branches};
 use drive::{StatementTime, StatementTimes, Timed};
 pub(crate) use open::AcrossOptions;
 
@@ -33,22 +34,6 @@ pub(crate) struct Across<S> {
     broken: Option<SessionError>,
     /// Of the statements on all shards.
     times: Vec<StatementTime>,
-}
-
-/// What a transaction does on one shard.
-struct Branch<'a, S> {
-    server: usize,
-    id: BranchId,
-    session: &'a mut S,
-    single: &'a mut Single,
-}
-
-/// Those of a transaction.
-struct Branches<'a, S> {
-    shards: &'a ShardRanges,
-    /// That of its own warehouse, which decides.
-    home: Branch<'a, S>,
-    others: Vec<Branch<'a, S>>,
 }
 
 impl<S: Session> Across<S> {
@@ -81,7 +66,7 @@ impl<S: Session> Across<S> {
     ) -> Result<Outcome, TransactionError> {
         let ended = {
             let mut branches = self.branches(home, input)?;
-            let done = match branches.work(input).await {
+            let done = match work(&mut branches, input).await {
                 Ok(Outcome::RolledBack) => {
                     branches.roll_back().await?;
                     return Ok(Outcome::RolledBack);
@@ -192,108 +177,15 @@ impl<S: Session> Across<Timed<S>> {
     }
 }
 
-impl<'a, S: Session> Branches<'a, S> {
-    /// The server of this warehouse's shard.
-    fn server_of(&self, warehouse: u32) -> usize {
-        self.shards.server_of(warehouse).unwrap_or(self.home.server)
-    }
-
-    /// That of the shard on this server.
-    fn on(&mut self, server: usize) -> &mut Branch<'a, S> {
-        let other = self.others.iter().position(|other| other.server == server);
-        match other {
-            Some(other) => &mut self.others[other],
-            None => &mut self.home,
-        }
-    }
-
-    /// All of them, that which decides first.
-    fn each(&mut self) -> impl Iterator<Item = &mut Branch<'a, S>> {
-        std::iter::once(&mut self.home).chain(&mut self.others)
-    }
-
-    /// Does everything up to the end of the transaction.
-    async fn work(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
-        for branch in self.each() {
-            branch.session.query(&format!("XA START {}", branch.id)).await?;
-        }
-        match input {
-            Input::NewOrder(order) => new_order::new_order(self, order).await,
-            Input::Payment(payment) => payment::payment(self, payment).await,
-            _ => Err(SessionError::Unexpected("only orders and payments cross".to_owned()).into()),
-        }
-    }
-
-    /// Prepares all branches and commits them. Returns why one is not committed, where the
-    /// transaction is.
-    async fn commit(&mut self) -> Result<Option<SessionError>, TransactionError> {
-        for branch in self.each() {
-            branch.prepare().await?;
-        }
-        if let Err(error) = self.home.end("COMMIT").await {
-            // Whatever it says, the shards tell what became of it.
-            let lost = SessionError::Lost(format!("XA COMMIT failed: {error}"));
-            return Err(TransactionError::InDoubt(lost));
-        }
-        let mut broken = None;
-        for branch in &mut self.others {
-            if let Err(error) = branch.end("COMMIT").await {
-                broken = Some(SessionError::Lost(format!(
-                    "a committed transaction's branch is still prepared: {error}"
-                )));
-            }
-        }
-        Ok(broken)
-    }
-
-    /// Rolls all branches back, that which decides last.
-    async fn roll_back(&mut self) -> Result<(), SessionError> {
-        for branch in &mut self.others {
-            branch.roll_back().await?;
-        }
-        self.home.roll_back().await
-    }
-}
-
-impl<S: Session> Branch<'_, S> {
-    async fn prepare(&mut self) -> Result<(), SessionError> {
-        self.session.queue_query(&format!("XA END {}", self.id))?;
-        self.session.queue_query(&format!("XA PREPARE {}", self.id))?;
-        self.session.answer().await?;
-        self.session.answer().await.map(drop)
-    }
-
-    async fn end(&mut self, verb: &str) -> Result<(), SessionError> {
-        self.session.query(&format!("XA {verb} {}", self.id)).await.map(drop)
-    }
-
-    /// Rolls back what the branch has done, whatever state it is in.
-    ///
-    /// # Errors
-    /// [`SessionError::Lost`] where it may not be rolled back: the session is of no more use.
-    async fn roll_back(&mut self) -> Result<(), SessionError> {
-        /// There is no such branch, or none any more.
-        const XAER_NOTA: u16 = 1397;
-        /// The server has rolled it back by itself: without a reason, after a time-out or a
-        /// deadlock.
-        const ROLLED_BACK: [u16; 3] = [1402, 1613, 1614];
-        let lost = |error| SessionError::Lost(format!("XA ROLLBACK failed: {error}"));
-        self.session.discard().await?;
-        match self.end("END").await {
-            // It had ended, or a deadlock has doomed it.
-            Ok(()) | Err(SessionError::Server { .. }) => {}
-            Err(error) => return Err(lost(error)),
-        }
-        match self.end("ROLLBACK").await {
-            Ok(()) => Ok(()),
-            Err(error)
-                if error
-                    .code()
-                    .is_some_and(|code| code == XAER_NOTA || ROLLED_BACK.contains(&code)) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(lost(error)),
-        }
+/// Does everything up to the end of the transaction.
+async fn work<S: Session>(
+    branches: &mut Branches<'_, S>,
+    input: &Input,
+) -> Result<Outcome, TransactionError> {
+    branches.start().await?;
+    match input {
+        Input::NewOrder(order) => new_order::new_order(branches, order).await,
+        Input::Payment(payment) => payment::payment(branches, payment).await,
+        _ => Err(SessionError::Unexpected("only orders and payments cross".to_owned()).into()),
     }
 }

@@ -1,7 +1,7 @@
 //! New-Order with lines that other shards supply (clause 2.4): the stock of a line is where its
 //! supplying warehouse is, everything else at home.
 
-use super::Branches;
+use super::branches::Branches;
 use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
 use crate::transactions::rules::{Stocked, contains_original, one_row, only_row, sum};
 use crate::transactions::single::new_order::read_head;

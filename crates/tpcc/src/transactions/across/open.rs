@@ -2,7 +2,7 @@
 
 use super::Across;
 use crate::ShardRanges;
-use crate::checks::Part;
+use crate::checks::ShardSession;
 use crate::database::schema_name;
 use crate::lock::{Lock, take_lock};
 use crate::transactions::PreparedSession;
@@ -46,7 +46,8 @@ impl<S: Session> Across<Timed<S>> {
         }
         if which.earlier > 0 {
             let each = sessions.iter_mut().zip(shards.iter());
-            let mut parts: Vec<_> = each.map(|(session, range)| Part { session, range }).collect();
+            let mut parts: Vec<_> =
+                each.map(|(session, range)| ShardSession { session, range }).collect();
             resolve_own(&mut parts, owner).await.map_err(|error| lost("unresolved", error))?;
         }
         let mut names = Vec::new();

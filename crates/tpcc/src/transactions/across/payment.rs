@@ -1,7 +1,7 @@
 //! Payment of another shard's customer (clause 2.5): the customer is there, everything else at
 //! home, the history too.
 
-use super::{Branch, Branches};
+use super::branches::{Branch, Branches};
 use crate::input::{CustomerKey, Payment};
 use crate::random::last_name;
 use crate::transactions::rules::{
