@@ -8,6 +8,7 @@ pub mod checks;
 pub mod counters;
 pub mod cross_check;
 pub mod database;
+mod fresh;
 pub mod input;
 mod load;
 pub mod lock;
@@ -25,6 +26,7 @@ mod workload;
 pub use checks::{CHECKS, Check, run_checks};
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
+pub use fresh::ReplicaReads;
 pub use input::{Input, InputSource, NewOrder, Transaction};
 pub use load::{
     LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method, load, load_part,

@@ -3,6 +3,7 @@
 use crate::checks::run_checks;
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
+use crate::fresh::{FreshOrders, ReplicaReads};
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
 use crate::transactions::{Outcome, PreparedSession, TransactionError};
 use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
@@ -13,7 +14,8 @@ use drive::{
     Source, StatementTimes, Timed, TransactionInfo, TransactionType, Workload, WorkloadCounters,
     failed_by, failed_in_commit,
 };
-use spec::{Isolation, Style};
+use spec::{Isolation, Style, Topology};
+use std::sync::Arc;
 
 /// What the terminals of a run have in common.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +60,8 @@ pub enum Homes {
 pub struct TpccWorkload<C> {
     schemas: Schemas<C>,
     options: TpccOptions,
+    /// Where reads go to replicas.
+    fresh: Option<Arc<FreshOrders>>,
 }
 
 impl<C> TpccWorkload<C> {
@@ -85,7 +89,14 @@ impl<C> TpccWorkload<C> {
 impl<C: Connect + Sync> TpccWorkload<C> {
     /// Terminals on the databases that `schemas` reach.
     pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
-        TpccWorkload { schemas, options }
+        let reads = schemas.topology() == Topology::PrimaryReplicas;
+        let fresh = || FreshOrders::new(options.warehouses.0, schemas.iter().count());
+        TpccWorkload { fresh: reads.then(|| Arc::new(fresh())), schemas, options }
+    }
+
+    /// What was read from each server that is a replica, by its number from 0; none without one.
+    pub fn replica_reads(&self) -> Vec<ReplicaReads> {
+        self.fresh.as_ref().map_or_else(Vec::new, |fresh| fresh.replica_reads())
     }
 
     /// The same transactions with other inputs.
@@ -93,10 +104,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     where
         C: Clone,
     {
-        TpccWorkload {
-            schemas: self.schemas.clone(),
-            options: TpccOptions { seed, ..self.options },
-        }
+        TpccWorkload::new(self.schemas.clone(), TpccOptions { seed, ..self.options })
     }
 }
 
@@ -140,8 +148,24 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
-        let session = self.schemas.connect(server).await?;
-        let session = Timed::new(session);
+        let terminal = self.session(server).await?;
+        let reader = match (self.schemas.reads_from(which), &self.fresh) {
+            (Some(replica), Some(fresh)) => Some(Reader {
+                terminal: self.session(replica).await?,
+                replica,
+                fresh: Arc::clone(fresh),
+                was_asked: false,
+            }),
+            _ => None,
+        };
+        Ok(TerminalClient { server, terminal, reader, outcome: Outcome::Committed })
+    }
+}
+
+impl<C: Connect + Sync> TpccWorkload<C> {
+    /// A session on one of the servers, with its statements.
+    async fn session(&self, server: usize) -> Result<TimedSession<C>, Failed> {
+        let session = Timed::new(self.schemas.connect(server).await?);
         let opened = match self.options.statements {
             StatementSet::Clauses { style, isolation } => {
                 let opened = PreparedSession::open(session, style, isolation).await;
@@ -152,11 +176,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
                 opened.map(AnySession::TpccMysql)
             }
         };
-        Ok(TerminalClient {
-            server,
-            terminal: opened.map_err(|error| failed_by(&error))?,
-            outcome: Outcome::Committed,
-        })
+        opened.map_err(|error| failed_by(&error))
     }
 }
 
@@ -182,11 +202,53 @@ impl<S: Session> AnySession<S> {
     }
 }
 
+impl<S: Session> AnySession<Timed<S>> {
+    fn begin(&mut self) {
+        match self {
+            AnySession::Clauses(terminal) => terminal.session_mut().begin(),
+            AnySession::TpccMysql(terminal) => {
+                terminal.begin();
+                terminal.session_mut().begin();
+            }
+        }
+    }
+
+    async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
+        match self {
+            AnySession::Clauses(terminal) => terminal.run(input).await,
+            AnySession::TpccMysql(terminal) => terminal.run(input).await,
+        }
+    }
+}
+
+type TimedSession<C> = AnySession<Timed<<C as Connect>::Session>>;
+
+/// The session of a connection that only reads.
+struct Reader<C: Connect> {
+    terminal: TimedSession<C>,
+    /// The number of its server.
+    replica: usize,
+    fresh: Arc<FreshOrders>,
+    /// It had the last transaction.
+    was_asked: bool,
+}
+
+impl<C: Connect> Reader<C> {
+    async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
+        let begin = self.fresh.now();
+        let outcome = self.terminal.run(input).await?;
+        self.fresh.read(self.replica, input, outcome, begin);
+        Ok(outcome)
+    }
+}
+
 /// One connection.
 pub struct TerminalClient<C: Connect> {
     /// Which of several it writes to.
     server: usize,
-    terminal: AnySession<Timed<C::Session>>,
+    terminal: TimedSession<C>,
+    /// Where reads go to a replica.
+    reader: Option<Reader<C>>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
@@ -211,39 +273,47 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 
     fn begin(&mut self) {
-        match &mut self.terminal {
-            AnySession::Clauses(terminal) => terminal.session_mut().begin(),
-            AnySession::TpccMysql(terminal) => {
-                terminal.begin();
-                terminal.session_mut().begin();
-            }
+        self.terminal.begin();
+        if let Some(reader) = &mut self.reader {
+            reader.terminal.begin();
         }
     }
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
         let input = input.tried_at(DateTime::now);
-        let result = match &mut self.terminal {
-            AnySession::Clauses(terminal) => terminal.run(&input).await,
-            AnySession::TpccMysql(terminal) => terminal.run(&input).await,
+        let only_reads = matches!(input, Input::OrderStatus(_) | Input::StockLevel(_));
+        let result = match &mut self.reader {
+            Some(reader) if only_reads => reader.run(&input).await,
+            _ => self.terminal.run(&input).await,
         };
+        if let Some(reader) = &mut self.reader {
+            reader.was_asked = only_reads;
+            if let (Input::NewOrder(order), Ok(Outcome::Ordered(number))) = (&input, &result) {
+                reader.fresh.committed(order, *number);
+            }
+        }
         match result {
             Err(failure) => Attempt::Failed(classify(&failure)),
             Ok(outcome) => {
                 self.outcome = outcome;
                 match outcome {
                     Outcome::RolledBack => Attempt::RolledBack,
-                    Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+                    _ => Attempt::Committed,
                 }
             }
         }
     }
 
     fn statements(&self) -> u64 {
-        self.terminal.session().statements()
+        let of_reader = self.reader.as_ref().map_or(0, |of| of.terminal.session().statements());
+        self.terminal.session().statements() + of_reader
     }
 
     fn statement_times(&self) -> StatementTimes<'_> {
-        self.terminal.session().times()
+        match &self.reader {
+            Some(reader) if reader.was_asked => reader.terminal.session().times(),
+            _ => self.terminal.session().times(),
+        }
     }
 
     fn count(&self, input: &Input, counters: &mut WorkloadCounters) {
@@ -252,6 +322,9 @@ impl<C: Connect> Client for TerminalClient<C> {
 
     async fn close(self) {
         C::close(self.terminal.into_session().into_inner()).await;
+        if let Some(reader) = self.reader {
+            C::close(reader.terminal.into_session().into_inner()).await;
+        }
     }
 }
 
@@ -271,7 +344,6 @@ fn classify(failure: &TransactionError) -> Failed {
 mod tests {
     use super::*;
     use base::SessionError;
-    use spec::Topology;
 
     #[test]
     fn what_ends_a_commit_leaves_it_in_doubt() {
@@ -310,8 +382,11 @@ mod tests {
             configured: Warehouses(2),
             open_orders_have_no_gaps: true,
         };
-        let workload =
-            TpccWorkload { schemas: Schemas::new((), Vec::new(), Topology::Apart), options };
+        let workload = TpccWorkload {
+            schemas: Schemas::new((), Vec::new(), Topology::Apart),
+            options,
+            fresh: None,
+        };
         for terminal in 0..20 {
             let expected = (terminal / 10 + 1, terminal % 10 + 1);
             assert_eq!(place(&workload, terminal), expected);

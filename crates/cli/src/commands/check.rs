@@ -63,9 +63,12 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
                 0 => format!("a database of {}", arguments.workload),
                 warehouses => counted(warehouses as usize, "warehouse", "warehouses"),
             },
-            match subject.schemas() {
-                1 => String::new(),
-                schemas => format!(" in each of {schemas} schemas"),
+            match (subject.schemas(), subject.instances()) {
+                (1, 1) => String::new(),
+                (1, servers) => {
+                    format!(" on each of {servers} {}s", subject.word_for_database())
+                }
+                (schemas, _) => format!(" in each of {schemas} schemas"),
             }
         ))?;
     }

@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{OnProgress, Progress};
+use crate::target::nodes;
 use crate::target::sessions::with_session_until;
 use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
@@ -135,10 +136,12 @@ pub fn check_subject(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Checked, LabError> {
     let databases = subject.databases()?;
+    nodes::require_fit(subject)?;
     let load = Load { workload: workload.clone(), ..Load::of_seed(0) };
     let result = fit(&databases, &load, load.seed).and_then(|fitted| {
         let Fitted { workload, tpcc, .. } = fitted;
         let database = tpcc.map(|inspected| inspected.database);
+        nodes::facts_of_all(&databases, &workload, nodes::PATIENCE_AFTER, stop)?;
         let each = subject.word_for_database();
         let checks = check(&databases, each, &workload, stop, on_progress)?;
         let by_tpcc_mysql = |of: &Database| of.driven_by_tpcc_mysql;

@@ -4,6 +4,7 @@ pub(crate) mod changed;
 pub(crate) mod disk_space;
 pub(crate) mod kept;
 pub(crate) mod named;
+pub(crate) mod nodes;
 pub(crate) mod placed;
 pub(crate) mod pool;
 pub(crate) mod populate;
