@@ -47,6 +47,10 @@ pub enum ImageContents {
         /// which do not say it, are not split.
         #[serde(default)]
         partitions: u32,
+        /// HISTORY has a primary key, which clusters of several primaries want, and the data
+        /// directory a place in the history of such a cluster.
+        #[serde(default)]
+        history_key: bool,
     },
     Sbtest {
         /// The version of the tables and rows of sysbench's OLTP.
@@ -98,14 +102,21 @@ impl ImageKey {
             text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
         };
         let (tables, indexes) = match &self.contents {
-            ImageContents::Tpcc { schema_version, warehouses, foreign_keys, partitions } => (
-                format!("schema{schema_version}_w{warehouses}"),
-                match (foreign_keys, partitions) {
+            ImageContents::Tpcc {
+                schema_version,
+                warehouses,
+                foreign_keys,
+                partitions,
+                history_key,
+            } => {
+                let keyed = if *history_key { "_hk" } else { "" };
+                let indexes = match (foreign_keys, partitions) {
                     (true, _) => "_fk".to_owned(),
                     (false, 0) => "_nofk".to_owned(),
                     (false, partitions) => format!("_nofk_p{partitions}"),
-                },
-            ),
+                };
+                (format!("schema{schema_version}_w{warehouses}"), format!("{indexes}{keyed}"))
+            }
             ImageContents::Sbtest { sbtest_version, tables, table_size } => {
                 (format!("sbtest{sbtest_version}_{tables}x{table_size}"), String::new())
             }
@@ -346,6 +357,7 @@ mod tests {
                 warehouses: 10,
                 foreign_keys: true,
                 partitions: 0,
+                history_key: false,
             },
             page_size_bytes: 16384,
             seed: 7,
@@ -385,6 +397,7 @@ mod tests {
             warehouses: 10,
             foreign_keys: false,
             partitions: 8,
+            history_key: false,
         };
         let split = ImageKey { contents, ..key() };
         assert_eq!(Image::find(&home, &split), None);
