@@ -25,6 +25,9 @@ pub struct Load {
     pub terminals: Option<u32>,
     /// Each connection keeps to a warehouse.
     pub home: bool,
+    /// Remote order lines and payments choose among the warehouses of all shards, by XA
+    /// transactions.
+    pub xa: bool,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
     /// Longest pause before the second try of a transaction; it doubles with each further try, up
@@ -49,6 +52,7 @@ impl Load {
             connections: Connections::ByDefault,
             terminals: None,
             home: false,
+            xa: false,
             rate: None,
             retry_pause: defaults::RETRY_PAUSE,
             threads: None,
@@ -68,6 +72,7 @@ impl Load {
             ("inactive_warehouses", inactive.map(|count| count.to_string())),
             ("terminals", self.terminals.map(|count| count.to_string())),
             ("home", self.home.then(|| "true".to_owned())),
+            ("xa", self.xa.then(|| "true".to_owned())),
             ("rate", rate),
             ("retry_pause_ns", pause.map(|pause| pause.as_nanos().to_string())),
         ]

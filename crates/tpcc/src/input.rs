@@ -3,7 +3,7 @@
 
 use crate::random::RunConstants;
 use crate::schema::{DISTRICTS, ITEMS};
-use base::{Cents, DateTime, Random, Warehouses};
+use base::{Cents, DateTime, Random, WarehouseRange};
 use drive::{TransactionInfo, TransactionType};
 
 /// The five transaction types, in the order in which every tool of the field counts them.
@@ -248,7 +248,10 @@ const DECK: [Transaction; 23] = {
 pub struct InputSource {
     random: Random,
     constants: RunConstants,
-    warehouses: u32,
+    /// Those that transactions are for.
+    range: WarehouseRange,
+    /// Those whose stock and customers they may use beside their own warehouse's.
+    remote: WarehouseRange,
     home: Option<u32>,
     /// The district of every Stock-Level, where it is fixed.
     stock_level_district: Option<u32>,
@@ -259,25 +262,34 @@ pub struct InputSource {
 }
 
 impl InputSource {
-    /// Inputs over `warehouses` warehouses: any of them per transaction, or always `home`. `random`
-    /// is the connection's own stream; `constants` are the same for all connections of a run
-    /// (clause 2.1.6).
+    /// Inputs over the warehouses of `range`: any of them per transaction, or always `home`.
+    /// `random` is the connection's own stream; `constants` are the same for all connections of a
+    /// run (clause 2.1.6).
     pub fn new(
         random: Random,
         constants: RunConstants,
-        warehouses: Warehouses,
+        range: impl Into<WarehouseRange>,
         home: Option<u32>,
     ) -> InputSource {
+        let range = range.into();
         InputSource {
             random,
             constants,
-            warehouses: warehouses.0,
+            range,
+            remote: range,
             home,
             stock_level_district: None,
             whole_amounts: None,
             deck: DECK,
             dealt: DECK.len(),
         }
+    }
+
+    /// The same with remote order lines and payments of all these warehouses, among which its own
+    /// are: those of other shards too.
+    pub fn with_remote(mut self, remote: WarehouseRange) -> InputSource {
+        self.remote = remote;
+        self
     }
 
     /// The same with one district for every Stock-Level: that of the terminal (clause 2.8.1.1).
@@ -312,7 +324,8 @@ impl InputSource {
 
     /// Fresh input for a transaction of this type.
     pub fn input_of(&mut self, transaction: Transaction) -> Input {
-        let warehouse = self.home.unwrap_or_else(|| self.random.between(1..=self.warehouses));
+        let any = self.range.first()..=self.range.last();
+        let warehouse = self.home.unwrap_or_else(|| self.random.between(any));
         match transaction {
             Transaction::NewOrder => Input::NewOrder(self.new_order(warehouse)),
             Transaction::Payment => Input::Payment(self.payment(warehouse)),
@@ -349,10 +362,10 @@ impl InputSource {
 
     /// Uniform over the other warehouses; the only one where there is only one.
     fn other_warehouse(&mut self, warehouse: u32) -> u32 {
-        if self.warehouses == 1 {
+        if self.remote.count() == 1 {
             return warehouse;
         }
-        let drawn = self.random.between(1..=self.warehouses - 1);
+        let drawn = self.random.between(self.remote.first()..=self.remote.last() - 1);
         drawn + u32::from(drawn >= warehouse)
     }
 
@@ -408,6 +421,7 @@ impl InputSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::Warehouses;
     use std::collections::BTreeSet;
 
     fn source(warehouses: u32, home: Option<u32>) -> InputSource {
@@ -488,6 +502,44 @@ mod tests {
         for other in [1, 2, 4, 5] {
             assert!((7_000..8_000).contains(&seen[other]), "{seen:?}");
         }
+    }
+
+    /// The supplying and the paying warehouses of a shard's inputs, by warehouse.
+    fn used_by_a_shard(mut source: InputSource) -> [u32; 10] {
+        let mut used = [0; 10];
+        for _ in 0..20_000 {
+            match source.next_input() {
+                Input::NewOrder(order) => {
+                    assert!((4..=6).contains(&order.warehouse));
+                    let lines = order.lines();
+                    for line in lines {
+                        used[line.supply_warehouse as usize] += 1;
+                    }
+                    assert!(lines.is_sorted_by_key(|line| line.item == UNUSED_ITEM));
+                }
+                Input::Payment(payment) => {
+                    assert!((4..=6).contains(&payment.warehouse));
+                    used[payment.customer_warehouse as usize] += 1;
+                }
+                Input::OrderStatus(status) => assert!((4..=6).contains(&status.warehouse)),
+                Input::Delivery(delivery) => assert!((4..=6).contains(&delivery.warehouse)),
+                Input::StockLevel(level) => assert!((4..=6).contains(&level.warehouse)),
+            }
+        }
+        used
+    }
+
+    #[test]
+    fn inputs_stay_in_their_shard_unless_transactions_may_leave_it() {
+        let constants = RunConstants::for_run(Some(157), 1);
+        let range = WarehouseRange::between((4, 6)).unwrap();
+        let source = || InputSource::new(Random::new(5, &[]), constants, range, None);
+        let used = used_by_a_shard(source());
+        assert!(used[..4].iter().chain(&used[7..]).all(|count| *count == 0), "{used:?}");
+        assert!(used[4..7].iter().all(|count| *count > 1_000), "{used:?}");
+        let all = WarehouseRange::all(Warehouses(9));
+        let used = used_by_a_shard(source().with_remote(all));
+        assert!(used[1..].iter().all(|count| *count > 100) && used[0] == 0, "{used:?}");
     }
 
     #[test]

@@ -1,24 +1,25 @@
 //! TPC-C as a workload of the driver.
 
 use crate::checks::run_checks;
+use crate::client::{AnySession, Beside, Reader, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::fresh::{FreshOrders, ReplicaReads};
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Outcome, PreparedSession, TransactionError};
-use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
-use base::{Connect, DateTime, Random, Session, SessionError, Warehouses};
+use crate::transactions::{Across, AcrossOptions, PreparedSession};
+use crate::xa::XaRun;
+use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mysql};
+use base::{Connect, Random, Session, SessionError, WarehouseRange, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
-    Attempt, CheckResult, Client, Facts, Failed, FailureKind, Opening, Proof, RunReport, Schemas,
-    Source, StatementTimes, Timed, TransactionInfo, TransactionType, Workload, WorkloadCounters,
-    failed_by, failed_in_commit,
+    CheckResult, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, Timed, TransactionInfo,
+    TransactionType, Workload, failed_by,
 };
 use spec::{Isolation, Style, Topology};
 use std::sync::Arc;
 
 /// What the terminals of a run have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TpccOptions {
     pub statements: StatementSet,
     /// Must be legal beside those of the population (clause 2.1.6.1).
@@ -32,6 +33,10 @@ pub struct TpccOptions {
     /// Numbers of open orders have no gaps: so mydyno loads a database, and all transactions leave
     /// it.
     pub open_orders_have_no_gaps: bool,
+    /// Where several servers divide the warehouses.
+    pub shards: Option<ShardRanges>,
+    /// Transactions cross shards, by XA.
+    pub xa: Option<XaRun>,
 }
 
 /// Which statements the transactions send.
@@ -65,12 +70,30 @@ pub struct TpccWorkload<C> {
 }
 
 impl<C> TpccWorkload<C> {
+    /// The warehouses that the transactions of a connection are for: those of its shard, or all.
+    fn range_of(&self, connection: u32) -> WarehouseRange {
+        let server = self.schemas.writes_to(Opening { connection, earlier: 0 });
+        let of_shard = self.options.shards.as_ref().and_then(|shards| shards.of_server(server));
+        of_shard.unwrap_or(WarehouseRange::all(self.options.warehouses))
+    }
+
+    /// The warehouses of each server, where they are divided.
+    pub fn shards(&self) -> Option<&ShardRanges> {
+        self.options.shards.as_ref()
+    }
+
     /// The inputs of a connection or of a terminal.
     fn inputs_of(&self, of: u32) -> InputSource {
         let options = &self.options;
         let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
-        let warehouse = |n: u32| n % options.warehouses.0 + 1;
-        let source = |home| InputSource::new(random, options.constants, options.warehouses, home);
+        let range = self.range_of(of);
+        let warehouse = |n: u32| range.first() + n % range.count();
+        let remote = match options.xa {
+            Some(_) => WarehouseRange::all(options.warehouses),
+            None => range,
+        };
+        let source =
+            |home| InputSource::new(random, options.constants, range, home).with_remote(remote);
         let source = match options.homes {
             Homes::None => source(None),
             Homes::Connections => source(Some(warehouse(self.schemas.place(of)))),
@@ -104,7 +127,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     where
         C: Clone,
     {
-        TpccWorkload::new(self.schemas.clone(), TpccOptions { seed, ..self.options })
+        TpccWorkload::new(self.schemas.clone(), TpccOptions { seed, ..self.options.clone() })
     }
 }
 
@@ -148,17 +171,26 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
+        if let Some((run, shards)) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
+            && let StatementSet::Clauses { style, isolation } = self.options.statements
+        {
+            let options = AcrossOptions { run, shards, style, isolation };
+            let (own, across) = Across::open(&self.schemas, which, &options).await?;
+            return Ok(TerminalClient::new(
+                server,
+                AnySession::Clauses(own),
+                Beside::Shards(across),
+            ));
+        }
         let terminal = self.session(server).await?;
-        let reader = match (self.schemas.reads_from(which), &self.fresh) {
-            (Some(replica), Some(fresh)) => Some(Reader {
-                terminal: self.session(replica).await?,
-                replica,
-                fresh: Arc::clone(fresh),
-                was_asked: false,
-            }),
-            _ => None,
+        let beside = match (self.schemas.reads_from(which), &self.fresh) {
+            (Some(replica), Some(fresh)) => {
+                let session = self.session(replica).await?;
+                Beside::Replica(Reader::new(session, replica, Arc::clone(fresh)))
+            }
+            _ => Beside::Nothing,
         };
-        Ok(TerminalClient { server, terminal, reader, outcome: Outcome::Committed })
+        Ok(TerminalClient::new(server, terminal, beside))
     }
 }
 
@@ -180,79 +212,6 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     }
 }
 
-/// A session with the statements of a set.
-enum AnySession<S> {
-    Clauses(PreparedSession<S>),
-    TpccMysql(tpcc_mysql::TpccMysqlSession<S>),
-}
-
-impl<S: Session> AnySession<S> {
-    fn session(&self) -> &S {
-        match self {
-            AnySession::Clauses(terminal) => terminal.session(),
-            AnySession::TpccMysql(terminal) => terminal.session(),
-        }
-    }
-
-    fn into_session(self) -> S {
-        match self {
-            AnySession::Clauses(terminal) => terminal.into_session(),
-            AnySession::TpccMysql(terminal) => terminal.into_session(),
-        }
-    }
-}
-
-impl<S: Session> AnySession<Timed<S>> {
-    fn begin(&mut self) {
-        match self {
-            AnySession::Clauses(terminal) => terminal.session_mut().begin(),
-            AnySession::TpccMysql(terminal) => {
-                terminal.begin();
-                terminal.session_mut().begin();
-            }
-        }
-    }
-
-    async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
-        match self {
-            AnySession::Clauses(terminal) => terminal.run(input).await,
-            AnySession::TpccMysql(terminal) => terminal.run(input).await,
-        }
-    }
-}
-
-type TimedSession<C> = AnySession<Timed<<C as Connect>::Session>>;
-
-/// The session of a connection that only reads.
-struct Reader<C: Connect> {
-    terminal: TimedSession<C>,
-    /// The number of its server.
-    replica: usize,
-    fresh: Arc<FreshOrders>,
-    /// It had the last transaction.
-    was_asked: bool,
-}
-
-impl<C: Connect> Reader<C> {
-    async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
-        let begin = self.fresh.now();
-        let outcome = self.terminal.run(input).await?;
-        self.fresh.read(self.replica, input, outcome, begin);
-        Ok(outcome)
-    }
-}
-
-/// One connection.
-pub struct TerminalClient<C: Connect> {
-    /// Which of several it writes to.
-    server: usize,
-    terminal: TimedSession<C>,
-    /// Where reads go to a replica.
-    reader: Option<Reader<C>>,
-    /// Of the last try that ended well.
-    outcome: Outcome,
-}
-
 impl Source for InputSource {
     type Operation = Input;
 
@@ -265,94 +224,9 @@ impl Source for InputSource {
     }
 }
 
-impl<C: Connect> Client for TerminalClient<C> {
-    type Operation = Input;
-
-    fn server(&self) -> usize {
-        self.server
-    }
-
-    fn begin(&mut self) {
-        self.terminal.begin();
-        if let Some(reader) = &mut self.reader {
-            reader.terminal.begin();
-        }
-    }
-
-    async fn attempt(&mut self, input: &Input) -> Attempt {
-        let input = input.tried_at(DateTime::now);
-        let only_reads = matches!(input, Input::OrderStatus(_) | Input::StockLevel(_));
-        let result = match &mut self.reader {
-            Some(reader) if only_reads => reader.run(&input).await,
-            _ => self.terminal.run(&input).await,
-        };
-        if let Some(reader) = &mut self.reader {
-            reader.was_asked = only_reads;
-            if let (Input::NewOrder(order), Ok(Outcome::Ordered(number))) = (&input, &result) {
-                reader.fresh.committed(order, *number);
-            }
-        }
-        match result {
-            Err(failure) => Attempt::Failed(classify(&failure)),
-            Ok(outcome) => {
-                self.outcome = outcome;
-                match outcome {
-                    Outcome::RolledBack => Attempt::RolledBack,
-                    _ => Attempt::Committed,
-                }
-            }
-        }
-    }
-
-    fn statements(&self) -> u64 {
-        let of_reader = self.reader.as_ref().map_or(0, |of| of.terminal.session().statements());
-        self.terminal.session().statements() + of_reader
-    }
-
-    fn statement_times(&self) -> StatementTimes<'_> {
-        match &self.reader {
-            Some(reader) if reader.was_asked => reader.terminal.session().times(),
-            _ => self.terminal.session().times(),
-        }
-    }
-
-    fn count(&self, input: &Input, counters: &mut WorkloadCounters) {
-        InputCounters::count(input, self.outcome, counters);
-    }
-
-    async fn close(self) {
-        C::close(self.terminal.into_session().into_inner()).await;
-        if let Some(reader) = self.reader {
-            C::close(reader.terminal.into_session().into_inner()).await;
-        }
-    }
-}
-
-fn classify(failure: &TransactionError) -> Failed {
-    match failure {
-        TransactionError::Statement(error) => failed_by(error),
-        TransactionError::InDoubt(error) => failed_in_commit(error),
-        TransactionError::MissingRow(_) => Failed {
-            kind: FailureKind::Fatal,
-            code: "missing_row".into(),
-            message: failure.to_string(),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::SessionError;
-
-    #[test]
-    fn what_ends_a_commit_leaves_it_in_doubt() {
-        let killed = SessionError::Lost("reset".to_owned());
-        let failed = classify(&TransactionError::InDoubt(killed.clone()));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: true });
-        let failed = classify(&TransactionError::Statement(killed));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: false });
-    }
 
     /// (warehouse, district) of the Stock-Levels of a terminal.
     fn place(workload: &TpccWorkload<()>, terminal: u32) -> (u32, u32) {
@@ -381,6 +255,8 @@ mod tests {
             homes: Homes::Terminals,
             configured: Warehouses(2),
             open_orders_have_no_gaps: true,
+            shards: None,
+            xa: None,
         };
         let workload = TpccWorkload {
             schemas: Schemas::new((), Vec::new(), Topology::Apart),

@@ -47,3 +47,4 @@ mod support;
 mod tpcc_mysql;
 mod trouble;
 mod tuned;
+mod warehouse_shards;

@@ -11,6 +11,7 @@ use crate::measure::fleet_run::FleetRun;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
+use crate::measure::prepared;
 use crate::measure::quiet::look_at_host;
 use crate::measure::records::{counters_of, failures_of, replicas_of, result_of, times_of};
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
@@ -31,7 +32,7 @@ use store::{
     DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
     RepeatResult, Results,
 };
-use tpcc::Database;
+use tpcc::{Database, ShardRanges};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
@@ -81,7 +82,8 @@ pub(crate) fn measure(
     let databases = subject.databases()?;
     let begun = before(subject, &databases, (&cell.load, place.seed), stop)
         .map_err(|error| subject.explain(error))?;
-    preflight::raise_file_limit(begun.concurrency.connections)?;
+    let sessions_each = if cell.load.xa { subject.instances() } else { 1 };
+    preflight::raise_file_limit(begun.concurrency.connections.saturating_mul(sessions_each))?;
     let (threads, fleet) = drivers(place.fleet, subject, &cell.load, begun.concurrency)?;
     let cpus = RunCpus::keep(subject)?;
     let new_cell = cell_of(place, subject, cell, &begun);
@@ -200,6 +202,8 @@ pub(crate) struct BeforeRun {
     /// TLS version and cipher.
     pub(crate) tls: Option<String>,
     pub(crate) facts: Facts,
+    /// What became of transactions over shards that an earlier run had left.
+    prepared_before: Option<String>,
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) status: Vec<(String, String)>,
     /// Of the tables and indexes of its first schema, as the server estimates them.
@@ -216,14 +220,22 @@ impl BeforeRun {
         self.database().map_or(Warehouses(0), |database| database.warehouses)
     }
 
+    /// Among how many warehouses remote order lines and payments choose, one of which is their own.
+    fn remote_warehouses(&self, load: &Load) -> Warehouses {
+        let of_shards = self.workload.shards().filter(|_| !load.xa);
+        of_shards.map_or(self.concurrency.active, ShardRanges::fewest)
+    }
+
     /// What of the target a reader of the numbers should know.
     fn notes(&self, load: &Load) -> Vec<String> {
         let tls = self.tls.as_ref();
         let mut notes: Vec<String> =
             tls.map(|tls| format!("connections were encrypted: {tls}")).into_iter().collect();
-        let Some(Inspected { database, missing_indexes }) = &self.tpcc else {
+        let Some(Inspected { database, missing_indexes, shards }) = &self.tpcc else {
             return notes;
         };
+        notes.extend(shards.as_ref().map(|shards| workload::shards_note(shards, load)));
+        notes.extend(self.prepared_before.clone());
         if database.c_load.is_none() {
             notes.push(
                 "the database was not loaded by mydyno: its constant for last names is unknown, so the distance that \
@@ -255,11 +267,20 @@ fn before(
 ) -> Result<BeforeRun, LabError> {
     nodes::require_fit(subject)?;
     let Fitted { workload, concurrency, tpcc, statements, settings } = fit(databases, load, seed)?;
+    let mut prepared_before = None;
+    if let Some(shards) = workload.shards() {
+        if load.xa {
+            prepared::require_kept(databases)?;
+        }
+        prepared_before = prepared::resolve(databases, shards, load.xa)?;
+    }
     let facts = nodes::facts_of_all(databases, &workload, nodes::PATIENCE_BEFORE, stop)?;
     with_session(databases.first(), async |session| {
-        // The first of several servers has the most of them, and a primary has all.
+        // The first of several servers has the most of them; a primary has all, and each shard has
+        // where transactions cross them.
         let connections = match subject.topology() {
             Topology::PrimaryReplicas => concurrency.connections,
+            _ if load.xa => concurrency.connections,
             _ => concurrency.connections.div_ceil(subject.instances()),
         };
         preflight::check_server(session, connections, statements).await
@@ -281,6 +302,7 @@ fn before(
             result_metadata: result_metadata(session, load.style).await?,
             tls: session.tls(),
             facts,
+            prepared_before,
             variables,
             status,
             data_bytes,
@@ -404,11 +426,15 @@ impl Measurement<'_> {
         tell_all(&notes, on_progress);
         self.results.record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.tpcc.is_some() {
-            let counters = counters_of(report.counters.into(), begun.concurrency.active);
+            let counters =
+                counters_of(report.counters.into(), begun.remote_warehouses(&self.cell.load));
             self.results.record_inputs(self.repeat, &counters)?;
         }
         if let Some(abort) = &report.aborted {
             return self.aborted(abort, &report);
+        }
+        if let Some(note) = self.resolve_prepared(databases, begun)? {
+            on_progress(Progress::Note(&note));
         }
         let (facts, variables, status) = match read_after(databases, begun, self.stop) {
             Ok(after) => after,
@@ -435,6 +461,18 @@ impl Measurement<'_> {
         match self.prove(begun, &report, &facts)? {
             Some(exit) => Ok(exit),
             None => self.check(databases, begun, on_progress),
+        }
+    }
+
+    /// Ends what connections that were lost have left over shards.
+    fn resolve_prepared(
+        &self,
+        databases: &Schemas<Connector>,
+        begun: &BeforeRun,
+    ) -> Result<Option<String>, LabError> {
+        match begun.workload.shards().filter(|_| self.cell.load.xa) {
+            Some(shards) => prepared::resolve(databases, shards, true),
+            None => Ok(None),
         }
     }
 

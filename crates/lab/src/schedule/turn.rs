@@ -219,13 +219,15 @@ impl LabRun<'_> {
         turn: Turn,
         coming: &[ImageKey],
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(PreparedServer<'_>, Option<StoredLoad>), LabError> {
+    ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
         let resolved = self.planned.server(turn)?;
-        let (prepared, load) = resolved.prepare(coming, self.stop, on_progress)?;
-        if let (Some(lab), Some(load)) = (self.lab.get(), &load) {
-            record_load(self.results, Some(*lab), load)?;
+        let (prepared, loads) = resolved.prepare(coming, self.stop, on_progress)?;
+        if let Some(lab) = self.lab.get() {
+            for load in &loads {
+                record_load(self.results, Some(*lab), load)?;
+            }
         }
-        Ok((prepared, load))
+        Ok((prepared, loads))
     }
 
     /// Starts or reaches the server, and measures; `notes` were told before, and those of the start
@@ -233,7 +235,7 @@ impl LabRun<'_> {
     fn measure(
         &self,
         turn: Turn,
-        (prepared, load): (PreparedServer<'_>, Option<StoredLoad>),
+        (prepared, loads): (PreparedServer<'_>, Vec<StoredLoad>),
         notes: &mut Vec<String>,
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
@@ -249,7 +251,7 @@ impl LabRun<'_> {
         on_progress(Progress::Reached { subject: &subject, cell: &cell.what });
         if self.lab.get().is_none() {
             self.begin_lab(observe::host_facts(subject.data_directory()), on_progress)?;
-            if let Some(load) = &load {
+            for load in &loads {
                 record_load(self.results, self.lab.get().copied(), load)?;
             }
         } else if let (PreparedServer::External(_), true) =
@@ -457,8 +459,9 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let topology = cell.what.server.topology();
     let topology = (topology != Topology::Apart)
         .then(|| (TOPOLOGY_SETTING.to_owned(), topology.name().to_owned()));
+    let xa = cell.what.load.xa.then(|| ("xa".to_owned(), "true".to_owned()));
     let settings = cell.settings.iter().filter_map(Setting::row);
-    settings.chain(pause).chain(dilate).chain(topology).collect()
+    settings.chain(pause).chain(dilate).chain(topology).chain(xa).collect()
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

@@ -11,7 +11,7 @@ mod state;
 use crate::database::{self, InspectError, LoadState, LoadedChunks, Meta, TableSums};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
-use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
+use base::{Connect, Exit, RowSource, Session, SessionError, WarehouseRange, Warehouses};
 use drive::{LoadProgress, process_cpu_ns};
 pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
@@ -25,7 +25,10 @@ use std::time::{Duration, Instant};
 /// What to load.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
+    /// Of the whole database.
     pub warehouses: Warehouses,
+    /// Those that are loaded, where this is one of several shards; None: all.
+    pub shard: Option<WarehouseRange>,
     pub seed: u64,
     /// Connections that load at the same time.
     pub threads: u32,
@@ -36,6 +39,13 @@ pub struct LoadOptions {
     pub history_key: bool,
     /// Drop what mydyno loaded here before; load beside other tables.
     pub force: bool,
+}
+
+impl LoadOptions {
+    /// What is loaded.
+    pub fn population(&self) -> Population {
+        Population::new(self.seed, self.warehouses).of_shard(self.shard)
+    }
 }
 
 /// How rows reach the server.
@@ -85,9 +95,9 @@ pub enum LoadError {
     )]
     NotOurs { schema: String },
     #[error(
-        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
+        "schema {schema:?} holds a part of another load ({} of {}, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
          continue it with these, or use --force to start anew",
-        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
+        meta.population.range, meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
         if meta.history_key { "a" } else { "no" }
     )]
     OtherLoad { schema: String, meta: Box<Meta> },
@@ -226,7 +236,7 @@ pub fn load_part<C: Connect + Sync>(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(), LoadError> {
-    let population = Population::new(options.seed, options.warehouses);
+    let population = options.population();
     let (found, method) = block_on(async {
         let mut session = connect_to(connect).await?;
         let found = loaded_chunks(&mut session).await?;

@@ -49,6 +49,15 @@ impl TransactionError {
         }
     }
 
+    /// Is the session ready to roll back what was done?
+    pub(crate) fn is_to_roll_back(&self) -> bool {
+        matches!(
+            self,
+            TransactionError::Statement(SessionError::Server { .. })
+                | TransactionError::MissingRow(_)
+        )
+    }
+
     /// ER_NEED_REPREPARE: the server gave up making its statement anew; the client has to.
     pub(crate) fn needs_prepare(&self) -> bool {
         matches!(self, TransactionError::Statement(error) if needs_prepare(error))
