@@ -82,6 +82,11 @@ pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
 }
 
 impl Engine {
+    /// Does Galera's library come with it?
+    pub(crate) fn has_galera(&self) -> bool {
+        self.debian.iter().any(|package| package.starts_with("galera-"))
+    }
+
     /// Is a server of this flavour and version this engine? Patch releases of one series are one
     /// engine.
     pub(crate) fn is(&self, flavour: Flavour, numbers: VersionNumbers) -> bool {

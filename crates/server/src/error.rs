@@ -43,6 +43,9 @@ pub enum ServerError {
     #[error("{} is not a MySQL or MariaDB server: {why}; name the file of mysqld or mariadbd", .path.display())]
     NotAServer { path: PathBuf, why: String },
 
+    #[error("{engine} cannot be a node of a Galera cluster: {why}")]
+    NoCluster { engine: String, why: String },
+
     #[error("server variable `{name}`: {why}")]
     Setting { name: String, why: String },
 
@@ -165,6 +168,7 @@ impl ServerError {
             | ServerError::Checksum { .. }
             | ServerError::Archive { .. }
             | ServerError::WrongVersion { .. }
+            | ServerError::NoCluster { .. }
             | ServerError::Locked { .. }
             | ServerError::AlreadyRunning { .. }
             | ServerError::Disk { .. }

@@ -47,6 +47,10 @@ pub enum ImageContents {
         /// which do not say it, are not split.
         #[serde(default)]
         partitions: u32,
+        /// HISTORY has a primary key, which clusters of several primaries want, and the data
+        /// directory a place in the history of such a cluster.
+        #[serde(default)]
+        history_key: bool,
         /// The first and the last warehouse of a shard; none where it has all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shard: Option<(u32, u32)>,
@@ -101,20 +105,27 @@ impl ImageKey {
             text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
         };
         let (tables, indexes) = match &self.contents {
-            ImageContents::Tpcc { schema_version, warehouses, foreign_keys, partitions, shard } => {
-                (
-                    match shard {
-                        Some((first, last)) => {
-                            format!("schema{schema_version}_w{first}-{last}of{warehouses}")
-                        }
-                        None => format!("schema{schema_version}_w{warehouses}"),
-                    },
-                    match (foreign_keys, partitions) {
-                        (true, _) => "_fk".to_owned(),
-                        (false, 0) => "_nofk".to_owned(),
-                        (false, partitions) => format!("_nofk_p{partitions}"),
-                    },
-                )
+            ImageContents::Tpcc {
+                schema_version,
+                warehouses,
+                foreign_keys,
+                partitions,
+                history_key,
+                shard,
+            } => {
+                let tables = match shard {
+                    Some((first, last)) => {
+                        format!("schema{schema_version}_w{first}-{last}of{warehouses}")
+                    }
+                    None => format!("schema{schema_version}_w{warehouses}"),
+                };
+                let keyed = if *history_key { "_hk" } else { "" };
+                let indexes = match (foreign_keys, partitions) {
+                    (true, _) => "_fk".to_owned(),
+                    (false, 0) => "_nofk".to_owned(),
+                    (false, partitions) => format!("_nofk_p{partitions}"),
+                };
+                (tables, format!("{indexes}{keyed}"))
             }
             ImageContents::Sbtest { sbtest_version, tables, table_size } => {
                 (format!("sbtest{sbtest_version}_{tables}x{table_size}"), String::new())
@@ -356,6 +367,7 @@ mod tests {
                 warehouses: 10,
                 foreign_keys: true,
                 partitions: 0,
+                history_key: false,
                 shard: None,
             },
             page_size_bytes: 16384,
@@ -396,6 +408,7 @@ mod tests {
             warehouses: 10,
             foreign_keys: false,
             partitions: 8,
+            history_key: false,
             shard: None,
         };
         let split = ImageKey { contents, ..key() };
@@ -405,6 +418,7 @@ mod tests {
             warehouses: 10,
             foreign_keys: true,
             partitions: 0,
+            history_key: false,
             shard: Some((6, 10)),
         };
         let shard = ImageKey { contents, ..key() };

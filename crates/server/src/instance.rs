@@ -2,10 +2,12 @@
 
 use crate::copy::Storage;
 use crate::error::io_at;
+use crate::galera::GaleraNode;
 use crate::image::Image;
 use crate::instance_dir::InstanceDir;
+use crate::launch::Launch;
 use crate::process::{self, Process};
-use crate::settings::{Layout, Settings};
+use crate::settings::Settings;
 use crate::{ServerBuild, ServerError, dsn};
 use base::{CpuList, Dilation};
 use std::ffi::OsString;
@@ -65,6 +67,11 @@ pub struct InstanceOptions {
     pub dilation: Dilation,
     /// A port that is preferred; another is taken, with a note, where it is not free.
     pub port: Option<u16>,
+    /// Statements that it runs at each start before it lets anybody in. They are in no binary log.
+    pub init: Vec<String>,
+    /// The node of a Galera cluster that it is. On fresh data it is none until
+    /// [`Instance::begin_cluster`].
+    pub galera: Option<GaleraNode>,
 }
 
 /// How a server ended.
@@ -81,13 +88,11 @@ pub enum Ending {
 /// A running server.
 #[derive(Debug)]
 pub struct Instance {
-    pub(crate) build: ServerBuild,
-    pub(crate) layout: Layout,
+    /// What it was started with, and is started again with.
+    pub(crate) launch: Launch,
     pub(crate) port: u16,
     pub(crate) settings: Settings,
-    pub(crate) password: Password,
     pub(crate) process: Mutex<Process>,
-    pub(crate) pid: u32,
     pub(crate) named: bool,
     /// What was not as asked for: fall-backs and lowered limits, for people.
     pub notes: Vec<String>,
@@ -98,18 +103,18 @@ pub struct Instance {
 impl Instance {
     /// What runs.
     pub fn build(&self) -> &ServerBuild {
-        &self.build
+        &self.launch.build
     }
 
     /// Login over TCP on the loopback interface.
     pub fn connect_options(&self) -> ConnectOptions {
-        loopback_options(self.port, &self.password)
+        loopback_options(self.port, &self.launch.password)
     }
 
     /// Login over the unix socket.
     pub fn socket_options(&self) -> ConnectOptions {
         ConnectOptions {
-            address: Address::Unix(self.layout.socket.clone()),
+            address: Address::Unix(self.launch.layout.socket.clone()),
             ..self.connect_options()
         }
     }
@@ -119,8 +124,9 @@ impl Instance {
         dsn::render(&self.connect_options(), dsn::Secret::Hidden)
     }
 
+    /// Its process: another one after it was started again.
     pub fn pid(&self) -> u32 {
-        self.pid
+        self.process().pid()
     }
 
     pub fn port(&self) -> u16 {
@@ -128,16 +134,16 @@ impl Instance {
     }
 
     pub fn socket(&self) -> &Path {
-        &self.layout.socket
+        &self.launch.layout.socket
     }
 
     /// Its own directory, which is its working directory.
     pub fn directory(&self) -> &Path {
-        &self.layout.directory
+        &self.launch.layout.directory
     }
 
     pub fn data_directory(&self) -> &Path {
-        &self.layout.data
+        &self.launch.layout.data
     }
 
     /// The lines of its my.cnf. Effective values are the server's to tell.
@@ -152,7 +158,7 @@ impl Instance {
 
     /// The end of its error log.
     pub fn log_tail(&self) -> String {
-        process::log_since(&self.layout.log(), 0)
+        process::log_since(&self.launch.layout.log(), 0)
     }
 
     /// How it ended, where it did. Does not wait.
@@ -183,25 +189,88 @@ impl Instance {
 
     /// Kills the server, as a power failure would end it.
     pub fn kill(&self) -> Result<(), ServerError> {
-        match self.process().kill() {
+        let ended = self.process().kill();
+        match ended {
             Some(_) => Ok(()),
             None => Err(self.stuck()),
         }
     }
 
+    /// Starts a server that has ended on its own data and port, and waits until it takes
+    /// connections. A node of a cluster may still be receiving then. Where this takes too long,
+    /// [`Instance::kill`] from another thread ends it.
+    ///
+    /// # Errors
+    /// [`ServerError::Failed`] with the log, [`ServerError::Data`] where a node's log does not say
+    /// what it has, [`ServerError::Io`].
+    pub fn start_again(&self) -> Result<(), ServerError> {
+        let arguments = match &self.launch.galera {
+            Some(node) => node.prepare_return(&self.launch.layout, &self.recover()?)?,
+            None => Vec::new(),
+        };
+        self.run_again(&arguments)
+    }
+
+    /// What a node says as it recovers its data, without taking part in anything.
+    fn recover(&self) -> Result<String, ServerError> {
+        let start = self.launch.begin()?;
+        *self.process() = self.launch.spawn(&["--wsrep-recover".to_owned()], &start)?;
+        let status = loop {
+            let ended = self.process().ended();
+            match ended {
+                Some(status) => break status,
+                None if self.launch.is_late(&start) => {
+                    self.process().kill();
+                }
+                None => thread::sleep(process::POLL_INTERVAL),
+            }
+        };
+        self.launch.forget_init_file()?;
+        match status.success() {
+            true => Ok(self.launch.log_of(&start)),
+            false => Err(self.launch.not_recovered(status, &start)),
+        }
+    }
+
+    /// Starts a server that was stopped, and was in no cluster yet, as the first node of one: from
+    /// then on its data has a place in the history of a cluster.
+    ///
+    /// # Errors
+    /// As [`Instance::start_again`]; [`ServerError::NoCluster`] where it is no node.
+    pub fn begin_cluster(&self) -> Result<(), ServerError> {
+        let Some(node) = &self.launch.galera else {
+            return Err(ServerError::NoCluster {
+                engine: self.launch.build.engine.clone(),
+                why: "it was started as a server alone; start it as a node".to_owned(),
+            });
+        };
+        self.run_again(&node.prepare_history(&self.launch.layout)?)
+    }
+
+    fn run_again(&self, arguments: &[String]) -> Result<(), ServerError> {
+        let start = self.launch.begin()?;
+        *self.process() = self.launch.spawn(arguments, &start)?;
+        let ready = self.launch.wait_ready(|| self.process().ended(), &start);
+        if ready.is_err() {
+            self.process().kill();
+        }
+        self.launch.forget_init_file()?;
+        ready
+    }
+
     fn stuck(&self) -> ServerError {
         ServerError::Failed {
-            engine: self.build.engine.clone(),
+            engine: self.launch.build.engine.clone(),
             stage: "did not stop",
             why: format!(
                 "process {} is still there after SIGKILL; it hangs in the kernel (a hanging disk?)",
-                self.pid
+                self.pid()
             ),
             log: self.log_tail(),
         }
     }
 
-    fn process(&self) -> MutexGuard<'_, Process> {
+    pub(crate) fn process(&self) -> MutexGuard<'_, Process> {
         // A panic elsewhere leaves the process as it is, and it must still be ended.
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }

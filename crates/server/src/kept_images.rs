@@ -188,6 +188,7 @@ mod tests {
                 warehouses: 1,
                 foreign_keys: true,
                 partitions: 0,
+                history_key: false,
                 shard: None,
             },
             page_size_bytes: 16384,

@@ -4,6 +4,7 @@
 use crate::catalogue::Flavour;
 use crate::copy::Storage;
 use crate::error::io_at;
+use crate::galera::GaleraNode;
 use crate::home::{self, FileLock};
 use crate::image;
 use crate::initialise;
@@ -17,6 +18,7 @@ use base::CpuList;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wire::Password;
@@ -27,25 +29,37 @@ const READY_TIMEOUT: Duration = Duration::from_secs(120);
 const PORT_TRIES: usize = 5;
 /// What a fresh data directory needs beside its redo.
 const FRESH_BYTES: u64 = 256 << 20;
+/// On a command line, which wins over the my.cnf.
+const GALERA_OFF: &str = "--wsrep-on=OFF";
 /// InnoDB's page size where nothing else is set.
 const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
 
-/// Everything of a start that does not change between tries.
-struct Launch<'a> {
-    build: &'a ServerBuild,
-    layout: Layout,
+/// Everything of a start that does not change between tries, and that a server is started again
+/// with.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) build: ServerBuild,
+    pub(crate) layout: Layout,
     /// What replaces base lines, the last one where there are several of a name.
     set: Vec<(String, String)>,
     /// The lines that the user set.
     users: Vec<(String, String)>,
-    password: Password,
+    pub(crate) password: Password,
     storage: Storage,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     files: Vec<(String, Vec<u8>)>,
     cpus: Option<CpuList>,
     ready_timeout: Duration,
     on_parent_death: OnParentDeath,
+    init: Vec<String>,
+    pub(crate) galera: Option<GaleraNode>,
     notes: Vec<String>,
+}
+
+/// When a process of the server was started, and where its log stood.
+pub(crate) struct Begun {
+    at: Instant,
+    log_bytes: u64,
 }
 
 impl Instance {
@@ -76,7 +90,7 @@ impl Instance {
         // Whoever was connected to the stopped server of that name can be so again.
         let kept = resumed.as_ref().and_then(|_| read_password(&layout.password()).ok());
         let mut launch = Launch {
-            build,
+            build: build.clone(),
             set: all_set(&options),
             users: options.set,
             password: kept.map_or_else(initialise::random_password, Ok)?,
@@ -89,6 +103,8 @@ impl Instance {
                 Lifetime::Private => OnParentDeath::Kill,
                 Lifetime::Named(_) => OnParentDeath::Survive,
             },
+            init: options.init,
+            galera: options.galera,
             notes,
             layout,
         };
@@ -101,17 +117,15 @@ impl Instance {
         }
         let secret = launch.password.reveal();
         home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
-        let (process, port, settings) = launch.run(options.port)?;
+        let arguments = launch.first_arguments(&options.data)?;
+        let (process, port, settings) = launch.run(options.port, &arguments)?;
         let mut instance = Instance {
-            build: build.clone(),
-            layout: launch.layout,
             port,
             settings,
-            password: launch.password,
-            pid: process.pid(),
             process: Mutex::new(process),
             named: false,
-            notes: launch.notes,
+            notes: std::mem::take(&mut launch.notes),
+            launch,
             dir,
         };
         if let Lifetime::Named(_) = options.lifetime {
@@ -199,9 +213,13 @@ fn all_set(options: &InstanceOptions) -> Vec<(String, String)> {
     set
 }
 
-impl Launch<'_> {
+impl Launch {
     fn settings(&mut self, port: u16) -> Result<Settings, ServerError> {
-        let mut settings = Settings::new(self.build, &self.layout, port, &self.set);
+        let mut set = self.set.clone();
+        if let Some(node) = &self.galera {
+            set.extend(node.lines(&self.layout, &self.set));
+        }
+        let mut settings = Settings::new(&self.build, &self.layout, port, &set);
         let mut notes = Vec::new();
         let direct_io_on = match self.storage {
             Storage::Real => Some(self.layout.data.as_path()),
@@ -224,26 +242,40 @@ impl Launch<'_> {
         let settings = self.settings(0)?;
         match data {
             Data::Fresh => {
-                let needed = settings.redo_bytes(self.build).saturating_add(FRESH_BYTES);
+                let needed = settings.redo_bytes(&self.build).saturating_add(FRESH_BYTES);
                 home::require_free(&self.layout.data, needed, "a fresh data directory")?;
-                initialise::initialise(self.build, &self.layout)
+                initialise::initialise(&self.build, &self.layout)
             }
             Data::Clone(image) => {
-                image.require_build(self.build)?;
+                image.require_build(&self.build)?;
                 let elsewhere = |name| settings.get(name).map(PathBuf::from);
                 image.clone_into(&image::CloneTo {
                     data: self.layout.data.clone(),
                     redo: elsewhere("innodb_log_group_home_dir"),
                     undo: elsewhere("innodb_undo_directory"),
                     storage: self.storage,
-                    redo_is_remade: settings.remakes_redo(self.build, image.redo_file_bytes(0)),
+                    redo_is_remade: settings.remakes_redo(&self.build, image.redo_file_bytes(0)),
                 })
             }
         }
     }
 
+    /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster
+    /// yet: each row would be kept for nodes that are not there.
+    fn first_arguments(&self, data: &Data) -> Result<Vec<String>, ServerError> {
+        match (&self.galera, data) {
+            (None, _) => Ok(Vec::new()),
+            (Some(_), Data::Fresh) => Ok(vec![GALERA_OFF.to_owned()]),
+            (Some(node), Data::Clone(_)) => node.prepare_clone(&self.layout),
+        }
+    }
+
     /// Starts the server, on another port where the first is taken.
-    fn run(&mut self, preferred: Option<u16>) -> Result<(Process, u16, Settings), ServerError> {
+    fn run(
+        &mut self,
+        preferred: Option<u16>,
+        arguments: &[String],
+    ) -> Result<(Process, u16, Settings), ServerError> {
         let mut preferred = preferred;
         let mut attempt = 0;
         loop {
@@ -253,15 +285,17 @@ impl Launch<'_> {
                 None => free_port()?,
             };
             let settings = self.settings(port)?;
-            let log_start = fs::metadata(self.layout.log()).map_or(0, |m| m.len());
-            let started = self.try_port(log_start);
-            match started {
+            for (name, bytes) in &self.files {
+                home::write_private(&self.layout.directory.join(name), bytes)?;
+            }
+            let begun = self.begin()?;
+            match self.try_start(arguments, &begun) {
                 Ok(process) => {
-                    self.note_limits(log_start);
+                    self.note_limits(begun.log_bytes);
                     return Ok((process, port, settings));
                 }
                 Err(error) => {
-                    let log = process::log_since(&self.layout.log(), log_start);
+                    let log = self.log_of(&begun);
                     if attempt == PORT_TRIES || !port_was_taken(&log) {
                         return Err(error);
                     }
@@ -273,57 +307,112 @@ impl Launch<'_> {
         }
     }
 
-    fn try_port(&self, log_start: u64) -> Result<Process, ServerError> {
-        let init_file = self.layout.init_file();
-        home::write_private(&init_file, initialise::accounts_sql(self.build, &self.password))?;
-        for (name, bytes) in &self.files {
-            home::write_private(&self.layout.directory.join(name), bytes)?;
+    fn try_start(&self, arguments: &[String], begun: &Begun) -> Result<Process, ServerError> {
+        let started = self.spawn(arguments, begun).and_then(|mut process| {
+            match self.wait_ready(|| process.ended(), begun) {
+                Ok(()) => Ok(process),
+                Err(error) => {
+                    process.kill();
+                    Err(error)
+                }
+            }
+        });
+        self.forget_init_file()?;
+        started
+    }
+
+    /// Before a process of the server is started: its init file is there, with the password.
+    pub(crate) fn begin(&self) -> Result<Begun, ServerError> {
+        let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
+        if self.galera.is_some() {
+            sql.push_str("SET SESSION wsrep_on = OFF;\n");
         }
+        sql.push_str(&initialise::accounts_sql(&self.build, &self.password));
+        for statement in &self.init {
+            sql.push_str(statement);
+            sql.push_str(";\n");
+        }
+        home::write_private(&self.layout.init_file(), sql)?;
         // A killed server leaves it, and a process that nobody has reaped passes for its owner.
         // This directory is locked.
         let mut socket_lock = self.layout.socket.clone().into_os_string();
         socket_lock.push(".lock");
         home::remove_file_if_there(std::path::Path::new(&socket_lock))?;
-        let result = self.try_start(log_start);
-        // Its work is done, or there is none: no second copy of the password stays.
-        home::remove_file_if_there(&init_file)?;
-        result
+        let log_bytes = fs::metadata(self.layout.log()).map_or(0, |m| m.len());
+        Ok(Begun { at: Instant::now(), log_bytes })
     }
 
-    fn try_start(&self, log_start: u64) -> Result<Process, ServerError> {
-        let log = self.layout.log();
+    /// The init file's work is done, or there is none: no second copy of the password stays.
+    pub(crate) fn forget_init_file(&self) -> Result<(), ServerError> {
+        home::remove_file_if_there(&self.layout.init_file())
+    }
+
+    pub(crate) fn spawn(
+        &self,
+        arguments: &[String],
+        begun: &Begun,
+    ) -> Result<Process, ServerError> {
         let mut command = self.build.command();
         command
             .arg(format!("--defaults-file={}", self.layout.my_cnf().display()))
             .arg(format!("--init-file={}", self.layout.init_file().display()))
+            .args(arguments)
             .stdin(std::process::Stdio::null())
             .current_dir(&self.layout.directory)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
-        initialise::attach_log(&mut command, &log)?;
-        let failed = |why: String| ServerError::Failed {
-            engine: self.build.engine.clone(),
-            stage: "did not start",
-            why,
-            log: process::log_since(&log, log_start),
-        };
-        let start = Instant::now();
-        let child = process::spawn_on(command, self.on_parent_death, self.cpus.as_ref())
-            .map_err(|e| failed(e.to_string()))?;
-        let mut process = Process::new(child);
-        let socket = &self.layout.socket;
-        let not_ready = match process::wait_ready(&mut process, socket, self.ready_timeout) {
-            Ok(()) => return Ok(process),
+        if self.galera.is_some() {
+            command.env("PATH", GaleraNode::path(&self.layout));
+        }
+        initialise::attach_log(&mut command, &self.layout.log())?;
+        process::spawn_on(command, self.on_parent_death, self.cpus.as_ref())
+            .map(Process::new)
+            .map_err(|error| self.failed(error.to_string(), begun))
+    }
+
+    /// Waits until the server greets a client; `ended` looks whether its process has.
+    pub(crate) fn wait_ready(
+        &self,
+        ended: impl FnMut() -> Option<ExitStatus>,
+        begun: &Begun,
+    ) -> Result<(), ServerError> {
+        let not_ready = match process::wait_ready(ended, &self.layout.socket, self.ready_timeout) {
+            Ok(()) => return Ok(()),
             Err(not_ready) => not_ready,
         };
-        process.kill();
-        let said = process::errors_in(&process::log_since(&log, log_start));
-        Err(failed(match not_ready {
+        let said = process::errors_in(&self.log_of(begun));
+        let why = match not_ready {
             NotReady::Ended(status) => said.unwrap_or_else(|| process::describe(status)),
             NotReady::Refused(why) => format!("it refuses connections: {why}"),
             NotReady::TimedOut => {
-                format!("it took no connections within {} s", start.elapsed().as_secs())
+                format!("it took no connections within {} s", begun.at.elapsed().as_secs())
             }
-        }))
+        };
+        Err(self.failed(why, begun))
+    }
+
+    /// Has it taken longer than a start may?
+    pub(crate) fn is_late(&self, begun: &Begun) -> bool {
+        begun.at.elapsed() >= self.ready_timeout
+    }
+
+    /// What it has logged since then.
+    pub(crate) fn log_of(&self, begun: &Begun) -> String {
+        process::log_since(&self.layout.log(), begun.log_bytes)
+    }
+
+    /// A recovery that ended so.
+    pub(crate) fn not_recovered(&self, status: ExitStatus, begun: &Begun) -> ServerError {
+        let said = process::errors_in(&self.log_of(begun));
+        self.failed(said.unwrap_or_else(|| process::describe(status)), begun)
+    }
+
+    fn failed(&self, why: String, begun: &Begun) -> ServerError {
+        ServerError::Failed {
+            engine: self.build.engine.clone(),
+            stage: "did not start",
+            why,
+            log: self.log_of(begun),
+        }
     }
 
     /// A server that may not open enough files lowers its limits and only its log tells.

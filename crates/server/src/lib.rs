@@ -17,6 +17,7 @@ mod copy;
 mod cpus;
 mod dsn;
 mod error;
+mod galera;
 mod home;
 mod image;
 mod initialise;
@@ -40,6 +41,9 @@ pub use copy::Storage;
 pub use cpus::{DividedCpus, KeptToCpus, allowed_cpus};
 pub use dsn::{Secret, dsn_has_password, dsn_of_each_host, render as render_dsn};
 pub use error::ServerError;
+pub use galera::{
+    GaleraCluster, GaleraNode, received_write_sets, refuse_own_settings, require_provider,
+};
 pub use home::Home;
 pub use image::{Image, ImageContents, ImageKey};
 pub use install::install;

@@ -179,12 +179,12 @@ fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
 pub(crate) fn write_record(instance: &Instance) -> Result<(), ServerError> {
     let path = instance.dir.path.join(RECORD);
     let record = NamedInstance {
-        engine: instance.build.engine.clone(),
-        version: instance.build.version.clone(),
-        pid: instance.pid,
-        port: instance.port,
-        socket: instance.layout.socket.clone(),
-        data: instance.layout.data.clone(),
+        engine: instance.build().engine.clone(),
+        version: instance.build().version.clone(),
+        pid: instance.pid(),
+        port: instance.port(),
+        socket: instance.socket().to_owned(),
+        data: instance.data_directory().to_owned(),
         started_utc_ns: base::now_utc_ns(),
         ..NamedInstance::default()
     };

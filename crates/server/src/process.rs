@@ -190,9 +190,9 @@ pub(crate) enum NotReady {
 }
 
 /// Waits until the server greets a client on its socket, which it does only after it ran its init
-/// file.
+/// file. `ended` says how its process ended, if it did.
 pub(crate) fn wait_ready(
-    process: &mut Process,
+    mut ended: impl FnMut() -> Option<ExitStatus>,
     socket: &Path,
     timeout: Duration,
 ) -> Result<(), NotReady> {
@@ -200,7 +200,7 @@ pub(crate) fn wait_ready(
     let mut connection: Option<UnixStream> = None;
     let mut greeting = Vec::new();
     loop {
-        if let Some(status) = process.ended() {
+        if let Some(status) = ended() {
             return Err(NotReady::Ended(status));
         }
         if start.elapsed() >= timeout {

@@ -187,6 +187,11 @@ impl Style {
     pub const ALL: [Style; 4] =
         [Style::Statements, Style::Pipelined, Style::Batched, Style::Procedures];
 
+    /// Does it have one statement for each thing that is done?
+    pub const fn is_single(self) -> bool {
+        matches!(self, Style::Statements | Style::Pipelined)
+    }
+
     /// The name on the command line, in plans and in results.
     pub const fn name(self) -> &'static str {
         match self {

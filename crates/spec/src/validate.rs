@@ -224,6 +224,11 @@ fn validate_topology(topology: Topology, load: &Load) -> Result<(), Problem> {
     match topology {
         Topology::Apart | Topology::MultiPrimary => Ok(()),
         Topology::PrimaryReplicas | Topology::Shards => match load.workload {
+            _ if topology == Topology::PrimaryReplicas && !load.style.is_single() => {
+                let why = "only in styles statements and pipelined are the orders known that a \
+                           replica did not have; use one of them";
+                problem(Field::Topology, why)
+            }
             WorkloadKind::Tpcc => Ok(()),
             WorkloadKind::TpccSpec if topology == Topology::PrimaryReplicas => Ok(()),
             _ => {

@@ -5,9 +5,11 @@
 //! statements through [`base::Session`].
 
 pub mod checks;
+mod client;
 pub mod counters;
 pub mod cross_check;
 pub mod database;
+mod fresh;
 pub mod input;
 mod load;
 pub mod lock;
@@ -25,8 +27,10 @@ mod workload;
 pub mod xa;
 
 pub use checks::{CHECKS, Check, ShardSession, run_checks, run_checks_of_shards};
+pub use client::TerminalClient;
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
+pub use fresh::ReplicaReads;
 pub use input::{Input, InputSource, NewOrder, Transaction};
 pub use load::{
     LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method, load, load_part,
@@ -36,4 +40,4 @@ pub use random::{Constants, RunConstants};
 pub use schema::Table;
 pub use shards::{ShardError, ShardRanges};
 pub use transactions::{Outcome, PreparedSession, TransactionError, prepared_statements};
-pub use workload::{Homes, StatementSet, TerminalClient, TpccOptions, TpccWorkload};
+pub use workload::{Homes, StatementSet, TpccOptions, TpccWorkload};

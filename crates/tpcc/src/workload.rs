@@ -1,22 +1,22 @@
 //! TPC-C as a workload of the driver.
 
 use crate::checks::run_checks;
+use crate::client::{AnySession, Beside, Reader, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
+use crate::fresh::{FreshOrders, ReplicaReads};
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Across, AcrossOptions, Outcome, PreparedSession, TransactionError};
+use crate::transactions::{Across, AcrossOptions, PreparedSession};
 use crate::xa::XaRun;
-use crate::{
-    Input, InputCounters, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mysql,
-};
-use base::{Connect, DateTime, Random, Session, SessionError, WarehouseRange, Warehouses};
+use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mysql};
+use base::{Connect, Random, Session, SessionError, WarehouseRange, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
-    Attempt, CheckResult, Client, Facts, Failed, FailureKind, Opening, Proof, RunReport, Schemas,
-    Source, StatementTimes, Timed, TransactionInfo, TransactionType, Workload, WorkloadCounters,
-    failed_by, failed_in_commit,
+    CheckResult, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, Timed, TransactionInfo,
+    TransactionType, Workload, failed_by,
 };
-use spec::{Isolation, Style};
+use spec::{Isolation, Style, Topology};
+use std::sync::Arc;
 
 /// What the terminals of a run have in common.
 #[derive(Clone, Debug)]
@@ -65,6 +65,8 @@ pub enum Homes {
 pub struct TpccWorkload<C> {
     schemas: Schemas<C>,
     options: TpccOptions,
+    /// Where reads go to replicas.
+    fresh: Option<Arc<FreshOrders>>,
 }
 
 impl<C> TpccWorkload<C> {
@@ -110,7 +112,14 @@ impl<C> TpccWorkload<C> {
 impl<C: Connect + Sync> TpccWorkload<C> {
     /// Terminals on the databases that `schemas` reach.
     pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
-        TpccWorkload { schemas, options }
+        let reads = schemas.topology() == Topology::PrimaryReplicas;
+        let fresh = || FreshOrders::new(options.warehouses.0, schemas.iter().count());
+        TpccWorkload { fresh: reads.then(|| Arc::new(fresh())), schemas, options }
+    }
+
+    /// What was read from each server that is a replica, by its number from 0; none without one.
+    pub fn replica_reads(&self) -> Vec<ReplicaReads> {
+        self.fresh.as_ref().map_or_else(Vec::new, |fresh| fresh.replica_reads())
     }
 
     /// The same transactions with other inputs.
@@ -118,10 +127,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     where
         C: Clone,
     {
-        TpccWorkload {
-            schemas: self.schemas.clone(),
-            options: TpccOptions { seed, ..self.options.clone() },
-        }
+        TpccWorkload::new(self.schemas.clone(), TpccOptions { seed, ..self.options.clone() })
     }
 }
 
@@ -170,15 +176,28 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         {
             let options = AcrossOptions { run, shards, style, isolation };
             let (own, across) = Across::open(&self.schemas, which, &options).await?;
-            return Ok(TerminalClient {
+            return Ok(TerminalClient::new(
                 server,
-                terminal: AnySession::Clauses(own),
-                across: Some(across),
-                outcome: Outcome::Committed,
-            });
+                AnySession::Clauses(own),
+                Beside::Shards(across),
+            ));
         }
-        let session = self.schemas.connect(server).await?;
-        let session = Timed::new(session);
+        let terminal = self.session(server).await?;
+        let beside = match (self.schemas.reads_from(which), &self.fresh) {
+            (Some(replica), Some(fresh)) => {
+                let session = self.session(replica).await?;
+                Beside::Replica(Reader::new(session, replica, Arc::clone(fresh)))
+            }
+            _ => Beside::Nothing,
+        };
+        Ok(TerminalClient::new(server, terminal, beside))
+    }
+}
+
+impl<C: Connect + Sync> TpccWorkload<C> {
+    /// A session on one of the servers, with its statements.
+    async fn session(&self, server: usize) -> Result<TimedSession<C>, Failed> {
+        let session = Timed::new(self.schemas.connect(server).await?);
         let opened = match self.options.statements {
             StatementSet::Clauses { style, isolation } => {
                 let opened = PreparedSession::open(session, style, isolation).await;
@@ -189,46 +208,8 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
                 opened.map(AnySession::TpccMysql)
             }
         };
-        Ok(TerminalClient {
-            server,
-            terminal: opened.map_err(|error| failed_by(&error))?,
-            across: None,
-            outcome: Outcome::Committed,
-        })
+        opened.map_err(|error| failed_by(&error))
     }
-}
-
-/// A session with the statements of a set.
-enum AnySession<S> {
-    Clauses(PreparedSession<S>),
-    TpccMysql(tpcc_mysql::TpccMysqlSession<S>),
-}
-
-impl<S: Session> AnySession<S> {
-    fn session(&self) -> &S {
-        match self {
-            AnySession::Clauses(terminal) => terminal.session(),
-            AnySession::TpccMysql(terminal) => terminal.session(),
-        }
-    }
-
-    fn into_session(self) -> S {
-        match self {
-            AnySession::Clauses(terminal) => terminal.into_session(),
-            AnySession::TpccMysql(terminal) => terminal.into_session(),
-        }
-    }
-}
-
-/// One connection.
-pub struct TerminalClient<C: Connect> {
-    /// Which of several it writes to.
-    server: usize,
-    terminal: AnySession<Timed<C::Session>>,
-    /// On the other shards, where transactions cross them.
-    across: Option<Across<Timed<C::Session>>>,
-    /// Of the last try that ended well.
-    outcome: Outcome,
 }
 
 impl Source for InputSource {
@@ -243,93 +224,9 @@ impl Source for InputSource {
     }
 }
 
-impl<C: Connect> Client for TerminalClient<C> {
-    type Operation = Input;
-
-    fn server(&self) -> usize {
-        self.server
-    }
-
-    fn begin(&mut self) {
-        if let Some(across) = &mut self.across {
-            across.begin();
-        }
-        match &mut self.terminal {
-            AnySession::Clauses(terminal) => terminal.session_mut().begin(),
-            AnySession::TpccMysql(terminal) => {
-                terminal.begin();
-                terminal.session_mut().begin();
-            }
-        }
-    }
-
-    async fn attempt(&mut self, input: &Input) -> Attempt {
-        let input = input.tried_at(DateTime::now);
-        let result = match (&mut self.terminal, &mut self.across) {
-            (AnySession::Clauses(home), Some(across)) => across.run_any(home, &input).await,
-            (AnySession::Clauses(terminal), None) => terminal.run(&input).await,
-            (AnySession::TpccMysql(terminal), _) => terminal.run(&input).await,
-        };
-        match result {
-            Err(failure) => Attempt::Failed(classify(&failure)),
-            Ok(outcome) => {
-                self.outcome = outcome;
-                match outcome {
-                    Outcome::RolledBack => Attempt::RolledBack,
-                    Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
-                }
-            }
-        }
-    }
-
-    fn statements(&self) -> u64 {
-        let across = self.across.as_ref().map_or(0, Across::statements);
-        self.terminal.session().statements() + across
-    }
-
-    fn statement_times(&self) -> StatementTimes<'_> {
-        let session = self.terminal.session();
-        self.across.as_ref().map_or_else(|| session.times(), |across| across.times(session))
-    }
-
-    fn count(&self, input: &Input, counters: &mut WorkloadCounters) {
-        InputCounters::count(input, self.outcome, counters);
-    }
-
-    async fn close(self) {
-        C::close(self.terminal.into_session().into_inner()).await;
-        for session in self.across.into_iter().flat_map(Across::into_sessions) {
-            C::close(session.into_inner()).await;
-        }
-    }
-}
-
-fn classify(failure: &TransactionError) -> Failed {
-    match failure {
-        TransactionError::Statement(error) => failed_by(error),
-        TransactionError::InDoubt(error) => failed_in_commit(error),
-        TransactionError::MissingRow(_) => Failed {
-            kind: FailureKind::Fatal,
-            code: "missing_row".into(),
-            message: failure.to_string(),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::SessionError;
-    use spec::Topology;
-
-    #[test]
-    fn what_ends_a_commit_leaves_it_in_doubt() {
-        let killed = SessionError::Lost("reset".to_owned());
-        let failed = classify(&TransactionError::InDoubt(killed.clone()));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: true });
-        let failed = classify(&TransactionError::Statement(killed));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: false });
-    }
 
     /// (warehouse, district) of the Stock-Levels of a terminal.
     fn place(workload: &TpccWorkload<()>, terminal: u32) -> (u32, u32) {
@@ -361,8 +258,11 @@ mod tests {
             shards: None,
             xa: None,
         };
-        let workload =
-            TpccWorkload { schemas: Schemas::new((), Vec::new(), Topology::Apart), options };
+        let workload = TpccWorkload {
+            schemas: Schemas::new((), Vec::new(), Topology::Apart),
+            options,
+            fresh: None,
+        };
         for terminal in 0..20 {
             let expected = (terminal / 10 + 1, terminal % 10 + 1);
             assert_eq!(place(&workload, terminal), expected);

@@ -63,10 +63,13 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
                 0 => format!("a database of {}", arguments.workload),
                 warehouses => counted(warehouses as usize, "warehouse", "warehouses"),
             },
-            match (subject.topology(), subject.schemas()) {
-                (Topology::Shards, _) => format!(" in {} shards", subject.instances()),
-                (_, 1) => String::new(),
-                (_, schemas) => format!(" in each of {schemas} schemas"),
+            match (subject.topology(), subject.schemas(), subject.instances()) {
+                (Topology::Shards, _, shards) => format!(" in {shards} shards"),
+                (_, 1, 1) => String::new(),
+                (_, 1, servers) => {
+                    format!(" on each of {servers} {}s", subject.word_for_database())
+                }
+                (_, schemas, _) => format!(" in each of {schemas} schemas"),
             }
         ))?;
     }

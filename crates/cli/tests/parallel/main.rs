@@ -34,6 +34,7 @@ mod plans;
 mod presets;
 mod proven;
 mod ramps;
+mod replicas;
 mod report;
 mod rows_read;
 mod same_work;

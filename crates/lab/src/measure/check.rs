@@ -4,6 +4,7 @@ use crate::error::LabError;
 use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{OnProgress, Progress};
+use crate::target::nodes;
 use crate::target::sessions::{with_session_until, with_sessions_until};
 use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
@@ -158,6 +159,7 @@ pub fn check_subject(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Checked, LabError> {
     let databases = subject.databases()?;
+    nodes::require_fit(subject)?;
     let load = Load { workload: workload.clone(), ..Load::of_seed(0) };
     let result = fit(&databases, &load, load.seed).and_then(|fitted| {
         let Fitted { workload, tpcc, .. } = fitted;
@@ -167,6 +169,7 @@ pub fn check_subject(
         {
             on_progress(Progress::Note(&note));
         }
+        nodes::facts_of_all(&databases, &workload, nodes::PATIENCE_AFTER, stop)?;
         let each = subject.word_for_database();
         let checks = check(&databases, each, &workload, stop, on_progress)?;
         let by_tpcc_mysql = |of: &Database| of.driven_by_tpcc_mysql;

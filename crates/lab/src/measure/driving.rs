@@ -140,6 +140,12 @@ impl Measurement<'_> {
         let disarmed = self.subject.arm(false);
         let driven = driven?;
         disarmed?;
+        if driven.0.aborted.is_none() {
+            let window = Duration::from_nanos(driven.0.window_ns);
+            for note in self.subject.wait_for_nodes(window)? {
+                on_progress(Progress::Note(&note));
+            }
+        }
         Ok(driven)
     }
 
@@ -297,6 +303,9 @@ impl Measurement<'_> {
                 or_stop(stored, &mut store_error, || lengths.take(interval))
             }
             Event::Tick { elapsed, total } => {
+                for note in self.subject.revive(elapsed) {
+                    on_progress(Progress::Note(&note));
+                }
                 let mut progress = last.progress(elapsed, total);
                 let mut stored = Ok(());
                 progress.total_is_most = matches!(run, RunOf::Capacity(_));

@@ -13,9 +13,10 @@ use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
 use crate::measure::prepared;
 use crate::measure::quiet::look_at_host;
-use crate::measure::records::{counters_of, failures_of, result_of, times_of};
+use crate::measure::records::{counters_of, failures_of, replicas_of, result_of, times_of};
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
 use crate::progress::{OnProgress, Progress};
+use crate::target::nodes;
 use crate::target::populate::engine_name;
 use crate::target::preset::PRESET_SETTING;
 use crate::target::schemas::{self, Inspected};
@@ -25,7 +26,7 @@ use base::{Exit, Session, Warehouses, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
 use plan::size_in_warehouses;
-use spec::{Cell, Load, Server, Style, WorkloadKind};
+use spec::{Cell, Load, Server, Style, Topology, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{
     DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
@@ -79,7 +80,7 @@ pub(crate) fn measure(
     subject.require_armed()?;
     let _clock = clock::dilate(subject.dilation());
     let databases = subject.databases()?;
-    let begun = before(&databases, subject.instances(), &cell.load, place.seed)
+    let begun = before(subject, &databases, (&cell.load, place.seed), stop)
         .map_err(|error| subject.explain(error))?;
     let sessions_each = if cell.load.xa { subject.instances() } else { 1 };
     preflight::raise_file_limit(begun.concurrency.connections.saturating_mul(sessions_each))?;
@@ -159,6 +160,13 @@ fn drivers<'a>(
     let Some(leader) = leader else {
         return Ok((threads, None));
     };
+    if subject.topology() == Topology::PrimaryReplicas {
+        return Err(LabError::Unfit(
+            "a rank of a fleet does not know the orders of the others, so it cannot tell which \
+             reads of a replica are stale; drive primary and replicas from one process"
+                .to_owned(),
+        ));
+    }
     let fleet = FleetRun::of(leader, concurrency, (threads, subject.dilation()))?;
     Ok((fleet.own_threads(), Some(fleet)))
 }
@@ -251,13 +259,13 @@ impl BeforeRun {
     }
 }
 
-/// `servers` are those that the databases are on.
 fn before(
+    subject: &Subject,
     databases: &Schemas<Connector>,
-    servers: u32,
-    load: &Load,
-    seed: u64,
+    (load, seed): (&Load, u64),
+    stop: &AtomicBool,
 ) -> Result<BeforeRun, LabError> {
+    nodes::require_fit(subject)?;
     let Fitted { workload, concurrency, tpcc, statements, settings } = fit(databases, load, seed)?;
     let mut prepared_before = None;
     if let Some(shards) = workload.shards() {
@@ -266,13 +274,14 @@ fn before(
         }
         prepared_before = prepared::resolve(databases, shards, load.xa)?;
     }
-    let facts = workload.facts(databases)?;
+    let facts = nodes::facts_of_all(databases, &workload, nodes::PATIENCE_BEFORE, stop)?;
     with_session(databases.first(), async |session| {
-        // The first of several servers has the most of them, and each has all where transactions
-        // cross shards.
-        let connections = match load.xa {
-            true => concurrency.connections,
-            false => concurrency.connections.div_ceil(servers),
+        // The first of several servers has the most of them; a primary has all, and each shard has
+        // where transactions cross them.
+        let connections = match subject.topology() {
+            Topology::PrimaryReplicas => concurrency.connections,
+            _ if load.xa => concurrency.connections,
+            _ => concurrency.connections.div_ceil(subject.instances()),
         };
         preflight::check_server(session, connections, statements).await
     })?;
@@ -381,8 +390,12 @@ pub(crate) struct Measurement<'a> {
 /// Facts, variables and status, when all has been driven.
 type After = (Facts, Vec<(String, String)>, Vec<(String, String)>);
 
-fn read_after(databases: &Schemas<Connector>, begun: &BeforeRun) -> Result<After, LabError> {
-    let facts = begun.workload.facts(databases)?;
+fn read_after(
+    databases: &Schemas<Connector>,
+    begun: &BeforeRun,
+    stop: &AtomicBool,
+) -> Result<After, LabError> {
+    let facts = nodes::facts_of_all(databases, &begun.workload, nodes::PATIENCE_AFTER, stop)?;
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
@@ -423,7 +436,7 @@ impl Measurement<'_> {
         if let Some(note) = self.resolve_prepared(databases, begun)? {
             on_progress(Progress::Note(&note));
         }
-        let (facts, variables, status) = match read_after(databases, begun) {
+        let (facts, variables, status) = match read_after(databases, begun, self.stop) {
             Ok(after) => after,
             Err(error) => return self.failed(error),
         };
@@ -443,7 +456,7 @@ impl Measurement<'_> {
         let result = result_of(&report, sums);
         let result = pacing::complete(result, paced, judged.as_ref());
         let result = lengths.complete(result);
-        self.finish(&report, &result)?;
+        self.finish(begun, &report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         match self.prove(begun, &report, &facts)? {
             Some(exit) => Ok(exit),
@@ -515,7 +528,14 @@ impl Measurement<'_> {
 
     /// Stores the result, and before it where the time of transactions went and what each of
     /// several servers did in the window.
-    fn finish(&self, report: &RunReport, result: &RepeatResult) -> Result<(), LabError> {
+    fn finish(
+        &self,
+        begun: &BeforeRun,
+        report: &RunReport,
+        result: &RepeatResult,
+    ) -> Result<(), LabError> {
+        let replicas = replicas_of(&begun.workload.replica_reads());
+        self.results.record_replicas(self.repeat, &replicas)?;
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
             // One without any has no place at the end of the list.

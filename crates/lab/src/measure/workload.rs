@@ -16,8 +16,8 @@ use store::{CellTransaction, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 use tpcc::xa::XaRun;
 use tpcc::{
-    Database, Homes, RunConstants, ShardRanges, StatementSet, TpccOptions, TpccWorkload,
-    Transaction, prepared_statements,
+    Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
+    TpccWorkload, Transaction, prepared_statements,
 };
 use wire::{Connection, Connector};
 
@@ -59,16 +59,31 @@ impl AnyWorkload {
     pub(crate) fn facts(&self, databases: &Schemas<Connector>) -> Result<Facts, LabError> {
         let mut all = Facts::default();
         for connector in databases.databases() {
-            let of_one = with_session(connector, async |session| {
-                let facts = of_each!(self, workload => workload.facts(session).await);
-                facts.map_err(|error| LabError::Session {
-                    doing: "reading what the rows of the database add up to",
-                    error,
-                })
-            })?;
-            all.add(&of_one);
+            all.add(&self.facts_of(connector)?);
         }
         Ok(all)
+    }
+
+    /// What one database adds up to.
+    ///
+    /// # Errors
+    /// As [`AnyWorkload::facts`].
+    pub(crate) fn facts_of(&self, database: &Connector) -> Result<Facts, LabError> {
+        with_session(database, async |session| {
+            let facts = of_each!(self, workload => workload.facts(session).await);
+            facts.map_err(|error| LabError::Session {
+                doing: "reading what the rows of the database add up to",
+                error,
+            })
+        })
+    }
+
+    /// What was read from each replica, by the number of its server from 0; none without one.
+    pub(crate) fn replica_reads(&self) -> Vec<ReplicaReads> {
+        match self {
+            AnyWorkload::Tpcc(workload) => workload.replica_reads(),
+            AnyWorkload::Script(_) => Vec::new(),
+        }
     }
 
     /// See [`Proof::mismatch`].

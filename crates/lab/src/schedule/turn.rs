@@ -20,14 +20,16 @@ use base::{Dilation, Exit};
 use fleet::Leader;
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, defaults};
+use spec::{
+    Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, Topology, defaults,
+};
 use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
     CheckedOn, LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId,
-    RepeatStatus, Results, StoredLoad, redact,
+    RepeatStatus, Results, StoredLoad, TOPOLOGY_SETTING, redact,
 };
 
 /// What takes turns.
@@ -454,8 +456,12 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let pause = (pause != defaults::RETRY_PAUSE).then(pause_ms);
     let dilate = cell.what.server.dilate();
     let dilate = (dilate != Dilate::NONE).then(|| ("dilate".to_owned(), dilate.to_string()));
+    let topology = cell.what.server.topology();
+    let topology = (topology != Topology::Apart)
+        .then(|| (TOPOLOGY_SETTING.to_owned(), topology.name().to_owned()));
     let xa = cell.what.load.xa.then(|| ("xa".to_owned(), "true".to_owned()));
-    cell.settings.iter().filter_map(Setting::row).chain(pause).chain(dilate).chain(xa).collect()
+    let settings = cell.settings.iter().filter_map(Setting::row);
+    settings.chain(pause).chain(dilate).chain(topology).chain(xa).collect()
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

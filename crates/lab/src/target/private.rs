@@ -3,6 +3,10 @@
 use crate::error::LabError;
 use crate::measure::workload::read_text;
 use crate::progress::{OnProgress, Progress};
+use crate::target::cluster::{
+    Cluster, JOIN_PATIENCE, NodeOptions, common_settings, follow, needs_history_key,
+    require_possible,
+};
 use crate::target::disk_space;
 use crate::target::placed::{Placed, storage_of};
 use crate::target::pool::Divided;
@@ -12,9 +16,9 @@ use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
 use plan::{size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, Data, DividedCpus, Ending, Flavour, Home, IMAGES_VARIABLE, Image,
-    ImageContents, ImageKey, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild,
-    ServerError, images_max_bytes, redo_bytes, shrink_images,
+    CONNECTIONS_BASE, Data, DividedCpus, Ending, Flavour, GaleraCluster, Home, IMAGES_VARIABLE,
+    Image, ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
+    ServerBuild, ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, PopulationSpec, Private, Topology};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,9 +149,12 @@ impl ResolvedPrivate {
     ) -> Result<ResolvedPrivate, LabError> {
         let size = size_in_warehouses(&private.population);
         let preset = PresetSpec::of(private.preset.as_ref(), size)?;
+        require_possible(&build, private)?;
         let mut private = private.clone();
         let room = room_for(connections, preset, &private.set);
         private.set.extend(room);
+        let common = common_settings(&build, private.topology, &private.set);
+        private.set.extend(common);
         let each = match private.topology {
             Topology::Shards => divided(&private.population, private.instances)?,
             _ => vec![private.population.clone()],
@@ -156,7 +163,7 @@ impl ResolvedPrivate {
             Ok(ImageKey {
                 engine: build.engine.clone(),
                 version: build.version.clone(),
-                contents: contents(population)?,
+                contents: contents(population, private.topology)?,
                 page_size_bytes: page_size(&private.set)?,
                 seed: population.seed,
             })
@@ -245,7 +252,10 @@ impl ResolvedPrivate {
         // What cannot be placed is told before minutes go into an image. Where files go is decided
         // anew on the image, whose real size the modelled page cache depends on.
         self.arrange()?;
-        let load_spec = LoadSpec::of(of.population.clone());
+        let load_spec = LoadSpec {
+            history_key: needs_history_key(self.private.topology),
+            ..LoadSpec::of(of.population.clone())
+        };
         let max_bytes = images_max_bytes()?;
         // Others give way to it now only where there is no room for both: what cannot be populated
         // should cost none of them.
@@ -277,7 +287,11 @@ impl ResolvedPrivate {
         let mut set: Vec<(String, String)> =
             settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
-        let options = InstanceOptions { set, ..InstanceOptions::default() };
+        let galera = match self.private.topology {
+            Topology::MultiPrimary => GaleraCluster::of(&self.build, 1)?.nodes().pop(),
+            _ => None,
+        };
+        let options = InstanceOptions { set, galera, ..InstanceOptions::default() };
         let subject = Subject::private(disk_space::start(&self.home, &self.build, options)?);
         // What a private server has loaded goes with it: there is nothing to continue.
         let load = populate(&subject, spec, stop, on_progress).map_err(|error| match error {
@@ -291,26 +305,23 @@ impl ResolvedPrivate {
         Ok((image, load))
     }
 
-    /// Stops the server that loaded, and keeps its data directory.
+    /// Stops the server that loaded, and keeps its data directory. Nodes of Galera that are clones
+    /// of it have to have a place in the history of a cluster, all the same one.
     fn publish(
         &self,
         key: &ImageKey,
         subject: Subject,
         load: &StoredLoad,
     ) -> Result<Image, LabError> {
-        let log_tail = subject.log_tail();
         let Some(instance) = subject.into_instance() else {
             return Err(LabError::Unfit(
                 "only a private server's data can become an image".to_owned(),
             ));
         };
-        match instance.stop(STOP_TIMEOUT)? {
-            Ending::Clean => {}
-            ending => {
-                let reason =
-                    format!("it did not shut down in good order after the load: {ending:?}");
-                return Err(LabError::ServerDied { reason, log_tail });
-            }
+        stop_in_good_order(&instance)?;
+        if self.private.topology == Topology::MultiPrimary {
+            instance.begin_cluster()?;
+            stop_in_good_order(&instance)?;
         }
         let tables = load.tables.iter();
         let checksums: Vec<String> =
@@ -339,34 +350,70 @@ impl ResolvedPrivate {
             InstanceGroup { count: *instances, memory: memory.as_ref().map(SharedMemory::path) };
         let clone_bytes = images.iter().map(|image| image.clone_bytes(0)).max();
         let files = self.files(clone_bytes.unwrap_or_default(), group, dilation)?;
-        let mut servers = Vec::new();
+        let cluster = Cluster::of(&self.build, &self.private)?;
+        let mut servers: Vec<Subject> = Vec::new();
         // Shards have an image each, others share one.
         for (arranged, image) in arrange_all(placement, &files)?.iter().zip(images.iter().cycle()) {
             // Those that have started stop as they are dropped.
             if !servers.is_empty() && stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);
             }
-            servers.push(self.start_one(image.clone(), arranged)?);
+            let node = cluster.node(&self.build, servers.len());
+            let server = self.start_one(image.clone(), arranged, node)?;
+            self.join(&cluster, &servers, &server)?;
+            servers.push(server);
         }
         let first = servers.remove(0);
         let first = first.together(servers, self.private.topology).sharing(memory);
-        Ok(first.kept_to(self.cpus.clone()))
+        Ok(first.supervised(&cluster)?.kept_to(self.cpus.clone()))
+    }
+
+    /// Sees to it that `server`, which has just started, is in the cluster of those before it.
+    fn join(
+        &self,
+        cluster: &Cluster,
+        before: &[Subject],
+        server: &Subject,
+    ) -> Result<(), LabError> {
+        let Some(membership) = cluster.membership(before.len()) else {
+            return Ok(());
+        };
+        let connector = server.without_schema()?;
+        if let (Cluster::Replicas, Some(primary)) = (cluster, before.first()) {
+            follow(&self.build, &connector, &primary.connect)?;
+        }
+        let joined = membership.wait(&connector, JOIN_PATIENCE, || server.ended().is_some());
+        joined.map_err(|error| LabError::ServerDied {
+            reason: format!(
+                "node {} of {} did not join the others: {error}",
+                before.len() + 1,
+                self.private.instances
+            ),
+            log_tail: server.log_tail(),
+        })
     }
 
     /// Starts one of them.
-    fn start_one(&self, image: Image, arranged: &Arrangement) -> Result<Subject, LabError> {
+    fn start_one(
+        &self,
+        image: Image,
+        arranged: &Arrangement,
+        node: NodeOptions,
+    ) -> Result<Subject, LabError> {
         let divided = &self.divided;
         let options = InstanceOptions {
             data: Data::Clone(image),
             storage: storage_of(arranged),
             preset: lines(divided.preset.as_ref()),
-            set: [&divided.set[..], &arranged.set].concat(),
+            set: [&divided.set[..], &node.set, &arranged.set].concat(),
             data_directory: arranged.data_directory.clone(),
             scratch: arranged.scratch.clone(),
             environment: arranged.environment.clone(),
             files: arranged.files.clone(),
             cpus: self.cpus.as_ref().map(|cpus| cpus.servers.clone()),
             dilation: arranged.dilation,
+            init: node.init,
+            galera: node.galera,
             ..InstanceOptions::default()
         };
         let instance = disk_space::start(&self.home, &self.build, options)?;
@@ -379,14 +426,26 @@ impl ResolvedPrivate {
     }
 }
 
+/// Stops the server that loaded an image.
+fn stop_in_good_order(instance: &Instance) -> Result<(), LabError> {
+    match instance.stop(STOP_TIMEOUT)? {
+        Ending::Clean => Ok(()),
+        ending => Err(LabError::ServerDied {
+            reason: format!("it did not shut down in good order after the load: {ending:?}"),
+            log_tail: Some(instance.log_tail()),
+        }),
+    }
+}
+
 /// What is in an image of this population.
-fn contents(population: &PopulationSpec) -> Result<ImageContents, LabError> {
+fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageContents, LabError> {
     Ok(match &population.database {
         DatabaseKind::Tpcc => ImageContents::Tpcc {
             schema_version: SCHEMA_VERSION,
             warehouses: population.warehouses.0,
             foreign_keys: population.foreign_keys,
             partitions: population.partitions,
+            history_key: needs_history_key(topology),
             shard: population.shard.map(|range| (range.first(), range.last())),
         },
         DatabaseKind::Sbtest => ImageContents::Sbtest {

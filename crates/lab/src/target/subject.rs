@@ -2,16 +2,19 @@
 //! there.
 
 use crate::error::LabError;
+use crate::target::cluster::Cluster;
 use crate::target::disk_space::Directories;
 use crate::target::kept::placed_of;
 use crate::target::placed::Placed;
 use crate::target::preset::{Configured, configured_of};
+use crate::target::revival::{Supervisor, Watched};
 use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
 use server::{DividedCpus, Home, Instance, NamedInstance, Target, render_dsn};
 use spec::Topology;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::{SharedMemory, ShimPage};
 use wire::{Address, ConnectOptions, Connector};
@@ -30,6 +33,8 @@ pub struct Subject {
     others: Vec<Subject>,
     /// How they belong together.
     topology: Topology,
+    /// Of private nodes of one database, those that may come back.
+    supervisor: Option<Supervisor>,
     /// Where mydyno keeps them to some.
     cpus: Option<DividedCpus>,
     /// Of the emulated devices that they share. The last, so that it is there as long as they are.
@@ -39,7 +44,7 @@ pub struct Subject {
 
 enum Origin {
     /// Started for this command; ends with it.
-    Private(Box<Instance>),
+    Private(Arc<Instance>),
     /// Started by `mydyno server start`: its log and process can be looked at.
     Named(Box<NamedInstance>),
     External,
@@ -58,9 +63,10 @@ impl Subject {
             schemas: None,
             placed: Placed::default(),
             configured: None,
-            origin: Origin::Private(Box::new(instance)),
+            origin: Origin::Private(Arc::new(instance)),
             others: Vec::new(),
             topology: Topology::Apart,
+            supervisor: None,
             cpus: None,
             memory: None,
         }
@@ -90,6 +96,46 @@ impl Subject {
     /// The same server and others, which are driven together.
     pub(crate) fn together(self, others: Vec<Subject>, topology: Topology) -> Subject {
         Subject { others, topology, ..self }
+    }
+
+    /// The same servers, whose nodes come back where they end in spite of their cluster.
+    ///
+    /// # Errors
+    /// As [`Subject::connector`].
+    pub(crate) fn supervised(self, cluster: &Cluster) -> Result<Subject, LabError> {
+        let mut watched = Vec::new();
+        for (place, server) in self.each().enumerate() {
+            if let (Some(membership), Origin::Private(instance)) =
+                (cluster.membership(place), &server.origin)
+            {
+                watched.push(Watched {
+                    instance: Arc::clone(instance),
+                    connector: server.without_schema()?,
+                    membership,
+                    number: place + 1,
+                });
+            }
+        }
+        let nodes = self.instances() as usize;
+        let supervisor = (!watched.is_empty()).then(|| Supervisor::of(nodes, watched));
+        Ok(Subject { supervisor, ..self })
+    }
+
+    /// Sees to it that private nodes of one database which have ended come back, and tells of those
+    /// that did. Cheap where nothing has ended; never waits. `into_run` is the time of the run, for
+    /// people. The end of a primary with replicas ends the run.
+    pub fn revive(&self, into_run: Duration) -> Vec<String> {
+        self.supervisor.as_ref().map_or_else(Vec::new, |supervisor| supervisor.look(into_run))
+    }
+
+    /// Waits until every private node of one database is back and in its cluster, and tells of those
+    /// that came back.
+    ///
+    /// # Errors
+    /// [`LabError::ServerDied`] with the node that is not there, and the end of its log.
+    pub fn wait_for_nodes(&self, into_run: Duration) -> Result<Vec<String>, LabError> {
+        let wait = |supervisor: &Supervisor| supervisor.wait(into_run);
+        self.supervisor.as_ref().map_or_else(|| Ok(Vec::new()), wait)
     }
 
     /// The same servers, which share the devices that are in `memory`.
@@ -150,7 +196,7 @@ impl Subject {
     }
 
     /// What one of its databases is called, where there are several; schemas are numbered from 0.
-    pub(crate) fn word_for_database(&self) -> &'static str {
+    pub fn word_for_database(&self) -> &'static str {
         if self.others.is_empty() { "schema" } else { self.topology.word() }
     }
 
@@ -190,6 +236,7 @@ impl Subject {
             origin,
             others: Vec::new(),
             topology: Topology::Apart,
+            supervisor: None,
             cpus: None,
             memory: None,
         })
@@ -255,8 +302,16 @@ impl Subject {
     }
 
     /// How the server ended, where it did and can be looked at; where there are several, the first
-    /// of them that did.
+    /// of them without which there is no going on: any, where each has a database of its own; the
+    /// primary of replicas; and the nodes of several primaries all together.
     pub fn ended(&self) -> Option<String> {
+        match self.topology {
+            Topology::PrimaryReplicas => return self.ended_itself(),
+            Topology::MultiPrimary if self.each().any(|node| node.ended_itself().is_none()) => {
+                return None;
+            }
+            Topology::MultiPrimary | Topology::Apart | Topology::Shards => {}
+        }
         let mut ended = self.each().zip(1..).filter_map(|(server, number)| {
             let how = server.ended_itself()?;
             Some(match self.instances() {
@@ -372,9 +427,9 @@ impl Subject {
     }
 
     /// The private instance, to end it in good order.
-    pub fn into_instance(self) -> Option<Instance> {
+    pub fn into_instance(self) -> Option<Arc<Instance>> {
         match self.origin {
-            Origin::Private(instance) => Some(*instance),
+            Origin::Private(instance) => Some(instance),
             _ => None,
         }
     }

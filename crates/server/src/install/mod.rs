@@ -14,6 +14,7 @@ mod unpack;
 use crate::builds::{self, BINARY_PLACES, MANIFEST, Manifest};
 use crate::catalogue::{self, Engine};
 use crate::error::io_at;
+use crate::galera;
 use crate::home::{self, FileLock};
 use crate::{Home, ServerBuild, ServerError};
 use std::fs;
@@ -60,7 +61,7 @@ pub fn install(
     })?;
     let place = home.engines().join(&engine.name);
     let from_sha256 = from.map(unpack::sha256_of).transpose()?;
-    if let Some(build) = already(&place, from_sha256.as_deref()) {
+    if let Some(build) = already(&place, engine, from_sha256.as_deref()) {
         progress(&format!("{} is installed already", engine.name));
         return Ok(build);
     }
@@ -88,14 +89,17 @@ pub fn install(
     Ok(build)
 }
 
-/// The engine that is in place, unless it is broken or came from another file than the one given
-/// now.
-fn already(place: &Path, from_sha256: Option<&str>) -> Option<ServerBuild> {
+/// The engine that is in place, unless it is broken, came from another file than the one given now,
+/// or lacks what the catalogue has it come with by now.
+fn already(place: &Path, engine: &Engine, from_sha256: Option<&str>) -> Option<ServerBuild> {
     let manifest = builds::manifest(place).ok()??;
     if from_sha256.is_some() && manifest.source_sha256.as_deref() != from_sha256 {
         return None;
     }
-    builds::from_manifest(place, &manifest).ok()
+    let build = builds::from_manifest(place, &manifest).ok()?;
+    let lacks_galera = engine.has_galera() && galera::provider_of(&build).is_none();
+    let is_from_packages = manifest.source_sha256.is_none();
+    (!(is_from_packages && lacks_galera)).then_some(build)
 }
 
 fn from_file(
@@ -150,12 +154,10 @@ fn complete(
         .find(|own| unpacked.root.join(own).is_dir())
         .map_or_else(|| PathBuf::from("mydyno-libs"), PathBuf::clone);
     if unpacked.libraries.is_none() {
-        libraries::complete(
-            work,
-            &unpacked.root.join(&binary),
-            &unpacked.root.join(&directory),
-            progress,
-        )?;
+        let provider = galera::below(&unpacked.root.join("usr"));
+        for file in [unpacked.root.join(&binary)].into_iter().chain(provider) {
+            libraries::complete(work, &file, &unpacked.root.join(&directory), progress)?;
+        }
     }
     Ok(Manifest {
         engine: engine.name.clone(),

@@ -17,6 +17,7 @@ fn key(build: &ServerBuild) -> ImageKey {
             warehouses: 1,
             foreign_keys: true,
             partitions: 0,
+            history_key: false,
             shard: None,
         },
         page_size_bytes: 16384,

@@ -175,6 +175,7 @@ fn a_named_start_that_fails_leaves_nothing() {
             warehouses: 1,
             foreign_keys: true,
             partitions: 0,
+            history_key: false,
             shard: None,
         },
         page_size_bytes: 16384,

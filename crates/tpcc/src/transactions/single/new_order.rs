@@ -6,7 +6,9 @@
 
 use super::Single;
 use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
-use crate::transactions::rules::{PriceRates, Stocked, contains_original, one_row, only_row, sum};
+use crate::transactions::rules::{
+    PriceRates, Stocked, contains_original, number, one_row, only_row, sum,
+};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
@@ -35,7 +37,7 @@ impl Single {
             return Ok(Outcome::RolledBack);
         }
         commit(session).await?;
-        Ok(Outcome::Committed)
+        Ok(Outcome::Ordered(number(head.order_id)?))
     }
 
     /// Queues every read of the order.

@@ -1,0 +1,298 @@
+//! Private servers that have one database: what makes them nodes of a cluster, and when each is in
+//! it.
+
+use crate::error::LabError;
+use crate::target::sessions::with_session;
+use base::{Session, SessionError, clock, given_in};
+use server::{Flavour, GaleraCluster, GaleraNode, ServerBuild, refuse_own_settings};
+use server::{ServerError, require_provider};
+use spec::{DatabaseKind, Private, Topology};
+use std::time::Duration;
+use wire::{Address, ConnectOptions, Connection, Connector};
+
+/// How long a node may take to be in the cluster once it takes connections.
+pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Threads that apply what comes from other nodes. One alone falls behind a primary that many
+/// connections write to.
+const APPLIERS: &str = "4";
+const GALERA_STATE: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
+     ('wsrep_local_state_comment', 'wsrep_ready') AND Value IN ('Synced', 'ON')";
+
+/// How private servers of one database belong together.
+#[derive(Clone, Debug)]
+pub(crate) enum Cluster {
+    /// They do not: each has a database of its own.
+    None,
+    Galera(Vec<GaleraNode>),
+    /// The first is the primary.
+    Replicas,
+}
+
+/// What makes one server a node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeOptions {
+    pub(crate) set: Vec<(String, String)>,
+    pub(crate) init: Vec<String>,
+    pub(crate) galera: Option<GaleraNode>,
+}
+
+/// How a node is known to be in its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// Galera says that it is synced.
+    Synced,
+    /// It receives what the primary writes, and applies it.
+    Replicates,
+}
+
+/// Refuses servers that cannot be a cluster, before anything is started.
+///
+/// # Errors
+/// [`LabError::Unfit`] and [`LabError::Server`] with the reason and what to do.
+pub(crate) fn require_possible(build: &ServerBuild, private: &Private) -> Result<(), LabError> {
+    match private.topology {
+        Topology::Apart | Topology::Shards => Ok(()),
+        Topology::MultiPrimary => {
+            require_provider(build)?;
+            refuse_own_settings(&private.set)?;
+            match private.population.database {
+                DatabaseKind::Tpcc => Ok(()),
+                _ => Err(LabError::Unfit(
+                    "private nodes of several primaries have the database of TPC-C; take workload \
+                     tpcc, or load a cluster of your own and name it by DSN"
+                        .to_owned(),
+                )),
+            }
+        }
+        Topology::PrimaryReplicas => {
+            let own = ["server_id", "binlog_format", "gtid_mode", "enforce_gtid_consistency"];
+            match own.into_iter().find(|name| given_in(&private.set, name).is_some()) {
+                None => Ok(()),
+                Some(name) => Err(LabError::Server(ServerError::Setting {
+                    name: name.to_owned(),
+                    why: "mydyno sets it for a primary with replicas; leave it out".to_owned(),
+                })),
+            }
+        }
+    }
+}
+
+/// Does a table of the cluster have to have a primary key, which TPC-C gives HISTORY none?
+pub(crate) fn needs_history_key(topology: Topology) -> bool {
+    topology == Topology::MultiPrimary
+}
+
+/// The variables of all nodes alike, where the user's `set` does not say otherwise.
+pub(crate) fn common_settings(
+    build: &ServerBuild,
+    topology: Topology,
+    set: &[(String, String)],
+) -> Vec<(String, String)> {
+    let lines: Vec<(&str, &str)> = match topology {
+        Topology::Apart | Topology::Shards => Vec::new(),
+        Topology::MultiPrimary => vec![("wsrep_slave_threads", APPLIERS)],
+        Topology::PrimaryReplicas => replication_settings(build),
+    };
+    let lines = lines.into_iter().filter(|(name, _)| given_in(set, name).is_none());
+    lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// As the manuals recommend for replicas that keep up and survive a crash: positions in tables,
+/// transactions applied in parallel as far as their rows allow, committed in order.
+fn replication_settings(build: &ServerBuild) -> Vec<(&'static str, &'static str)> {
+    let mut lines = vec![("log_bin", "binlog"), ("binlog_format", "ROW"), ("sync_binlog", "1")];
+    lines.extend([("relay_log", "relay"), ("relay_log_recovery", "ON")]);
+    if build.flavour == Flavour::MariaDb {
+        lines.extend([("slave_parallel_threads", APPLIERS), ("slave_parallel_mode", "optimistic")]);
+        return lines;
+    }
+    lines.extend([("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]);
+    if !build.at_least((8, 0, 0)) {
+        lines.extend([
+            ("log_slave_updates", "ON"),
+            ("master_info_repository", "TABLE"),
+            ("relay_log_info_repository", "TABLE"),
+            ("transaction_write_set_extraction", "XXHASH64"),
+        ]);
+    }
+    if !build.at_least((8, 0, 26)) {
+        lines.extend([
+            ("slave_parallel_type", "LOGICAL_CLOCK"),
+            ("slave_parallel_workers", APPLIERS),
+            ("slave_preserve_commit_order", "ON"),
+        ]);
+    } else {
+        lines.extend([
+            ("replica_parallel_workers", APPLIERS),
+            ("replica_preserve_commit_order", "ON"),
+        ]);
+    }
+    if build.at_least((5, 7, 22)) && !build.at_least((8, 4, 0)) {
+        lines.push(("binlog_transaction_dependency_tracking", "WRITESET"));
+    }
+    lines
+}
+
+impl Cluster {
+    /// What servers of this build, so many, are to be.
+    ///
+    /// # Errors
+    /// Where ports cannot be found, or the build cannot be a node.
+    pub(crate) fn of(build: &ServerBuild, private: &Private) -> Result<Cluster, LabError> {
+        Ok(match private.topology {
+            Topology::Apart | Topology::Shards => Cluster::None,
+            Topology::MultiPrimary => {
+                Cluster::Galera(GaleraCluster::of(build, private.instances)?.nodes())
+            }
+            Topology::PrimaryReplicas => Cluster::Replicas,
+        })
+    }
+
+    /// What the server of this place, from 0, needs.
+    pub(crate) fn node(&self, build: &ServerBuild, place: usize) -> NodeOptions {
+        match self {
+            Cluster::None => NodeOptions::default(),
+            Cluster::Galera(nodes) => {
+                NodeOptions { galera: nodes.get(place).cloned(), ..NodeOptions::default() }
+            }
+            Cluster::Replicas => {
+                let read_only = match build.flavour {
+                    Flavour::Mysql => "SET GLOBAL super_read_only = ON",
+                    Flavour::MariaDb => "SET GLOBAL read_only = ON",
+                };
+                let init = if place == 0 { Vec::new() } else { vec![read_only.to_owned()] };
+                let set = vec![("server_id".to_owned(), (place + 1).to_string())];
+                NodeOptions { set, init, galera: None }
+            }
+        }
+    }
+
+    /// How the node of this place, from 0, is known to be in; the primary of replicas always is.
+    pub(crate) fn membership(&self, place: usize) -> Option<Membership> {
+        match self {
+            Cluster::Galera(_) => Some(Membership::Synced),
+            Cluster::Replicas if place > 0 => Some(Membership::Replicates),
+            Cluster::None | Cluster::Replicas => None,
+        }
+    }
+}
+
+impl Membership {
+    /// Waits until the server is in its cluster.
+    ///
+    /// # Errors
+    /// [`LabError::Unfit`] with what it says instead, after `patience`; where it is not reached.
+    /// `ended` says whether there is anything to wait for.
+    pub(crate) fn wait(
+        self,
+        connector: &Connector,
+        patience: Duration,
+        ended: impl Fn() -> bool,
+    ) -> Result<(), LabError> {
+        let begun = clock::Instant::now();
+        loop {
+            let looked = with_session(connector, async |session| self.look(session).await);
+            let why = match looked {
+                Ok(None) => return Ok(()),
+                Ok(Some(why)) => LabError::Unfit(why),
+                // One that joins refuses everybody for a moment.
+                Err(error) => error,
+            };
+            if begun.elapsed() >= patience || ended() {
+                return Err(why);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Why it is not in yet.
+    async fn look(self, session: &mut Connection) -> Result<Option<String>, LabError> {
+        let failed =
+            |error| LabError::Session { doing: "asking for its part in the cluster", error };
+        match self {
+            Membership::Synced => {
+                let answer = session.query(GALERA_STATE).await.map_err(failed)?;
+                let is_in = answer.rows().count() == 2;
+                Ok((!is_in).then(|| "it is not synced with the cluster".to_owned()))
+            }
+            Membership::Replicates => {
+                let state = replica_state(session).await.map_err(failed)?;
+                let Some([receives, applies, receiving_error, applying_error]) = state else {
+                    return Ok(Some("it replicates from nobody".to_owned()));
+                };
+                let is_in = receives == "Yes" && applies == "Yes";
+                Ok((!is_in).then(|| {
+                    format!(
+                        "it does not replicate (receives: {receives}, applies: {applies}) \
+                         {receiving_error}{applying_error}"
+                    )
+                }))
+            }
+        }
+    }
+}
+
+/// Do its threads run that receive and apply, and their last errors, where it is a replica.
+async fn replica_state(session: &mut Connection) -> Result<Option<[String; 4]>, SessionError> {
+    // The older name first: MySQL 8.4 forgot it, and MySQL before 8.0.22 and MariaDB before 10.5 do
+    // not know the newer one. Columns have kept their places.
+    const COLUMNS: [usize; 4] = [10, 11, 35, 37];
+    let answer = match session.query("SHOW SLAVE STATUS").await {
+        Ok(answer) => answer.row(0).map(|row| COLUMNS.map(|column| row.text(column))),
+        Err(SessionError::Server { .. }) => {
+            let answer = session.query("SHOW REPLICA STATUS").await?;
+            answer.row(0).map(|row| COLUMNS.map(|column| row.text(column)))
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(answer)
+}
+
+/// Makes a server, whose data are those of the primary, a replica of it.
+///
+/// # Errors
+/// Where the server is not reached or refuses.
+pub(crate) fn follow(
+    build: &ServerBuild,
+    replica: &Connector,
+    primary: &ConnectOptions,
+) -> Result<(), LabError> {
+    let statements = statements_to_follow(build, primary);
+    with_session(replica, async |session| {
+        for sql in &statements {
+            session.query(sql).await.map_err(|error| LabError::Session {
+                doing: "making it a replica of node 1",
+                error,
+            })?;
+        }
+        Ok(())
+    })
+}
+
+fn statements_to_follow(build: &ServerBuild, primary: &ConnectOptions) -> [String; 2] {
+    let port = match &primary.address {
+        Address::Tcp { port, .. } => *port,
+        Address::Unix(_) => 0,
+    };
+    let (user, password) = (&primary.user, primary.password.reveal());
+    let is_mysql = build.flavour == Flavour::Mysql;
+    let (change, word, start) = match is_mysql && build.at_least((8, 0, 23)) {
+        true => ("CHANGE REPLICATION SOURCE TO", "SOURCE", "START REPLICA"),
+        false => ("CHANGE MASTER TO", "MASTER", "START SLAVE"),
+    };
+    let from = match is_mysql {
+        true => format!("{word}_AUTO_POSITION = 1"),
+        false => "MASTER_USE_GTID = slave_pos".to_owned(),
+    };
+    // Its password travels encrypted by this key, as there is no TLS between them.
+    let key = match is_mysql && build.at_least((8, 0, 4)) {
+        true => format!(", GET_{word}_PUBLIC_KEY = 1"),
+        false => String::new(),
+    };
+    let connect = format!(
+        "{change} {word}_HOST = '127.0.0.1', {word}_PORT = {port}, {word}_USER = '{user}', \
+         {word}_PASSWORD = '{password}', {word}_CONNECT_RETRY = 1, {from}{key}"
+    );
+    [connect, start.to_owned()]
+}

@@ -1,0 +1,206 @@
+//! Nodes of a private cluster that end are started again, as their supervisor would elsewhere.
+//!
+//! A node comes back in a thread of its own, because it may take as long as the recovery of its
+//! data. Who measures looks now and then and is told what happened.
+
+use crate::error::LabError;
+use crate::target::cluster::{JOIN_PATIENCE, Membership};
+use base::{clock, counted};
+use server::{Instance, received_write_sets};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use wire::Connector;
+
+/// A node that ends as often as this is left as it is.
+const RETURNS_MAX: u32 = 3;
+/// How often it is looked for one that is on its way.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A node that is watched.
+pub(crate) struct Watched {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) connector: Connector,
+    pub(crate) membership: Membership,
+    /// From 1.
+    pub(crate) number: usize,
+}
+
+/// Starts the nodes of one cluster again.
+pub(crate) struct Supervisor {
+    /// Of all nodes, also those that are not watched.
+    nodes: usize,
+    watched: Vec<(Arc<Watched>, Mutex<Return>)>,
+}
+
+/// The way back of a node.
+#[derive(Default)]
+struct Return {
+    /// How often it was begun.
+    begun: u32,
+    under_way: Option<UnderWay>,
+    /// Why it will not come back.
+    failed: Option<String>,
+}
+
+struct UnderWay {
+    /// How and when it ended, for people.
+    ended: String,
+    at: clock::Instant,
+    thread: JoinHandle<Result<Option<u64>, LabError>>,
+}
+
+impl Watched {
+    /// Starts it again and waits until it is a member; of Galera's tells how many write sets it
+    /// received, where it knows.
+    fn come_back(&self) -> Result<Option<u64>, LabError> {
+        self.instance.start_again()?;
+        let ended = || self.instance.exited().is_some();
+        self.membership.wait(&self.connector, JOIN_PATIENCE, ended)?;
+        Ok(match self.membership {
+            Membership::Synced => received_write_sets(&self.instance.log_tail()),
+            Membership::Replicates => None,
+        })
+    }
+}
+
+impl Supervisor {
+    pub(crate) fn of(nodes: usize, watched: Vec<Watched>) -> Supervisor {
+        let with_state = |node| (Arc::new(node), Mutex::new(Return::default()));
+        Supervisor { nodes, watched: watched.into_iter().map(with_state).collect() }
+    }
+
+    /// Looks at all nodes, begins to start again those that have ended, and tells of those that are
+    /// back. Does not wait for any.
+    pub(crate) fn look(&self, into_run: Duration) -> Vec<String> {
+        let each = self.watched.iter();
+        each.filter_map(|(node, state)| {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            self.look_at(node, &mut state, into_run)
+        })
+        .collect()
+    }
+
+    fn look_at(
+        &self,
+        node: &Arc<Watched>,
+        state: &mut Return,
+        into_run: Duration,
+    ) -> Option<String> {
+        if state.under_way.as_ref().is_some_and(|way| way.thread.is_finished()) {
+            let way = state.under_way.take()?;
+            return Some(self.arrived(node, state, way));
+        }
+        if state.under_way.is_some() || state.failed.is_some() {
+            return None;
+        }
+        let how = node.instance.exited()?;
+        let ended = format!(
+            "node {} of {} ended ({}) {:.1} s into the run",
+            node.number,
+            self.nodes,
+            how.trim_start_matches("it ended with "),
+            into_run.as_secs_f64()
+        );
+        if state.begun == RETURNS_MAX {
+            let why = format!("{ended}; it was started again {RETURNS_MAX} times and is left now");
+            state.failed = Some(why.clone());
+            return Some(why);
+        }
+        state.begun += 1;
+        let returning = Arc::clone(node);
+        let name = format!("node-{}", node.number);
+        match thread::Builder::new().name(name).spawn(move || returning.come_back()) {
+            Ok(thread) => {
+                let at = clock::Instant::now();
+                state.under_way = Some(UnderWay { ended, at, thread });
+                None
+            }
+            Err(error) => {
+                let why = format!("{ended}; there is no thread to start it again: {error}");
+                state.failed = Some(why.clone());
+                Some(why)
+            }
+        }
+    }
+
+    /// A node whose way back has come to its end.
+    fn arrived(&self, node: &Watched, state: &mut Return, way: UnderWay) -> String {
+        let UnderWay { ended, at, thread } = way;
+        let after_s = at.elapsed().as_secs_f64();
+        let returned = thread.join().unwrap_or_else(|_| {
+            Err(LabError::Unfit("the thread that started it panicked".to_owned()))
+        });
+        match returned {
+            Ok(write_sets) => {
+                let by = match (node.membership, write_sets) {
+                    (Membership::Synced, Some(count)) => {
+                        format!(" (IST, {})", counted(count as usize, "write set", "write sets"))
+                    }
+                    (Membership::Synced, None) => String::new(),
+                    (Membership::Replicates, _) => " and replicates".to_owned(),
+                };
+                format!("{ended}; it was started again and is back{by} {after_s:.1} s later")
+            }
+            Err(error) => {
+                let why = format!("{ended}; it was started again and did not come back: {error}");
+                state.failed = Some(why.clone());
+                why
+            }
+        }
+    }
+
+    /// Waits until no node is on its way, and tells of those that came back.
+    ///
+    /// # Errors
+    /// [`LabError::ServerDied`] with the first node that is not there.
+    pub(crate) fn wait(&self, into_run: Duration) -> Result<Vec<String>, LabError> {
+        let begun = std::time::Instant::now();
+        let mut notes = Vec::new();
+        loop {
+            notes.extend(self.look(into_run));
+            let mut ways = self
+                .watched
+                .iter()
+                .map(|(node, state)| (node, state.lock().unwrap_or_else(PoisonError::into_inner)));
+            let missing =
+                ways.find(|(_, state)| state.under_way.is_some() || state.failed.is_some());
+            let Some((node, state)) = missing else {
+                return Ok(notes);
+            };
+            let is_over = begun.elapsed() >= JOIN_PATIENCE;
+            let reason = match (&state.failed, &state.under_way) {
+                (Some(why), _) => why.clone(),
+                (None, Some(way)) if is_over => format!(
+                    "{}; it was started again and has not joined within {} s",
+                    way.ended,
+                    JOIN_PATIENCE.as_secs()
+                ),
+                _ => {
+                    drop(state);
+                    thread::sleep(LOOK_EVERY);
+                    continue;
+                }
+            };
+            return Err(LabError::ServerDied { reason, log_tail: Some(node.instance.log_tail()) });
+        }
+    }
+}
+
+impl Drop for Supervisor {
+    /// Nobody comes back any more.
+    fn drop(&mut self) {
+        for (node, state) in &self.watched {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            while let Some(way) = &state.under_way {
+                if way.thread.is_finished() {
+                    state.under_way = None;
+                    break;
+                }
+                // Between the recovery of its data and its start there is another process.
+                let _ = node.instance.kill();
+                thread::sleep(LOOK_EVERY);
+            }
+        }
+    }
+}

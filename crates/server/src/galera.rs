@@ -1,0 +1,346 @@
+//! Nodes of a Galera cluster on this machine's loopback interface.
+//!
+//! The nodes are clones of one image, which has a place in the history of a cluster: its InnoDB
+//! knows the last write set that it has, and its `grastate.dat` says the same. So a node that joins
+//! asks for what came after that (an incremental state transfer, IST), never for the whole data.
+//! Galera runs a script beside each transfer, on both sides. Ours says where the joining node
+//! stands, and refuses to be a donor of everything: a node that is too far behind ends with an
+//! error, and gigabytes are never copied by accident.
+
+use crate::builds::ServerBuild;
+use crate::catalogue::Flavour;
+use crate::error::io_at;
+use crate::settings::Layout;
+use crate::{ServerError, home};
+use std::ffi::OsString;
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Galera 4, whose way of joining is the one described above, came with this release.
+const OLDEST: (u16, u16, u16) = (10, 4, 0);
+/// Where the library lies below a server's base directory: Debian, and Red Hat.
+const PROVIDERS: [&str; 2] = ["lib/galera/libgalera_smm.so", "lib64/galera-4/libgalera_smm.so"];
+/// The name of the transfer in `wsrep_sst_method`; the script is `wsrep_sst_` and this.
+const METHOD: &str = "mydyno";
+/// Write sets that a node keeps for those that come back. A New-Order's take some 10 KB, so this is
+/// more than a minute of 40,000 of them.
+const CACHE_SIZE: &str = "512M";
+/// A history that begins: any name will do, as each cluster is alone.
+const HISTORY: &str = "6d796479-6e6f-4000-8000-000000000001";
+const PROVIDER_OPTIONS: &str = "wsrep_provider_options";
+/// How its log names the place that a server found in its data.
+const RECOVERED: &str = "WSREP: Recovered position: ";
+const RECEIVING: &str = "WSREP: Receiving IST: ";
+
+/// Variables that make a server a node of its cluster. The rest of Galera's are the user's to set.
+const OWN: [&str; 13] = [
+    "binlog_format",
+    "innodb_autoinc_lock_mode",
+    "server_id",
+    "wsrep_cluster_address",
+    "wsrep_cluster_name",
+    "wsrep_data_home_dir",
+    "wsrep_node_address",
+    "wsrep_node_name",
+    "wsrep_on",
+    "wsrep_provider",
+    "wsrep_sst_method",
+    "wsrep_sst_receive_address",
+    "wsrep_start_position",
+];
+
+/// The nodes of a cluster that is to be started.
+#[derive(Clone, Debug)]
+pub struct GaleraCluster {
+    provider: PathBuf,
+    nodes: Vec<NodePorts>,
+}
+
+/// Ports of one node beside that of its clients.
+#[derive(Clone, Copy, Debug)]
+struct NodePorts {
+    group: u16,
+    transfer: u16,
+}
+
+/// One of the nodes.
+#[derive(Clone, Debug)]
+pub struct GaleraNode {
+    cluster: GaleraCluster,
+    /// From 1. The first begins the cluster.
+    number: u32,
+}
+
+/// A place in the history of a cluster: the history's name, and the number of a write set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Position(String);
+
+impl GaleraCluster {
+    /// So many nodes of this build, whose ports are free this moment.
+    ///
+    /// # Errors
+    /// [`ServerError::NoCluster`] where the build has no Galera; [`ServerError::Io`].
+    pub fn of(build: &ServerBuild, nodes: u32) -> Result<GaleraCluster, ServerError> {
+        let provider = require_provider(build)?;
+        // All are held until the last is found, so that no port comes twice.
+        let listen = || {
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+                .map_err(io_at("find a free port of", Path::new("127.0.0.1")))
+        };
+        let mut held = Vec::new();
+        for _ in 0..nodes {
+            held.push((listen()?, listen()?));
+        }
+        let port = |listener: &TcpListener| {
+            let address = listener.local_addr();
+            address.map_err(io_at("find a free port of", Path::new("127.0.0.1")))
+        };
+        let mut nodes = Vec::new();
+        for (group, transfer) in &held {
+            let (group, transfer) = (port(group)?.port(), port(transfer)?.port());
+            nodes.push(NodePorts { group, transfer });
+        }
+        Ok(GaleraCluster { provider, nodes })
+    }
+
+    /// All nodes, the one that begins the cluster first.
+    pub fn nodes(&self) -> Vec<GaleraNode> {
+        let numbers = 1..=self.nodes.len() as u32;
+        numbers.map(|number| GaleraNode { cluster: self.clone(), number }).collect()
+    }
+}
+
+/// Galera's library of this build.
+///
+/// # Errors
+/// [`ServerError::NoCluster`] says what is missing, and what to do.
+pub fn require_provider(build: &ServerBuild) -> Result<PathBuf, ServerError> {
+    let refuse = |why: String| ServerError::NoCluster { engine: build.engine.clone(), why };
+    if build.flavour != Flavour::MariaDb {
+        return Err(refuse("Galera is part of MariaDB; take mariadb-10.11".to_owned()));
+    }
+    if !build.at_least(OLDEST) {
+        return Err(refuse(format!(
+            "Galera 4 came with MariaDB 10.4, and this is {}; take mariadb-10.11",
+            build.version
+        )));
+    }
+    provider_of(build).ok_or_else(|| {
+        refuse(format!(
+            "Galera's library, libgalera_smm.so, does not lie below {}; run `mydyno server install \
+             {}`, or install the package galera-4 where the server is the machine's own",
+            build.basedir.display(),
+            build.engine
+        ))
+    })
+}
+
+pub(crate) fn provider_of(build: &ServerBuild) -> Option<PathBuf> {
+    below(&build.basedir)
+}
+
+/// Galera's library below a base directory.
+pub(crate) fn below(base: &Path) -> Option<PathBuf> {
+    PROVIDERS.iter().map(|place| base.join(place)).find(|library| library.is_file())
+}
+
+/// Refuses variables of the user's that would take a node out of its cluster.
+///
+/// # Errors
+/// [`ServerError::Setting`].
+pub fn refuse_own_settings(set: &[(String, String)]) -> Result<(), ServerError> {
+    match set.iter().find(|(name, _)| OWN.contains(&base::variable_name(name).as_str())) {
+        None => Ok(()),
+        Some((name, _)) => Err(ServerError::Setting {
+            name: name.clone(),
+            why: "mydyno sets it for the nodes of a Galera cluster; leave it out".to_owned(),
+        }),
+    }
+}
+
+/// How many write sets the node has received as it joined, where its log says so.
+pub fn received_write_sets(log: &str) -> Option<u64> {
+    let said = log.lines().rev().find_map(|line| line.split_once(RECEIVING))?.1;
+    said.split(' ').next()?.parse().ok()
+}
+
+impl GaleraNode {
+    /// Its variables, in the order of a my.cnf; `set` are those of the user.
+    pub(crate) fn lines(&self, layout: &Layout, set: &[(String, String)]) -> Vec<(String, String)> {
+        let GaleraNode { cluster, number } = self;
+        let address = |ports: &NodePorts| format!("127.0.0.1:{}", ports.group);
+        let addresses: Vec<String> = cluster.nodes.iter().map(address).collect();
+        let own = cluster.nodes.get(*number as usize - 1).copied();
+        let NodePorts { group, transfer } = own.unwrap_or(NodePorts { group: 0, transfer: 0 });
+        // The last of two counts.
+        let users = base::given_in(set, PROVIDER_OPTIONS).map(|users| format!("{users};"));
+        let size = format!("gcache.size={CACHE_SIZE};");
+        let options = format!(
+            "{size}{}gmcast.listen_addr=tcp://127.0.0.1:{group};ist.recv_addr=127.0.0.1:{transfer};\
+             gcache.dir={}",
+            users.unwrap_or_default(),
+            layout.directory.display()
+        );
+        [
+            ("server_id", number.to_string()),
+            ("binlog_format", "ROW".to_owned()),
+            ("innodb_autoinc_lock_mode", "2".to_owned()),
+            ("wsrep_on", "ON".to_owned()),
+            ("wsrep_provider", cluster.provider.display().to_string()),
+            ("wsrep_cluster_name", "mydyno".to_owned()),
+            ("wsrep_cluster_address", format!("gcomm://{}", addresses.join(","))),
+            ("wsrep_node_name", format!("node{number}")),
+            ("wsrep_node_address", "127.0.0.1".to_owned()),
+            ("wsrep_sst_method", METHOD.to_owned()),
+            // Nothing listens there: what is transferred is too little to need it.
+            ("wsrep_sst_receive_address", format!("127.0.0.1:{transfer}")),
+            (PROVIDER_OPTIONS, options),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
+    }
+
+    /// What its environment needs: its own script comes before the machine's.
+    pub(crate) fn path(layout: &Layout) -> OsString {
+        let mut path = layout.directory.clone().into_os_string();
+        if let Some(inherited) = std::env::var_os("PATH").filter(|path| !path.is_empty()) {
+            path.push(":");
+            path.push(inherited);
+        }
+        path
+    }
+
+    /// Makes it ready for its first start on a clone; gives the arguments of that start.
+    pub(crate) fn prepare_clone(&self, layout: &Layout) -> Result<Vec<String>, ServerError> {
+        let state = layout.data.join("grastate.dat");
+        let text = fs::read_to_string(&state).map_err(io_at("read", &state))?;
+        let position = Position::of_state(&text).ok_or_else(|| ServerError::Data {
+            what: "this says no place in the history of a cluster; remove the image that it came \
+                   from (`mydyno server images`)"
+                .to_owned(),
+            path: state,
+        })?;
+        write_script(layout, &position)?;
+        Ok(match self.number {
+            1 => vec!["--wsrep-new-cluster".to_owned()],
+            _ => Vec::new(),
+        })
+    }
+
+    /// Makes it ready to begin a cluster on data that have been in none.
+    pub(crate) fn prepare_history(&self, layout: &Layout) -> Result<Vec<String>, ServerError> {
+        let position = Position(format!("{HISTORY}:0"));
+        write_state(layout, &position, 1)?;
+        write_script(layout, &position)?;
+        Ok(vec!["--wsrep-new-cluster".to_owned()])
+    }
+
+    /// Makes it ready to come back after it ended anyhow, with what its log says of its data.
+    pub(crate) fn prepare_return(
+        &self,
+        layout: &Layout,
+        log: &str,
+    ) -> Result<Vec<String>, ServerError> {
+        let found = log.lines().rev().find_map(|line| line.split_once(RECOVERED));
+        let position = found.and_then(|(_, place)| Position::parse(place.trim()));
+        let position = position.ok_or_else(|| ServerError::Data {
+            what: "its log does not say which write set is the last in its data".to_owned(),
+            path: layout.log(),
+        })?;
+        write_state(layout, &position, 0)?;
+        write_script(layout, &position)?;
+        // The membership that it remembers: the others wait for that member to be forgotten, and
+        // take a new one at once.
+        home::remove_file_if_there(&layout.data.join("gvwstate.dat"))?;
+        Ok(vec![format!("--wsrep-start-position={}", position.0)])
+    }
+}
+
+impl Position {
+    /// `<history>:<number>`, where it is a place at all.
+    fn parse(text: &str) -> Option<Position> {
+        let (history, number) = text.split_once(':')?;
+        let is_history = history.len() == HISTORY.len()
+            && history.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+            && history.chars().any(|c| !"0-".contains(c));
+        (is_history && number.parse::<u64>().is_ok()).then(|| Position(text.to_owned()))
+    }
+
+    /// What a `grastate.dat` says.
+    fn of_state(text: &str) -> Option<Position> {
+        let value = |name: &str| {
+            text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim())
+        };
+        Position::parse(&format!("{}:{}", value("uuid:")?, value("seqno:")?))
+    }
+}
+
+/// The number is given to the server by its argument; the file says that it is not known, as after
+/// a crash, unless the node is to begin a cluster.
+fn write_state(layout: &Layout, position: &Position, begins: u8) -> Result<(), ServerError> {
+    let (history, number) = position.0.split_once(':').unwrap_or((&position.0, "-1"));
+    let number = if begins == 1 { number } else { "-1" };
+    let text = format!(
+        "# GALERA saved state\nversion: 2.1\nuuid:    {history}\nseqno:   {number}\n\
+         safe_to_bootstrap: {begins}\n"
+    );
+    home::write_private(&layout.data.join("grastate.dat"), text)
+}
+
+/// Writes the script that Galera runs beside a transfer.
+fn write_script(layout: &Layout, position: &Position) -> Result<(), ServerError> {
+    let text = format!(
+        "#!/bin/sh\n\
+         # Nothing is transferred here: nodes are clones, and get what they lack by IST.\n\
+         role= gtid= bypass=\n\
+         while [ $# -gt 0 ]; do\n\
+         \x20 case $1 in\n\
+         \x20   --role) role=$2; shift ;;\n\
+         \x20   --gtid) gtid=$2; shift ;;\n\
+         \x20   --bypass) bypass=yes ;;\n\
+         \x20 esac\n\
+         \x20 shift\n\
+         done\n\
+         case $role$bypass in\n\
+         \x20 joiner) echo 'ready 127.0.0.1:1'; echo '{}' ;;\n\
+         \x20 donoryes) echo \"done $gtid\" ;;\n\
+         \x20 *) echo 'mydyno: the node lacks more than its donor has kept, and whole data are not \
+         copied' >&2; exit 1 ;;\n\
+         esac\n",
+        position.0
+    );
+    let path = layout.directory.join(format!("wsrep_sst_{METHOD}"));
+    home::write_private(&path, text)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
+        .map_err(io_at("make executable", &path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Position, received_write_sets};
+
+    #[test]
+    fn places_are_read_from_states_and_logs() {
+        let place = "6d796479-6e6f-4000-8000-000000000001:17";
+        assert_eq!(Position::parse(place), Some(Position(place.to_owned())));
+        let state = "# GALERA saved state\nversion: 2.1\nuuid:    \
+             6d796479-6e6f-4000-8000-000000000001\nseqno:   17\nsafe_to_bootstrap: 1\n";
+        assert_eq!(Position::of_state(state), Position::parse(place));
+        // As Galera leaves it while it runs, and what a server says that was in no cluster.
+        assert_eq!(Position::of_state(&state.replace("17", "-1")), None);
+        assert_eq!(Position::parse("00000000-0000-0000-0000-000000000000:-1"), None);
+        assert_eq!(Position::parse("00000000-0000-0000-0000-000000000000:0"), None);
+        assert_eq!(Position::of_state(""), None);
+    }
+
+    #[test]
+    fn write_sets_are_counted_by_the_last_join() {
+        let log = "2026 2 [Note] WSREP: Receiving IST: 3 writesets, seqnos 4-6\n\
+                   2026 2 [Note] WSREP: Receiving IST: 1204 writesets, seqnos 7-1210\n\
+                   2026 0 [Note] WSREP: Receiving IST... 100.0% (1204/1204 events) complete.\n";
+        assert_eq!(received_write_sets(log), Some(1204));
+        assert_eq!(received_write_sets("ready for connections\n"), None);
+    }
+}
