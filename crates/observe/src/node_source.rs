@@ -12,7 +12,9 @@ use wire::{ConnectOptions, Connection, Connector};
 const GALERA_SYNCED: i64 = 4;
 const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_state', \
      'wsrep_local_cert_failures', 'wsrep_local_bf_aborts', 'wsrep_flow_control_paused_ns', \
-     'wsrep_local_recv_queue')";
+     'wsrep_local_recv_queue', 'wsrep_cluster_state_uuid')";
+/// Its value is empty on a server that knows Galera and is in no cluster.
+const GALERA_CLUSTER: &str = "wsrep_cluster_state_uuid";
 const GROUP: &str = "SELECT COUNT_CONFLICTS_DETECTED, COUNT_TRANSACTIONS_IN_QUEUE, MEMBER_STATE = 'ONLINE' FROM \
      performance_schema.replication_group_member_stats JOIN \
      performance_schema.replication_group_members USING (MEMBER_ID) WHERE MEMBER_ID = @@server_uuid";
@@ -115,12 +117,12 @@ impl NodeValues {
 async fn ask(session: &mut Connection) -> Result<NodeValues, SessionError> {
     let mut values = NodeValues::default();
     let answer = session.query(GALERA).await?;
-    for row in answer.rows() {
-        if let Ok(value) = row.int(1) {
-            values.take_galera(&row.text(0), value);
+    if answer.rows().any(|row| row.text(0) == GALERA_CLUSTER && !row.text(1).is_empty()) {
+        for row in answer.rows() {
+            if let Ok(value) = row.int(1) {
+                values.take_galera(&row.text(0), value);
+            }
         }
-    }
-    if values != NodeValues::default() {
         return Ok(values);
     }
     // Servers without these tables, or that do not show them to this user, say nothing of a group.
