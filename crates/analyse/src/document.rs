@@ -1,6 +1,7 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
 use crate::host_shortfall::HostShortfall;
+use crate::nodes::{NodeFigures, nodes_of};
 use crate::repeat_resources::used_by;
 use crate::resources::Resources;
 use crate::samples::Samples;
@@ -15,6 +16,9 @@ pub struct RunDocument {
     pub summary: Summary,
     /// `None` where the repeat failed or was not sampled.
     pub resources: Option<Resources>,
+    /// The servers of one database, by what they say of themselves in the window; empty where there
+    /// was one, or each had a database of its own.
+    pub nodes: Vec<NodeFigures>,
     /// Where less than 90 % of the requests to emulated devices were in time: the dilation
     /// (`--dilate`) at which this host would have been fast enough, as far as the run tells.
     pub dilation_needed: Option<f64>,
@@ -32,5 +36,6 @@ pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, Store
     let summary = results.summary(id)?;
     let resources = used_by(results, (&repeat, &cell), &totals, &samples)?;
     let missed = resources.as_ref().and_then(|of| HostShortfall::missed(&summary, of));
-    Ok(RunDocument { summary, resources, dilation_needed: missed.map(Dilation::factor) })
+    let nodes = nodes_of(results, (&repeat, &cell), &samples)?;
+    Ok(RunDocument { summary, resources, nodes, dilation_needed: missed.map(Dilation::factor) })
 }

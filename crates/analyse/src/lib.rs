@@ -19,6 +19,7 @@ mod load;
 mod machines;
 mod matrix;
 mod memory;
+mod nodes;
 #[cfg(test)]
 mod noise;
 mod outcomes;
@@ -59,6 +60,7 @@ pub use host_shortfall::{DILATION_STEPS, HostShortfall};
 pub use interference::{Interference, instance_spread, interference};
 pub use machines::MachineOutcome;
 pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
+pub use nodes::{NodeColumn, NodeFigures, node_columns, nodes_of};
 pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
 pub use per_transaction::PerTransaction;

@@ -178,6 +178,19 @@ impl Samples {
         inside
     }
 
+    /// The largest value of a gauge in a window; `None` where there is no sample in it.
+    pub fn most(
+        &self,
+        window: Window,
+        source: MetricSource,
+        name: &str,
+        label: &str,
+    ) -> Option<f64> {
+        let series = self.find(source, name, label)?;
+        let values = window.part_of(&series.samples).iter().map(|sample| sample.1);
+        values.max().map(|most| most as f64)
+    }
+
     /// The means of all labels of a metric that have samples in a window, added up. `None` where
     /// one of them is not known: a sum without it would be too small.
     pub fn total(&self, window: Window, source: MetricSource, name: &str) -> Option<f64> {

@@ -30,5 +30,5 @@ pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,
 };
 pub use time_functions::{CLOCK_FUNCTIONS, DILATED_FUNCTIONS, UNDILATED_FUNCTIONS};
-pub use units::{Cents, Warehouses, parse_decimal, parse_share, parse_size};
+pub use units::{Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size};
 pub use variables::{given_in, variable_name};

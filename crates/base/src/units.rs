@@ -12,6 +12,80 @@ impl fmt::Display for Warehouses {
     }
 }
 
+/// Consecutive warehouses of a database, one at least: all of them, or those of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WarehouseRange {
+    first: u32,
+    last: u32,
+}
+
+impl WarehouseRange {
+    /// All warehouses of a database, from 1.
+    pub fn all(warehouses: Warehouses) -> WarehouseRange {
+        WarehouseRange { first: 1, last: warehouses.0.max(1) }
+    }
+
+    /// From the first warehouse to the last, where that is a range.
+    pub fn between((first, last): (u32, u32)) -> Option<WarehouseRange> {
+        (first >= 1 && first <= last).then_some(WarehouseRange { first, last })
+    }
+
+    /// These warehouses in `shards` ranges, in order: all are of one size, but for the first ones,
+    /// which have one more where it does not divide. There are as many as warehouses at most.
+    pub fn divided(self, shards: u32) -> Vec<WarehouseRange> {
+        let shards = shards.clamp(1, self.count());
+        let (each, longer) = (self.count() / shards, self.count() % shards);
+        let mut first = self.first;
+        let mut next = |shard: u32| {
+            let last = first + each - u32::from(shard >= longer);
+            let range = WarehouseRange { first, last };
+            first = last + 1;
+            range
+        };
+        (0..shards).map(&mut next).collect()
+    }
+
+    /// The first warehouse.
+    pub fn first(self) -> u32 {
+        self.first
+    }
+
+    /// The last warehouse.
+    pub fn last(self) -> u32 {
+        self.last
+    }
+
+    /// How many there are.
+    pub fn count(self) -> u32 {
+        self.last - self.first + 1
+    }
+
+    /// Is this warehouse one of them?
+    pub fn contains(self, warehouse: u32) -> bool {
+        (self.first..=self.last).contains(&warehouse)
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        self.first..=self.last
+    }
+}
+
+impl From<Warehouses> for WarehouseRange {
+    fn from(warehouses: Warehouses) -> WarehouseRange {
+        WarehouseRange::all(warehouses)
+    }
+}
+
+impl fmt::Display for WarehouseRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count() {
+            1 => write!(f, "warehouse {}", self.first),
+            _ => write!(f, "warehouses {} to {}", self.first, self.last),
+        }
+    }
+}
+
 /// An exact amount of money in hundredths (clause 1.4.12: money is never floating point, in the
 /// client either).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +161,30 @@ pub fn parse_decimal(text: &[u8], scale: u32) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cents, parse_decimal, parse_share, parse_size};
+    use super::{Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size};
+
+    #[test]
+    fn shards_have_every_warehouse_once_and_are_of_one_size() {
+        let ends = |warehouses: u32, shards: u32| -> Vec<(u32, u32)> {
+            let ranges = WarehouseRange::all(Warehouses(warehouses)).divided(shards);
+            ranges.into_iter().map(|range| (range.first(), range.last())).collect()
+        };
+        assert_eq!(ends(20, 2), [(1, 10), (11, 20)]);
+        assert_eq!(ends(5, 3), [(1, 2), (3, 4), (5, 5)]);
+        assert_eq!(ends(2, 3), [(1, 1), (2, 2)]);
+        for warehouses in 1..40 {
+            for shards in 1..=warehouses {
+                let ranges = WarehouseRange::all(Warehouses(warehouses)).divided(shards);
+                let all: Vec<u32> = ranges.iter().flat_map(|range| range.iter()).collect();
+                assert!(all.into_iter().eq(1..=warehouses), "{ranges:?}");
+                let counts = ranges.iter().map(|range| range.count());
+                assert!(counts.clone().max().unwrap() - counts.min().unwrap() <= 1, "{ranges:?}");
+            }
+        }
+        assert_eq!(WarehouseRange::between((3, 2)), None);
+        assert_eq!(WarehouseRange::between((0, 2)), None);
+        assert_eq!(WarehouseRange::between((2, 2)).unwrap().to_string(), "warehouse 2");
+    }
 
     #[test]
     fn shares_as_people_write_them() {

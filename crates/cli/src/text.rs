@@ -8,6 +8,7 @@ pub mod found;
 mod io_by_role;
 mod lab;
 mod lengths;
+mod nodes;
 mod pacing;
 pub mod proof;
 mod ramp;
@@ -48,6 +49,7 @@ pub fn summary(measurement: &RunDocument) -> String {
         if summary.interrupted { ", interrupted" } else { "" }
     );
     each_server(&mut out, summary);
+    nodes::nodes(&mut out, &measurement.nodes);
     lengths::lengths(&mut out, summary);
     let width = names_width(&summary.transactions);
     let _ = writeln!(
@@ -90,7 +92,7 @@ fn what_ran(summary: &Summary) -> String {
         format!(" on {}", base::counted(cores as usize, "core", "cores"))
     });
     let in_each = match summary.schemas {
-        1 if summary.instances > 1 => " in each".to_owned(),
+        1 if summary.instances > 1 && summary.topology.is_none() => " in each".to_owned(),
         1 => String::new(),
         schemas => format!(" in each of {schemas} schemas"),
     };
@@ -105,8 +107,9 @@ fn what_ran(summary: &Summary) -> String {
         let threads = base::counted(threads as usize, "driver thread", "driver threads");
         format!(", {threads}")
     });
+    let topology = summary.topology.as_ref().map_or_else(String::new, |how| format!(", {how}"));
     format!(
-        "{servers}{} {}{cores} ({}){}, {}, workload {}, style {}, seed {}{threads}",
+        "{servers}{} {}{cores} ({}){topology}{}, {}, workload {}, style {}, seed {}{threads}",
         summary.engine,
         summary.server_version,
         summary.transport,

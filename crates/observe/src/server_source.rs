@@ -107,7 +107,7 @@ async fn read_over(
 }
 
 /// Runs `future` on this thread; gives it up soon after `stop` is set.
-fn until_stopped<T>(
+pub(crate) fn until_stopped<T>(
     stop: &AtomicBool,
     future: impl Future<Output = Result<T, ObserveError>>,
 ) -> Result<T, ObserveError> {

@@ -1,7 +1,7 @@
 //! Dimensions of the matrix: what their values are called, and what each sets of a cell. A new one
 //! is a field of [`crate::document`] and a line here.
 
-use crate::document::{PlanDocument, StorageTable};
+use crate::document::{PlanDocument, ServerTable, StorageTable};
 use crate::error::{PlanProblem, Span};
 use crate::kinds::{Text, Variables};
 use crate::values::{Axis, Kind, One, OneOrList, spread};
@@ -83,7 +83,7 @@ impl Setting {
     pub fn row(&self) -> Option<(String, String)> {
         let variable = self.name.strip_prefix(VARIABLE);
         let is_row = matches!(self.what, What::Place(_)) || variable.is_some();
-        let is_row = is_row || ["rate", "terminals", "topology"].contains(&&*self.name);
+        let is_row = is_row || ["rate", "terminals"].contains(&&*self.name);
         let name = variable.unwrap_or(&self.name);
         is_row.then(|| (name.to_owned(), self.value.clone()))
     }
@@ -97,45 +97,9 @@ pub(crate) fn by_default<K: Kind>(axis: &mut Axis<K>, value: K::Value, table: Sp
 /// The dimensions of the matrix, in their order: the values of the last one change fastest.
 pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, PlanProblem> {
     let PlanDocument { server, storage, load, .. } = document;
-    let scale = server.scale.get().copied().unwrap_or(Scale::Auto);
     let spacing = load.arrivals.get().copied().unwrap_or(defaults::SPACING);
     let mut all = Dimensions::default();
-    all.add("dsn", server.dsn, |cell, dsn: &String| {
-        external(cell, |server| server.dsns = vec![dsn.clone()]);
-    })?;
-    all.add("topology", server.topology, |cell, topology: &Topology| match &mut cell.server {
-        Server::Private(server) => server.topology = *topology,
-        Server::External(server) => server.topology = *topology,
-    })?;
-    all.add("engine", server.engine, |cell, engine: &String| {
-        private(cell, |server| {
-            if is_binary(engine) {
-                server.binary = Some(PathBuf::from(engine));
-            }
-            server.engine.clone_from(engine);
-        });
-    })?;
-    all.add("preset", server.preset, move |cell, preset: &String| {
-        let name = preset.clone();
-        private(cell, |server| server.preset = Some(Preset { name, scale }));
-    })?;
-    all.add_variables(server.set)?;
-    all.add("instances", server.instances, |cell, instances: &u32| {
-        private(cell, |server| server.instances = *instances);
-    })?;
-    all.add("nodes", server.nodes, |cell, nodes: &u32| {
-        private(cell, |server| server.instances = *nodes);
-    })?;
-    all.add("cores", server.cores, |cell, cores: &u32| {
-        private(cell, |server| server.cores = Some(*cores));
-    })?;
-    let most = server.dilate_max.get().copied();
-    all.add("dilate", server.dilate, move |cell, dilate: &Dilate| {
-        private(cell, |server| server.dilate = dilate.at_most(most));
-    })?;
-    all.add("schemas", server.schemas, |cell, schemas: &u32| {
-        external(cell, |server| server.schemas = Some(*schemas));
-    })?;
+    add_servers(&mut all, server)?;
     for (role, place) in by_role(storage) {
         all.add_what(role.name(), place.0, |_: String| What::Place(role))?;
     }
@@ -173,6 +137,47 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
         cell.load.rate = Some(OpenLoop { rate, spacing });
     })?;
     Ok(all.0)
+}
+
+/// Those of the table [server].
+fn add_servers(all: &mut Dimensions, server: ServerTable) -> Result<(), PlanProblem> {
+    let scale = server.scale.get().copied().unwrap_or(Scale::Auto);
+    all.add("dsn", server.dsn, |cell, dsn: &String| {
+        external(cell, |server| server.dsns = vec![dsn.clone()]);
+    })?;
+    all.add("topology", server.topology, |cell, topology: &Topology| match &mut cell.server {
+        Server::Private(server) => server.topology = *topology,
+        Server::External(server) => server.topology = *topology,
+    })?;
+    all.add("engine", server.engine, |cell, engine: &String| {
+        private(cell, |server| {
+            if is_binary(engine) {
+                server.binary = Some(PathBuf::from(engine));
+            }
+            server.engine.clone_from(engine);
+        });
+    })?;
+    all.add("preset", server.preset, move |cell, preset: &String| {
+        let name = preset.clone();
+        private(cell, |server| server.preset = Some(Preset { name, scale }));
+    })?;
+    all.add_variables(server.set)?;
+    all.add("instances", server.instances, |cell, instances: &u32| {
+        private(cell, |server| server.instances = *instances);
+    })?;
+    all.add("nodes", server.nodes, |cell, nodes: &u32| {
+        private(cell, |server| server.instances = *nodes);
+    })?;
+    all.add("cores", server.cores, |cell, cores: &u32| {
+        private(cell, |server| server.cores = Some(*cores));
+    })?;
+    let most = server.dilate_max.get().copied();
+    all.add("dilate", server.dilate, move |cell, dilate: &Dilate| {
+        private(cell, |server| server.dilate = dilate.at_most(most));
+    })?;
+    all.add("schemas", server.schemas, |cell, schemas: &u32| {
+        external(cell, |server| server.schemas = Some(*schemas));
+    })
 }
 
 fn by_role(storage: StorageTable) -> [(Role, Axis<Text>); 6] {

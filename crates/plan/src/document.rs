@@ -207,6 +207,9 @@ pub(crate) struct LoadTable {
     pub(crate) inactive_warehouses: One<Count<0, WAREHOUSES_MAX>>,
     /// Bind each connection to a warehouse [default: false]
     pub(crate) home: One<Flag>,
+    /// With `topology = "shards"`: let remote order lines and payments use warehouses of all
+    /// shards, by XA transactions, instead of those of the same shard [default: false]
+    pub(crate) xa: One<Flag>,
     /// Open loop: transactions of all types per second (`500` or `"500/s"`), or a share of what a
     /// closed loop does (`"80%"`), which is measured first [default: a closed loop]
     pub(crate) rate: Axis<Rate>,

@@ -27,7 +27,8 @@ const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(2);
 
 /// Bytes of the tables of a database; 0 of what a file's setup makes, which nobody knows.
 pub fn tables_bytes(population: &PopulationSpec) -> u64 {
-    let PopulationSpec { warehouses, foreign_keys, partitions, .. } = *population;
+    let PopulationSpec { foreign_keys, partitions, .. } = *population;
+    let warehouses = Warehouses(population.range().count());
     match population.database {
         DatabaseKind::Tpcc => database_bytes_estimate(warehouses, foreign_keys, partitions),
         DatabaseKind::Sbtest => oltp::sysbench::database_bytes_estimate(population.sbtest),

@@ -149,6 +149,7 @@ fn common(document: &PlanDocument, keys: &Keys) -> Result<Cell, PlanProblem> {
     load.interval.set(&mut cell.lengths.interval);
     cell.lengths.precision_share = load.precision.get().copied();
     load.home.set(&mut cell.load.home);
+    load.xa.set(&mut cell.load.xa);
     load.retry_pause.set(&mut cell.load.retry_pause);
     cell.load.threads = load.threads.get().copied();
     load.inactive_warehouses.set(&mut cell.load.inactive_warehouses);

@@ -3,7 +3,7 @@
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, integer, or_na, significant, truncated};
-use crate::instances::{each_rank, each_server};
+use crate::instances::{each_node, each_rank, each_server};
 use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView, warehouses};
 use crate::overview::spread;
@@ -43,7 +43,7 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
             (what.engine) " " (what.server_version) ", "
             (servers(what))
             (warehouses(what.warehouses))
-            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } @if what.instances > 1 { " in each" }
+            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } @if what.instances > 1 && what.topology().is_none() { " in each" }
             @if what.warehouses.is_some() || what.schemas > 1 { ", " }
             @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
             @if what.home == Some(true) { "connections bound to warehouses, " }
@@ -125,6 +125,7 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
         @if drawn { (charts(cell, repeat, true)) }
         @if repeat.is_done() {
             (each_server(cell.metric(), repeat))
+            (each_node(repeat))
             (each_rank(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))

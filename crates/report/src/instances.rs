@@ -3,7 +3,7 @@
 use crate::format::{integer, or_na, significant, trimmed, truncated};
 use crate::lab::missing::{footnotes, number};
 use crate::model::{CellView, LabView, RepeatView};
-use analyse::{CellOutcome, Interference, interference};
+use analyse::{CellOutcome, Interference, interference, node_columns};
 use maud::{Markup, html};
 use store::ThroughputMetric;
 
@@ -51,6 +51,32 @@ pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
     html! {
         @if !each.is_empty() {
             p { (metric.title()) " of each of " (each.len()) " servers: " b { (each.join(", ")) } "." }
+        }
+    }
+}
+
+/// How each server of one database kept up with the others; nothing where there was one.
+pub fn each_node(repeat: &RepeatView) -> Markup {
+    let columns = node_columns(&repeat.nodes);
+    html! {
+        @if !columns.is_empty() {
+            div.scroll { table {
+                caption { "Servers of one database, in the window; reads from replicas in the whole run. Stale: reads that did not see an order which was committed before they began, and how long before." }
+                thead { tr {
+                    th scope="col" { "Node" }
+                    @for column in &columns {
+                        th.num scope="col" { (column.title) span.unit { (column.unit) } }
+                    }
+                } }
+                tbody { @for (row, node) in repeat.nodes.iter().enumerate() {
+                    tr {
+                        th scope="row" { (node.node) }
+                        @for column in &columns {
+                            td.num { (or_na(column.values[row], |value| trimmed(value, column.decimals))) }
+                        }
+                    }
+                } }
+            } }
         }
     }
 }

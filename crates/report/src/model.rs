@@ -6,7 +6,7 @@ use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
 use crate::status::{Risen, risen};
-use analyse::{Bound, Resources, Samples, profiles};
+use analyse::{Bound, NodeFigures, Resources, Samples, profiles};
 use base::Dilation;
 use device::Profile;
 use std::collections::BTreeMap;
@@ -61,6 +61,7 @@ pub struct RepeatView {
     pub nopm_by_instance: Vec<f64>,
     /// Of a fleet that drove it.
     pub ranks: Vec<StoredRank>,
+    pub nodes: Vec<NodeFigures>,
     pub totals: WindowTotals,
     /// Of these, those of the primary types together.
     pub primary: TransactionTotals,
@@ -265,6 +266,7 @@ impl RepeatView {
             rates: Rates::of(&repeat, &totals),
             nopm_by_instance: results.throughput_by_instance(&repeat)?,
             ranks: results.ranks(id)?,
+            nodes: analyse::nodes_of(results, (&repeat, cell), &samples)?,
             pacing: results.pacing_summary(&repeat, cell, &totals)?,
             requirements: results.requirements(id)?,
             storage: results.storage_summary(&repeat, cell)?,

@@ -51,6 +51,9 @@ pub enum ImageContents {
         /// directory a place in the history of such a cluster.
         #[serde(default)]
         history_key: bool,
+        /// The first and the last warehouse of a shard; none where it has all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shard: Option<(u32, u32)>,
     },
     Sbtest {
         /// The version of the tables and rows of sysbench's OLTP.
@@ -108,14 +111,21 @@ impl ImageKey {
                 foreign_keys,
                 partitions,
                 history_key,
+                shard,
             } => {
+                let tables = match shard {
+                    Some((first, last)) => {
+                        format!("schema{schema_version}_w{first}-{last}of{warehouses}")
+                    }
+                    None => format!("schema{schema_version}_w{warehouses}"),
+                };
                 let keyed = if *history_key { "_hk" } else { "" };
                 let indexes = match (foreign_keys, partitions) {
                     (true, _) => "_fk".to_owned(),
                     (false, 0) => "_nofk".to_owned(),
                     (false, partitions) => format!("_nofk_p{partitions}"),
                 };
-                (format!("schema{schema_version}_w{warehouses}"), format!("{indexes}{keyed}"))
+                (tables, format!("{indexes}{keyed}"))
             }
             ImageContents::Sbtest { sbtest_version, tables, table_size } => {
                 (format!("sbtest{sbtest_version}_{tables}x{table_size}"), String::new())
@@ -358,6 +368,7 @@ mod tests {
                 foreign_keys: true,
                 partitions: 0,
                 history_key: false,
+                shard: None,
             },
             page_size_bytes: 16384,
             seed: 7,
@@ -398,9 +409,21 @@ mod tests {
             foreign_keys: false,
             partitions: 8,
             history_key: false,
+            shard: None,
         };
         let split = ImageKey { contents, ..key() };
         assert_eq!(Image::find(&home, &split), None);
+        let contents = ImageContents::Tpcc {
+            schema_version: 1,
+            warehouses: 10,
+            foreign_keys: true,
+            partitions: 0,
+            history_key: false,
+            shard: Some((6, 10)),
+        };
+        let shard = ImageKey { contents, ..key() };
+        assert_eq!(Image::find(&home, &shard), None);
+        assert!(shard.directory_name().ends_with("_schema1_w6-10of10_page16384_seed7_fk"));
         assert!(split.directory_name().ends_with("_schema1_w10_page16384_seed7_nofk_p8"));
 
         let to = CloneTo {

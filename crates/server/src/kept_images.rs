@@ -189,6 +189,7 @@ mod tests {
                 foreign_keys: true,
                 partitions: 0,
                 history_key: false,
+                shard: None,
             },
             page_size_bytes: 16384,
             seed,

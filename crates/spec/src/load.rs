@@ -25,6 +25,9 @@ pub struct Load {
     pub terminals: Option<u32>,
     /// Each connection keeps to a warehouse.
     pub home: bool,
+    /// Remote order lines and payments choose among the warehouses of all shards, by XA
+    /// transactions.
+    pub xa: bool,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
     /// Longest pause before the second try of a transaction; it doubles with each further try, up
@@ -49,6 +52,7 @@ impl Load {
             connections: Connections::ByDefault,
             terminals: None,
             home: false,
+            xa: false,
             rate: None,
             retry_pause: defaults::RETRY_PAUSE,
             threads: None,
@@ -68,6 +72,7 @@ impl Load {
             ("inactive_warehouses", inactive.map(|count| count.to_string())),
             ("terminals", self.terminals.map(|count| count.to_string())),
             ("home", self.home.then(|| "true".to_owned())),
+            ("xa", self.xa.then(|| "true".to_owned())),
             ("rate", rate),
             ("retry_pause_ns", pause.map(|pause| pause.as_nanos().to_string())),
         ]
@@ -181,6 +186,11 @@ pub enum Style {
 impl Style {
     pub const ALL: [Style; 4] =
         [Style::Statements, Style::Pipelined, Style::Batched, Style::Procedures];
+
+    /// Does it have one statement for each thing that is done?
+    pub const fn is_single(self) -> bool {
+        matches!(self, Style::Statements | Style::Pipelined)
+    }
 
     /// The name on the command line, in plans and in results.
     pub const fn name(self) -> &'static str {

@@ -5,7 +5,7 @@ use crate::dilate::Dilate;
 use crate::load::DatabaseKind;
 use crate::oltp::SbtestTables;
 use crate::place::{Place, Placement};
-use base::Warehouses;
+use base::{WarehouseRange, Warehouses};
 use std::path::PathBuf;
 
 /// The server that is measured.
@@ -226,6 +226,8 @@ pub struct PopulationSpec {
     pub database: DatabaseKind,
     /// Of TPC-C.
     pub warehouses: Warehouses,
+    /// Of TPC-C: those of one shard, where several servers divide them; None: all.
+    pub shard: Option<WarehouseRange>,
     /// Of TPC-C: the foreign keys of clause 1.3.1, with the indexes that only they need.
     pub foreign_keys: bool,
     /// Of TPC-C, and there of each table that can be split; 0 for none.
@@ -240,6 +242,7 @@ impl Default for PopulationSpec {
         PopulationSpec {
             database: DatabaseKind::Tpcc,
             warehouses: defaults::WAREHOUSES,
+            shard: None,
             foreign_keys: true,
             partitions: 0,
             sbtest: defaults::SBTEST,
@@ -252,6 +255,18 @@ impl PopulationSpec {
     /// Of TPC-C; no other database has any.
     pub fn tpcc_warehouses(&self) -> Option<Warehouses> {
         (self.database == DatabaseKind::Tpcc).then_some(self.warehouses)
+    }
+
+    /// What each of so many shards has of it, in order.
+    pub fn divided(&self, shards: u32) -> Vec<PopulationSpec> {
+        let ranges = WarehouseRange::all(self.warehouses).divided(shards);
+        let of_shard = |range| PopulationSpec { shard: Some(range), ..self.clone() };
+        ranges.into_iter().map(of_shard).collect()
+    }
+
+    /// The warehouses that have rows here.
+    pub fn range(&self) -> WarehouseRange {
+        self.shard.unwrap_or(WarehouseRange::all(self.warehouses))
     }
 
     /// The canonical text: equal for equal databases.

@@ -22,6 +22,7 @@ pub enum Field {
     Schemas,
     Instances,
     Topology,
+    Xa,
     Cores,
     Partitions,
     Dilate,
@@ -47,6 +48,7 @@ impl Field {
             Field::Schemas => "schemas",
             Field::Instances => "instances",
             Field::Topology => "topology",
+            Field::Xa => "xa",
             Field::Cores => "cores",
             Field::Partitions => "partitions",
             Field::Dilate => "dilate",
@@ -91,6 +93,7 @@ impl Cell {
             return problem(Field::InactiveWarehouses, why);
         }
         validate_topology(self.server.topology(), &self.load)?;
+        validate_xa(&self.server, &self.load)?;
         match &self.server {
             Server::Private(private) => validate_private(private, &self.load),
             Server::External(external) => {
@@ -221,6 +224,11 @@ fn validate_topology(topology: Topology, load: &Load) -> Result<(), Problem> {
     match topology {
         Topology::Apart | Topology::MultiPrimary => Ok(()),
         Topology::PrimaryReplicas | Topology::Shards => match load.workload {
+            _ if topology == Topology::PrimaryReplicas && !load.style.is_single() => {
+                let why = "only in styles statements and pipelined are the orders known that a \
+                           replica did not have; use one of them";
+                problem(Field::Topology, why)
+            }
             WorkloadKind::Tpcc => Ok(()),
             WorkloadKind::TpccSpec if topology == Topology::PrimaryReplicas => Ok(()),
             _ => {
@@ -232,6 +240,30 @@ fn validate_topology(topology: Topology, load: &Load) -> Result<(), Problem> {
             }
         },
     }
+}
+
+fn validate_xa(server: &Server, load: &Load) -> Result<(), Problem> {
+    if !load.xa {
+        return Ok(());
+    }
+    if server.topology() != Topology::Shards {
+        let why = "XA transactions are over several shards; add topology shards, or leave it out";
+        return problem(Field::Xa, why);
+    }
+    if !matches!(load.style, Style::Statements | Style::Pipelined) {
+        let why = format!(
+            "a statement or procedure of style {} uses rows of several shards; use style \
+             statements or pipelined",
+            load.style
+        );
+        return problem(Field::Xa, why);
+    }
+    if server.private().is_some_and(|private| private.population.foreign_keys) {
+        let why = "foreign keys cannot hold between servers; leave the foreign keys out of the \
+                   database";
+        return problem(Field::Xa, why);
+    }
+    Ok(())
 }
 
 fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
@@ -253,6 +285,14 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
         let why = "the terminals of workload tpcc-spec share connections to one server, so that \
                    it has no instances; use workload tpcc, or one instance";
         return problem(Field::Instances, why);
+    }
+    let warehouses = private.population.warehouses;
+    if private.topology == Topology::Shards && warehouses.0 < instances {
+        let why = format!(
+            "{instances} shards cannot divide {warehouses} warehouses, as each has one at least; \
+             name more warehouses or fewer nodes"
+        );
+        return problem(Field::Warehouses, why);
     }
     let connections = load.connections.first().unwrap_or(defaults::CONNECTIONS);
     if instances > 1 && instances > connections {

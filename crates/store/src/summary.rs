@@ -92,6 +92,9 @@ document! {
         /// workload has none.
         pub schemas: u32 = what.schemas,
         pub instances: u32 = what.instances,
+        /// How several servers belong together (`--topology`); `None` where there is one, or each
+        /// has a database of its own.
+        pub topology: Option<String> = what.topology().map(str::to_owned),
         pub result_metadata: Option<String> = what.result_metadata.clone(),
         /// Cores that the servers were kept to, and which CPUs they and mydyno had; `None` where
         /// they were kept to none.

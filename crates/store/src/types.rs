@@ -166,7 +166,17 @@ row! {
     }
 }
 
+/// The setting that says how several servers belong together (`--topology`).
+pub const TOPOLOGY_SETTING: &str = "topology";
+
 impl NewCell {
+    /// How several servers belong together; `None` where there is one, or each has a database of
+    /// its own.
+    pub fn topology(&self) -> Option<&str> {
+        let found = self.settings.iter().find(|(name, _)| name == TOPOLOGY_SETTING);
+        found.map(|(_, topology)| topology.as_str())
+    }
+
     /// The only type of transactions that its throughput counts; `None` where there are several.
     pub fn only_primary(&self) -> Option<&str> {
         let mut primary = self.transactions.iter().filter(|of| of.is_primary);

@@ -105,7 +105,7 @@ impl InputCounters {
             Input::Delivery(_) => {
                 let skipped = match outcome {
                     Outcome::Delivered { skipped_districts } => skipped_districts,
-                    Outcome::Committed | Outcome::RolledBack => 0,
+                    _ => 0,
                 };
                 self.deliveries += 1;
                 self.skipping_deliveries += u64::from(skipped > 0);

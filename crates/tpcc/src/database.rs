@@ -10,7 +10,7 @@ use crate::population::{ChunkSummary, Population};
 use crate::random::Constants;
 use crate::schema::Table;
 use crate::{Chunk, population, probe};
-use base::{Session, SessionError, Warehouses};
+use base::{Session, SessionError, WarehouseRange, Warehouses};
 use drive::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +21,8 @@ const META: &str = "mydyno_meta";
 const LOAD: &str = "mydyno_load";
 /// The fact in `mydyno_meta`.
 const DRIVEN_BY_TPCC_MYSQL: &str = "driven_by_tpcc_mysql";
+const FIRST_WAREHOUSE: &str = "first_warehouse";
+const LAST_WAREHOUSE: &str = "last_warehouse";
 
 /// ER_NO_SUCH_TABLE.
 const NO_SUCH_TABLE: u16 = 1146;
@@ -73,7 +75,12 @@ pub enum Contents {
 /// A database that transactions can run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Database {
+    /// All of them, those of other shards too.
     pub warehouses: Warehouses,
+    /// Those that have rows here: all, or those of a shard.
+    pub range: WarehouseRange,
+    /// The seed of the load; unknown where another tool loaded it.
+    pub seed: Option<u64>,
     /// The load's constant for last names; unknown where another tool loaded it.
     pub c_load: Option<u32>,
     pub foreign_keys: bool,
@@ -126,6 +133,13 @@ pub enum InspectError {
         base::counted(have.0 as usize, "warehouse", "warehouses")
     )]
     TooFewWarehouses { schema: String, have: Warehouses, wanted: Warehouses },
+}
+
+impl Database {
+    /// Is it one of several shards?
+    pub fn is_shard(&self) -> bool {
+        self.range != WarehouseRange::all(self.warehouses)
+    }
 }
 
 /// The name of the schema that the session uses.
@@ -197,6 +211,8 @@ pub async fn inspect<S: Session>(
         }
         Contents::Ours(meta) => Database {
             warehouses: meta.population.warehouses,
+            range: meta.population.range,
+            seed: Some(meta.population.seed),
             c_load: Some(meta.population.constants.c_last),
             foreign_keys: meta.foreign_keys,
             partitions: meta.partitions,
@@ -232,6 +248,8 @@ async fn foreign<S: Session>(
     }
     Ok(Database {
         warehouses,
+        range: WarehouseRange::all(warehouses),
+        seed: None,
         c_load: None,
         foreign_keys: has_foreign_keys(session).await?,
         partitions: partitions(session).await?,
@@ -301,11 +319,20 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
     if small("schema_version")? != SCHEMA_VERSION {
         return Err(InspectError::BadMeta { table: schema.to_owned(), name: "schema_version" });
     }
+    let warehouses = Warehouses(small("warehouses")?);
+    // Of a shard only.
+    let range = match facts.contains_key(FIRST_WAREHOUSE) {
+        true => WarehouseRange::between((small(FIRST_WAREHOUSE)?, small(LAST_WAREHOUSE)?))
+            .filter(|range| range.last() <= warehouses.0)
+            .ok_or(InspectError::BadMeta { table: schema.to_owned(), name: LAST_WAREHOUSE })?,
+        false => WarehouseRange::all(warehouses),
+    };
     Ok(Meta {
         population: Population {
             seed: number("seed")?,
             constants: Constants { c_last: small("c_load")? },
-            warehouses: Warehouses(small("warehouses")?),
+            warehouses,
+            range,
         },
         foreign_keys: number("foreign_keys")? != 0,
         // An earlier mydyno did not split tables, and says nothing of it.
@@ -329,11 +356,19 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
 /// # Errors
 /// Where the server refuses.
 pub async fn write_meta<S: Session>(session: &mut S, meta: &Meta) -> Result<(), SessionError> {
-    let Population { seed, constants, warehouses } = meta.population;
+    let Population { seed, constants, warehouses, range } = meta.population;
+    let of_shard = match range == WarehouseRange::all(warehouses) {
+        true => String::new(),
+        false => format!(
+            ", ('{FIRST_WAREHOUSE}', '{}'), ('{LAST_WAREHOUSE}', '{}')",
+            range.first(),
+            range.last()
+        ),
+    };
     let sql = format!(
         "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', '{warehouses}'), \
          ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('partitions', '{}'), \
-         ('history_key', '{}'), ('state', '{}'), ('mydyno_version', '{}')",
+         ('history_key', '{}'), ('state', '{}'), ('mydyno_version', '{}'){of_shard}",
         constants.c_last,
         u8::from(meta.foreign_keys),
         meta.partitions,

@@ -3,7 +3,7 @@
 
 use crate::random::RunConstants;
 use crate::schema::{DISTRICTS, ITEMS};
-use base::{Cents, DateTime, Random, Warehouses};
+use base::{Cents, DateTime, Random, WarehouseRange};
 use drive::{TransactionInfo, TransactionType};
 
 /// The five transaction types, in the order in which every tool of the field counts them.
@@ -248,7 +248,10 @@ const DECK: [Transaction; 23] = {
 pub struct InputSource {
     random: Random,
     constants: RunConstants,
-    warehouses: u32,
+    /// Those that transactions are for.
+    range: WarehouseRange,
+    /// Those whose stock and customers they may use beside their own warehouse's.
+    remote: WarehouseRange,
     home: Option<u32>,
     /// The district of every Stock-Level, where it is fixed.
     stock_level_district: Option<u32>,
@@ -259,25 +262,34 @@ pub struct InputSource {
 }
 
 impl InputSource {
-    /// Inputs over `warehouses` warehouses: any of them per transaction, or always `home`. `random`
-    /// is the connection's own stream; `constants` are the same for all connections of a run
-    /// (clause 2.1.6).
+    /// Inputs over the warehouses of `range`: any of them per transaction, or always `home`.
+    /// `random` is the connection's own stream; `constants` are the same for all connections of a
+    /// run (clause 2.1.6).
     pub fn new(
         random: Random,
         constants: RunConstants,
-        warehouses: Warehouses,
+        range: impl Into<WarehouseRange>,
         home: Option<u32>,
     ) -> InputSource {
+        let range = range.into();
         InputSource {
             random,
             constants,
-            warehouses: warehouses.0,
+            range,
+            remote: range,
             home,
             stock_level_district: None,
             whole_amounts: None,
             deck: DECK,
             dealt: DECK.len(),
         }
+    }
+
+    /// The same with remote order lines and payments of all these warehouses, among which its own
+    /// are: those of other shards too.
+    pub fn with_remote(mut self, remote: WarehouseRange) -> InputSource {
+        self.remote = remote;
+        self
     }
 
     /// The same with one district for every Stock-Level: that of the terminal (clause 2.8.1.1).
@@ -312,7 +324,8 @@ impl InputSource {
 
     /// Fresh input for a transaction of this type.
     pub fn input_of(&mut self, transaction: Transaction) -> Input {
-        let warehouse = self.home.unwrap_or_else(|| self.random.between(1..=self.warehouses));
+        let any = self.range.first()..=self.range.last();
+        let warehouse = self.home.unwrap_or_else(|| self.random.between(any));
         match transaction {
             Transaction::NewOrder => Input::NewOrder(self.new_order(warehouse)),
             Transaction::Payment => Input::Payment(self.payment(warehouse)),
@@ -349,10 +362,10 @@ impl InputSource {
 
     /// Uniform over the other warehouses; the only one where there is only one.
     fn other_warehouse(&mut self, warehouse: u32) -> u32 {
-        if self.warehouses == 1 {
+        if self.remote.count() == 1 {
             return warehouse;
         }
-        let drawn = self.random.between(1..=self.warehouses - 1);
+        let drawn = self.random.between(self.remote.first()..=self.remote.last() - 1);
         drawn + u32::from(drawn >= warehouse)
     }
 
@@ -406,148 +419,4 @@ impl InputSource {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    fn source(warehouses: u32, home: Option<u32>) -> InputSource {
-        let constants = RunConstants::for_run(Some(157), 1);
-        InputSource::new(Random::new(5, &[]), constants, Warehouses(warehouses), home)
-    }
-
-    #[test]
-    fn every_23_cards_are_one_set() {
-        let mut source = source(3, None);
-        for _ in 0..50 {
-            let mut counts = [0; 5];
-            for _ in 0..23 {
-                counts[source.next_input().transaction().index()] += 1;
-            }
-            assert_eq!(counts, [10, 10, 1, 1, 1]);
-        }
-    }
-
-    /// What waited in the queue of deferred Deliveries is dated when it is done (clause 2.7.4.2).
-    #[test]
-    fn a_delivery_has_the_time_of_its_try() {
-        let mut source = source(1, None);
-        let drawn = source.input_of(Transaction::Delivery);
-        let later = DateTime { year: 2100, ..DateTime::now() };
-        let Input::Delivery(tried) = drawn.tried_at(|| later) else {
-            panic!("a Delivery stays one");
-        };
-        assert_eq!(tried.delivered, later);
-        // What was entered keeps its time.
-        let entered = source.input_of(Transaction::Payment);
-        assert_eq!(entered.tried_at(|| later), entered);
-    }
-
-    #[test]
-    fn orders_follow_clause_2_4_1() {
-        let mut source = source(4, None);
-        let (mut rolled_back, mut lengths) = (0, [0u32; 16]);
-        for _ in 0..100_000 {
-            let Input::NewOrder(order) = source.input_of(Transaction::NewOrder) else { panic!() };
-            let lines = order.lines();
-            lengths[lines.len()] += 1;
-            rolled_back += u32::from(order.rolls_back);
-            let mut numbers: Vec<u32> = lines.iter().map(|line| line.number).collect();
-            numbers.sort_unstable();
-            assert!(numbers.iter().copied().eq(1..=lines.len() as u32));
-            assert!(lines.iter().all(|line| (1..=10).contains(&line.quantity)));
-            let unused = lines.iter().filter(|line| line.item == UNUSED_ITEM).count();
-            assert_eq!(unused, usize::from(order.rolls_back));
-            if order.rolls_back {
-                let last = lines[lines.len() - 1];
-                assert_eq!((last.item, last.number), (UNUSED_ITEM, lines.len() as u32));
-            }
-            let used = &lines[..lines.len() - unused];
-            assert!(used.is_sorted_by_key(|line| (line.supply_warehouse, line.item)));
-        }
-        // 1,000 expected, standard deviation 31.
-        assert!((850..1_150).contains(&rolled_back), "{rolled_back}");
-        // 9,091 expected of each length, standard deviation 91.
-        assert!(lengths[5..].iter().all(|n| (8_600..9_600).contains(n)), "{lengths:?}");
-        assert_eq!(lengths[..5].iter().sum::<u32>(), 0);
-    }
-
-    #[test]
-    fn other_warehouses_are_uniform_and_never_home() {
-        let mut source = source(5, Some(3));
-        let mut seen = [0u32; 6];
-        for _ in 0..200_000 {
-            let Input::Payment(payment) = source.input_of(Transaction::Payment) else { panic!() };
-            assert_eq!(payment.warehouse, 3);
-            assert!((100..=500_000).contains(&payment.amount.0));
-            if payment.customer_warehouse == 3 {
-                assert_eq!(payment.customer_district, payment.district);
-            }
-            seen[payment.customer_warehouse as usize] += 1;
-        }
-        // 15 % of 200,000 over four others: 7,500 each, standard deviation 85.
-        for other in [1, 2, 4, 5] {
-            assert!((7_000..8_000).contains(&seen[other]), "{seen:?}");
-        }
-    }
-
-    #[test]
-    fn one_warehouse_has_no_remote_work() {
-        let mut source = source(1, None);
-        for _ in 0..10_000 {
-            match source.next_input() {
-                Input::NewOrder(order) => assert_eq!(order.remote_lines(), 0),
-                Input::Payment(payment) => assert_eq!(payment.customer_warehouse, 1),
-                _ => {}
-            }
-        }
-    }
-
-    #[test]
-    fn whole_amounts_leave_all_other_inputs_as_they_are() {
-        let mut source = source(3, None);
-        let mut whole = source.clone().with_whole_amounts(Random::new(6, &[]));
-        let mut amounts = BTreeSet::new();
-        for _ in 0..100_000 {
-            let pair =
-                (source.input_of(Transaction::Payment), whole.input_of(Transaction::Payment));
-            let (Input::Payment(payment), Input::Payment(other)) = pair else { panic!() };
-            assert_eq!(other.amount.0 % 100, 0);
-            amounts.insert(other.amount.0 / 100);
-            assert_eq!(payment.customer, other.customer);
-        }
-        assert_eq!((amounts.first(), amounts.last()), (Some(&1), Some(&5_000)));
-    }
-
-    #[test]
-    fn a_terminals_stock_levels_have_one_district() {
-        let mut terminal = source(3, Some(2)).with_stock_level_district(7);
-        let mut others = [false; 11];
-        for _ in 0..23_000 {
-            match terminal.next_input() {
-                Input::StockLevel(level) => assert_eq!((level.warehouse, level.district), (2, 7)),
-                Input::NewOrder(order) => others[order.district as usize] = true,
-                _ => {}
-            }
-        }
-        assert_eq!(others.iter().filter(|seen| **seen).count(), 10);
-    }
-
-    #[test]
-    fn sixty_percent_name_the_customer() {
-        let mut source = source(2, None);
-        let mut by_name = 0;
-        for _ in 0..50_000 {
-            let Input::OrderStatus(input) = source.input_of(Transaction::OrderStatus) else {
-                panic!()
-            };
-            match input.customer {
-                CustomerKey::LastName(number) => {
-                    assert!(number < 1_000);
-                    by_name += 1;
-                }
-                CustomerKey::Number(number) => assert!((1..=3_000).contains(&number)),
-            }
-        }
-        assert!((29_500..30_500).contains(&by_name), "{by_name}");
-    }
-}
+mod tests;

@@ -5,9 +5,11 @@
 //! statements through [`base::Session`].
 
 pub mod checks;
+mod client;
 pub mod counters;
 pub mod cross_check;
 pub mod database;
+mod fresh;
 pub mod input;
 mod load;
 pub mod lock;
@@ -16,15 +18,19 @@ mod prepared;
 pub mod probe;
 pub mod random;
 pub mod schema;
+mod shards;
 pub mod terminal_times;
 pub mod tpcc_mysql;
 pub mod transactions;
 pub mod verdicts;
 mod workload;
+pub mod xa;
 
-pub use checks::{CHECKS, Check, run_checks};
+pub use checks::{CHECKS, Check, ShardSession, run_checks, run_checks_of_shards};
+pub use client::TerminalClient;
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
+pub use fresh::ReplicaReads;
 pub use input::{Input, InputSource, NewOrder, Transaction};
 pub use load::{
     LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method, load, load_part,
@@ -32,5 +38,6 @@ pub use load::{
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
+pub use shards::{ShardError, ShardRanges};
 pub use transactions::{Outcome, PreparedSession, TransactionError, prepared_statements};
-pub use workload::{Homes, StatementSet, TerminalClient, TpccOptions, TpccWorkload};
+pub use workload::{Homes, StatementSet, TpccOptions, TpccWorkload};

@@ -8,8 +8,8 @@ use base::{Session, SessionError, StatementId};
 macro_rules! statements {
     ($($field:ident: $sql:expr,)*) => {
         /// Prepared statements of one session, by what they do.
-        pub(super) struct Statements {
-            $(pub(super) $field: base::StatementId,)*
+        pub(crate) struct Statements {
+            $(pub(crate) $field: base::StatementId,)*
         }
 
         impl Statements {

@@ -1,22 +1,25 @@
 //! TPC-C as a workload of the driver.
 
 use crate::checks::run_checks;
+use crate::client::{AnySession, Beside, Reader, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
+use crate::fresh::{FreshOrders, ReplicaReads};
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Outcome, PreparedSession, TransactionError};
-use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
-use base::{Connect, DateTime, Random, Session, SessionError, Warehouses};
+use crate::transactions::{Across, AcrossOptions, PreparedSession};
+use crate::xa::XaRun;
+use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mysql};
+use base::{Connect, Random, Session, SessionError, WarehouseRange, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
-    Attempt, CheckResult, Client, Facts, Failed, FailureKind, Opening, Proof, RunReport, Schemas,
-    Source, StatementTimes, Timed, TransactionInfo, TransactionType, Workload, WorkloadCounters,
-    failed_by, failed_in_commit,
+    CheckResult, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, Timed, TransactionInfo,
+    TransactionType, Workload, failed_by,
 };
-use spec::{Isolation, Style};
+use spec::{Isolation, Style, Topology};
+use std::sync::Arc;
 
 /// What the terminals of a run have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TpccOptions {
     pub statements: StatementSet,
     /// Must be legal beside those of the population (clause 2.1.6.1).
@@ -30,6 +33,10 @@ pub struct TpccOptions {
     /// Numbers of open orders have no gaps: so mydyno loads a database, and all transactions leave
     /// it.
     pub open_orders_have_no_gaps: bool,
+    /// Where several servers divide the warehouses.
+    pub shards: Option<ShardRanges>,
+    /// Transactions cross shards, by XA.
+    pub xa: Option<XaRun>,
 }
 
 /// Which statements the transactions send.
@@ -58,15 +65,35 @@ pub enum Homes {
 pub struct TpccWorkload<C> {
     schemas: Schemas<C>,
     options: TpccOptions,
+    /// Where reads go to replicas.
+    fresh: Option<Arc<FreshOrders>>,
 }
 
 impl<C> TpccWorkload<C> {
+    /// The warehouses that the transactions of a connection are for: those of its shard, or all.
+    fn range_of(&self, connection: u32) -> WarehouseRange {
+        let server = self.schemas.writes_to(Opening { connection, earlier: 0 });
+        let of_shard = self.options.shards.as_ref().and_then(|shards| shards.of_server(server));
+        of_shard.unwrap_or(WarehouseRange::all(self.options.warehouses))
+    }
+
+    /// The warehouses of each server, where they are divided.
+    pub fn shards(&self) -> Option<&ShardRanges> {
+        self.options.shards.as_ref()
+    }
+
     /// The inputs of a connection or of a terminal.
     fn inputs_of(&self, of: u32) -> InputSource {
         let options = &self.options;
         let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
-        let warehouse = |n: u32| n % options.warehouses.0 + 1;
-        let source = |home| InputSource::new(random, options.constants, options.warehouses, home);
+        let range = self.range_of(of);
+        let warehouse = |n: u32| range.first() + n % range.count();
+        let remote = match options.xa {
+            Some(_) => WarehouseRange::all(options.warehouses),
+            None => range,
+        };
+        let source =
+            |home| InputSource::new(random, options.constants, range, home).with_remote(remote);
         let source = match options.homes {
             Homes::None => source(None),
             Homes::Connections => source(Some(warehouse(self.schemas.place(of)))),
@@ -85,7 +112,14 @@ impl<C> TpccWorkload<C> {
 impl<C: Connect + Sync> TpccWorkload<C> {
     /// Terminals on the databases that `schemas` reach.
     pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
-        TpccWorkload { schemas, options }
+        let reads = schemas.topology() == Topology::PrimaryReplicas;
+        let fresh = || FreshOrders::new(options.warehouses.0, schemas.iter().count());
+        TpccWorkload { fresh: reads.then(|| Arc::new(fresh())), schemas, options }
+    }
+
+    /// What was read from each server that is a replica, by its number from 0; none without one.
+    pub fn replica_reads(&self) -> Vec<ReplicaReads> {
+        self.fresh.as_ref().map_or_else(Vec::new, |fresh| fresh.replica_reads())
     }
 
     /// The same transactions with other inputs.
@@ -93,10 +127,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     where
         C: Clone,
     {
-        TpccWorkload {
-            schemas: self.schemas.clone(),
-            options: TpccOptions { seed, ..self.options },
-        }
+        TpccWorkload::new(self.schemas.clone(), TpccOptions { seed, ..self.options.clone() })
     }
 }
 
@@ -140,8 +171,33 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
-        let session = self.schemas.connect(server).await?;
-        let session = Timed::new(session);
+        if let Some((run, shards)) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
+            && let StatementSet::Clauses { style, isolation } = self.options.statements
+        {
+            let options = AcrossOptions { run, shards, style, isolation };
+            let (own, across) = Across::open(&self.schemas, which, &options).await?;
+            return Ok(TerminalClient::new(
+                server,
+                AnySession::Clauses(own),
+                Beside::Shards(across),
+            ));
+        }
+        let terminal = self.session(server).await?;
+        let beside = match (self.schemas.reads_from(which), &self.fresh) {
+            (Some(replica), Some(fresh)) => {
+                let session = self.session(replica).await?;
+                Beside::Replica(Reader::new(session, replica, Arc::clone(fresh)))
+            }
+            _ => Beside::Nothing,
+        };
+        Ok(TerminalClient::new(server, terminal, beside))
+    }
+}
+
+impl<C: Connect + Sync> TpccWorkload<C> {
+    /// A session on one of the servers, with its statements.
+    async fn session(&self, server: usize) -> Result<TimedSession<C>, Failed> {
+        let session = Timed::new(self.schemas.connect(server).await?);
         let opened = match self.options.statements {
             StatementSet::Clauses { style, isolation } => {
                 let opened = PreparedSession::open(session, style, isolation).await;
@@ -152,43 +208,8 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
                 opened.map(AnySession::TpccMysql)
             }
         };
-        Ok(TerminalClient {
-            server,
-            terminal: opened.map_err(|error| failed_by(&error))?,
-            outcome: Outcome::Committed,
-        })
+        opened.map_err(|error| failed_by(&error))
     }
-}
-
-/// A session with the statements of a set.
-enum AnySession<S> {
-    Clauses(PreparedSession<S>),
-    TpccMysql(tpcc_mysql::TpccMysqlSession<S>),
-}
-
-impl<S: Session> AnySession<S> {
-    fn session(&self) -> &S {
-        match self {
-            AnySession::Clauses(terminal) => terminal.session(),
-            AnySession::TpccMysql(terminal) => terminal.session(),
-        }
-    }
-
-    fn into_session(self) -> S {
-        match self {
-            AnySession::Clauses(terminal) => terminal.into_session(),
-            AnySession::TpccMysql(terminal) => terminal.into_session(),
-        }
-    }
-}
-
-/// One connection.
-pub struct TerminalClient<C: Connect> {
-    /// Which of several it writes to.
-    server: usize,
-    terminal: AnySession<Timed<C::Session>>,
-    /// Of the last try that ended well.
-    outcome: Outcome,
 }
 
 impl Source for InputSource {
@@ -203,84 +224,9 @@ impl Source for InputSource {
     }
 }
 
-impl<C: Connect> Client for TerminalClient<C> {
-    type Operation = Input;
-
-    fn server(&self) -> usize {
-        self.server
-    }
-
-    fn begin(&mut self) {
-        match &mut self.terminal {
-            AnySession::Clauses(terminal) => terminal.session_mut().begin(),
-            AnySession::TpccMysql(terminal) => {
-                terminal.begin();
-                terminal.session_mut().begin();
-            }
-        }
-    }
-
-    async fn attempt(&mut self, input: &Input) -> Attempt {
-        let input = input.tried_at(DateTime::now);
-        let result = match &mut self.terminal {
-            AnySession::Clauses(terminal) => terminal.run(&input).await,
-            AnySession::TpccMysql(terminal) => terminal.run(&input).await,
-        };
-        match result {
-            Err(failure) => Attempt::Failed(classify(&failure)),
-            Ok(outcome) => {
-                self.outcome = outcome;
-                match outcome {
-                    Outcome::RolledBack => Attempt::RolledBack,
-                    Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
-                }
-            }
-        }
-    }
-
-    fn statements(&self) -> u64 {
-        self.terminal.session().statements()
-    }
-
-    fn statement_times(&self) -> StatementTimes<'_> {
-        self.terminal.session().times()
-    }
-
-    fn count(&self, input: &Input, counters: &mut WorkloadCounters) {
-        InputCounters::count(input, self.outcome, counters);
-    }
-
-    async fn close(self) {
-        C::close(self.terminal.into_session().into_inner()).await;
-    }
-}
-
-fn classify(failure: &TransactionError) -> Failed {
-    match failure {
-        TransactionError::Statement(error) => failed_by(error),
-        TransactionError::InDoubt(error) => failed_in_commit(error),
-        TransactionError::MissingRow(_) => Failed {
-            kind: FailureKind::Fatal,
-            code: "missing_row".into(),
-            message: failure.to_string(),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::SessionError;
-    use spec::Topology;
-
-    #[test]
-    fn what_ends_a_commit_leaves_it_in_doubt() {
-        let killed = SessionError::Lost("reset".to_owned());
-        let failed = classify(&TransactionError::InDoubt(killed.clone()));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: true });
-        let failed = classify(&TransactionError::Statement(killed));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: false });
-    }
 
     /// (warehouse, district) of the Stock-Levels of a terminal.
     fn place(workload: &TpccWorkload<()>, terminal: u32) -> (u32, u32) {
@@ -309,9 +255,14 @@ mod tests {
             homes: Homes::Terminals,
             configured: Warehouses(2),
             open_orders_have_no_gaps: true,
+            shards: None,
+            xa: None,
         };
-        let workload =
-            TpccWorkload { schemas: Schemas::new((), Vec::new(), Topology::Apart), options };
+        let workload = TpccWorkload {
+            schemas: Schemas::new((), Vec::new(), Topology::Apart),
+            options,
+            fresh: None,
+        };
         for terminal in 0..20 {
             let expected = (terminal / 10 + 1, terminal % 10 + 1);
             assert_eq!(place(&workload, terminal), expected);

@@ -53,6 +53,10 @@ pub struct MeasuringArguments {
     /// Bind each connection to one warehouse
     #[arg(long)]
     pub home: bool,
+    /// With --topology shards: let remote order lines and payments use warehouses of all shards, by
+    /// XA transactions, instead of those of the same shard
+    #[arg(long)]
+    pub xa: bool,
     #[command(flatten)]
     pub sbtest: SbtestArguments,
     #[command(flatten)]
@@ -121,6 +125,7 @@ impl MeasuringArguments {
                 warehouses: used,
                 isolation: self.isolation,
                 home: self.home,
+                xa: self.xa,
                 retry_pause: self.retry_pause,
                 threads: self.threads,
                 ..load

@@ -77,6 +77,7 @@ impl SchemaArguments {
         PopulationSpec {
             database: workload.database(),
             warehouses: Warehouses(warehouses),
+            shard: None,
             foreign_keys: !self.no_foreign_keys,
             partitions: self.partitions,
             sbtest: sbtest.tables(),

@@ -7,7 +7,7 @@ use crate::failure::Outcome;
 use base::{Exit, Warehouses, counted};
 use lab::{Checked, Subject, start_server};
 use serde::Serialize;
-use spec::PopulationSpec;
+use spec::{PopulationSpec, Topology};
 use store::StoredCheck;
 
 /// The JSON document of the command.
@@ -63,9 +63,13 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
                 0 => format!("a database of {}", arguments.workload),
                 warehouses => counted(warehouses as usize, "warehouse", "warehouses"),
             },
-            match subject.schemas() {
-                1 => String::new(),
-                schemas => format!(" in each of {schemas} schemas"),
+            match (subject.topology(), subject.schemas(), subject.instances()) {
+                (Topology::Shards, _, shards) => format!(" in {shards} shards"),
+                (_, 1, 1) => String::new(),
+                (_, 1, servers) => {
+                    format!(" on each of {servers} {}s", subject.word_for_database())
+                }
+                (_, schemas, _) => format!(" in each of {schemas} schemas"),
             }
         ))?;
     }

@@ -90,15 +90,18 @@ fn load(
             let home = Home::from_env()?;
             let results = Results::create_or_open(&arguments.results.results)?;
             let resolved = ResolvedPrivate::of(&home, private, 0)?;
-            let (image, load) = resolved.image(&[], stop, &mut |p| console.show(p))?;
-            let place = image.directory().display().to_string();
-            console.show(Progress::Step(&format!("image: {place}")));
-            let Some(load) = load else {
+            let (images, made) = resolved.images(&[], stop, &mut |p| console.show(p))?;
+            let places = images.iter().map(|image| image.directory().display().to_string());
+            let places: Vec<String> = places.collect();
+            console.show(Progress::Step(&format!("image: {}", places.join(", "))));
+            if made.is_empty() {
                 console.done();
-                return image_is_there(place, arguments.json);
-            };
-            record_load(&results, None, &load)?;
-            loads.push(load);
+                return image_is_there(places.join(", "), arguments.json);
+            }
+            for load in made {
+                record_load(&results, None, &load)?;
+                loads.push(load);
+            }
         }
         Server::External(server) => {
             let results = Results::create_or_open(&arguments.results.results)?;
@@ -118,7 +121,7 @@ fn load(
 fn print_loads(arguments: &LoadArguments, loads: &[StoredLoad]) -> Outcome {
     if !arguments.json {
         for load in loads {
-            if arguments.schemas.is_some() {
+            if loads.len() > 1 {
                 print(format_args!("{}\n", load.target))?;
             }
             print(text(load))?;
@@ -126,9 +129,10 @@ fn print_loads(arguments: &LoadArguments, loads: &[StoredLoad]) -> Outcome {
         return Ok(Exit::Ok);
     }
     let mut documents: Vec<LoadDocument> = loads.iter().map(LoadDocument::of).collect();
-    match (arguments.schemas, documents.pop()) {
-        (None, Some(only)) => print_json(&only)?,
-        (_, last) => {
+    let are_several = arguments.schemas.is_some() || documents.len() > 1;
+    match documents.pop() {
+        Some(only) if !are_several => print_json(&only)?,
+        last => {
             documents.extend(last);
             print_json(&SchemasDocument {
                 schema_version: 1,
@@ -140,7 +144,7 @@ fn print_loads(arguments: &LoadArguments, loads: &[StoredLoad]) -> Outcome {
     Ok(Exit::Ok)
 }
 
-/// The JSON document where several schemas were asked for.
+/// The JSON document where several schemas or shards were asked for.
 #[derive(Serialize)]
 struct SchemasDocument {
     schema_version: u32,

@@ -92,6 +92,15 @@ const SAID: &[(&str, &[&str])] = &[
         &["load.inactive_warehouses = 2", "load.workload = 'tpcc-spec'"],
     ),
     ("--home", &["load.home = true"]),
+    (
+        "--xa --topology shards --nodes 2 --no-foreign-keys",
+        &[
+            "load.xa = true",
+            "server.topology = 'shards'",
+            "server.nodes = 2",
+            "load.foreign_keys = false",
+        ],
+    ),
     ("--retry-pause 0", &["load.retry_pause = 0"]),
     ("--retry-pause 10ms", &["load.retry_pause = '10ms'"]),
     ("--rate 80%", &["load.rate = '80%'"]),

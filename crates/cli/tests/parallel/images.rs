@@ -18,6 +18,7 @@ fn publish(home: &Home, root: &Path, warehouses: u32) {
             foreign_keys: true,
             partitions: 0,
             history_key: false,
+            shard: None,
         },
         page_size_bytes: 16384,
         seed: 1,

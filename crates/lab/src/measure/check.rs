@@ -1,9 +1,11 @@
 //! The twelve conditions and six invariants, run and put into the store's words.
 
 use crate::error::LabError;
+use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{OnProgress, Progress};
-use crate::target::sessions::with_session_until;
+use crate::target::nodes;
+use crate::target::sessions::{with_session_until, with_sessions_until};
 use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
@@ -11,15 +13,15 @@ use drive::Schemas;
 use spec::{Load, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{CheckedOn, RepeatFailure, RepeatId, Results, StoredCheck};
-use tpcc::Database;
 use tpcc::tpcc_mysql::FAILING_CHECKS;
-use wire::Connector;
+use tpcc::{Database, ShardRanges, ShardSession, run_checks_of_shards};
+use wire::{Connection, Connector};
 
 /// What is counted from 0.
 const SCHEMA: &str = "schema";
 
-/// Runs all checks, in one snapshot of each schema, and adds the schemas up; `each` is the word for
-/// one of them in examples, and `stop` ends them early.
+/// Runs all checks, in one snapshot of each schema, and adds the schemas up, or asks what holds over
+/// all shards; `each` is the word for one of them in examples, and `stop` ends them early.
 ///
 /// # Errors
 /// Where the server refuses or is gone, or the user interrupts.
@@ -30,6 +32,9 @@ pub(crate) fn check(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Vec<StoredCheck>, LabError> {
+    if let Some(shards) = workload.shards() {
+        return check_shards(databases, shards, stop, on_progress);
+    }
     let several = !databases.others().is_empty();
     let count = databases.iter().count() as u64;
     let mut all: Vec<drive::CheckResult> = Vec::new();
@@ -50,18 +55,37 @@ pub(crate) fn check(
         }
         add(&mut all, found);
     }
-    Ok(all
-        .into_iter()
-        .map(|check| StoredCheck {
-            name: check.name,
-            title: check.title,
-            clause: check.clause,
-            passed: check.passed,
-            offending_rows: check.offending_rows,
-            examples_json: serde_json::Value::from(check.examples).to_string(),
-            duration_ns: check.duration_ns,
-        })
-        .collect())
+    Ok(all.into_iter().map(stored).collect())
+}
+
+/// Runs all checks over the shards of a database.
+fn check_shards(
+    databases: &Schemas<Connector>,
+    shards: &ShardRanges,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Vec<StoredCheck>, LabError> {
+    let found = with_sessions_until(databases, stop, async |sessions: &mut [Connection]| {
+        let progress = &mut |done, total| on_progress(Progress::Checks { done, total });
+        let each = sessions.iter_mut().zip(shards.iter());
+        let mut parts: Vec<_> =
+            each.map(|(session, range)| ShardSession { session, range }).collect();
+        let checks = run_checks_of_shards(&mut parts, progress).await;
+        checks.map_err(|error| LabError::Session { doing: "checking the shards", error })
+    })?;
+    Ok(found.into_iter().map(stored).collect())
+}
+
+fn stored(check: drive::CheckResult) -> StoredCheck {
+    StoredCheck {
+        name: check.name,
+        title: check.title,
+        clause: check.clause,
+        passed: check.passed,
+        offending_rows: check.offending_rows,
+        examples_json: serde_json::Value::from(check.examples).to_string(),
+        duration_ns: check.duration_ns,
+    }
 }
 
 /// Puts the database's number before each example.
@@ -135,10 +159,17 @@ pub fn check_subject(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Checked, LabError> {
     let databases = subject.databases()?;
+    nodes::require_fit(subject)?;
     let load = Load { workload: workload.clone(), ..Load::of_seed(0) };
     let result = fit(&databases, &load, load.seed).and_then(|fitted| {
         let Fitted { workload, tpcc, .. } = fitted;
         let database = tpcc.map(|inspected| inspected.database);
+        if let Some(shards) = workload.shards()
+            && let Some(note) = prepared::resolve(&databases, shards, false)?
+        {
+            on_progress(Progress::Note(&note));
+        }
+        nodes::facts_of_all(&databases, &workload, nodes::PATIENCE_AFTER, stop)?;
         let each = subject.word_for_database();
         let checks = check(&databases, each, &workload, stop, on_progress)?;
         let by_tpcc_mysql = |of: &Database| of.driven_by_tpcc_mysql;

@@ -192,7 +192,8 @@ fn drive_share(
     let databases = subject.databases()?;
     let load = Load { connections: Connections::Fixed(job.connections), ..cell.load.clone() };
     let fitted = fit(&databases, &load, job.input_seed)?;
-    preflight::raise_file_limit(job.connections)?;
+    let sessions_each = if load.xa { subject.instances() } else { 1 };
+    preflight::raise_file_limit(job.connections.saturating_mul(sessions_each))?;
     let spacing = load.rate.map_or(defaults::SPACING, |rate| rate.spacing);
     let options = RunOptions {
         connections: job.connections,

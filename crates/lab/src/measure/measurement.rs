@@ -11,10 +11,12 @@ use crate::measure::fleet_run::FleetRun;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
+use crate::measure::prepared;
 use crate::measure::quiet::look_at_host;
-use crate::measure::records::{counters_of, failures_of, result_of, times_of};
+use crate::measure::records::{counters_of, failures_of, replicas_of, result_of, times_of};
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
 use crate::progress::{OnProgress, Progress};
+use crate::target::nodes;
 use crate::target::populate::engine_name;
 use crate::target::preset::PRESET_SETTING;
 use crate::target::schemas::{self, Inspected};
@@ -24,13 +26,13 @@ use base::{Exit, Session, Warehouses, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
 use plan::size_in_warehouses;
-use spec::{Cell, Load, Server, Style, WorkloadKind};
+use spec::{Cell, Load, Server, Style, Topology, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{
     DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
     RepeatResult, Results,
 };
-use tpcc::Database;
+use tpcc::{Database, ShardRanges};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
@@ -78,9 +80,10 @@ pub(crate) fn measure(
     subject.require_armed()?;
     let _clock = clock::dilate(subject.dilation());
     let databases = subject.databases()?;
-    let begun = before(&databases, subject.instances(), &cell.load, place.seed)
+    let begun = before(subject, &databases, (&cell.load, place.seed), stop)
         .map_err(|error| subject.explain(error))?;
-    preflight::raise_file_limit(begun.concurrency.connections)?;
+    let sessions_each = if cell.load.xa { subject.instances() } else { 1 };
+    preflight::raise_file_limit(begun.concurrency.connections.saturating_mul(sessions_each))?;
     let (threads, fleet) = drivers(place.fleet, subject, &cell.load, begun.concurrency)?;
     let cpus = RunCpus::keep(subject)?;
     let new_cell = cell_of(place, subject, cell, &begun);
@@ -157,6 +160,13 @@ fn drivers<'a>(
     let Some(leader) = leader else {
         return Ok((threads, None));
     };
+    if subject.topology() == Topology::PrimaryReplicas {
+        return Err(LabError::Unfit(
+            "a rank of a fleet does not know the orders of the others, so it cannot tell which \
+             reads of a replica are stale; drive primary and replicas from one process"
+                .to_owned(),
+        ));
+    }
     let fleet = FleetRun::of(leader, concurrency, (threads, subject.dilation()))?;
     Ok((fleet.own_threads(), Some(fleet)))
 }
@@ -192,6 +202,8 @@ pub(crate) struct BeforeRun {
     /// TLS version and cipher.
     pub(crate) tls: Option<String>,
     pub(crate) facts: Facts,
+    /// What became of transactions over shards that an earlier run had left.
+    prepared_before: Option<String>,
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) status: Vec<(String, String)>,
     /// Of the tables and indexes of its first schema, as the server estimates them.
@@ -208,14 +220,22 @@ impl BeforeRun {
         self.database().map_or(Warehouses(0), |database| database.warehouses)
     }
 
+    /// Among how many warehouses remote order lines and payments choose, one of which is their own.
+    fn remote_warehouses(&self, load: &Load) -> Warehouses {
+        let of_shards = self.workload.shards().filter(|_| !load.xa);
+        of_shards.map_or(self.concurrency.active, ShardRanges::fewest)
+    }
+
     /// What of the target a reader of the numbers should know.
     fn notes(&self, load: &Load) -> Vec<String> {
         let tls = self.tls.as_ref();
         let mut notes: Vec<String> =
             tls.map(|tls| format!("connections were encrypted: {tls}")).into_iter().collect();
-        let Some(Inspected { database, missing_indexes }) = &self.tpcc else {
+        let Some(Inspected { database, missing_indexes, shards }) = &self.tpcc else {
             return notes;
         };
+        notes.extend(shards.as_ref().map(|shards| workload::shards_note(shards, load)));
+        notes.extend(self.prepared_before.clone());
         if database.c_load.is_none() {
             notes.push(
                 "the database was not loaded by mydyno: its constant for last names is unknown, so the distance that \
@@ -239,18 +259,30 @@ impl BeforeRun {
     }
 }
 
-/// `servers` are those that the databases are on.
 fn before(
+    subject: &Subject,
     databases: &Schemas<Connector>,
-    servers: u32,
-    load: &Load,
-    seed: u64,
+    (load, seed): (&Load, u64),
+    stop: &AtomicBool,
 ) -> Result<BeforeRun, LabError> {
+    nodes::require_fit(subject)?;
     let Fitted { workload, concurrency, tpcc, statements, settings } = fit(databases, load, seed)?;
-    let facts = workload.facts(databases)?;
+    let mut prepared_before = None;
+    if let Some(shards) = workload.shards() {
+        if load.xa {
+            prepared::require_kept(databases)?;
+        }
+        prepared_before = prepared::resolve(databases, shards, load.xa)?;
+    }
+    let facts = nodes::facts_of_all(databases, &workload, nodes::PATIENCE_BEFORE, stop)?;
     with_session(databases.first(), async |session| {
-        // The first of several servers has the most of them.
-        let connections = concurrency.connections.div_ceil(servers);
+        // The first of several servers has the most of them; a primary has all, and each shard has
+        // where transactions cross them.
+        let connections = match subject.topology() {
+            Topology::PrimaryReplicas => concurrency.connections,
+            _ if load.xa => concurrency.connections,
+            _ => concurrency.connections.div_ceil(subject.instances()),
+        };
         preflight::check_server(session, connections, statements).await
     })?;
     if load.style == Style::Procedures {
@@ -270,6 +302,7 @@ fn before(
             result_metadata: result_metadata(session, load.style).await?,
             tls: session.tls(),
             facts,
+            prepared_before,
             variables,
             status,
             data_bytes,
@@ -357,8 +390,12 @@ pub(crate) struct Measurement<'a> {
 /// Facts, variables and status, when all has been driven.
 type After = (Facts, Vec<(String, String)>, Vec<(String, String)>);
 
-fn read_after(databases: &Schemas<Connector>, begun: &BeforeRun) -> Result<After, LabError> {
-    let facts = begun.workload.facts(databases)?;
+fn read_after(
+    databases: &Schemas<Connector>,
+    begun: &BeforeRun,
+    stop: &AtomicBool,
+) -> Result<After, LabError> {
+    let facts = nodes::facts_of_all(databases, &begun.workload, nodes::PATIENCE_AFTER, stop)?;
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
@@ -389,13 +426,17 @@ impl Measurement<'_> {
         tell_all(&notes, on_progress);
         self.results.record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.tpcc.is_some() {
-            let counters = counters_of(report.counters.into(), begun.concurrency.active);
+            let counters =
+                counters_of(report.counters.into(), begun.remote_warehouses(&self.cell.load));
             self.results.record_inputs(self.repeat, &counters)?;
         }
         if let Some(abort) = &report.aborted {
             return self.aborted(abort, &report);
         }
-        let (facts, variables, status) = match read_after(databases, begun) {
+        if let Some(note) = self.resolve_prepared(databases, begun)? {
+            on_progress(Progress::Note(&note));
+        }
+        let (facts, variables, status) = match read_after(databases, begun, self.stop) {
             Ok(after) => after,
             Err(error) => return self.failed(error),
         };
@@ -415,11 +456,23 @@ impl Measurement<'_> {
         let result = result_of(&report, sums);
         let result = pacing::complete(result, paced, judged.as_ref());
         let result = lengths.complete(result);
-        self.finish(&report, &result)?;
+        self.finish(begun, &report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         match self.prove(begun, &report, &facts)? {
             Some(exit) => Ok(exit),
             None => self.check(databases, begun, on_progress),
+        }
+    }
+
+    /// Ends what connections that were lost have left over shards.
+    fn resolve_prepared(
+        &self,
+        databases: &Schemas<Connector>,
+        begun: &BeforeRun,
+    ) -> Result<Option<String>, LabError> {
+        match begun.workload.shards().filter(|_| self.cell.load.xa) {
+            Some(shards) => prepared::resolve(databases, shards, true),
+            None => Ok(None),
         }
     }
 
@@ -475,7 +528,14 @@ impl Measurement<'_> {
 
     /// Stores the result, and before it where the time of transactions went and what each of
     /// several servers did in the window.
-    fn finish(&self, report: &RunReport, result: &RepeatResult) -> Result<(), LabError> {
+    fn finish(
+        &self,
+        begun: &BeforeRun,
+        report: &RunReport,
+        result: &RepeatResult,
+    ) -> Result<(), LabError> {
+        let replicas = replicas_of(&begun.workload.replica_reads());
+        self.results.record_replicas(self.repeat, &replicas)?;
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
             // One without any has no place at the end of the list.

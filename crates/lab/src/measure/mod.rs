@@ -14,6 +14,7 @@ pub(crate) mod measurement;
 pub(crate) mod observing;
 pub(crate) mod pacing;
 pub(crate) mod preflight;
+pub(crate) mod prepared;
 pub(crate) mod quiet;
 pub(crate) mod ramp;
 pub(crate) mod rank_usage;

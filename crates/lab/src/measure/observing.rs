@@ -5,8 +5,8 @@ use crate::target::subject::Subject;
 use base::Instant;
 use drive::WORKER_THREAD;
 use observe::{
-    ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, SampleSource,
-    Sampled, Sampler, ServerSource, ShimSource, SummedSources, ThreadSource,
+    ExporterSource, HostSource, MeterSource, NodeSource, PerfSource, ProcessSource, RaplSource,
+    SampleSource, Sampled, Sampler, ServerSource, ShimSource, SummedSources, ThreadSource,
 };
 use spec::{Cell, Meters};
 use std::time::Duration;
@@ -117,6 +117,11 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
         Box::new(ServerSource::new(ConnectOptions { schema: None, ..server.connect.clone() }))
     };
     sources.extend(SummedSources::of_all(subject.each().map(status).collect()));
+    if subject.topology().is_one_database() {
+        for (server, number) in subject.each().zip(1..) {
+            sources.push(Box::new(NodeSource::new(server.connect.clone(), number)));
+        }
+    }
     // This machine's cores and disks say nothing of a server on another.
     let local = subject.is_local();
     if let Some(url) = &meters.host_metrics {

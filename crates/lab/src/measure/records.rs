@@ -8,11 +8,23 @@ use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    CounterUnit, InputCounter, IntervalRow, RepeatResult, StoredBand, StoredFailure,
+    CounterUnit, InputCounter, IntervalRow, RepeatResult, StoredBand, StoredFailure, StoredReplica,
     StoredStatementTime, TimeTotals, TransactionTime, Verdict, empty_histogram,
 };
-use tpcc::InputCounters;
 use tpcc::database::Sums;
+use tpcc::{InputCounters, ReplicaReads};
+
+/// The servers that were read from beside the first, which is written to.
+pub(crate) fn replicas_of(reads: &[ReplicaReads]) -> Vec<StoredReplica> {
+    let replicas = reads.iter().zip(1..).skip(1);
+    let row = |(of, node): (&ReplicaReads, u32)| StoredReplica {
+        node,
+        reads: of.reads,
+        stale_reads: of.stale_reads,
+        stale_max_ns: of.stale_max_ns,
+    };
+    replicas.map(row).collect()
+}
 
 /// What a finished run counted; of TPC-C with the facts before and after it.
 pub(crate) fn result_of(report: &RunReport, facts: Option<(&Facts, &Facts)>) -> RepeatResult {

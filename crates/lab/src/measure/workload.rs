@@ -4,16 +4,20 @@
 use crate::error::LabError;
 use crate::measure::pacing::Concurrency;
 use crate::measure::preflight::PreparedStatements;
+use crate::measure::seeds;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
+use base::now_utc_ns;
 use drive::{CheckResult, Facts, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
 use oltp::{Script, ScriptOptions, ScriptWorkload};
 use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
 use std::sync::Arc;
 use store::{CellTransaction, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
+use tpcc::xa::XaRun;
 use tpcc::{
-    Homes, RunConstants, StatementSet, TpccOptions, TpccWorkload, Transaction, prepared_statements,
+    Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
+    TpccWorkload, Transaction, prepared_statements,
 };
 use wire::{Connection, Connector};
 
@@ -55,16 +59,31 @@ impl AnyWorkload {
     pub(crate) fn facts(&self, databases: &Schemas<Connector>) -> Result<Facts, LabError> {
         let mut all = Facts::default();
         for connector in databases.databases() {
-            let of_one = with_session(connector, async |session| {
-                let facts = of_each!(self, workload => workload.facts(session).await);
-                facts.map_err(|error| LabError::Session {
-                    doing: "reading what the rows of the database add up to",
-                    error,
-                })
-            })?;
-            all.add(&of_one);
+            all.add(&self.facts_of(connector)?);
         }
         Ok(all)
+    }
+
+    /// What one database adds up to.
+    ///
+    /// # Errors
+    /// As [`AnyWorkload::facts`].
+    pub(crate) fn facts_of(&self, database: &Connector) -> Result<Facts, LabError> {
+        with_session(database, async |session| {
+            let facts = of_each!(self, workload => workload.facts(session).await);
+            facts.map_err(|error| LabError::Session {
+                doing: "reading what the rows of the database add up to",
+                error,
+            })
+        })
+    }
+
+    /// What was read from each replica, by the number of its server from 0; none without one.
+    pub(crate) fn replica_reads(&self) -> Vec<ReplicaReads> {
+        match self {
+            AnyWorkload::Tpcc(workload) => workload.replica_reads(),
+            AnyWorkload::Script(_) => Vec::new(),
+        }
     }
 
     /// See [`Proof::mismatch`].
@@ -74,6 +93,14 @@ impl AnyWorkload {
         (before, after): (&Facts, &Facts),
     ) -> Option<String> {
         of_each!(self, workload => workload.mismatch(report, before, after))
+    }
+
+    /// The warehouses of each server, where they are divided.
+    pub(crate) fn shards(&self) -> Option<&ShardRanges> {
+        match self {
+            AnyWorkload::Tpcc(workload) => workload.shards(),
+            AnyWorkload::Script(_) => None,
+        }
     }
 
     /// See [`Proof::checks`].
@@ -189,6 +216,8 @@ fn fit_tpcc(databases: &Schemas<Connector>, load: &Load, seed: u64) -> Result<Fi
         },
         configured: database.warehouses,
         open_orders_have_no_gaps: database.c_load.is_some(),
+        shards: inspected.shards.clone(),
+        xa: xa_run(load, database)?,
     };
     Ok(Fitted {
         workload: AnyWorkload::Tpcc(TpccWorkload::new(databases.clone(), options)),
@@ -201,6 +230,22 @@ fn fit_tpcc(databases: &Schemas<Connector>, load: &Load, seed: u64) -> Result<Fi
         settings: Vec::new(),
         tpcc: Some(inspected),
     })
+}
+
+/// What names the transactions over shards, where there are any.
+fn xa_run(load: &Load, database: &Database) -> Result<Option<XaRun>, LabError> {
+    if !load.xa {
+        return Ok(None);
+    }
+    if database.foreign_keys {
+        return Err(LabError::Unfit(
+            "--xa: the shards have foreign keys, which cannot hold between servers; load them \
+             anew with --no-foreign-keys (and --force)"
+                .to_owned(),
+        ));
+    }
+    let unique = format!("{} {} {}", seeds::new_seed(), std::process::id(), now_utc_ns());
+    Ok(Some(XaRun::new(&unique)))
 }
 
 /// What the throughput of a workload counts.
@@ -257,6 +302,19 @@ pub(crate) fn isolation_note(isolation: &str) -> Option<String> {
              see phantoms or rows that change between two reads (clause 3.4.1); compare it with runs at the same level only"
         )
     })
+}
+
+/// What a reader of results over these shards should know.
+pub(crate) fn shards_note(shards: &ShardRanges, load: &Load) -> String {
+    let each: Vec<String> = shards.iter().map(|range| range.to_string()).collect();
+    let how = match load.xa {
+        true => "remote order lines and payments are of all of them, by XA transactions",
+        false => {
+            "transactions stay within one: remote order lines and payments are of other warehouses \
+             of the same shard, where clauses 2.4.1.5 and 2.5.1.2 choose among all (--xa)"
+        }
+    };
+    format!("the shards have {}; {how}", each.join(", "))
 }
 
 /// What a reader of results of workload `tpcc-mysql` should know.

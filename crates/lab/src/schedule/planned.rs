@@ -294,12 +294,12 @@ impl Planned {
     ///
     /// # Errors
     /// [`ServerError::NotInstalled`]
-    pub fn images_for(&self, turns: &[Turn]) -> Result<Vec<Option<ImageKey>>, ServerError> {
-        let image = |turn: &Turn| {
-            let private = self.server(*turn)?.private();
-            Ok(private.map(|private| private.image_key().clone()))
+    pub fn images_for(&self, turns: &[Turn]) -> Result<Vec<Vec<ImageKey>>, ServerError> {
+        let images = |turn: &Turn| {
+            let private = self.server(*turn)?.private().into_iter();
+            Ok(private.flat_map(|private| private.image_keys().cloned()).collect())
         };
-        turns.iter().map(image).collect()
+        turns.iter().map(images).collect()
     }
 
     /// The server of a turn.
@@ -454,7 +454,8 @@ impl Machine<'_> {
             },
             files: files(cell, &arranged),
             devices: arranged.devices,
-            image: self.image(made, Some(resolved.image_key().clone())),
+            // Those of shards are made together.
+            image: self.image(made, resolved.image_keys().next().cloned()),
         })
     }
 

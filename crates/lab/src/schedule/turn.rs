@@ -20,14 +20,16 @@ use base::{Dilation, Exit};
 use fleet::Leader;
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, defaults};
+use spec::{
+    Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, Topology, defaults,
+};
 use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
     CheckedOn, LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId,
-    RepeatStatus, Results, StoredLoad, redact,
+    RepeatStatus, Results, StoredLoad, TOPOLOGY_SETTING, redact,
 };
 
 /// What takes turns.
@@ -217,13 +219,15 @@ impl LabRun<'_> {
         turn: Turn,
         coming: &[ImageKey],
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(PreparedServer<'_>, Option<StoredLoad>), LabError> {
+    ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
         let resolved = self.planned.server(turn)?;
-        let (prepared, load) = resolved.prepare(coming, self.stop, on_progress)?;
-        if let (Some(lab), Some(load)) = (self.lab.get(), &load) {
-            record_load(self.results, Some(*lab), load)?;
+        let (prepared, loads) = resolved.prepare(coming, self.stop, on_progress)?;
+        if let Some(lab) = self.lab.get() {
+            for load in &loads {
+                record_load(self.results, Some(*lab), load)?;
+            }
         }
-        Ok((prepared, load))
+        Ok((prepared, loads))
     }
 
     /// Starts or reaches the server, and measures; `notes` were told before, and those of the start
@@ -231,7 +235,7 @@ impl LabRun<'_> {
     fn measure(
         &self,
         turn: Turn,
-        (prepared, load): (PreparedServer<'_>, Option<StoredLoad>),
+        (prepared, loads): (PreparedServer<'_>, Vec<StoredLoad>),
         notes: &mut Vec<String>,
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
@@ -247,7 +251,7 @@ impl LabRun<'_> {
         on_progress(Progress::Reached { subject: &subject, cell: &cell.what });
         if self.lab.get().is_none() {
             self.begin_lab(observe::host_facts(subject.data_directory()), on_progress)?;
-            if let Some(load) = &load {
+            for load in &loads {
                 record_load(self.results, self.lab.get().copied(), load)?;
             }
         } else if let (PreparedServer::External(_), true) =
@@ -452,7 +456,12 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let pause = (pause != defaults::RETRY_PAUSE).then(pause_ms);
     let dilate = cell.what.server.dilate();
     let dilate = (dilate != Dilate::NONE).then(|| ("dilate".to_owned(), dilate.to_string()));
-    cell.settings.iter().filter_map(Setting::row).chain(pause).chain(dilate).collect()
+    let topology = cell.what.server.topology();
+    let topology = (topology != Topology::Apart)
+        .then(|| (TOPOLOGY_SETTING.to_owned(), topology.name().to_owned()));
+    let xa = cell.what.load.xa.then(|| ("xa".to_owned(), "true".to_owned()));
+    let settings = cell.settings.iter().filter_map(Setting::row);
+    settings.chain(pause).chain(dilate).chain(topology).chain(xa).collect()
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

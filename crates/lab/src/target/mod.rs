@@ -5,6 +5,7 @@ pub(crate) mod cluster;
 pub(crate) mod disk_space;
 pub(crate) mod kept;
 pub(crate) mod named;
+pub(crate) mod nodes;
 pub(crate) mod placed;
 pub(crate) mod pool;
 pub(crate) mod populate;

@@ -11,7 +11,7 @@ use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
 use plan::tables_bytes;
 use server::{Secret, render_dsn};
-use spec::{DatabaseKind, PopulationSpec, SbtestTables};
+use spec::{DatabaseKind, PopulationSpec, SbtestTables, Topology};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
@@ -38,6 +38,7 @@ impl LoadSpec {
     fn options(&self) -> LoadOptions {
         LoadOptions {
             warehouses: self.population.warehouses,
+            shard: self.population.shard,
             seed: self.population.seed,
             threads: self.threads.unwrap_or_else(default_threads),
             foreign_keys: self.population.foreign_keys,
@@ -86,7 +87,10 @@ pub(crate) fn check_disk(
 /// What a database is filled with, for people.
 pub fn what_of(population: &PopulationSpec) -> String {
     match &population.database {
-        DatabaseKind::Tpcc => counted(population.warehouses.0 as usize, "warehouse", "warehouses"),
+        DatabaseKind::Tpcc => match population.shard {
+            Some(range) => format!("{range} of {}", population.warehouses),
+            None => counted(population.warehouses.0 as usize, "warehouse", "warehouses"),
+        },
         DatabaseKind::Sbtest => {
             let SbtestTables { count, rows } = population.sbtest;
             format!("{} of {rows} rows", counted(count as usize, "table", "tables"))
@@ -128,15 +132,51 @@ pub fn populate_schemas(
     on_progress: &mut OnProgress<'_>,
     on_loaded: &mut dyn FnMut(StoredLoad) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    for (schema, connect) in (0..).zip(subject.targets()) {
-        let fleet = fleet.map(|leader| FleetLoad { leader, schema });
-        if let (Some(schema), true) = (&connect.schema, subject.schemas() > 1) {
+    for (number, (connect, spec)) in (0..).zip(parts(subject, spec)?) {
+        let fleet = fleet.map(|leader| FleetLoad { leader, schema: number });
+        if let Some(range) = spec.population.shard {
+            on_progress(Progress::Step(&format!("loading shard {}: {range}", number + 1)));
+        } else if let (Some(schema), true) = (&connect.schema, subject.schemas() > 1) {
             on_progress(Progress::Step(&format!("loading schema {schema}")));
         }
-        let result = populate_target(subject, &connect, spec, fleet, stop, on_progress);
+        let result = populate_target(subject, &connect, &spec, fleet, stop, on_progress);
         on_loaded(result.map_err(|error| subject.explain(error))?)?;
     }
     Ok(())
+}
+
+/// What is loaded where: the whole into each schema, its part into each shard, and the whole into
+/// the first of servers that have one database.
+fn parts(subject: &Subject, spec: &LoadSpec) -> Result<Vec<(ConnectOptions, LoadSpec)>, LabError> {
+    if subject.topology() != Topology::Shards {
+        return Ok(subject.targets().into_iter().map(|connect| (connect, spec.clone())).collect());
+    }
+    let targets = subject.each().flat_map(Subject::targets);
+    let each = targets.zip(divided(&spec.population, subject.instances())?);
+    Ok(each
+        .map(|(connect, population)| (connect, LoadSpec { population, ..spec.clone() }))
+        .collect())
+}
+
+/// What each of so many shards has, where it can be divided.
+pub(crate) fn divided(
+    population: &PopulationSpec,
+    shards: u32,
+) -> Result<Vec<PopulationSpec>, LabError> {
+    if population.database != DatabaseKind::Tpcc {
+        return Err(LabError::Unfit(
+            "shards divide the warehouses of TPC-C; load other databases without --topology shards"
+                .to_owned(),
+        ));
+    }
+    if population.warehouses.0 < shards {
+        return Err(LabError::Unfit(format!(
+            "{} cannot be divided over {shards} shards, as each has one at least; load more \
+             warehouses, or name fewer servers",
+            what_of(population)
+        )));
+    }
+    Ok(population.divided(shards))
 }
 
 fn populate_target(
@@ -174,7 +214,7 @@ fn populate_target(
         || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(stop)).map_err(of_fleet),
     );
     let helpers = fleet.map(|fleet| LoadHelpers {
-        own: LoadPart::of_process((0, fleet.leader.size()), options.warehouses),
+        own: LoadPart::of_process((0, fleet.leader.size()), options.population().range),
         begin: &mut begin,
         finish: &mut finish,
     });
@@ -184,7 +224,7 @@ fn populate_target(
     tell_of_load(&report, spec, on_progress);
     let tables = report.tables.iter();
     Ok(StoredLoad {
-        warehouses: Some(options.warehouses.0),
+        warehouses: Some(options.population().range.count()),
         method: match report.method {
             Method::LocalInfile => LoadMethod::LocalInfile,
             Method::Inserts => LoadMethod::Inserts,
@@ -257,11 +297,12 @@ pub(crate) fn populate_part(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(), LabError> {
-    let connect = subject.targets().into_iter().nth(schema as usize).ok_or_else(|| {
-        LabError::Unfit(format!("rank 0 loads schema {schema}, which this rank has not"))
-    })?;
+    let (connect, spec) =
+        parts(subject, spec)?.into_iter().nth(schema as usize).ok_or_else(|| {
+            LabError::Unfit(format!("rank 0 loads schema {schema}, which this rank has not"))
+        })?;
     let options = spec.options();
-    let part = LoadPart::of_process((place.rank, place.size), options.warehouses);
+    let part = LoadPart::of_process((place.rank, place.size), options.population().range);
     tpcc::load_part(&Connector::new(connect)?, &options, part, stop, &mut |progress| {
         on_progress(Progress::Load(progress));
     })?;

@@ -10,7 +10,7 @@ use crate::target::cluster::{
 use crate::target::disk_space;
 use crate::target::placed::{Placed, storage_of};
 use crate::target::pool::Divided;
-use crate::target::populate::{LoadSpec, check_disk, populate, what_of};
+use crate::target::populate::{LoadSpec, check_disk, divided, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, lines};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
@@ -44,7 +44,15 @@ pub struct ResolvedPrivate {
     divided: Divided,
     /// Where they are kept to some.
     cpus: Option<DividedCpus>,
-    image_key: ImageKey,
+    /// What each of them starts with, where they are shards; else the one that all start with.
+    databases: Vec<ImageOf>,
+}
+
+/// A database and what its image is found by.
+#[derive(Clone, Debug)]
+struct ImageOf {
+    population: PopulationSpec,
+    key: ImageKey,
 }
 
 /// Connections of a private server beside those that drive it.
@@ -147,25 +155,41 @@ impl ResolvedPrivate {
         private.set.extend(room);
         let common = common_settings(&build, private.topology, &private.set);
         private.set.extend(common);
+        let each = match private.topology {
+            Topology::Shards => divided(&private.population, private.instances)?,
+            _ => vec![private.population.clone()],
+        };
+        let key_of = |population: &PopulationSpec| -> Result<ImageKey, LabError> {
+            Ok(ImageKey {
+                engine: build.engine.clone(),
+                version: build.version.clone(),
+                contents: contents(population, private.topology)?,
+                page_size_bytes: page_size(&private.set)?,
+                seed: population.seed,
+            })
+        };
+        let mut databases = Vec::new();
+        for population in each {
+            databases.push(ImageOf { key: key_of(&population)?, population });
+        }
         Ok(ResolvedPrivate {
             home: home.clone(),
             divided: Divided::of(&build, preset, &private.set, private.instances)?,
             cpus: private.cores.map(DividedCpus::of).transpose()?,
-            image_key: ImageKey {
-                engine: build.engine.clone(),
-                version: build.version.clone(),
-                contents: contents(&private.population, private.topology)?,
-                page_size_bytes: page_size(&private.set)?,
-                seed: private.population.seed,
-            },
+            databases,
             build,
             private,
         })
     }
 
-    /// What its image is found by.
-    pub(crate) fn image_key(&self) -> &ImageKey {
-        &self.image_key
+    /// What its images are found by: one, or one for each shard.
+    pub(crate) fn image_keys(&self) -> impl Iterator<Item = &ImageKey> {
+        self.databases.iter().map(|of| &of.key)
+    }
+
+    /// Bytes of the tables of a server; of shards, those of the largest.
+    fn tables_bytes(&self) -> u64 {
+        self.databases.iter().map(|of| tables_bytes(&of.population)).max().unwrap_or_default()
     }
 
     /// Where the files of the first server would go, with room for those of the others, and whether
@@ -175,8 +199,7 @@ impl ResolvedPrivate {
     /// Where a place cannot be used, or the server would not run under the shim.
     pub(crate) fn arrange(&self) -> Result<Arrangement, LabError> {
         let group = InstanceGroup { count: self.private.instances, memory: None };
-        let tables_bytes = tables_bytes(&self.private.population);
-        let files = self.files(tables_bytes, group, self.private.dilate.most())?;
+        let files = self.files(self.tables_bytes(), group, self.private.dilate.most())?;
         Ok(arrange(&self.private.placement, &files)?)
     }
 
@@ -190,54 +213,72 @@ impl ResolvedPrivate {
         Ok(ServerFiles { cores: self.private.cores, dilation, ..files })
     }
 
-    /// The image and, where it had to be made, the record of its load. Where room for images is
-    /// short, those of `coming`, which are needed next, stay as long as they can.
+    /// The images, one or one for each shard, and the records of the loads of those that had to be
+    /// made. Where room for images is short, those of `coming`, which are needed next, stay as long
+    /// as they can.
     ///
     /// # Errors
     /// Where server or load fail, or the disk is too small.
-    pub fn image(
+    pub fn images(
         &self,
         coming: &[ImageKey],
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
+    ) -> Result<(Vec<Image>, Vec<StoredLoad>), LabError> {
+        // What dead commands left takes none of the room.
+        server::sweep(&self.home)?;
+        let needed: Vec<ImageKey> = self.image_keys().chain(coming).cloned().collect();
+        let (mut images, mut loads) = (Vec::new(), Vec::new());
+        for of in &self.databases {
+            let (image, load) = self.image(of, &needed, stop, on_progress)?;
+            images.push(image);
+            loads.extend(load);
+        }
+        Ok((images, loads))
+    }
+
+    /// One of them.
+    fn image(
+        &self,
+        of: &ImageOf,
+        needed: &[ImageKey],
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
     ) -> Result<(Image, Option<StoredLoad>), LabError> {
         let home = &self.home;
-        // What dead commands left takes none of the room.
-        server::sweep(home)?;
-        if let Some(image) = Image::find(home, &self.image_key) {
+        if let Some(image) = Image::find(home, &of.key) {
             return Ok((image, None));
         }
         // What cannot be placed is told before minutes go into an image. Where files go is decided
         // anew on the image, whose real size the modelled page cache depends on.
         self.arrange()?;
-        let key = std::iter::once(&self.image_key);
-        let needed: Vec<ImageKey> = key.chain(coming).cloned().collect();
         let load_spec = LoadSpec {
             history_key: needs_history_key(self.private.topology),
-            ..LoadSpec::of(self.private.population.clone())
+            ..LoadSpec::of(of.population.clone())
         };
         let max_bytes = images_max_bytes()?;
         // Others give way to it now only where there is no room for both: what cannot be populated
         // should cost none of them.
         if check_disk(home.root(), &load_spec, 0).is_err() {
-            let others_bytes = max_bytes.saturating_sub(tables_bytes(&self.private.population));
-            shrink(home, others_bytes, &needed, on_progress)?;
+            let others_bytes = max_bytes.saturating_sub(tables_bytes(&of.population));
+            shrink(home, others_bytes, needed, on_progress)?;
             check_disk(home.root(), &load_spec, 0)?;
         }
         on_progress(Progress::Step(&format!(
             "populating {} on {} (once; about {:.1} GB)",
             what_of(&load_spec.population),
             self.build.engine,
-            tables_bytes(&self.private.population) as f64 / 1e9
+            tables_bytes(&of.population) as f64 / 1e9
         )));
-        let (image, load) = self.populated(&load_spec, stop, on_progress)?;
-        shrink(home, max_bytes, &needed, on_progress)?;
+        let (image, load) = self.populated(&of.key, &load_spec, stop, on_progress)?;
+        shrink(home, max_bytes, needed, on_progress)?;
         Ok((image, Some(load)))
     }
 
     /// A new image, and the record of its load.
     fn populated(
         &self,
+        key: &ImageKey,
         spec: &LoadSpec,
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
@@ -245,7 +286,7 @@ impl ResolvedPrivate {
         let settings = LOADING_SETTINGS.iter();
         let mut set: Vec<(String, String)> =
             settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        set.push(("innodb_page_size".to_owned(), self.image_key.page_size_bytes.to_string()));
+        set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
         let galera = match self.private.topology {
             Topology::MultiPrimary => GaleraCluster::of(&self.build, 1)?.nodes().pop(),
             _ => None,
@@ -260,13 +301,18 @@ impl ResolvedPrivate {
                 None => other,
             },
         })?;
-        let image = self.publish(subject, &load)?;
+        let image = self.publish(key, subject, &load)?;
         Ok((image, load))
     }
 
     /// Stops the server that loaded, and keeps its data directory. Nodes of Galera that are clones
     /// of it have to have a place in the history of a cluster, all the same one.
-    fn publish(&self, subject: Subject, load: &StoredLoad) -> Result<Image, LabError> {
+    fn publish(
+        &self,
+        key: &ImageKey,
+        subject: Subject,
+        load: &StoredLoad,
+    ) -> Result<Image, LabError> {
         let Some(instance) = subject.into_instance() else {
             return Err(LabError::Unfit(
                 "only a private server's data can become an image".to_owned(),
@@ -281,10 +327,10 @@ impl ResolvedPrivate {
         let checksums: Vec<String> =
             tables.map(|table| format!("{} {}", table.name, table.checksum)).collect();
         let data = instance.data_directory();
-        Ok(Image::publish(&self.home, &self.image_key, data, &checksums.join(", "))?)
+        Ok(Image::publish(&self.home, key, data, &checksums.join(", "))?)
     }
 
-    /// Starts the servers on clones of `image`, one after another, with their files where they are
+    /// Starts the servers on clones of `images`, one after another, with their files where they are
     /// placed and with clocks that are dilated. Where devices are emulated, they are not yet: a
     /// measurement arms them. `stop` is heard between two of them.
     ///
@@ -293,7 +339,7 @@ impl ResolvedPrivate {
     /// and [`LabError::Interrupted`].
     pub(crate) fn start(
         &self,
-        image: &Image,
+        images: &[Image],
         dilation: Dilation,
         stop: &AtomicBool,
     ) -> Result<Subject, LabError> {
@@ -302,16 +348,18 @@ impl ResolvedPrivate {
         let memory = shares.then(SharedMemory::new).transpose()?;
         let group =
             InstanceGroup { count: *instances, memory: memory.as_ref().map(SharedMemory::path) };
-        let files = self.files(image.clone_bytes(0), group, dilation)?;
+        let clone_bytes = images.iter().map(|image| image.clone_bytes(0)).max();
+        let files = self.files(clone_bytes.unwrap_or_default(), group, dilation)?;
         let cluster = Cluster::of(&self.build, &self.private)?;
         let mut servers: Vec<Subject> = Vec::new();
-        for arranged in arrange_all(placement, &files)? {
+        // Shards have an image each, others share one.
+        for (arranged, image) in arrange_all(placement, &files)?.iter().zip(images.iter().cycle()) {
             // Those that have started stop as they are dropped.
             if !servers.is_empty() && stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);
             }
             let node = cluster.node(&self.build, servers.len());
-            let server = self.start_one(image.clone(), &arranged, node)?;
+            let server = self.start_one(image.clone(), arranged, node)?;
             self.join(&cluster, &servers, &server)?;
             servers.push(server);
         }
@@ -398,6 +446,7 @@ fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageCont
             foreign_keys: population.foreign_keys,
             partitions: population.partitions,
             history_key: needs_history_key(topology),
+            shard: population.shard.map(|range| (range.first(), range.last())),
         },
         DatabaseKind::Sbtest => ImageContents::Sbtest {
             sbtest_version: oltp::sysbench::TABLES_VERSION,

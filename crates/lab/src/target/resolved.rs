@@ -20,7 +20,7 @@ pub(crate) enum Resolved {
 
 /// A server that can be started: its database is there.
 pub(crate) enum PreparedServer<'a> {
-    OnImage(&'a ResolvedPrivate, Image),
+    OnImages(&'a ResolvedPrivate, Vec<Image>),
     External(&'a External),
 }
 
@@ -46,22 +46,22 @@ impl Resolved {
         }
     }
 
-    /// Sees to the database, which may have to be populated; then there is a record of that.
+    /// Sees to the databases, which may have to be populated; then there are records of that.
     ///
     /// # Errors
-    /// As [`ResolvedPrivate::image`].
+    /// As [`ResolvedPrivate::images`].
     pub(crate) fn prepare(
         &self,
         coming: &[ImageKey],
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(PreparedServer<'_>, Option<StoredLoad>), LabError> {
+    ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
         Ok(match self {
             Resolved::Private(private) => {
-                let (image, load) = private.image(coming, stop, on_progress)?;
-                (PreparedServer::OnImage(private, image), load)
+                let (images, loads) = private.images(coming, stop, on_progress)?;
+                (PreparedServer::OnImages(private, images), loads)
             }
-            Resolved::External(server) => (PreparedServer::External(server), None),
+            Resolved::External(server) => (PreparedServer::External(server), Vec::new()),
         })
     }
 }
@@ -78,13 +78,13 @@ impl PreparedServer<'_> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Subject, LabError> {
         match self {
-            PreparedServer::OnImage(private, image) => {
+            PreparedServer::OnImages(private, images) => {
                 let build = &private.build;
                 on_progress(Progress::Step(&format!(
                     "starting {} {} on a clone",
                     build.engine, build.version
                 )));
-                private.start(image, dilation, stop)
+                private.start(images, dilation, stop)
             }
             PreparedServer::External(server) => external(server, on_progress),
         }

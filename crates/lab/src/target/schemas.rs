@@ -1,12 +1,12 @@
-//! The databases that a command works on: the target's schema, or the K schemas of `--schemas K` on
-//! one server, which are driven together and proven together.
+//! The databases that a command works on: the target's schema, the K schemas of `--schemas K` on
+//! one server, or the shards of one database, which are driven together and proven together.
 
 use crate::error::LabError;
 use crate::target::sessions::with_session;
-use base::Warehouses;
+use base::{WarehouseRange, Warehouses};
 use drive::Schemas;
-use spec::SbtestTables;
-use tpcc::{Database, probe};
+use spec::{SbtestTables, Topology};
+use tpcc::{Database, ShardRanges, probe};
 use wire::{Connection, Connector};
 
 /// What all schemas hold, as one database with so many warehouses in each.
@@ -14,30 +14,56 @@ pub(crate) struct Inspected {
     pub(crate) database: Database,
     /// Of a database of another tool: indexes that its transactions need.
     pub(crate) missing_indexes: Vec<&'static str>,
+    /// Where its warehouses are divided.
+    pub(crate) shards: Option<ShardRanges>,
 }
 
-/// Looks at all schemas. They have to be alike.
+/// Looks at all schemas. They have to be alike or, where they are shards, to make one database.
 ///
 /// # Errors
-/// Where one of them is no database to run on, or they differ.
+/// Where one of them is no database to run on, or they differ, or they are shards and no such were
+/// asked for.
 pub(crate) fn inspect(
     databases: &Schemas<Connector>,
     wanted: Option<Warehouses>,
 ) -> Result<Inspected, LabError> {
+    let are_shards = databases.topology() == Topology::Shards;
+    let wanted_of_each = wanted.filter(|_| !are_shards);
     let look = async |session: &mut Connection| {
-        let database = tpcc::database::inspect(session, wanted).await?;
+        let database = tpcc::database::inspect(session, wanted_of_each).await?;
+        if database.is_shard() && !are_shards {
+            return Err(LabError::Unfit(format!(
+                "the database has {} of {} only, as a shard; name all shards with --topology \
+                 shards: mysql://user@a:3306,b:3306/tpcc",
+                database.range, database.warehouses
+            )));
+        }
         let missing_indexes = match database.c_load {
             Some(_) => Vec::new(),
             None => probe::missing_indexes(session)
                 .await
                 .map_err(|error| LabError::Session { doing: "looking for indexes", error })?,
         };
-        Ok(Inspected { database, missing_indexes })
+        Ok(Inspected { database, missing_indexes, shards: None })
     };
     let mut all = with_session(databases.first(), look)?;
+    let mut each = vec![all.database];
     for (index, other) in databases.others().iter().enumerate() {
         let found = with_session(other, look)?;
-        join(&mut all, found, index + 1, wanted)?;
+        each.push(found.database);
+        join(&mut all, found, (databases.topology(), index + 1), wanted)?;
+    }
+    if are_shards {
+        let shards = ShardRanges::of(&each).map_err(|error| LabError::Unfit(error.to_string()))?;
+        let have = all.database.warehouses;
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != have) {
+            return Err(LabError::Unfit(format!(
+                "the shards have {have} warehouses together and are driven as a whole, but \
+                 {wanted} were asked for; leave the number of warehouses out"
+            )));
+        }
+        all.database.range = WarehouseRange::all(have);
+        all.shards = Some(shards);
     }
     Ok(all)
 }
@@ -59,22 +85,30 @@ pub(crate) fn install_procedures(databases: &Schemas<Connector>) -> Result<(), L
 fn join(
     all: &mut Inspected,
     other: Inspected,
-    number: usize,
+    (topology, number): (Topology, usize),
     wanted: Option<Warehouses>,
 ) -> Result<(), LabError> {
     let (first, second) = (&mut all.database, other.database);
+    let are_shards = topology == Topology::Shards;
     let differ = |what: &str, first: String, second: String| {
-        LabError::Unfit(format!(
-            "schema 0 and schema {number} differ in {what} ({first} and {second}); load all with one `mydyno load \
-             --schemas`"
-        ))
+        LabError::Unfit(match are_shards {
+            true => format!(
+                "shard 1 and shard {} differ in {what} ({first} and {second}); load all with one \
+                 `mydyno load --topology shards`",
+                number + 1
+            ),
+            false => format!(
+                "schema 0 and schema {number} differ in {what} ({first} and {second}); load all \
+                 with one `mydyno load --schemas`"
+            ),
+        })
     };
-    if first.c_load != second.c_load {
+    if !are_shards && first.c_load != second.c_load {
         let show = |c: Option<u32>| c.map_or("unknown".to_owned(), |c| c.to_string());
         let what = "the constant for last names, and so in their seed";
         return Err(differ(what, show(first.c_load), show(second.c_load)));
     }
-    if wanted.is_none() && first.warehouses != second.warehouses {
+    if !are_shards && wanted.is_none() && first.warehouses != second.warehouses {
         let (first, second) = (first.warehouses.to_string(), second.warehouses.to_string());
         return Err(differ("warehouses", first, second));
     }
@@ -87,7 +121,11 @@ fn join(
         let (first, second) = (show(first.history_key), show(second.history_key));
         return Err(differ("the key of HISTORY", first, second));
     }
-    first.foreign_keys &= second.foreign_keys;
+    // A transaction across shards cannot keep a key that any of them has.
+    first.foreign_keys = match are_shards {
+        true => first.foreign_keys || second.foreign_keys,
+        false => first.foreign_keys && second.foreign_keys,
+    };
     first.driven_by_tpcc_mysql |= second.driven_by_tpcc_mysql;
     for index in other.missing_indexes {
         if !all.missing_indexes.contains(&index) {

@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use base::Connect;
+use drive::Schemas;
 use reactor::Tasks;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -36,16 +37,55 @@ pub(crate) fn with_session_until<T>(
     stop: &AtomicBool,
     use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
+    until(stop, async {
+        let mut session = connector.connect().await?;
+        let result = use_it(&mut session).await;
+        Connector::close(session).await;
+        result
+    })
+}
+
+/// As [`with_session_until`], with a session on each server.
+pub(crate) fn with_sessions_until<T>(
+    servers: &Schemas<Connector>,
+    stop: &AtomicBool,
+    use_them: impl AsyncFnOnce(&mut [Connection]) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    until(stop, on_each(servers, use_them))
+}
+
+/// As [`with_session`], with a session on each server.
+pub(crate) fn with_sessions<T>(
+    servers: &Schemas<Connector>,
+    use_them: impl AsyncFnOnce(&mut [Connection]) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    block_on(on_each(servers, use_them))
+}
+
+async fn on_each<T>(
+    servers: &Schemas<Connector>,
+    use_them: impl AsyncFnOnce(&mut [Connection]) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    let mut sessions = Vec::new();
+    for connector in servers.iter() {
+        sessions.push(connector.connect().await?);
+    }
+    let result = use_them(&mut sessions).await;
+    for session in sessions {
+        Connector::close(session).await;
+    }
+    result
+}
+
+/// Runs `future` to its end, or until `stop` is set.
+fn until<T>(
+    stop: &AtomicBool,
+    future: impl Future<Output = Result<T, LabError>>,
+) -> Result<T, LabError> {
     let mut result = Err(LabError::Interrupted);
     let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
     tasks.spawn(async {
-        result = async {
-            let mut session = connector.connect().await?;
-            let result = use_it(&mut session).await;
-            Connector::close(session).await;
-            result
-        }
-        .await;
+        result = future.await;
     });
     let look = || Instant::now() + LOOK_EVERY;
     while tasks.run_until(Some(look())).map_err(LabError::Reactor)? > 0

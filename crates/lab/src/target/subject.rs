@@ -196,7 +196,7 @@ impl Subject {
     }
 
     /// What one of its databases is called, where there are several; schemas are numbered from 0.
-    pub(crate) fn word_for_database(&self) -> &'static str {
+    pub fn word_for_database(&self) -> &'static str {
         if self.others.is_empty() { "schema" } else { self.topology.word() }
     }
 

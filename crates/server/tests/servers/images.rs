@@ -18,6 +18,7 @@ fn key(build: &ServerBuild) -> ImageKey {
             foreign_keys: true,
             partitions: 0,
             history_key: false,
+            shard: None,
         },
         page_size_bytes: 16384,
         seed: 1,

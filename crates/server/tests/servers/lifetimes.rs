@@ -176,6 +176,7 @@ fn a_named_start_that_fails_leaves_nothing() {
             foreign_keys: true,
             partitions: 0,
             history_key: false,
+            shard: None,
         },
         page_size_bytes: 16384,
         seed: 1,

@@ -12,7 +12,7 @@ use std::path::Path;
 type Describe = fn(&str, &mut Vec<(String, String)>);
 
 /// The row types of each table.
-const ROWS: [(&str, &[Describe]); 26] = [
+const ROWS: [(&str, &[Describe]); 27] = [
     ("block", &[Block::describe]),
     ("cell", &[StoredCell::describe]),
     ("cell_place", &[CellPlace::describe]),
@@ -21,6 +21,7 @@ const ROWS: [(&str, &[Describe]); 26] = [
     ("check_result", &[StoredCheck::describe]),
     ("failure", &[StoredFailure::describe]),
     ("fleet_rank", &[StoredRank::describe]),
+    ("replica", &[StoredReplica::describe]),
     ("host_before", &[HostBefore::describe]),
     ("input_counter", &[InputCounter::describe]),
     ("interval", &[IntervalRow::describe]),

@@ -1,17 +1,47 @@
 //! Proves a database consistent: runs the checks of `list` in one consistent snapshot, so also
-//! under load.
+//! under load. Of a database that is divided over shards each has a snapshot of its own: there
+//! nobody may change it meanwhile.
 
+mod across;
 mod list;
 mod screens;
+mod shard_session;
 
 pub use list::{CHECKS, Check, Statement};
+pub use shard_session::ShardSession;
 
+use across::{COMPARISONS, Offending};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Answer, Session, SessionError};
+use base::{Answer, Session, SessionError, WarehouseRange, Warehouses};
 use drive::CheckResult;
 use list::Scan;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+
+/// What the checks of a database are asked of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// All of it.
+    Whole { screened: bool },
+    /// One of its shards, for the checks whose rows are all there.
+    Shard,
+}
+
+impl Scope {
+    /// Is this check asked here?
+    fn has(self, check: &Check) -> bool {
+        match self {
+            Scope::Whole { .. } => true,
+            Scope::Shard => COMPARISONS.iter().all(|across| across.check != check.name),
+        }
+    }
+
+    /// Is this scan of use? Other checks than those that it spares have looked at all customers
+    /// already, or a part of their history is elsewhere.
+    fn scans(self, scan: Scan) -> bool {
+        self == (Scope::Whole { screened: false }) || scan != Scan::Customers
+    }
+}
 
 /// A check under way.
 struct Running {
@@ -84,6 +114,25 @@ impl Running {
         Ok(())
     }
 
+    fn of(check: &'static Check) -> Running {
+        Running {
+            check,
+            offending_rows: 0,
+            examples: Vec::new(),
+            duration: Duration::ZERO,
+            suspects: None,
+        }
+    }
+
+    /// Adds what was found on a shard, by its number from 1.
+    fn add_of_shard(&mut self, found: Running, shard: usize) {
+        self.offending_rows += found.offending_rows;
+        self.duration += found.duration;
+        let room = OFFENDING_ROWS_MAX.saturating_sub(self.examples.len());
+        let named = found.examples.into_iter().map(|row| format!("shard {shard}, {row}"));
+        self.examples.extend(named.take(room));
+    }
+
     fn result(self) -> CheckResult {
         CheckResult {
             name: self.check.name.to_owned(),
@@ -126,62 +175,150 @@ pub async fn run_checks<S: Session>(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
     let screened = warehouses > 1 && !screens::is_indexed(session).await?;
-    // With autocommit off, the question above has opened a transaction, and the next statement
-    // needs there to be none.
+    begin_snapshot(session).await?;
+    let range = WarehouseRange::all(Warehouses(warehouses));
+    let scope = Scope::Whole { screened };
+    let part = ShardSession { session: &mut *session, range };
+    let steps = 1 + u64::from(warehouses) + if screened { 3 } else { 0 };
+    let mut steps = Steps { done: 0, total: steps, progress };
+    let result = run_in_snapshot(part, scope, &mut steps).await;
+    end_snapshot(session, &result).await?;
+    Ok(result?.into_iter().map(Running::result).collect())
+}
+
+/// Runs all checks over the shards of a database, of which there is one at least and which nobody
+/// may change meanwhile: those whose rows lie together on each shard, C10, X1 and X4 over all of
+/// them. Of these three each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending ones
+/// counts as one row. The schemas must be the sessions' default ones.
+///
+/// # Errors
+/// As [`run_checks`].
+pub async fn run_checks_of_shards<S: Session>(
+    parts: &mut [ShardSession<'_, S>],
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Vec<CheckResult>, SessionError> {
+    for part in parts.iter_mut() {
+        begin_snapshot(part.session).await?;
+    }
+    let each = parts.iter().map(|part| 2 + u64::from(part.range.count()));
+    let total = each.sum::<u64>() + 3;
+    let result = run_in_snapshots(parts, &mut Steps { done: 0, total, progress }).await;
+    for part in parts {
+        end_snapshot(part.session, &result).await?;
+    }
+    Ok(result?.into_iter().map(Running::result).collect())
+}
+
+/// Begins a snapshot that cannot write.
+async fn begin_snapshot<S: Session>(session: &mut S) -> Result<(), SessionError> {
+    // With autocommit off, a question before has opened a transaction, and the next statement needs
+    // there to be none.
     session.query("COMMIT").await?;
     // Of the next transaction only: the session is left as it was.
     session.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
-    session.query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await?;
-    let result = run_in_snapshot(session, warehouses, screened, progress).await;
-    match &result {
+    session.query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await.map(drop)
+}
+
+async fn end_snapshot<S: Session, T>(
+    session: &mut S,
+    result: &Result<T, SessionError>,
+) -> Result<(), SessionError> {
+    match result {
         // After any other error the session is useless, and the server ends its transaction.
-        Ok(_) | Err(SessionError::Server { .. }) => {
-            session.query("COMMIT").await?;
-        }
-        Err(_) => {}
+        Ok(_) | Err(SessionError::Server { .. }) => session.query("COMMIT").await.map(drop),
+        Err(_) => Ok(()),
     }
-    result
+}
+
+/// Who waits hears of steps done and of all steps.
+struct Steps<'a> {
+    done: u64,
+    total: u64,
+    progress: &'a mut dyn FnMut(u64, u64),
+}
+
+impl Steps<'_> {
+    fn step(&mut self) {
+        (self.progress)(self.done, self.total);
+        self.done += 1;
+    }
 }
 
 async fn run_in_snapshot<S: Session>(
-    session: &mut S,
-    warehouses: u32,
-    screened: bool,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<CheckResult>, SessionError> {
-    let steps = 1 + u64::from(warehouses) + if screened { 3 } else { 0 };
-    let mut done = 0;
-    let mut step = |progress: &mut dyn FnMut(u64, u64)| {
-        progress(done, steps);
-        done += 1;
-    };
-    step(progress);
-    let mut running: Vec<Running> = CHECKS
-        .iter()
-        .map(|check| Running {
-            check,
-            offending_rows: 0,
-            examples: Vec::new(),
-            duration: Duration::ZERO,
-            suspects: None,
-        })
-        .collect();
-    if screened {
-        screen(session, warehouses, &mut running, &mut || step(progress)).await?;
+    mut part: ShardSession<'_, S>,
+    scope: Scope,
+    steps: &mut Steps<'_>,
+) -> Result<Vec<Running>, SessionError> {
+    steps.step();
+    let checks = CHECKS.iter().filter(|check| scope.has(check));
+    let mut running: Vec<Running> = checks.map(Running::of).collect();
+    if scope == (Scope::Whole { screened: true }) {
+        screen(std::slice::from_mut(&mut part), &mut running, steps).await?;
     }
+    let ShardSession { session, range } = part;
     for check in &mut running {
         check.run_whole(session).await?;
     }
-    step(progress);
+    steps.step();
     // All checks of a warehouse before the next one: its pages are read from the device once.
-    for warehouse in 1..=warehouses {
-        let clean = scan(session, warehouse, screened, &mut running).await?;
+    for warehouse in range.iter() {
+        let clean = scan(session, warehouse, scope, &mut running).await?;
         for check in &mut running {
             check.run_warehouse(session, warehouse, &clean).await?;
         }
-        step(progress);
+        steps.step();
     }
-    Ok(running.into_iter().map(Running::result).collect())
+    Ok(running)
+}
+
+async fn run_in_snapshots<S: Session>(
+    parts: &mut [ShardSession<'_, S>],
+    steps: &mut Steps<'_>,
+) -> Result<Vec<Running>, SessionError> {
+    let mut running: Vec<Running> = CHECKS.iter().map(Running::of).collect();
+    for (part, shard) in parts.iter_mut().zip(1..) {
+        let part = ShardSession { session: &mut *part.session, range: part.range };
+        for found in run_in_snapshot(part, Scope::Shard, steps).await? {
+            let mut all = running.iter_mut();
+            if let Some(of_all) = all.find(|of_all| of_all.check.name == found.check.name) {
+                of_all.add_of_shard(found, shard);
+            }
+        }
+    }
+    screen(parts, &mut running, steps).await?;
+    for check in &mut running {
+        name_suspects(parts, check).await?;
+    }
+    Ok(running)
+}
+
+/// Names the rows of suspect warehouses, whose shards all have a part in them.
+async fn name_suspects<S: Session>(
+    parts: &mut [ShardSession<'_, S>],
+    check: &mut Running,
+) -> Result<(), SessionError> {
+    let across = COMPARISONS.iter().find(|across| across.check == check.check.name);
+    let (Some(across), Some(suspects)) = (across, check.suspects.take()) else {
+        return Ok(());
+    };
+    let start = Instant::now();
+    for (nth, warehouse) in suspects.into_iter().enumerate() {
+        let home = parts.iter().position(|part| part.range.contains(warehouse));
+        let found = match home {
+            Some(home) if nth < OFFENDING_ROWS_MAX => {
+                across.compare(parts, home, warehouse).await?
+            }
+            _ => Offending { rows: 1, examples: Vec::new() },
+        };
+        let of_shard = Running {
+            offending_rows: found.rows,
+            examples: found.examples,
+            ..Running::of(check.check)
+        };
+        check.add_of_shard(of_shard, home.map_or(0, |home| home + 1));
+    }
+    check.duration += start.elapsed();
+    Ok(())
 }
 
 /// The scans that find nothing in a warehouse. Their time is shared equally by the checks that they
@@ -189,15 +326,11 @@ async fn run_in_snapshot<S: Session>(
 async fn scan<S: Session>(
     session: &mut S,
     warehouse: u32,
-    screened: bool,
+    scope: Scope,
     running: &mut [Running],
 ) -> Result<Vec<Scan>, SessionError> {
     let mut clean = Vec::new();
-    for scan in Scan::ALL {
-        // Screened checks have looked at all customers already.
-        if screened && scan == Scan::Customers {
-            continue;
-        }
+    for scan in Scan::ALL.into_iter().filter(|scan| scope.scans(*scan)) {
         let start = Instant::now();
         if session.query(&scan.sql(warehouse)).await?.is_empty() {
             clean.push(scan);
@@ -214,10 +347,9 @@ async fn scan<S: Session>(
 
 /// Finds the suspects of the three checks that have a screen.
 async fn screen<S: Session>(
-    session: &mut S,
-    warehouses: u32,
+    parts: &mut [ShardSession<'_, S>],
     running: &mut [Running],
-    step: &mut dyn FnMut(),
+    steps: &mut Steps<'_>,
 ) -> Result<(), SessionError> {
     let mut start = Instant::now();
     let mut keep = |name: &str, suspects: BTreeSet<u32>| {
@@ -226,12 +358,12 @@ async fn screen<S: Session>(
             check.duration += start.elapsed();
         }
         start = Instant::now();
-        step();
+        steps.step();
     };
-    keep("X1", screens::stock_suspects(session, warehouses).await?);
-    let (suspects, paid) = screens::payment_suspects(session, warehouses).await?;
+    keep("X1", screens::stock_suspects(parts).await?);
+    let (suspects, paid) = screens::payment_suspects(parts).await?;
     keep("X4", suspects);
-    keep("C10", screens::balance_suspects(session, warehouses, &paid).await?);
+    keep("C10", screens::balance_suspects(parts, &paid).await?);
     Ok(())
 }
 

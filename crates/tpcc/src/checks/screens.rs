@@ -5,11 +5,13 @@
 //! statement of one warehouse would read the whole table. So each side is first reduced to one
 //! number per warehouse: a sum of its values, each times a coefficient of its row's key (CRC-32, on
 //! both sides alike). One pass over each table gives all of them. Warehouses whose numbers agree
-//! hold; the others are suspects, and the statements of `list` name their rows.
+//! hold; the others are suspects, and the statements of `list` name their rows. Sums of several
+//! shards add up, so the same shows what holds over all of them.
 //!
 //! A single wrong row cannot hide, as no coefficient is 0; several wrong rows of one warehouse
 //! cancel out by chance once in billions.
 
+use super::shard_session::ShardSession;
 use base::{Session, SessionError};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,27 +54,29 @@ async fn add<const N: usize, S: Session>(
     Ok(())
 }
 
-/// Runs `sql` for each warehouse in place of `{w}` and collects the sums.
+/// Runs `sql` for each warehouse, where it lies, in place of `{w}` and collects the sums.
 async fn add_all<const N: usize, S: Session>(
-    session: &mut S,
-    warehouses: u32,
+    parts: &mut [ShardSession<'_, S>],
     sql: &str,
 ) -> Result<WarehouseSums<N>, SessionError> {
     let mut sums = WarehouseSums::new();
-    for warehouse in 1..=warehouses {
-        add(session, &sql.replace("{w}", &warehouse.to_string()), &mut sums).await?;
+    for part in parts {
+        for warehouse in part.range.iter() {
+            add(part.session, &sql.replace("{w}", &warehouse.to_string()), &mut sums).await?;
+        }
     }
     Ok(sums)
 }
 
 /// The warehouses whose sums differ.
-fn differing<const N: usize>(
-    warehouses: u32,
+fn differing<const N: usize, S>(
+    parts: &[ShardSession<'_, S>],
     left: &WarehouseSums<N>,
     right: &WarehouseSums<N>,
 ) -> BTreeSet<u32> {
     let of = |sums: &WarehouseSums<N>, warehouse| sums.get(&warehouse).copied().unwrap_or([0; N]);
-    (1..=warehouses).filter(|w| of(left, *w) != of(right, *w)).collect()
+    let all = parts.iter().flat_map(|part| part.range.iter());
+    all.filter(|w| of(left, *w) != of(right, *w)).collect()
 }
 
 /// Lines since the load, by who supplied them. The district list makes it ten short ranges of the
@@ -86,12 +90,11 @@ const STOCK: &str = "SELECT {w}, COALESCE(SUM(CRC32(s_i_id)*s_ytd),0) AS a, \
 
 /// X1: warehouses whose stock counters are not what was supplied.
 pub(super) async fn stock_suspects<S: Session>(
-    session: &mut S,
-    warehouses: u32,
+    parts: &mut [ShardSession<'_, S>],
 ) -> Result<BTreeSet<u32>, SessionError> {
-    let supplied: WarehouseSums<3> = add_all(session, warehouses, SUPPLIED).await?;
-    let stock: WarehouseSums<3> = add_all(session, warehouses, STOCK).await?;
-    Ok(differing(warehouses, &supplied, &stock))
+    let supplied: WarehouseSums<3> = add_all(parts, SUPPLIED).await?;
+    let stock: WarehouseSums<3> = add_all(parts, STOCK).await?;
+    Ok(differing(parts, &supplied, &stock))
 }
 
 const PAID: &str = "SELECT h_c_w_id+0 AS w, \
@@ -112,25 +115,25 @@ pub(super) struct Paid(WarehouseSums<2>);
 
 /// X4: warehouses whose customers' payments are not those of history.
 pub(super) async fn payment_suspects<S: Session>(
-    session: &mut S,
-    warehouses: u32,
+    parts: &mut [ShardSession<'_, S>],
 ) -> Result<(BTreeSet<u32>, Paid), SessionError> {
     let mut paid: WarehouseSums<2> = WarehouseSums::new();
-    add(session, PAID, &mut paid).await?;
-    let payers: WarehouseSums<2> = add_all(session, warehouses, PAYERS).await?;
-    Ok((differing(warehouses, &paid, &payers), Paid(paid)))
+    for part in parts.iter_mut() {
+        add(part.session, PAID, &mut paid).await?;
+    }
+    let payers: WarehouseSums<2> = add_all(parts, PAYERS).await?;
+    Ok((differing(parts, &paid, &payers), Paid(paid)))
 }
 
 /// C10: warehouses whose customers' balances are not what they bought less what they paid.
 pub(super) async fn balance_suspects<S: Session>(
-    session: &mut S,
-    warehouses: u32,
+    parts: &mut [ShardSession<'_, S>],
     paid: &Paid,
 ) -> Result<BTreeSet<u32>, SessionError> {
-    let balances: WarehouseSums<1> = add_all(session, warehouses, BALANCES).await?;
-    let mut owed: WarehouseSums<1> = add_all(session, warehouses, BOUGHT).await?;
+    let balances: WarehouseSums<1> = add_all(parts, BALANCES).await?;
+    let mut owed: WarehouseSums<1> = add_all(parts, BOUGHT).await?;
     for (&warehouse, [amount, _]) in &paid.0 {
         owed.entry(warehouse).or_insert([0])[0] -= amount;
     }
-    Ok(differing(warehouses, &balances, &owed))
+    Ok(differing(parts, &balances, &owed))
 }

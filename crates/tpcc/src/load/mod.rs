@@ -5,14 +5,16 @@
 //! arrive in primary-key order and streams do not meet in one index. Indexes of a table are built
 //! as soon as its rows are complete, while other tables still load.
 
+mod error;
 mod plan;
 mod state;
 
-use crate::database::{self, InspectError, LoadState, LoadedChunks, Meta, TableSums};
+use crate::database::{self, InspectError, LoadState, LoadedChunks, TableSums};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
-use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
+use base::{Connect, RowSource, Session, SessionError, WarehouseRange, Warehouses};
 use drive::{LoadProgress, process_cpu_ns};
+pub use error::LoadError;
 pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
 use state::{Existing, PreparedSchema, prepare, require_alone};
@@ -25,7 +27,10 @@ use std::time::{Duration, Instant};
 /// What to load.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
+    /// Of the whole database.
     pub warehouses: Warehouses,
+    /// Those that are loaded, where this is one of several shards; None: all.
+    pub shard: Option<WarehouseRange>,
     pub seed: u64,
     /// Connections that load at the same time.
     pub threads: u32,
@@ -36,6 +41,13 @@ pub struct LoadOptions {
     pub history_key: bool,
     /// Drop what mydyno loaded here before; load beside other tables.
     pub force: bool,
+}
+
+impl LoadOptions {
+    /// What is loaded.
+    pub fn population(&self) -> Population {
+        Population::new(self.seed, self.warehouses).of_shard(self.shard)
+    }
 }
 
 /// How rows reach the server.
@@ -64,88 +76,6 @@ pub struct LoadReport {
     pub duration: Duration,
     /// CPU time of this process.
     pub client_cpu_ns: u64,
-}
-
-/// Why a load did not come to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error("{0}")]
-    Connect(String),
-    #[error(transparent)]
-    Inspect(#[from] InspectError),
-    #[error("{what} failed: {error}; the same `mydyno load` continues where this one ended")]
-    Server { what: String, error: SessionError },
-    #[error("another load is at work on schema {schema:?}; wait for it, or end it")]
-    Locked { schema: String },
-    #[error("schema {schema:?} is not empty: it holds {what}; use another schema, or --force")]
-    NotEmpty { schema: String, what: String },
-    #[error(
-        "schema {schema:?} holds TPC-C tables that mydyno did not make, and mydyno drops only its own; drop them \
-         yourself or use another schema"
-    )]
-    NotOurs { schema: String },
-    #[error(
-        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
-         continue it with these, or use --force to start anew",
-        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
-        if meta.history_key { "a" } else { "no" }
-    )]
-    OtherLoad { schema: String, meta: Box<Meta> },
-    #[error(
-        "an earlier `mydyno load --force` on schema {schema:?} was interrupted while it dropped the old tables; use \
-         --force again"
-    )]
-    HalfDropped { schema: String },
-    #[error(
-        "the server demands a primary key of every table, and HISTORY of this database has none; use --force to load it \
-         anew with --history-key"
-    )]
-    PrimaryKeyRequired,
-    #[error("the server is read-only: {error}; switch read_only off or name another server")]
-    ReadOnly { error: SessionError },
-    #[error(
-        "{chunk_table} of warehouse {warehouse}: {sent} rows were sent but {stored} stored; the table holds rows that \
-         mydyno did not load, or the server bends values ({warning}): use --force to start anew"
-    )]
-    RowsMissing {
-        /// The server's first warning.
-        warning: String,
-        chunk_table: Table,
-        warehouse: u32,
-        sent: u64,
-        stored: u64,
-    },
-    #[error(
-        "{marked} of {wanted} chunks are there when all should be; the server has no locks, so another load may have been at \
-         work on this schema: use --force to start anew"
-    )]
-    ChunksMissing { marked: usize, wanted: usize },
-    #[error("interrupted; the same `mydyno load` continues where this one ended")]
-    Interrupted,
-    #[error("a loading thread failed: {0}")]
-    Thread(std::io::Error),
-    /// Another process that loads a part.
-    #[error("{0}; the same `mydyno load` continues where this one ended")]
-    Helper(String),
-}
-
-impl LoadError {
-    /// What the shell is told.
-    pub fn exit(&self) -> Exit {
-        match self {
-            LoadError::Interrupted => Exit::Interrupted,
-            LoadError::Server { error: SessionError::Lost(_), .. }
-            | LoadError::Inspect(InspectError::Session(SessionError::Lost(_))) => {
-                Exit::ServerFailed
-            }
-            LoadError::Server { .. }
-            | LoadError::RowsMissing { .. }
-            | LoadError::ChunksMissing { .. }
-            | LoadError::Helper(_)
-            | LoadError::Thread(_) => Exit::Failed,
-            _ => Exit::Environment,
-        }
-    }
 }
 
 /// Other processes that load parts of the same database.
@@ -226,7 +156,7 @@ pub fn load_part<C: Connect + Sync>(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(), LoadError> {
-    let population = Population::new(options.seed, options.warehouses);
+    let population = options.population();
     let (found, method) = block_on(async {
         let mut session = connect_to(connect).await?;
         let found = loaded_chunks(&mut session).await?;

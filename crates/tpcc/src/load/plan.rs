@@ -5,7 +5,7 @@
 
 use crate::schema::{self, Table};
 use crate::{Chunk, Population};
-use base::Warehouses;
+use base::WarehouseRange;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The chunks of one table.
@@ -42,12 +42,13 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// That of process `number`, from 0, of so many, one at least: the first one has the items too.
-    pub fn of_process((number, processes): (u32, u32), warehouses: Warehouses) -> LoadPart {
+    /// That of process `number`, from 0, of so many, one at least, in a database with these
+    /// warehouses: the first one has the items too.
+    pub fn of_process((number, processes): (u32, u32), range: WarehouseRange) -> LoadPart {
         let at = |n: u32| {
-            let share = u64::from(n) * u64::from(warehouses.0) / u64::from(processes.max(1));
+            let share = u64::from(n) * u64::from(range.count()) / u64::from(processes.max(1));
             // A share of what is a u32.
-            share as u32
+            range.first() - 1 + share as u32
         };
         let first = if number == 0 { 0 } else { at(number) + 1 };
         LoadPart { first, last: at(number + 1) }
@@ -89,7 +90,7 @@ impl LoadPlan {
             // The items are one chunk, that of warehouse 0.
             let (next, last) = match table {
                 Table::Item => (0, 0),
-                _ => (1, population.warehouses.0),
+                _ => (population.range.first(), population.range.last()),
             };
             tables.insert(table, TableChunks { next, last, ..TableChunks::default() });
         }
@@ -164,14 +165,18 @@ impl LoadPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::Warehouses;
 
     #[test]
     fn parts_make_the_whole() {
-        for (warehouses, processes) in [(10, 3), (2, 4), (1, 1), (1000, 7)] {
-            let population = Population::new(1, Warehouses(warehouses));
+        let shard = WarehouseRange::between((11, 20));
+        for (warehouses, shard, processes) in
+            [(10, None, 3), (2, None, 4), (1, None, 1), (1000, None, 7), (20, shard, 3)]
+        {
+            let population = Population::new(1, Warehouses(warehouses)).of_shard(shard);
             let mut chunks: Vec<Chunk> = Vec::new();
             for number in 0..processes {
-                let part = LoadPart::of_process((number, processes), Warehouses(warehouses));
+                let part = LoadPart::of_process((number, processes), population.range);
                 let mut plan = LoadPlan::of_part(&population, part, &BTreeSet::new());
                 while let Some(task) = plan.next() {
                     let Task::Chunk(chunk) = task else { panic!("a part builds no index") };
@@ -183,7 +188,7 @@ mod tests {
             chunks.sort_unstable();
             let mut all: Vec<Chunk> = population.chunks().collect();
             all.sort_unstable();
-            assert_eq!(chunks, all, "{warehouses} warehouses, {processes} processes");
+            assert_eq!(chunks, all, "{population:?}, {processes} processes");
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) async fn prepare<S: Session>(
     };
     let demanded = database::demands_primary_keys(session).await;
     let mut wanted = Meta {
-        population: Population::new(options.seed, options.warehouses),
+        population: options.population(),
         foreign_keys: options.foreign_keys,
         partitions: options.partitions,
         history_key: options.history_key || demanded.map_err(InspectError::from)?,

@@ -13,7 +13,7 @@ pub use rows::POPULATION_TIME;
 
 use crate::random::Constants;
 use crate::schema::{self, ITEMS, Table};
-use base::{RowSource, Warehouses};
+use base::{RowSource, WarehouseRange, Warehouses};
 use format::{BETWEEN_TUPLES, RowFormat, Tsv, Tuples};
 use rows::{AnyGenerator, ChunkSource, RowGenerator};
 use xxhash_rust::xxh3::Xxh3Default;
@@ -31,7 +31,10 @@ pub struct Population {
     pub seed: u64,
     /// The NURand constant of last names (clause 2.1.6.1).
     pub constants: Constants,
+    /// Of the whole database.
     pub warehouses: Warehouses,
+    /// Those that have rows here: all, or those of a shard.
+    pub range: WarehouseRange,
 }
 
 /// A part of the population that is generated and loaded as one: a table of one warehouse, or the
@@ -56,7 +59,14 @@ pub struct ChunkSummary {
 impl Population {
     /// The population of `seed`, its NURand constant drawn from it.
     pub fn new(seed: u64, warehouses: Warehouses) -> Population {
-        Population { seed, constants: Constants::for_load(seed), warehouses }
+        let range = WarehouseRange::all(warehouses);
+        Population { seed, constants: Constants::for_load(seed), warehouses, range }
+    }
+
+    /// The part of it that a shard with these warehouses has, and all of the items: row for row
+    /// what the whole has. `None` is the whole.
+    pub fn of_shard(self, shard: Option<WarehouseRange>) -> Population {
+        Population { range: shard.unwrap_or(self.range), ..self }
     }
 
     /// All chunks, items first, then warehouse by warehouse, parents before children.
@@ -64,7 +74,7 @@ impl Population {
         let items = Chunk { table: Table::Item, warehouse: 0 };
         let tables = Table::ALL.into_iter().filter(|&table| table != Table::Item);
         std::iter::once(items).chain(
-            (1..=self.warehouses.0).flat_map(move |warehouse| {
+            self.range.iter().flat_map(move |warehouse| {
                 tables.clone().map(move |table| Chunk { table, warehouse })
             }),
         )
@@ -91,7 +101,7 @@ impl Population {
         let of_tables: u64 = Table::ALL
             .into_iter()
             .map(|table| {
-                let chunks = if table == Table::Item { 1 } else { u64::from(self.warehouses.0) };
+                let chunks = if table == Table::Item { 1 } else { u64::from(self.range.count()) };
                 chunks * bytes_estimate(table)
             })
             .sum();

@@ -14,6 +14,7 @@
 //! is locked or the write is relative, so that REPEATABLE READ gives the isolation of clause 3.4.
 //! Sessions run with autocommit off.
 
+mod across;
 mod outcome;
 pub mod procedures;
 mod rules;
@@ -22,6 +23,7 @@ mod single;
 mod sql;
 
 use crate::input::Input;
+pub(crate) use across::{Across, AcrossOptions};
 use base::{Session, SessionError};
 use drive::set_isolation;
 pub(crate) use outcome::commit;
@@ -113,6 +115,24 @@ impl<S: Session> PreparedSession<S> {
         &mut self.session
     }
 
+    /// Prepares all statements again, of which the server has given one up.
+    async fn prepare_anew(&mut self) -> Result<(), SessionError> {
+        self.session.forget_prepared().await?;
+        self.statements = StyleStatements::prepare(&mut self.session, self.style).await?;
+        Ok(())
+    }
+
+    /// The session with the statements of styles `statements` and `pipelined`.
+    fn single(&mut self) -> Result<(&mut S, &mut Single), SessionError> {
+        match &mut self.statements {
+            StyleStatements::Single(single) => Ok((&mut self.session, single)),
+            StyleStatements::Sets(_) | StyleStatements::Procedures(_) => {
+                let style = self.style.name();
+                Err(SessionError::Unexpected(format!("style {style} has no statements for XA")))
+            }
+        }
+    }
+
     /// Runs one transaction to its COMMIT or ROLLBACK. After a [`TransactionError::Statement`] of
     /// the server or a missing row, the transaction has been rolled back and the session is ready
     /// for the next try.
@@ -127,18 +147,13 @@ impl<S: Session> PreparedSession<S> {
             StyleStatements::Procedures(procedures) => procedures.run(session, input).await,
         };
         match result {
-            Err(
-                failure @ (TransactionError::Statement(SessionError::Server { .. })
-                | TransactionError::MissingRow(_)),
-            ) => {
+            Err(failure) if failure.is_to_roll_back() => {
                 self.session.discard().await?;
                 // A deadlock has ended the transaction already, but what was sent behind it began
                 // another.
                 self.session.query("ROLLBACK").await?;
                 if failure.needs_prepare() {
-                    self.session.forget_prepared().await?;
-                    self.statements =
-                        StyleStatements::prepare(&mut self.session, self.style).await?;
+                    self.prepare_anew().await?;
                 }
                 Err(failure)
             }

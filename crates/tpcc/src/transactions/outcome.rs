@@ -16,6 +16,15 @@ pub enum Outcome {
     Delivered {
         skipped_districts: u32,
     },
+    /// A New-Order that committed as this order of its district.
+    Ordered(u32),
+    /// An Order-Status that found this to be the customer's last order.
+    LastOrder {
+        customer: u32,
+        order: u32,
+    },
+    /// A Stock-Level that found all orders of the district to be below this one.
+    OrdersBelow(u32),
 }
 
 /// Why a transaction did not end well.
@@ -38,6 +47,15 @@ impl TransactionError {
         } else {
             TransactionError::Statement(error)
         }
+    }
+
+    /// Is the session ready to roll back what was done?
+    pub(crate) fn is_to_roll_back(&self) -> bool {
+        matches!(
+            self,
+            TransactionError::Statement(SessionError::Server { .. })
+                | TransactionError::MissingRow(_)
+        )
     }
 
     /// ER_NEED_REPREPARE: the server gave up making its statement anew; the client has to.

@@ -2,7 +2,7 @@
 
 use super::TransactionError;
 use crate::input::{OrderLine, Payment};
-use base::{Answer, Cents, Param, Row};
+use base::{Answer, Cents, Param, Row, SessionError};
 use std::hint::black_box;
 use std::io::Write;
 
@@ -106,6 +106,13 @@ pub(crate) fn only_row<'a>(
     what: &'static str,
 ) -> Result<Row<'a>, TransactionError> {
     answer.row(0).ok_or(TransactionError::MissingRow(what))
+}
+
+/// The number of an order or a customer, as its row has it.
+pub(crate) fn number(value: i64) -> Result<u32, TransactionError> {
+    let wrong =
+        || SessionError::Unexpected(format!("{value} is no number of an order or customer"));
+    Ok(u32::try_from(value).map_err(|_| wrong())?)
 }
 
 /// A change that must have found its one row.

@@ -1,7 +1,7 @@
 //! One statement for each thing that is done: styles `statements` and `pipelined`.
 
 mod delivery;
-mod new_order;
+pub(super) mod new_order;
 mod order_status;
 mod payment;
 mod statements;
@@ -16,11 +16,11 @@ use base::{Session, SessionError};
 use statements::Statements;
 
 pub(super) struct Single {
-    statements: Statements,
+    pub(super) statements: Statements,
     /// The locking read of a stock row: warehouse, item.
-    stock: DistrictStatements,
+    pub(super) stock: DistrictStatements,
     /// Text under construction: h_data, c_data.
-    text: Vec<u8>,
+    pub(super) text: Vec<u8>,
 }
 
 impl Single {

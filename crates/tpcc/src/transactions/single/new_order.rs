@@ -6,15 +6,17 @@
 
 use super::Single;
 use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
-use crate::transactions::rules::{PriceRates, Stocked, contains_original, one_row, only_row, sum};
+use crate::transactions::rules::{
+    PriceRates, Stocked, contains_original, number, one_row, only_row, sum,
+};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
 /// The head of an order, as read.
-struct Head {
-    order_id: i64,
-    rates: PriceRates,
+pub(in crate::transactions) struct Head {
+    pub(in crate::transactions) order_id: i64,
+    pub(in crate::transactions) rates: PriceRates,
 }
 
 impl Single {
@@ -35,11 +37,27 @@ impl Single {
             return Ok(Outcome::RolledBack);
         }
         commit(session).await?;
-        Ok(Outcome::Committed)
+        Ok(Outcome::Ordered(number(head.order_id)?))
     }
 
     /// Queues every read of the order.
     fn ask_order<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+    ) -> Result<(), TransactionError> {
+        self.ask_head(session, order)?;
+        let read_stock = self.stock.of(order.district);
+        for line in order.lines() {
+            let item = Param::from(line.item);
+            session.queue(self.statements.select_item, &[item])?;
+            session.queue(read_stock, &[Param::from(line.supply_warehouse), item])?;
+        }
+        Ok(())
+    }
+
+    /// Queues the reads of district, customer and warehouse.
+    pub(in crate::transactions) fn ask_head<S: Session>(
         &self,
         session: &mut S,
         order: &NewOrder,
@@ -50,25 +68,30 @@ impl Single {
         // row too.
         session.queue(self.statements.lock_district, &[w, d])?;
         session.queue(self.statements.select_customer, &[w, d, customer])?;
-        let read_stock = self.stock.of(order.district);
+        Ok(())
+    }
+
+    /// Queues the reads of the items.
+    pub(in crate::transactions) fn ask_items<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+    ) -> Result<(), TransactionError> {
         for line in order.lines() {
-            let item = Param::from(line.item);
-            session.queue(self.statements.select_item, &[item])?;
-            session.queue(read_stock, &[Param::from(line.supply_warehouse), item])?;
+            session.queue(self.statements.select_item, &[Param::from(line.item)])?;
         }
         Ok(())
     }
 
-    /// Writes the order and those of its lines that have an item.
-    async fn write_order<S: Session>(
+    /// Queues what is written of the order but for its lines: three statements.
+    pub(in crate::transactions) fn write_head<S: Session>(
         &self,
         session: &mut S,
         order: &NewOrder,
-        head: &Head,
-        lines: impl Iterator<Item = (&OrderLine, &Stocked)> + Clone,
+        order_id: i64,
     ) -> Result<(), TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
-        let id = Param::Int(head.order_id);
+        let id = Param::Int(order_id);
         session.queue(self.statements.update_next_order, &[id, w, d])?;
         let values = [
             id,
@@ -81,18 +104,58 @@ impl Single {
         ];
         session.queue(self.statements.insert_order, &values)?;
         session.queue(self.statements.insert_new_order, &[id, d, w])?;
-        for (line, stocked) in lines.clone() {
-            let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
-            let quantity = Param::from(line.quantity);
-            let remote = Param::Int(i64::from(line.supply_warehouse != order.warehouse));
-            let after = Param::Int(stocked.quantity_after);
-            let changes = [after, quantity, remote, supply, item];
-            session.queue(self.statements.update_stock, &changes)?;
-            let amount = Param::Cents(stocked.amount(line));
-            let dist_info = Param::Text(stocked.dist_info());
-            let number = Param::from(line.number);
-            let values = [id, d, w, number, item, supply, quantity, amount, dist_info];
-            session.queue(self.statements.insert_order_line, &values)?;
+        Ok(())
+    }
+
+    /// Queues what a line takes from its stock.
+    pub(in crate::transactions) fn write_stock<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+        (line, stocked): (&OrderLine, &Stocked),
+    ) -> Result<(), TransactionError> {
+        let remote = Param::Int(i64::from(line.supply_warehouse != order.warehouse));
+        let after = Param::Int(stocked.quantity_after);
+        let (quantity, supply) = (Param::from(line.quantity), Param::from(line.supply_warehouse));
+        let changes = [after, quantity, remote, supply, Param::from(line.item)];
+        session.queue(self.statements.update_stock, &changes)?;
+        Ok(())
+    }
+
+    /// Queues the line itself.
+    pub(in crate::transactions) fn write_line<S: Session>(
+        &self,
+        session: &mut S,
+        (order, order_id): (&NewOrder, i64),
+        (line, stocked): (&OrderLine, &Stocked),
+    ) -> Result<(), TransactionError> {
+        let values = [
+            Param::Int(order_id),
+            Param::from(order.district),
+            Param::from(order.warehouse),
+            Param::from(line.number),
+            Param::from(line.item),
+            Param::from(line.supply_warehouse),
+            Param::from(line.quantity),
+            Param::Cents(stocked.amount(line)),
+            Param::Text(stocked.dist_info()),
+        ];
+        session.queue(self.statements.insert_order_line, &values)?;
+        Ok(())
+    }
+
+    /// Writes the order and those of its lines that have an item.
+    async fn write_order<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+        head: &Head,
+        lines: impl Iterator<Item = (&OrderLine, &Stocked)> + Clone,
+    ) -> Result<(), TransactionError> {
+        self.write_head(session, order, head.order_id)?;
+        for line in lines.clone() {
+            self.write_stock(session, order, line)?;
+            self.write_line(session, (order, head.order_id), line)?;
         }
         one_row(&session.answer().await?, "the order's district")?;
         one_row(&session.answer().await?, "the new order")?;
@@ -105,7 +168,9 @@ impl Single {
     }
 }
 
-async fn read_head<S: Session>(session: &mut S) -> Result<Head, TransactionError> {
+pub(in crate::transactions) async fn read_head<S: Session>(
+    session: &mut S,
+) -> Result<Head, TransactionError> {
     let answer = session.answer().await?;
     let row = only_row(&answer, "the order's district")?;
     let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);

@@ -3,7 +3,7 @@
 use super::Single;
 use crate::input::{CustomerKey, OrderStatus};
 use crate::random::last_name;
-use crate::transactions::rules::{middle_row, only_row};
+use crate::transactions::rules::{middle_row, number, only_row};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
@@ -15,24 +15,27 @@ impl Single {
         status: &OrderStatus,
     ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(status.warehouse), Param::from(status.district));
-        match status.customer {
-            CustomerKey::Number(number) => {
-                let key = [w, d, Param::from(number)];
+        let customer = match status.customer {
+            CustomerKey::Number(customer) => {
+                let key = [w, d, Param::from(customer)];
                 session.queue(self.statements.select_balance, &key)?;
                 session.queue(self.statements.select_last_order, &key)?;
                 let answer = session.answer().await?;
                 black_box(only_row(&answer, "the customer")?.cents(1)?);
+                customer
             }
-            CustomerKey::LastName(number) => {
-                let key = [w, d, Param::Text(last_name(number))];
+            CustomerKey::LastName(name) => {
+                let key = [w, d, Param::Text(last_name(name))];
                 session.queue(self.statements.select_balance_by_name, &key)?;
                 let answer = session.answer().await?;
                 let row = middle_row(&answer)?;
                 black_box(row.cents(1)?);
-                let key = [w, d, Param::Int(row.int(0)?)];
+                let customer = row.int(0)?;
+                let key = [w, d, Param::Int(customer)];
                 session.queue(self.statements.select_last_order, &key)?;
+                number(customer)?
             }
-        }
+        };
         // Every customer has an order from the population on (clause 4.3.3.1).
         let answer = session.answer().await?;
         let order = only_row(&answer, "an order of the customer")?.int(0)?;
@@ -44,6 +47,6 @@ impl Single {
             black_box((line.int(0)?, line.int(1)?, line.int(2)?, line.cents(3)?));
         }
         commit(session).await?;
-        Ok(Outcome::Committed)
+        Ok(Outcome::LastOrder { customer, order: number(order)? })
     }
 }

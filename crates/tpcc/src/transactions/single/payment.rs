@@ -48,7 +48,7 @@ impl Single {
     }
 
     /// Queues what is done to warehouse and district.
-    fn pay_warehouse_and_district<S: Session>(
+    pub(in crate::transactions) fn pay_warehouse_and_district<S: Session>(
         &self,
         session: &mut S,
         payment: &Payment,
@@ -63,7 +63,10 @@ impl Single {
     }
 
     /// Leaves h_data, w_name + 4 spaces + d_name, in `text`.
-    async fn read_names<S: Session>(&mut self, session: &mut S) -> Result<(), TransactionError> {
+    pub(in crate::transactions) async fn read_names<S: Session>(
+        &mut self,
+        session: &mut S,
+    ) -> Result<(), TransactionError> {
         one_row(&session.answer().await?, "the payment's warehouse")?;
         let answer = session.answer().await?;
         let name = only_row(&answer, "the payment's warehouse")?.bytes(0)?;

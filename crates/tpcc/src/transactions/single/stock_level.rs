@@ -2,7 +2,7 @@
 
 use super::Single;
 use crate::input::StockLevel;
-use crate::transactions::rules::only_row;
+use crate::transactions::rules::{number, only_row};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
@@ -24,6 +24,6 @@ impl Single {
         let answer = session.execute(self.statements.select_low_stock, &range).await?;
         black_box(only_row(&answer, "the count of low stock")?.int(0)?);
         commit(session).await?;
-        Ok(Outcome::Committed)
+        Ok(Outcome::OrdersBelow(number(next)?))
     }
 }

@@ -1,0 +1,164 @@
+//! Several servers of one database, side by side: what each says of its place among the others.
+
+use crate::samples::{Samples, Window};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use store::MetricSource::Server;
+use store::{Repeat, Results, StoreError, StoredCell};
+
+/// One of several servers of one database, in the window. `None` is what its kind does not tell, or
+/// what was not observed for the whole window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NodeFigures {
+    /// From 1, in the order in which they were named.
+    pub node: u32,
+    /// The share of the samples in which it took part.
+    pub synced_share: Option<f64>,
+    /// Its transactions that another node's had overtaken when they were to commit, a second
+    /// (Galera: `wsrep_local_cert_failures`; Group Replication: conflicts detected).
+    pub certification_failures_per_s: Option<f64>,
+    /// Galera: its transactions that were aborted because another node's needed their locks.
+    pub brute_force_aborts_per_s: Option<f64>,
+    /// Galera: time in which flow control held it up.
+    pub flow_control_paused_share: Option<f64>,
+    /// Transactions of others that waited to be applied.
+    pub apply_queue_mean: Option<f64>,
+    /// How far a replica was behind, by its own word (Seconds_Behind_Source).
+    pub lag_mean_s: Option<f64>,
+    pub lag_max_s: Option<f64>,
+    /// Order-Statuses and Stock-Levels that a replica answered, those of the warm-up included.
+    pub reads: Option<u64>,
+    /// Those of them that did not see an order which this driver had committed before.
+    pub stale_reads: Option<u64>,
+    /// The longest time between such a commit and the begin of the read.
+    pub stale_max_ms: Option<f64>,
+}
+
+/// A column of a table of nodes.
+pub struct NodeColumn {
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub decimals: usize,
+    /// Of each node.
+    pub values: Vec<Option<f64>>,
+}
+
+type NodeValue = fn(&NodeFigures) -> Option<f64>;
+
+/// Title, unit, decimals and values.
+const COLUMNS: [(&str, &str, usize, NodeValue); 10] = [
+    ("in sync", "%", 1, |of| of.synced_share.map(|share| share * 100.0)),
+    ("cert failures", "1/s", 1, |of| of.certification_failures_per_s),
+    ("aborted", "1/s", 1, |of| of.brute_force_aborts_per_s),
+    ("flow control", "%", 1, |of| of.flow_control_paused_share.map(|share| share * 100.0)),
+    ("to apply", "", 1, |of| of.apply_queue_mean),
+    ("lag", "s", 1, |of| of.lag_mean_s),
+    ("lag at most", "s", 0, |of| of.lag_max_s),
+    ("reads", "", 0, |of| of.reads.map(|count| count as f64)),
+    ("stale", "", 0, |of| of.stale_reads.map(|count| count as f64)),
+    ("stale at most", "ms", 1, |of| of.stale_max_ms),
+];
+
+/// The columns that have a value: a cluster has no lag, and a replica no certification.
+pub fn node_columns(nodes: &[NodeFigures]) -> Vec<NodeColumn> {
+    let column = |(title, unit, decimals, value): (_, _, _, NodeValue)| NodeColumn {
+        title,
+        unit,
+        decimals,
+        values: nodes.iter().map(value).collect(),
+    };
+    let columns = COLUMNS.into_iter().map(column);
+    columns.filter(|column| column.values.iter().any(Option::is_some)).collect()
+}
+
+/// Names of the metrics that have a node's number for their label.
+const METRICS: [&str; 6] = [
+    "node_synced",
+    "certification_failures",
+    "brute_force_aborts",
+    "flow_control_paused_ns",
+    "apply_queue",
+    "replication_lag_s",
+];
+
+/// The nodes that were observed in the window of a repeat; none where it failed.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn nodes_of(
+    results: &Results,
+    (repeat, cell): (&Repeat, &StoredCell),
+    samples: &Samples,
+) -> Result<Vec<NodeFigures>, StoreError> {
+    let Some(result) = &repeat.result else {
+        return Ok(Vec::new());
+    };
+    let start_ns = repeat.warmup_ns(&cell.what);
+    let end_ns = start_ns + result.measured_window_ns;
+    let mut nodes = nodes_in(samples, Window { start_ns, end_ns });
+    for replica in results.replicas(repeat.id)? {
+        let observed = nodes.iter().position(|node| node.node == replica.node);
+        let at = observed.unwrap_or_else(|| {
+            nodes.push(NodeFigures { node: replica.node, ..NodeFigures::default() });
+            nodes.len() - 1
+        });
+        nodes[at].reads = Some(replica.reads);
+        nodes[at].stale_reads = Some(replica.stale_reads);
+        nodes[at].stale_max_ms = Some(replica.stale_max_ns as f64 / 1e6);
+    }
+    nodes.sort_by_key(|node| node.node);
+    Ok(nodes)
+}
+
+fn nodes_in(samples: &Samples, window: Window) -> Vec<NodeFigures> {
+    let labels = METRICS.iter().flat_map(|name| samples.labels(Server, name));
+    let numbers: BTreeSet<u32> = labels.filter_map(|label| label.parse().ok()).collect();
+    let of = |node: u32| {
+        let label = node.to_string();
+        let mean = |name: &str| samples.mean(window, Server, name, &label);
+        NodeFigures {
+            node,
+            synced_share: mean("node_synced"),
+            certification_failures_per_s: mean("certification_failures"),
+            brute_force_aborts_per_s: mean("brute_force_aborts"),
+            flow_control_paused_share: mean("flow_control_paused_ns").map(|ns| ns / 1e9),
+            apply_queue_mean: mean("apply_queue"),
+            lag_mean_s: mean("replication_lag_s"),
+            lag_max_s: samples.most(window, Server, "replication_lag_s", &label),
+            ..NodeFigures::default()
+        }
+    };
+    numbers.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::{Metric, MetricKind, MetricSeries};
+
+    fn series(name: &str, label: &str, kind: MetricKind, values: &[i64]) -> MetricSeries {
+        let metric =
+            Metric { source: Server, name: name.to_owned(), label: label.to_owned(), kind };
+        let samples = (0..).zip(values).map(|(s, value)| (s * 1_000_000_000, *value)).collect();
+        MetricSeries { metric, samples }
+    }
+
+    #[test]
+    fn each_node_has_its_own() {
+        let samples = Samples::of(vec![
+            series("certification_failures", "2", MetricKind::Counter, &[10, 12, 14]),
+            series("flow_control_paused_ns", "2", MetricKind::Counter, &[0, 0, 500_000_000]),
+            series("replication_lag_s", "10", MetricKind::Gauge, &[0, 1, 5]),
+            series("threads_running", "", MetricKind::Gauge, &[1, 1, 1]),
+        ]);
+        let nodes = nodes_in(&samples, Window { start_ns: 0, end_ns: 2_000_000_000 });
+        let [second, tenth] = &nodes[..] else { panic!("{nodes:?}") };
+        assert_eq!((second.node, tenth.node), (2, 10));
+        assert_eq!(second.certification_failures_per_s, Some(2.0));
+        assert_eq!(second.flow_control_paused_share, Some(0.25));
+        assert_eq!((tenth.lag_mean_s, tenth.lag_max_s), (Some(2.0), Some(5.0)));
+        assert_eq!(tenth.certification_failures_per_s, None);
+        let titles: Vec<&str> = node_columns(&nodes).iter().map(|column| column.title).collect();
+        assert_eq!(titles, ["cert failures", "flow control", "lag", "lag at most"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! New-Order and Payment over several shards: what they do on each shard is a branch of an XA
+//! transaction (see `xa` for the order in which branches are prepared and end).
+//!
+//! All transactions lock rows in one order: what is of their own warehouse, then stock by
+//! warehouse, shard after shard, also where statements are pipelined. Two that waited for each
+//! other on two servers would do so until a lock wait times out, as neither server sees the circle.
+
+mod branches;
+mod new_order;
+mod open;
+mod payment;
+
+use super::{Outcome, PreparedSession, TransactionError};
+use crate::ShardRanges;
+use crate::input::{Input, UNUSED_ITEM};
+use crate::xa::{BranchId, ShardName, XaOwner, XaRun};
+use base::{Session, SessionError};
+use branches::{Branch, Branches};
+use drive::{StatementTime, StatementTimes, Timed};
+pub(crate) use open::AcrossOptions;
+
+/// The sessions of a connection on the other shards than its own, and what names its transactions.
+pub(crate) struct Across<S> {
+    run: XaRun,
+    owner: XaOwner,
+    shards: ShardRanges,
+    /// Of each shard, by the number of its server.
+    names: Vec<ShardName>,
+    home: usize,
+    /// By the number of the server; none at home.
+    others: Vec<Option<PreparedSession<S>>>,
+    /// Why a transaction that is committed has a branch that is not: so the sessions are of no more
+    /// use, and those that are opened next commit it.
+    broken: Option<SessionError>,
+    /// Of the statements on all shards.
+    times: Vec<StatementTime>,
+}
+
+impl<S: Session> Across<S> {
+    /// Is there anything to do on another shard? An unused item has no stock.
+    fn crosses(&self, input: &Input) -> bool {
+        self.warehouses(input).any(|warehouse| self.shards.server_of(warehouse) != Some(self.home))
+    }
+
+    /// Warehouses whose rows it uses beside its own.
+    fn warehouses(&self, input: &Input) -> impl Iterator<Item = u32> {
+        let (lines, customer) = match input {
+            Input::NewOrder(order) => (order.lines(), None),
+            Input::Payment(payment) => (&[][..], Some(payment.customer_warehouse)),
+            _ => (&[][..], None),
+        };
+        let used = lines.iter().filter(|line| line.item != UNUSED_ITEM);
+        used.map(|line| line.supply_warehouse).chain(customer)
+    }
+
+    /// Runs a transaction that crosses shards to its end. After a [`TransactionError::Statement`]
+    /// of the server or a missing row it has been rolled back on all shards, and the sessions are
+    /// ready for the next try.
+    ///
+    /// # Errors
+    /// Any [`TransactionError`].
+    async fn run(
+        &mut self,
+        home: &mut PreparedSession<S>,
+        input: &Input,
+    ) -> Result<Outcome, TransactionError> {
+        let ended = {
+            let mut branches = self.branches(home, input)?;
+            let done = match work(&mut branches, input).await {
+                Ok(Outcome::RolledBack) => {
+                    branches.roll_back().await?;
+                    return Ok(Outcome::RolledBack);
+                }
+                Ok(outcome) => branches.commit().await.map(|broken| (outcome, broken)),
+                Err(failure) => Err(failure),
+            };
+            if done.as_ref().is_err_and(TransactionError::is_to_roll_back) {
+                branches.roll_back().await?;
+            }
+            done
+        };
+        match ended {
+            Ok((outcome, broken)) => {
+                self.broken = broken;
+                Ok(outcome)
+            }
+            Err(failure) => {
+                if failure.needs_prepare() {
+                    home.prepare_anew().await?;
+                    for other in self.others.iter_mut().flatten() {
+                        other.prepare_anew().await?;
+                    }
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// The branches that a transaction needs.
+    fn branches<'a>(
+        &'a mut self,
+        home: &'a mut PreparedSession<S>,
+        input: &Input,
+    ) -> Result<Branches<'a, S>, SessionError> {
+        let mut needed = vec![false; self.others.len()];
+        for warehouse in self.warehouses(input) {
+            let server = self.shards.server_of(warehouse);
+            let needs = server.and_then(|server| needed.get_mut(server)).ok_or_else(|| {
+                SessionError::Unexpected(format!("no shard has warehouse {warehouse}"))
+            })?;
+            *needs = true;
+        }
+        let global = self.run.next(self.owner);
+        let (names, home_name) = (&self.names, self.names[self.home]);
+        let id = |server: usize| BranchId::new(global, names[server], home_name);
+        let branch = |server: usize, of: &'a mut PreparedSession<S>| {
+            let (session, single) = of.single()?;
+            Ok(Branch { server, id: id(server), session, single })
+        };
+        let mut others = Vec::new();
+        for (server, other) in self.others.iter_mut().enumerate() {
+            if let (true, Some(other)) = (needed[server], other) {
+                others.push(branch(server, other)?);
+            }
+        }
+        Ok(Branches { shards: &self.shards, home: branch(self.home, home)?, others })
+    }
+
+    /// Statements sent so far on the other shards.
+    pub(crate) fn statements(&self) -> u64 {
+        self.others.iter().flatten().map(|other| other.session().statements()).sum()
+    }
+
+    /// The sessions, to close them.
+    pub(crate) fn into_sessions(self) -> impl Iterator<Item = S> {
+        self.others.into_iter().flatten().map(PreparedSession::into_session)
+    }
+}
+
+impl<S: Session> Across<Timed<S>> {
+    /// Forgets the statements so far.
+    pub(crate) fn begin(&mut self) {
+        self.times.clear();
+    }
+
+    /// Runs one transaction to its end, on as many shards as it needs; see [`PreparedSession::run`].
+    ///
+    /// # Errors
+    /// Any [`TransactionError`].
+    pub(crate) async fn run_any(
+        &mut self,
+        home: &mut PreparedSession<Timed<S>>,
+        input: &Input,
+    ) -> Result<Outcome, TransactionError> {
+        if let Some(broken) = &self.broken {
+            return Err(TransactionError::Statement(broken.clone()));
+        }
+        let result = match self.crosses(input) {
+            true => self.run(home, input).await,
+            false => home.run(input).await,
+        };
+        self.add_times(home);
+        result
+    }
+
+    /// Adds those of a try on all shards.
+    fn add_times(&mut self, home: &mut PreparedSession<Timed<S>>) {
+        for of in std::iter::once(home).chain(self.others.iter_mut().flatten()) {
+            self.times.extend_from_slice(of.session().times().times);
+            of.session_mut().begin();
+        }
+    }
+
+    /// Those since `begin`.
+    pub(crate) fn times<'a>(&'a self, home: &'a Timed<S>) -> StatementTimes<'a> {
+        StatementTimes { kinds: home.times().kinds, times: &self.times }
+    }
+}
+
+/// Does everything up to the end of the transaction.
+async fn work<S: Session>(
+    branches: &mut Branches<'_, S>,
+    input: &Input,
+) -> Result<Outcome, TransactionError> {
+    branches.start().await?;
+    match input {
+        Input::NewOrder(order) => new_order::new_order(branches, order).await,
+        Input::Payment(payment) => payment::payment(branches, payment).await,
+        _ => Err(SessionError::Unexpected("only orders and payments cross".to_owned()).into()),
+    }
+}
