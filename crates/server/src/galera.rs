@@ -10,12 +10,14 @@
 use crate::builds::ServerBuild;
 use crate::catalogue::Flavour;
 use crate::error::io_at;
+use crate::install::interpreter;
+use crate::install::suite::LOADER_PREFIX;
 use crate::settings::Layout;
 use crate::{ServerError, home};
 use std::ffi::OsString;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Galera 4, whose way of joining is the one described above, came with this release.
@@ -71,6 +73,15 @@ pub struct GaleraNode {
     cluster: GaleraCluster,
     /// From 1. The first begins the cluster.
     number: u32,
+}
+
+/// Where a node's files are, and what they have to do with its build.
+#[derive(Clone, Copy)]
+pub(crate) struct NodePlace<'a> {
+    pub(crate) build: &'a ServerBuild,
+    pub(crate) layout: &'a Layout,
+    /// Files of the server's own directory that its environment names.
+    pub(crate) files: &'a [(String, Vec<u8>)],
 }
 
 /// A place in the history of a cluster: the history's name, and the number of a write set.
@@ -213,8 +224,8 @@ impl GaleraNode {
     }
 
     /// Makes it ready for its first start on a clone; gives the arguments of that start.
-    pub(crate) fn prepare_clone(&self, layout: &Layout) -> Result<Vec<String>, ServerError> {
-        let state = layout.data.join("grastate.dat");
+    pub(crate) fn prepare_clone(&self, place: NodePlace<'_>) -> Result<Vec<String>, ServerError> {
+        let state = place.layout.data.join("grastate.dat");
         let text = fs::read_to_string(&state).map_err(io_at("read", &state))?;
         let position = Position::of_state(&text).ok_or_else(|| ServerError::Data {
             what: "this says no place in the history of a cluster; remove the image that it came \
@@ -222,7 +233,7 @@ impl GaleraNode {
                 .to_owned(),
             path: state,
         })?;
-        write_script(layout, &position)?;
+        write_script(place, &position)?;
         Ok(match self.number {
             1 => vec!["--wsrep-new-cluster".to_owned()],
             _ => Vec::new(),
@@ -230,30 +241,30 @@ impl GaleraNode {
     }
 
     /// Makes it ready to begin a cluster on data that have been in none.
-    pub(crate) fn prepare_history(&self, layout: &Layout) -> Result<Vec<String>, ServerError> {
+    pub(crate) fn prepare_history(&self, place: NodePlace<'_>) -> Result<Vec<String>, ServerError> {
         let position = Position(format!("{HISTORY}:0"));
-        write_state(layout, &position, 1)?;
-        write_script(layout, &position)?;
+        write_state(place.layout, &position, 1)?;
+        write_script(place, &position)?;
         Ok(vec!["--wsrep-new-cluster".to_owned()])
     }
 
     /// Makes it ready to come back after it ended anyhow, with what its log says of its data.
     pub(crate) fn prepare_return(
         &self,
-        layout: &Layout,
+        place: NodePlace<'_>,
         log: &str,
     ) -> Result<Vec<String>, ServerError> {
         let found = log.lines().rev().find_map(|line| line.split_once(RECOVERED));
-        let position = found.and_then(|(_, place)| Position::parse(place.trim()));
+        let position = found.and_then(|(_, position)| Position::parse(position.trim()));
         let position = position.ok_or_else(|| ServerError::Data {
             what: "its log does not say which write set is the last in its data".to_owned(),
-            path: layout.log(),
+            path: place.layout.log(),
         })?;
-        write_state(layout, &position, 0)?;
-        write_script(layout, &position)?;
+        write_state(place.layout, &position, 0)?;
+        write_script(place, &position)?;
         // The membership that it remembers: the others wait for that member to be forgotten, and
         // take a new one at once.
-        home::remove_file_if_there(&layout.data.join("gvwstate.dat"))?;
+        home::remove_file_if_there(&place.layout.data.join("gvwstate.dat"))?;
         Ok(vec![format!("--wsrep-start-position={}", position.0)])
     }
 }
@@ -289,10 +300,18 @@ fn write_state(layout: &Layout, position: &Position, begins: u8) -> Result<(), S
     home::write_private(&layout.data.join("grastate.dat"), text)
 }
 
-/// Writes the script that Galera runs beside a transfer.
-fn write_script(layout: &Layout, position: &Position) -> Result<(), ServerError> {
+/// Writes the script that Galera runs beside a transfer, with the environment of the server and in
+/// its data directory.
+fn write_script(place: NodePlace<'_>, position: &Position) -> Result<(), ServerError> {
+    let NodePlace { build, layout, files } = place;
+    for (name, _) in files {
+        let link = layout.data.join(name);
+        home::remove_file_if_there(&link)?;
+        symlink(layout.directory.join(name), &link).map_err(io_at("make the link", &link))?;
+    }
+    let shell = shell_for(build, layout)?;
     let text = format!(
-        "#!/bin/sh\n\
+        "#!{}\n\
          # Nothing is transferred here: nodes are clones, and get what they lack by IST.\n\
          role= gtid= bypass=\n\
          while [ $# -gt 0 ]; do\n\
@@ -309,12 +328,41 @@ fn write_script(layout: &Layout, position: &Position) -> Result<(), ServerError>
          \x20 *) echo 'mydyno: the node lacks more than its donor has kept, and whole data are not \
          copied' >&2; exit 1 ;;\n\
          esac\n",
+        shell.display(),
         position.0
     );
     let path = layout.directory.join(format!("wsrep_sst_{METHOD}"));
     home::write_private(&path, text)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
         .map_err(io_at("make executable", &path))
+}
+
+/// A shell that runs with the libraries of the server. Where the server came with a C library of
+/// its own, that is a copy of the machine's which asks for its loader, as the server does; it comes
+/// before the machine's on the server's PATH.
+fn shell_for(build: &ServerBuild, layout: &Layout) -> Result<PathBuf, ServerError> {
+    let machines = PathBuf::from("/bin/sh");
+    let Some(loader) = build.library_path.as_deref().map(loader_in).transpose()?.flatten() else {
+        return Ok(machines);
+    };
+    let shell = layout.directory.join("sh");
+    if !shell.exists() {
+        fs::copy(&machines, &shell).map_err(io_at("copy /bin/sh to", &shell))?;
+        interpreter::set(&shell, &loader)?;
+    }
+    Ok(shell)
+}
+
+/// The loader of a C library, where one is in this directory.
+fn loader_in(directory: &Path) -> Result<Option<PathBuf>, ServerError> {
+    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
+        let path = entry.map_err(io_at("read", directory))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(LOADER_PREFIX) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ impl Instance {
     /// what it has, [`ServerError::Io`].
     pub fn start_again(&self) -> Result<(), ServerError> {
         let arguments = match &self.launch.galera {
-            Some(node) => node.prepare_return(&self.launch.layout, &self.recover()?)?,
+            Some(node) => node.prepare_return(self.launch.place(), &self.recover()?)?,
             None => Vec::new(),
         };
         self.run_again(&arguments)
@@ -244,7 +244,7 @@ impl Instance {
                 why: "it was started as a server alone; start it as a node".to_owned(),
             });
         };
-        self.run_again(&node.prepare_history(&self.launch.layout)?)
+        self.run_again(&node.prepare_history(self.launch.place())?)
     }
 
     fn run_again(&self, arguments: &[String]) -> Result<(), ServerError> {

@@ -4,7 +4,7 @@
 use crate::catalogue::Flavour;
 use crate::copy::Storage;
 use crate::error::io_at;
-use crate::galera::GaleraNode;
+use crate::galera::{GaleraNode, NodePlace};
 use crate::home::{self, FileLock};
 use crate::image;
 use crate::initialise;
@@ -266,8 +266,12 @@ impl Launch {
         match (&self.galera, data) {
             (None, _) => Ok(Vec::new()),
             (Some(_), Data::Fresh) => Ok(vec![GALERA_OFF.to_owned()]),
-            (Some(node), Data::Clone(_)) => node.prepare_clone(&self.layout),
+            (Some(node), Data::Clone(_)) => node.prepare_clone(self.place()),
         }
+    }
+
+    pub(crate) fn place(&self) -> NodePlace<'_> {
+        NodePlace { build: &self.build, layout: &self.layout, files: &self.files }
     }
 
     /// Starts the server, on another port where the first is taken.

@@ -32,6 +32,7 @@ mod pacing;
 mod pipelines;
 mod plans;
 mod presets;
+mod private_clusters;
 mod proven;
 mod ramps;
 mod replicas;

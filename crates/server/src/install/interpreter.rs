@@ -21,7 +21,7 @@ const OFFSET_AT: u64 = 8;
 const FILESZ_AT: u64 = 32;
 
 /// Makes the program `file` ask for `loader`.
-pub(super) fn set(file: &Path, loader: &Path) -> Result<(), ServerError> {
+pub(crate) fn set(file: &Path, loader: &Path) -> Result<(), ServerError> {
     patch(file, loader).map_err(io_at("set the loader of", file))
 }
 

@@ -6,9 +6,9 @@
 //! a whole engine or none.
 
 mod fetch;
-mod interpreter;
+pub(crate) mod interpreter;
 mod libraries;
-mod suite;
+pub(crate) mod suite;
 mod unpack;
 
 use crate::builds::{self, BINARY_PLACES, MANIFEST, Manifest};

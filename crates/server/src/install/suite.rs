@@ -21,7 +21,7 @@ const KEYRING_PACKAGE: &str = "debian-archive-keyring";
 /// The package that holds the C library and its loader.
 const C_LIBRARY: &str = "libc6_";
 /// How the file name of the C library's loader begins.
-const LOADER_PREFIX: &str = "ld-linux";
+pub(crate) const LOADER_PREFIX: &str = "ld-linux";
 /// What the machine does after an update of its own index.
 const NO_HOOKS: &str = "#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n\
                         #clear APT::Update::Post-Invoke-Success;\n";
