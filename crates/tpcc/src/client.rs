@@ -95,7 +95,7 @@ impl<C: Connect> Reader<C> {
 /// What a connection has on other servers than the one that it writes to.
 pub(crate) enum Beside<C: Connect> {
     Nothing,
-    Replica(Reader<C>),
+    Replica(Box<Reader<C>>),
     /// Where transactions cross shards.
     Shards(Across<Timed<C::Session>>),
 }

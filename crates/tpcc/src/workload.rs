@@ -186,7 +186,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         let beside = match (self.schemas.reads_from(which), &self.fresh) {
             (Some(replica), Some(fresh)) => {
                 let session = self.session(replica).await?;
-                Beside::Replica(Reader::new(session, replica, Arc::clone(fresh)))
+                Beside::Replica(Box::new(Reader::new(session, replica, Arc::clone(fresh))))
             }
             _ => Beside::Nothing,
         };
