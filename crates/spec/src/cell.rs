@@ -3,7 +3,8 @@
 use crate::defaults;
 use crate::length::Length;
 use crate::load::{Connections, Load};
-use crate::server::{External, Server, Topology};
+use crate::server::{External, Server};
+use crate::topology::Topology;
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 

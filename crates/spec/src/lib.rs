@@ -13,6 +13,7 @@ mod oltp;
 mod place;
 mod ramp_limits;
 mod server;
+mod topology;
 mod validate;
 
 pub use cell::{Cell, Lengths, Meters};
@@ -24,5 +25,6 @@ pub use load::{
 pub use oltp::{OltpMix, SbtestTables};
 pub use place::{Place, Placement};
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
-pub use server::{External, PopulationSpec, Preset, Private, Scale, Server, Topology};
+pub use server::{External, PopulationSpec, Preset, Private, Scale, Server};
+pub use topology::Topology;
 pub use validate::{Field, Problem};

@@ -3,7 +3,6 @@
 use crate::defaults;
 use crate::oltp::OltpMix;
 use crate::ramp_limits::RampLimits;
-use crate::server::Topology;
 use base::{Warehouses, limits};
 use std::fmt;
 use std::str::FromStr;
@@ -239,7 +238,7 @@ macro_rules! display {
     )+};
 }
 
-display!(WorkloadKind, Style, Isolation, Topology);
+display!(WorkloadKind, Style, Isolation);
 
 /// How many connections there are.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,8 @@ use crate::defaults;
 use crate::dilate::{Dilate, OF_REAL_DEVICES};
 use crate::length::Length;
 use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
-use crate::server::{PopulationSpec, Private, Server, Topology};
+use crate::server::{PopulationSpec, Private, Server};
+use crate::topology::Topology;
 use base::Warehouses;
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 

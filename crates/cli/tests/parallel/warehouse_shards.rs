@@ -364,8 +364,8 @@ fn what_is_not_ours_is_left_alone(pair: &Pair) {
     for (number, (branch, _)) in branches.iter().enumerate() {
         let mut session = Held::open(&pair.dsns[0]);
         session.query(&format!("XA START {branch}"));
-        session
-            .query(&format!("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = {}", number + 1));
+        let district = format!("d_w_id = 1 AND d_id = {}", number + 1);
+        session.query(&format!("UPDATE district SET d_ytd = d_ytd + 1 WHERE {district}"));
         session.query(&format!("XA END {branch}"));
         session.query(&format!("XA PREPARE {branch}"));
     }

@@ -2,11 +2,12 @@
 //! what was asked for.
 
 use crate::error::LabError;
+use crate::measure::before::BeforeRun;
 use crate::measure::capacity::{self, Capacity, KnownCapacity};
 use crate::measure::device_io::WindowIo;
 use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
-use crate::measure::measurement::{BeforeRun, Measurement};
+use crate::measure::measurement::Measurement;
 use crate::measure::observing::Observer;
 use crate::measure::pacing::{self, Paced};
 use crate::measure::rank_usage::WindowUsage;

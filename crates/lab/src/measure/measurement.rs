@@ -2,6 +2,7 @@
 //! everything stored as it comes.
 
 use crate::error::LabError;
+use crate::measure::before::{BeforeRun, before};
 use crate::measure::changed_variables::note_on_changed;
 use crate::measure::check::{FailedChecks, check, record};
 use crate::measure::cpus::RunCpus;
@@ -14,26 +15,24 @@ use crate::measure::preflight;
 use crate::measure::prepared;
 use crate::measure::quiet::look_at_host;
 use crate::measure::records::{counters_of, failures_of, replicas_of, result_of, times_of};
-use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
+use crate::measure::workload::{self, isolation_on};
 use crate::progress::{OnProgress, Progress};
 use crate::target::nodes;
 use crate::target::populate::engine_name;
 use crate::target::preset::PRESET_SETTING;
-use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
-use base::{Exit, Session, Warehouses, clock};
+use base::{Exit, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
 use plan::size_in_warehouses;
-use spec::{Cell, Load, Server, Style, Topology, WorkloadKind};
+use spec::{Cell, Load, Server, Topology, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{
     DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
     RepeatResult, Results,
 };
-use tpcc::{Database, ShardRanges};
-use wire::{ConnectError, Connection, Connector, ServerInfo};
+use wire::{ConnectError, Connector};
 
 /// Where a cell belongs.
 #[derive(Clone, Copy)]
@@ -186,140 +185,6 @@ fn notes(subject: &Subject, cell: &Cell, begun: &BeforeRun) -> Vec<String> {
     let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
     let all = dilated.chain(subject.notes()).chain(of_preset);
     all.chain(begun.notes(&cell.load)).chain(of_pace).collect()
-}
-
-/// What is known before a run.
-pub(crate) struct BeforeRun {
-    pub(crate) workload: AnyWorkload,
-    /// The database of TPC-C.
-    pub(crate) tpcc: Option<Inspected>,
-    /// What else names the cell.
-    settings: Vec<(String, String)>,
-    pub(crate) server: ServerInfo,
-    pub(crate) transport: &'static str,
-    pub(crate) result_metadata: &'static str,
-    pub(crate) concurrency: Concurrency,
-    /// TLS version and cipher.
-    pub(crate) tls: Option<String>,
-    pub(crate) facts: Facts,
-    /// What became of transactions over shards that an earlier run had left.
-    prepared_before: Option<String>,
-    pub(crate) variables: Vec<(String, String)>,
-    pub(crate) status: Vec<(String, String)>,
-    /// Of the tables and indexes of its first schema, as the server estimates them.
-    data_bytes: Option<u64>,
-}
-
-impl BeforeRun {
-    fn database(&self) -> Option<&Database> {
-        self.tpcc.as_ref().map(|inspected| &inspected.database)
-    }
-
-    /// All warehouses, inactive ones too; none where the database is no TPC-C one.
-    fn configured(&self) -> Warehouses {
-        self.database().map_or(Warehouses(0), |database| database.warehouses)
-    }
-
-    /// Among how many warehouses remote order lines and payments choose, one of which is their own.
-    fn remote_warehouses(&self, load: &Load) -> Warehouses {
-        let of_shards = self.workload.shards().filter(|_| !load.xa);
-        of_shards.map_or(self.concurrency.active, ShardRanges::fewest)
-    }
-
-    /// What of the target a reader of the numbers should know.
-    fn notes(&self, load: &Load) -> Vec<String> {
-        let tls = self.tls.as_ref();
-        let mut notes: Vec<String> =
-            tls.map(|tls| format!("connections were encrypted: {tls}")).into_iter().collect();
-        let Some(Inspected { database, missing_indexes, shards }) = &self.tpcc else {
-            return notes;
-        };
-        notes.extend(shards.as_ref().map(|shards| workload::shards_note(shards, load)));
-        notes.extend(self.prepared_before.clone());
-        if database.c_load.is_none() {
-            notes.push(
-                "the database was not loaded by mydyno: its constant for last names is unknown, so the distance that \
-                 clause 2.1.6.1 asks for between load and run cannot be kept"
-                    .to_owned(),
-            );
-        }
-        if !missing_indexes.is_empty() {
-            notes.push(format!(
-                "the database lacks indexes on {}: each lookup by them reads a district, and queries crawl; make them (in \
-                 tpcc-mysql, add_fkey_idx.sql does)",
-                missing_indexes.join(" and ")
-            ));
-        }
-        let isolation = isolation_on(load, &self.variables);
-        notes.extend(isolation.as_deref().and_then(workload::isolation_note));
-        if load.workload == WorkloadKind::TpccMysql {
-            notes.extend(workload::tpcc_mysql_notes());
-        }
-        notes
-    }
-}
-
-fn before(
-    subject: &Subject,
-    databases: &Schemas<Connector>,
-    (load, seed): (&Load, u64),
-    stop: &AtomicBool,
-) -> Result<BeforeRun, LabError> {
-    nodes::require_fit(subject)?;
-    let Fitted { workload, concurrency, tpcc, statements, settings } = fit(databases, load, seed)?;
-    let mut prepared_before = None;
-    if let Some(shards) = workload.shards() {
-        if load.xa {
-            prepared::require_kept(databases)?;
-        }
-        prepared_before = prepared::resolve(databases, shards, load.xa)?;
-    }
-    let facts = nodes::facts_of_all(databases, &workload, nodes::PATIENCE_BEFORE, stop)?;
-    with_session(databases.first(), async |session| {
-        // The first of several servers has the most of them; a primary has all, and each shard has
-        // where transactions cross them.
-        let connections = match subject.topology() {
-            Topology::PrimaryReplicas => concurrency.connections,
-            _ if load.xa => concurrency.connections,
-            _ => concurrency.connections.div_ceil(subject.instances()),
-        };
-        preflight::check_server(session, connections, statements).await
-    })?;
-    if load.style == Style::Procedures {
-        schemas::install_procedures(databases)?;
-    }
-    with_session(databases.first(), async |session| {
-        let variables = preflight::variables(session).await?;
-        let status = preflight::status(session).await?;
-        let data_bytes = preflight::data_bytes(session).await;
-        Ok(BeforeRun {
-            workload,
-            tpcc,
-            settings,
-            concurrency,
-            server: session.server().clone(),
-            transport: session.transport(),
-            result_metadata: result_metadata(session, load.style).await?,
-            tls: session.tls(),
-            facts,
-            prepared_before,
-            variables,
-            status,
-            data_bytes,
-        })
-    })
-}
-
-/// How often the sessions of a run will have columns described. What a CALL returns is described
-/// always.
-async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'static str, LabError> {
-    if style != Style::Procedures {
-        session
-            .all_prepared()
-            .await
-            .map_err(|error| LabError::Session { doing: "agreeing on result metadata", error })?;
-    }
-    Ok(session.metadata().as_str())
 }
 
 /// The cell with what its server tells.
