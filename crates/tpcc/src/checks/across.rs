@@ -11,7 +11,7 @@ use base::{Cents, Session, SessionError};
 use std::collections::BTreeMap;
 
 /// A value of a row and what it has to be, for people.
-struct Compared {
+struct ComparedValue {
     held: &'static str,
     entered: &'static str,
     /// In hundredths.
@@ -23,7 +23,7 @@ struct Compared {
 pub(super) struct Comparison {
     pub(super) check: &'static str,
     keys: &'static [&'static str],
-    values: &'static [Compared],
+    values: &'static [ComparedValue],
     /// On the shard of the warehouse: what its rows hold.
     held: &'static str,
     /// On the shard of the warehouse: a part of what they have to.
@@ -32,12 +32,12 @@ pub(super) struct Comparison {
     of_each: &'static str,
 }
 
-const fn count(held: &'static str, entered: &'static str) -> Compared {
-    Compared { held, entered, is_money: false }
+const fn count(held: &'static str, entered: &'static str) -> ComparedValue {
+    ComparedValue { held, entered, is_money: false }
 }
 
-const fn money(held: &'static str, entered: &'static str) -> Compared {
-    Compared { held, entered, is_money: true }
+const fn money(held: &'static str, entered: &'static str) -> ComparedValue {
+    ComparedValue { held, entered, is_money: true }
 }
 
 /// Those that shards cannot answer one by one.
@@ -77,8 +77,9 @@ pub(super) const COMPARISONS: [Comparison; 3] = [
         held: "SELECT c_d_id, c_id, c_payment_cnt, CAST(c_ytd_payment*100 AS SIGNED) AS paid \
                FROM customer WHERE c_w_id={w}",
         of_home: None,
-        of_each: "SELECT h_c_d_id, h_c_id, COUNT(*) AS n, CAST(SUM(h_amount)*100 AS SIGNED) AS paid \
-                  FROM history WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id",
+        of_each: "SELECT h_c_d_id, h_c_id, COUNT(*) AS n, \
+                  CAST(SUM(h_amount)*100 AS SIGNED) AS paid FROM history \
+                  WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id",
     },
 ];
 
