@@ -86,7 +86,7 @@ pub(crate) struct NodePlace<'a> {
 
 /// A place in the history of a cluster: the history's name, and the number of a write set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Position(String);
+pub(crate) struct GaleraPosition(String);
 
 impl GaleraCluster {
     /// So many nodes of this build, whose ports are free this moment.
@@ -227,7 +227,7 @@ impl GaleraNode {
     pub(crate) fn prepare_clone(&self, place: NodePlace<'_>) -> Result<Vec<String>, ServerError> {
         let state = place.layout.data.join("grastate.dat");
         let text = fs::read_to_string(&state).map_err(io_at("read", &state))?;
-        let position = Position::of_state(&text).ok_or_else(|| ServerError::Data {
+        let position = GaleraPosition::of_state(&text).ok_or_else(|| ServerError::Data {
             what: "this says no place in the history of a cluster; remove the image that it came \
                    from (`mydyno server images`)"
                 .to_owned(),
@@ -242,7 +242,7 @@ impl GaleraNode {
 
     /// Makes it ready to begin a cluster on data that have been in none.
     pub(crate) fn prepare_history(&self, place: NodePlace<'_>) -> Result<Vec<String>, ServerError> {
-        let position = Position(format!("{HISTORY}:0"));
+        let position = GaleraPosition(format!("{HISTORY}:0"));
         write_state(place.layout, &position, 1)?;
         write_script(place, &position)?;
         Ok(vec!["--wsrep-new-cluster".to_owned()])
@@ -255,7 +255,7 @@ impl GaleraNode {
         log: &str,
     ) -> Result<Vec<String>, ServerError> {
         let found = log.lines().rev().find_map(|line| line.split_once(RECOVERED));
-        let position = found.and_then(|(_, position)| Position::parse(position.trim()));
+        let position = found.and_then(|(_, position)| GaleraPosition::parse(position.trim()));
         let position = position.ok_or_else(|| ServerError::Data {
             what: "its log does not say which write set is the last in its data".to_owned(),
             path: place.layout.log(),
@@ -269,28 +269,28 @@ impl GaleraNode {
     }
 }
 
-impl Position {
+impl GaleraPosition {
     /// `<history>:<number>`, where it is a place at all.
-    fn parse(text: &str) -> Option<Position> {
+    fn parse(text: &str) -> Option<GaleraPosition> {
         let (history, number) = text.split_once(':')?;
         let is_history = history.len() == HISTORY.len()
             && history.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
             && history.chars().any(|c| !"0-".contains(c));
-        (is_history && number.parse::<u64>().is_ok()).then(|| Position(text.to_owned()))
+        (is_history && number.parse::<u64>().is_ok()).then(|| GaleraPosition(text.to_owned()))
     }
 
     /// What a `grastate.dat` says.
-    fn of_state(text: &str) -> Option<Position> {
+    fn of_state(text: &str) -> Option<GaleraPosition> {
         let value = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim())
         };
-        Position::parse(&format!("{}:{}", value("uuid:")?, value("seqno:")?))
+        GaleraPosition::parse(&format!("{}:{}", value("uuid:")?, value("seqno:")?))
     }
 }
 
 /// The number is given to the server by its argument; the file says that it is not known, as after
 /// a crash, unless the node is to begin a cluster.
-fn write_state(layout: &Layout, position: &Position, begins: u8) -> Result<(), ServerError> {
+fn write_state(layout: &Layout, position: &GaleraPosition, begins: u8) -> Result<(), ServerError> {
     let (history, number) = position.0.split_once(':').unwrap_or((&position.0, "-1"));
     let number = if begins == 1 { number } else { "-1" };
     let text = format!(
@@ -302,7 +302,7 @@ fn write_state(layout: &Layout, position: &Position, begins: u8) -> Result<(), S
 
 /// Writes the script that Galera runs beside a transfer, with the environment of the server and in
 /// its data directory.
-fn write_script(place: NodePlace<'_>, position: &Position) -> Result<(), ServerError> {
+fn write_script(place: NodePlace<'_>, position: &GaleraPosition) -> Result<(), ServerError> {
     let NodePlace { build, layout, files } = place;
     for (name, _) in files {
         let link = layout.data.join(name);
@@ -367,20 +367,20 @@ fn loader_in(directory: &Path) -> Result<Option<PathBuf>, ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Position, received_write_sets};
+    use super::{GaleraPosition, received_write_sets};
 
     #[test]
     fn places_are_read_from_states_and_logs() {
         let place = "6d796479-6e6f-4000-8000-000000000001:17";
-        assert_eq!(Position::parse(place), Some(Position(place.to_owned())));
+        assert_eq!(GaleraPosition::parse(place), Some(GaleraPosition(place.to_owned())));
         let state = "# GALERA saved state\nversion: 2.1\nuuid:    \
              6d796479-6e6f-4000-8000-000000000001\nseqno:   17\nsafe_to_bootstrap: 1\n";
-        assert_eq!(Position::of_state(state), Position::parse(place));
+        assert_eq!(GaleraPosition::of_state(state), GaleraPosition::parse(place));
         // As Galera leaves it while it runs, and what a server says that was in no cluster.
-        assert_eq!(Position::of_state(&state.replace("17", "-1")), None);
-        assert_eq!(Position::parse("00000000-0000-0000-0000-000000000000:-1"), None);
-        assert_eq!(Position::parse("00000000-0000-0000-0000-000000000000:0"), None);
-        assert_eq!(Position::of_state(""), None);
+        assert_eq!(GaleraPosition::of_state(&state.replace("17", "-1")), None);
+        assert_eq!(GaleraPosition::parse("00000000-0000-0000-0000-000000000000:-1"), None);
+        assert_eq!(GaleraPosition::parse("00000000-0000-0000-0000-000000000000:0"), None);
+        assert_eq!(GaleraPosition::of_state(""), None);
     }
 
     #[test]

@@ -1,30 +1,25 @@
-//! From options to a server that takes connections, step by step; whatever fails on the way leaves
-//! nothing behind.
+//! From the files of a server to one that takes connections, the first time and again.
 
-use crate::catalogue::Flavour;
 use crate::copy::Storage;
 use crate::error::io_at;
 use crate::galera::{GaleraNode, NodePlace};
-use crate::home::{self, FileLock};
+use crate::home;
 use crate::image;
 use crate::initialise;
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
-use crate::instance_dir::{self, InstanceDir};
-use crate::named;
+use crate::instance::Data;
 use crate::process::{self, NotReady, OnParentDeath, Process};
-use crate::settings::{self, Layout, Settings};
-use crate::{Home, ServerBuild, ServerError};
+use crate::settings::{Layout, Settings};
+use crate::{ServerBuild, ServerError};
 use base::CpuList;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wire::Password;
 
 /// Longest wait for a server to take connections; recovery after a crash counts in.
-const READY_TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const READY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Tries with another port where somebody else was faster.
 const PORT_TRIES: usize = 5;
 /// What a fresh data directory needs beside its redo.
@@ -32,7 +27,7 @@ const FRESH_BYTES: u64 = 256 << 20;
 /// On a command line, which wins over the my.cnf.
 const GALERA_OFF: &str = "--wsrep-on=OFF";
 /// InnoDB's page size where nothing else is set.
-const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
+pub(crate) const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
 
 /// Everything of a start that does not change between tries, and that a server is started again
 /// with.
@@ -41,176 +36,25 @@ pub(crate) struct Launch {
     pub(crate) build: ServerBuild,
     pub(crate) layout: Layout,
     /// What replaces base lines, the last one where there are several of a name.
-    set: Vec<(String, String)>,
+    pub(crate) set: Vec<(String, String)>,
     /// The lines that the user set.
-    users: Vec<(String, String)>,
+    pub(crate) users: Vec<(String, String)>,
     pub(crate) password: Password,
-    storage: Storage,
-    environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
-    files: Vec<(String, Vec<u8>)>,
-    cpus: Option<CpuList>,
-    ready_timeout: Duration,
-    on_parent_death: OnParentDeath,
-    init: Vec<String>,
+    pub(crate) storage: Storage,
+    pub(crate) environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub(crate) files: Vec<(String, Vec<u8>)>,
+    pub(crate) cpus: Option<CpuList>,
+    pub(crate) ready_timeout: Duration,
+    pub(crate) on_parent_death: OnParentDeath,
+    pub(crate) init: Vec<String>,
     pub(crate) galera: Option<GaleraNode>,
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// When a process of the server was started, and where its log stood.
-pub(crate) struct Begun {
+pub(crate) struct StartTry {
     at: Instant,
     log_bytes: u64,
-}
-
-impl Instance {
-    /// Starts a server and waits until it takes connections. What earlier commands left behind is
-    /// swept away first.
-    ///
-    /// # Errors
-    /// [`ServerError::Failed`] with the log where the server ends or is not ready in time;
-    /// [`ServerError::Setting`] and [`ServerError::BadName`] for bad options;
-    /// [`ServerError::Disk`], [`ServerError::Data`], [`ServerError::Io`];
-    /// [`ServerError::AlreadyRunning`] and [`ServerError::Locked`] for named ones.
-    pub fn start(
-        home: &Home,
-        build: &ServerBuild,
-        options: InstanceOptions,
-    ) -> Result<Instance, ServerError> {
-        settings::validate(&options.preset)?;
-        settings::validate(&options.set)?;
-        require_startable(build)?;
-        let swept = instance_dir::sweep(home)?;
-        let notes = match options.lifetime {
-            Lifetime::Named(_) => swept,
-            // Results are no place for what other commands left.
-            Lifetime::Private => Vec::new(),
-        };
-        let (mut dir, lock, resumed) = open_directory(home, build, &options)?;
-        let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
-        // Whoever was connected to the stopped server of that name can be so again.
-        let kept = resumed.as_ref().and_then(|_| read_password(&layout.password()).ok());
-        let mut launch = Launch {
-            build: build.clone(),
-            set: all_set(&options),
-            users: options.set,
-            password: kept.map_or_else(initialise::random_password, Ok)?,
-            storage: options.storage,
-            environment: options.environment,
-            files: options.files,
-            cpus: options.cpus,
-            ready_timeout: READY_TIMEOUT.mul_f64(options.dilation.factor()),
-            on_parent_death: match options.lifetime {
-                Lifetime::Private => OnParentDeath::Kill,
-                Lifetime::Named(_) => OnParentDeath::Survive,
-            },
-            init: options.init,
-            galera: options.galera,
-            notes,
-            layout,
-        };
-        if resumed.is_some() {
-            launch
-                .notes
-                .push("the data of the stopped server of that name is used again".to_owned());
-        } else {
-            launch.fill(&options.data)?;
-        }
-        let secret = launch.password.reveal();
-        home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
-        let arguments = launch.first_arguments(&options.data)?;
-        let (process, port, settings) = launch.run(options.port, &arguments)?;
-        let mut instance = Instance {
-            port,
-            settings,
-            process: Mutex::new(process),
-            named: false,
-            notes: std::mem::take(&mut launch.notes),
-            launch,
-            dir,
-        };
-        if let Lifetime::Named(_) = options.lifetime {
-            // Until here a failure ends the server with the instance.
-            named::write_record(&instance)?;
-            instance.named = true;
-            instance.dir.keep = true;
-        }
-        drop(lock);
-        Ok(instance)
-    }
-}
-
-/// Refuses servers that are older than those that initialise and create accounts in the way that
-/// this crate uses.
-pub fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
-    let oldest = match build.flavour {
-        Flavour::Mysql => (5, 7, 6),
-        Flavour::MariaDb => (10, 1, 3),
-    };
-    if build.at_least(oldest) {
-        return Ok(());
-    }
-    Err(ServerError::WrongVersion {
-        what: build.binary.display().to_string(),
-        wanted: format!("{}.{}.{} or newer", oldest.0, oldest.1, oldest.2),
-        got: build.version.clone(),
-        todo: "take a newer one, or start it yourself and name it with --dsn".to_owned(),
-    })
-}
-
-/// The server's directory, its lock where it has a name, and where its data is from an earlier
-/// start.
-fn open_directory(
-    home: &Home,
-    build: &ServerBuild,
-    options: &InstanceOptions,
-) -> Result<(InstanceDir, Option<FileLock>, Option<PathBuf>), ServerError> {
-    match &options.lifetime {
-        Lifetime::Private => Ok((InstanceDir::private(home)?, None, None)),
-        Lifetime::Named(name) => {
-            let lock = named::lock(home, name)?;
-            let resumed = named::resumable(home, name, build, &options.data)?;
-            let dir = InstanceDir::named(home.instances().join(name), resumed.is_some())?;
-            Ok((dir, Some(lock), resumed))
-        }
-    }
-}
-
-fn lay_out(
-    dir: &mut InstanceDir,
-    options: &InstanceOptions,
-    resumed: Option<&PathBuf>,
-) -> Result<Layout, ServerError> {
-    let data = match (resumed, &options.data_directory) {
-        (Some(path), _) => path.clone(),
-        (None, Some(path)) => {
-            dir.make_elsewhere(path)?;
-            path.clone()
-        }
-        (None, None) => {
-            let path = dir.path.join("data");
-            home::private_directory(&path)?;
-            path
-        }
-    };
-    for path in &options.scratch {
-        dir.make_elsewhere(path)?;
-    }
-    let layout = Layout { directory: dir.path.clone(), data, socket: dir.socket()? };
-    home::private_directory(&layout.temporary())?;
-    Ok(layout)
-}
-
-/// The preset, then the user's settings. A clone needs the page size of its image.
-fn all_set(options: &InstanceOptions) -> Vec<(String, String)> {
-    let mut set = [&options.preset[..], &options.set].concat();
-    if let Data::Clone(image) = &options.data
-        && image.key().page_size_bytes != DEFAULT_PAGE_SIZE_BYTES
-    {
-        let size = image.key().page_size_bytes.to_string();
-        set.retain(|(name, _)| !name.replace('-', "_").eq_ignore_ascii_case("innodb_page_size"));
-        set.push(("innodb_page_size".to_owned(), size));
-    }
-    set
 }
 
 impl Launch {
@@ -237,7 +81,7 @@ impl Launch {
     }
 
     /// Puts the data directory's first content in place.
-    fn fill(&mut self, data: &Data) -> Result<(), ServerError> {
+    pub(crate) fn fill(&mut self, data: &Data) -> Result<(), ServerError> {
         // No port is opened while a data directory is initialised.
         let settings = self.settings(0)?;
         match data {
@@ -262,7 +106,7 @@ impl Launch {
 
     /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster
     /// yet: each row would be kept for nodes that are not there.
-    fn first_arguments(&self, data: &Data) -> Result<Vec<String>, ServerError> {
+    pub(crate) fn first_arguments(&self, data: &Data) -> Result<Vec<String>, ServerError> {
         match (&self.galera, data) {
             (None, _) => Ok(Vec::new()),
             (Some(_), Data::Fresh) => Ok(vec![GALERA_OFF.to_owned()]),
@@ -275,7 +119,7 @@ impl Launch {
     }
 
     /// Starts the server, on another port where the first is taken.
-    fn run(
+    pub(crate) fn run(
         &mut self,
         preferred: Option<u16>,
         arguments: &[String],
@@ -311,7 +155,7 @@ impl Launch {
         }
     }
 
-    fn try_start(&self, arguments: &[String], begun: &Begun) -> Result<Process, ServerError> {
+    fn try_start(&self, arguments: &[String], begun: &StartTry) -> Result<Process, ServerError> {
         let started = self.spawn(arguments, begun).and_then(|mut process| {
             match self.wait_ready(|| process.ended(), begun) {
                 Ok(()) => Ok(process),
@@ -326,7 +170,7 @@ impl Launch {
     }
 
     /// Before a process of the server is started: its init file is there, with the password.
-    pub(crate) fn begin(&self) -> Result<Begun, ServerError> {
+    pub(crate) fn begin(&self) -> Result<StartTry, ServerError> {
         let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
         if self.galera.is_some() {
             sql.push_str("SET SESSION wsrep_on = OFF;\n");
@@ -343,7 +187,7 @@ impl Launch {
         socket_lock.push(".lock");
         home::remove_file_if_there(std::path::Path::new(&socket_lock))?;
         let log_bytes = fs::metadata(self.layout.log()).map_or(0, |m| m.len());
-        Ok(Begun { at: Instant::now(), log_bytes })
+        Ok(StartTry { at: Instant::now(), log_bytes })
     }
 
     /// The init file's work is done, or there is none: no second copy of the password stays.
@@ -354,7 +198,7 @@ impl Launch {
     pub(crate) fn spawn(
         &self,
         arguments: &[String],
-        begun: &Begun,
+        begun: &StartTry,
     ) -> Result<Process, ServerError> {
         let mut command = self.build.command();
         command
@@ -377,7 +221,7 @@ impl Launch {
     pub(crate) fn wait_ready(
         &self,
         ended: impl FnMut() -> Option<ExitStatus>,
-        begun: &Begun,
+        begun: &StartTry,
     ) -> Result<(), ServerError> {
         let not_ready = match process::wait_ready(ended, &self.layout.socket, self.ready_timeout) {
             Ok(()) => return Ok(()),
@@ -395,22 +239,22 @@ impl Launch {
     }
 
     /// Has it taken longer than a start may?
-    pub(crate) fn is_late(&self, begun: &Begun) -> bool {
+    pub(crate) fn is_late(&self, begun: &StartTry) -> bool {
         begun.at.elapsed() >= self.ready_timeout
     }
 
     /// What it has logged since then.
-    pub(crate) fn log_of(&self, begun: &Begun) -> String {
+    pub(crate) fn log_of(&self, begun: &StartTry) -> String {
         process::log_since(&self.layout.log(), begun.log_bytes)
     }
 
     /// A recovery that ended so.
-    pub(crate) fn not_recovered(&self, status: ExitStatus, begun: &Begun) -> ServerError {
+    pub(crate) fn not_recovered(&self, status: ExitStatus, begun: &StartTry) -> ServerError {
         let said = process::errors_in(&self.log_of(begun));
         self.failed(said.unwrap_or_else(|| process::describe(status)), begun)
     }
 
-    fn failed(&self, why: String, begun: &Begun) -> ServerError {
+    fn failed(&self, why: String, begun: &StartTry) -> ServerError {
         ServerError::Failed {
             engine: self.build.engine.clone(),
             stage: "did not start",

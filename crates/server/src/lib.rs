@@ -33,6 +33,7 @@ mod option_text;
 pub mod preset;
 mod process;
 mod settings;
+mod start;
 mod target;
 
 pub use builds::{Availability, ListedEngine, ServerBuild, find, list};
@@ -53,9 +54,9 @@ pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
-pub use launch::require_startable;
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
 pub use settings::{
     CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, redo_bytes, validate as validate_settings,
 };
+pub use start::require_startable;
 pub use target::{Target, TargetRequest};

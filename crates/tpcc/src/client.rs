@@ -53,7 +53,7 @@ impl<S: Session> AnySession<Timed<S>> {
 pub(crate) type TimedSession<C> = AnySession<Timed<<C as Connect>::Session>>;
 
 /// A session that only reads, from a replica.
-pub(crate) struct Reader<C: Connect> {
+pub(crate) struct ReplicaSession<C: Connect> {
     terminal: TimedSession<C>,
     /// The number of its server.
     replica: usize,
@@ -62,13 +62,13 @@ pub(crate) struct Reader<C: Connect> {
     was_asked: bool,
 }
 
-impl<C: Connect> Reader<C> {
+impl<C: Connect> ReplicaSession<C> {
     pub(crate) fn new(
         terminal: TimedSession<C>,
         replica: usize,
         fresh: Arc<FreshOrders>,
-    ) -> Reader<C> {
-        Reader { terminal, replica, fresh, was_asked: false }
+    ) -> ReplicaSession<C> {
+        ReplicaSession { terminal, replica, fresh, was_asked: false }
     }
 
     /// Runs a transaction here, where it only reads, else on the primary.
@@ -95,7 +95,7 @@ impl<C: Connect> Reader<C> {
 /// What a connection has on other servers than the one that it writes to.
 pub(crate) enum Beside<C: Connect> {
     Nothing,
-    Replica(Box<Reader<C>>),
+    Replica(Box<ReplicaSession<C>>),
     /// Where transactions cross shards.
     Shards(Across<Timed<C::Session>>),
 }

@@ -91,15 +91,16 @@ impl FreshOrders {
         self.begun.elapsed()
     }
 
-    fn district(&self, warehouse: u32, district: u32) -> Option<MutexGuard<'_, District>> {
-        let at = (warehouse.checked_sub(1)? * DISTRICTS + district.checked_sub(1)?) as usize;
+    /// By warehouse and district, both from 1.
+    fn district(&self, (w, d): (u32, u32)) -> Option<MutexGuard<'_, District>> {
+        let at = (w.checked_sub(1)? * DISTRICTS + d.checked_sub(1)?) as usize;
         self.districts.get(at).map(lock)
     }
 
     /// An order has been committed.
     pub(crate) fn committed(&self, order: &NewOrder, number: u32) {
         let new = Acknowledged { order: number, at: self.now() };
-        if let Some(mut district) = self.district(order.warehouse, order.district) {
+        if let Some(mut district) = self.district((order.warehouse, order.district)) {
             district.orders.add(new);
             district.customers.entry(order.customer).or_default().add(new);
         }
@@ -109,11 +110,11 @@ impl FreshOrders {
     pub(crate) fn read(&self, server: usize, input: &Input, outcome: Outcome, begin: Duration) {
         let missed = match (input, outcome) {
             (Input::OrderStatus(of), Outcome::LastOrder { customer, order }) => {
-                let district = self.district(of.warehouse, of.district);
+                let district = self.district((of.warehouse, of.district));
                 district.and_then(|held| held.customers.get(&customer)?.missed_for(order, begin))
             }
             (Input::StockLevel(of), Outcome::OrdersBelow(next)) => {
-                let district = self.district(of.warehouse, of.district);
+                let district = self.district((of.warehouse, of.district));
                 district.and_then(|held| held.orders.missed_for(next.saturating_sub(1), begin))
             }
             _ => return,

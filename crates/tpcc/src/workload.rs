@@ -1,7 +1,7 @@
 //! TPC-C as a workload of the driver.
 
 use crate::checks::run_checks;
-use crate::client::{AnySession, Beside, Reader, TerminalClient, TimedSession};
+use crate::client::{AnySession, Beside, ReplicaSession, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::fresh::{FreshOrders, ReplicaReads};
@@ -186,7 +186,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         let beside = match (self.schemas.reads_from(which), &self.fresh) {
             (Some(replica), Some(fresh)) => {
                 let session = self.session(replica).await?;
-                Beside::Replica(Box::new(Reader::new(session, replica, Arc::clone(fresh))))
+                Beside::Replica(Box::new(ReplicaSession::new(session, replica, Arc::clone(fresh))))
             }
             _ => Beside::Nothing,
         };

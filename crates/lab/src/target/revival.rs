@@ -18,7 +18,7 @@ const RETURNS_MAX: u32 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A node that is watched.
-pub(crate) struct Watched {
+pub(crate) struct WatchedNode {
     pub(crate) instance: Arc<Instance>,
     pub(crate) connector: Connector,
     pub(crate) membership: Membership,
@@ -30,7 +30,7 @@ pub(crate) struct Watched {
 pub(crate) struct Supervisor {
     /// Of all nodes, also those that are not watched.
     nodes: usize,
-    watched: Vec<(Arc<Watched>, Mutex<Return>)>,
+    watched: Vec<(Arc<WatchedNode>, Mutex<Return>)>,
 }
 
 /// The way back of a node.
@@ -38,19 +38,19 @@ pub(crate) struct Supervisor {
 struct Return {
     /// How often it was begun.
     begun: u32,
-    under_way: Option<UnderWay>,
+    under_way: Option<ComingBack>,
     /// Why it will not come back.
     failed: Option<String>,
 }
 
-struct UnderWay {
+struct ComingBack {
     /// How and when it ended, for people.
     ended: String,
     at: clock::Instant,
     thread: JoinHandle<Result<Option<u64>, LabError>>,
 }
 
-impl Watched {
+impl WatchedNode {
     /// Starts it again and waits until it is a member; of Galera's tells how many write sets it
     /// received, where it knows.
     fn come_back(&self) -> Result<Option<u64>, LabError> {
@@ -65,7 +65,7 @@ impl Watched {
 }
 
 impl Supervisor {
-    pub(crate) fn of(nodes: usize, watched: Vec<Watched>) -> Supervisor {
+    pub(crate) fn of(nodes: usize, watched: Vec<WatchedNode>) -> Supervisor {
         let with_state = |node| (Arc::new(node), Mutex::new(Return::default()));
         Supervisor { nodes, watched: watched.into_iter().map(with_state).collect() }
     }
@@ -83,7 +83,7 @@ impl Supervisor {
 
     fn look_at(
         &self,
-        node: &Arc<Watched>,
+        node: &Arc<WatchedNode>,
         state: &mut Return,
         into_run: Duration,
     ) -> Option<String> {
@@ -113,7 +113,7 @@ impl Supervisor {
         match thread::Builder::new().name(name).spawn(move || returning.come_back()) {
             Ok(thread) => {
                 let at = clock::Instant::now();
-                state.under_way = Some(UnderWay { ended, at, thread });
+                state.under_way = Some(ComingBack { ended, at, thread });
                 None
             }
             Err(error) => {
@@ -125,8 +125,8 @@ impl Supervisor {
     }
 
     /// A node whose way back has come to its end.
-    fn arrived(&self, node: &Watched, state: &mut Return, way: UnderWay) -> String {
-        let UnderWay { ended, at, thread } = way;
+    fn arrived(&self, node: &WatchedNode, state: &mut Return, way: ComingBack) -> String {
+        let ComingBack { ended, at, thread } = way;
         let after_s = at.elapsed().as_secs_f64();
         let returned = thread.join().unwrap_or_else(|_| {
             Err(LabError::Unfit("the thread that started it panicked".to_owned()))

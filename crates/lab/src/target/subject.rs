@@ -7,7 +7,7 @@ use crate::target::disk_space::Directories;
 use crate::target::kept::placed_of;
 use crate::target::placed::Placed;
 use crate::target::preset::{Configured, configured_of};
-use crate::target::revival::{Supervisor, Watched};
+use crate::target::revival::{Supervisor, WatchedNode};
 use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
 use server::{DividedCpus, Home, Instance, NamedInstance, Target, render_dsn};
@@ -108,7 +108,7 @@ impl Subject {
             if let (Some(membership), Origin::Private(instance)) =
                 (cluster.membership(place), &server.origin)
             {
-                watched.push(Watched {
+                watched.push(WatchedNode {
                     instance: Arc::clone(instance),
                     connector: server.without_schema()?,
                     membership,

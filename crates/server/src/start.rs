@@ -1,0 +1,166 @@
+//! From options to a server that takes connections, step by step; whatever fails on the way leaves
+//! nothing behind.
+
+use crate::catalogue::Flavour;
+use crate::home::{self, FileLock};
+use crate::initialise;
+use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
+use crate::instance_dir::{self, InstanceDir};
+use crate::launch::{DEFAULT_PAGE_SIZE_BYTES, Launch, READY_TIMEOUT};
+use crate::named;
+use crate::process::OnParentDeath;
+use crate::settings::{self, Layout};
+use crate::{Home, ServerBuild, ServerError};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+impl Instance {
+    /// Starts a server and waits until it takes connections. What earlier commands left behind is
+    /// swept away first.
+    ///
+    /// # Errors
+    /// [`ServerError::Failed`] with the log where the server ends or is not ready in time;
+    /// [`ServerError::Setting`] and [`ServerError::BadName`] for bad options;
+    /// [`ServerError::Disk`], [`ServerError::Data`], [`ServerError::Io`];
+    /// [`ServerError::AlreadyRunning`] and [`ServerError::Locked`] for named ones.
+    pub fn start(
+        home: &Home,
+        build: &ServerBuild,
+        options: InstanceOptions,
+    ) -> Result<Instance, ServerError> {
+        settings::validate(&options.preset)?;
+        settings::validate(&options.set)?;
+        require_startable(build)?;
+        let swept = instance_dir::sweep(home)?;
+        let notes = match options.lifetime {
+            Lifetime::Named(_) => swept,
+            // Results are no place for what other commands left.
+            Lifetime::Private => Vec::new(),
+        };
+        let (mut dir, lock, resumed) = open_directory(home, build, &options)?;
+        let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
+        // Whoever was connected to the stopped server of that name can be so again.
+        let kept = resumed.as_ref().and_then(|_| read_password(&layout.password()).ok());
+        let mut launch = Launch {
+            build: build.clone(),
+            set: all_set(&options),
+            users: options.set,
+            password: kept.map_or_else(initialise::random_password, Ok)?,
+            storage: options.storage,
+            environment: options.environment,
+            files: options.files,
+            cpus: options.cpus,
+            ready_timeout: READY_TIMEOUT.mul_f64(options.dilation.factor()),
+            on_parent_death: match options.lifetime {
+                Lifetime::Private => OnParentDeath::Kill,
+                Lifetime::Named(_) => OnParentDeath::Survive,
+            },
+            init: options.init,
+            galera: options.galera,
+            notes,
+            layout,
+        };
+        if resumed.is_some() {
+            launch
+                .notes
+                .push("the data of the stopped server of that name is used again".to_owned());
+        } else {
+            launch.fill(&options.data)?;
+        }
+        let secret = launch.password.reveal();
+        home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
+        let arguments = launch.first_arguments(&options.data)?;
+        let (process, port, settings) = launch.run(options.port, &arguments)?;
+        let mut instance = Instance {
+            port,
+            settings,
+            process: Mutex::new(process),
+            named: false,
+            notes: std::mem::take(&mut launch.notes),
+            launch,
+            dir,
+        };
+        if let Lifetime::Named(_) = options.lifetime {
+            // Until here a failure ends the server with the instance.
+            named::write_record(&instance)?;
+            instance.named = true;
+            instance.dir.keep = true;
+        }
+        drop(lock);
+        Ok(instance)
+    }
+}
+
+/// Refuses servers that are older than those that initialise and create accounts in the way that
+/// this crate uses.
+pub fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
+    let oldest = match build.flavour {
+        Flavour::Mysql => (5, 7, 6),
+        Flavour::MariaDb => (10, 1, 3),
+    };
+    if build.at_least(oldest) {
+        return Ok(());
+    }
+    Err(ServerError::WrongVersion {
+        what: build.binary.display().to_string(),
+        wanted: format!("{}.{}.{} or newer", oldest.0, oldest.1, oldest.2),
+        got: build.version.clone(),
+        todo: "take a newer one, or start it yourself and name it with --dsn".to_owned(),
+    })
+}
+
+/// The server's directory, its lock where it has a name, and where its data is from an earlier
+/// start.
+fn open_directory(
+    home: &Home,
+    build: &ServerBuild,
+    options: &InstanceOptions,
+) -> Result<(InstanceDir, Option<FileLock>, Option<PathBuf>), ServerError> {
+    match &options.lifetime {
+        Lifetime::Private => Ok((InstanceDir::private(home)?, None, None)),
+        Lifetime::Named(name) => {
+            let lock = named::lock(home, name)?;
+            let resumed = named::resumable(home, name, build, &options.data)?;
+            let dir = InstanceDir::named(home.instances().join(name), resumed.is_some())?;
+            Ok((dir, Some(lock), resumed))
+        }
+    }
+}
+
+fn lay_out(
+    dir: &mut InstanceDir,
+    options: &InstanceOptions,
+    resumed: Option<&PathBuf>,
+) -> Result<Layout, ServerError> {
+    let data = match (resumed, &options.data_directory) {
+        (Some(path), _) => path.clone(),
+        (None, Some(path)) => {
+            dir.make_elsewhere(path)?;
+            path.clone()
+        }
+        (None, None) => {
+            let path = dir.path.join("data");
+            home::private_directory(&path)?;
+            path
+        }
+    };
+    for path in &options.scratch {
+        dir.make_elsewhere(path)?;
+    }
+    let layout = Layout { directory: dir.path.clone(), data, socket: dir.socket()? };
+    home::private_directory(&layout.temporary())?;
+    Ok(layout)
+}
+
+/// The preset, then the user's settings. A clone needs the page size of its image.
+fn all_set(options: &InstanceOptions) -> Vec<(String, String)> {
+    let mut set = [&options.preset[..], &options.set].concat();
+    if let Data::Clone(image) = &options.data
+        && image.key().page_size_bytes != DEFAULT_PAGE_SIZE_BYTES
+    {
+        let size = image.key().page_size_bytes.to_string();
+        set.retain(|(name, _)| !name.replace('-', "_").eq_ignore_ascii_case("innodb_page_size"));
+        set.push(("innodb_page_size".to_owned(), size));
+    }
+    set
+}
