@@ -153,6 +153,8 @@ pub enum BoundBy {
     Lock,
     /// The network, and what the driver does between statements.
     Network,
+    /// A node that applies what the others write more slowly than they write it.
+    Replication,
     /// None of these by itself.
     Mixed,
 }
@@ -170,6 +172,7 @@ impl BoundBy {
             BoundBy::CoreWait => "bound by waits for cores",
             BoundBy::Lock => "bound by row locks",
             BoundBy::Network => "bound by the network",
+            BoundBy::Replication => "bound by replication",
             BoundBy::Mixed => "mixed",
         }
     }

@@ -1,5 +1,6 @@
 //! Several servers of one database, side by side: what each says of its place among the others.
 
+use crate::bound::{Bound, BoundBy};
 use crate::samples::{Samples, Window};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -32,6 +33,26 @@ pub struct NodeFigures {
     pub stale_reads: Option<u64>,
     /// The longest time between such a commit and the begin of the read.
     pub stale_max_ms: Option<f64>,
+}
+
+/// From this share of the time on, flow control and not a server is what writers wait for.
+const FLOW_CONTROL_SHARE: f64 = 0.3;
+
+/// The verdict on nodes that flow control held up; of several, on the one that was held up longest.
+pub(crate) fn held_up(nodes: &[NodeFigures]) -> Option<Bound> {
+    let share = |node: &NodeFigures| node.flow_control_paused_share.unwrap_or(0.0);
+    let longest = nodes.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    (share(longest) >= FLOW_CONTROL_SHARE).then(|| Bound {
+        by: BoundBy::Replication,
+        share: None,
+        because: format!(
+            "flow control held node {} up for {:.0} % of the time: a node applies more slowly than \
+             the others write; the queue of what is to be applied tells which, and more appliers \
+             (wsrep_slave_threads) or fewer writers help",
+            longest.node,
+            share(longest) * 100.0
+        ),
+    })
 }
 
 /// A column of a table of nodes.
@@ -158,6 +179,15 @@ mod tests {
         assert_eq!(second.flow_control_paused_share, Some(0.25));
         assert_eq!((tenth.lag_mean_s, tenth.lag_max_s), (Some(2.0), Some(5.0)));
         assert_eq!(tenth.certification_failures_per_s, None);
+        assert_eq!(held_up(&nodes), None);
+        let held = NodeFigures {
+            node: 3,
+            flow_control_paused_share: Some(0.41),
+            ..NodeFigures::default()
+        };
+        let verdict = held_up(&[second.clone(), held]).unwrap();
+        assert_eq!(verdict.by, BoundBy::Replication);
+        assert!(verdict.because.contains("held node 3 up for 41 %"), "{}", verdict.because);
         let titles: Vec<&str> = node_columns(&nodes).iter().map(|column| column.title).collect();
         assert_eq!(titles, ["cert failures", "flow control", "lag", "lag at most"]);
     }

@@ -8,15 +8,19 @@ use spec::{Cell, DatabaseKind, PopulationSpec};
 use std::time::Duration;
 use tpcc::population::database_bytes_estimate;
 
-/// Memory that everything else keeps: the server beside its pool, the driver, the system.
-const MEMORY_BESIDE_BYTES: u64 = 1 << 30;
+/// Memory of a server beside its pool, and of the driver (docs/scale.md).
+const MEMORY_BESIDE_BYTES: u64 = 240 << 20;
+/// Memory that is left to everything else.
+const MEMORY_SPARE_BYTES: u64 = 784 << 20;
+/// The pool of the server that loads an image.
+const LOADING_POOL_BYTES: u64 = 1 << 30;
 /// Undo and temporary files grow while a server runs: what is there before is two thirds of what
 /// may be needed.
 const GROWTH_PERCENT: u64 = 150;
 /// Redo of the server that loads an image, which the image keeps.
 const IMAGE_REDO_BYTES: u64 = 2 << 30;
 /// Start and stop of a server, connecting, and what is asked of it before and after.
-const SERVER_TIME: Duration = Duration::from_secs(8);
+const SERVER_TIME: Duration = Duration::from_secs(12);
 /// Beside its pool, of each server after the first.
 const MEMORY_PER_SERVER_BYTES: u64 = 256 << 20;
 /// Of copying a data directory, syncing it and dropping it from the page cache.
@@ -148,6 +152,11 @@ impl MissingImage {
         tables_bytes(&self.population).saturating_add(IMAGE_REDO_BYTES)
     }
 
+    /// Memory while it is loaded.
+    fn memory_bytes(&self) -> u64 {
+        MEMORY_BESIDE_BYTES + tables_bytes(&self.population).min(LOADING_POOL_BYTES)
+    }
+
     fn duration(&self) -> Duration {
         SERVER_TIME + LOAD_TIME_PER_WAREHOUSE * size_in_warehouses(&self.population).0
     }
@@ -169,7 +178,7 @@ pub struct Host {
 pub struct Needs {
     /// Images that are to be made, as far as they are kept at a time, and the largest clone.
     pub disk_bytes: u64,
-    /// Of the cell that needs most.
+    /// Of the cell, or of the load of an image, that needs most.
     pub memory_bytes: u64,
     pub duration: Duration,
 }
@@ -203,7 +212,11 @@ impl Plan {
                 .max()
                 .unwrap_or(0)
                 .saturating_add(images_bytes),
-            memory_bytes: each.map(CellNeeds::memory_bytes).max().unwrap_or(0),
+            memory_bytes: each
+                .map(CellNeeds::memory_bytes)
+                .chain(images.iter().map(MissingImage::memory_bytes))
+                .max()
+                .unwrap_or(0),
             duration: measuring + loads,
         };
         let first = repeats.first();
@@ -246,15 +259,17 @@ impl Plan {
         let Some(available) = host.memory_available_bytes else {
             return Ok(());
         };
-        if needs.memory_bytes() <= available {
+        if needs.memory_bytes().saturating_add(MEMORY_SPARE_BYTES) <= available {
             return Ok(());
         }
         let pool = "set.innodb_buffer_pool_size";
         let is_set = cell.settings.iter().any(|setting| setting.name() == pool);
         let why = format!(
-            "it needs {} of memory ({} of them the buffer pool), and {} are available; take a smaller pool or fewer warehouses",
+            "it needs {} of memory ({} of them the buffer pool) beside the {} that are left to others, and {} are available; take \
+             a smaller pool or fewer warehouses",
             gigabytes(needs.memory_bytes()),
             gigabytes(needs.sizes.pool_bytes),
+            gigabytes(MEMORY_SPARE_BYTES),
             gigabytes(available)
         );
         Err(self.refuse(cell, if is_set { pool } else { "warehouses" }, &why))

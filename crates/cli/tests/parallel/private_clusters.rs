@@ -147,6 +147,7 @@ fn replicas_of_mysql_5_7_have_all_rows() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn replicas_of_mariadb_10_11_have_all_rows() {
     replicas_follow("mariadb-10.11");
 }

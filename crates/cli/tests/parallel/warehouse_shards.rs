@@ -204,6 +204,7 @@ fn others_are_refused(pair: &Pair, work: &Path) {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn private_shards_start_on_an_image_each() {
     install("mysql-5.7");
     let work = directory();
