@@ -301,7 +301,8 @@ fn write_state(layout: &Layout, position: &GaleraPosition, begins: u8) -> Result
 }
 
 /// Writes the script that Galera runs beside a transfer, with the environment of the server and in
-/// its data directory.
+/// its data directory. A donor of MariaDB 11 writes a login for the script to its standard input,
+/// and fails where nobody reads it.
 fn write_script(place: NodePlace<'_>, position: &GaleraPosition) -> Result<(), ServerError> {
     let NodePlace { build, layout, files } = place;
     for (name, _) in files {
@@ -324,7 +325,7 @@ fn write_script(place: NodePlace<'_>, position: &GaleraPosition) -> Result<(), S
          done\n\
          case $role$bypass in\n\
          \x20 joiner) echo 'ready 127.0.0.1:1'; echo '{}' ;;\n\
-         \x20 donoryes) echo \"done $gtid\" ;;\n\
+         \x20 donoryes) while read -r login; do :; done; echo \"done $gtid\" ;;\n\
          \x20 *) echo 'mydyno: the node lacks more than its donor has kept, and whole data are not \
          copied' >&2; exit 1 ;;\n\
          esac\n",
