@@ -27,7 +27,7 @@ const MEMORY_PER_SERVER_BYTES: u64 = 256 << 20;
 const COPY_BYTES_PER_S: u64 = 400 << 20;
 /// The checks after a run, and loading, with two cores.
 const CHECK_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(1);
-const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(2);
+const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(3);
 
 /// Bytes of the tables of a database; 0 of what a file's setup makes, which nobody knows.
 pub fn tables_bytes(population: &PopulationSpec) -> u64 {
