@@ -10,15 +10,15 @@ pub(super) fn nodes(out: &mut String, nodes: &[NodeFigures]) {
         return;
     }
     let title = |column: &NodeColumn| match column.unit {
-        "" => format!("{:>16}", column.title),
-        unit => format!("{:>16}", format!("{} {unit}", column.title)),
+        "" => format!("{:>18}", column.title),
+        unit => format!("{:>18}", format!("{} {unit}", column.title)),
     };
     // Writing to a string cannot fail.
     let _ = writeln!(out, "\nnode{}", columns.iter().map(title).collect::<String>());
     for (row, node) in nodes.iter().enumerate() {
         let value = |column: &NodeColumn| match column.values[row] {
-            Some(value) => format!("{value:>16.*}", column.decimals),
-            None => format!("{:>16}", "-"),
+            Some(value) => format!("{value:>18.*}", column.decimals),
+            None => format!("{:>18}", "-"),
         };
         let _ = writeln!(out, "{:<4}{}", node.node, columns.iter().map(value).collect::<String>());
     }

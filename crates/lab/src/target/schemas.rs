@@ -48,10 +48,11 @@ pub(crate) fn inspect(
     };
     let mut all = with_session(databases.first(), look)?;
     let mut each = vec![all.database];
-    for (index, other) in databases.others().iter().enumerate() {
+    // Servers of one database are compared by what they add up to, when they have caught up.
+    for (index, other) in databases.databases().enumerate().skip(1) {
         let found = with_session(other, look)?;
         each.push(found.database);
-        join(&mut all, found, (databases.topology(), index + 1), wanted)?;
+        join(&mut all, found, (databases.topology(), index), wanted)?;
     }
     if are_shards {
         let shards = ShardRanges::of(&each).map_err(|error| LabError::Unfit(error.to_string()))?;
