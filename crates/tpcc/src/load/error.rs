@@ -1,8 +1,9 @@
 //! Why a load did not come to its end.
 
 use crate::database::{InspectError, Meta};
+use crate::population::Population;
 use crate::schema::Table;
-use base::{Exit, SessionError};
+use base::{Exit, SessionError, WarehouseRange};
 
 /// Why a load did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +24,9 @@ pub enum LoadError {
     )]
     NotOurs { schema: String },
     #[error(
-        "schema {schema:?} holds a part of another load ({} of {}, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
+        "schema {schema:?} holds a part of another load ({}, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
          continue it with these, or use --force to start anew",
-        meta.population.range, meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
+        rows_of(&meta.population), meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
         if meta.history_key { "a" } else { "no" }
     )]
     OtherLoad { schema: String, meta: Box<Meta> },
@@ -83,5 +84,13 @@ impl LoadError {
             | LoadError::Thread(_) => Exit::Failed,
             _ => Exit::Environment,
         }
+    }
+}
+
+/// Which warehouses a load is of, for people.
+fn rows_of(of: &Population) -> String {
+    match of.range == WarehouseRange::all(of.warehouses) {
+        true => format!("{} warehouses", of.warehouses),
+        false => format!("{} of {}", of.range, of.warehouses),
     }
 }
