@@ -131,7 +131,7 @@ pub fn nodes_of(
     Ok(nodes)
 }
 
-fn nodes_in(samples: &Samples, window: Window) -> Vec<NodeFigures> {
+pub(crate) fn nodes_in(samples: &Samples, window: Window) -> Vec<NodeFigures> {
     let labels = METRICS.iter().flat_map(|name| samples.labels(Server, name));
     let numbers: BTreeSet<u32> = labels.filter_map(|label| label.parse().ok()).collect();
     let of = |node: u32| {

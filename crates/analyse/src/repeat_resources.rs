@@ -3,7 +3,7 @@
 use crate::driver::{Driver, busy_rank};
 use crate::evidence::MeasuredWindow;
 use crate::load::WindowLoad;
-use crate::nodes::{held_up, nodes_of};
+use crate::nodes::{held_up, nodes_in};
 use crate::per_transaction::PerTransaction;
 use crate::price::price;
 use crate::resources::{OfWindow, Resources};
@@ -60,8 +60,8 @@ pub fn used_by(
         resources.bound = resources.bound.map(|bound| driver.advise(bound));
     }
     let ranks = results.ranks(repeat.id)?;
-    let nodes = nodes_of(results, (repeat, cell), samples)?;
-    let other = busy_rank(&ranks, result.measured_window_ns).or_else(|| held_up(&nodes));
+    let other = busy_rank(&ranks, result.measured_window_ns)
+        .or_else(|| held_up(&nodes_in(samples, window)));
     resources.bound = other.or(resources.bound);
     Ok(Some(resources))
 }

@@ -1,6 +1,7 @@
 //! One of several servers that have one database: how it keeps up with the others.
 
 use crate::error::ObserveError;
+use crate::replica::replica_status;
 use crate::sampler::{Readings, SampleSource};
 use crate::server_source::until_stopped;
 use base::{Connect, Session, SessionError};
@@ -15,15 +16,10 @@ const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_st
      'wsrep_local_recv_queue', 'wsrep_cluster_state_uuid')";
 /// Its value is empty on a server that knows Galera and is in no cluster.
 const GALERA_CLUSTER: &str = "wsrep_cluster_state_uuid";
-const GROUP: &str = "SELECT COUNT_CONFLICTS_DETECTED, COUNT_TRANSACTIONS_IN_QUEUE, MEMBER_STATE = 'ONLINE' FROM \
-     performance_schema.replication_group_member_stats JOIN \
-     performance_schema.replication_group_members USING (MEMBER_ID) WHERE MEMBER_ID = @@server_uuid";
-/// The older name first: MySQL 8.4 forgot it, and MySQL before 8.0.22 does not know the newer one.
-const REPLICA: [&str; 2] = ["SHOW SLAVE STATUS", "SHOW REPLICA STATUS"];
-/// The column Seconds_Behind_Source, from 0: it has kept its place from MySQL 5.0 and MariaDB 5.1
-/// on.
-const SECONDS_BEHIND: usize = 32;
-
+const GROUP: &str = "SELECT COUNT_CONFLICTS_DETECTED, COUNT_TRANSACTIONS_IN_QUEUE, \
+     MEMBER_STATE = 'ONLINE' FROM performance_schema.replication_group_member_stats \
+     JOIN performance_schema.replication_group_members USING (MEMBER_ID) \
+     WHERE MEMBER_ID = @@server_uuid";
 /// A node that is asked over a session of its own for each reading: it may be gone and back by the
 /// next one.
 pub struct NodeSource {
@@ -134,15 +130,11 @@ async fn ask(session: &mut Connection) -> Result<NodeValues, SessionError> {
         values.synced = row.int(2).ok();
         return Ok(values);
     }
-    for sql in REPLICA {
-        match session.query(sql).await {
-            Ok(answer) => {
-                values.lag_s = answer.row(0).and_then(|row| row.int(SECONDS_BEHIND).ok());
-                return Ok(values);
-            }
-            Err(SessionError::Server { .. }) => {}
-            Err(error) => return Err(error),
-        }
+    match replica_status(session).await {
+        Ok(status) => values.lag_s = status.and_then(|of| of.seconds_behind),
+        // This user may not look.
+        Err(SessionError::Server { .. }) => {}
+        Err(error) => return Err(error),
     }
     Ok(values)
 }

@@ -265,8 +265,8 @@ impl Plan {
         let pool = "set.innodb_buffer_pool_size";
         let is_set = cell.settings.iter().any(|setting| setting.name() == pool);
         let why = format!(
-            "it needs {} of memory ({} of them the buffer pool) beside the {} that are left to others, and {} are available; take \
-             a smaller pool or fewer warehouses",
+            "it needs {} of memory ({} of them the buffer pool) beside the {} that are left to \
+             others, and {} are available; take a smaller pool or fewer warehouses",
             gigabytes(needs.memory_bytes()),
             gigabytes(needs.sizes.pool_bytes),
             gigabytes(MEMORY_SPARE_BYTES),

@@ -61,7 +61,11 @@ pub fn each_node(repeat: &RepeatView) -> Markup {
     html! {
         @if !columns.is_empty() {
             div.scroll { table {
-                caption { "Servers of one database, in the window; reads from replicas in the whole run. Stale: reads that did not see an order which was committed before they began, and how long before." }
+                caption {
+                    "Servers of one database, in the window; reads from replicas in the whole run. "
+                    "Stale: reads that did not see an order which was committed before they began, "
+                    "and how long before."
+                }
                 thead { tr {
                     th scope="col" { "Node" }
                     @for column in &columns {

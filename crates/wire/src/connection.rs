@@ -53,6 +53,15 @@ pub struct ServerInfo {
     pub connection_id: u32,
 }
 
+impl ServerInfo {
+    /// The three numbers that its version begins with.
+    pub fn numbers(&self) -> Option<[u32; 3]> {
+        let mut parts = self.version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+        let mut next = || parts.next()?.ok();
+        Some([next()?, next()?, next()?])
+    }
+}
+
 /// A [`Session`] over the MySQL protocol.
 pub struct Connection {
     transport: Transport,

@@ -32,13 +32,8 @@ pub(crate) fn require_kept(databases: &Schemas<Connector>) -> Result<(), LabErro
 
 /// Does a prepared transaction outlive its connection?
 fn keeps_prepared(server: &ServerInfo) -> bool {
-    let mut numbers = server.version.split(|c: char| !c.is_ascii_digit());
-    let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
-    let version = (next(), next(), next());
-    match server.is_mariadb {
-        true => version >= (Some(10), Some(5), None),
-        false => version >= (Some(5), Some(7), Some(7)),
-    }
+    let since = if server.is_mariadb { [10, 5, 0] } else { [5, 7, 7] };
+    server.numbers().is_some_and(|numbers| numbers >= since)
 }
 
 /// Resolves what runs that are over have left; returns what people should know of it. Where the

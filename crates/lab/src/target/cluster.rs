@@ -2,23 +2,19 @@
 //! it.
 
 use crate::error::LabError;
+use crate::target::membership::Membership;
 use crate::target::sessions::with_session;
-use base::{Session, SessionError, clock, given_in};
-use server::{Flavour, GaleraCluster, GaleraNode, ServerBuild, refuse_own_settings};
-use server::{ServerError, require_provider};
+use base::{Session, given_in};
+use server::{
+    Flavour, GaleraCluster, GaleraNode, ServerBuild, ServerError, refuse_own_settings,
+    require_provider,
+};
 use spec::{DatabaseKind, Private, Topology};
-use std::time::Duration;
-use wire::{Address, ConnectOptions, Connection, Connector};
+use wire::{Address, ConnectOptions, Connector};
 
-/// How long a node may take to be in the cluster once it takes connections.
-pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Threads that apply what comes from other nodes. One alone falls behind a primary that many
 /// connections write to.
 const APPLIERS: &str = "4";
-const GALERA_STATE: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
-     ('wsrep_local_state_comment', 'wsrep_ready') AND Value IN ('Synced', 'ON')";
-
 /// How private servers of one database belong together.
 #[derive(Clone, Debug)]
 pub(crate) enum Cluster {
@@ -35,15 +31,6 @@ pub(crate) struct NodeOptions {
     pub(crate) set: Vec<(String, String)>,
     pub(crate) init: Vec<String>,
     pub(crate) galera: Option<GaleraNode>,
-}
-
-/// How a node is known to be in its cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Membership {
-    /// Galera says that it is synced.
-    Synced,
-    /// It receives what the primary writes, and applies it.
-    Replicates,
 }
 
 /// Refuses servers that cannot be a cluster, before anything is started.
@@ -176,77 +163,6 @@ impl Cluster {
             Cluster::None | Cluster::Replicas => None,
         }
     }
-}
-
-impl Membership {
-    /// Waits until the server is in its cluster.
-    ///
-    /// # Errors
-    /// [`LabError::Unfit`] with what it says instead, after `patience`; where it is not reached.
-    /// `ended` says whether there is anything to wait for.
-    pub(crate) fn wait(
-        self,
-        connector: &Connector,
-        patience: Duration,
-        ended: impl Fn() -> bool,
-    ) -> Result<(), LabError> {
-        let begun = clock::Instant::now();
-        loop {
-            let looked = with_session(connector, async |session| self.look(session).await);
-            let why = match looked {
-                Ok(None) => return Ok(()),
-                Ok(Some(why)) => LabError::Unfit(why),
-                // One that joins refuses everybody for a moment.
-                Err(error) => error,
-            };
-            if begun.elapsed() >= patience || ended() {
-                return Err(why);
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-    }
-
-    /// Why it is not in yet.
-    async fn look(self, session: &mut Connection) -> Result<Option<String>, LabError> {
-        let failed =
-            |error| LabError::Session { doing: "asking for its part in the cluster", error };
-        match self {
-            Membership::Synced => {
-                let answer = session.query(GALERA_STATE).await.map_err(failed)?;
-                let is_in = answer.rows().count() == 2;
-                Ok((!is_in).then(|| "it is not synced with the cluster".to_owned()))
-            }
-            Membership::Replicates => {
-                let state = replica_state(session).await.map_err(failed)?;
-                let Some([receives, applies, receiving_error, applying_error]) = state else {
-                    return Ok(Some("it replicates from nobody".to_owned()));
-                };
-                let is_in = receives == "Yes" && applies == "Yes";
-                Ok((!is_in).then(|| {
-                    format!(
-                        "it does not replicate (receives: {receives}, applies: {applies}) \
-                         {receiving_error}{applying_error}"
-                    )
-                }))
-            }
-        }
-    }
-}
-
-/// Do its threads run that receive and apply, and their last errors, where it is a replica.
-async fn replica_state(session: &mut Connection) -> Result<Option<[String; 4]>, SessionError> {
-    // The older name first: MySQL 8.4 forgot it, and MySQL before 8.0.22 and MariaDB before 10.5 do
-    // not know the newer one. Columns have kept their places.
-    const COLUMNS: [usize; 4] = [10, 11, 35, 37];
-    let answer = match session.query("SHOW SLAVE STATUS").await {
-        Ok(answer) => answer.row(0).map(|row| COLUMNS.map(|column| row.text(column))),
-        Err(SessionError::Server { .. }) => {
-            let answer = session.query("SHOW REPLICA STATUS").await?;
-            answer.row(0).map(|row| COLUMNS.map(|column| row.text(column)))
-        }
-        Err(error) => return Err(error),
-    };
-    Ok(answer)
 }
 
 /// Makes a server, whose data are those of the primary, a replica of it.

@@ -4,6 +4,7 @@ pub(crate) mod changed;
 pub(crate) mod cluster;
 pub(crate) mod disk_space;
 pub(crate) mod kept;
+pub(crate) mod membership;
 pub(crate) mod named;
 pub(crate) mod nodes;
 pub(crate) mod placed;

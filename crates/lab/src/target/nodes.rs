@@ -3,6 +3,7 @@
 
 use crate::error::LabError;
 use crate::measure::workload::AnyWorkload;
+use crate::target::membership::{cluster_of, require_replica};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Session, SessionError};
@@ -20,18 +21,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 const IDENTITY: &str = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@datadir)";
 const READ_ONLY: &str = "SELECT @@global.read_only OR @@global.innodb_read_only";
-const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', \
-     'wsrep_cluster_status', 'wsrep_local_state_comment', 'wsrep_cluster_state_uuid')";
-const GROUP: &str = "SELECT MEMBER_STATE, @@group_replication_group_name FROM \
-     performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
-/// The older name first: MySQL 8.4 forgot it, and MySQL before 8.0.22 does not know the newer one.
-const REPLICA: [&str; 2] = ["SHOW SLAVE STATUS", "SHOW REPLICA STATUS"];
-/// Columns of it, from 0, which have kept their places: do the threads that receive and that apply
-/// run, and why not.
-const RECEIVES: usize = 10;
-const APPLIES: usize = 11;
-const LAST_ERROR: usize = 19;
-
 /// What of a node has to be so.
 struct Node {
     identity: String,
@@ -105,78 +94,6 @@ async fn look_at(
 async fn text(session: &mut Connection, sql: &str) -> Result<String, SessionError> {
     let answer = session.query(sql).await?;
     Ok(answer.row(0).map_or_else(String::new, |row| row.text(0)))
-}
-
-/// The name of the cluster in which it is ready.
-async fn cluster_of(session: &mut Connection) -> Result<String, LabError> {
-    let failed = |error| LabError::Session { doing: "asking for its part in the cluster", error };
-    let answer = session.query(GALERA).await.map_err(failed)?;
-    let status: Vec<(String, String)> =
-        answer.rows().map(|row| (row.text(0), row.text(1))).collect();
-    let of = |name: &str| {
-        status.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())
-    };
-    let uuid = of("wsrep_cluster_state_uuid");
-    if !uuid.is_empty() {
-        let (ready, status) = (of("wsrep_ready"), of("wsrep_cluster_status"));
-        let state = of("wsrep_local_state_comment");
-        if ready == "ON" && status == "Primary" && state == "Synced" {
-            return Ok(uuid.to_owned());
-        }
-        return Err(LabError::Unfit(format!(
-            "it is not ready (wsrep_ready {ready}, wsrep_cluster_status {status}, \
-             wsrep_local_state_comment {state}); wait until it is Synced, or leave it out"
-        )));
-    }
-    match session.query(GROUP).await {
-        Ok(answer) => match answer.row(0).map(|row| (row.text(0), row.text(1))) {
-            Some((state, group)) if state == "ONLINE" => Ok(group),
-            Some((state, _)) => Err(LabError::Unfit(format!(
-                "it is {state} in its group; wait until it is ONLINE, or leave it out"
-            ))),
-            None => Err(no_member()),
-        },
-        Err(SessionError::Server { .. }) => Err(no_member()),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-fn no_member() -> LabError {
-    LabError::Unfit(
-        "it is in no cluster: neither Galera nor Group Replication is at work; start it as a \
-         member, or leave the topology out"
-            .to_owned(),
-    )
-}
-
-async fn require_replica(session: &mut Connection) -> Result<(), LabError> {
-    let mut last = None;
-    for sql in REPLICA {
-        match session.query(sql).await {
-            Ok(answer) => {
-                let Some(row) = answer.row(0) else {
-                    return Err(LabError::Unfit(
-                        "it replicates from nobody; make it a replica of node 1, or name the \
-                         primary first"
-                            .to_owned(),
-                    ));
-                };
-                if row.text(RECEIVES) == "Yes" && row.text(APPLIES) == "Yes" {
-                    return Ok(());
-                }
-                return Err(LabError::Unfit(format!(
-                    "it does not replicate (receives: {}, applies: {}; last error: {:?}); mend it \
-                     and START REPLICA, or leave it out",
-                    row.text(RECEIVES),
-                    row.text(APPLIES),
-                    row.text(LAST_ERROR)
-                )));
-            }
-            Err(error) => last = Some(error),
-        }
-    }
-    let error = last.unwrap_or(SessionError::Lost("no answer".to_owned()));
-    Err(LabError::Session { doing: "asking how it replicates", error })
 }
 
 /// Waits until all servers of one database have the rows of the first, told by what they add up to

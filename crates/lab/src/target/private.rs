@@ -4,10 +4,10 @@ use crate::error::LabError;
 use crate::measure::workload::read_text;
 use crate::progress::{OnProgress, Progress};
 use crate::target::cluster::{
-    Cluster, JOIN_PATIENCE, NodeOptions, common_settings, follow, needs_history_key,
-    require_possible,
+    Cluster, NodeOptions, common_settings, follow, needs_history_key, require_possible,
 };
 use crate::target::disk_space;
+use crate::target::membership::JOIN_PATIENCE;
 use crate::target::placed::{Placed, storage_of};
 use crate::target::pool::Divided;
 use crate::target::populate::{LoadSpec, check_disk, divided, populate, what_of};

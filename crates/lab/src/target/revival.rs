@@ -4,7 +4,7 @@
 //! data. Who measures looks now and then and is told what happened.
 
 use crate::error::LabError;
-use crate::target::cluster::{JOIN_PATIENCE, Membership};
+use crate::target::membership::{JOIN_PATIENCE, Membership};
 use base::{clock, counted};
 use server::{Instance, received_write_sets};
 use std::sync::{Arc, Mutex, PoisonError};

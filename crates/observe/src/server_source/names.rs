@@ -120,17 +120,10 @@ pub(super) const NAMES: &[Name] = &[
 /// A greeting without a version is that of such a server.
 pub(super) fn withheld(server: &ServerInfo) -> &'static [&'static str] {
     let counts_all = if server.is_mariadb { [10, 6, 0] } else { [8, 0, 18] };
-    match version_numbers(&server.version) {
+    match server.numbers() {
         Some(version) if version >= counts_all => &[],
         _ => &["deadlocks"],
     }
-}
-
-/// The three numbers that a version begins with.
-fn version_numbers(version: &str) -> Option<[u32; 3]> {
-    let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-    let mut next = || parts.next()?.ok();
-    Some([next()?, next()?, next()?])
 }
 
 /// Indices in [`NAMES`] by what `place` names.

@@ -1,0 +1,121 @@
+//! Is a server in the cluster that it is to be in? Each kind of cluster tells in its own words.
+
+use crate::error::LabError;
+use crate::target::sessions::with_session;
+use base::{Session, SessionError, clock};
+use observe::replica_status;
+use std::time::Duration;
+use wire::{Connection, Connector};
+
+/// How long a node may take to be in the cluster once it takes connections.
+pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', \
+     'wsrep_cluster_status', 'wsrep_local_state_comment', 'wsrep_cluster_state_uuid')";
+const GROUP: &str = "SELECT MEMBER_STATE, @@group_replication_group_name FROM \
+     performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
+
+/// How a node is known to be in its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// Galera says that it is synced.
+    Synced,
+    /// It receives what the primary writes, and applies it.
+    Replicates,
+}
+
+impl Membership {
+    /// Waits until the server is in its cluster.
+    ///
+    /// # Errors
+    /// [`LabError::Unfit`] with what it says instead, after `patience`; where it is not reached.
+    /// `ended` says whether there is anything to wait for.
+    pub(crate) fn wait(
+        self,
+        connector: &Connector,
+        patience: Duration,
+        ended: impl Fn() -> bool,
+    ) -> Result<(), LabError> {
+        let begun = clock::Instant::now();
+        loop {
+            let looked = with_session(connector, async |session| match self {
+                Membership::Synced => cluster_of(session).await.map(drop),
+                Membership::Replicates => require_replica(session).await,
+            });
+            // One that joins refuses everybody for a moment.
+            let Err(why) = looked else { return Ok(()) };
+            if begun.elapsed() >= patience || ended() {
+                return Err(why);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// The name of the cluster in which it is ready.
+///
+/// # Errors
+/// [`LabError::Unfit`] where it is in none, or not ready; [`LabError::Session`].
+pub(crate) async fn cluster_of(session: &mut Connection) -> Result<String, LabError> {
+    let failed = |error| LabError::Session { doing: "asking for its part in the cluster", error };
+    let answer = session.query(GALERA).await.map_err(failed)?;
+    let status: Vec<(String, String)> =
+        answer.rows().map(|row| (row.text(0), row.text(1))).collect();
+    let of = |name: &str| {
+        status.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())
+    };
+    let uuid = of("wsrep_cluster_state_uuid");
+    if !uuid.is_empty() {
+        let (ready, status) = (of("wsrep_ready"), of("wsrep_cluster_status"));
+        let state = of("wsrep_local_state_comment");
+        if ready == "ON" && status == "Primary" && state == "Synced" {
+            return Ok(uuid.to_owned());
+        }
+        return Err(LabError::Unfit(format!(
+            "it is not ready (wsrep_ready {ready}, wsrep_cluster_status {status}, \
+             wsrep_local_state_comment {state}); wait until it is Synced, or leave it out"
+        )));
+    }
+    match session.query(GROUP).await {
+        Ok(answer) => match answer.row(0).map(|row| (row.text(0), row.text(1))) {
+            Some((state, group)) if state == "ONLINE" => Ok(group),
+            Some((state, _)) => Err(LabError::Unfit(format!(
+                "it is {state} in its group; wait until it is ONLINE, or leave it out"
+            ))),
+            None => Err(no_member()),
+        },
+        Err(SessionError::Server { .. }) => Err(no_member()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn no_member() -> LabError {
+    LabError::Unfit(
+        "it is in no cluster: neither Galera nor Group Replication is at work; start it as a \
+         member, or leave the topology out"
+            .to_owned(),
+    )
+}
+
+/// Refuses what does not replicate.
+///
+/// # Errors
+/// [`LabError::Unfit`] with what it says, and what to do; [`LabError::Session`].
+pub(crate) async fn require_replica(session: &mut Connection) -> Result<(), LabError> {
+    let status = replica_status(session).await;
+    let status =
+        status.map_err(|error| LabError::Session { doing: "asking how it replicates", error })?;
+    match status {
+        Some(status) if status.replicates() => Ok(()),
+        Some(status) => Err(LabError::Unfit(format!(
+            "it does not replicate (receives: {}, applies: {}; {}{}); mend it and START REPLICA, or \
+             leave it out",
+            status.receives, status.applies, status.receiving_error, status.applying_error
+        ))),
+        None => Err(LabError::Unfit(
+            "it replicates from nobody; make it a replica of node 1, or name the primary first"
+                .to_owned(),
+        )),
+    }
+}
