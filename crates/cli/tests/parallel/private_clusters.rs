@@ -82,6 +82,18 @@ fn become_equal(running: &Running) {
     signal(running.pid(), Signal::CONT);
 }
 
+/// A node that says that it is no longer in step is not driven.
+fn one_that_is_not_synced_is_refused(nodes: &[(u32, String)]) {
+    let mut session = Held::open(&nodes[1].1);
+    session.query("SET GLOBAL wsrep_desync = 1");
+    let work = directory();
+    let both = ["--dsn", &nodes[0].1, "--dsn", &nodes[1].1, "--topology", "multi-primary"];
+    let run = ["run", "-c", "2", "--warmup", "0", "--window", "2s"];
+    let ran = mydyno(run).and_args(both).in_directory(work.path()).run();
+    ran.exits(4).says(&["node 2 of 2", "Desynced", "wait until it is Synced"]);
+    session.query("SET GLOBAL wsrep_desync = 0");
+}
+
 #[test]
 fn a_node_of_galera_that_is_killed_comes_back_and_has_all_rows() {
     let work = directory();
@@ -89,8 +101,9 @@ fn a_node_of_galera_that_is_killed_comes_back_and_has_all_rows() {
     let arguments = ["--nodes", "3", "--warmup", "1s", "--window", "25s", "--check"];
     let mut running = start(work.path(), "mariadb-10.11", "multi-primary", &arguments);
     running.until_stored(&file, "SELECT COUNT(*) > 1 FROM interval");
-    let (second, _) = nodes(&running)[1];
-    signal(second, Signal::KILL);
+    let all = nodes(&running);
+    one_that_is_not_synced_is_refused(&all);
+    signal(all[1].0, Signal::KILL);
     until("the node is back", || {
         let servers = nodes(&running);
         servers.len() == 3 && {

@@ -39,8 +39,8 @@ fn a_server_is_set_back_after_a_kill_9() {
     let server = Server::loaded("mysql-5.7", &WRONG);
     let before = Held::open(&server.dsn).query(WATCHED);
     let work = directory();
-    let proving = prove(&server.dsn, work.path()).spawn();
-    until("a variable is changed", || Held::open(&server.dsn).query(WATCHED) != before);
+    let mut proving = prove(&server.dsn, work.path()).spawn();
+    proving.until("a variable is changed", || Held::open(&server.dsn).query(WATCHED) != before);
     proving.signal(Signal::KILL);
     until("the command is gone", || !alive(proving.pid()));
     drop(proving);
@@ -81,8 +81,8 @@ fn an_interrupted_proof_leaves_nothing_changed() {
     let server = Server::loaded("mysql-5.7", &WRONG);
     let before = Held::open(&server.dsn).query(WATCHED);
     let work = directory();
-    let proving = prove(&server.dsn, work.path()).spawn();
-    until("a variable is changed", || Held::open(&server.dsn).query(WATCHED) != before);
+    let mut proving = prove(&server.dsn, work.path()).spawn();
+    proving.until("a variable is changed", || Held::open(&server.dsn).query(WATCHED) != before);
     proving.signal(Signal::INT);
     let advised = proving.wait().exits(130).json();
     assert_eq!(advised["proof"]["interrupted"], true, "{advised:#}");

@@ -86,8 +86,16 @@ fn reads_go_to_the_replica_and_stale_ones_are_counted() {
 
     let swapped = ["--topology", "primary-replicas", "--dsn", dsns[1], "--dsn", dsns[0]];
     assert!(refused(&swapped).contains("read-only"));
-    execute(&replica.dsn, ["STOP SLAVE"]);
     let right = ["--topology", "primary-replicas", "--dsn", dsns[0], "--dsn", dsns[1]];
+    let diverge = |by: i32| {
+        let sql = format!("UPDATE tpcc.district SET d_next_o_id = d_next_o_id + {by} LIMIT 1");
+        execute(&replica.dsn, [sql]);
+    };
+    diverge(1);
+    let words = refused(&right);
+    assert!(words.contains("node 2 adds up to") && words.contains("has diverged"), "{words}");
+    diverge(-1);
+    execute(&replica.dsn, ["STOP SLAVE"]);
     let words = refused(&right);
     assert!(words.contains("node 2 of 2") && words.contains("does not replicate"), "{words}");
     execute(&replica.dsn, ["RESET SLAVE ALL"]);

@@ -131,13 +131,19 @@ impl Running {
         signal(self.pid(), which);
     }
 
+    /// Waits until the condition holds; fails where it ends before.
+    #[track_caller]
+    pub fn until(&mut self, what: &str, mut condition: impl FnMut() -> bool) {
+        until(what, || {
+            assert!(!self.has_ended(), "it ended before {what}: {}", self.stderr());
+            condition()
+        });
+    }
+
     /// Waits until a query of its results file gives true; fails where it ends before.
     #[track_caller]
     pub fn until_stored(&mut self, file: &Path, sql: &str) {
-        until(sql, || {
-            assert!(!self.has_ended(), "it ended early: {}", self.stderr());
-            holds(file, sql)
-        });
+        self.until(sql, || holds(file, sql));
     }
 
     /// Waits until intervals of its window are stored in the results file of that directory.
