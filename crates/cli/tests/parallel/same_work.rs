@@ -43,14 +43,14 @@ fn peculiarities(order: &NewOrder) -> Vec<&'static str> {
 fn inputs() -> Vec<Input> {
     let constants = RunConstants::for_run(Some(1), 1);
     let mut source = InputSource::new(Random::new(9, &[]), constants, WAREHOUSES, None);
-    let mut inputs: Vec<Input> = (0..800).map(|_| source.next_input()).collect();
+    let mut inputs: Vec<Input> = (0..400).map(|_| source.next_input()).collect();
     let mut seen = std::collections::BTreeMap::<&str, u32>::new();
     for _ in 0..400_000 {
         let Input::NewOrder(order) = source.input_of(Transaction::NewOrder) else {
             panic!("it is a New-Order")
         };
         let rare = peculiarities(&order);
-        if rare.iter().any(|name| seen.get(name).is_none_or(|&n| n < 15)) {
+        if rare.iter().any(|name| seen.get(name).is_none_or(|&n| n < 5)) {
             rare.into_iter().for_each(|name| *seen.entry(name).or_default() += 1);
             inputs.push(Input::NewOrder(order));
         }
