@@ -206,6 +206,10 @@ fn writes_wait_for_the_platter_unless_there_is_a_cache() {
     assert!(wait(&mut device, 1_000_000, write(5 << 30)) < 1_200_000);
     // And the flush waits instead.
     assert!(flush_latency_us(&mut Device::new(&cached, 1), &cached, 1, 100) > 2000.0);
+    // But for one that lies.
+    let lies = "write_cache_bytes = 16777216\nflush_lies = true";
+    let lying = changed("hdd-15k", "write_cache_bytes = 0", lies);
+    assert!(flush_latency_us(&mut Device::new(&lying, 1), &lying, 1, 100) < 200.0);
 }
 
 #[test]

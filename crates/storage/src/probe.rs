@@ -229,6 +229,8 @@ impl Probed {
             burst_bytes: None,
             read_latency_while_writing_us: None,
             latency_variation: Some((variation * 100.0).round().min(VARIATION_MAX * 100.0) / 100.0),
+            atomic_write_bytes: None,
+            flush_lies: None,
         };
         let mut profile = Profile {
             name: naming.name.clone(),

@@ -39,6 +39,7 @@ pub struct DiskModel {
     overhead_ns: u64,
     queue_depth: usize,
     flush_ns: u64,
+    flush_lies: bool,
     link_ns_per_byte: f64,
     cache_bytes: u64,
     mechanics: Mechanics,
@@ -67,6 +68,7 @@ impl DiskModel {
             overhead_ns,
             queue_depth: profile.queue_depth.unwrap_or(32) as usize,
             flush_ns: (profile.flush_us.unwrap_or(100.0) * 1e3) as u64,
+            flush_lies: profile.flush_lies.unwrap_or(false),
             link_ns_per_byte: 1e3 / profile.interface_mb_per_s.unwrap_or(600.0),
             cache_bytes: profile.write_cache_bytes.unwrap_or(0),
             mechanics: Mechanics::new(profile, capacity_bytes),
@@ -102,6 +104,10 @@ impl DiskModel {
 
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
         self.advance(now_ns);
+        if access.kind == AccessKind::Flush && self.flush_lies {
+            let (due_ns, service_ns) = (now_ns.saturating_add(self.flush_ns), self.flush_ns);
+            return Ok(RequestPart::Decided(Completion { due_ns, service_ns }));
+        }
         self.sequence += 1;
         let writes_before =
             if access.kind == AccessKind::Flush { self.writes_outstanding() } else { 0 };

@@ -37,7 +37,8 @@ pub struct SolidStateModel {
     /// The time of a write, without its transfer.
     write_ns: f64,
     flush_ns: f64,
-    protected: bool,
+    /// Whether a flush waits for the cache to be empty.
+    flush_drains: bool,
     cache: WriteCache,
     streams: Streams,
     read_streams: Streams,
@@ -71,7 +72,7 @@ impl SolidStateModel {
             link_ns_per_byte,
             write_ns: (profile.write_latency_us * 1e3 - transfer_ns).max(0.0),
             flush_ns: profile.flush_us * 1e3,
-            protected: profile.power_loss_protected,
+            flush_drains: !profile.power_loss_protected && profile.flush_lies != Some(true),
             cache: WriteCache::new(profile),
             streams: Streams::default(),
             read_streams: Streams::default(),
@@ -167,13 +168,13 @@ impl SolidStateModel {
         Completion { due_ns, service_ns }
     }
 
-    /// A protected cache need not be emptied. A volatile one is, and the mapping written after it,
-    /// during which the flash does nothing else: so two flushes take twice as long as one, unless
-    /// nothing was written between them.
+    /// A protected cache need not be emptied, and one whose flush lies is not. A volatile one is,
+    /// and the mapping written after it, during which the flash does nothing else: so two flushes
+    /// take twice as long as one, unless nothing was written between them.
     fn flush(&mut self, now_ns: u64) -> Completion {
         let service_ns = (self.flush_ns * self.spread.sample(&mut self.random)) as u64;
         let from_ns = now_ns.max(self.written_ns);
-        let due_ns = if self.protected {
+        let due_ns = if !self.flush_drains {
             from_ns.saturating_add(service_ns)
         } else if self.unflushed {
             self.cache.occupy(Moment(from_ns), service_ns)

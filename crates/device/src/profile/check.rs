@@ -214,8 +214,20 @@ fn solid_state(solid: &SolidState) -> Checked {
             solid.cache_bytes()
         ));
     }
+    atomic("solid_state.atomic_write_bytes", solid.atomic_write_bytes)?;
     speeds(solid)?;
     units(solid)
+}
+
+fn atomic(key: &str, bytes: Option<u64>) -> Checked {
+    match bytes {
+        Some(bytes) if !(512..=65536).contains(&bytes) || !bytes.is_power_of_two() => {
+            refuse(format!(
+                "`{key}` is {bytes}: a device keeps sectors of 512 bytes whole, blocks of 4096, or with atomic writes pages such as 16384; give a power of two from 512 to 65536"
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Nothing in a solid-state device is faster than what it passes through.
@@ -341,6 +353,7 @@ fn disk(disk: &Disk) -> Checked {
             "`disk.queue_depth` is more than {DISK_QUEUE_DEPTH_MAX}: disks choose among 32 (SATA) to 256 (SAS) requests"
         ));
     }
+    atomic("disk.atomic_write_bytes", disk.atomic_write_bytes)?;
     if !(300.0..=100_000.0).contains(&disk.rpm) {
         return refuse(format!(
             "`disk.rpm` is {}: disks turn 5,400 to 15,000 times a minute",

@@ -94,6 +94,11 @@ pub struct SolidState {
     pub read_latency_while_writing_us: Option<f64>,
     /// Standard deviation of service times as a share of their mean, 0 to 1. Without it: 0.2.
     pub latency_variation: Option<f64>,
+    /// When the power goes, a write is not torn inside of an aligned run of this length: a power of
+    /// two from 512 to 65536. Without it: 512.
+    pub atomic_write_bytes: Option<u64>,
+    /// Whether flushes are acknowledged and do nothing. Without it: no.
+    pub flush_lies: Option<bool>,
 }
 
 /// A device with platters and one arm.
@@ -123,6 +128,10 @@ pub struct Disk {
     pub interface_mb_per_s: Option<f64>,
     /// Time of a flush with nothing to write. Without it: 100.
     pub flush_us: Option<f64>,
+    /// As of [`SolidState`].
+    pub atomic_write_bytes: Option<u64>,
+    /// As of [`SolidState`].
+    pub flush_lies: Option<bool>,
 }
 
 /// Several alike devices behind one address space. `member` comes last: it may be a table.
