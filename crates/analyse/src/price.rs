@@ -58,6 +58,7 @@ mod tests {
             spin: true,
             cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 128 << 10 },
             sharing: None,
+            journal: None,
             devices: profiles.iter().map(device).collect(),
             roles: roles.iter().enumerate().map(role).collect(),
         };

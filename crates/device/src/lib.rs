@@ -5,6 +5,7 @@
 //! model serves the shim and a simulator, and every run of it can be repeated.
 
 mod address;
+pub mod cut;
 mod model;
 pub mod page;
 mod profile;
@@ -19,5 +20,6 @@ pub use profile::{
 };
 pub use role::Role;
 pub use setup::{
-    CacheSetup, DeviceSetup, RoleSetup, SETUP_VARIABLE, SHARED_BYTES, Setup, SetupError, Sharing,
+    CacheSetup, DeviceSetup, JournalSetup, REMOVED_SUFFIX, RoleSetup, SETUP_VARIABLE, SHARED_BYTES,
+    Setup, SetupError, Sharing,
 };

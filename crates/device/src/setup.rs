@@ -32,6 +32,9 @@ pub struct Setup {
     /// Where other processes use the same devices at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
+    /// Where it is to be known what devices would lose with their power ([`crate::cut`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<JournalSetup>,
     pub devices: Vec<DeviceSetup>,
     /// Roles that are on an emulated device. What is not named here is on real storage, and only
     /// counted.
@@ -58,6 +61,20 @@ pub struct Sharing {
     /// their names.
     pub process: u32,
 }
+
+/// The journal of what is written to emulated devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalSetup {
+    /// Its file, which the process that takes the page makes anew.
+    pub file: String,
+    /// Length of its ring: what writes replaced, and 100 bytes for each.
+    pub ring_bytes: u64,
+}
+
+/// What a watched directory's name has behind it in that of the directory beside it in which files
+/// are kept while their removal is not stable, each named by its inode.
+pub const REMOVED_SUFFIX: &str = ".removed";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

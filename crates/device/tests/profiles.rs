@@ -1,6 +1,9 @@
 //! Profiles as people write them, well and badly.
 
-use device::{CacheSetup, DeviceSetup, Member, Profile, Setup, Sharing, builtin, builtins};
+use device::cut::PowerLoss;
+use device::{
+    CacheSetup, DeviceSetup, JournalSetup, Member, Profile, Setup, Sharing, builtin, builtins,
+};
 
 const SSD: &str = r#"
 name = "mine"
@@ -58,6 +61,7 @@ fn profiles_travel_in_setups() {
         spin: true,
         cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 131_072 },
         sharing: Some(Sharing { memory: "/proc/1/fd/2".to_owned(), process: 3 }),
+        journal: Some(JournalSetup { file: "journal".to_owned(), ring_bytes: 1 << 20 }),
         devices: builtins().into_iter().map(device).collect(),
         roles: Vec::new(),
     };
@@ -143,6 +147,7 @@ const SSD_CHANGES: &[Change] = &[
     ("9_000", "9_000\ncache_bytes = 5", "`solid_state.cache_bytes`"),
     ("9_000", "9_000\nread_latency_while_writing_us = 5", "no read faster"),
     ("9_000", "9_000\nlatency_variation = 2", "`solid_state.latency_variation`"),
+    ("9_000", "9_000\natomic_write_bytes = 1000", "`solid_state.atomic_write_bytes`"),
     ("[solid_state]", "[sheet]\nrandom_read_iops = 5\n[solid_state]", "belong together"),
     (
         "[solid_state]",
@@ -202,4 +207,24 @@ fn impossible_arrays_are_refused() {
         let message = changed(text, from, to);
         assert!(message.contains(key), "{to}: {message}");
     }
+}
+
+#[test]
+fn what_is_lost_with_the_power_is_in_the_profile() {
+    let rules = |name| builtin(name).unwrap().power_loss();
+    let sector = PowerLoss { volatile_bytes: 0, atomic_write_bytes: 512, flush_lies: false };
+    assert_eq!(rules("nvme-pm1725"), sector);
+    assert_eq!(rules("hdd-15k"), sector);
+    assert_eq!(rules("sata-850pro"), PowerLoss { volatile_bytes: 16 << 20, ..sector });
+    assert_eq!(rules("hdd-7k2"), PowerLoss { volatile_bytes: 48 << 20, ..sector });
+    let keys = "[solid_state]\natomic_write_bytes = 16384\nflush_lies = true";
+    let lying = Profile::parse(&SSD.replace("[solid_state]", keys)).unwrap().power_loss();
+    assert_eq!((lying.atomic_write_bytes, lying.flush_lies), (16384, true));
+    // An array keeps no more whole than lies in one stripe.
+    let array = "name = \"s\"\ntitle = \"S\"\ncapacity_bytes = 10_000_000\n[array]\nlevel = 0\nmembers = 2\nstripe_bytes = 4096\n";
+    let member = SSD.replace("[solid_state]", &keys.replace("[solid", "[array.member.solid"));
+    let member = member.replace("\nname", "\n[array.member]\nname");
+    let array = Profile::parse(&format!("{array}{member}")).unwrap().power_loss();
+    assert_eq!((array.atomic_write_bytes, array.flush_lies), (4096, true));
+    assert_eq!(array.volatile_bytes, 2 * (16 << 20));
 }

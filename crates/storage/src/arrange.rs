@@ -513,6 +513,7 @@ impl<'a> Arranger<'a> {
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
             sharing: self.files.group.sharing(self.number),
+            journal: None,
             devices: std::mem::take(&mut self.devices),
             roles: std::mem::take(&mut self.roles),
         };

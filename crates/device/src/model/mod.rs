@@ -4,7 +4,7 @@ mod array;
 mod cache;
 mod disk;
 mod mechanics;
-mod random;
+pub(crate) mod random;
 mod request;
 mod slots;
 mod solid_state;

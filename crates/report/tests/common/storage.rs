@@ -24,6 +24,7 @@ fn setup(data: &str) -> String {
         spin: true,
         cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 128 << 10 },
         sharing: None,
+        journal: None,
         devices: vec![device(data), device("nvme-pm1725")],
         roles: Vec::new(),
     };

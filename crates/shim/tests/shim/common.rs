@@ -77,6 +77,7 @@ impl Bench {
             spin: true,
             cache: CacheSetup { bytes: 64 << 20, read_ahead_bytes: 128 << 10 },
             sharing: None,
+            journal: None,
             devices: vec![DeviceSetup {
                 profile: profile("nvme-pm1725"),
                 seed: 1,
@@ -165,6 +166,12 @@ impl Bench {
 pub struct Running(Child);
 
 impl Running {
+    /// Ends it as nothing else does: it cannot do anything about it.
+    pub fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
     /// Waits for its end; what it told.
     pub fn told(self) -> Told {
         Told::of(&self.0.wait_with_output().unwrap())

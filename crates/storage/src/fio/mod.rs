@@ -226,6 +226,7 @@ fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> Result<Stri
         spin: crate::arrange::may_spin(crate::arrange::cores()),
         cache: CacheSetup { bytes: 0, read_ahead_bytes: 0 },
         sharing: None,
+        journal: None,
         devices: vec![DeviceSetup {
             profile: emulation.profile.clone(),
             seed: 1,
