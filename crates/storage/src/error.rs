@@ -85,6 +85,9 @@ pub enum StorageError {
     /// The user asked for the end.
     #[error("interrupted")]
     Interrupted,
+    /// Nothing is known of what the devices would lose.
+    #[error("the power of the devices cannot be cut: {why}")]
+    NotRecordable { why: &'static str },
     #[error(transparent)]
     Setup(#[from] device::SetupError),
 }
@@ -98,6 +101,7 @@ impl StorageError {
             | StorageError::BadProfile { .. }
             | StorageError::EmptySheet { .. }
             | StorageError::NotPlaceable { .. }
+            | StorageError::NotRecordable { .. }
             | StorageError::Contradiction { .. }
             | StorageError::Outside { .. } => Exit::Usage,
             StorageError::NoShim { .. }

@@ -1,0 +1,321 @@
+//! A loss of power of emulated devices.
+//!
+//! [`Arrangement::record_writes`] asks the shim for a journal. When the server has been killed,
+//! [`cut_power`] turns the files as it left them into what its devices would have had. The steps
+//! and the promises are in `docs/power-cut.md`.
+
+use crate::arrange::{Arrangement, random_tag};
+use crate::backing::{self, is_in_memory};
+use crate::counters::ShimPage;
+use crate::error::{StorageError, io_at};
+use device::cut::{CutCounts, CutFiles, CutImage, FileIdentity, Journal, PowerLoss, apply};
+use device::{JournalSetup, REMOVED_SUFFIX, Setup};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What is kept of the past: as much as a volatile cache of any profile that comes with mydyno
+/// holds, twice.
+const RING_BYTES: u64 = 128 << 20;
+/// Files that are open at once.
+const OPEN_MAX: usize = 128;
+
+/// What a loss of power took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerCut {
+    pub counts: CutCounts,
+    /// Writes that were unstable and count as written all the same, because the journal had no room
+    /// for them any more, and their bytes.
+    pub forced_writes: u64,
+    pub forced_bytes: u64,
+    /// Changes that the journal could not hold at all.
+    pub unrecorded: u64,
+    /// Memory or storage that the journal took.
+    pub journal_bytes: u64,
+}
+
+impl Arrangement {
+    /// From the start of the server on, records what it does to its files on emulated devices. The
+    /// journal is in memory where that has room (128 MiB), else beside the server's other files. To
+    /// be called once, before the server is started.
+    ///
+    /// # Errors
+    /// [`StorageError::NotRecordable`] where no device is emulated.
+    pub fn record_writes(&mut self) -> Result<(), StorageError> {
+        let is_setup = |(name, _): &&mut (String, Vec<u8>)| name == ShimPage::SETUP_FILE;
+        let not_recordable = || StorageError::NotRecordable {
+            why: "none of its devices is emulated; name a profile for --data",
+        };
+        let (_, text) = self.files.iter_mut().find(is_setup).ok_or_else(not_recordable)?;
+        let mut setup = Setup::parse(&String::from_utf8_lossy(text))?;
+        if setup.devices.is_empty() {
+            return Err(not_recordable());
+        }
+        let file = match self.journal_directory() {
+            Some(directory) => {
+                let file = directory.join("journal");
+                self.scratch.push(directory);
+                file
+            }
+            None => PathBuf::from("shim.journal"),
+        };
+        // The shim makes what is missing; what is not in the server's own directory is removed with
+        // the server.
+        let beside = setup.directories.iter().map(|name| format!("{name}{REMOVED_SUFFIX}"));
+        self.scratch.extend(beside.map(PathBuf::from).filter(|path| path.is_absolute()));
+        let file = file.display().to_string();
+        setup.journal = Some(JournalSetup { file, ring_bytes: RING_BYTES });
+        let text = setup.to_toml()?.into_bytes();
+        self.files.retain(|(name, _)| name != ShimPage::SETUP_FILE);
+        self.files.push((ShimPage::SETUP_FILE.to_owned(), text));
+        Ok(())
+    }
+
+    /// A new directory in memory.
+    fn journal_directory(&self) -> Option<PathBuf> {
+        let beside = self.data_directory.as_deref().and_then(Path::parent);
+        let memory = beside.filter(|parent| is_in_memory(parent)).map(Path::to_owned);
+        let has_room = |files: &backing::MemoryFiles| files.free_bytes > 2 * RING_BYTES;
+        let other = || backing::memory_files(true).into_iter().find(has_room);
+        let parent = memory.or_else(|| other().map(|files| files.directory))?;
+        Some(parent.join(format!("mydyno-{}-journal", random_tag())))
+    }
+}
+
+/// Takes the power of the emulated devices of a server that has been killed, whose own directory
+/// this is, and leaves in its place what they would have had:
+///
+/// 1. The journal tells what the server wrote, what that replaced, and what it flushed.
+/// 2. What was promised is kept. Of the rest, the seed chooses: the same journal and seed give the
+///    same image.
+/// 3. From the last change to the first that is lost, all are undone; then those that are kept are
+///    done again.
+/// 4. Files whose removal is kept are removed for good.
+///
+/// The server's process must be gone; afterwards it can be started as after any loss of power. Who
+/// is killed meanwhile leaves files that are no image: they are to be given up.
+///
+/// # Errors
+/// [`StorageError::NotRecordable`] where it ran without a journal; where files cannot be changed.
+pub fn cut_power(directory: &Path, seed: u64) -> Result<PowerCut, StorageError> {
+    let setup = Setup::parse(&ShimPage::in_directory(directory).setup_text()?)?;
+    let Some(recorded) = &setup.journal else {
+        return Err(StorageError::NotRecordable { why: "it was started without a journal" });
+    };
+    let path = directory.join(&recorded.file);
+    let bytes = fs::read(&path).map_err(io_at("read the journal", &path))?;
+    let journal_bytes = bytes.len() as u64;
+    let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+    let journal =
+        Journal::decode(bytes).map_err(|error| io_at("read the journal", &path)(damaged(error)))?;
+    let rules: Vec<PowerLoss> =
+        setup.devices.iter().map(|device| device.profile.power_loss()).collect();
+    let image = CutImage::choose(&journal, &rules, seed);
+    let mut files = FoundFiles::default();
+    let mut removed = Vec::new();
+    for name in &setup.directories {
+        let watched = directory.join(name);
+        files.find(&watched)?;
+        removed.push(PathBuf::from(format!("{}{REMOVED_SUFFIX}", real(&watched)?.display())));
+    }
+    for directory in &removed {
+        files.find(directory)?;
+    }
+    apply(&journal, &image, &mut files)?;
+    for directory in &removed {
+        empty(directory).map_err(io_at("remove what is in", directory))?;
+    }
+    Ok(PowerCut {
+        counts: image.counts,
+        forced_writes: journal.forced_writes,
+        forced_bytes: journal.forced_bytes,
+        unrecorded: journal.unrecorded,
+        journal_bytes,
+    })
+}
+
+fn real(path: &Path) -> Result<PathBuf, StorageError> {
+    fs::canonicalize(path).map_err(io_at("find", path))
+}
+
+/// Directories in it are none of the shim's.
+fn empty(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        fs::remove_file(entry?.path())?;
+    }
+    Ok(())
+}
+
+/// The files of a server, by what the journal calls them.
+#[derive(Default)]
+struct FoundFiles {
+    paths: HashMap<FileIdentity, PathBuf>,
+    open: HashMap<FileIdentity, File>,
+}
+
+impl FoundFiles {
+    /// All regular files below a directory.
+    fn find(&mut self, directory: &Path) -> Result<(), StorageError> {
+        let unread = || io_at("list the files of", directory);
+        for entry in fs::read_dir(directory).map_err(unread())? {
+            let path = entry.map_err(unread())?.path();
+            let status = fs::symlink_metadata(&path).map_err(io_at("look at", &path))?;
+            if status.is_dir() {
+                self.find(&path)?;
+            } else if status.is_file() {
+                let identity = FileIdentity { file_system: status.dev(), inode: status.ino() };
+                self.paths.insert(identity, path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something with a file, where it is there.
+    fn with<T>(
+        &mut self,
+        file: FileIdentity,
+        run: impl FnOnce(&File) -> io::Result<T>,
+    ) -> Result<Option<T>, StorageError> {
+        let Some(path) = self.paths.get(&file) else {
+            return Ok(None);
+        };
+        if self.open.len() >= OPEN_MAX {
+            self.open.clear();
+        }
+        let open = match self.open.entry(file) {
+            std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
+            std::collections::hash_map::Entry::Vacant(room) => {
+                let opened = OpenOptions::new().read(true).write(true).open(path);
+                room.insert(opened.map_err(io_at("open", path))?)
+            }
+        };
+        run(open).map(Some).map_err(io_at("change", path))
+    }
+}
+
+impl CutFiles for FoundFiles {
+    type Error = StorageError;
+
+    fn length(&mut self, file: FileIdentity) -> Result<Option<u64>, StorageError> {
+        self.with(file, |file| Ok(file.metadata()?.len()))
+    }
+
+    fn read(&mut self, file: FileIdentity, range: Range<u64>) -> Result<Vec<u8>, StorageError> {
+        let bytes = self.with(file, |file| {
+            let end = range.end.min(file.metadata()?.len());
+            let mut bytes = vec![0; end.saturating_sub(range.start) as usize];
+            file.read_exact_at(&mut bytes, range.start)?;
+            Ok(bytes)
+        })?;
+        Ok(bytes.unwrap_or_default())
+    }
+
+    fn write(&mut self, file: FileIdentity, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        self.with(file, |file| file.write_all_at(bytes, offset)).map(drop)
+    }
+
+    fn set_length(&mut self, file: FileIdentity, length: u64) -> Result<(), StorageError> {
+        self.with(file, |file| file.set_len(length)).map(drop)
+    }
+
+    fn put(&mut self, file: FileIdentity, name: &[u8]) -> Result<(), StorageError> {
+        let to = PathBuf::from(OsStr::from_bytes(name));
+        let Some(from) = self.paths.get(&file).filter(|from| **from != to) else {
+            return Ok(());
+        };
+        // Directories are not recorded: the file's may have been removed after it.
+        let parent = to.parent().map_or(Ok(()), fs::create_dir_all);
+        parent.and_then(|()| fs::rename(from, &to)).map_err(io_at("give its name back to", &to))?;
+        self.paths.retain(|_, path| *path != to);
+        self.paths.insert(file, to);
+        Ok(())
+    }
+
+    fn remove(&mut self, file: FileIdentity) -> Result<(), StorageError> {
+        self.open.remove(&file);
+        match self.paths.remove(&file) {
+            Some(path) => fs::remove_file(&path).map_err(io_at("remove", &path)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arrangement, StorageError, cut_power};
+    use crate::counters::ShimPage;
+    use device::{CacheSetup, DeviceSetup, Setup, builtin};
+    use std::fs;
+    use std::path::Path;
+
+    /// What is arranged for data in a directory below this one.
+    fn arranged(parent: &Path, devices: &[&str]) -> Arrangement {
+        let device = |name: &&str| DeviceSetup {
+            profile: builtin(name).unwrap(),
+            seed: 1,
+            preconditioned: false,
+        };
+        let data = parent.join("data");
+        let setup = Setup {
+            page: ShimPage::FILE.to_owned(),
+            directories: vec![data.display().to_string(), "tmp".to_owned()],
+            every_file: None,
+            doublewrite_in_system_tablespace: None,
+            spin: false,
+            cache: CacheSetup { bytes: 0, read_ahead_bytes: 0 },
+            sharing: None,
+            journal: None,
+            devices: devices.iter().map(device).collect(),
+            roles: Vec::new(),
+        };
+        let text = setup.to_toml().unwrap().into_bytes();
+        Arrangement {
+            data_directory: Some(data),
+            files: vec![(ShimPage::SETUP_FILE.to_owned(), text)],
+            ..Arrangement::default()
+        }
+    }
+
+    #[test]
+    fn the_setup_asks_for_a_journal() {
+        let temp = tempfile::tempdir_in("/dev/shm").unwrap();
+        let mut real = arranged(temp.path(), &[]);
+        let error = real.record_writes().unwrap_err();
+        assert!(matches!(error, StorageError::NotRecordable { .. }));
+        assert!(Arrangement::default().record_writes().is_err());
+
+        let mut arranged = arranged(temp.path(), &["sata-850pro"]);
+        arranged.record_writes().unwrap();
+        let [(name, text)] = arranged.files.as_slice() else { panic!("{:?}", arranged.files) };
+        assert_eq!(name, ShimPage::SETUP_FILE);
+        let setup = Setup::parse(std::str::from_utf8(text).unwrap()).unwrap();
+        // The journal is in memory, beside the data; files that lose their names are beside it, too,
+        // and go with the server.
+        let [journal, removed] = arranged.scratch.as_slice() else {
+            panic!("{:?}", arranged.scratch)
+        };
+        assert_eq!(Path::new(&setup.journal.unwrap().file), journal.join("journal"));
+        assert_eq!(journal.parent(), Some(temp.path()));
+        assert_eq!(removed, &temp.path().join("data.removed"));
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_not_cut() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut arranged = arranged(temp.path(), &["sata-850pro"]);
+        let write = |arranged: &super::Arrangement| {
+            fs::write(temp.path().join(ShimPage::SETUP_FILE), &arranged.files[0].1).unwrap();
+        };
+        write(&arranged);
+        let error = cut_power(temp.path(), 1).unwrap_err();
+        assert!(error.to_string().contains("without a journal"), "{error}");
+        arranged.record_writes().unwrap();
+        write(&arranged);
+        assert!(matches!(cut_power(temp.path(), 1), Err(StorageError::Io { .. })));
+    }
+}
