@@ -1,4 +1,5 @@
-//! What the shim adds to a request where it only counts: `cargo bench -p shim --bench counting`.
+//! What the shim adds to a request where it only counts, and where it records writes to an emulated
+//! device for a loss of power: `cargo bench -p shim --bench counting`.
 //!
 //! This program runs itself as a child, with the shim and without it in turn, on a file in memory,
 //! where a request costs least and the shim relatively most. Threads of a server meet at the
@@ -12,9 +13,11 @@ mod common;
 #[path = "../tests/shim/libaio.rs"]
 mod libaio;
 
-use common::{Aligned, Bench, open, tell};
+use common::{Aligned, Bench, Told, open, tell};
+use device::page::Snapshot;
+use device::{JournalSetup, Role, Setup};
 use libaio::{Context, Event, block};
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
@@ -25,7 +28,7 @@ const FILE_BYTES: u64 = 64 << 20;
 const BYTES: usize = 16 << 10;
 const REQUESTS: u64 = 100_000;
 const ROUNDS: usize = 11;
-const OPERATIONS: [&str; 4] = ["pread", "pwrite", "fsync", "libaio read"];
+const OPERATIONS: [&str; 5] = ["pread", "pwrite", "fsync", "libaio read", "libaio write"];
 
 fn main() {
     if let Some((threads, files)) = common::job() {
@@ -40,28 +43,55 @@ fn main() {
     }
 }
 
+/// How requests are done; the first is without the shim.
+const WAYS: [&str; 4] = ["bare", "counted", "emulated", "recorded"];
+
+/// What the shim is told for each of them.
+fn setups(bench: &Bench) -> [Setup; 4] {
+    let emulated = bench.setup.clone();
+    let counted = Setup { devices: Vec::new(), roles: Vec::new(), ..emulated.clone() };
+    let file = bench.directory.path().join("journal").display().to_string();
+    let journal = Some(JournalSetup { file, ring_bytes: 128 << 20 });
+    [counted.clone(), counted, emulated.clone(), Setup { journal, ..emulated }]
+}
+
 fn table(threads: &str) {
-    let mut bench = Bench::new(&[]);
-    bench.setup.devices.clear();
+    let mut bench = Bench::new(&[Role::Data]);
     bench.fill(FILE, FILE_BYTES as usize);
+    let setups = setups(&bench);
     let mut rounds = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
-        let counted = bench.run(threads);
-        let bare = common::told(bench.job(threads).env_remove("LD_PRELOAD"));
-        rounds.push(OPERATIONS.map(|operation| [bare.get(operation), counted.get(operation)]));
+        let told: Vec<Told> = WAYS
+            .iter()
+            .zip(&setups)
+            .map(|(way, setup)| {
+                bench.setup = setup.clone();
+                // Not armed: no request waits for its device.
+                fs::write(&bench.setup.page, Snapshot::fresh()).expect("it is in memory");
+                match *way {
+                    "bare" => common::told(bench.job(threads).env_remove("LD_PRELOAD")),
+                    _ => bench.run(threads),
+                }
+            })
+            .collect();
+        rounds.push(OPERATIONS.map(|operation| {
+            told.iter().map(|told| told.get(operation) as i64).collect::<Vec<i64>>()
+        }));
     }
     println!("\nns a request, {threads} thread(s), median of {ROUNDS} rounds\n");
-    println!("| request | bare | counted | difference |\n| --- | --- | --- | --- |");
+    println!("| request | {} | counting costs | recording costs |", WAYS.join(" | "));
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
     for (at, operation) in OPERATIONS.iter().enumerate() {
-        let median_of = |value: &dyn Fn(&[u64; 2]) -> i64| {
+        let median_of = |value: &dyn Fn(&[i64]) -> i64| {
             let mut values: Vec<i64> = rounds.iter().map(|round| value(&round[at])).collect();
             values.sort_unstable();
-            values[ROUNDS / 2]
+            values[ROUNDS / 2].to_string()
         };
-        let bare = median_of(&|[bare, _]| *bare as i64);
-        let counted = median_of(&|[_, counted]| *counted as i64);
-        let difference = median_of(&|[bare, counted]| *counted as i64 - *bare as i64);
-        println!("| {operation} | {bare} | {counted} | {difference} |");
+        let way = |way: usize| median_of(&|round| round[way]);
+        let cells = [way(0), way(1), way(2), way(3)];
+        let counting = median_of(&|round| round[1] - round[0]);
+        let recording = median_of(&|round| round[3] - round[2]);
+        println!("| {operation} | {} | {counting} | {recording} |", cells.join(" | "));
     }
 }
 
@@ -87,8 +117,9 @@ fn requests(operation: &str, file: &File, thread: u64) {
             "pread" => file.read_at(buffer, offset).is_ok(),
             "pwrite" => file.write_at(buffer, offset).is_ok(),
             "fsync" => file.sync_all().is_ok(),
-            _ => {
-                let mut blocks = [block(file, 0, (buffer.as_ptr(), BYTES as u64), offset)];
+            libaio => {
+                let opcode = u16::from(libaio == "libaio write");
+                let mut blocks = [block(file, opcode, (buffer.as_ptr(), BYTES as u64), offset)];
                 context.submit(&mut blocks) == 1 && context.get(1, &mut events, None) == 1
             }
         };

@@ -9,7 +9,9 @@ use crate::clock::{self, Woken};
 use crate::flight::Flight;
 use crate::meter::CountedRequest;
 use crate::real;
+use crate::record;
 use crate::state::ShimState;
+use device::cut::EntryTicket;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,6 +44,8 @@ pub(crate) struct EmulatedRequest {
     pub(crate) data: u64,
     pub(crate) object: u64,
     pub(crate) result: i64,
+    /// Its record in the journal, which is over when somebody is told of it.
+    pub(crate) ticket: Option<EntryTicket>,
 }
 
 impl Ord for EmulatedRequest {
@@ -223,6 +227,7 @@ impl Context {
                 result2: 0,
             });
             let bytes = u64::try_from(request.result).ok();
+            record::over(request.ticket, bytes.is_some());
             request.flight.end(state, since_ns..now_ns, bytes);
         }
     }
@@ -380,6 +385,7 @@ impl Context {
             let since_ns = clock::now_ns();
             request.flight.wait(state);
             let bytes = u64::try_from(request.result).ok();
+            record::over(request.ticket, bytes.is_some());
             request.flight.end(state, since_ns..clock::now_ns(), bytes);
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
         }

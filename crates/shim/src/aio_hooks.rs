@@ -7,6 +7,7 @@ use crate::files::{self, File, Open};
 use crate::flight::{EmulatedPlace, Extent, Flight};
 use crate::meter::CountedRequest;
 use crate::real;
+use crate::record;
 use crate::state::{Inside, ShimState, state};
 use crate::transfer::{self, TransferLength};
 use crate::write_back::WRITE_BACK;
@@ -207,6 +208,13 @@ fn submit_here(
         extent: Extent { offset, bytes },
         target: device.map(|device| EmulatedPlace { device, role, file: file.identity() }),
     };
+    let ticket = match operation.kind() {
+        AccessKind::Write => {
+            record::write_begins(state, (iocb.fd as c_int, open), role, asked.extent)
+        }
+        AccessKind::Flush => record::flush_begins(state, (iocb.fd as c_int, open), role),
+        AccessKind::Read => None,
+    };
     let (mut flight, result) = asked.perform(state);
     flight.host_done(state, clock::now_ns());
     let has_event_fd = iocb.flags & HAS_EVENT_FD != 0;
@@ -218,7 +226,7 @@ fn submit_here(
     if let Some(target) = asked.target.filter(|_| is_synced) {
         transfer::flush(state, open.place(), target);
     }
-    context.push(EmulatedRequest { flight, data: iocb.data, object, result });
+    context.push(EmulatedRequest { flight, data: iocb.data, object, result, ticket });
     if has_event_fd {
         let one = 1_u64;
         real::write(iocb.event_fd as c_int, (&raw const one).cast(), 8);

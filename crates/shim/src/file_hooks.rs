@@ -5,66 +5,16 @@
 
 use crate::buffered;
 use crate::files::{self, TooMany};
+use crate::path::PathOf;
 use crate::real;
+use crate::record;
 use crate::session;
 use crate::state::{Inside, ShimState, state};
 use device::page::Global;
 use libc::{FILE, c_char, c_int, c_uint, mode_t};
 
-const PATH_MAX: usize = 4096;
-
 /// What the program may ask for and the host does not get where a file is emulated.
 const STRIPPED: c_int = libc::O_DIRECT;
-
-/// The path of an open descriptor.
-pub(crate) struct PathOf {
-    bytes: [u8; PATH_MAX],
-    length: usize,
-}
-
-impl PathOf {
-    fn of_descriptor(fd: c_int) -> Option<PathOf> {
-        let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-        let mut digits = [0_u8; 10];
-        let mut rest = u32::try_from(fd).ok()?;
-        let mut count = 0;
-        loop {
-            *digits.get_mut(count)? = b'0' + (rest % 10) as u8;
-            count += 1;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        let places = link.iter_mut().skip("/proc/self/fd/".len());
-        for (place, digit) in places.zip(digits.iter().take(count).rev()) {
-            *place = *digit;
-        }
-        let mut path = PathOf { bytes: [0; PATH_MAX], length: 0 };
-        // SAFETY: the link ends with a zero byte; the buffer has this length.
-        let length = unsafe {
-            libc::readlink(link.as_ptr().cast(), path.bytes.as_mut_ptr().cast(), PATH_MAX)
-        };
-        path.length = usize::try_from(length).ok()?;
-        Some(path)
-    }
-
-    /// The path of what a name means, as far as it is one that can be looked at.
-    pub(crate) fn of_name(at: c_int, name: *const c_char) -> Option<PathOf> {
-        let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let fd = real::openat(at, name, flags, 0);
-        if fd < 0 {
-            return None;
-        }
-        let path = PathOf::of_descriptor(fd);
-        real::close(fd);
-        path
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
-}
 
 fn is_regular(fd: c_int) -> bool {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
@@ -90,9 +40,9 @@ fn is_emulated(state: &ShimState, fd: c_int) -> bool {
     files::seen(fd).is_some_and(|open| state.emulated_file(open).is_some())
 }
 
-/// A descriptor was made. It is seen from now on where it is a regular file below a watched
-/// directory.
-fn opened(state: &ShimState, fd: c_int, flags: c_int) {
+/// A descriptor was made, `is_new` with its file. It is seen from now on where it is a regular file
+/// below a watched directory.
+fn opened(state: &ShimState, fd: c_int, flags: c_int, is_new: bool) {
     closed(state, fd);
     if flags & (libc::O_PATH | libc::O_DIRECTORY) == libc::O_PATH || !is_regular(fd) {
         return;
@@ -106,7 +56,12 @@ fn opened(state: &ShimState, fd: c_int, flags: c_int) {
     let role = state.every_file.unwrap_or_else(|| crate::names::role_of(relative));
     match files::open(fd, relative, role, flags) {
         // Whatever had this place before may have left pages.
-        Ok(Some(place)) => buffered::drop_file(state, place),
+        Ok(Some(place)) => {
+            buffered::drop_file(state, place);
+            if let Some(journal) = &state.journal {
+                journal.ring.forget_place(place);
+            }
+        }
         Ok(None) => {
             let emptied = files::seen(fd).filter(|_| flags & libc::O_TRUNC != 0);
             if let Some(open) = emptied {
@@ -121,6 +76,9 @@ fn opened(state: &ShimState, fd: c_int, flags: c_int) {
     if flags & STRIPPED != 0 && is_emulated(state, fd) {
         strip(fd);
     }
+    if let Some(open) = files::seen(fd).filter(|_| is_new) {
+        record::created(state, fd, &path, open.place());
+    }
 }
 
 /// The host serves an emulated file from its memory.
@@ -131,15 +89,45 @@ fn strip(fd: c_int) {
     }
 }
 
-/// Opens by `call`, which gets the flags.
-fn open_by(flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
+/// A name that is opened.
+#[derive(Clone, Copy)]
+enum OpenedName {
+    At(c_int, *const c_char),
+    /// One that nothing has yet.
+    New,
+}
+
+impl OpenedName {
+    /// Whether opening makes the file.
+    fn is_made(self, flags: c_int) -> bool {
+        match self {
+            OpenedName::New => true,
+            OpenedName::At(..) if flags & libc::O_CREAT == 0 => false,
+            OpenedName::At(at, name) => {
+                // SAFETY: the program passes a name.
+                real::keeping_errno(|| unsafe { libc::faccessat(at, name, libc::F_OK, 0) != 0 })
+            }
+        }
+    }
+}
+
+/// Opens by `call`, which gets the flags. Where changes are recorded, a file that is to be emptied
+/// is so by a call of its own.
+fn open_by(name: OpenedName, flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
     let Some(state) = state() else {
         return call(flags);
     };
     let _inside = Inside::enter();
-    let fd = call(flags);
+    let is_recorded = state.journal.is_some();
+    let is_new = is_recorded && name.is_made(flags);
+    let empties = if is_recorded && !is_new { flags & libc::O_TRUNC } else { 0 };
+    let fd = call(flags & !empties);
     if fd >= 0 {
-        real::keeping_errno(|| opened(state, fd, flags));
+        real::keeping_errno(|| {
+            opened(state, fd, flags & !empties, is_new);
+            // What cannot be emptied is no file, as with the flag.
+            let _ = empty(state, fd, empties);
+        });
     } else if real::errno() == libc::EINVAL && flags & STRIPPED != 0 {
         return open_refused(state, flags, call);
     }
@@ -158,7 +146,7 @@ fn open_refused(state: &ShimState, flags: c_int, call: impl Fn(c_int) -> c_int) 
     let fd = call(flags & !without);
     let mut errno = libc::EINVAL;
     if fd >= 0 {
-        opened(state, fd, flags & !libc::O_TRUNC);
+        opened(state, fd, flags & !libc::O_TRUNC, false);
         if is_emulated(state, fd) {
             match empty(state, fd, flags) {
                 Ok(()) => return fd,
@@ -175,7 +163,7 @@ fn open_refused(state: &ShimState, flags: c_int, call: impl Fn(c_int) -> c_int) 
 /// Does what `O_TRUNC` asks for. Returns why it failed.
 fn empty(state: &ShimState, fd: c_int, flags: c_int) -> Result<(), c_int> {
     if flags & libc::O_TRUNC != 0 {
-        if real::ftruncate(fd, 0) < 0 {
+        if record::truncate(fd, 0) < 0 {
             return Err(real::errno());
         }
         if let Some(open) = files::seen(fd) {
@@ -187,22 +175,22 @@ fn empty(state: &ShimState, fd: c_int, flags: c_int) -> Result<(), c_int> {
 
 #[unsafe(no_mangle)]
 extern "C" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    open_by(flags, |flags| real::open(path, flags, mode))
+    open_by(OpenedName::At(libc::AT_FDCWD, path), flags, |flags| real::open(path, flags, mode))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
-    open_by(flags, |flags| real::open(path, flags, 0))
+    open_by(OpenedName::At(libc::AT_FDCWD, path), flags, |flags| real::open(path, flags, 0))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn openat(at: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    open_by(flags, |flags| real::openat(at, path, flags, mode))
+    open_by(OpenedName::At(at, path), flags, |flags| real::openat(at, path, flags, mode))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __openat_2(at: c_int, path: *const c_char, flags: c_int) -> c_int {
-    open_by(flags, |flags| real::openat(at, path, flags, 0))
+    open_by(OpenedName::At(at, path), flags, |flags| real::openat(at, path, flags, 0))
 }
 
 #[unsafe(no_mangle)]
@@ -212,12 +200,12 @@ extern "C" fn creat(path: *const c_char, mode: mode_t) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn mkstemp(template: *mut c_char) -> c_int {
-    open_by(0, |flags| real::mkostemps(template, 0, flags))
+    open_by(OpenedName::New, 0, |flags| real::mkostemps(template, 0, flags))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mkostemp(template: *mut c_char, flags: c_int) -> c_int {
-    open_by(flags, |flags| real::mkostemps(template, 0, flags))
+    open_by(OpenedName::New, flags, |flags| real::mkostemps(template, 0, flags))
 }
 
 #[unsafe(no_mangle)]

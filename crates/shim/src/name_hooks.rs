@@ -1,11 +1,14 @@
 //! Functions that change what files are called and how long they are.
 
 use crate::buffered;
-use crate::file_hooks::PathOf;
 use crate::files;
+use crate::flight::Extent;
+use crate::path::PathOf;
 use crate::real;
 use crate::real::keeping_errno;
+use crate::record::{self, NameBefore};
 use crate::state::{Inside, ShimState, state};
+use device::cut::{EntryKind, EntryTicket, NewEntry};
 use libc::{c_char, c_int, c_uint, off_t};
 
 #[unsafe(no_mangle)]
@@ -45,7 +48,14 @@ fn gone(at: c_int, name: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
     };
     let _inside = Inside::enter();
     let place = place_of(state, at, name);
+    let before = NameBefore::of(state, at, name).filter(|before| before.keep(at, name));
     let result = call();
+    if let Some(before) = &before {
+        match result {
+            0 => before.is_gone(&before.entry(EntryKind::Unlink)),
+            _ => keeping_errno(|| before.keep_no_more()),
+        }
+    }
     if let (0, Some(place)) = (result, place) {
         forget(state, place);
     }
@@ -60,7 +70,12 @@ extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
     let _inside = Inside::enter();
     let (place, replaced) =
         (place_of(state, libc::AT_FDCWD, from), place_of(state, libc::AT_FDCWD, to));
+    let before = NameBefore::of(state, libc::AT_FDCWD, from);
+    let other = NameBefore::of(state, libc::AT_FDCWD, to)
+        .filter(|other| before.as_ref().is_some_and(|before| before.file() != other.file()))
+        .filter(|other| other.keep(libc::AT_FDCWD, to));
     let result = real::rename(from, to);
+    keeping_errno(|| record_rename(result == 0, before.as_ref(), other.as_ref(), to));
     if result == 0 && place != replaced {
         keeping_errno(|| {
             if let Some(replaced) = replaced {
@@ -72,6 +87,30 @@ extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
         });
     }
     result
+}
+
+/// Records a rename. A file that lost its name by it is kept.
+fn record_rename(
+    is_done: bool,
+    before: Option<&NameBefore>,
+    other: Option<&NameBefore>,
+    to: *const c_char,
+) {
+    let Some(before) = before else { return };
+    let path = PathOf::of_name(libc::AT_FDCWD, to);
+    let entry = before.entry(EntryKind::Rename);
+    let names = [before.path.bytes(), path.as_ref().map_or(b"", PathOf::bytes)];
+    match other {
+        Some(other) if is_done => {
+            let other_inode = other.file().inode;
+            other.is_gone(&NewEntry { names, other: other_inode, ..entry });
+        }
+        Some(other) => other.keep_no_more(),
+        None if is_done => {
+            before.journal.note(&NewEntry { names, ..entry });
+        }
+        None => {}
+    }
 }
 
 fn renamed(state: &ShimState, place: usize, to: *const c_char) {
@@ -103,7 +142,7 @@ fn end_of(at: off_t, bytes: off_t) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn ftruncate(fd: c_int, bytes: off_t) -> c_int {
-    let result = real::ftruncate(fd, bytes);
+    let result = record::truncate(fd, bytes);
     if result == 0 {
         dropped(fd, bytes, u64::MAX, true);
     }
@@ -112,10 +151,31 @@ extern "C" fn ftruncate(fd: c_int, bytes: off_t) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int {
+    let ticket = allocation_begins(fd, mode, at, bytes);
     let result = real::fallocate(fd, mode, at, bytes);
+    record::over(ticket, result == 0);
     if result == 0 && mode & libc::FALLOC_FL_PUNCH_HOLE != 0 {
         dropped(fd, at, end_of(at, bytes), true);
     }
+    result
+}
+
+/// Space of a file is about to be taken or given back.
+fn allocation_begins(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> Option<EntryTicket> {
+    let begin = u64::try_from(at).ok()?;
+    let end = end_of(at, bytes);
+    if mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0 {
+        let extent = Extent { offset: begin, bytes: end.saturating_sub(begin) };
+        return record::hole_begins(fd, extent);
+    }
+    record::length_begins(fd, |length| if mode == 0 { length.max(end) } else { length })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn posix_fallocate(fd: c_int, at: off_t, bytes: off_t) -> c_int {
+    let ticket = allocation_begins(fd, 0, at, bytes);
+    let result = real::posix_fallocate(fd, at, bytes);
+    record::over(ticket, result == 0);
     result
 }
 
@@ -142,6 +202,12 @@ extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint)
         return real::sync_file_range(fd, at, bytes, flags);
     }
     let _inside = Inside::enter();
+    let waits = libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let extent =
+        Extent { offset: u64::try_from(at).unwrap_or(0), bytes: u64::try_from(bytes).unwrap_or(0) };
+    let ticket = (flags & waits == waits)
+        .then(|| record::write_out_begins(state, (fd, open), extent))
+        .flatten();
     if state.meter.is_armed() {
         if flags & libc::SYNC_FILE_RANGE_WAIT_AFTER != 0 {
             buffered::write_out(state, open.place());
@@ -149,11 +215,13 @@ extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint)
             buffered::start_write_out(state, open.place());
         }
     }
+    record::over(ticket, true);
     0
 }
 
 also! {
     fn ftruncate64 = ftruncate(fd: c_int, bytes: off_t) -> c_int;
+    fn posix_fallocate64 = posix_fallocate(fd: c_int, at: off_t, bytes: off_t) -> c_int;
     fn fallocate64 = fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int;
     fn posix_fadvise64 = posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int;
 }

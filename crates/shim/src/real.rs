@@ -36,6 +36,7 @@ preload::functions! { Behind:
     fn fdatasync(fd: c_int) -> c_int, or -1;
     fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int, or -1;
     fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int, or -1;
+    fn posix_fallocate(fd: c_int, at: off_t, bytes: off_t) -> c_int, or libc::ENOSYS;
     fn posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int, or libc::ENOSYS;
     fn ftruncate(fd: c_int, bytes: off_t) -> c_int, or -1;
     fn lseek(fd: c_int, offset: off_t, whence: c_int) -> off_t, or -1;

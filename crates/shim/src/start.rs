@@ -2,6 +2,7 @@
 //! without the emulation it was started for.
 
 use crate::cache::PageCache;
+use crate::journal::WriteJournal;
 use crate::meter::Meter;
 use crate::state::{EmulatedDevice, ShimState, take_over};
 use crate::{clock, crash, real, shared};
@@ -36,12 +37,17 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     let setup = Setup::parse(&text).map_err(|error| error.to_string())?;
     let words = map_page(&setup.page)?;
     let meter = Meter::new(words, clock::now_ns());
+    let is_first = take_page(&meter);
     let cache = PageCache::new(setup.cache.bytes);
+    let directories = directories(&setup.directories)?;
+    let journal = setup.journal.as_ref().filter(|_| is_first);
+    let journal = journal.map(|journal| WriteJournal::start(journal, &setup, &directories));
     let state = ShimState {
         devices: devices(&setup)?,
         file_salt: setup.sharing.as_ref().map_or(0, file_salt),
         device_of_role: Role::ALL.map(|role| setup.device_of(role)),
-        directories: directories(&setup.directories)?,
+        directories,
+        journal: journal.transpose()?,
         every_file: setup.every_file,
         doublewrite: setup.doublewrite_in_system_tablespace.map_or(0..0, |[from, to]| from..to),
         spin: setup.spin,
@@ -50,16 +56,17 @@ fn prepare(path: &OsStr) -> Result<(), String> {
         cache: Mutex::new(cache),
         meter,
     };
-    tell_process(&state.meter);
     take_over(state);
     crash::watch();
     Ok(())
 }
 
 /// Who started the process finds it by this. A program that it starts in turn, with its
-/// environment, does not take its place.
-fn tell_process(meter: &Meter) {
-    meter.set_first(Global::Process, u64::from(std::process::id()));
+/// environment, does not take its place. Returns whether this is the first.
+fn take_page(meter: &Meter) -> bool {
+    let process = u64::from(std::process::id());
+    meter.set_first(Global::Process, process);
+    meter.get(Global::Process) == process
 }
 
 fn map_page(path: &str) -> Result<&'static [AtomicU64; PAGE_WORDS], String> {

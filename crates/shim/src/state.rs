@@ -2,6 +2,7 @@
 
 use crate::cache::PageCache;
 use crate::files::{File, Open};
+use crate::journal::WriteJournal;
 use crate::meter::Meter;
 use crate::shared::SharedDevice;
 use device::{Device, Role};
@@ -28,6 +29,8 @@ pub(crate) struct ShimState {
     /// How many pages the modelled page cache holds.
     pub(crate) cache_pages: u64,
     pub(crate) cache: Mutex<PageCache>,
+    /// Where changes of emulated files are recorded.
+    pub(crate) journal: Option<WriteJournal>,
 }
 
 pub(crate) struct EmulatedDevice {

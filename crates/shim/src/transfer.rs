@@ -6,6 +6,7 @@ use crate::files::{self, File, Open};
 use crate::flight::{EmulatedPlace, Extent, Flight};
 use crate::meter::CountedRequest;
 use crate::real::{self, keeping_errno};
+use crate::record;
 use crate::session;
 use crate::state::{Inside, ShimState, state};
 use crate::write_back::WRITE_BACK;
@@ -63,7 +64,12 @@ pub(crate) fn transfer(
     };
     let role = state.role_at(file, extent.offset);
     session::waiting(state, (role, kind), || {
-        transfer_seen(state, (fd, open, file), (role, kind), extent, call)
+        let is_write = kind == AccessKind::Write;
+        let ticket =
+            is_write.then(|| record::write_begins(state, (fd, open), role, extent)).flatten();
+        let result = transfer_seen(state, (fd, open, file), (role, kind), extent, call);
+        record::over(ticket, result >= 0);
+        result
     })
 }
 
@@ -185,19 +191,34 @@ pub(crate) fn flush(state: &ShimState, place: usize, target: EmulatedPlace) {
 /// `fsync` and its like: `call` is the real one, for files that are on real storage.
 pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let Some((state, open, file)) = seen(fd) else {
-        return call();
+        return sync_unseen(fd, call);
     };
     let _inside = Inside::enter();
     let role = file.role();
+    let ticket = record::flush_begins(state, (fd, open), role);
     let began_ns = clock::now_ns();
     let counts = CountedRequest { role, kind: AccessKind::Flush, began_ns };
-    session::waiting(state, (role, AccessKind::Flush), || match state.device_of(role) {
-        Some(device) if state.meter.is_armed() => {
-            let target = EmulatedPlace { device, role, file: file.identity() };
-            flush(state, open.place(), target);
-            0
-        }
-        Some(_) => counted(state, counts, || 0) as c_int,
-        None => counted(state, counts, || call() as isize) as c_int,
-    })
+    let result =
+        session::waiting(state, (role, AccessKind::Flush), || match state.device_of(role) {
+            Some(device) if state.meter.is_armed() => {
+                let target = EmulatedPlace { device, role, file: file.identity() };
+                flush(state, open.place(), target);
+                0
+            }
+            Some(_) => counted(state, counts, || 0) as c_int,
+            None => counted(state, counts, || call() as isize) as c_int,
+        });
+    record::over(ticket, result == 0);
+    result
+}
+
+/// Of what is no file that is seen, only directories matter, and only to the journal.
+fn sync_unseen(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let ticket = state().and_then(|state| {
+        let _inside = Inside::enter();
+        keeping_errno(|| record::directory_flush_begins(state, fd))
+    });
+    let result = call();
+    record::over(ticket, result == 0);
+    result
 }

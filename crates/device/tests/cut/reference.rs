@@ -353,7 +353,7 @@ impl<'a> Reference<'a> {
                     && atom.with.start < other.with.end
             };
             let shared = atoms.iter().enumerate().any(is_shared);
-            !must[atom.act] && !(shared && self.on(Rule::PagesAreCoherent))
+            !(must[atom.act] || shared && self.on(Rule::PagesAreCoherent))
         })
     }
 

@@ -9,6 +9,7 @@ mod crash;
 mod dilated;
 mod fio;
 mod libaio;
+mod power;
 mod session;
 mod shared;
 mod sync;
@@ -18,7 +19,15 @@ fn child() {
     let Some((name, files)) = common::job() else {
         return;
     };
-    let jobs =
-        [sync::job, aio::job, cache::job, crash::job, dilated::job, shared::job, session::job];
+    let jobs = [
+        sync::job,
+        aio::job,
+        cache::job,
+        crash::job,
+        dilated::job,
+        shared::job,
+        session::job,
+        power::job,
+    ];
     assert!(jobs.iter().any(|job| job(&name, &files)), "no such job: {name}");
 }

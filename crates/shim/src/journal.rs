@@ -1,0 +1,198 @@
+//! The journal of what is done to files of emulated devices, where the setup asks for one: it tells
+//! later what the devices would have lost with their power (`device::cut`). What a write replaces
+//! is read before it, straight into the journal.
+
+use crate::limits::FILES_MAX;
+use crate::path::PathOf;
+use crate::real;
+use crate::removed::Removed;
+use device::cut::{
+    EVERY_DEVICE, EntryKind, EntryTicket, FileIdentity, JOURNAL_DEVICES_MAX, JournalRing, NewEntry,
+    PowerLoss, WriteTraits, journal_bytes,
+};
+use device::{JournalSetup, Setup};
+use libc::{c_int, off_t};
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::AtomicU64;
+
+/// No place of a file.
+const NO_PLACE: usize = usize::MAX;
+
+/// The journal of this process.
+pub(crate) struct WriteJournal {
+    pub(crate) ring: JournalRing<'static>,
+    pub(crate) removed: Removed,
+}
+
+/// A file as it is recorded.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedFile {
+    pub(crate) device: u8,
+    place: usize,
+    pub(crate) file: FileIdentity,
+    pub(crate) bytes: u64,
+    pub(crate) has_name: bool,
+    pub(crate) has_one_name: bool,
+}
+
+impl WriteJournal {
+    /// Makes the journal's file anew.
+    ///
+    /// # Errors
+    /// Where it cannot be had.
+    pub(crate) fn start(
+        journal: &JournalSetup,
+        setup: &Setup,
+        directories: &[Vec<u8>],
+    ) -> Result<WriteJournal, String> {
+        let unfit =
+            |why: &dyn Display| format!("the journal {} cannot be used: {why}", journal.file);
+        let bytes = journal_bytes(journal.ring_bytes);
+        let words = map(&journal.file, bytes).map_err(|error| unfit(&error))?;
+        let rules: Vec<PowerLoss> =
+            setup.devices.iter().map(|device| device.profile.power_loss()).collect();
+        let keeps = of_devices(&rules, |rules| rules.volatile_bytes == 0);
+        let ring = JournalRing::new(words, FILES_MAX, keeps);
+        let ring = ring.ok_or_else(|| unfit(&"its ring is too short"))?;
+        let lies = of_devices(&rules, |rules| rules.flush_lies && rules.volatile_bytes > 0);
+        Ok(WriteJournal { ring, removed: Removed::new(directories, lies)? })
+    }
+
+    /// Records what is about to happen, with what it replaces of the descriptor's file.
+    pub(crate) fn begin(&self, fd: c_int, entry: &NewEntry) -> Option<EntryTicket> {
+        let ticket = self.ring.begin(entry)?;
+        let from = match entry.kind {
+            EntryKind::Write => entry.offset,
+            EntryKind::Length => entry.other,
+            _ => return Some(ticket),
+        };
+        if ticket.replaced_bytes() > 0 {
+            match self.save(fd, &ticket, from) {
+                Some(saved_bytes) => self.ring.ready(&ticket, saved_bytes),
+                None => {
+                    self.ring.give_up(&ticket, true);
+                    return None;
+                }
+            }
+        }
+        Some(ticket)
+    }
+
+    /// Reads what is going to be replaced. `None` where that fails.
+    fn save(&self, fd: c_int, ticket: &EntryTicket, from: u64) -> Option<u64> {
+        let read =
+            |fd| read_all(fd, self.ring.room(ticket), ticket.replaced_bytes(), FileFrom(from));
+        let mut saved = read(fd);
+        if saved.is_none() && real::errno() == libc::EBADF {
+            // It may be written only.
+            let again = PathOf::link_of(fd)?;
+            let fd = real::open(again.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC, 0);
+            saved = read(fd);
+            real::close(fd);
+        }
+        saved
+    }
+
+    /// Records what has happened. Returns that event.
+    pub(crate) fn note(&self, entry: &NewEntry) -> Option<u64> {
+        let ticket = self.ring.begin(entry)?;
+        Some(self.ring.finish(&ticket))
+    }
+}
+
+/// Where in a file reading begins.
+#[derive(Clone, Copy)]
+struct FileFrom(u64);
+
+fn read_all(fd: c_int, to: &[AtomicU64], bytes: u64, FileFrom(from): FileFrom) -> Option<u64> {
+    // The words are memory of the journal's mapping, which other processes read only after this one
+    // has died.
+    let begin = to.as_ptr().cast_mut().cast::<u8>();
+    let mut saved = 0;
+    while saved < bytes {
+        let (at, left) = (begin.wrapping_add(saved as usize), (bytes - saved) as usize);
+        match real::pread(fd, at.cast(), left, (from + saved) as off_t) {
+            0 => break,
+            got => saved += u64::try_from(got).ok()?,
+        }
+    }
+    Some(saved)
+}
+
+fn of_devices(rules: &[PowerLoss], is: fn(&PowerLoss) -> bool) -> [bool; JOURNAL_DEVICES_MAX] {
+    std::array::from_fn(|device| rules.get(device).is_some_and(is))
+}
+
+fn map(path: &str, bytes: u64) -> std::io::Result<&'static [AtomicU64]> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(true).open(path)?;
+    let fd = file.as_raw_fd();
+    match real::posix_fallocate(fd, 0, bytes as off_t) {
+        0 => {}
+        error => return Err(std::io::Error::from_raw_os_error(error)),
+    }
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_SHARED;
+    let mapped = real::mmap(std::ptr::null_mut(), bytes as usize, protection, flags, fd, 0);
+    if mapped == libc::MAP_FAILED {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: mapped just now at this length, aligned to pages, never unmapped, and written by
+    // atomic operations, or by the kernel where a record's owner alone has them.
+    Ok(unsafe { std::slice::from_raw_parts(mapped.cast(), bytes as usize / 8) })
+}
+
+/// The file of a descriptor or a name, as far as it is a regular one.
+pub(crate) fn identify(status: impl FnOnce(*mut libc::stat) -> c_int) -> Option<RecordedFile> {
+    let mut room = std::mem::MaybeUninit::<libc::stat>::uninit();
+    if status(room.as_mut_ptr()) != 0 {
+        return None;
+    }
+    // SAFETY: written, as the call says.
+    let status = unsafe { room.assume_init() };
+    (status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(RecordedFile {
+        file: FileIdentity { file_system: status.st_dev, inode: status.st_ino },
+        bytes: u64::try_from(status.st_size).unwrap_or(0),
+        has_name: status.st_nlink > 0,
+        has_one_name: status.st_nlink == 1,
+        ..RecordedFile::NONE
+    })
+}
+
+impl RecordedFile {
+    /// Of no file, and every device.
+    pub(crate) const NONE: RecordedFile = RecordedFile {
+        device: EVERY_DEVICE,
+        place: NO_PLACE,
+        file: FileIdentity { file_system: 0, inode: 0 },
+        bytes: 0,
+        has_name: false,
+        has_one_name: false,
+    };
+
+    pub(crate) fn on(self, device: usize) -> RecordedFile {
+        RecordedFile { device: device as u8, ..self }
+    }
+
+    pub(crate) fn at(self, place: usize) -> RecordedFile {
+        RecordedFile { place, ..self }
+    }
+
+    /// A record of it, of which the rest is to be filled in.
+    pub(crate) fn entry(self, kind: EntryKind) -> NewEntry<'static> {
+        NewEntry {
+            kind,
+            device: self.device,
+            traits: WriteTraits::default(),
+            file: self.file,
+            place: self.place,
+            offset: 0,
+            length: 0,
+            file_bytes: self.bytes,
+            other: 0,
+            names: [b"", b""],
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Files whose names were taken away: kept under another name for as long as a loss of power may
+//! bring them back.
+
+use crate::path::decimal;
+use crate::real;
+use device::REMOVED_SUFFIX;
+use device::cut::{JOURNAL_DEVICES_MAX, JournalRing};
+use libc::c_char;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many files are kept at most; of more, the first removals count as stable.
+const KEPT_MAX: usize = 64;
+const NAME_MAX: usize = 1024;
+
+/// The directories in which they are, and which there are.
+pub(crate) struct Removed {
+    /// One for each watched directory.
+    directories: Vec<Vec<u8>>,
+    /// Devices whose flushes make nothing stable.
+    lies: [bool; JOURNAL_DEVICES_MAX],
+    kept: Mutex<[Option<RemovedFile>; KEPT_MAX]>,
+    count: AtomicUsize,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct RemovedFile {
+    pub(crate) device: u8,
+    /// Which of the watched directories it was in.
+    pub(crate) directory: usize,
+    pub(crate) inode: u64,
+    /// The event at which its removal was over.
+    pub(crate) over: u64,
+}
+
+/// A name, with a zero at its end.
+pub(crate) struct RemovedName([u8; NAME_MAX]);
+
+impl RemovedName {
+    pub(crate) fn as_ptr(&self) -> *const c_char {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl Removed {
+    /// # Errors
+    /// Where a directory cannot be made.
+    pub(crate) fn new(
+        directories: &[Vec<u8>],
+        lies: [bool; JOURNAL_DEVICES_MAX],
+    ) -> Result<Removed, String> {
+        let beside = |directory: &Vec<u8>| {
+            let beside = [directory.as_slice(), REMOVED_SUFFIX.as_bytes()].concat();
+            let path = std::path::Path::new(OsStr::from_bytes(&beside));
+            std::fs::create_dir_all(path)
+                .map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
+            Ok(beside)
+        };
+        Ok(Removed {
+            directories: directories.iter().map(beside).collect::<Result<_, String>>()?,
+            lies,
+            kept: Mutex::new([None; KEPT_MAX]),
+            count: AtomicUsize::new(0),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, [Option<RemovedFile>; KEPT_MAX]> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None` where the directory's name is too long.
+    pub(crate) fn name(&self, directory: usize, inode: u64) -> Option<RemovedName> {
+        let mut name = RemovedName([0; NAME_MAX]);
+        let mut digits = [0; 20];
+        let digits = decimal(inode, &mut digits)?;
+        let directory = self.directories.get(directory)?;
+        let parts = directory.iter().chain(b"/").chain(digits);
+        if directory.len() + digits.len() + 2 > NAME_MAX {
+            return None;
+        }
+        for (place, byte) in name.0.iter_mut().zip(parts) {
+            *place = *byte;
+        }
+        Some(name)
+    }
+
+    pub(crate) fn unlink(&self, directory: usize, inode: u64) {
+        if let Some(name) = self.name(directory, inode) {
+            real::unlink(name.as_ptr());
+        }
+    }
+
+    /// Where there are too many, the first removal counts as stable, and with it all that was
+    /// logged before.
+    pub(crate) fn add(&self, file: RemovedFile, ring: &JournalRing) {
+        let mut kept = self.lock();
+        let free = kept.iter().position(Option::is_none);
+        let first = || {
+            let over = |at: &usize| kept.get(*at).copied().flatten().map_or(0, |file| file.over);
+            (0..KEPT_MAX).min_by_key(over)
+        };
+        let Some(slot) = free.or_else(first).and_then(|at| kept.get_mut(at)) else { return };
+        match slot.replace(file) {
+            Some(first) => {
+                ring.names_are_written(first.device, first.over);
+                self.unlink(first.directory, first.inode);
+            }
+            None => {
+                self.count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A flush is over: what it made stable is gone for good.
+    pub(crate) fn forget_stable(&self, ring: &JournalRing) {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        for slot in self.lock().iter_mut() {
+            let is_stable = |file: &RemovedFile| {
+                let lies = self.lies.get(usize::from(file.device)).copied().unwrap_or(false);
+                !lies && file.over < ring.flushed(file.device)
+            };
+            if let Some(file) = slot.take_if(|file| is_stable(file)) {
+                self.unlink(file.directory, file.inode);
+                self.count.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
