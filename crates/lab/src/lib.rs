@@ -30,3 +30,4 @@ pub use target::private::ResolvedPrivate;
 pub use target::resolved::{external, start_server};
 pub use target::snapshot::{SnapshotAsked, account_of, snapshot_of};
 pub use target::subject::{SCHEMA, Subject};
+pub use tpcc::CheckSet;

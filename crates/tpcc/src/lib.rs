@@ -26,7 +26,9 @@ pub mod verdicts;
 mod workload;
 pub mod xa;
 
-pub use checks::{CHECKS, Check, ShardSession, run_checks, run_checks_of_shards};
+pub use checks::{
+    CHECKS, Check, CheckSet, INITIAL, ShardSession, run_checks, run_checks_of_shards,
+};
 pub use client::TerminalClient;
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};

@@ -1,6 +1,6 @@
 //! TPC-C as a workload of the driver.
 
-use crate::checks::run_checks;
+use crate::checks::{CheckSet, run_checks};
 use crate::client::{AnySession, Beside, ReplicaSession, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
@@ -122,6 +122,19 @@ impl<C: Connect + Sync> TpccWorkload<C> {
         self.fresh.as_ref().map_or_else(Vec::new, |fresh| fresh.replica_reads())
     }
 
+    /// Runs the checks of a set.
+    ///
+    /// # Errors
+    /// As [`run_checks`].
+    pub async fn check_set<S: Session>(
+        &self,
+        session: &mut S,
+        set: CheckSet,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Vec<CheckResult>, SessionError> {
+        run_checks(session, set, self.options.configured, progress).await
+    }
+
     /// The same transactions with other inputs.
     pub fn with_seed(&self, seed: u64) -> TpccWorkload<C>
     where
@@ -152,7 +165,7 @@ impl<C: Connect + Sync> Proof for TpccWorkload<C> {
         session: &mut S,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Vec<CheckResult>, SessionError> {
-        run_checks(session, self.options.configured.0, progress).await
+        self.check_set(session, CheckSet::Consistency, progress).await
     }
 }
 

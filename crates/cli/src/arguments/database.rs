@@ -56,6 +56,10 @@ pub struct CheckArguments {
     #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
     #[arg(conflicts_with_all = ["engine", "server_binary"])]
     pub workload: WorkloadKind,
+    /// Check also that the rows are those that TPC-C loads (clause 4.3.3.1), whatever tool has
+    /// loaded them; after a run, what a run leaves as it is
+    #[arg(long)]
+    pub population: bool,
     /// Number of schemas to check together: <schema>_0, <schema>_1 and so on
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,

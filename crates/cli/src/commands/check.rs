@@ -3,9 +3,9 @@
 use super::print_json;
 use crate::arguments::database::CheckArguments;
 use crate::console::{Console, print, stop_flag};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use base::{Exit, Warehouses, counted};
-use lab::{Checked, Subject, start_server};
+use lab::{CheckSet, Checked, Subject, start_server};
 use serde::Serialize;
 use spec::{PopulationSpec, Topology};
 use store::StoredCheck;
@@ -36,6 +36,16 @@ struct CheckResultDocument {
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
+    let set = match arguments.population {
+        true => CheckSet::Population,
+        false => CheckSet::Consistency,
+    };
+    if set == CheckSet::Population && !arguments.workload.is_tpcc() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--population is of TPC-C databases; leave it out, or --workload",
+        ));
+    }
     let stop = stop_flag();
     let mut console = Console::new()?;
     let population = PopulationSpec {
@@ -44,9 +54,8 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     };
     let server = arguments.target.server(population, arguments.schemas)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
-    let checked = lab::check_subject(&subject, &arguments.workload, &stop, &mut |p| {
-        console.show(p);
-    })?;
+    let asked = (&arguments.workload, set);
+    let checked = lab::check_subject(&subject, asked, &stop, &mut |p| console.show(p))?;
     console.done();
     let checks = &checked.checks;
     if arguments.json {

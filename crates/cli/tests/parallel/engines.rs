@@ -58,6 +58,8 @@ fn main_job(engine: &str, others: &[Style]) {
         .exits(0)
         .json();
     loaded_as_asked(&loaded, engine);
+    let audited = mydyno(["check", "--dsn", &server.dsn, "--population"]).run().exits(0);
+    assert!(audited.stdout.contains("37 of 37 checks passed"), "{}", audited.stdout);
     let summary = run_and_watch_prepares(&server, work.path());
     summary_is_whole(&summary, engine);
     is_described(&summary, engine, Style::Statements);

@@ -2,6 +2,7 @@
 //! found, named and counted.
 
 mod planted;
+mod unpopulated;
 
 use crate::support::{Held, Server, directory, mydyno, number, result, text, until};
 use planted::{FAULTS, Fault};

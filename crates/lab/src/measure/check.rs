@@ -14,26 +14,27 @@ use spec::{Load, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{CheckedOn, RepeatFailure, RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
-use tpcc::{Database, ShardRanges, ShardSession, run_checks_of_shards};
+use tpcc::{CheckSet, Database, INITIAL, ShardRanges, ShardSession, run_checks_of_shards};
 use wire::{Connection, Connector};
 
 /// What is counted from 0.
 const SCHEMA: &str = "schema";
 
-/// Runs all checks, in one snapshot of each schema, and adds the schemas up, or asks what holds over
-/// all shards; `each` is the word for one of them in examples, and `stop` ends them early.
+/// Runs the checks of a set, in one snapshot of each schema, and adds the schemas up, or asks what
+/// holds over all shards; `each` is the word for one of them in examples, and `stop` ends them
+/// early.
 ///
 /// # Errors
 /// Where the server refuses or is gone, or the user interrupts.
 pub(crate) fn check(
     databases: &Schemas<Connector>,
     each: &str,
-    workload: &AnyWorkload,
+    (workload, set): (&AnyWorkload, CheckSet),
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Vec<StoredCheck>, LabError> {
     if let Some(shards) = workload.shards() {
-        return check_shards(databases, shards, stop, on_progress);
+        return check_shards(databases, (shards, set), stop, on_progress);
     }
     let several = !databases.others().is_empty();
     let count = databases.iter().count() as u64;
@@ -46,7 +47,7 @@ pub(crate) fn check(
                     total: count * total,
                 });
             };
-            workload.checks(session, progress).await
+            workload.checks(session, set, progress).await
         })?;
         if several {
             // Schemas have a number in their names, from 0; servers count from 1, as everywhere
@@ -61,7 +62,7 @@ pub(crate) fn check(
 /// Runs all checks over the shards of a database.
 fn check_shards(
     databases: &Schemas<Connector>,
-    shards: &ShardRanges,
+    (shards, set): (&ShardRanges, CheckSet),
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Vec<StoredCheck>, LabError> {
@@ -70,7 +71,7 @@ fn check_shards(
         let each = sessions.iter_mut().zip(shards.iter());
         let mut parts: Vec<_> =
             each.map(|(session, range)| ShardSession { session, range }).collect();
-        let checks = run_checks_of_shards(&mut parts, progress).await;
+        let checks = run_checks_of_shards(&mut parts, set, progress).await;
         checks.map_err(|error| LabError::Session { doing: "checking the shards", error })
     })?;
     Ok(found.into_iter().map(stored).collect())
@@ -95,13 +96,13 @@ fn name_database(found: &mut [drive::CheckResult], each: &str, number: usize) {
     }
 }
 
-/// Adds what was found in another schema.
+/// Adds what was found in another schema, of which more may have been asked.
 fn add(all: &mut Vec<drive::CheckResult>, found: Vec<drive::CheckResult>) {
-    if all.is_empty() {
-        *all = found;
-        return;
-    }
-    for (sum, check) in all.iter_mut().zip(found) {
+    for check in found {
+        let Some(sum) = all.iter_mut().find(|sum| sum.name == check.name) else {
+            all.push(check);
+            continue;
+        };
         sum.passed &= check.passed;
         sum.offending_rows += check.offending_rows;
         sum.duration_ns += check.duration_ns;
@@ -148,13 +149,26 @@ pub struct Checked {
     pub unexpected: Vec<String>,
 }
 
-/// Checks the databases of a subject, of whatever size they are; `stop` ends it early.
+/// What a reader should know where a part of the population's rules was not asked.
+fn note_of_changed(checks: &[StoredCheck], set: CheckSet) -> Option<String> {
+    let [first, .., last] = INITIAL.map(|check| check.name);
+    let asked = checks.iter().any(|check| check.name == first);
+    (set == CheckSet::Population && !asked).then(|| {
+        format!(
+            "{first} to {last} are not asked: transactions have changed the database since it was \
+             loaded, and with it what these are about"
+        )
+    })
+}
+
+/// Runs the checks of a set on the databases of a subject, of whatever size they are; `stop` ends it
+/// early.
 ///
 /// # Errors
 /// Where a schema holds no database, the server refuses or is gone, or the user interrupts.
 pub fn check_subject(
     subject: &Subject,
-    workload: &WorkloadKind,
+    (workload, set): (&WorkloadKind, CheckSet),
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Checked, LabError> {
@@ -171,10 +185,10 @@ pub fn check_subject(
         }
         nodes::facts_of_all(&databases, &workload, nodes::PATIENCE_AFTER, stop)?;
         let each = subject.word_for_database();
-        let checks = check(&databases, each, &workload, stop, on_progress)?;
+        let checks = check(&databases, each, (&workload, set), stop, on_progress)?;
         let by_tpcc_mysql = |of: &Database| of.driven_by_tpcc_mysql;
         let failed = FailedChecks::of(&checks, database.as_ref().is_some_and(by_tpcc_mysql));
-        if let Some(note) = failed.note() {
+        for note in [failed.note(), note_of_changed(&checks, set)].into_iter().flatten() {
             on_progress(Progress::Note(&note));
         }
         Ok(Checked {

@@ -32,6 +32,7 @@ use store::{
     DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
     RepeatResult, Results,
 };
+use tpcc::CheckSet;
 use wire::{ConnectError, Connector};
 
 /// Where a cell belongs.
@@ -471,7 +472,8 @@ impl Measurement<'_> {
             return Ok(Exit::Ok);
         }
         let each = self.subject.word_for_database();
-        let checked = check(databases, each, &begun.workload, self.stop, on_progress);
+        let asked = (&begun.workload, CheckSet::Consistency);
+        let checked = check(databases, each, asked, self.stop, on_progress);
         let checks = match checked {
             Ok(checks) => checks,
             Err(LabError::Interrupted) => {

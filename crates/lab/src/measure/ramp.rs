@@ -15,6 +15,7 @@ use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId};
+use tpcc::CheckSet;
 
 /// What a point takes beside its warm-up and window, until one has shown it.
 const POINT_TIME: Duration = Duration::from_secs(3);
@@ -416,14 +417,14 @@ impl<'a> RunningRamp<'a> {
         let results = self.place.results;
         on_progress(Progress::Step("checking the database after the last point"));
         let mut notes = Vec::new();
-        let workload = &self.cell.load.workload;
+        let asked = (&self.cell.load.workload, CheckSet::Consistency);
         let mut noting = |progress: Progress<'_>| {
             if let Progress::Note(note) = &progress {
                 notes.push((*note).to_owned());
             }
             on_progress(progress);
         };
-        let checked = check_subject(self.subject, workload, self.stop, &mut noting);
+        let checked = check_subject(self.subject, asked, self.stop, &mut noting);
         for note in &notes {
             results.record_note(NoteOn::Repeat(repeat), note)?;
         }

@@ -16,7 +16,7 @@ use store::{CellTransaction, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 use tpcc::xa::XaRun;
 use tpcc::{
-    Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
+    CheckSet, Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
     TpccWorkload, Transaction, prepared_statements,
 };
 use wire::{Connection, Connector};
@@ -103,13 +103,17 @@ impl AnyWorkload {
         }
     }
 
-    /// See [`Proof::checks`].
+    /// See [`Proof::checks`]; of TPC-C another set of checks may be asked.
     pub(crate) async fn checks(
         &self,
         session: &mut Connection,
+        set: CheckSet,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Vec<CheckResult>, LabError> {
-        let checks = of_each!(self, workload => workload.checks(session, progress).await);
+        let checks = match self {
+            AnyWorkload::Tpcc(workload) => workload.check_set(session, set, progress).await,
+            AnyWorkload::Script(workload) => workload.checks(session, progress).await,
+        };
         checks.map_err(|error| LabError::Session { doing: "checking the database", error })
     }
 }

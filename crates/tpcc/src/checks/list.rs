@@ -71,10 +71,11 @@ impl Statement {
     }
 }
 
-/// A condition that holds in every committed state of the database.
+/// A condition that the rows of a database meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// C1..C12 are conditions 1-12 of clause 3.3.2, X1..X6 the extra invariants.
+    /// C1..C12 are conditions 1-12 of clause 3.3.2, X1..X6 the extra invariants, P1..P19 the rules
+    /// of the population.
     pub name: &'static str,
     /// What must hold.
     pub title: &'static str,
@@ -83,7 +84,7 @@ pub struct Check {
     pub statements: &'static [Statement],
 }
 
-const fn rows(columns: &'static [&'static str], sql: &'static str) -> Statement {
+pub(super) const fn rows(columns: &'static [&'static str], sql: &'static str) -> Statement {
     Statement { columns, sql, scan: None }
 }
 

@@ -4,10 +4,12 @@
 
 mod across;
 mod list;
+mod population;
 mod screens;
 mod shard_session;
 
 pub use list::{CHECKS, Check, Statement};
+pub use population::{INITIAL, LASTING};
 pub use shard_session::ShardSession;
 
 use across::{COMPARISONS, Offending};
@@ -17,6 +19,28 @@ use drive::CheckResult;
 use list::Scan;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+
+/// Which checks are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckSet {
+    /// Those that every committed state passes.
+    Consistency,
+    /// Those, and the rules of the population that a run leaves as they are; of a database that no
+    /// run has changed also those that a run changes.
+    Population,
+}
+
+impl CheckSet {
+    /// The checks to ask of a database that is all as it was loaded, or is not.
+    fn checks(self, as_loaded: bool) -> Vec<&'static Check> {
+        let mut checks: Vec<&'static Check> = CHECKS.iter().collect();
+        if self == CheckSet::Population {
+            checks.extend(&LASTING);
+            checks.extend(INITIAL.iter().filter(|_| as_loaded));
+        }
+        checks
+    }
+}
 
 /// What the checks of a database are asked of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -162,8 +186,8 @@ async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionErr
     Ok(u64::try_from(row.int(0)?).unwrap_or(0))
 }
 
-/// Runs all checks on warehouses 1..=`warehouses` in one consistent read-only snapshot, which ends
-/// with it. `progress` hears of steps done and of all steps. The schema must be the session's
+/// Runs the checks of a set on warehouses 1..=`warehouses` in one consistent read-only snapshot,
+/// which ends with it. `progress` hears of steps done and of all steps. The schema must be the session's
 /// default one. Without foreign keys C10, X1 and X4 count each warehouse beyond the first
 /// [`OFFENDING_ROWS_MAX`] offending ones as one row.
 ///
@@ -171,22 +195,27 @@ async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionErr
 /// The first error of the session; what was found until then is lost with it, as it proves nothing.
 pub async fn run_checks<S: Session>(
     session: &mut S,
-    warehouses: u32,
+    set: CheckSet,
+    warehouses: Warehouses,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
-    let screened = warehouses > 1 && !screens::is_indexed(session).await?;
+    let screened = warehouses.0 > 1 && !screens::is_indexed(session).await?;
     begin_snapshot(session).await?;
-    let range = WarehouseRange::all(Warehouses(warehouses));
+    let range = WarehouseRange::all(warehouses);
     let scope = Scope::Whole { screened };
-    let part = ShardSession { session: &mut *session, range };
-    let steps = 1 + u64::from(warehouses) + if screened { 3 } else { 0 };
+    let mut part = ShardSession { session: &mut *session, range };
+    let steps = 1 + u64::from(warehouses.0) + if screened { 3 } else { 0 };
     let mut steps = Steps { done: 0, total: steps, progress };
-    let result = run_in_snapshot(part, scope, &mut steps).await;
+    let asked = asked(std::slice::from_mut(&mut part), set).await;
+    let result = match asked {
+        Ok(checks) => run_in_snapshot(part, &checks, scope, &mut steps).await,
+        Err(error) => Err(error),
+    };
     end_snapshot(session, &result).await?;
     Ok(result?.into_iter().map(Running::result).collect())
 }
 
-/// Runs all checks over the shards of a database, of which there is one at least and which nobody
+/// Runs the checks of a set over the shards of a database, of which there is one at least and which nobody
 /// may change meanwhile: those whose rows lie together on each shard, C10, X1 and X4 over all of
 /// them. Of these three each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending ones
 /// counts as one row. The schemas must be the sessions' default ones.
@@ -195,6 +224,7 @@ pub async fn run_checks<S: Session>(
 /// As [`run_checks`].
 pub async fn run_checks_of_shards<S: Session>(
     parts: &mut [ShardSession<'_, S>],
+    set: CheckSet,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
     for part in parts.iter_mut() {
@@ -202,7 +232,7 @@ pub async fn run_checks_of_shards<S: Session>(
     }
     let each = parts.iter().map(|part| 2 + u64::from(part.range.count()));
     let total = each.sum::<u64>() + 3;
-    let result = run_in_snapshots(parts, &mut Steps { done: 0, total, progress }).await;
+    let result = run_in_snapshots(parts, set, &mut Steps { done: 0, total, progress }).await;
     for part in parts {
         end_snapshot(part.session, &result).await?;
     }
@@ -244,14 +274,29 @@ impl Steps<'_> {
     }
 }
 
+/// The checks of a set that are asked of a database, which may be divided over shards.
+async fn asked<S: Session>(
+    parts: &mut [ShardSession<'_, S>],
+    set: CheckSet,
+) -> Result<Vec<&'static Check>, SessionError> {
+    let mut as_loaded = true;
+    if set == CheckSet::Population {
+        for part in parts {
+            as_loaded &= population::is_as_loaded(part.session).await?;
+        }
+    }
+    Ok(set.checks(as_loaded))
+}
+
 async fn run_in_snapshot<S: Session>(
     mut part: ShardSession<'_, S>,
+    checks: &[&'static Check],
     scope: Scope,
     steps: &mut Steps<'_>,
 ) -> Result<Vec<Running>, SessionError> {
     steps.step();
-    let checks = CHECKS.iter().filter(|check| scope.has(check));
-    let mut running: Vec<Running> = checks.map(Running::of).collect();
+    let checks = checks.iter().filter(|check| scope.has(check));
+    let mut running: Vec<Running> = checks.copied().map(Running::of).collect();
     if scope == (Scope::Whole { screened: true }) {
         screen(std::slice::from_mut(&mut part), &mut running, steps).await?;
     }
@@ -273,12 +318,14 @@ async fn run_in_snapshot<S: Session>(
 
 async fn run_in_snapshots<S: Session>(
     parts: &mut [ShardSession<'_, S>],
+    set: CheckSet,
     steps: &mut Steps<'_>,
 ) -> Result<Vec<Running>, SessionError> {
-    let mut running: Vec<Running> = CHECKS.iter().map(Running::of).collect();
+    let checks = asked(parts, set).await?;
+    let mut running: Vec<Running> = checks.iter().copied().map(Running::of).collect();
     for (part, shard) in parts.iter_mut().zip(1..) {
         let part = ShardSession { session: &mut *part.session, range: part.range };
-        for found in run_in_snapshot(part, Scope::Shard, steps).await? {
+        for found in run_in_snapshot(part, &checks, Scope::Shard, steps).await? {
             let mut all = running.iter_mut();
             if let Some(of_all) = all.find(|of_all| of_all.check.name == found.check.name) {
                 of_all.add_of_shard(found, shard);
@@ -376,15 +423,17 @@ mod tests {
         let names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
         let wanted = (1..=12).map(|n| format!("C{n}")).chain((1..=6).map(|n| format!("X{n}")));
         assert!(wanted.eq(names));
+        let names = LASTING.iter().chain(&INITIAL).map(|check| check.name);
+        assert!((1..=19).map(|n| format!("P{n}")).eq(names));
     }
 
     #[test]
     fn each_statement_names_its_columns() {
-        for check in &CHECKS {
-            assert!((1..=2).contains(&check.statements.len()));
+        for check in CheckSet::Population.checks(true) {
+            assert!((1..=3).contains(&check.statements.len()));
             for statement in check.statements {
                 let sql = statement.sql(7);
-                assert!(!sql.contains('{') && !sql.contains("  "), "{sql}");
+                assert!(!sql.contains("{w") && !sql.contains("  "), "{sql}");
                 let select = sql.trim_start_matches("SELECT ").trim_start_matches("STRAIGHT_JOIN ");
                 let list = select.split(" FROM ").next().unwrap();
                 let mut depth = 0;
@@ -399,8 +448,9 @@ mod tests {
 
     #[test]
     fn history_is_read_once_by_the_checks_of_payments_entered() {
-        let whole: Vec<_> = CHECKS
-            .iter()
+        let whole: Vec<_> = CheckSet::Consistency
+            .checks(true)
+            .into_iter()
             .filter(|check| check.statements.iter().any(|s| !s.is_per_warehouse()))
             .map(|check| check.name)
             .collect();
