@@ -3,6 +3,7 @@
 use crate::cells::{CellOutcome, RepeatOutcome, blocks as model, matrix};
 use crate::comparisons::{CellComparison, comparisons};
 use crate::device_effects::{DeviceEffects, device_effects};
+use crate::drills::{DrillFigures, drills};
 use crate::effects::{DimensionEffects, effects};
 use crate::interference::instance_spread;
 use crate::machines::MachineOutcome;
@@ -38,6 +39,8 @@ pub struct LabOutcome {
     pub reversals: Vec<Reversal>,
     /// Throughput over the numbers of one variable.
     pub sweeps: Vec<Sweep>,
+    /// What survived, of the cells whose servers were ended.
+    pub drills: Vec<DrillFigures>,
     /// Whose points are among the cells.
     pub ramps: Vec<RampOutcome>,
     /// In the order of time.
@@ -93,6 +96,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         comparisons,
         sweeps: sweeps(&cells, &matrix),
         cells,
+        drills: drills(results, id)?,
         ramps: ramps(results, id)?,
         blocks: blocks.iter().map(|block| BlockOutcome::of(block, &machines)).collect(),
         machines: machine_outcomes,

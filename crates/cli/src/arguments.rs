@@ -3,6 +3,7 @@
 
 pub mod advise;
 pub mod compare;
+pub mod crash;
 pub mod database;
 pub mod device;
 pub mod dilate;
@@ -26,6 +27,7 @@ use self::tune::TuneArguments;
 use advise::AdviseArguments;
 use clap::{Parser, Subcommand};
 use compare::CompareArguments;
+use crash::CrashArguments;
 use database::{CheckArguments, LoadArguments};
 use device::DeviceArguments;
 use lab::LabArguments;
@@ -55,6 +57,13 @@ pub enum Command {
     Ramp(Box<RampArguments>),
     /// Check the consistency of a database: the twelve conditions of TPC-C and six invariants
     Check(CheckArguments),
+    /// End a private server under load, again and again, and say what survived
+    ///
+    /// Each drill starts a server on a clone of the image, drives it, and ends it at a random
+    /// moment; --fault power-cut takes the power of its emulated devices, too. The server recovers,
+    /// and everything that it had acknowledged is looked for. Exit code 6 where something is lost
+    /// or damaged.
+    Crash(Box<CrashArguments>),
     /// Say what to set on a server: best known methods that apply to it, each with its reason,
     /// its source and its risk; with --prove, what each of them gains here
     Advise(Box<AdviseArguments>),

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Ramp(arguments) => commands::ramp::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Crash(arguments) => commands::crash::run(&arguments),
         Command::Advise(arguments) => commands::advise::run(&arguments),
         Command::Tune(arguments) => commands::tune::run(&arguments),
         Command::Server(arguments) => commands::server::run(&arguments),

@@ -3,6 +3,7 @@
 pub mod advice;
 mod comparison;
 pub mod device;
+mod drills;
 pub mod format;
 pub mod found;
 mod io_by_role;
@@ -18,6 +19,7 @@ mod time_spent;
 use analyse::RunDocument;
 use base::Dilation;
 pub use comparison::comparison;
+pub use drills::drills;
 use format::{count, ms, names_width, optional, percent};
 pub use lab::{lab, repeat};
 pub use lengths::awaited;

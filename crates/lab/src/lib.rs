@@ -18,7 +18,7 @@ pub use measure::preflight::check_meters;
 pub use measure::seeds::new_seed;
 pub use progress::{OnProgress, Progress};
 pub use schedule::demo::{DILATION as DEMO_DILATION, planned_demo};
-pub use schedule::planned::{Planned, PresetOn, planned, planned_cell};
+pub use schedule::planned::{Planned, PresetOn, planned, planned_cell, planned_repeats};
 pub use schedule::run_lab::{LabRunOptions, LabRunSummary, require_possible, run_lab};
 pub use schedule::stored::require_idle;
 pub use schedule::trials::{TrialBlock, TrialCell, Trials};

@@ -8,8 +8,8 @@ use crate::values::{Axis, Kind, One, OneOrList, spread};
 use base::{Warehouses, variable_name};
 use device::Role;
 use spec::{
-    Cell, Connections, Dilate, External, Isolation, OpenLoop, Preset, Private, Rate, Scale, Server,
-    Style, Topology, WorkloadKind, defaults,
+    Cell, Connections, Dilate, External, Fault, Isolation, OpenLoop, Preset, Private, Rate, Scale,
+    Server, Style, Topology, WorkloadKind, defaults,
 };
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -96,7 +96,7 @@ pub(crate) fn by_default<K: Kind>(axis: &mut Axis<K>, value: K::Value, table: Sp
 
 /// The dimensions of the matrix, in their order: the values of the last one change fastest.
 pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, PlanProblem> {
-    let PlanDocument { server, storage, load, .. } = document;
+    let PlanDocument { server, storage, load, crash, .. } = document;
     let spacing = load.arrivals.get().copied().unwrap_or(defaults::SPACING);
     let mut all = Dimensions::default();
     add_servers(&mut all, server)?;
@@ -135,6 +135,9 @@ pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, Pl
     all.add("rate", load.rate, move |cell, rate: &Rate| {
         let rate = *rate;
         cell.load.rate = Some(OpenLoop { rate, spacing });
+    })?;
+    all.add("fault", crash.fault, |cell, fault: &Fault| {
+        private(cell, |server| server.fault = Some(*fault));
     })?;
     Ok(all.0)
 }

@@ -16,7 +16,7 @@ use base::limits::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use spec::{Dilate, Isolation, Rate, Scale, Spacing, Style, Topology, WorkloadKind};
+use spec::{Dilate, Fault, Isolation, Rate, Scale, Spacing, Style, Topology, WorkloadKind};
 use tpcc::schema::PARTITIONS_MAX;
 
 /// Most repeats of a cell: far above what a confidence interval asks for.
@@ -40,6 +40,7 @@ pub(crate) struct PlanDocument {
     pub(crate) load: LoadTable,
     #[schemars(with = "RampTable")]
     pub(crate) ramp: Option<RampTable>,
+    pub(crate) crash: CrashTable,
     pub(crate) meters: MetersTable,
     /// Read apart, by the keys of the other tables.
     #[schemars(skip)]
@@ -163,6 +164,16 @@ pub(crate) struct StorageTable {
     /// Count the I/O of real storage too, by role; emulated devices are counted anyway
     /// [default: false]
     pub(crate) count_io: One<Flag>,
+}
+
+/// Repeats are drills: the private server is ended at a random moment in the second half of the
+/// window, and everything that it had acknowledged is looked for (docs/crash.md).
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CrashTable {
+    /// What ends the server: `power-cut` (its emulated devices lose their power) or `kill` (SIGKILL)
+    /// [default: nothing]
+    pub(crate) fault: Axis<Fault>,
 }
 
 /// The load on it, its lengths, and how it is judged.

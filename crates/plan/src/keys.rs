@@ -23,7 +23,7 @@ impl Keys {
     pub(crate) fn of(root: &DeTable<'_>) -> Keys {
         let mut keys = Keys(Vec::new());
         let tables = "the plan, whose tables are [lab], [server], [storage], [load], [ramp], \
-                      [meters] and [[exclude]]";
+                      [crash], [meters] and [[exclude]]";
         keys.add(root, tables);
         keys
     }

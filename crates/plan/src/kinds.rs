@@ -9,7 +9,7 @@ use serde::de::MapAccess;
 use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
-    Dilate, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
+    Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
     Topology, WorkloadKind, parse_precision,
 };
 use std::time::Duration;
@@ -124,6 +124,7 @@ named! {
     Spacing: Spacing::ALL;
     Style: Style::ALL;
     Topology: Topology::NAMED;
+    Fault: Fault::ALL;
 }
 
 /// A name or a place; what it may be is not this crate's to know.

@@ -23,7 +23,7 @@ use tpcc::Transaction;
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
 /// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 16] = [
+const OF_PRIVATE: [&str; 17] = [
     "engine",
     "server_binary",
     "preset",
@@ -34,6 +34,7 @@ const OF_PRIVATE: [&str; 16] = [
     "dilate",
     "dilate_max",
     "cores",
+    "fault",
     "storage",
     "population_seed",
     "foreign_keys",

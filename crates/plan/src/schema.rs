@@ -42,7 +42,7 @@ fn unwrap_descriptions(schema: &mut Value) {
 
 /// The keys of dimensions with their tables, in the order of the documentation.
 pub(crate) fn dimension_keys(schema: &Value) -> impl Iterator<Item = (&'static str, &str)> {
-    ["server", "storage", "load"].into_iter().flat_map(|section| {
+    ["server", "storage", "load", "crash"].into_iter().flat_map(|section| {
         let keys = schema["properties"][section]["properties"].as_object();
         let keys = keys.into_iter().flatten();
         let is_dimension = |value: &Value| !value["anyOf"][1]["items"].is_null();

@@ -9,6 +9,7 @@ use crate::instances::interference_section;
 use crate::lab::comparisons::comparisons;
 use crate::lab::curves::{Curves, by_connections, connection_charts};
 use crate::lab::device_effects::device_effects;
+use crate::lab::drills::drills;
 use crate::lab::effects::effects;
 use crate::lab::grids::{delivered, resources};
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
@@ -150,6 +151,7 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     (tiles(view))
                     (ramp_section(&sections.outcome.ramps, view))
                     (results_table(view))
+                    (drills(view, sections.outcome))
                     @if let Some(curves) = &sections.connections { (connection_charts(view, curves, &delivered(view))) }
                     (comparisons(view, sections.outcome))
                     (effects(sections.outcome))
@@ -207,6 +209,7 @@ fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
     html! {
         nav aria-label="Sections" {
             a href="#results" { "Results" }
+            @if !sections.outcome.drills.is_empty() { a href="#drills" { "What survives" } }
             @if !sections.outcome.ramps.is_empty() { a href="#ramp" { "Ramp" } }
             @if sections.connections.is_some() { a href="#connections" { "By connections" } }
             @if !sections.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }

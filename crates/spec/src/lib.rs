@@ -7,6 +7,7 @@
 mod cell;
 pub mod defaults;
 mod dilate;
+mod fault;
 mod length;
 mod load;
 mod oltp;
@@ -18,6 +19,7 @@ mod validate;
 
 pub use cell::{Cell, Lengths, Meters};
 pub use dilate::{Dilate, OF_REAL_DEVICES, parse_dilation};
+pub use fault::Fault;
 pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
 pub use load::{
     Connections, DatabaseKind, Isolation, Load, OpenLoop, Rate, Spacing, Style, WorkloadKind,

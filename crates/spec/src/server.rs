@@ -2,6 +2,7 @@
 
 use crate::defaults;
 use crate::dilate::Dilate;
+use crate::fault::Fault;
 use crate::load::DatabaseKind;
 use crate::oltp::SbtestTables;
 use crate::place::{Place, Placement};
@@ -78,6 +79,8 @@ pub struct Private {
     pub dilate: Dilate,
     /// Cores that all of them together are kept to; None: those that they find.
     pub cores: Option<u32>,
+    /// What ends them with the window.
+    pub fault: Option<Fault>,
 }
 
 impl Private {
@@ -97,6 +100,7 @@ impl Private {
             topology: Topology::Apart,
             dilate: Dilate::NONE,
             cores: None,
+            fault: None,
         }
     }
 
@@ -129,6 +133,7 @@ impl Private {
             lines.push(format!("dilate_max={most}"));
         }
         lines.extend(self.cores.map(|cores| format!("cores={cores}")));
+        lines.extend(self.fault.map(|fault| format!("fault={fault}")));
         for (role, place) in &self.placement.places {
             lines.push(format!("{}={place}", role.name()));
             // Another file of that name may be another device.

@@ -3,6 +3,7 @@
 use crate::cell::{Cell, Lengths};
 use crate::defaults;
 use crate::dilate::{Dilate, OF_REAL_DEVICES};
+use crate::fault::Fault;
 use crate::length::Length;
 use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
 use crate::server::{PopulationSpec, Private, Server};
@@ -25,6 +26,7 @@ pub enum Field {
     Topology,
     Xa,
     Cores,
+    Fault,
     Partitions,
     Dilate,
     PageCache,
@@ -51,6 +53,7 @@ impl Field {
             Field::Topology => "topology",
             Field::Xa => "xa",
             Field::Cores => "cores",
+            Field::Fault => "fault",
             Field::Partitions => "partitions",
             Field::Dilate => "dilate",
             Field::PageCache => "page_cache",
@@ -96,7 +99,10 @@ impl Cell {
         validate_topology(self.server.topology(), &self.load)?;
         validate_xa(&self.server, &self.load)?;
         match &self.server {
-            Server::Private(private) => validate_private(private, &self.load),
+            Server::Private(private) => {
+                validate_fault(private, &self.load)?;
+                validate_private(private, &self.load)
+            }
             Server::External(external) => {
                 let has_terminals = self.load.workload == WorkloadKind::TpccSpec;
                 if external.schemas.is_some() && has_terminals {
@@ -263,6 +269,27 @@ fn validate_xa(server: &Server, load: &Load) -> Result<(), Problem> {
         let why = "foreign keys cannot hold between servers; leave the foreign keys out of the \
                    database";
         return problem(Field::Xa, why);
+    }
+    Ok(())
+}
+
+/// What survives is known of one server, whose every transaction is witnessed.
+fn validate_fault(private: &Private, load: &Load) -> Result<(), Problem> {
+    let Some(fault) = private.fault else { return Ok(()) };
+    if private.instances > 1 {
+        let why = "one server is ended by it, and several are asked for; leave instances, nodes \
+                   and topology out";
+        return problem(Field::Fault, why);
+    }
+    if load.workload != WorkloadKind::Tpcc || matches!(load.connections, Connections::Ramp(_)) {
+        let why = "what was acknowledged is known of workload tpcc with a fixed number of \
+                   connections; take these";
+        return problem(Field::Fault, why);
+    }
+    if fault == Fault::PowerCut && !private.placement.is_all_emulated() {
+        let why = "only an emulated device can lose its power; place the data on a profile (data: \
+                   sata-850pro), and no other role on a directory";
+        return problem(Field::Fault, why);
     }
     Ok(())
 }

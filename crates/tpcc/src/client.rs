@@ -2,6 +2,7 @@
 
 use crate::fresh::FreshOrders;
 use crate::transactions::{Across, Outcome, PreparedSession, TransactionError};
+use crate::witness::Witness;
 use crate::{Input, InputCounters, tpcc_mysql};
 use base::{Connect, DateTime, Session};
 use drive::{
@@ -108,6 +109,7 @@ pub struct TerminalClient<C: Connect> {
     beside: Beside<C>,
     /// Of the last try that ended well.
     outcome: Outcome,
+    witness: Option<Arc<Witness>>,
 }
 
 impl<C: Connect> TerminalClient<C> {
@@ -115,8 +117,19 @@ impl<C: Connect> TerminalClient<C> {
         server: usize,
         terminal: TimedSession<C>,
         beside: Beside<C>,
+        witness: Option<Arc<Witness>>,
     ) -> TerminalClient<C> {
-        TerminalClient { server, terminal, beside, outcome: Outcome::Committed }
+        TerminalClient { server, terminal, beside, outcome: Outcome::Committed, witness }
+    }
+
+    /// Tells the witness how a transaction ended.
+    fn witness(&self, input: &Input, result: &Result<Outcome, TransactionError>) {
+        let Some(witness) = &self.witness else { return };
+        match result {
+            Ok(outcome) => witness.acknowledged(input, *outcome),
+            Err(TransactionError::InDoubt(_)) => witness.in_doubt(input),
+            Err(_) => {}
+        }
     }
 }
 
@@ -145,6 +158,7 @@ impl<C: Connect> Client for TerminalClient<C> {
             }
             (_, terminal) => terminal.run(&input).await,
         };
+        self.witness(&input, &result);
         match result {
             Err(failure) => Attempt::Failed(classify(&failure)),
             Ok(outcome) => {

@@ -23,6 +23,7 @@ pub mod terminal_times;
 pub mod tpcc_mysql;
 pub mod transactions;
 pub mod verdicts;
+mod witness;
 mod workload;
 pub mod xa;
 
@@ -42,4 +43,5 @@ pub use random::{Constants, RunConstants};
 pub use schema::Table;
 pub use shards::{ShardError, ShardRanges};
 pub use transactions::{Outcome, PreparedSession, TransactionError, prepared_statements};
+pub use witness::{WITNESSED, Witness, WitnessReport, WitnessedRows};
 pub use workload::{Homes, StatementSet, TpccOptions, TpccWorkload};

@@ -7,6 +7,7 @@ use crate::database;
 use crate::fresh::{FreshOrders, ReplicaReads};
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
 use crate::transactions::{Across, AcrossOptions, PreparedSession};
+use crate::witness::Witness;
 use crate::xa::XaRun;
 use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mysql};
 use base::{Connect, Random, Session, SessionError, WarehouseRange, Warehouses};
@@ -37,6 +38,9 @@ pub struct TpccOptions {
     pub shards: Option<ShardRanges>,
     /// Transactions cross shards, by XA.
     pub xa: Option<XaRun>,
+    /// Keeps what the connections are told, to be held against a database that was lost and
+    /// recovered.
+    pub witness: Option<Arc<Witness>>,
 }
 
 /// Which statements the transactions send.
@@ -184,6 +188,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
+        let witness = self.options.witness.clone();
         if let Some((run, shards)) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
             && let StatementSet::Clauses { style, isolation } = self.options.statements
         {
@@ -193,6 +198,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
                 server,
                 AnySession::Clauses(own),
                 Beside::Shards(across),
+                witness,
             ));
         }
         let terminal = self.session(server).await?;
@@ -203,7 +209,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
             }
             _ => Beside::Nothing,
         };
-        Ok(TerminalClient::new(server, terminal, beside))
+        Ok(TerminalClient::new(server, terminal, beside, witness))
     }
 }
 
@@ -270,6 +276,7 @@ mod tests {
             open_orders_have_no_gaps: true,
             shards: None,
             xa: None,
+            witness: None,
         };
         let workload = TpccWorkload {
             schemas: Schemas::new((), Vec::new(), Topology::Apart),

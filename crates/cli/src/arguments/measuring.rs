@@ -138,18 +138,7 @@ impl MeasuringArguments {
                 host_metrics: self.host_metrics.clone(),
             },
         };
-        match cell.validate() {
-            Ok(()) => Ok(cell),
-            Err(problem) => {
-                let option = problem.field.name().replace('_', "-");
-                let words = match problem.field {
-                    // Its limits are options of their own, which the reason names.
-                    Field::Ramp => problem.why,
-                    _ => format!("--{option}: {}", problem.why),
-                };
-                Err(Failure::new(Exit::Usage, words))
-            }
-        }
+        valid(cell)
     }
 
     /// What else names the cell that is measured.
@@ -157,6 +146,25 @@ impl MeasuringArguments {
         let page_cache = self.places.page_cache;
         let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
         self.target.set.iter().cloned().chain(page_cache).collect()
+    }
+}
+
+/// A cell that does not contradict itself.
+///
+/// # Errors
+/// The option that is to blame, and why.
+pub fn valid(cell: Cell) -> Result<Cell, Failure> {
+    match cell.validate() {
+        Ok(()) => Ok(cell),
+        Err(problem) => {
+            let option = problem.field.name().replace('_', "-");
+            let words = match problem.field {
+                // Its limits are options of their own, which the reason names.
+                Field::Ramp => problem.why,
+                _ => format!("--{option}: {}", problem.why),
+            };
+            Err(Failure::new(Exit::Usage, words))
+        }
     }
 }
 

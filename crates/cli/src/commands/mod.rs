@@ -3,6 +3,7 @@
 pub mod advise;
 pub mod check;
 pub mod compare;
+pub mod crash;
 pub mod demo;
 pub mod device;
 pub mod export;

@@ -8,6 +8,7 @@ mod compare;
 mod connections;
 mod contrib;
 mod cores;
+mod crashes;
 mod deaths;
 mod devices;
 mod dilated;

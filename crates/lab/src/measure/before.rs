@@ -1,6 +1,7 @@
 //! What is known before a run: what is driven, and what its servers say.
 
 use crate::error::LabError;
+use crate::measure::drill::Drill;
 use crate::measure::pacing::Concurrency;
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
 use crate::measure::{preflight, prepared};
@@ -10,7 +11,8 @@ use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Session, Warehouses};
 use drive::{Facts, Schemas};
-use spec::{Load, Style, Topology, WorkloadKind};
+use spec::{Cell, Load, Style, Topology, WorkloadKind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tpcc::{Database, ShardRanges};
 use wire::{Connection, Connector, ServerInfo};
@@ -18,6 +20,8 @@ use wire::{Connection, Connector, ServerInfo};
 /// What is known before a run.
 pub(crate) struct BeforeRun {
     pub(crate) workload: AnyWorkload,
+    /// Where the server is ended with the load.
+    pub(crate) drill: Option<Drill>,
     /// The database of TPC-C.
     pub(crate) tpcc: Option<Inspected>,
     /// What else names the cell.
@@ -93,11 +97,15 @@ impl BeforeRun {
 pub(crate) fn before(
     subject: &Subject,
     databases: &Schemas<Connector>,
-    (load, seed): (&Load, u64),
+    (cell, seed): (&Cell, u64),
     stop: &AtomicBool,
 ) -> Result<BeforeRun, LabError> {
+    let load = &cell.load;
     nodes::require_fit(subject)?;
-    let Fitted { workload, concurrency, tpcc, statements, settings } = fit(databases, load, seed)?;
+    let drill = cell.server.private().and_then(|private| private.fault).map(Drill::of);
+    let witness = drill.as_ref().map(|drill| Arc::clone(&drill.witness));
+    let Fitted { workload, concurrency, tpcc, statements, settings } =
+        fit(databases, load, seed, witness)?;
     let mut prepared_before = None;
     if let Some(shards) = workload.shards() {
         if load.xa {
@@ -125,6 +133,7 @@ pub(crate) fn before(
         let data_bytes = preflight::data_bytes(session).await;
         Ok(BeforeRun {
             workload,
+            drill,
             tpcc,
             settings,
             concurrency,

@@ -175,7 +175,7 @@ pub fn check_subject(
     let databases = subject.databases()?;
     nodes::require_fit(subject)?;
     let load = Load { workload: workload.clone(), ..Load::of_seed(0) };
-    let result = fit(&databases, &load, load.seed).and_then(|fitted| {
+    let result = fit(&databases, &load, load.seed, None).and_then(|fitted| {
         let Fitted { workload, tpcc, .. } = fitted;
         let database = tpcc.map(|inspected| inspected.database);
         if let Some(shards) = workload.shards()

@@ -5,6 +5,7 @@ use crate::error::LabError;
 use crate::measure::before::BeforeRun;
 use crate::measure::capacity::{self, Capacity, KnownCapacity};
 use crate::measure::device_io::WindowIo;
+use crate::measure::drill::{end_in, window_of};
 use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::measurement::Measurement;
@@ -18,8 +19,8 @@ use crate::target::schemas::{self, Inspected};
 use crate::target::subject::Subject;
 use base::limits;
 use drive::{
-    Abort, AbortCause, Company, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas,
-    TransactionInfo,
+    Abort, AbortCause, Company, Control, Event, Interval, Pace, Phase, RunOptions, RunReport,
+    Schemas, TransactionInfo,
 };
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
 use std::sync::atomic::Ordering;
@@ -222,7 +223,10 @@ impl Measurement<'_> {
             connections: begun.concurrency.connections,
             workers: self.threads,
             warmup: lengths.warmup.most,
-            window: lengths.window.most,
+            window: match self.drill {
+                Some(_) => window_of(lengths.window.most, self.seed),
+                None => lengths.window.most,
+            },
             interval: lengths.interval,
             pace,
             retry_pause: self.cell.load.retry_pause,
@@ -274,7 +278,7 @@ impl Measurement<'_> {
         let report = drive::run(workload, options, company, &mut |event| match event {
             Event::Started => {
                 if matches!(run, RunOf::Result(_)) {
-                    observer = self.observe(on_progress);
+                    observer = self.started(options, on_progress);
                 }
                 Control::Continue
             }
@@ -375,8 +379,16 @@ impl Measurement<'_> {
         Ok(())
     }
 
-    /// Begins to observe; a run that cannot be observed is one all the same.
-    fn observe(&self, on_progress: &mut OnProgress<'_>) -> Option<Observer<'_>> {
+    /// Sets when a drill ends the server, and begins to observe; a run that cannot be observed is
+    /// one all the same.
+    fn started(
+        &self,
+        options: &RunOptions,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Option<Observer<'_>> {
+        if let (Some(_), Some(instance)) = (self.drill, self.subject.instance()) {
+            end_in(instance, options.warmup + options.window);
+        }
         match Observer::start(self.results, self.repeat, self.subject, self.cell) {
             Ok(started) => Some(started),
             Err(error) => {
@@ -397,7 +409,13 @@ impl Measurement<'_> {
     }
 
     fn control(&self) -> Control {
-        if let Some(reason) = self.subject.ended_for_good() {
+        let ended = match self.drill {
+            // It is ended on purpose, a moment before the window is over.
+            Some(drill) if drill.witness.is_full() => return Control::EndPhase(Phase::Window),
+            Some(_) => None,
+            None => self.subject.ended_for_good(),
+        };
+        if let Some(reason) = ended {
             return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
         let is_stopped = self.stop.load(Ordering::Relaxed)

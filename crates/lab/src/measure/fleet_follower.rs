@@ -191,7 +191,7 @@ fn drive_share(
 ) -> Result<(), LabError> {
     let databases = subject.databases()?;
     let load = Load { connections: Connections::Fixed(job.connections), ..cell.load.clone() };
-    let fitted = fit(&databases, &load, job.input_seed)?;
+    let fitted = fit(&databases, &load, job.input_seed, None)?;
     let sessions_each = if load.xa { subject.instances() } else { 1 };
     preflight::raise_file_limit(job.connections.saturating_mul(sessions_each))?;
     let spacing = load.rate.map_or(defaults::SPACING, |rate| rate.spacing);

@@ -6,6 +6,7 @@ use crate::measure::before::{BeforeRun, before};
 use crate::measure::changed_variables::note_on_changed;
 use crate::measure::check::{FailedChecks, check, record};
 use crate::measure::cpus::RunCpus;
+use crate::measure::drill::Drill;
 use crate::measure::driving::driver_threads;
 use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
 use crate::measure::fleet_run::FleetRun;
@@ -80,7 +81,7 @@ pub(crate) fn measure(
     subject.require_armed()?;
     let _clock = clock::dilate(subject.dilation());
     let databases = subject.databases()?;
-    let begun = before(subject, &databases, (&cell.load, place.seed), stop)
+    let begun = before(subject, &databases, (cell, place.seed), stop)
         .map_err(|error| subject.explain(error))?;
     let sessions_each = if cell.load.xa { subject.instances() } else { 1 };
     preflight::raise_file_limit(begun.concurrency.connections.saturating_mul(sessions_each))?;
@@ -123,6 +124,7 @@ pub(crate) fn measure(
         seed: place.seed,
         threads,
         fleet,
+        drill: begun.drill.as_ref(),
         stop,
     };
     let exit = match measurement.take(&databases, &begun, on_progress) {
@@ -250,6 +252,8 @@ pub(crate) struct Measurement<'a> {
     /// Of the driver.
     pub(crate) threads: u32,
     pub(crate) fleet: Option<FleetRun<'a>>,
+    /// Where the server is ended with the load.
+    pub(crate) drill: Option<&'a Drill>,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -298,6 +302,15 @@ impl Measurement<'_> {
         }
         if let Some(abort) = &report.aborted {
             return self.aborted(abort, &report);
+        }
+        if let Some(drill) = self.drill {
+            if report.interrupted || report.window_ns == 0 {
+                let reason = "the load was interrupted before the server was ended";
+                return self.fail(Exit::Interrupted, "interrupted", reason);
+            }
+            let result = pacing::complete(result_of(&report, None), paced, None);
+            self.finish(begun, &report, &lengths.complete(result))?;
+            return self.recover(drill, databases, begun, on_progress);
         }
         if let Some(note) = self.resolve_prepared(databases, begun)? {
             on_progress(Progress::Note(&note));

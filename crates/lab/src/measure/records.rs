@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
     CounterUnit, InputCounter, IntervalRow, RepeatResult, StoredBand, StoredFailure, StoredReplica,
-    StoredStatementTime, TimeTotals, TransactionTime, Verdict, empty_histogram,
+    StoredStatementTime, StoredWitness, TimeTotals, TransactionTime, Verdict, empty_histogram,
 };
 use tpcc::database::Sums;
-use tpcc::{InputCounters, ReplicaReads};
+use tpcc::{InputCounters, ReplicaReads, WITNESSED, WitnessReport, WitnessedRows};
 
 /// The servers that were read from beside the first, which is written to.
 pub(crate) fn replicas_of(reads: &[ReplicaReads]) -> Vec<StoredReplica> {
@@ -24,6 +24,18 @@ pub(crate) fn replicas_of(reads: &[ReplicaReads]) -> Vec<StoredReplica> {
         stale_max_ns: of.stale_max_ns,
     };
     replicas.map(row).collect()
+}
+
+/// What was held against a database that recovered.
+pub(crate) fn witnessed_of(report: &WitnessReport) -> Vec<StoredWitness> {
+    let row = |(name, of): (&&str, &WitnessedRows)| StoredWitness {
+        name: (*name).to_owned(),
+        acknowledged: of.acknowledged,
+        in_doubt: of.in_doubt,
+        lost: of.lost,
+        unexplained: of.unexplained,
+    };
+    WITNESSED.iter().zip(&report.rows).map(row).collect()
 }
 
 /// What a finished run counted; of TPC-C with the facts before and after it.

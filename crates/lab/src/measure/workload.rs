@@ -17,7 +17,7 @@ use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 use tpcc::xa::XaRun;
 use tpcc::{
     CheckSet, Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
-    TpccWorkload, Transaction, prepared_statements,
+    TpccWorkload, Transaction, Witness, prepared_statements,
 };
 use wire::{Connection, Connector};
 
@@ -130,7 +130,8 @@ pub(crate) struct Fitted {
     pub(crate) settings: Vec<(String, String)>,
 }
 
-/// Finds out what the databases are, and makes the workload for them; `seed` is that of the inputs.
+/// Finds out what the databases are, and makes the workload for them; `seed` is that of the inputs,
+/// and a witness is told how each transaction of TPC-C ends.
 ///
 /// # Errors
 /// Where there is no database for this workload, or the file of the workload is wrong.
@@ -138,6 +139,7 @@ pub(crate) fn fit(
     databases: &Schemas<Connector>,
     load: &Load,
     seed: u64,
+    witness: Option<Arc<Witness>>,
 ) -> Result<Fitted, LabError> {
     let mut settings = Vec::new();
     let script = match &load.workload {
@@ -148,7 +150,7 @@ pub(crate) fn fit(
         }
         WorkloadKind::File(path) => read_workload(path)?.script,
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
-            return fit_tpcc(databases, load, seed);
+            return fit_tpcc(databases, load, seed, witness);
         }
     };
     Ok(fit_script(databases, load, seed, script, settings))
@@ -196,7 +198,12 @@ fn fit_script(
     }
 }
 
-fn fit_tpcc(databases: &Schemas<Connector>, load: &Load, seed: u64) -> Result<Fitted, LabError> {
+fn fit_tpcc(
+    databases: &Schemas<Connector>,
+    load: &Load,
+    seed: u64,
+    witness: Option<Arc<Witness>>,
+) -> Result<Fitted, LabError> {
     let inspected = schemas::inspect(databases, load.warehouses)?;
     let database = &inspected.database;
     let concurrency = Concurrency::of(load, database.warehouses)?;
@@ -222,6 +229,7 @@ fn fit_tpcc(databases: &Schemas<Connector>, load: &Load, seed: u64) -> Result<Fi
         open_orders_have_no_gaps: database.c_load.is_some(),
         shards: inspected.shards.clone(),
         xa: xa_run(load, database)?,
+        witness,
     };
     Ok(Fitted {
         workload: AnyWorkload::Tpcc(TpccWorkload::new(databases.clone(), options)),

@@ -35,7 +35,7 @@ pub(crate) enum LabSource {
     /// One of a command, which fails with it. Its lab begins when its server is up.
     #[default]
     Command,
-    /// Of a search, which adds cells as it goes.
+    /// Without a plan: a search, which adds cells as it goes, or drills.
     Search,
 }
 
@@ -175,6 +175,24 @@ pub fn planned_cell(
     let mut planned = Planned { name: name.to_owned(), settings, ..Planned::default() };
     let index = planned.add(what, Vec::new())?;
     planned.turns = vec![Turn { index, repeat: 1 }];
+    Ok(planned)
+}
+
+/// The one cell of a command that measures it several times, each time on a server of its own and
+/// with other inputs.
+///
+/// # Errors
+/// As [`planned_cell`].
+pub fn planned_repeats(
+    name: &str,
+    what: Cell,
+    settings: Vec<(String, String)>,
+    repeats: u32,
+) -> Result<Planned, LabError> {
+    let mut planned = Planned { settings, ..Planned::of_search(name) };
+    let index = planned.add(what, Vec::new())?;
+    planned.cells[index].0.repeats = repeats;
+    planned.turns = (1..=repeats).map(|repeat| Turn { index, repeat }).collect();
     Ok(planned)
 }
 

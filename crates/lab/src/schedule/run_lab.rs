@@ -327,11 +327,13 @@ impl LabRun<'_> {
 
     fn title(&self, turn: Turn, (done, all): (usize, usize), left: Duration) -> String {
         let cell = self.cell(turn);
+        // The only one has nothing that tells it from others.
+        let label = Some(cell.label()).filter(|label| !label.is_empty());
         format!(
-            "{} of {all}: cell {} ({}), repeat {} of {}; {} {} min left",
+            "{} of {all}: cell {}{}, repeat {} of {}; {} {} min left",
             done + 1,
             cell.ordinal,
-            cell.label(),
+            label.map_or_else(String::new, |label| format!(" ({label})")),
             turn.repeat,
             cell.repeats,
             cell.what.load.connections.of_times(),

@@ -193,7 +193,9 @@ impl LabRun<'_> {
         // Without its checks it proves nothing, and its server is gone.
         let is_proven = || -> Result<bool, LabError> {
             let checks = self.results.checks(CheckedOn::Repeat(last.id))?;
-            Ok(!self.cell(turn).what.checks || !checks.is_empty())
+            // What did not recover from a drill cannot be checked.
+            let is_drill = self.results.drill(last.id)?.is_some();
+            Ok(!self.cell(turn).what.checks || !checks.is_empty() || is_drill)
         };
         let has_ended = last.own_failure().is_some() || (last.is_whole() && is_proven()?);
         Ok(has_ended.then_some(last.id))
@@ -459,9 +461,11 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let topology = cell.what.server.topology();
     let topology = (topology != Topology::Apart)
         .then(|| (TOPOLOGY_SETTING.to_owned(), topology.name().to_owned()));
+    let fault = cell.what.server.private().and_then(|private| private.fault);
+    let fault = fault.map(|fault| ("fault".to_owned(), fault.name().to_owned()));
     let xa = cell.what.load.xa.then(|| ("xa".to_owned(), "true".to_owned()));
     let settings = cell.settings.iter().filter_map(Setting::row);
-    settings.chain(pause).chain(dilate).chain(topology).chain(xa).collect()
+    settings.chain(pause).chain(dilate).chain(topology).chain(xa).chain(fault).collect()
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

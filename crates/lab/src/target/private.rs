@@ -20,7 +20,7 @@ use server::{
     Image, ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
     ServerBuild, ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
-use spec::{DatabaseKind, PopulationSpec, Private, Topology};
+use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
@@ -353,7 +353,11 @@ impl ResolvedPrivate {
         let cluster = Cluster::of(&self.build, &self.private)?;
         let mut servers: Vec<Subject> = Vec::new();
         // Shards have an image each, others share one.
-        for (arranged, image) in arrange_all(placement, &files)?.iter().zip(images.iter().cycle()) {
+        let mut arranged = arrange_all(placement, &files)?;
+        if self.private.fault == Some(Fault::PowerCut) {
+            arranged.iter_mut().try_for_each(Arrangement::record_writes)?;
+        }
+        for (arranged, image) in arranged.iter().zip(images.iter().cycle()) {
             // Those that have started stop as they are dropped.
             if !servers.is_empty() && stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);

@@ -368,6 +368,14 @@ impl Subject {
         self.placed.require_armed()
     }
 
+    /// The private server, where it is one.
+    pub(crate) fn instance(&self) -> Option<&Arc<Instance>> {
+        match &self.origin {
+            Origin::Private(instance) => Some(instance),
+            Origin::Named(_) | Origin::External => None,
+        }
+    }
+
     /// The server's process, where it is ours.
     pub(crate) fn pid(&self) -> Option<u32> {
         match &self.origin {

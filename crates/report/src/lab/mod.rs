@@ -4,6 +4,7 @@ pub mod causes;
 pub mod comparisons;
 pub mod curves;
 pub mod device_effects;
+pub mod drills;
 pub mod effects;
 pub mod grids;
 pub mod missing;

@@ -12,13 +12,15 @@ use std::path::Path;
 type Describe = fn(&str, &mut Vec<(String, String)>);
 
 /// The row types of each table.
-const ROWS: [(&str, &[Describe]); 27] = [
+const ROWS: [(&str, &[Describe]); 29] = [
     ("block", &[Block::describe]),
     ("cell", &[StoredCell::describe]),
     ("cell_place", &[CellPlace::describe]),
     ("cell_preset", &[CellPreset::describe]),
     ("cell_transaction", &[CellTransaction::describe]),
     ("check_result", &[StoredCheck::describe]),
+    ("drill", &[StoredDrill::describe]),
+    ("drill_witness", &[StoredWitness::describe]),
     ("failure", &[StoredFailure::describe]),
     ("fleet_rank", &[StoredRank::describe]),
     ("replica", &[StoredReplica::describe]),
@@ -85,6 +87,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("verdict", "ordinal", "Order to show them in."),
     ("role_request", "role", "As in `cell_place`."),
     ("shim", "repeat_id", "The key."),
+    ("drill_witness", "ordinal", "Order to show them in."),
     ("input_counter", "ordinal", "Order to show them in."),
     ("load", "id", "The key."),
     ("load_table", "ordinal", "Order of the schema."),

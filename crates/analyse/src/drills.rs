@@ -1,0 +1,119 @@
+//! What survived the drills of a cell.
+
+use serde::Serialize;
+use store::{LabId, Results, StoreError, StoredWitness};
+
+/// Transactions of one kind over all drills of a cell, in rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WitnessedTotal {
+    /// `new_order`, `payment` or `delivered_orders`.
+    pub name: String,
+    /// Those that the server acknowledged.
+    pub acknowledged: u64,
+    /// Those whose connection was lost while they were committed.
+    pub in_doubt: u64,
+    /// Acknowledged, and not there after the recovery.
+    pub lost: u64,
+    /// There, and neither acknowledged nor in doubt.
+    pub unexplained: u64,
+}
+
+/// The drills of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DrillFigures {
+    /// Of the cell in its lab.
+    pub ordinal: u32,
+    /// `power-cut` or `kill`.
+    pub fault: String,
+    /// How many there were, how many servers took connections again, after how many something that
+    /// was acknowledged was lost, and after how many something was damaged.
+    pub drills: u32,
+    pub recovered: u32,
+    pub with_losses: u32,
+    pub damaged: u32,
+    /// From the start of the server until it took connections.
+    pub recovery_mean_s: Option<f64>,
+    pub recovery_max_s: Option<f64>,
+    /// From the first acknowledgement of what was lost to the last of all: the longest.
+    pub lost_span_max_s: f64,
+    pub witnessed: Vec<WitnessedTotal>,
+    /// Of power cuts: writes that were not promised, of these those of which nothing is kept and
+    /// those of which a part is, and those that count as kept because the journal was full.
+    pub unstable_writes: u64,
+    pub lost_writes: u64,
+    pub torn_writes: u64,
+    pub forced_writes: u64,
+    /// What was damaged, by the number of the drill.
+    pub damage: Vec<DrillDamage>,
+}
+
+/// What one drill damaged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrillDamage {
+    pub drill: u32,
+    pub seed: Option<u64>,
+    pub what: String,
+}
+
+impl DrillFigures {
+    /// Is everything there that was acknowledged, and whole?
+    pub fn is_kept(&self) -> bool {
+        let unexplained = self.witnessed.iter().any(|of| of.unexplained > 0);
+        self.with_losses == 0 && self.damaged == 0 && !unexplained
+    }
+
+    fn add(&mut self, drilled: &[StoredWitness]) {
+        for (place, of) in drilled.iter().enumerate() {
+            if self.witnessed.len() <= place {
+                let name = of.name.clone();
+                self.witnessed.push(WitnessedTotal { name, ..WitnessedTotal::default() });
+            }
+            let total = &mut self.witnessed[place];
+            total.acknowledged += of.acknowledged;
+            total.in_doubt += of.in_doubt;
+            total.lost += of.lost;
+            total.unexplained += of.unexplained;
+        }
+    }
+}
+
+/// The drills of a lab, by cell; cells without any are left out.
+///
+/// # Errors
+/// There is no such lab, or the file cannot be read.
+pub fn drills(results: &Results, lab: LabId) -> Result<Vec<DrillFigures>, StoreError> {
+    let mut all = Vec::new();
+    for cell in results.cells(lab)? {
+        let mut figures = DrillFigures { ordinal: cell.what.ordinal, ..DrillFigures::default() };
+        let mut recoveries_s = Vec::new();
+        for repeat in results.repeats(cell.id)? {
+            let Some(drill) = results.drill(repeat.id)? else { continue };
+            figures.drills += 1;
+            figures.fault = drill.fault;
+            recoveries_s.extend(drill.recovery_ns.map(|ns| ns as f64 / 1e9));
+            if let Some(what) = drill.damage {
+                let (drill, seed) = (repeat.ordinal, repeat.seed);
+                figures.damage.push(DrillDamage { drill, seed, what });
+            }
+            let witnessed = results.witnessed(repeat.id)?;
+            figures.with_losses += u32::from(witnessed.iter().any(|of| of.lost > 0));
+            figures.add(&witnessed);
+            let span_s = drill.lost_span_ns.unwrap_or(0) as f64 / 1e9;
+            figures.lost_span_max_s = figures.lost_span_max_s.max(span_s);
+            figures.unstable_writes += drill.unstable_writes.unwrap_or(0);
+            figures.lost_writes += drill.lost_writes.unwrap_or(0);
+            figures.torn_writes += drill.torn_writes.unwrap_or(0);
+            figures.forced_writes += drill.forced_writes.unwrap_or(0);
+        }
+        figures.recovered = recoveries_s.len() as u32;
+        figures.damaged = figures.damage.len() as u32;
+        let sum_s: f64 = recoveries_s.iter().sum();
+        figures.recovery_mean_s =
+            (!recoveries_s.is_empty()).then(|| sum_s / recoveries_s.len() as f64);
+        figures.recovery_max_s = recoveries_s.into_iter().reduce(f64::max);
+        if figures.drills > 0 {
+            all.push(figures);
+        }
+    }
+    Ok(all)
+}

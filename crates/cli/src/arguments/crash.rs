@@ -1,0 +1,46 @@
+//! The command line of `mydyno crash`.
+
+use super::measuring::MeasuringArguments;
+use super::target::ResultsArguments;
+use super::values::{named, warehouses, warmup, window};
+use base::limits;
+use clap::Args;
+use spec::{Fault, Length, Style, defaults};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct CrashArguments {
+    /// Number of drills, each on a server of its own
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub cuts: u32,
+    /// What ends the server: power-cut (its emulated devices lose their power: they keep what they
+    /// had promised, and of the rest any part) or kill (SIGKILL; every byte written is kept)
+    #[arg(long, default_value = Fault::PowerCut.name(), value_parser = named(Fault::ALL, Fault::name))]
+    pub fault: Fault,
+    /// Statement style, as in `mydyno run`
+    #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
+    pub style: Style,
+    /// Number of connections
+    #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
+    pub connections: u32,
+    /// Number of warehouses
+    #[arg(short, long, default_value_t = 1, value_parser = warehouses())]
+    pub warehouses: u32,
+    /// Time before the window
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = warmup)]
+    pub warmup: Length,
+    /// Longest time from the warm-up to the fault, which comes at a random moment of its second
+    /// half
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = window)]
+    pub window: Length,
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
+    /// Report to write, an HTML page
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}

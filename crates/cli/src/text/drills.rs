@@ -1,0 +1,59 @@
+//! What survived drills, in words.
+
+use analyse::DrillFigures;
+use base::counted;
+use std::fmt::Write as _;
+
+/// What a command of drills prints.
+pub fn drills(of: &DrillFigures) -> String {
+    let drills = counted(of.drills as usize, "drill", "drills");
+    let mut text = format!("{drills} ({}): the server recovered from {}", of.fault, of.recovered);
+    if let (Some(mean_s), Some(max_s)) = (of.recovery_mean_s, of.recovery_max_s) {
+        // Writing to a string does not fail.
+        let _ = write!(text, ", in {mean_s:.1} s in the mean and {max_s:.1} s at most");
+    }
+    let _ = write!(
+        text,
+        "\n\n{:<18}{:>13}{:>10}{:>8}{:>13}\n",
+        "rows", "acknowledged", "in doubt", "lost", "unexplained"
+    );
+    for kind in &of.witnessed {
+        let _ = writeln!(
+            text,
+            "{:<18}{:>13}{:>10}{:>8}{:>13}",
+            kind.name.replace('_', " "),
+            kind.acknowledged,
+            kind.in_doubt,
+            kind.lost,
+            kind.unexplained
+        );
+    }
+    if of.with_losses > 0 {
+        let _ = write!(
+            text,
+            "\nafter {} of {drills} something was lost that had been acknowledged, at most what was \
+             of the last {:.2} s\n",
+            of.with_losses, of.lost_span_max_s
+        );
+    }
+    if of.unstable_writes > 0 {
+        let _ = write!(
+            text,
+            "\nof {} writes that were not promised {} were lost and {} torn\n",
+            of.unstable_writes, of.lost_writes, of.torn_writes
+        );
+    }
+    if of.forced_writes > 0 {
+        let _ = writeln!(
+            text,
+            "{} more count as kept, as the journal had no room for what they replaced",
+            of.forced_writes
+        );
+    }
+    for damage in &of.damage {
+        let _ = writeln!(text, "\ndrill {}: {}", damage.drill, damage.what);
+    }
+    let verdict = if of.is_kept() { "nothing is lost or damaged" } else { "NOT KEPT" };
+    let _ = writeln!(text, "\n{verdict}");
+    text
+}

@@ -1,0 +1,148 @@
+//! What is different where a measurement is a drill: its devices may lose their power, and what
+//! comes up again is held against what was acknowledged.
+
+use crate::error::LabError;
+use crate::measure::before::BeforeRun;
+use crate::measure::check::check;
+use crate::measure::drill::Drill;
+use crate::measure::measurement::Measurement;
+use crate::measure::records::witnessed_of;
+use crate::progress::{OnProgress, Progress};
+use crate::target::sessions::with_session_until;
+use base::{Exit, Session, clock};
+use drive::Schemas;
+use spec::Fault;
+use std::fmt::Write as _;
+use store::{CheckedOn, StoredDrill};
+use tpcc::{CheckSet, Table, WitnessReport};
+use wire::Connector;
+
+/// Lines of an error log that are kept.
+const COMPLAINTS_MAX: usize = 6;
+
+impl Measurement<'_> {
+    /// Goes on where the load is over: ends the server for good, cuts the power, has the server
+    /// recover, and stores what survived.
+    pub(crate) fn recover(
+        &self,
+        drill: &Drill,
+        databases: &Schemas<Connector>,
+        begun: &BeforeRun,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        let instance = self.subject.instance().ok_or_else(|| {
+            LabError::Unfit("only a private server can be ended; name an engine".to_owned())
+        })?;
+        instance.kill()?;
+        let mut stored =
+            StoredDrill { fault: drill.fault.name().to_owned(), ..StoredDrill::default() };
+        if drill.fault == Fault::PowerCut {
+            on_progress(Progress::Step("cutting the power"));
+            let cut = storage::cut_power(instance.directory(), self.seed)?;
+            stored.unstable_writes = Some(cut.counts.unstable_writes);
+            stored.lost_writes = Some(cut.counts.lost_writes);
+            stored.torn_writes = Some(cut.counts.torn_writes);
+            stored.lost_names = Some(cut.counts.lost_names);
+            stored.forced_writes = Some(cut.forced_writes);
+        }
+        on_progress(Progress::Step("recovering"));
+        self.subject.arm(true)?;
+        let begin = clock::Instant::now();
+        let recovered = instance.start_again();
+        let recovery = begin.elapsed();
+        self.subject.arm(false)?;
+        let report = match recovered {
+            Err(error) => {
+                let complaints = complaints(&instance.log_tail());
+                let why = complaints.unwrap_or_else(|| error.to_string());
+                stored.damage = Some(format!("it does not recover: {why}"));
+                None
+            }
+            Ok(()) => {
+                stored.recovery_ns = Some(recovery.as_nanos() as u64);
+                self.hold_against(drill, databases, begun, &mut stored, on_progress)?
+            }
+        };
+        let witnessed = report.as_ref().map(witnessed_of).unwrap_or_default();
+        self.results.record_drill(self.repeat, &stored, &witnessed)?;
+        Ok(Exit::Ok)
+    }
+
+    /// Asks the server that has recovered: all pages, all checks, and every transaction. A server
+    /// that dies of it is damage.
+    fn hold_against(
+        &self,
+        drill: &Drill,
+        databases: &Schemas<Connector>,
+        begun: &BeforeRun,
+        stored: &mut StoredDrill,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Option<WitnessReport>, LabError> {
+        let asked = self.ask(drill, databases, begun, on_progress);
+        let (corrupt, failed, report) = match asked {
+            Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+            Err(error @ LabError::Store(_)) => return Err(error),
+            Err(error) => {
+                let log = self.subject.log_tail().as_deref().and_then(complaints);
+                let why = log.unwrap_or_else(|| self.subject.explain(error).to_string());
+                stored.damage = Some(format!("its data cannot be read: {why}"));
+                return Ok(None);
+            }
+            Ok(asked) => asked,
+        };
+        let mut damage = String::new();
+        for (what, names) in [("corrupt tables", corrupt), ("checks that fail", failed)] {
+            if !names.is_empty() {
+                let comma = if damage.is_empty() { "" } else { "; " };
+                // Writing to a string does not fail.
+                let _ = write!(damage, "{comma}{what}: {}", names.join(", "));
+            }
+        }
+        stored.damage = (!damage.is_empty()).then_some(damage);
+        stored.lost_span_ns = Some(report.lost_span.as_nanos() as u64);
+        Ok(Some(report))
+    }
+
+    /// Corrupt tables, failed checks, and what the witness says.
+    fn ask(
+        &self,
+        drill: &Drill,
+        databases: &Schemas<Connector>,
+        begun: &BeforeRun,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(Vec<String>, Vec<String>, WitnessReport), LabError> {
+        let database = databases.first();
+        let corrupt = with_session_until(database, self.stop, async |session| {
+            let names = Table::ALL.map(Table::name).join(", ");
+            let answer = session.query(&format!("CHECK TABLE {names}")).await;
+            let answer =
+                answer.map_err(|error| LabError::Session { doing: "checking the pages", error })?;
+            // Name, "check", kind of message, message.
+            let is_bad =
+                |kind: &str, says: &str| kind == "error" || kind == "status" && says != "OK";
+            let bad = answer.rows().filter(|row| is_bad(&row.text(2), &row.text(3)));
+            Ok(bad.map(|row| row.text(0)).collect::<Vec<_>>())
+        })?;
+        let each = self.subject.word_for_database();
+        let asked = (&begun.workload, CheckSet::Consistency);
+        let checks = check(databases, each, asked, self.stop, on_progress)?;
+        self.results.record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
+        let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
+        let report = with_session_until(database, self.stop, async |session| {
+            let report = drill.witness.compare_with(session).await;
+            report.map_err(|error| LabError::Session { doing: "asking for what is there", error })
+        })?;
+        Ok((corrupt, failed.collect(), report))
+    }
+}
+
+/// The first lines of an error log that say what is wrong; `None` where none does.
+fn complaints(log: &str) -> Option<String> {
+    let is_one = |line: &&str| {
+        line.contains("[ERROR]") || line.contains("[FATAL]") || line.contains("orrupt")
+    };
+    let mut found: Vec<&str> = log.lines().filter(is_one).map(str::trim).collect();
+    found.dedup();
+    found.truncate(COMPLAINTS_MAX);
+    (!found.is_empty()).then(|| found.join("; "))
+}

@@ -1,0 +1,85 @@
+//! What durability costs and what giving it up loses: throughput beside what survived drills.
+
+use crate::format::{integer, trimmed};
+use crate::model::LabView;
+use analyse::{DrillFigures, LabOutcome};
+use maud::{Markup, html};
+
+/// Of the longest bar, in percent of its table cell.
+const BAR_MAX_PERCENT: f64 = 100.0;
+
+/// A table of all cells whose servers were ended; nothing where none was.
+pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
+    let all = &outcome.drills;
+    let nopm = |of: &DrillFigures| {
+        let cell = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal);
+        cell.and_then(|cell| cell.nopm.mean)
+    };
+    let most = all.iter().filter_map(nopm).fold(0.0, f64::max);
+    html! {
+        @if !all.is_empty() {
+            section id="drills" {
+                h2 { "What survives" }
+                p.soft.small {
+                    "Each drill ended the server at a random moment under load, and looked for everything that it had acknowledged. "
+                    "NOPM is that of the load until then."
+                }
+                div.scroll { table {
+                    thead { tr {
+                        th scope="col" { "Cell" } th scope="col" { "Fault" }
+                        th.num scope="col" { "NOPM" } th scope="col" {}
+                        th.num scope="col" { "Drills" } th.num scope="col" { "Recovered" }
+                        th.num scope="col" { "Recovery" span.unit { "s" } }
+                        th.num scope="col" { "Orders acknowledged" } th.num scope="col" { "Orders lost" }
+                        th.num scope="col" { "Payments lost" } th.num scope="col" { "Deliveries lost" }
+                        th.num scope="col" { "Longest loss" span.unit { "s" } }
+                        th.num scope="col" { "Damaged" }
+                        th.num scope="col" { "Writes lost or torn" }
+                    } }
+                    tbody { @for of in all { (row(view, of, nopm(of), most)) } }
+                } }
+                @for of in all.iter().filter(|of| !of.damage.is_empty()) {
+                    details {
+                        summary { (label(view, of)) ": " (of.damage.len()) " damaged" }
+                        ul { @for damage in &of.damage { li { "drill " (damage.drill) ": " (damage.what) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn label(view: &LabView, of: &DrillFigures) -> String {
+    let cell = view.cells.iter().find(|cell| cell.cell.what.ordinal == of.ordinal);
+    cell.map_or_else(|| format!("cell {}", of.ordinal), |cell| cell.label.clone())
+}
+
+fn row(view: &LabView, of: &DrillFigures, nopm: Option<f64>, most: f64) -> Markup {
+    let kind = |name: &str| of.witnessed.iter().find(|kind| kind.name == name);
+    let lost = |name: &str| kind(name).map_or(0, |kind| kind.lost);
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let bar = nopm.filter(|_| most > 0.0).map(|nopm| nopm / most * BAR_MAX_PERCENT);
+    html! {
+        tr {
+            th scope="row" { (label(view, of)) }
+            td { (of.fault) }
+            td.num { (or_none(nopm.map(|nopm| integer(nopm as u64)))) }
+            td { @if let Some(bar) = bar { meter min="0" max="100" value=(trimmed(bar, 0)) {} } }
+            td.num { (integer(u64::from(of.drills))) }
+            td.num { (integer(u64::from(of.recovered))) }
+            td.num { (or_none(of.recovery_mean_s.map(|s| trimmed(s, 1)))) }
+            td.num { (integer(kind("new_order").map_or(0, |kind| kind.acknowledged))) }
+            td.num { (strong(lost("new_order"))) }
+            td.num { (strong(lost("payment"))) }
+            td.num { (strong(lost("delivered_orders"))) }
+            td.num { (trimmed(of.lost_span_max_s, 2)) }
+            td.num { (strong(u64::from(of.damaged))) }
+            td.num { (integer(of.lost_writes + of.torn_writes)) }
+        }
+    }
+}
+
+/// What should be 0 is bold where it is not.
+fn strong(count: u64) -> Markup {
+    html! { @if count > 0 { b { (integer(count)) } } @else { "0" } }
+}

@@ -1,0 +1,331 @@
+//! What the driver was told: every transaction that the server acknowledged, kept beside the server
+//! as clause 3.5.4 asks (its "success file"), and held against the database once that has recovered.
+//!
+//! A transaction is known by what its rows say of it: an order by its district, customer and number
+//! of lines, a payment by its two districts and its amount, a delivery by its warehouse and carrier.
+//! Rows alike are counted, so this asks nothing of the server that a style of statements does not
+//! tell. That nothing is there by half is for the checks of the database.
+
+use crate::input::Input;
+use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER};
+use crate::transactions::Outcome;
+use base::limits::WITNESSED_MAX;
+use base::{Cents, Session, SessionError, clock};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The H_AMOUNT of every row that the population has (clause 4.3.3.1).
+const AMOUNT_AS_LOADED: Cents = Cents(1_000);
+
+/// What rows say of a transaction that changes any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Witnessed {
+    Order {
+        warehouse: u32,
+        district: u32,
+        customer: u32,
+        lines: u32,
+    },
+    Payment {
+        warehouse: u32,
+        district: u32,
+        of_warehouse: u32,
+        of_district: u32,
+        amount: Cents,
+    },
+    /// Counted in orders that were delivered.
+    Delivery {
+        warehouse: u32,
+        carrier: u32,
+    },
+}
+
+impl Witnessed {
+    /// `None` of a transaction that only reads or rolls back.
+    fn of(input: &Input) -> Option<Witnessed> {
+        match input {
+            Input::NewOrder(order) if !order.rolls_back => Some(Witnessed::Order {
+                warehouse: order.warehouse,
+                district: order.district,
+                customer: order.customer,
+                lines: order.lines().len() as u32,
+            }),
+            Input::Payment(payment) => Some(Witnessed::Payment {
+                warehouse: payment.warehouse,
+                district: payment.district,
+                of_warehouse: payment.customer_warehouse,
+                of_district: payment.customer_district,
+                amount: payment.amount,
+            }),
+            Input::Delivery(delivery) => Some(Witnessed::Delivery {
+                warehouse: delivery.warehouse,
+                carrier: delivery.carrier,
+            }),
+            Input::NewOrder(_) | Input::OrderStatus(_) | Input::StockLevel(_) => None,
+        }
+    }
+
+    fn kind(self) -> usize {
+        match self {
+            Witnessed::Order { .. } => 0,
+            Witnessed::Payment { .. } => 1,
+            Witnessed::Delivery { .. } => 2,
+        }
+    }
+
+    /// Rows that the population has of it.
+    fn as_loaded(self) -> u32 {
+        match self {
+            Witnessed::Payment { warehouse, district, of_warehouse, of_district, amount }
+                if (warehouse, district) == (of_warehouse, of_district)
+                    && amount == AMOUNT_AS_LOADED =>
+            {
+                CUSTOMERS
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Names of what is counted, by their place in [`WitnessReport::rows`].
+pub const WITNESSED: [&str; 3] = ["new_order", "payment", "delivered_orders"];
+
+/// A transaction, as the driver was told of it.
+#[derive(Clone, Copy, Debug)]
+struct WitnessRecord {
+    key: Witnessed,
+    rows: u32,
+    /// False where the connection was lost at COMMIT: it may be there or not.
+    is_acknowledged: bool,
+    /// Since the witness began.
+    at: Duration,
+}
+
+/// What all connections of a run were told.
+#[derive(Debug)]
+pub struct Witness {
+    began: clock::Instant,
+    told: Mutex<Vec<WitnessRecord>>,
+}
+
+/// One kind of transaction held against the database, in rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WitnessedRows {
+    pub acknowledged: u64,
+    /// The connection was lost while they were committed.
+    pub in_doubt: u64,
+    /// Acknowledged, and not there.
+    pub lost: u64,
+    /// There, and neither acknowledged nor in doubt: done twice, or by somebody else.
+    pub unexplained: u64,
+}
+
+/// What became of all that the driver was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WitnessReport {
+    /// As [`WITNESSED`] names them.
+    pub rows: [WitnessedRows; WITNESSED.len()],
+    /// From the first acknowledgement of what is lost to the last one of all. Where some rows of a
+    /// kind that are alike are lost, those told last are taken for them.
+    pub lost_span: Duration,
+}
+
+impl WitnessReport {
+    /// Is all there that was acknowledged, and nothing else?
+    pub fn is_kept(&self) -> bool {
+        self.rows.iter().all(|held| held.lost == 0 && held.unexplained == 0)
+    }
+}
+
+impl Default for Witness {
+    fn default() -> Witness {
+        Witness { began: clock::Instant::now(), told: Mutex::default() }
+    }
+}
+
+impl Witness {
+    /// A transaction has ended well.
+    pub(crate) fn acknowledged(&self, input: &Input, outcome: Outcome) {
+        let rows = match outcome {
+            Outcome::Delivered { skipped_districts } => DISTRICTS - skipped_districts,
+            _ => 1,
+        };
+        self.add(input, rows, true);
+    }
+
+    /// A connection was lost while its transaction was committed.
+    pub(crate) fn in_doubt(&self, input: &Input) {
+        let rows = if matches!(input, Input::Delivery(_)) { DISTRICTS } else { 1 };
+        self.add(input, rows, false);
+    }
+
+    fn add(&self, input: &Input, rows: u32, is_acknowledged: bool) {
+        if let Some(key) = Witnessed::of(input) {
+            let at = self.began.elapsed();
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.push(WitnessRecord { key, rows, is_acknowledged, at });
+        }
+    }
+
+    /// Has it as many transactions as it may hold? Then it is time to end the load.
+    pub fn is_full(&self) -> bool {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).len() >= WITNESSED_MAX
+    }
+
+    /// Holds all that was told against a database that was as loaded when the witness began, and
+    /// that nobody changes now.
+    ///
+    /// # Errors
+    /// Where the database does not answer, or is not one of TPC-C.
+    pub async fn compare_with<S: Session>(
+        &self,
+        session: &mut S,
+    ) -> Result<WitnessReport, SessionError> {
+        let found = rows_of_transactions(session).await?;
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(compare(&told, found))
+    }
+}
+
+/// Rows of each transaction since the database was loaded.
+async fn rows_of_transactions<S: Session>(
+    session: &mut S,
+) -> Result<HashMap<Witnessed, u32>, SessionError> {
+    let mut found = HashMap::new();
+    let mut add = |key: Witnessed, rows: i64| {
+        let rows = u32::try_from(rows).unwrap_or(u32::MAX).saturating_sub(key.as_loaded());
+        found.insert(key, rows);
+    };
+    let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+    let sql = format!(
+        "SELECT o_w_id, o_d_id, o_c_id, o_ol_cnt, COUNT(*) FROM orders WHERE o_id > {CUSTOMERS} \
+         GROUP BY o_w_id, o_d_id, o_c_id, o_ol_cnt"
+    );
+    for row in session.query(&sql).await?.rows() {
+        let key = Witnessed::Order {
+            warehouse: number(row.int(0)?),
+            district: number(row.int(1)?),
+            customer: number(row.int(2)?),
+            lines: number(row.int(3)?),
+        };
+        add(key, row.int(4)?);
+    }
+    let sql = "SELECT h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_amount, COUNT(*) FROM history \
+               GROUP BY h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_amount";
+    for row in session.query(sql).await?.rows() {
+        let key = Witnessed::Payment {
+            warehouse: number(row.int(0)?),
+            district: number(row.int(1)?),
+            of_warehouse: number(row.int(2)?),
+            of_district: number(row.int(3)?),
+            amount: row.cents(4)?,
+        };
+        add(key, row.int(5)?);
+    }
+    let sql = format!(
+        "SELECT o_w_id, o_carrier_id, COUNT(*) FROM orders WHERE o_id >= {FIRST_OPEN_ORDER} AND \
+         o_carrier_id IS NOT NULL GROUP BY o_w_id, o_carrier_id"
+    );
+    for row in session.query(&sql).await?.rows() {
+        let key =
+            Witnessed::Delivery { warehouse: number(row.int(0)?), carrier: number(row.int(1)?) };
+        add(key, row.int(2)?);
+    }
+    Ok(found)
+}
+
+/// `found` has the rows of each transaction in the database.
+fn compare(told: &[WitnessRecord], mut found: HashMap<Witnessed, u32>) -> WitnessReport {
+    let mut report = WitnessReport::default();
+    let mut lost_from = None;
+    // In the order of their acknowledgements, so that what a row is missing for came last.
+    for told in told.iter().filter(|told| told.is_acknowledged) {
+        let held = &mut report.rows[told.key.kind()];
+        held.acknowledged += u64::from(told.rows);
+        let there = found.get_mut(&told.key);
+        let taken = there.map_or(0, |there| {
+            let taken = told.rows.min(*there);
+            *there -= taken;
+            taken
+        });
+        if taken < told.rows {
+            held.lost += u64::from(told.rows - taken);
+            lost_from.get_or_insert(told.at);
+        }
+    }
+    for told in told.iter().filter(|told| !told.is_acknowledged) {
+        report.rows[told.key.kind()].in_doubt += u64::from(told.rows);
+        if let Some(there) = found.get_mut(&told.key) {
+            *there = there.saturating_sub(told.rows);
+        }
+    }
+    for (key, rows) in found {
+        report.rows[key.kind()].unexplained += u64::from(rows);
+    }
+    let last = told.iter().rfind(|told| told.is_acknowledged).map(|told| told.at);
+    report.lost_span =
+        last.zip(lost_from).map_or(Duration::ZERO, |(last, from)| last.saturating_sub(from));
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDER: Witnessed = Witnessed::Order { warehouse: 1, district: 2, customer: 3, lines: 7 };
+    const DELIVERY: Witnessed = Witnessed::Delivery { warehouse: 1, carrier: 4 };
+
+    fn told(key: Witnessed, rows: u32, at_ms: u64) -> WitnessRecord {
+        WitnessRecord { key, rows, is_acknowledged: true, at: Duration::from_millis(at_ms) }
+    }
+
+    fn in_doubt(key: Witnessed, rows: u32) -> WitnessRecord {
+        WitnessRecord { is_acknowledged: false, ..told(key, rows, 99) }
+    }
+
+    #[test]
+    fn what_is_there_is_kept() {
+        let all = [told(ORDER, 1, 1), told(DELIVERY, 9, 2), in_doubt(ORDER, 1)];
+        for orders in [1, 2] {
+            let report = compare(&all, HashMap::from([(ORDER, orders), (DELIVERY, 9)]));
+            assert!(report.is_kept(), "{report:?}");
+            assert_eq!(report.rows[0].acknowledged, 1);
+            assert_eq!(report.rows[0].in_doubt, 1);
+            assert_eq!(report.rows[2].acknowledged, 9);
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_lost_from_its_last_telling() {
+        let all = [told(ORDER, 1, 100), told(DELIVERY, 9, 200), told(ORDER, 1, 300)];
+        let last = told(DELIVERY, 1, 450);
+        let report =
+            compare(&[&all[..], &[last]].concat(), HashMap::from([(ORDER, 1), (DELIVERY, 10)]));
+        assert_eq!(report.rows[0].lost, 1);
+        assert_eq!(report.lost_span, Duration::from_millis(150));
+        assert!(!report.is_kept());
+        let report = compare(&all, HashMap::from([(ORDER, 2), (DELIVERY, 4)]));
+        assert_eq!(report.rows[2].lost, 5);
+    }
+
+    #[test]
+    fn what_nobody_was_told_of_is_unexplained() {
+        let report = compare(&[told(ORDER, 1, 1)], HashMap::from([(ORDER, 2)]));
+        assert_eq!(report.rows[0].unexplained, 1);
+        assert!(!report.is_kept());
+    }
+
+    #[test]
+    fn rows_as_loaded_are_of_no_payment() {
+        let payment = |of_district| Witnessed::Payment {
+            warehouse: 1,
+            district: 1,
+            of_warehouse: 1,
+            of_district,
+            amount: AMOUNT_AS_LOADED,
+        };
+        assert_eq!(payment(1).as_loaded(), CUSTOMERS);
+        assert_eq!(payment(2).as_loaded(), 0);
+    }
+}
