@@ -1,5 +1,6 @@
 //! Results as text for people.
 
+pub mod acid;
 pub mod advice;
 mod comparison;
 pub mod device;

@@ -7,6 +7,7 @@ use plan::PlanError;
 use server::ServerError;
 use storage::StorageError;
 use store::{RepeatFailure, StoreError};
+use tpcc::acid::AcidError;
 use tpcc::{InspectError, LoadError};
 use wire::ConnectError;
 
@@ -31,6 +32,8 @@ pub enum LabError {
     Fleet(#[from] FleetError),
     #[error(transparent)]
     Inspect(#[from] InspectError),
+    #[error("an ACID test failed to run: {0}")]
+    Acid(#[from] AcidError),
     #[error("{doing} failed: {error}")]
     Session { doing: &'static str, error: SessionError },
     #[error(transparent)]
@@ -76,7 +79,9 @@ impl LabError {
             LabError::Run(error) => error.exit(),
             LabError::Store(error) => error.exit(),
             LabError::Fleet(error) => error.exit(),
-            LabError::Inspect(InspectError::Session(SessionError::Lost(_)))
+            LabError::Acid(error) if !error.is_loss() => Exit::Failed,
+            LabError::Acid(_)
+            | LabError::Inspect(InspectError::Session(SessionError::Lost(_)))
             | LabError::Session { error: SessionError::Lost(_), .. }
             | LabError::ServerDied { .. } => Exit::ServerFailed,
             LabError::Session { .. } => Exit::Failed,

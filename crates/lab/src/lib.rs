@@ -12,6 +12,7 @@ mod target;
 
 pub use drive::{Interval, Phase};
 pub use error::LabError;
+pub use measure::acid::{AcidLevels, test_acid};
 pub use measure::check::{Checked, check_subject};
 pub use measure::fleet_follower::{FleetAsked, FleetWork};
 pub use measure::preflight::check_meters;
@@ -31,3 +32,4 @@ pub use target::resolved::{external, start_server};
 pub use target::snapshot::{SnapshotAsked, account_of, snapshot_of};
 pub use target::subject::{SCHEMA, Subject};
 pub use tpcc::CheckSet;
+pub use tpcc::acid::{AcidFinding, AcidVerdict, Phenomenon};

@@ -203,8 +203,9 @@ pub(crate) struct LoadTable {
     /// How statements travel: `statements`, `pipelined`, `batched` or `procedures`
     /// [default: statements]
     pub(crate) style: Axis<Style>,
-    /// Isolation level of the sessions: `repeatable-read`, `read-committed`, which is weaker than
-    /// TPC-C demands, or `serializable` [default: repeatable-read; with `tpcc-mysql` the server's]
+    /// Isolation level of the sessions: `repeatable-read`, `serializable`, or `read-committed` and
+    /// `read-uncommitted`, which are weaker than TPC-C demands [default: repeatable-read; with
+    /// `tpcc-mysql` the server's]
     pub(crate) isolation: Axis<Isolation>,
     /// Client sessions in a closed loop or, with `tpcc-spec`, at the service of the terminals
     /// [default: required without `[ramp]`; of a plan whose only workload is `tpcc-spec` one for

@@ -207,19 +207,25 @@ impl Style {
 /// transactions take, `RepeatableRead` gives that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
+    ReadUncommitted,
     ReadCommitted,
     RepeatableRead,
     Serializable,
 }
 
 impl Isolation {
-    pub const ALL: [Isolation; 3] =
-        [Isolation::RepeatableRead, Isolation::ReadCommitted, Isolation::Serializable];
+    pub const ALL: [Isolation; 4] = [
+        Isolation::RepeatableRead,
+        Isolation::ReadCommitted,
+        Isolation::Serializable,
+        Isolation::ReadUncommitted,
+    ];
 
     /// The name on the command line, in plans and in results; in capitals that of the server's
     /// variable.
     pub const fn name(self) -> &'static str {
         match self {
+            Isolation::ReadUncommitted => "read-uncommitted",
             Isolation::ReadCommitted => "read-committed",
             Isolation::RepeatableRead => "repeatable-read",
             Isolation::Serializable => "serializable",

@@ -76,9 +76,9 @@ document! {
         /// Does HISTORY have a primary key, which TPC-C does not give it (`mydyno load
         /// --history-key`); `None` in files of a format before 11.
         pub history_key: Option<bool> = what.history_key,
-        /// Isolation level of the sessions: `repeatable-read`, `read-committed` or `serializable`,
-        /// with `tpcc-mysql` any that the server has by itself; `None` in files of a format before
-        /// 11.
+        /// Isolation level of the sessions: `repeatable-read`, `read-committed`, `serializable` or
+        /// `read-uncommitted`, with `tpcc-mysql` any that the server has by itself; `None` in files
+        /// of a format before 11.
         pub isolation: Option<String> = what.isolation.clone(),
         /// What the inputs derive from: with `--seed` the same come again.
         pub seed: u64 = repeat.seed.unwrap_or(what.seed),

@@ -5,6 +5,7 @@ use crate::random::RunConstants;
 use crate::schema::{DISTRICTS, ITEMS};
 use base::{Cents, DateTime, Random, WarehouseRange};
 use drive::{TransactionInfo, TransactionType};
+use std::fmt;
 
 /// The five transaction types, in the order in which every tool of the field counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,7 +122,41 @@ pub struct NewOrder {
     pub rolls_back: bool,
 }
 
+/// A customer, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CustomerId {
+    pub warehouse: u32,
+    pub district: u32,
+    pub number: u32,
+}
+
+impl fmt::Display for CustomerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CustomerId { warehouse, district, number } = self;
+        write!(f, "customer {number} of district {district} of warehouse {warehouse}")
+    }
+}
+
 impl NewOrder {
+    /// An order that is entered now: a piece of each of these items, [`LINES_MAX`] at most, from
+    /// its own warehouse, in the order of processing.
+    pub fn of_items(customer: CustomerId, items: &[u32]) -> NewOrder {
+        let CustomerId { warehouse, district, number } = customer;
+        let mut lines = [OrderLine::default(); LINES_MAX];
+        for ((line, item), number) in lines.iter_mut().zip(items).zip(1..) {
+            *line = OrderLine { item: *item, supply_warehouse: warehouse, quantity: 1, number };
+        }
+        NewOrder {
+            warehouse,
+            district,
+            customer: number,
+            entered: DateTime::now(),
+            lines,
+            line_count: items.len().min(LINES_MAX) as u32,
+            rolls_back: items.contains(&UNUSED_ITEM),
+        }
+    }
+
     /// The lines in the order of processing: by supplying warehouse and item, so that two orders
     /// take their stock rows in one order and do not deadlock, but an unused item last (clause
     /// 2.4.2.3).

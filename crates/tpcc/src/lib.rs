@@ -4,6 +4,7 @@
 //! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`],
 //! statements through [`base::Session`].
 
+pub mod acid;
 pub mod checks;
 mod client;
 pub mod counters;
@@ -34,7 +35,7 @@ pub use client::TerminalClient;
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
 pub use fresh::ReplicaReads;
-pub use input::{Input, InputSource, NewOrder, Transaction};
+pub use input::{CustomerId, Input, InputSource, NewOrder, Transaction};
 pub use load::{
     LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method, load, load_part,
 };

@@ -3,8 +3,9 @@
 use super::fleet::FleetArguments;
 use super::schema::{SbtestArguments, SchemaArguments};
 use super::target::{ResultsArguments, TargetArguments};
-use super::values::{schemas, warehouses, workload};
+use super::values::{acid_levels, schemas, warehouses, workload};
 use clap::Args;
+use lab::AcidLevels;
 use spec::{WorkloadKind, defaults};
 
 #[derive(Args)]
@@ -60,6 +61,15 @@ pub struct CheckArguments {
     /// loaded them; after a run, what a run leaves as it is
     #[arg(long)]
     pub population: bool,
+    /// Test atomicity, isolation and durability first (clause 3 of TPC-C). The transactions of the
+    /// tests stay in the database, which nobody else may use meanwhile; a private server is killed
+    /// under load and started again
+    #[arg(long, conflicts_with_all = ["population", "schemas", "topology"])]
+    pub acid: bool,
+    /// Isolation level of the tests of --acid, or all of them, of which repeatable-read and
+    /// serializable have to pass [default: repeatable-read]
+    #[arg(long, value_name = "LEVEL", requires = "acid", value_parser = acid_levels())]
+    pub isolation: Option<AcidLevels>,
     /// Number of schemas to check together: <schema>_0, <schema>_1 and so on
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,

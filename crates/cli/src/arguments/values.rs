@@ -2,7 +2,8 @@
 
 use base::limits;
 use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser};
-use spec::{Length, WorkloadKind, defaults, parse_precision};
+use lab::AcidLevels;
+use spec::{Isolation, Length, WorkloadKind, defaults, parse_precision};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -15,6 +16,16 @@ pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
         let found = all.into_iter().find(|one| name(*one) == given);
         found.expect("clap lets only the names of `all` pass")
     })
+}
+
+/// An isolation level, or all of them.
+pub fn acid_levels() -> impl TypedValueParser<Value = AcidLevels> {
+    let name = |levels| match levels {
+        AcidLevels::One(level) => level.name(),
+        AcidLevels::All => "all",
+    };
+    let [first, second, third, fourth] = Isolation::ALL.map(AcidLevels::One);
+    named([first, second, third, fourth, AcidLevels::All], name)
 }
 
 /// A workload by its name or its file; `without` some, which the command cannot drive.

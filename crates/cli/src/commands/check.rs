@@ -4,10 +4,13 @@ use super::print_json;
 use crate::arguments::database::CheckArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
+use crate::text::acid::acid_text;
 use base::{Exit, Warehouses, counted};
-use lab::{CheckSet, Checked, Subject, start_server};
+use lab::{
+    AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Phenomenon, Subject, start_server,
+};
 use serde::Serialize;
-use spec::{PopulationSpec, Topology};
+use spec::{PopulationSpec, Topology, defaults};
 use store::StoredCheck;
 
 /// The JSON document of the command.
@@ -19,7 +22,50 @@ struct CheckDocument {
     schemas: u32,
     passed: bool,
     notes: Vec<String>,
+    /// `null` without `--acid`.
+    acid: Option<Vec<AcidTestDocument>>,
     checks: Vec<CheckResultDocument>,
+}
+
+#[derive(Serialize)]
+struct AcidTestDocument {
+    name: &'static str,
+    title: &'static str,
+    clause: &'static str,
+    isolation: &'static str,
+    verdict: &'static str,
+    required: bool,
+    phenomenon: Option<&'static str>,
+    evidence: Vec<String>,
+}
+
+/// The ACID tests that were run, and which of them have to pass.
+struct Acid {
+    asked: AcidLevels,
+    findings: Vec<AcidFinding>,
+}
+
+impl Acid {
+    /// Has a test failed that had to pass?
+    fn has_failed(&self) -> bool {
+        self.findings.iter().any(|found| {
+            found.verdict == AcidVerdict::Failed && self.asked.requires(found.isolation)
+        })
+    }
+
+    fn documents(&self) -> Vec<AcidTestDocument> {
+        let document = |found: &AcidFinding| AcidTestDocument {
+            name: found.test.name,
+            title: found.test.title,
+            clause: found.test.clause,
+            isolation: found.isolation.name(),
+            verdict: found.verdict.name(),
+            required: self.asked.requires(found.isolation),
+            phenomenon: found.phenomenon.map(Phenomenon::name),
+            evidence: found.evidence.clone(),
+        };
+        self.findings.iter().map(document).collect()
+    }
 }
 
 #[derive(Serialize)]
@@ -40,10 +86,10 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         true => CheckSet::Population,
         false => CheckSet::Consistency,
     };
-    if set == CheckSet::Population && !arguments.workload.is_tpcc() {
+    if (arguments.population || arguments.acid) && !arguments.workload.is_tpcc() {
         return Err(Failure::new(
             Exit::Usage,
-            "--population is of TPC-C databases; leave it out, or --workload",
+            "--population and --acid are of TPC-C databases; leave them out, or --workload",
         ));
     }
     let stop = stop_flag();
@@ -54,13 +100,22 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     };
     let server = arguments.target.server(population, arguments.schemas)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
+    let mut acid = None;
+    if arguments.acid {
+        let asked = arguments.isolation.unwrap_or(AcidLevels::One(defaults::ISOLATION));
+        let findings = lab::test_acid(&subject, asked, &stop, &mut |p| console.show(p))?;
+        acid = Some(Acid { asked, findings });
+    }
     let asked = (&arguments.workload, set);
     let checked = lab::check_subject(&subject, asked, &stop, &mut |p| console.show(p))?;
     console.done();
     let checks = &checked.checks;
     if arguments.json {
-        print_json(&document(&subject, &checked, &console.notes)?)?;
+        print_json(&document(&subject, (&checked, acid.as_ref()), &console.notes)?)?;
     } else {
+        if let Some(acid) = &acid {
+            print(acid_text(acid.asked, &acid.findings))?;
+        }
         for check in checks {
             print(text(check, checked.unexpected.contains(&check.name)))?;
         }
@@ -82,12 +137,13 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
             }
         ))?;
     }
-    Ok(if checked.unexpected.is_empty() { Exit::Ok } else { Exit::CheckFailed })
+    let is_good = checked.unexpected.is_empty() && !acid.is_some_and(|acid| acid.has_failed());
+    Ok(if is_good { Exit::Ok } else { Exit::CheckFailed })
 }
 
 fn document(
     subject: &Subject,
-    checked: &Checked,
+    (checked, acid): (&Checked, Option<&Acid>),
     notes: &[String],
 ) -> Result<CheckDocument, serde_json::Error> {
     let mut listed = Vec::new();
@@ -102,7 +158,8 @@ fn document(
             duration_s: check.duration_ns as f64 / 1e9,
         });
     }
-    let passed = listed.iter().all(|check| check.passed);
+    let passed =
+        listed.iter().all(|check| check.passed) && !acid.is_some_and(|acid| acid.has_failed());
     Ok(CheckDocument {
         schema_version: 1,
         target: subject.dsn(),
@@ -110,6 +167,7 @@ fn document(
         schemas: subject.schemas(),
         passed,
         notes: notes.to_vec(),
+        acid: acid.map(Acid::documents),
         checks: listed,
     })
 }

@@ -1,6 +1,7 @@
 //! The real binary against real servers. These tests run beside each other, on a machine that is
 //! busy with the others: what needs it to itself is in `serial`, which cargo runs before or after.
 
+mod acid;
 mod advised;
 mod bad_input;
 mod clusters;

@@ -1,5 +1,6 @@
 //! One measurement on a server that is up and loaded: one window, or the points of a ramp.
 
+pub(crate) mod acid;
 pub(crate) mod before;
 pub(crate) mod capacity;
 pub(crate) mod changed_variables;

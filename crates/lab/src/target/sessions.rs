@@ -78,7 +78,7 @@ async fn on_each<T>(
 }
 
 /// Runs `future` to its end, or until `stop` is set.
-fn until<T>(
+pub(crate) fn until<T>(
     stop: &AtomicBool,
     future: impl Future<Output = Result<T, LabError>>,
 ) -> Result<T, LabError> {

@@ -20,7 +20,7 @@ pub mod procedures;
 mod rules;
 mod sets;
 mod single;
-mod sql;
+pub(crate) mod sql;
 
 use crate::input::Input;
 pub(crate) use across::{Across, AcrossOptions};

@@ -17,7 +17,9 @@ pub(super) const STATUS_BY_NAME: &str = "SELECT c_id, c_balance, c_first, c_midd
     WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first";
 pub(super) const STATUS_BY_NUMBER: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
     WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
-pub(super) const OLDEST_OPEN_ORDER: &str = "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? \
+pub(crate) const LAST_ORDER: &str = "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
+    WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1";
+pub(crate) const OLDEST_OPEN_ORDER: &str = "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? \
     ORDER BY no_o_id LIMIT 1 FOR UPDATE";
 pub(super) const LINE_COLUMNS: &str = "ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, \
     ol_quantity, ol_amount, ol_dist_info";

@@ -32,8 +32,7 @@ statements! {
     // Order-Status (clause 2.6.2.2)
     select_balance_by_name: sql::STATUS_BY_NAME,
     select_balance: sql::STATUS_BY_NUMBER,
-    select_last_order: "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
-        WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1",
+    select_last_order: sql::LAST_ORDER,
     select_order_lines: "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
         WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?",
     // Delivery (clause 2.7.4.2)

@@ -1,0 +1,52 @@
+//! What the ACID tests found, for people.
+
+use lab::{AcidFinding, AcidLevels, AcidVerdict, Phenomenon};
+use std::fmt::Write as _;
+
+/// Each level with its tests, their evidence, and how many passed.
+pub fn acid_text(asked: AcidLevels, findings: &[AcidFinding]) -> String {
+    let mut text = String::new();
+    for found in findings {
+        let verdict = match found.verdict {
+            AcidVerdict::Passed => "ok",
+            AcidVerdict::Failed if asked.requires(found.isolation) => "FAILED",
+            AcidVerdict::Failed => "fails",
+            AcidVerdict::NotTested => "not tested",
+        };
+        let phenomenon = found.phenomenon.map(|what| format!(": {}", what.name()));
+        // Text into a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<4}{verdict:<6} {} ({}), {}{}",
+            found.test.name,
+            found.test.title,
+            found.test.clause,
+            found.isolation.name(),
+            phenomenon.unwrap_or_default()
+        );
+        for line in &found.evidence {
+            let _ = writeln!(text, "           {line}");
+        }
+    }
+    for level in asked.levels() {
+        let of_level = findings.iter().filter(|found| found.isolation == level);
+        let tested: Vec<_> =
+            of_level.filter(|found| found.verdict != AcidVerdict::NotTested).collect();
+        let failed = tested.iter().filter(|found| found.verdict == AcidVerdict::Failed);
+        let named: Vec<String> = failed
+            .map(|found| {
+                let what = found.phenomenon.map_or("no verdict", Phenomenon::name);
+                format!("{} {what}", found.test.name)
+            })
+            .collect();
+        let lost = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+        let passed = tested.len() - named.len();
+        let _ = writeln!(
+            text,
+            "{passed} of {} ACID tests passed at {}{lost}",
+            tested.len(),
+            level.name()
+        );
+    }
+    text
+}

@@ -1,0 +1,206 @@
+//! The ACID tests of clause 3 on a server under test.
+
+use crate::error::LabError;
+use crate::measure::seeds::new_seed;
+use crate::progress::{OnProgress, Progress};
+use crate::target::schemas;
+use crate::target::sessions::{until, with_session};
+use crate::target::subject::Subject;
+use base::{Random, Session};
+use drive::streams::INPUTS;
+use reactor::Tasks;
+use server::Instance;
+use spec::{Isolation, defaults};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tpcc::acid::{
+    AcidFinding, AcidVerdict, DURABILITY, OrderLedger, find_orders, order_until_lost,
+    run_acid_tests,
+};
+use tpcc::{Database, InputSource, RunConstants};
+use wire::{Connection, Connector};
+
+/// Connections that order until the server is killed.
+const CONNECTIONS: u64 = 8;
+/// How long they do.
+const LOAD: Duration = Duration::from_secs(5);
+/// How long they may take to notice that the server is gone.
+const NOTICE: Duration = Duration::from_secs(10);
+/// How often a stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// What durability depends on.
+const SETTINGS: [&str; 4] =
+    ["innodb_flush_log_at_trx_commit", "innodb_doublewrite", "log_bin", "sync_binlog"];
+
+/// The isolation levels at which tests are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcidLevels {
+    One(Isolation),
+    /// All of them, to see what each gives; those that TPC-C allows have to pass.
+    All,
+}
+
+impl AcidLevels {
+    /// The levels, the one first at which a run is.
+    pub fn levels(self) -> Vec<Isolation> {
+        match self {
+            AcidLevels::One(level) => vec![level],
+            AcidLevels::All => Isolation::ALL.to_vec(),
+        }
+    }
+
+    /// Is it a failure if a test does not pass at this level?
+    pub fn requires(self, level: Isolation) -> bool {
+        match self {
+            AcidLevels::One(asked) => asked == level,
+            AcidLevels::All => matches!(level, Isolation::RepeatableRead | Isolation::Serializable),
+        }
+    }
+}
+
+/// Runs the tests on the database of a subject, which must be one, and kills and starts again its
+/// server where it is a private one; `stop` ends them early.
+///
+/// # Errors
+/// Where there are several databases or none, the server is gone or does not come back, or the user
+/// interrupts.
+pub fn test_acid(
+    subject: &Subject,
+    asked: AcidLevels,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Vec<AcidFinding>, LabError> {
+    let databases = subject.databases()?;
+    if databases.iter().count() > 1 {
+        return Err(LabError::Unfit(
+            "the ACID tests are of one database on one server; name one".to_owned(),
+        ));
+    }
+    let connector = databases.first();
+    let database = schemas::inspect(&databases, None)?.database;
+    let seed = new_seed();
+    let mut findings = Vec::new();
+    for level in asked.levels() {
+        let rows = (database.range, Random::new(seed, &[]));
+        let found = until(stop, async {
+            let progress = &mut |test: tpcc::acid::AcidTest| {
+                let step = format!("{}: {} {}", level.name(), test.name, test.title);
+                on_progress(Progress::Step(&step));
+            };
+            Ok(run_acid_tests(connector, rows, level, progress).await?)
+        });
+        findings.extend(found.map_err(|error| subject.explain(error))?);
+    }
+    let isolation = match asked {
+        AcidLevels::One(level) => level,
+        AcidLevels::All => defaults::ISOLATION,
+    };
+    findings.push(match subject.instance() {
+        Some(instance) => {
+            let orders = Orders { connector, database: &database, isolation, seed };
+            survives_a_kill(instance, &orders, stop, on_progress)?
+        }
+        None => AcidFinding {
+            test: DURABILITY,
+            isolation,
+            verdict: AcidVerdict::NotTested,
+            phenomenon: None,
+            evidence: vec![
+                "mydyno does not end a server that is not its own; test it on a private one, with \
+                 --engine"
+                    .to_owned(),
+            ],
+        },
+    });
+    Ok(findings)
+}
+
+/// The load under which a server is killed.
+struct Orders<'a> {
+    connector: &'a Connector,
+    database: &'a Database,
+    isolation: Isolation,
+    seed: u64,
+}
+
+/// Kills a server under load, starts it again and looks for what it had acknowledged.
+fn survives_a_kill(
+    instance: &Instance,
+    orders: &Orders<'_>,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<AcidFinding, LabError> {
+    on_progress(Progress::Step("ordering, until the server is killed"));
+    let before = with_session(orders.connector, async |session| {
+        let sums = tpcc::database::sums(session).await;
+        sums.map_err(|error| LabError::Session { doing: "adding up the orders", error })
+    })?
+    .next_orders;
+    let settings = with_session(orders.connector, settings)?;
+    let ledger = order_and_kill(instance, orders, stop)?;
+    on_progress(Progress::Step("starting the server again"));
+    let start = Instant::now();
+    instance.start_again()?;
+    let recovery = start.elapsed();
+    let mut seen = with_session(orders.connector, async |session| {
+        Ok(find_orders(session, &ledger, before).await?)
+    })?;
+    seen.saw(format!(
+        "killed after {} s under load of {CONNECTIONS} connections, back after {:.1} s; {settings}",
+        LOAD.as_secs(),
+        recovery.as_secs_f64()
+    ));
+    Ok(seen.finding(DURABILITY, orders.isolation))
+}
+
+/// The values of [`SETTINGS`].
+async fn settings(session: &mut Connection) -> Result<String, LabError> {
+    let mut lines = Vec::new();
+    for name in SETTINGS {
+        let answer = session.query(&format!("SELECT @@GLOBAL.{name}")).await;
+        let answer =
+            answer.map_err(|error| LabError::Session { doing: "reading a variable", error })?;
+        let value = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
+        lines.push(format!("{name} = {value}"));
+    }
+    Ok(lines.join(", "))
+}
+
+/// Runs the load and kills the server in the middle of it.
+fn order_and_kill(
+    instance: &Instance,
+    orders: &Orders<'_>,
+    stop: &AtomicBool,
+) -> Result<OrderLedger, LabError> {
+    let ledger = RefCell::new(OrderLedger::default());
+    let refused = RefCell::new(None);
+    let constants = RunConstants::for_run(orders.database.c_load, orders.seed);
+    let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
+    for connection in 0..CONNECTIONS {
+        let random = Random::new(orders.seed, &[INPUTS, connection]);
+        let source = InputSource::new(random, constants, orders.database.range, None);
+        let (ledger, refused) = (&ledger, &refused);
+        tasks.spawn(async move {
+            let asked = (source, orders.isolation);
+            if let Err(error) = order_until_lost(orders.connector, asked, ledger).await {
+                refused.replace(Some(error));
+            }
+        });
+    }
+    let end = Instant::now() + LOAD;
+    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+        let look = Instant::now() + LOOK_EVERY;
+        if tasks.run_until(Some(look)).map_err(LabError::Reactor)? == 0 {
+            break;
+        }
+    }
+    instance.kill()?;
+    tasks.run_until(Some(Instant::now() + NOTICE)).map_err(LabError::Reactor)?;
+    drop(tasks);
+    match refused.take() {
+        _ if stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
+        Some(error) => Err(error.into()),
+        None => Ok(ledger.into_inner()),
+    }
+}

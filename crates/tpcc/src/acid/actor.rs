@@ -1,0 +1,229 @@
+//! Who takes part in a test: sessions whose transactions stop on demand, and one that looks on.
+
+use super::AcidError;
+use super::halting::{Halt, Halting};
+use crate::transactions::{Outcome, PreparedSession, TransactionError};
+use crate::{Input, transactions::one_row};
+use base::{Connect, Session};
+use drive::{FailureKind, failed_by, set_isolation};
+use reactor::sleep_until;
+use spec::{Isolation, Style};
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+/// Tries of a transaction that the server rolls back to let another one through.
+const TRIES_MAX: u32 = 5;
+/// A server makes its list of transactions anew only for who has not read it for 0.1 s.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// How long a transaction may neither end nor wait for a lock. A statement takes milliseconds.
+const UNDECIDED_MAX: Duration = Duration::from_secs(30);
+
+/// How a transaction ends that was stopped before.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    Commit,
+    Rollback,
+}
+
+/// A session of a test, T1 or T2 of clause 3.4.2.
+pub(super) struct Actor<S> {
+    terminal: PreparedSession<Halting<S>>,
+    pub(super) halt: Rc<Halt>,
+    pub(super) connection: i64,
+    /// The server's errors after which a transaction was tried again.
+    pub(super) tried_again: Vec<String>,
+}
+
+impl<S: Session> Actor<S> {
+    pub(super) async fn open<C: Connect<Session = S>>(
+        connect: &C,
+        isolation: Isolation,
+    ) -> Result<Actor<S>, AcidError> {
+        let mut session = connected(connect).await?;
+        let connection = number(&mut session, "SELECT CONNECTION_ID()").await?;
+        let session = Halting::new(session);
+        let halt = Rc::clone(&session.halt);
+        let terminal = PreparedSession::open(session, Style::Statements, isolation).await?;
+        Ok(Actor { terminal, halt, connection, tried_again: Vec::new() })
+    }
+
+    /// Runs a transaction to its end.
+    pub(super) async fn run(&mut self, input: &Input) -> Result<Outcome, AcidError> {
+        let mut tries = 1;
+        loop {
+            match self.terminal.run(input).await {
+                Ok(outcome) => return Ok(outcome),
+                Err(TransactionError::Statement(error))
+                    if tries < TRIES_MAX
+                        && matches!(
+                            failed_by(&error).kind,
+                            FailureKind::Deadlock | FailureKind::Conflict
+                        ) =>
+                {
+                    tries += 1;
+                    self.tried_again.push(error.to_string());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Runs a transaction and stops before its end, which [`Actor::end`] sends.
+    pub(super) async fn run_open(&mut self, input: &Input) -> Result<Outcome, AcidError> {
+        self.halt.before_end.set(true);
+        let outcome = self.run(input).await;
+        self.halt.before_end.set(false);
+        outcome
+    }
+
+    /// Ends the transaction that is open.
+    pub(super) async fn end(&mut self, how: End) -> Result<(), AcidError> {
+        self.sql(match how {
+            End::Commit => "COMMIT",
+            End::Rollback => "ROLLBACK",
+        })
+        .await
+    }
+
+    /// Runs SQL in the transaction that is open, or begins one.
+    pub(super) async fn sql(&mut self, sql: &str) -> Result<(), AcidError> {
+        self.terminal.session_mut().query(sql).await?;
+        Ok(())
+    }
+
+    /// Reads a number in the transaction that is open; `None` where there is no row.
+    pub(super) async fn read(&mut self, sql: &str) -> Result<Option<i64>, AcidError> {
+        let answer = self.terminal.session_mut().query(sql).await?;
+        Ok(answer.row(0).map(|row| row.int(0)).transpose()?)
+    }
+
+    pub(super) fn into_session(self) -> S {
+        self.terminal.into_session().into_inner()
+    }
+}
+
+/// Runs a transaction until it stops after the statement that its session waits for; an error where
+/// it ends before.
+pub(super) async fn until_halted<T>(
+    halt: &Halt,
+    mut transaction: Pin<&mut impl Future<Output = Result<T, AcidError>>>,
+) -> Result<(), AcidError> {
+    poll_fn(|context| match transaction.as_mut().poll(context) {
+        Poll::Ready(Ok(_)) => Poll::Ready(Err(AcidError::NotHalted)),
+        Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+        Poll::Pending if halt.halted.get() => Poll::Ready(Ok(())),
+        Poll::Pending => Poll::Pending,
+    })
+    .await
+}
+
+/// A session beside the tests: reads what is committed, and asks the server who waits.
+pub(super) struct Onlooker<S>(S);
+
+impl<S: Session> Onlooker<S> {
+    pub(super) async fn open<C: Connect<Session = S>>(
+        connect: &C,
+    ) -> Result<Onlooker<S>, AcidError> {
+        let mut session = connected(connect).await?;
+        set_isolation(&mut session, Isolation::RepeatableRead).await?;
+        session.query("SET SESSION autocommit = 1").await?;
+        Ok(Onlooker(session))
+    }
+
+    pub(super) fn into_session(self) -> S {
+        self.0
+    }
+
+    /// A number that is committed.
+    pub(super) async fn number(&mut self, sql: &str) -> Result<i64, AcidError> {
+        number(&mut self.0, sql).await
+    }
+
+    /// An amount of money that is committed, in cents.
+    pub(super) async fn cents(&mut self, sql: &str) -> Result<i64, AcidError> {
+        let answer = self.0.query(sql).await?;
+        let row = answer.row(0).ok_or(TransactionError::MissingRow("what a test reads"))?;
+        Ok(row.cents(0)?.0)
+    }
+
+    /// Rows that are committed, as text: columns joined by `|`.
+    pub(super) async fn rows(&mut self, sql: &str) -> Result<Vec<String>, AcidError> {
+        let answer = self.0.query(sql).await?;
+        let line = |row: base::Row<'_>| {
+            let columns: Vec<String> = (0..answer.width).map(|column| row.text(column)).collect();
+            columns.join("|")
+        };
+        Ok(answer.rows().map(line).collect())
+    }
+
+    /// Runs statements in one transaction.
+    pub(super) async fn change(&mut self, statements: &[String]) -> Result<(), AcidError> {
+        self.0.query("START TRANSACTION").await?;
+        for sql in statements {
+            self.0.query(sql).await?;
+        }
+        self.0.query("COMMIT").await?;
+        Ok(())
+    }
+
+    /// Changes one row.
+    pub(super) async fn change_row(&mut self, sql: &str) -> Result<(), AcidError> {
+        Ok(one_row(&self.0.query(sql).await?, "what a test sets back")?)
+    }
+
+    /// Runs the transaction of a connection until it has ended or, by the server's word, waits for
+    /// a lock; then there is no output, and it goes on with the next call that awaits it.
+    pub(super) async fn until_waits<T>(
+        &mut self,
+        connection: i64,
+        mut transaction: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<Option<T>, AcidError> {
+        let over = Cell::new(false);
+        let mut output = None;
+        let mut looking = pin!(self.look(connection, &over));
+        // The look goes to its end too: what is asked has to be answered before anything else.
+        poll_fn(|context| {
+            if output.is_none()
+                && let Poll::Ready(ended) = transaction.as_mut().poll(context)
+            {
+                output = Some(ended);
+                over.set(true);
+            }
+            looking.as_mut().poll(context)
+        })
+        .await?;
+        Ok(output)
+    }
+
+    /// Looks until a connection waits for a lock, or is `over`.
+    async fn look(&mut self, connection: i64, over: &Cell<bool>) -> Result<(), AcidError> {
+        let waits = format!(
+            "SELECT COUNT(*) FROM information_schema.innodb_trx \
+             WHERE trx_mysql_thread_id={connection} AND trx_state='LOCK WAIT'"
+        );
+        let deadline = Instant::now() + UNDECIDED_MAX;
+        loop {
+            sleep_until(Instant::now() + LOOK_EVERY).await;
+            if over.get() || self.number(&waits).await? > 0 {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                return Err(AcidError::Undecided);
+            }
+        }
+    }
+}
+
+async fn connected<C: Connect>(connect: &C) -> Result<C::Session, AcidError> {
+    connect.connect().await.map_err(|error| AcidError::Connect(error.to_string()))
+}
+
+async fn number<S: Session>(session: &mut S, sql: &str) -> Result<i64, AcidError> {
+    let answer = session.query(sql).await?;
+    let row = answer.row(0).ok_or(TransactionError::MissingRow("what a test reads"))?;
+    Ok(row.int(0)?)
+}

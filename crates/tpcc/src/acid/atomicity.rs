@@ -1,0 +1,114 @@
+//! Clause 3.2.2: a Payment happens as a whole, or not at all.
+
+use super::actor::End;
+use super::fixture::{Fixture, PAID, payment};
+use super::{AcidError, AcidTest, Phenomenon, Seen};
+use crate::CustomerId;
+use base::{Cents, Connect};
+
+pub(super) const COMMITTED: AcidTest = AcidTest {
+    name: "A1",
+    title: "a Payment that commits changes warehouse, district, customer and history",
+    clause: "3.2.2.1",
+};
+
+pub(super) const ROLLED_BACK: AcidTest = AcidTest {
+    name: "A2",
+    title: "a Payment that rolls back leaves them as they were, to the byte",
+    clause: "3.2.2.2",
+};
+
+/// The numbers that a Payment changes, in cents and rows.
+async fn sums<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    customer: CustomerId,
+) -> Result<[i64; 6], AcidError> {
+    let CustomerId { warehouse: w, district: d, number: c } = customer;
+    let customer = format!("FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
+    let onlooker = &mut fixture.onlooker;
+    Ok([
+        onlooker.cents(&format!("SELECT w_ytd FROM warehouse WHERE w_id={w}")).await?,
+        onlooker
+            .cents(&format!("SELECT d_ytd FROM district WHERE d_w_id={w} AND d_id={d}"))
+            .await?,
+        onlooker.cents(&format!("SELECT c_balance {customer}")).await?,
+        onlooker.cents(&format!("SELECT c_ytd_payment {customer}")).await?,
+        onlooker.number(&format!("SELECT c_payment_cnt {customer}")).await?,
+        onlooker.number(&history("COUNT(*)", w, [d, c])).await?,
+    ])
+}
+
+fn history(what: &str, warehouse: u32, [district, number]: [u32; 2]) -> String {
+    format!(
+        "SELECT {what} FROM history \
+         WHERE h_c_w_id={warehouse} AND h_c_d_id={district} AND h_c_id={number}"
+    )
+}
+
+/// What [`sums`] are called.
+const NAMES: [&str; 6] =
+    ["w_ytd", "d_ytd", "c_balance", "c_ytd_payment", "c_payment_cnt", "rows of history"];
+
+/// 3.2.2.1.
+pub(super) async fn committed<C: Connect>(fixture: &mut Fixture<'_, C>) -> Result<Seen, AcidError> {
+    let customer = fixture.customer();
+    let mut one = fixture.actor().await?;
+    let before = sums(fixture, customer).await?;
+    one.run(&payment(customer)).await?;
+    let after = sums(fixture, customer).await?;
+    let mut seen = Seen::default();
+    seen.saw(format!("T1 paid {PAID} of {} and committed", customer));
+    let rises = [PAID.0, PAID.0, -PAID.0, PAID.0, 1, 1];
+    for (index, name) in NAMES.iter().enumerate() {
+        let rise = after[index] - before[index];
+        seen.saw(match index {
+            0..=3 => format!("{name} rose by {}", Cents(rise)),
+            _ => format!("{name} rose by {rise}"),
+        });
+        seen.forbid(rise != rises[index], Phenomenon::Part);
+    }
+    fixture.leave([one]).await;
+    Ok(seen)
+}
+
+/// The rows that a Payment changes, as text.
+async fn rows<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    customer: CustomerId,
+) -> Result<Vec<String>, AcidError> {
+    let CustomerId { warehouse: w, district: d, number: c } = customer;
+    let mut rows = Vec::new();
+    for sql in [
+        format!("SELECT * FROM warehouse WHERE w_id={w}"),
+        format!("SELECT * FROM district WHERE d_w_id={w} AND d_id={d}"),
+        format!("SELECT * FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}"),
+        history("*", w, [d, c]),
+    ] {
+        rows.extend(fixture.onlooker.rows(&sql).await?);
+    }
+    Ok(rows)
+}
+
+/// 3.2.2.2.
+pub(super) async fn rolled_back<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let customer = fixture.customer();
+    let mut one = fixture.actor().await?;
+    let before = rows(fixture, customer).await?;
+    one.run_open(&payment(customer)).await?;
+    one.end(End::Rollback).await?;
+    let after = rows(fixture, customer).await?;
+    let mut seen = Seen::default();
+    seen.saw(format!("T1 paid {PAID} of {}, and ROLLBACK came in place of COMMIT", customer));
+    let (equal, count) = (before == after, before.len());
+    seen.saw(match equal {
+        true => {
+            format!("the {count} rows of warehouse, district, customer and history are the same")
+        }
+        false => format!("before: {}; after: {}", before.join("; "), after.join("; ")),
+    });
+    seen.forbid(!equal, Phenomenon::Part);
+    fixture.leave([one]).await;
+    Ok(seen)
+}

@@ -1,0 +1,471 @@
+//! The isolation tests 1 to 9 of clause 3.4.2.
+//!
+//! The clause has locking in mind. InnoDB reads old versions of rows where a transaction only
+//! reads, so that T2 need not wait where the clause makes it: such a test passes if T2 reads what
+//! was committed before, which is what its comment on other schemes allows. Where T2 writes, it
+//! waits. What is read again is read by the statement of the transaction, which is still open.
+
+use super::actor::{Actor, End, until_halted};
+use super::fixture::{Fixture, PAID, filled, order_status, payment};
+use super::{AcidError, AcidTest, Phenomenon, Seen};
+use crate::input::NewOrder;
+use crate::transactions::sql::{LAST_ORDER, OLDEST_OPEN_ORDER};
+use crate::transactions::{Outcome, TransactionError};
+use crate::{CustomerId, Input};
+use base::{Cents, Connect, Session};
+use std::pin::pin;
+use std::rc::Rc;
+
+const fn test(name: &'static str, title: &'static str, clause: &'static str) -> AcidTest {
+    AcidTest { name, title, clause }
+}
+
+pub(super) const I1: AcidTest = test(
+    "I1",
+    "Order-Status beside a New-Order of the customer that commits: it sees no order too early",
+    "3.4.2.1",
+);
+pub(super) const I2: AcidTest = test(
+    "I2",
+    "Order-Status beside a New-Order of the customer that rolls back: it never sees the order",
+    "3.4.2.2",
+);
+pub(super) const I3: AcidTest =
+    test("I3", "two New-Orders of a customer have order numbers in sequence", "3.4.2.3");
+pub(super) const I4: AcidTest =
+    test("I4", "a New-Order beside one that rolls back takes its order number", "3.4.2.4");
+pub(super) const I5: AcidTest =
+    test("I5", "Payment beside a Delivery that commits: c_balance has both", "3.4.2.5");
+pub(super) const I6: AcidTest =
+    test("I6", "Payment beside a Delivery that rolls back: c_balance has the payment", "3.4.2.6");
+pub(super) const I7: AcidTest =
+    test("I7", "a New-Order reads the same price of an item twice, though it changes", "3.4.2.7");
+pub(super) const I8: AcidTest =
+    test("I8", "a Delivery that found no open order finds none when it reads again", "3.4.2.8");
+pub(super) const I9: AcidTest =
+    test("I9", "an Order-Status finds the same last order when it reads again", "3.4.2.9");
+
+/// The order of a New-Order or an Order-Status.
+fn order_of(outcome: Outcome) -> Result<u32, AcidError> {
+    match outcome {
+        Outcome::Ordered(order) | Outcome::LastOrder { order, .. } => Ok(order),
+        _ => Err(TransactionError::MissingRow("the order that a test asks for").into()),
+    }
+}
+
+/// T2 beside T1: whether it waited until T1 ended, and how it came out.
+struct BesideOpen {
+    waited: bool,
+    outcome: Outcome,
+}
+
+impl BesideOpen {
+    fn how(&self) -> &'static str {
+        if self.waited { "waited for a lock until T1 ended" } else { "did not wait" }
+    }
+}
+
+/// Runs T2 while the transaction of T1 is open, which is ended in some way when T2 waits or is done.
+async fn beside<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    (one, how): (&mut Actor<C::Session>, End),
+    (two, input): (&mut Actor<C::Session>, &Input),
+) -> Result<BesideOpen, AcidError> {
+    let connection = two.connection;
+    let mut running = pin!(two.run(input));
+    let ended = fixture.onlooker.until_waits(connection, running.as_mut()).await?;
+    one.end(how).await?;
+    Ok(match ended {
+        Some(outcome) => BesideOpen { waited: false, outcome: outcome? },
+        None => BesideOpen { waited: true, outcome: running.await? },
+    })
+}
+
+/// Adds that the server rolled a transaction back to let another one through.
+fn saw_retries<S>(seen: &mut Seen, two: &Actor<S>) {
+    for error in &two.tried_again {
+        seen.saw(format!("T2 was rolled back by the server and tried again ({error})"));
+    }
+}
+
+async fn next_order<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    customer: CustomerId,
+) -> Result<u32, AcidError> {
+    let CustomerId { warehouse: w, district: d, .. } = customer;
+    let sql = format!("SELECT d_next_o_id FROM district WHERE d_w_id={w} AND d_id={d}");
+    let next = fixture.onlooker.number(&sql).await?;
+    u32::try_from(next).map_err(|_| TransactionError::MissingRow("a d_next_o_id above 0").into())
+}
+
+pub(super) async fn read_while_ordering<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let customer = fixture.customer();
+    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let status = order_status(customer);
+    let before = order_of(two.run(&status).await?)?;
+    seen.saw(format!("the last order of {customer} is {before}"));
+    let ordered = order_of(one.run_open(&fixture.new_order(customer)).await?)?;
+    seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
+    let read = beside(fixture, (&mut one, End::Commit), (&mut two, &status)).await?;
+    let found = order_of(read.outcome)?;
+    seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
+    let expected = if read.waited { ordered } else { before };
+    seen.forbid(found != expected, Phenomenon::DirtyRead);
+    let after = order_of(two.run(&status).await?)?;
+    seen.saw(format!("after COMMIT of T1 an Order-Status found order {after}"));
+    seen.forbid(after != ordered, Phenomenon::LostUpdate);
+    saw_retries(&mut seen, &two);
+    fixture.leave([one, two]).await;
+    Ok(seen)
+}
+
+pub(super) async fn read_what_is_rolled_back<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let customer = fixture.customer();
+    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let status = order_status(customer);
+    let before = order_of(two.run(&status).await?)?;
+    seen.saw(format!("T0, Order-Status, found {before} as the last order of {customer}"));
+    let ordered = order_of(one.run_open(&fixture.new_order(customer)).await?)?;
+    seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
+    let read = beside(fixture, (&mut one, End::Rollback), (&mut two, &status)).await?;
+    let found = order_of(read.outcome)?;
+    seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
+    seen.forbid(found != before, Phenomenon::DirtyRead);
+    let after = order_of(two.run(&status).await?)?;
+    seen.saw(format!("after ROLLBACK of T1 an Order-Status found order {after}"));
+    seen.forbid(after != before, Phenomenon::Part);
+    saw_retries(&mut seen, &two);
+    fixture.leave([one, two]).await;
+    Ok(seen)
+}
+
+pub(super) async fn two_orders<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let customer = fixture.customer();
+    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let before = next_order(fixture, customer).await?;
+    let first = order_of(one.run_open(&fixture.new_order(customer)).await?)?;
+    seen.saw(format!("T1, New-Order of {customer}, stopped before COMMIT with order {first}"));
+    let order = fixture.new_order(customer);
+    let ran = beside(fixture, (&mut one, End::Commit), (&mut two, &order)).await?;
+    let second = order_of(ran.outcome)?;
+    seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
+    let after = next_order(fixture, customer).await?;
+    seen.saw(format!("d_next_o_id was {before} and is {after}"));
+    let in_sequence = first == before && second == first + 1 && after == second + 1;
+    seen.forbid(!in_sequence, Phenomenon::LostUpdate);
+    saw_retries(&mut seen, &two);
+    fixture.leave([one, two]).await;
+    Ok(seen)
+}
+
+pub(super) async fn order_beside_a_rollback<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let customer = fixture.customer();
+    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let before = next_order(fixture, customer).await?;
+    one.run_open(&fixture.invalid_order(customer)).await?;
+    seen.saw(format!(
+        "T1, New-Order of {customer} with an unused item, stopped before ROLLBACK; d_next_o_id was {before}"
+    ));
+    let order = fixture.new_order(customer);
+    let ran = beside(fixture, (&mut one, End::Rollback), (&mut two, &order)).await?;
+    let second = order_of(ran.outcome)?;
+    seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
+    let after = next_order(fixture, customer).await?;
+    seen.saw(format!("d_next_o_id is {after}"));
+    seen.forbid(second != before, Phenomenon::DirtyRead);
+    seen.forbid(after != before + 1, Phenomenon::LostUpdate);
+    saw_retries(&mut seen, &two);
+    fixture.leave([one, two]).await;
+    Ok(seen)
+}
+
+/// The customer of the oldest open order of a district, and what the order costs; one is made first,
+/// so that there is one.
+async fn open_order<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    one: &mut Actor<C::Session>,
+) -> Result<(CustomerId, Cents), AcidError> {
+    let any = fixture.customer();
+    one.run(&fixture.new_order(any)).await?;
+    let CustomerId { warehouse: w, district: d, .. } = any;
+    let oldest = format!(
+        "FROM orders WHERE o_w_id={w} AND o_d_id={d} AND o_id=(SELECT MIN(no_o_id) FROM new_orders \
+         WHERE no_w_id={w} AND no_d_id={d})"
+    );
+    let customer = fixture.onlooker.number(&format!("SELECT o_c_id {oldest}")).await?;
+    let order = fixture.onlooker.number(&format!("SELECT o_id {oldest}")).await?;
+    let cost = format!(
+        "SELECT SUM(ol_amount) FROM order_line WHERE ol_w_id={w} AND ol_d_id={d} AND ol_o_id={order}"
+    );
+    let cost = Cents(fixture.onlooker.cents(&cost).await?);
+    let number = u32::try_from(customer)
+        .map_err(|_| TransactionError::MissingRow("the customer of an open order"))?;
+    Ok((CustomerId { number, ..any }, cost))
+}
+
+/// Tests 5 and 6: the Delivery ends as `how` says.
+pub(super) async fn pay_beside_a_delivery<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    how: End,
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let (customer, cost) = open_order(fixture, &mut one).await?;
+    let CustomerId { warehouse: w, district: d, number: c } = customer;
+    let balance =
+        format!("SELECT c_balance FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
+    let before = fixture.onlooker.cents(&balance).await?;
+    one.run_open(&fixture.delivery()).await?;
+    let end = match how {
+        End::Commit => "COMMIT",
+        End::Rollback => "ROLLBACK",
+    };
+    seen.saw(format!(
+        "T1, Delivery of an order of {customer} for {cost}, stopped before {end}; c_balance was {}",
+        Cents(before)
+    ));
+    let paid = beside(fixture, (&mut one, how), (&mut two, &payment(customer))).await?;
+    seen.saw(format!("T2, Payment of {PAID} of the same, {}", paid.how()));
+    let after = fixture.onlooker.cents(&balance).await?;
+    seen.saw(format!("c_balance is {}", Cents(after)));
+    let (delivered, wrong) = match how {
+        End::Commit => (cost.0, Phenomenon::LostUpdate),
+        End::Rollback => (0, Phenomenon::DirtyRead),
+    };
+    seen.forbid(after != before + delivered - PAID.0, wrong);
+    saw_retries(&mut seen, &two);
+    fixture.leave([one, two]).await;
+    Ok(seen)
+}
+
+/// What test 7 reads: two items, and the prices that they have at first.
+struct Priced {
+    items: [u32; 2],
+    prices: [Cents; 2],
+}
+
+impl Priced {
+    async fn now<C: Connect>(
+        fixture: &mut Fixture<'_, C>,
+        items: [u32; 2],
+    ) -> Result<Priced, AcidError> {
+        let mut prices = [Cents(0); 2];
+        for (price, item) in prices.iter_mut().zip(items) {
+            let sql = format!("SELECT i_price FROM item WHERE i_id={item}");
+            *price = Cents(fixture.onlooker.cents(&sql).await?);
+        }
+        Ok(Priced { items, prices })
+    }
+
+    async fn set_back<C: Connect>(&self, fixture: &mut Fixture<'_, C>) -> Result<(), AcidError> {
+        for (item, price) in self.items.into_iter().zip(self.prices) {
+            let sql = format!("UPDATE item SET i_price={price} WHERE i_id={item}");
+            fixture.onlooker.change_row(&sql).await?;
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        format!("{} and {}", self.prices[0], self.prices[1])
+    }
+}
+
+/// T3 of test 7: raises prices by 10 % and commits.
+async fn raise<S: Session>(
+    three: &mut Actor<S>,
+    [first, second]: [u32; 2],
+) -> Result<(), AcidError> {
+    let sql = format!("UPDATE item SET i_price=i_price*1.1 WHERE i_id IN ({first},{second})");
+    three.sql(&sql).await?;
+    three.end(End::Commit).await
+}
+
+/// The session of the statement that reads an item: T2 of test 7 stops after the first one.
+const READS_AN_ITEM: &str = "select_item";
+
+pub(super) async fn prices_twice<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let customer = fixture.customer();
+    let [x, y, others @ ..] = fixture.items();
+    let old = Priced::now(fixture, [x, y]).await?;
+    let (mut two, mut three) = (fixture.actor().await?, fixture.actor().await?);
+    let [third, fourth, _] = others;
+    let order = Input::NewOrder(NewOrder::of_items(customer, &[x, x, y, third, fourth]));
+    let result = order_beside_a_raise(fixture, (&mut two, &order), (&mut three, &old)).await;
+    if let Ok(seen) = result {
+        let mut seen = seen;
+        saw_retries(&mut seen, &two);
+        fixture.leave([two, three]).await;
+        old.set_back(fixture).await?;
+        return Ok(seen);
+    }
+    // Their locks go with them. Prices are for ever as the load has made them, so also here.
+    drop((two, three));
+    old.set_back(fixture).await?;
+    result
+}
+
+async fn order_beside_a_raise<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    (two, order): (&mut Actor<C::Session>, &Input),
+    (three, old): (&mut Actor<C::Session>, &Priced),
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let [x, y] = old.items;
+    seen.saw(format!("T1 read {} as the prices of items {x} and {y}", old.text()));
+    let halt = Rc::clone(&two.halt);
+    let connection = three.connection;
+    let ordered = {
+        halt.after.set(Some(READS_AN_ITEM));
+        let mut ordering = pin!(two.run(order));
+        until_halted(&halt, ordering.as_mut()).await?;
+        seen.saw(format!("T2, New-Order of items {x}, {x} and {y}, stopped when it had read {x}"));
+        let mut raising = pin!(raise(three, old.items));
+        let raised = fixture.onlooker.until_waits(connection, raising.as_mut()).await?;
+        seen.saw(format!(
+            "T3, which raises both prices by 10 %, {}",
+            match raised {
+                Some(_) => "committed at once (case D)",
+                None => "waits for T2 (case A)",
+            }
+        ));
+        halt.halted.set(false);
+        let ordered = ordering.await?;
+        match raised {
+            Some(raised) => raised?,
+            None => raising.await?,
+        }
+        order_of(ordered)?
+    };
+    let Input::NewOrder(NewOrder { warehouse, district, .. }) = order else {
+        return Err(TransactionError::MissingRow("the order of a test").into());
+    };
+    let lines = format!(
+        "SELECT ol_amount FROM order_line WHERE ol_w_id={warehouse} AND ol_d_id={district} \
+         AND ol_o_id={ordered} AND ol_number<=3 ORDER BY ol_number"
+    );
+    let amounts = fixture.onlooker.rows(&lines).await?;
+    seen.saw(format!("T2 went on, and its lines cost {}", amounts.join(", ")));
+    let wanted = [old.prices[0], old.prices[0], old.prices[1]].map(|price| price.to_string());
+    seen.forbid(amounts != wanted, Phenomenon::NonRepeatableRead);
+    let new = Priced::now(fixture, old.items).await?;
+    seen.saw(format!("T4 read {}", new.text()));
+    seen.forbid(new.prices == old.prices, Phenomenon::LostUpdate);
+    Ok(seen)
+}
+
+/// Delivers all open orders of the district of the warehouse that has fewest, in one transaction
+/// that leaves the database consistent. Returns the district.
+async fn emptied_district<C: Connect>(fixture: &mut Fixture<'_, C>) -> Result<u32, AcidError> {
+    let w = fixture.warehouse;
+    let fewest = format!(
+        "SELECT d_id FROM district LEFT JOIN new_orders ON no_w_id=d_w_id AND no_d_id=d_id \
+         WHERE d_w_id={w} GROUP BY d_id ORDER BY COUNT(no_o_id), d_id LIMIT 1"
+    );
+    let d = fixture.onlooker.number(&fewest).await?;
+    let open = format!("o_w_id={w} AND o_d_id={d} AND o_carrier_id IS NULL");
+    let lines = "ol_w_id=o_w_id AND ol_d_id=o_d_id AND ol_o_id=o_id";
+    let statements = [
+        format!(
+            "UPDATE customer JOIN (SELECT o_c_id, COUNT(DISTINCT o_id) AS orders, SUM(ol_amount) AS cost \
+             FROM orders JOIN order_line ON {lines} WHERE {open} GROUP BY o_c_id) o ON c_id=o_c_id \
+             SET c_balance=c_balance+cost, c_delivery_cnt=c_delivery_cnt+orders \
+             WHERE c_w_id={w} AND c_d_id={d}"
+        ),
+        format!("UPDATE order_line JOIN orders ON {lines} SET ol_delivery_d=NOW() WHERE {open}"),
+        format!("UPDATE orders SET o_carrier_id=7 WHERE {open}"),
+        format!("DELETE FROM new_orders WHERE no_w_id={w} AND no_d_id={d}"),
+    ];
+    fixture.onlooker.change(&statements).await?;
+    u32::try_from(d).map_err(|_| TransactionError::MissingRow("a district").into())
+}
+
+/// How a New-Order went that T1 may block while it reads again.
+struct ReadAgain {
+    again: Option<i64>,
+    beside: BesideOpen,
+}
+
+/// Runs T2, a New-Order, while T1 is open, has T1 read again, and ends T1.
+async fn read_again<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+    (one, sql): (&mut Actor<C::Session>, &str),
+    (two, order): (&mut Actor<C::Session>, &Input),
+) -> Result<ReadAgain, AcidError> {
+    let connection = two.connection;
+    let mut ordering = pin!(two.run(order));
+    let ended = fixture.onlooker.until_waits(connection, ordering.as_mut()).await?;
+    let again = one.read(sql).await?;
+    one.end(End::Commit).await?;
+    let beside = match ended {
+        Some(outcome) => BesideOpen { waited: false, outcome: outcome? },
+        None => BesideOpen { waited: true, outcome: ordering.await? },
+    };
+    Ok(ReadAgain { again, beside })
+}
+
+pub(super) async fn open_orders_twice<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let district = emptied_district(fixture).await?;
+    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let warehouse = fixture.warehouse;
+    one.run_open(&fixture.delivery()).await?;
+    let sql = filled(OLDEST_OPEN_ORDER, &[warehouse, district]);
+    let first = one.read(&sql).await?;
+    seen.saw(format!(
+        "T1, Delivery for warehouse {warehouse}, stopped before COMMIT and found {} in district {district}",
+        found(first)
+    ));
+    let customer = fixture.customer_of(district);
+    let order = fixture.new_order(customer);
+    let read = read_again(fixture, (&mut one, &sql), (&mut two, &order)).await?;
+    let ordered = order_of(read.beside.outcome)?;
+    seen.saw(format!("T2, New-Order of {customer}, {} and has order {ordered}", read.beside.how()));
+    seen.saw(format!("T1 read again, before it ended, and found {}", found(read.again)));
+    seen.forbid(read.again != first, Phenomenon::Phantom);
+    saw_retries(&mut seen, &two);
+    fixture.leave([one, two]).await;
+    Ok(seen)
+}
+
+fn found(order: Option<i64>) -> String {
+    order.map_or_else(|| "no open order".to_owned(), |order| format!("order {order}"))
+}
+
+pub(super) async fn last_order_twice<C: Connect>(
+    fixture: &mut Fixture<'_, C>,
+) -> Result<Seen, AcidError> {
+    let mut seen = Seen::default();
+    let customer = fixture.customer();
+    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let first = i64::from(order_of(one.run_open(&order_status(customer)).await?)?);
+    seen.saw(format!(
+        "T1, Order-Status of {customer}, stopped before COMMIT and found order {first}"
+    ));
+    let CustomerId { warehouse, district, number } = customer;
+    let sql = filled(LAST_ORDER, &[warehouse, district, number]);
+    let order = fixture.new_order(customer);
+    let read = read_again(fixture, (&mut one, &sql), (&mut two, &order)).await?;
+    let ordered = order_of(read.beside.outcome)?;
+    seen.saw(format!("T2, New-Order of the same, {} and has order {ordered}", read.beside.how()));
+    seen.saw(format!("T1 read again, before it ended, and found {}", found(read.again)));
+    seen.forbid(read.again != Some(first), Phenomenon::Phantom);
+    saw_retries(&mut seen, &two);
+    fixture.leave([one, two]).await;
+    Ok(seen)
+}
