@@ -65,7 +65,8 @@ impl BesideOpen {
     }
 }
 
-/// Runs T2 while the transaction of T1 is open, which is ended in some way when T2 waits or is done.
+/// Runs T2 while the transaction of T1 is open, which is ended in some way when T2 waits or is
+/// done.
 async fn beside<C: Connect>(
     fixture: &mut Fixture<'_, C>,
     (one, how): (&mut Actor<C::Session>, End),
@@ -176,7 +177,8 @@ pub(super) async fn order_beside_a_rollback<C: Connect>(
     let before = next_order(fixture, customer).await?;
     one.run_open(&fixture.invalid_order(customer)).await?;
     seen.saw(format!(
-        "T1, New-Order of {customer} with an unused item, stopped before ROLLBACK; d_next_o_id was {before}"
+        "T1, New-Order of {customer} with an unused item, stopped before ROLLBACK; d_next_o_id \
+         was {before}"
     ));
     let order = fixture.new_order(customer);
     let ran = beside(fixture, (&mut one, End::Rollback), (&mut two, &order)).await?;
@@ -191,8 +193,8 @@ pub(super) async fn order_beside_a_rollback<C: Connect>(
     Ok(seen)
 }
 
-/// The customer of the oldest open order of a district, and what the order costs; one is made first,
-/// so that there is one.
+/// The customer of the oldest open order of a district, and what the order costs; one is made
+/// first, so that there is one.
 async fn open_order<C: Connect>(
     fixture: &mut Fixture<'_, C>,
     one: &mut Actor<C::Session>,
@@ -207,7 +209,8 @@ async fn open_order<C: Connect>(
     let customer = fixture.onlooker.number(&format!("SELECT o_c_id {oldest}")).await?;
     let order = fixture.onlooker.number(&format!("SELECT o_id {oldest}")).await?;
     let cost = format!(
-        "SELECT SUM(ol_amount) FROM order_line WHERE ol_w_id={w} AND ol_d_id={d} AND ol_o_id={order}"
+        "SELECT SUM(ol_amount) FROM order_line WHERE ol_w_id={w} AND ol_d_id={d} \
+         AND ol_o_id={order}"
     );
     let cost = Cents(fixture.onlooker.cents(&cost).await?);
     let number = u32::try_from(customer)
@@ -380,7 +383,8 @@ async fn emptied_district<C: Connect>(fixture: &mut Fixture<'_, C>) -> Result<u3
     let lines = "ol_w_id=o_w_id AND ol_d_id=o_d_id AND ol_o_id=o_id";
     let statements = [
         format!(
-            "UPDATE customer JOIN (SELECT o_c_id, COUNT(DISTINCT o_id) AS orders, SUM(ol_amount) AS cost \
+            "UPDATE customer JOIN (SELECT o_c_id, COUNT(DISTINCT o_id) AS orders, \
+             SUM(ol_amount) AS cost \
              FROM orders JOIN order_line ON {lines} WHERE {open} GROUP BY o_c_id) o ON c_id=o_c_id \
              SET c_balance=c_balance+cost, c_delivery_cnt=c_delivery_cnt+orders \
              WHERE c_w_id={w} AND c_d_id={d}"
@@ -428,7 +432,8 @@ pub(super) async fn open_orders_twice<C: Connect>(
     let sql = filled(OLDEST_OPEN_ORDER, &[warehouse, district]);
     let first = one.read(&sql).await?;
     seen.saw(format!(
-        "T1, Delivery for warehouse {warehouse}, stopped before COMMIT and found {} in district {district}",
+        "T1, Delivery for warehouse {warehouse}, stopped before COMMIT and found {} in \
+         district {district}",
         found(first)
     ));
     let customer = fixture.customer_of(district);

@@ -209,7 +209,7 @@ const P10: Check = Check {
 
 const P11: Check = Check {
     name: "P11",
-    title: "c_credit is BC for 10 % of the customers, 5 % more or less of them (up to 3 warehouses: 9, 7, 5.3 %)",
+    title: "c_credit is BC for 10 % of the customers, 5 % more or less of them (of 1 to 3 warehouses 9.2, 6.5, 5.3 %)",
     clause: "4.3.3.1",
     statements: &[rows(
         &["customers", "with BC"],
