@@ -15,10 +15,9 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tpcc::acid::{
-    AcidFinding, AcidVerdict, DURABILITY, OrderLedger, find_orders, order_until_lost,
-    run_acid_tests,
+    AcidFinding, AcidVerdict, DURABILITY, order_until_lost, run_acid_tests, what_survived,
 };
-use tpcc::{Database, InputSource, RunConstants};
+use tpcc::{Database, InputSource, RunConstants, Witness};
 use wire::{Connection, Connector};
 
 /// Connections that order until the server is killed.
@@ -132,20 +131,21 @@ fn survives_a_kill(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<AcidFinding, LabError> {
     on_progress(Progress::Step("ordering, until the server is killed"));
-    let before = with_session(orders.connector, async |session| {
-        let sums = tpcc::database::sums(session).await;
-        sums.map_err(|error| LabError::Session { doing: "adding up the orders", error })
-    })?
-    .next_orders;
+    let witness = with_session(orders.connector, async |session| {
+        let begun = Witness::begin(session).await;
+        begun.map_err(|error| LabError::Session { doing: "asking for what is there", error })
+    })?;
     let settings = with_session(orders.connector, settings)?;
-    let ledger = order_and_kill(instance, orders, stop)?;
+    order_and_kill(instance, orders, &witness, stop)?;
     on_progress(Progress::Step("starting the server again"));
     let start = Instant::now();
     instance.start_again()?;
     let recovery = start.elapsed();
-    let mut seen = with_session(orders.connector, async |session| {
-        Ok(find_orders(session, &ledger, before).await?)
-    })?;
+    let mut seen =
+        with_session(
+            orders.connector,
+            async |session| Ok(what_survived(session, &witness).await?),
+        )?;
     seen.saw(format!(
         "killed after {} s under load of {CONNECTIONS} connections, back after {:.1} s; {settings}",
         LOAD.as_secs(),
@@ -171,19 +171,19 @@ async fn settings(session: &mut Connection) -> Result<String, LabError> {
 fn order_and_kill(
     instance: &Instance,
     orders: &Orders<'_>,
+    witness: &Witness,
     stop: &AtomicBool,
-) -> Result<OrderLedger, LabError> {
-    let ledger = RefCell::new(OrderLedger::default());
+) -> Result<(), LabError> {
     let refused = RefCell::new(None);
     let constants = RunConstants::for_run(orders.database.c_load, orders.seed);
     let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
     for connection in 0..CONNECTIONS {
         let random = Random::new(orders.seed, &[INPUTS, connection]);
         let source = InputSource::new(random, constants, orders.database.range, None);
-        let (ledger, refused) = (&ledger, &refused);
+        let refused = &refused;
         tasks.spawn(async move {
             let asked = (source, orders.isolation);
-            if let Err(error) = order_until_lost(orders.connector, asked, ledger).await {
+            if let Err(error) = order_until_lost(orders.connector, asked, witness).await {
                 refused.replace(Some(error));
             }
         });
@@ -201,6 +201,6 @@ fn order_and_kill(
     match refused.take() {
         _ if stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
         Some(error) => Err(error.into()),
-        None => Ok(ledger.into_inner()),
+        None => Ok(()),
     }
 }

@@ -102,7 +102,8 @@ pub(crate) fn before(
 ) -> Result<BeforeRun, LabError> {
     let load = &cell.load;
     nodes::require_fit(subject)?;
-    let drill = cell.server.private().and_then(|private| private.fault).map(Drill::of);
+    let fault = cell.server.private().and_then(|private| private.fault);
+    let drill = fault.map(|fault| Drill::of(fault, databases.first())).transpose()?;
     let witness = drill.as_ref().map(|drill| Arc::clone(&drill.witness));
     let Fitted { workload, concurrency, tpcc, statements, settings } =
         fit(databases, load, seed, witness)?;

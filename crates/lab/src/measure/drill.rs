@@ -1,5 +1,7 @@
 //! The fault that ends the server of a drill, and what was acknowledged until then.
 
+use crate::error::LabError;
+use crate::target::sessions::with_session;
 use base::{Random, clock};
 use server::Instance;
 use spec::Fault;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tpcc::Witness;
+use wire::Connector;
 
 /// The server is ended so long before the window is over, while all connections are at work.
 const BEFORE_THE_END: Duration = Duration::from_millis(5);
@@ -23,8 +26,15 @@ pub(crate) struct Drill {
 }
 
 impl Drill {
-    pub(crate) fn of(fault: Fault) -> Drill {
-        Drill { fault, witness: Arc::default() }
+    /// # Errors
+    /// Where the database does not tell what it has.
+    pub(crate) fn of(fault: Fault, database: &Connector) -> Result<Drill, LabError> {
+        with_session(database, async |session| {
+            let witness = Witness::begin(session).await;
+            let witness = witness
+                .map_err(|error| LabError::Session { doing: "asking for what is there", error })?;
+            Ok(Drill { fault, witness: Arc::new(witness) })
+        })
     }
 }
 

@@ -434,14 +434,6 @@ impl Subject {
         directories.full()
     }
 
-    /// The private instance.
-    pub(crate) fn instance(&self) -> Option<&Instance> {
-        match &self.origin {
-            Origin::Private(instance) => Some(instance),
-            _ => None,
-        }
-    }
-
     /// The private instance, to end it in good order.
     pub fn into_instance(self) -> Option<Arc<Instance>> {
         match self.origin {

@@ -13,7 +13,7 @@ mod fixture;
 mod halting;
 mod isolation;
 
-pub use durability::{OrderLedger, find_orders, order_until_lost};
+pub use durability::{order_until_lost, what_survived};
 
 use crate::transactions::TransactionError;
 use actor::End;
@@ -165,7 +165,7 @@ impl AcidError {
     }
 }
 
-/// D1, which needs a server that may be killed; see [`order_until_lost`] and [`find_orders`].
+/// D1, which needs a server that may be killed; see [`order_until_lost`] and [`what_survived`].
 pub const DURABILITY: AcidTest = AcidTest {
     name: "D1",
     title: "after a kill -9 under load every acknowledged order is there",
