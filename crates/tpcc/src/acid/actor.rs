@@ -1,6 +1,6 @@
 //! Who takes part in a test: sessions whose transactions stop on demand, and one that looks on.
 
-use super::AcidError;
+use super::finding::AcidError;
 use super::halting::{Halt, Halting};
 use crate::transactions::{Outcome, PreparedSession, TransactionError};
 use crate::{Input, transactions::one_row};

@@ -1,8 +1,8 @@
 //! Clause 3.2.2: a Payment happens as a whole, or not at all.
 
 use super::actor::End;
+use super::finding::{AcidError, AcidTest, Phenomenon, Seen};
 use super::fixture::{Fixture, PAID, payment};
-use super::{AcidError, AcidTest, Phenomenon, Seen};
 use crate::CustomerId;
 use base::{Cents, Connect};
 

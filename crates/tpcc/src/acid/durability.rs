@@ -4,7 +4,7 @@
 //! whoever kills the server lets some run [`order_until_lost`] and asks [`what_survived`] when it is
 //! back.
 
-use super::{AcidError, Phenomenon, Seen};
+use super::finding::{AcidError, Phenomenon, Seen};
 use crate::InputSource;
 use crate::transactions::{PreparedSession, TransactionError};
 use crate::witness::{WITNESSED, Witness};

@@ -1,7 +1,7 @@
 //! The rows that tests are about, and the sessions and inputs for them.
 
-use super::AcidError;
 use super::actor::{Actor, Onlooker};
+use super::finding::AcidError;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, UNUSED_ITEM};
 use crate::schema::{CUSTOMERS, DISTRICTS, ITEMS};
 use crate::{CustomerId, Input};

@@ -6,8 +6,8 @@
 //! waits. What is read again is read by the statement of the transaction, which is still open.
 
 use super::actor::{Actor, End, until_halted};
+use super::finding::{AcidError, AcidTest, Phenomenon, Seen};
 use super::fixture::{Fixture, PAID, filled, order_status, payment};
-use super::{AcidError, AcidTest, Phenomenon, Seen};
 use crate::input::NewOrder;
 use crate::transactions::sql::{LAST_ORDER, OLDEST_OPEN_ORDER};
 use crate::transactions::{Outcome, TransactionError};

@@ -1,0 +1,154 @@
+//! What a test of clause 3 is, and what it may find.
+
+use crate::transactions::TransactionError;
+use base::SessionError;
+use spec::Isolation;
+
+/// What a transaction saw or did that it must not (clauses 3.2.1, 3.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phenomenon {
+    /// A part of a transaction stayed, or a part was missing.
+    Part,
+    /// What another transaction had not committed was read.
+    DirtyRead,
+    /// A row had another value when it was read again.
+    NonRepeatableRead,
+    /// A row came up when the same rows were read again.
+    Phantom,
+    /// A change was overwritten by one that did not know of it.
+    LostUpdate,
+    /// What was acknowledged is not there.
+    LostCommit,
+}
+
+impl Phenomenon {
+    /// The name in results and for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phenomenon::Part => "part of a transaction",
+            Phenomenon::DirtyRead => "dirty read",
+            Phenomenon::NonRepeatableRead => "non-repeatable read",
+            Phenomenon::Phantom => "phantom",
+            Phenomenon::LostUpdate => "lost update",
+            Phenomenon::LostCommit => "lost commit",
+        }
+    }
+}
+
+/// What became of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcidVerdict {
+    Passed,
+    Failed,
+    NotTested,
+}
+
+impl AcidVerdict {
+    /// The name in results and for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AcidVerdict::Passed => "passed",
+            AcidVerdict::Failed => "failed",
+            AcidVerdict::NotTested => "not tested",
+        }
+    }
+}
+
+/// A test of clause 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcidTest {
+    /// A1 and A2 are of atomicity, I1..I9 the isolation tests 1 to 9, D1 is of durability.
+    pub name: &'static str,
+    /// What must hold.
+    pub title: &'static str,
+    pub clause: &'static str,
+}
+
+/// What a test found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcidFinding {
+    pub test: AcidTest,
+    /// The level of the transactions.
+    pub isolation: Isolation,
+    pub verdict: AcidVerdict,
+    /// What went wrong, where that has a name.
+    pub phenomenon: Option<Phenomenon>,
+    /// What was read and done, in order.
+    pub evidence: Vec<String>,
+}
+
+/// What was seen in a test: what was read, in order, and what must not be.
+#[derive(Debug, Default)]
+pub struct Seen {
+    phenomenon: Option<Phenomenon>,
+    evidence: Vec<String>,
+}
+
+impl Seen {
+    /// One thing, and nothing that must not be.
+    pub(super) fn of(what: String) -> Seen {
+        Seen { phenomenon: None, evidence: vec![what] }
+    }
+
+    /// Adds what was read.
+    pub fn saw(&mut self, what: String) {
+        self.evidence.push(what);
+    }
+
+    /// Adds a phenomenon, where it is so; the first one names the failure.
+    pub(super) fn forbid(&mut self, is_so: bool, phenomenon: Phenomenon) {
+        if is_so {
+            self.phenomenon = self.phenomenon.or(Some(phenomenon));
+        }
+    }
+
+    /// The finding of the test in which this was seen.
+    pub fn finding(self, test: AcidTest, isolation: Isolation) -> AcidFinding {
+        let verdict = match self.phenomenon {
+            None => AcidVerdict::Passed,
+            Some(_) => AcidVerdict::Failed,
+        };
+        let Seen { phenomenon, evidence } = self;
+        AcidFinding { test, isolation, verdict, phenomenon, evidence }
+    }
+}
+
+/// Why a test came to no verdict.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AcidError {
+    #[error("no connection: {0}")]
+    Connect(String),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error("{0}")]
+    Transaction(TransactionError),
+    /// Bounded, because it should be seen at once.
+    #[error(
+        "a transaction neither ended nor waited for a lock, by the server's word, for 30 s; is the \
+         server overloaded?"
+    )]
+    Undecided,
+    #[error("a transaction did not send the statement after which it was to stop")]
+    NotHalted,
+}
+
+impl From<TransactionError> for AcidError {
+    fn from(error: TransactionError) -> AcidError {
+        AcidError::Transaction(error)
+    }
+}
+
+impl AcidError {
+    /// Is the server to be reached no more?
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            AcidError::Connect(_)
+                | AcidError::Session(SessionError::Lost(_))
+                | AcidError::Transaction(
+                    TransactionError::Statement(SessionError::Lost(_))
+                        | TransactionError::InDoubt(_)
+                )
+        )
+    }
+}
