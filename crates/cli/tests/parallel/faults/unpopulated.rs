@@ -1,7 +1,7 @@
 //! Faults of tools that load, one for each rule of the population.
 
 use super::{SERVER, change, loaded};
-use crate::support::{Held, directory, lent, list, mydyno, text};
+use crate::support::{Held, directory, execute, lent, list, mydyno, text};
 use serde_json::Value;
 
 /// Each breaks the rule that it is listed with, and leaves no trace of a transaction.
@@ -51,7 +51,7 @@ fn each_broken_rule_of_the_population_is_found() {
     let document = audit().exits(6).json();
     assert_eq!(failed_rules(list(&document, "/checks")), FAULTS.map(|(rule, _)| rule));
     drop(session);
-    Held::open(&SERVER.dsn).query("DROP DATABASE unpopulated");
+    execute(&SERVER.dsn, ["DROP DATABASE unpopulated"]);
 }
 
 /// One that mydyno did not load has to be told from one that a run has changed.
