@@ -55,6 +55,7 @@ pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
+pub use process::errors_in;
 pub use settings::{
     CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, redo_bytes, validate as validate_settings,
 };

@@ -263,8 +263,8 @@ pub(crate) fn log_since(path: &Path, from: u64) -> String {
     }
 }
 
-/// The lines of a log that say why the server ended, without their times.
-pub(crate) fn errors_in(log: &str) -> Option<String> {
+/// The lines of an error log that say what is wrong, without their times; `None` where none does.
+pub fn errors_in(log: &str) -> Option<String> {
     let mut found: Vec<&str> = Vec::new();
     for line in log.lines() {
         let message = match line.split_once("[ERROR]") {

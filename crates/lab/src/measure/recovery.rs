@@ -11,14 +11,12 @@ use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::with_session_until;
 use base::{Exit, Session, clock};
 use drive::Schemas;
+use server::errors_in;
 use spec::Fault;
 use std::fmt::Write as _;
 use store::{CheckedOn, StoredDrill};
 use tpcc::{CheckSet, Table, WitnessReport};
 use wire::Connector;
-
-/// Lines of an error log that are kept.
-const COMPLAINTS_MAX: usize = 6;
 
 impl Measurement<'_> {
     /// Goes on where the load is over: ends the server for good, cuts the power, has the server
@@ -53,8 +51,8 @@ impl Measurement<'_> {
         self.subject.arm(false)?;
         let report = match recovered {
             Err(error) => {
-                let complaints = complaints(&instance.log_tail());
-                let why = complaints.unwrap_or_else(|| error.to_string());
+                let errors = errors_in(&instance.log_tail());
+                let why = errors.unwrap_or_else(|| error.to_string());
                 stored.damage = Some(format!("it does not recover: {why}"));
                 None
             }
@@ -83,7 +81,7 @@ impl Measurement<'_> {
             Err(LabError::Interrupted) => return Err(LabError::Interrupted),
             Err(error @ LabError::Store(_)) => return Err(error),
             Err(error) => {
-                let log = self.subject.log_tail().as_deref().and_then(complaints);
+                let log = self.subject.log_tail().as_deref().and_then(errors_in);
                 let why = log.unwrap_or_else(|| self.subject.explain(error).to_string());
                 stored.damage = Some(format!("its data cannot be read: {why}"));
                 return Ok(None);
@@ -134,15 +132,4 @@ impl Measurement<'_> {
         })?;
         Ok((corrupt, failed.collect(), report))
     }
-}
-
-/// The first lines of an error log that say what is wrong; `None` where none does.
-fn complaints(log: &str) -> Option<String> {
-    let is_one = |line: &&str| {
-        line.contains("[ERROR]") || line.contains("[FATAL]") || line.contains("orrupt")
-    };
-    let mut found: Vec<&str> = log.lines().filter(is_one).map(str::trim).collect();
-    found.dedup();
-    found.truncate(COMPLAINTS_MAX);
-    (!found.is_empty()).then(|| found.join("; "))
 }
