@@ -11,3 +11,5 @@ pub(crate) const ARRIVALS: u64 = 3;
 pub(crate) const THINKING: u64 = 4;
 /// More inputs of a connection, of a workload whose [`INPUTS`] are those of another.
 pub const MORE_INPUTS: u64 = 5;
+/// The moment at which a drill ends its server.
+pub const END_OF_SERVER: u64 = 6;

@@ -30,13 +30,10 @@ const OPEN_MAX: usize = 128;
 pub struct PowerCut {
     pub counts: CutCounts,
     /// Writes that were unstable and count as written all the same, because the journal had no room
-    /// for them any more, and their bytes.
+    /// for them any more.
     pub forced_writes: u64,
-    pub forced_bytes: u64,
     /// Changes that the journal could not hold at all.
     pub unrecorded: u64,
-    /// Memory or storage that the journal took.
-    pub journal_bytes: u64,
 }
 
 impl Arrangement {
@@ -109,7 +106,6 @@ pub fn cut_power(directory: &Path, seed: u64) -> Result<PowerCut, StorageError> 
     };
     let path = directory.join(&recorded.file);
     let bytes = fs::read(&path).map_err(io_at("read the journal", &path))?;
-    let journal_bytes = bytes.len() as u64;
     let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     let journal =
         Journal::decode(bytes).map_err(|error| io_at("read the journal", &path)(damaged(error)))?;
@@ -133,9 +129,7 @@ pub fn cut_power(directory: &Path, seed: u64) -> Result<PowerCut, StorageError> 
     Ok(PowerCut {
         counts: image.counts,
         forced_writes: journal.forced_writes,
-        forced_bytes: journal.forced_bytes,
         unrecorded: journal.unrecorded,
-        journal_bytes,
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::target::sessions::with_session;
 use base::{Random, clock};
+use drive::streams::END_OF_SERVER;
 use server::Instance;
 use spec::Fault;
 use std::sync::Arc;
@@ -13,8 +14,6 @@ use wire::Connector;
 
 /// The server is ended so long before the window is over, while all connections are at work.
 const BEFORE_THE_END: Duration = Duration::from_millis(5);
-/// The stream of the moments at which servers are ended.
-const MOMENT: u64 = 0x6d6f_6d65_6e74;
 /// The shortest part of a window after which the server is ended.
 const LEAST_SHARE: f64 = 0.5;
 
@@ -40,7 +39,7 @@ impl Drill {
 
 /// The window of a drill: a part of the one that was asked for, by the seed of the inputs.
 pub(crate) fn window_of(asked: Duration, seed: u64) -> Duration {
-    let drawn = Random::new(seed, &[MOMENT]).unit();
+    let drawn = Random::new(seed, &[END_OF_SERVER]).unit();
     asked.mul_f64(LEAST_SHARE + (1.0 - LEAST_SHARE) * drawn)
 }
 

@@ -41,7 +41,7 @@ impl Measurement<'_> {
             stored.lost_writes = Some(cut.counts.lost_writes);
             stored.torn_writes = Some(cut.counts.torn_writes);
             stored.lost_names = Some(cut.counts.lost_names);
-            stored.forced_writes = Some(cut.forced_writes);
+            stored.forced_writes = Some(cut.forced_writes + cut.unrecorded);
         }
         on_progress(Progress::Step("recovering"));
         self.subject.arm(true)?;

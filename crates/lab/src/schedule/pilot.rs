@@ -7,7 +7,7 @@ use crate::target::populate::reach;
 use crate::target::resolved::PreparedServer;
 use analyse::{DILATION_STEPS, HostShortfall};
 use base::{Dilation, Exit};
-use spec::{Cell, Connections, Length, Lengths, Rate};
+use spec::{Cell, Connections, Length, Lengths, Rate, Server};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{NewCell, NewLab, Results};
@@ -130,7 +130,7 @@ impl Pilots<'_> {
 }
 
 /// The cell for as long as a pilot is, warm-up and window; of an open loop whose rate is a share of
-/// what a closed one does, that.
+/// what a closed one does, that; and of a drill, the load without its fault.
 fn cell_of_pilot(cell: &Cell, [warmup, window]: [Duration; 2]) -> Cell {
     let mut load = cell.load.clone();
     if let Connections::Ramp(limits) = &load.connections {
@@ -138,7 +138,12 @@ fn cell_of_pilot(cell: &Cell, [warmup, window]: [Duration; 2]) -> Cell {
         load.connections = Connections::Fixed(connections);
     }
     load.rate = load.rate.filter(|of| !matches!(of.rate, Rate::OfCapacity(_)));
+    let mut server = cell.server.clone();
+    if let Server::Private(private) = &mut server {
+        private.fault = None;
+    }
     Cell {
+        server,
         load,
         lengths: Lengths {
             warmup: Length::fixed(warmup),

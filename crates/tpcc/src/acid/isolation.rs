@@ -99,32 +99,10 @@ async fn next_order<C: Connect>(
     u32::try_from(next).map_err(|_| TransactionError::MissingRow("a d_next_o_id above 0").into())
 }
 
-pub(super) async fn read_while_ordering<C: Connect>(
+/// I1 and I2: an Order-Status beside a New-Order that ends in some way.
+pub(super) async fn read_beside_an_order<C: Connect>(
     fixture: &mut Fixture<'_, C>,
-) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
-    let customer = fixture.customer();
-    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
-    let status = order_status(customer);
-    let before = order_of(two.run(&status).await?)?;
-    seen.saw(format!("the last order of {customer} is {before}"));
-    let ordered = order_of(one.run_open(&fixture.new_order(customer)).await?)?;
-    seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
-    let read = beside(fixture, (&mut one, End::Commit), (&mut two, &status)).await?;
-    let found = order_of(read.outcome)?;
-    seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
-    let expected = if read.waited { ordered } else { before };
-    seen.forbid(found != expected, Phenomenon::DirtyRead);
-    let after = order_of(two.run(&status).await?)?;
-    seen.saw(format!("after COMMIT of T1 an Order-Status found order {after}"));
-    seen.forbid(after != ordered, Phenomenon::LostUpdate);
-    saw_retries(&mut seen, &two);
-    fixture.leave([one, two]).await;
-    Ok(seen)
-}
-
-pub(super) async fn read_what_is_rolled_back<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
+    how: End,
 ) -> Result<Seen, AcidError> {
     let mut seen = Seen::default();
     let customer = fixture.customer();
@@ -134,13 +112,18 @@ pub(super) async fn read_what_is_rolled_back<C: Connect>(
     seen.saw(format!("T0, Order-Status, found {before} as the last order of {customer}"));
     let ordered = order_of(one.run_open(&fixture.new_order(customer)).await?)?;
     seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
-    let read = beside(fixture, (&mut one, End::Rollback), (&mut two, &status)).await?;
+    let read = beside(fixture, (&mut one, how), (&mut two, &status)).await?;
     let found = order_of(read.outcome)?;
     seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
-    seen.forbid(found != before, Phenomenon::DirtyRead);
+    let (ended, last, unlike) = match how {
+        End::Commit => ("COMMIT", ordered, Phenomenon::LostUpdate),
+        End::Rollback => ("ROLLBACK", before, Phenomenon::Part),
+    };
+    let expected = if read.waited { last } else { before };
+    seen.forbid(found != expected, Phenomenon::DirtyRead);
     let after = order_of(two.run(&status).await?)?;
-    seen.saw(format!("after ROLLBACK of T1 an Order-Status found order {after}"));
-    seen.forbid(after != before, Phenomenon::Part);
+    seen.saw(format!("after {ended} of T1 an Order-Status found order {after}"));
+    seen.forbid(after != last, unlike);
     saw_retries(&mut seen, &two);
     fixture.leave([one, two]).await;
     Ok(seen)

@@ -81,8 +81,8 @@ async fn run_test<C: Connect>(
     match test {
         atomicity::COMMITTED => atomicity::committed(fixture).await,
         atomicity::ROLLED_BACK => atomicity::rolled_back(fixture).await,
-        isolation::I1 => isolation::read_while_ordering(fixture).await,
-        isolation::I2 => isolation::read_what_is_rolled_back(fixture).await,
+        isolation::I1 => isolation::read_beside_an_order(fixture, End::Commit).await,
+        isolation::I2 => isolation::read_beside_an_order(fixture, End::Rollback).await,
         isolation::I3 => isolation::two_orders(fixture).await,
         isolation::I4 => isolation::order_beside_a_rollback(fixture).await,
         isolation::I5 => isolation::pay_beside_a_delivery(fixture, End::Commit).await,
