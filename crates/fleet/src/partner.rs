@@ -155,14 +155,16 @@ impl<'a> RankPartner<'a> {
         let mut reported_ns = 0;
         loop {
             let phases = schedule.phases();
-            if phases != told {
+            // An abort ends the phases at once, which would be news that comes too late.
+            if schedule.is_aborted() {
+                if !is_abort_told {
+                    is_abort_told = true;
+                    link.send(&ToFollower::Abort { order: self.order })?;
+                }
+            } else if phases != told {
                 told = phases;
                 let PhaseOffsets { warmup_end_ns, window_end_ns } = phases;
                 link.send(&ToFollower::Phases { warmup_end_ns, window_end_ns })?;
-            }
-            if schedule.is_aborted() && !is_abort_told {
-                is_abort_told = true;
-                link.send(&ToFollower::Abort { order: self.order })?;
             }
             let Some(word) = self.word(link)? else {
                 self.require_in_time(schedule, reported_ns)?;
