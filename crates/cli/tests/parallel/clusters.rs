@@ -82,6 +82,7 @@ fn conflicts_are_tried_again_on(engine: &str, settings: &[&str]) {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn conflicts_are_tried_again_on_mysql_8_0() {
     conflicts_are_tried_again_on(ENGINES[1], &[]);
 }
@@ -196,6 +197,7 @@ fn history_may_have_a_key_on_xtradb_5_6() {
 
 /// Sessions have the level that is asked for, and the result says which.
 #[test]
+#[ignore = "make soak"]
 fn the_isolation_level_is_an_option() {
     let server = Server::loaded(ENGINES[0], &["transaction_isolation=READ-COMMITTED"]);
     let work = directory();

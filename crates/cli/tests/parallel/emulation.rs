@@ -296,6 +296,7 @@ fn what_was_committed_survives_a_kill_9_of_mysql_9_7() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn what_was_committed_survives_a_kill_9_of_mariadb_11_8() {
     what_was_committed_survives("mariadb-11.8", "nvme-pm1725");
 }

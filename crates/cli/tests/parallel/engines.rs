@@ -37,11 +37,13 @@ fn xtradb_5_6() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mysql_9_7() {
     main_job(ENGINES[4], &[Style::Pipelined]);
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mariadb_11_8() {
     main_job(ENGINES[5], &[Style::Procedures]);
 }

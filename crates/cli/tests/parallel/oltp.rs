@@ -76,6 +76,7 @@ fn transactions_of_a_file_have_rows_of_their_own() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn private_servers_have_the_database_of_the_workload() {
     let work = directory();
     let plan = "[lab]\nname = 'oltp'\nrepeats = 2\n[server]\nengine = 'mysql-5.7'\n\
