@@ -20,7 +20,7 @@ const GROWTH_PERCENT: u64 = 150;
 /// Redo of the server that loads an image, which the image keeps.
 const IMAGE_REDO_BYTES: u64 = 2 << 30;
 /// Start and stop of a server, connecting, and what is asked of it before and after.
-const SERVER_TIME: Duration = Duration::from_secs(12);
+const SERVER_TIME: Duration = Duration::from_secs(5);
 /// Beside its pool, of each server after the first.
 const MEMORY_PER_SERVER_BYTES: u64 = 256 << 20;
 /// Of copying a data directory, syncing it and dropping it from the page cache.
