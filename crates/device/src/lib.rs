@@ -6,6 +6,7 @@
 
 mod address;
 pub mod cut;
+mod fault;
 mod model;
 pub mod page;
 mod profile;
@@ -13,6 +14,7 @@ mod role;
 mod setup;
 
 pub use address::{FileOffset, device_address};
+pub use fault::{DeviceFault, FaultKind, SLOW_FACTOR, fault_of};
 pub use model::{Access, Completion, Device, Full, RequestState, Ticket};
 pub use profile::{
     Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,

@@ -50,6 +50,9 @@ pub enum Global {
     SessionActiveNs,
     SessionSleepNs,
     SessionSpinNs,
+    /// Written by who started the process: what is wrong with its devices now
+    /// ([`crate::DeviceFault::word`]); 0: nothing.
+    Fault,
 }
 
 /// The name that the shim gives to threads which serve a client.
@@ -258,7 +261,7 @@ mod tests {
 
     #[test]
     fn words_have_room() {
-        assert!((Global::SessionSpinNs as usize) < GLOBAL_WORDS);
+        assert!((Global::Fault as usize) < GLOBAL_WORDS);
         assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
         assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, AccessKind::Flush, Histogram::Service, BUCKETS - 1);

@@ -244,6 +244,21 @@ fn each_kind_keeps_to_its_own_rate() {
 }
 
 #[test]
+fn an_array_goes_on_without_a_member_that_has_a_mirror() {
+    let profile = builtin("raid1-nvme-2").unwrap();
+    let last_ns = |lost: bool, access: fn(u64) -> Access| {
+        let mut device = Device::new(&profile, 1);
+        assert!(!lost || device.lose_member());
+        let requests: Vec<_> = (0..512).map(|n| (0, access(n * 7 << 16))).collect();
+        run(&mut device, &requests).iter().map(|done| done.due_ns).max().unwrap()
+    };
+    // Reads have half of the units, and of two writes the slower one is not waited for.
+    assert!(last_ns(true, read) > last_ns(false, read) * 3 / 2);
+    assert!(last_ns(true, write) <= last_ns(false, write));
+    assert!(!Device::new(&builtin("sata-850pro").unwrap(), 1).lose_member());
+}
+
+#[test]
 fn mirrors_read_twice_as_much() {
     let twice = iops(&builtin("raid1-nvme-2").unwrap(), AccessKind::Read, 512);
     let once = iops(&builtin("nvme-pm1725").unwrap(), AccessKind::Read, 512);

@@ -3,6 +3,7 @@
 use crate::aio::{self, Context, EmulatedRequest, Events, InKernel, IoEvent};
 use crate::buffered;
 use crate::clock;
+use crate::faults;
 use crate::files::{self, File, Open};
 use crate::flight::{EmulatedPlace, Extent, Flight};
 use crate::meter::CountedRequest;
@@ -208,14 +209,23 @@ fn submit_here(
         extent: Extent { offset, bytes },
         target: device.map(|device| EmulatedPlace { device, role, file: file.identity() }),
     };
+    let grows = || {
+        let end = offset.saturating_add(bytes);
+        operation.kind() == AccessKind::Write && end > files::file_bytes(iocb.fd as c_int)
+    };
+    let refusal = faults::refusal(state, role, grows);
     let ticket = match operation.kind() {
+        _ if refusal.is_some() => None,
         AccessKind::Write => {
             record::write_begins(state, (iocb.fd as c_int, open), role, asked.extent)
         }
         AccessKind::Flush => record::flush_begins(state, (iocb.fd as c_int, open), role),
         AccessKind::Read => None,
     };
-    let (mut flight, result) = asked.perform(state);
+    let (mut flight, result) = match refusal {
+        Some(errno) => (Flight::uncounted(), -i64::from(errno)),
+        None => asked.perform(state),
+    };
     flight.host_done(state, clock::now_ns());
     let has_event_fd = iocb.flags & HAS_EVENT_FD != 0;
     let is_synced = operation.kind() == AccessKind::Write && open.is_sync() && result > 0;
@@ -276,7 +286,10 @@ fn on_host(iocb: &Iocb, operation: AioOperation, is_emulated: bool) -> i64 {
     let (vector, count) = (iocb.buffer as *const iovec, iocb.bytes as c_int);
     let result = match operation {
         AioOperation::Read => real::pread(fd, buffer, bytes, iocb.offset),
-        AioOperation::Write => real::pwrite(fd, buffer, bytes, iocb.offset),
+        AioOperation::Write => {
+            let offset = u64::try_from(iocb.offset).unwrap_or(0);
+            faults::write(fd, offset, bytes, |done| real::pwrite(fd, buffer, done, iocb.offset))
+        }
         AioOperation::ReadVector => real::preadv(fd, vector, count, iocb.offset),
         AioOperation::WriteVector => real::pwritev(fd, vector, count, iocb.offset),
         AioOperation::Flush if is_emulated => 0,

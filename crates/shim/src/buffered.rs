@@ -2,6 +2,7 @@
 
 use crate::cache::{PAGE_BYTES, PageRun, RUN_PAGES_MAX, UNDECIDED};
 use crate::clock;
+use crate::files::file_bytes;
 use crate::flight::Extent;
 use crate::readers;
 use crate::real::keeping_errno;
@@ -31,18 +32,6 @@ fn pages_of(extent: Extent) -> Range<u32> {
     // No page has the last number, so that there is one after each.
     let number = |page: u64| u32::try_from(page).unwrap_or(u32::MAX).min(u32::MAX - 1);
     number(first)..number(end)
-}
-
-fn file_bytes(fd: c_int) -> u64 {
-    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the status is ours, and read only where it was written.
-    unsafe {
-        if libc::fstat(fd, status.as_mut_ptr()) == 0 {
-            u64::try_from(status.assume_init().st_size).unwrap_or(0)
-        } else {
-            0
-        }
-    }
 }
 
 /// Reads or writes through the cache.

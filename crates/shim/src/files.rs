@@ -134,6 +134,19 @@ pub(crate) fn seen(fd: c_int) -> Option<Open> {
     (word & SEEN != 0).then_some(Open(word))
 }
 
+/// How long a file is.
+pub(crate) fn file_bytes(fd: c_int) -> u64 {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the status is ours, and read only where it was written.
+    unsafe {
+        if libc::fstat(fd, status.as_mut_ptr()) == 0 {
+            u64::try_from(status.assume_init().st_size).unwrap_or(0)
+        } else {
+            0
+        }
+    }
+}
+
 /// The file of a place.
 pub(crate) fn at(place: usize) -> Option<&'static File> {
     FILES.get(place)

@@ -1,10 +1,14 @@
 //! A request under way on an emulated device.
 
 use crate::clock;
+use crate::faults;
 use crate::meter::{CountedRequest, tolerance_ns};
 use crate::state::ShimState;
 use device::page::{AccessKind, Global};
-use device::{Access, Completion, FileOffset, Full, RequestState, Role, Ticket, device_address};
+use device::{
+    Access, Completion, FaultKind, FileOffset, Full, RequestState, Role, SLOW_FACTOR, Ticket,
+    device_address,
+};
 use std::ops::Range;
 
 /// Where a request goes.
@@ -111,9 +115,14 @@ impl Flight {
         }
     }
 
-    fn advance(&mut self, state: &ShimState, stage: FlightStage) {
-        if let FlightStage::Due(completion) = &stage {
-            let CountedRequest { role, kind, .. } = self.counted;
+    fn advance(&mut self, state: &ShimState, mut stage: FlightStage) {
+        if let FlightStage::Due(completion) = &mut stage {
+            let CountedRequest { role, kind, began_ns } = self.counted;
+            if faults::now(state, role) == Some(FaultKind::FailSlow) {
+                let response_ns = completion.due_ns.saturating_sub(began_ns);
+                completion.due_ns = began_ns.saturating_add(response_ns * SLOW_FACTOR);
+                completion.service_ns *= SLOW_FACTOR;
+            }
             state.meter.serviced(role, kind, completion.service_ns);
         }
         self.stage = Some(stage);

@@ -1,5 +1,6 @@
 //! Functions that read, write and flush.
 
+use crate::faults;
 use crate::real;
 use crate::transfer::{Begin, TransferLength, sync, transfer};
 use device::page::AccessKind;
@@ -23,7 +24,15 @@ extern "C" fn __read_chk(fd: c_int, to: *mut c_void, bytes: size_t, room: size_t
 #[unsafe(no_mangle)]
 extern "C" fn write(fd: c_int, from: *const c_void, bytes: size_t) -> ssize_t {
     let extent = (Begin::Position, TransferLength::Bytes(bytes));
-    transfer(fd, AccessKind::Write, extent, || real::write(fd, from, bytes))
+    transfer(fd, AccessKind::Write, extent, || {
+        faults::write(fd, 0, bytes, |done| {
+            let result = real::write(fd, from, done);
+            if result >= 0 && done < bytes {
+                real::lseek(fd, (bytes - done) as off_t, libc::SEEK_CUR);
+            }
+            result
+        })
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -49,7 +58,10 @@ extern "C" fn __pread_chk(
 #[unsafe(no_mangle)]
 extern "C" fn pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), TransferLength::Bytes(bytes));
-    transfer(fd, AccessKind::Write, extent, || real::pwrite(fd, from, bytes, at))
+    transfer(fd, AccessKind::Write, extent, || {
+        let offset = u64::try_from(at).unwrap_or(0);
+        faults::write(fd, offset, bytes, |done| real::pwrite(fd, from, done, at))
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -4,8 +4,9 @@
 //!
 //! It is named by `LD_PRELOAD` and told what to do by the file that `MYDYNO_SHIM_SETUP` names;
 //! without that it only forwards. The real input and output always happens, at the speed of the
-//! host, and its results are never altered: only their time is. On the path of a request nothing is
-//! allocated and nothing panics; tables are static or made when the process starts.
+//! host, and its results are never altered: only their time is, unless a fault is asked for. On the
+//! path of a request nothing is allocated and nothing panics; tables are static or made when the
+//! process starts.
 //!
 //! An emulated file is not made durable on the host: a flush costs the time it costs the model, and
 //! what it promises holds against the death of the process, not of the machine.
@@ -28,6 +29,7 @@ mod buffered;
 mod cache;
 mod clock;
 mod crash;
+mod faults;
 mod file_hooks;
 mod files;
 mod flight;

@@ -1,6 +1,7 @@
 //! Functions that change what files are called and how long they are.
 
 use crate::buffered;
+use crate::faults;
 use crate::files;
 use crate::flight::Extent;
 use crate::path::PathOf;
@@ -142,6 +143,10 @@ fn end_of(at: off_t, bytes: off_t) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn ftruncate(fd: c_int, bytes: off_t) -> c_int {
+    if let Some(errno) = faults::length_refusal(fd, end_of(0, bytes)) {
+        real::set_errno(errno);
+        return -1;
+    }
     let result = record::truncate(fd, bytes);
     if result == 0 {
         dropped(fd, bytes, u64::MAX, true);
@@ -151,6 +156,10 @@ extern "C" fn ftruncate(fd: c_int, bytes: off_t) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int {
+    if let Some(errno) = faults::length_refusal(fd, end_of(at, bytes)) {
+        real::set_errno(errno);
+        return -1;
+    }
     let ticket = allocation_begins(fd, mode, at, bytes);
     let result = real::fallocate(fd, mode, at, bytes);
     record::over(ticket, result == 0);
@@ -173,6 +182,9 @@ fn allocation_begins(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> Option<
 
 #[unsafe(no_mangle)]
 extern "C" fn posix_fallocate(fd: c_int, at: off_t, bytes: off_t) -> c_int {
+    if let Some(errno) = faults::length_refusal(fd, end_of(at, bytes)) {
+        return errno;
+    }
     let ticket = allocation_begins(fd, 0, at, bytes);
     let result = real::posix_fallocate(fd, at, bytes);
     record::over(ticket, result == 0);

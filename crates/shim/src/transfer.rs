@@ -2,6 +2,7 @@
 
 use crate::buffered::{self, BufferedRequest};
 use crate::clock;
+use crate::faults;
 use crate::files::{self, File, Open};
 use crate::flight::{EmulatedPlace, Extent, Flight};
 use crate::meter::CountedRequest;
@@ -63,6 +64,14 @@ pub(crate) fn transfer(
         bytes: length.bytes(),
     };
     let role = state.role_at(file, extent.offset);
+    let grows = || {
+        let end = extent.offset.saturating_add(extent.bytes);
+        kind == AccessKind::Write && end > files::file_bytes(fd)
+    };
+    if let Some(errno) = faults::refusal(state, role, grows) {
+        real::set_errno(errno);
+        return -1;
+    }
     session::waiting(state, (role, kind), || {
         let is_write = kind == AccessKind::Write;
         let ticket =
@@ -195,6 +204,10 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     };
     let _inside = Inside::enter();
     let role = file.role();
+    if let Some(errno) = faults::refusal(state, role, || false) {
+        real::set_errno(errno);
+        return -1;
+    }
     let ticket = record::flush_begins(state, (fd, open), role);
     let began_ns = clock::now_ns();
     let counts = CountedRequest { role, kind: AccessKind::Flush, began_ns };

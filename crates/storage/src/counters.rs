@@ -1,6 +1,7 @@
 //! The shim's page of a running process.
 
 use crate::error::{StorageError, io_at};
+use device::DeviceFault;
 use device::page::{Global, Snapshot, global_word};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -39,10 +40,19 @@ impl ShimPage {
 
     /// From now on devices are emulated, or from now on they are not.
     pub fn arm(&self, armed: bool) -> Result<(), StorageError> {
-        let at = global_word(Global::Armed) as u64 * 8;
+        self.set(Global::Armed, u64::from(armed))
+    }
+
+    /// From now on requests go wrong like this, or from now on they do not.
+    pub fn set_fault(&self, fault: Option<DeviceFault>) -> Result<(), StorageError> {
+        self.set(Global::Fault, fault.map_or(0, DeviceFault::word))
+    }
+
+    fn set(&self, word: Global, value: u64) -> Result<(), StorageError> {
+        let at = global_word(word) as u64 * 8;
         // Without truncation: the process has it mapped.
         let file = OpenOptions::new().write(true).open(&self.path);
-        file.and_then(|file| file.write_all_at(&u64::from(armed).to_ne_bytes(), at))
+        file.and_then(|file| file.write_all_at(&value.to_ne_bytes(), at))
             .map_err(io_at("write the shim's page", &self.path))
     }
 

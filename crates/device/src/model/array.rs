@@ -107,6 +107,8 @@ pub struct ArrayModel {
     mirrors: usize,
     stripe_bytes: u64,
     members: Vec<MemberModel>,
+    /// The first member is gone; it ends what it has begun.
+    is_degraded: bool,
     /// Where the last read of each member ended.
     read_to: Vec<u64>,
     slots: Slots<Whole>,
@@ -132,6 +134,7 @@ impl ArrayModel {
             columns: columns as u64,
             mirrors,
             stripe_bytes: profile.stripe_bytes.unwrap_or(u64::MAX),
+            is_degraded: false,
             read_to: vec![0; members.len()],
             slots: Slots::new(),
             parts: vec![None; OUTSTANDING_MAX * members.len()],
@@ -142,6 +145,11 @@ impl ArrayModel {
 
     pub fn precondition(&mut self) {
         self.members.iter_mut().for_each(MemberModel::precondition);
+    }
+
+    pub fn lose_member(&mut self) -> bool {
+        self.is_degraded = true;
+        self.mirrors > 1
     }
 
     pub fn outstanding(&self) -> usize {
@@ -209,7 +217,7 @@ impl ArrayModel {
             return;
         }
         if access.kind == AccessKind::Flush {
-            for member in 0..self.members.len() {
+            for member in self.first_there()..self.members.len() {
                 self.part(now_ns, access, slot, member);
             }
             return;
@@ -230,6 +238,7 @@ impl ArrayModel {
                 bytes: to.saturating_sub(from).min(u64::from(u32::MAX)) as u32,
             };
             let mirrors = column as usize * self.mirrors..(column as usize + 1) * self.mirrors;
+            let mirrors = mirrors.start.max(self.first_there())..mirrors.end;
             if access.kind == AccessKind::Read {
                 let member = self.nearest(now_ns, &part, mirrors);
                 self.part(now_ns, part, slot, member);
@@ -241,14 +250,19 @@ impl ArrayModel {
         }
     }
 
+    /// The first member that is not gone.
+    fn first_there(&self) -> usize {
+        usize::from(self.is_degraded)
+    }
+
     /// The mirror to read from: the disk that has just read what comes before, else the one that
     /// waits least.
     fn nearest(&mut self, now_ns: u64, part: &Access, mirrors: std::ops::Range<usize>) -> usize {
         self.turn = self.turn.wrapping_add(1);
         let first = mirrors.start;
         let mut best = (u64::MAX, first);
-        for n in 0..self.mirrors {
-            let member = first + (n + self.turn) % self.mirrors;
+        for n in 0..mirrors.len() {
+            let member = first + (n + self.turn) % mirrors.len();
             let Some(unit) = self.members.get(member) else {
                 continue;
             };

@@ -75,6 +75,15 @@ impl Device {
         }
     }
 
+    /// One device is gone for good: the first member of an array, or the only one. Returns whether
+    /// its data are somewhere else, so that requests can go on.
+    pub fn lose_member(&mut self) -> bool {
+        match &mut self.model {
+            Model::Array(array) => array.lose_member(),
+            Model::Single(_) | Model::Nothing => false,
+        }
+    }
+
     /// A request arrives. Times may come a little out of order, as threads do.
     ///
     /// # Errors
