@@ -161,6 +161,11 @@ impl Instance {
         process::log_since(&self.launch.layout.log(), 0)
     }
 
+    /// What its error log complains of.
+    pub fn errors(&self) -> Option<String> {
+        process::errors_since(&self.launch.layout.log(), 0)
+    }
+
     /// How it ended, where it did. Does not wait.
     pub fn exited(&self) -> Option<String> {
         self.process().ended().map(process::describe)

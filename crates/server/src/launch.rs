@@ -227,7 +227,7 @@ impl Launch {
             Ok(()) => return Ok(()),
             Err(not_ready) => not_ready,
         };
-        let said = process::errors_in(&self.log_of(begun));
+        let said = process::errors_since(&self.layout.log(), begun.log_bytes);
         let why = match not_ready {
             NotReady::Ended(status) => said.unwrap_or_else(|| process::describe(status)),
             NotReady::Refused(why) => format!("it refuses connections: {why}"),
@@ -250,7 +250,7 @@ impl Launch {
 
     /// A recovery that ended so.
     pub(crate) fn not_recovered(&self, status: ExitStatus, begun: &StartTry) -> ServerError {
-        let said = process::errors_in(&self.log_of(begun));
+        let said = process::errors_since(&self.layout.log(), begun.log_bytes);
         self.failed(said.unwrap_or_else(|| process::describe(status)), begun)
     }
 

@@ -30,6 +30,7 @@ mod launch;
 mod named;
 mod option_file;
 mod option_text;
+mod pages;
 pub mod preset;
 mod process;
 mod settings;
@@ -55,6 +56,7 @@ pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
+pub use pages::{CorruptPages, corrupt_pages};
 pub use process::errors_in;
 pub use settings::{
     CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, redo_bytes, validate as validate_settings,

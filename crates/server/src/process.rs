@@ -245,13 +245,23 @@ fn would_block(error: &io::Error) -> bool {
 
 /// The end of a log file, from byte `from` on, cut at a line where it is long.
 pub(crate) fn log_since(path: &Path, from: u64) -> String {
+    log_part(path, from, LOG_TAIL_BYTES)
+}
+
+/// What a log complains of from byte `from` on, or in its last megabyte: a page that is dumped into
+/// it takes 100 KB.
+pub(crate) fn errors_since(path: &Path, from: u64) -> Option<String> {
+    errors_in(&log_part(path, from, 1 << 20))
+}
+
+fn log_part(path: &Path, from: u64, most: usize) -> String {
     let read = || -> io::Result<(bool, Vec<u8>)> {
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
-        let start = from.max(len.saturating_sub(LOG_TAIL_BYTES as u64));
+        let start = from.max(len.saturating_sub(most as u64));
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
-        file.take(LOG_TAIL_BYTES as u64).read_to_end(&mut bytes)?;
+        file.take(most as u64).read_to_end(&mut bytes)?;
         Ok((start > from, bytes))
     };
     // A server that died at once has no log; that is what an empty text says.
