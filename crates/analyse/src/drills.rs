@@ -23,7 +23,7 @@ pub struct WitnessedTotal {
 pub struct DrillFigures {
     /// Of the cell in its lab.
     pub ordinal: u32,
-    /// `power-cut` or `kill`.
+    /// As `--fault` names it.
     pub fault: String,
     /// How many there were, how many servers took connections again, after how many something that
     /// was acknowledged was lost, and after how many something was damaged.
@@ -43,8 +43,25 @@ pub struct DrillFigures {
     pub lost_writes: u64,
     pub torn_writes: u64,
     pub forced_writes: u64,
+    /// Pages that were not whole before the recoveries, and at the end.
+    pub torn_pages: u64,
+    pub corrupt_pages: u64,
+    /// What servers did of a fault of their devices, by the number of the drill.
+    pub reactions: Vec<DrillReaction>,
     /// What was damaged, by the number of the drill.
     pub damage: Vec<DrillDamage>,
+}
+
+/// What a server did of a fault of its devices.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrillReaction {
+    pub drill: u32,
+    /// `kept running`, `stopped` or `hung`.
+    pub reaction: String,
+    /// Transactions that clients gave up.
+    pub client_errors: u64,
+    /// Of its error log.
+    pub said: Option<String>,
 }
 
 /// What one drill damaged.
@@ -56,6 +73,16 @@ pub struct DrillDamage {
 }
 
 impl DrillFigures {
+    /// In how many drills a server did so, for what it did of a fault of its devices.
+    pub fn reactions_in_words(&self) -> Option<String> {
+        let counts = ["kept running", "stopped", "hung"].map(|did| {
+            let alike = self.reactions.iter().filter(|of| of.reaction == did).count();
+            (alike > 0).then(|| format!("{did} in {alike}"))
+        });
+        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        (!counts.is_empty()).then(|| counts.join(", "))
+    }
+
     /// Is everything there that was acknowledged, and whole?
     pub fn is_kept(&self) -> bool {
         let unexplained = self.witnessed.iter().any(|of| of.unexplained > 0);
@@ -91,6 +118,16 @@ pub fn drills(results: &Results, lab: LabId) -> Result<Vec<DrillFigures>, StoreE
             figures.drills += 1;
             figures.fault = drill.fault;
             recoveries_s.extend(drill.recovery_ns.map(|ns| ns as f64 / 1e9));
+            figures.torn_pages += drill.torn_pages.unwrap_or(0);
+            figures.corrupt_pages += drill.corrupt_pages.unwrap_or(0);
+            if let Some(reaction) = drill.reaction {
+                figures.reactions.push(DrillReaction {
+                    drill: repeat.ordinal,
+                    reaction,
+                    client_errors: drill.client_errors.unwrap_or(0),
+                    said: drill.said,
+                });
+            }
             if let Some(what) = drill.damage {
                 let (drill, seed) = (repeat.ordinal, repeat.seed);
                 figures.damage.push(DrillDamage { drill, seed, what });

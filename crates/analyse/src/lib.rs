@@ -56,7 +56,7 @@ pub use cells::{CellOutcome, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
 pub use device_effects::{DeviceEffects, Extremes};
 pub use document::{RunDocument, measurement};
-pub use drills::{DrillDamage, DrillFigures, WitnessedTotal, drills};
+pub use drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
 pub use effects::{DimensionEffects, ValueEffect};
 pub use host_shortfall::{DILATION_STEPS, HostShortfall};
 pub use interference::{Interference, instance_spread, interference};

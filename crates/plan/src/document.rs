@@ -166,13 +166,14 @@ pub(crate) struct StorageTable {
     pub(crate) count_io: One<Flag>,
 }
 
-/// Repeats are drills: the private server is ended at a random moment in the second half of the
-/// window, and everything that it had acknowledged is looked for (docs/crash.md).
+/// Repeats are drills: a fault comes at a random moment in the second half of the window, the
+/// private server is ended, and everything that it had acknowledged is looked for (docs/crash.md).
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CrashTable {
-    /// What ends the server: `power-cut` (its emulated devices lose their power) or `kill` (SIGKILL)
-    /// [default: nothing]
+    /// What happens: `power-cut` (emulated devices lose their power), `kill` (SIGKILL), or for ten
+    /// seconds `disk-full`, `io-error`, `short-write`, `device-lost` or `fail-slow`, of one role
+    /// with it behind a colon (`io-error:redo`) [default: nothing]
     pub(crate) fault: Axis<Fault>,
 }
 

@@ -124,7 +124,6 @@ named! {
     Spacing: Spacing::ALL;
     Style: Style::ALL;
     Topology: Topology::NAMED;
-    Fault: Fault::ALL;
 }
 
 /// A name or a place; what it may be is not this crate's to know.
@@ -242,6 +241,25 @@ impl Kind for Rate {
         let parsed = number(raw, |text| Some(text.parse::<Rate>()));
         let why = |why| Some(with_key(&format!("is {raw}; {why}")));
         parsed.ok_or(None)?.map_err(why)
+    }
+}
+
+impl Kind for Fault {
+    type Value = Fault;
+
+    fn takes() -> String {
+        Fault::NAMES.map(|name| format!("\"{name}\"")).join(" or ")
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+
+    fn read(raw: &Raw<'_>) -> Result<Fault, Why> {
+        let Raw::Text(text) = raw else {
+            return Err(None);
+        };
+        text.parse().map_err(|why| Some(with_key(&format!("is {raw}; {why}"))))
     }
 }
 

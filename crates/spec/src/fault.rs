@@ -1,30 +1,64 @@
-//! What becomes of a server at the end of a window, so that it is seen what survives.
+//! What becomes of a server under load, so that it is seen what survives.
 
+use device::{DeviceFault, FaultKind};
 use std::fmt;
+use std::str::FromStr;
 
-/// A fault that ends the servers of a measurement: a drill.
+/// A fault in a measurement, after which its server is ended: a drill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The server is killed (SIGKILL); its machine goes on and keeps every byte that it wrote.
     Kill,
     /// The devices lose their power: they keep what they had promised, and of the rest any part.
     PowerCut,
+    /// Requests go wrong under the load's last seconds, and the server does what it does.
+    Device(DeviceFault),
 }
 
 impl Fault {
-    pub const ALL: [Fault; 2] = [Fault::PowerCut, Fault::Kill];
+    /// What they are called; those of devices may have `:` and a role behind them.
+    pub const NAMES: [&'static str; 7] = [
+        "power-cut",
+        "kill",
+        FaultKind::DiskFull.name(),
+        FaultKind::IoError.name(),
+        FaultKind::ShortWrite.name(),
+        FaultKind::DeviceLost.name(),
+        FaultKind::FailSlow.name(),
+    ];
 
-    /// The name on the command line, in plans and in results.
-    pub const fn name(self) -> &'static str {
+    /// The fault of devices, where it is one.
+    pub fn of_device(self) -> Option<DeviceFault> {
         match self {
-            Fault::Kill => "kill",
-            Fault::PowerCut => "power-cut",
+            Fault::Device(fault) => Some(fault),
+            Fault::Kill | Fault::PowerCut => None,
         }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Fault::Kill => f.write_str("kill"),
+            Fault::PowerCut => f.write_str("power-cut"),
+            Fault::Device(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Fault, String> {
+        match text {
+            "kill" => Ok(Fault::Kill),
+            "power-cut" => Ok(Fault::PowerCut),
+            _ => text.parse().map(Fault::Device).map_err(|()| {
+                format!(
+                    "write {}; behind those of devices a role may follow, as in io-error:redo",
+                    Fault::NAMES.join(", ")
+                )
+            }),
+        }
     }
 }

@@ -79,7 +79,7 @@ pub struct Private {
     pub dilate: Dilate,
     /// Cores that all of them together are kept to; None: those that they find.
     pub cores: Option<u32>,
-    /// What ends them with the window.
+    /// What happens to them in the window, and ends them with it.
     pub fault: Option<Fault>,
 }
 

@@ -281,14 +281,15 @@ fn validate_fault(private: &Private, load: &Load) -> Result<(), Problem> {
                    and topology out";
         return problem(Field::Fault, why);
     }
-    if load.workload != WorkloadKind::Tpcc || matches!(load.connections, Connections::Ramp(_)) {
-        let why = "what was acknowledged is known of workload tpcc with a fixed number of \
-                   connections; take these";
+    let is_witnessed = matches!(load.workload, WorkloadKind::Tpcc | WorkloadKind::TpccSpec);
+    if !is_witnessed || matches!(load.connections, Connections::Ramp(_)) {
+        let why = "what was acknowledged is known of workloads tpcc and tpcc-spec with a fixed \
+                   number of connections; take these";
         return problem(Field::Fault, why);
     }
-    if fault == Fault::PowerCut && !private.placement.is_all_emulated() {
-        let why = "only an emulated device can lose its power; place the data on a profile (data: \
-                   sata-850pro), and no other role on a directory";
+    if fault != Fault::Kill && !private.placement.is_all_emulated() {
+        let why = "only an emulated device can lose its power or fail; place the data on a profile \
+                   (data: sata-850pro), and no other role on a directory";
         return problem(Field::Fault, why);
     }
     Ok(())

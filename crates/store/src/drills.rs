@@ -9,8 +9,15 @@ row! {
     /// The end of a repeat's server by a fault, and what came of it.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct StoredDrill {
-        /// `power-cut` or `kill`.
+        /// As `--fault` names it: `power-cut`, `io-error:redo`.
         pub fault: String,
+        /// What the server did of a fault of its devices: `kept running`, `stopped` or `hung`;
+        /// NULL where the fault was its end.
+        pub reaction: Option<String>,
+        /// Transactions that clients gave up.
+        pub client_errors: Option<u64>,
+        /// What its error log said until it was ended; NULL where nothing.
+        pub said: Option<String>,
         /// Time from the start of the server until it took connections; NULL where it did not.
         pub recovery_ns: Option<u64>,
         /// What is damaged: why the server did not recover or could not read its data, which
@@ -29,6 +36,11 @@ row! {
         pub lost_names: Option<u64>,
         /// Writes that count as kept because what they replaced was no longer known.
         pub forced_writes: Option<u64>,
+        /// Pages of tablespaces that were not whole before the recovery, by their own checksums.
+        pub torn_pages: Option<u64>,
+        /// The same at the end: after a shutdown in good order, or as a server that did not recover
+        /// left them; NULL where it did not shut down.
+        pub corrupt_pages: Option<u64>,
     }
 }
 

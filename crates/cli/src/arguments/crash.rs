@@ -13,9 +13,12 @@ pub struct CrashArguments {
     /// Number of drills, each on a server of its own
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub cuts: u32,
-    /// What ends the server: power-cut (its emulated devices lose their power: they keep what they
-    /// had promised, and of the rest any part) or kill (SIGKILL; every byte written is kept)
-    #[arg(long, default_value = Fault::PowerCut.name(), value_parser = named(Fault::ALL, Fault::name))]
+    /// What happens: power-cut (emulated devices lose their power: they keep what they had
+    /// promised, and of the rest any part), kill (SIGKILL; every byte written is kept), or for 10
+    /// seconds, before the server is killed: disk-full, io-error, short-write (the first half is
+    /// written, all acknowledged), device-lost (one of an array, or the only one) or fail-slow (10
+    /// times slower); of files of one role with it behind a colon: io-error:redo
+    #[arg(long, value_name = "FAULT", default_value = Fault::NAMES[0])]
     pub fault: Fault,
     /// Statement style, as in `mydyno run`
     #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]

@@ -12,6 +12,11 @@ pub fn drills(of: &DrillFigures) -> String {
         // Writing to a string does not fail.
         let _ = write!(text, ", in {mean_s:.1} s in the mean and {max_s:.1} s at most");
     }
+    if let Some(reactions) = of.reactions_in_words() {
+        let errors: u64 = of.reactions.iter().map(|of| of.client_errors).sum();
+        let _ =
+            write!(text, "\nunder the fault it {reactions}; clients gave up {errors} transactions");
+    }
     let _ = write!(
         text,
         "\n\n{:<18}{:>13}{:>10}{:>8}{:>13}\n",
@@ -49,6 +54,17 @@ pub fn drills(of: &DrillFigures) -> String {
             "{} more count as kept, as the journal had no room for what they replaced",
             of.forced_writes
         );
+    }
+    if of.torn_pages + of.corrupt_pages > 0 {
+        let _ = writeln!(
+            text,
+            "{} pages were not whole before the recoveries, {} at the end",
+            of.torn_pages, of.corrupt_pages
+        );
+    }
+    for reaction in &of.reactions {
+        let said = reaction.said.as_deref().unwrap_or("its log says nothing of it");
+        let _ = writeln!(text, "\ndrill {}: {}: {said}", reaction.drill, reaction.reaction);
     }
     for damage in &of.damage {
         let _ = writeln!(text, "\ndrill {}: {}", damage.drill, damage.what);

@@ -2,15 +2,17 @@
 //! the drills say so.
 
 use crate::support::{
-    ENGINES, SMALL_REDO, directory, install, list, mydyno, number, result, shim, text,
+    ENGINES, Mydyno, Running, SMALL_REDO, alive, directory, home_of_its_own, install, list, mydyno,
+    number, result, servers_under, shim, signal, text, until,
 };
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 
 /// The second of two drills with this seed keeps nothing but what was promised.
 const OF_THE_LEAST: [&str; 4] = ["--cuts", "2", "--seed", "859640367"];
 
-fn drills(work: &Path, engine: &str, code: i32, more: &[&str]) -> Value {
+fn crash(work: &Path, engine: &str, more: &[&str]) -> Mydyno {
     install(engine);
     shim();
     mydyno(["crash", "--engine", engine, "-w", "1", "-c", "4", "--json"])
@@ -18,9 +20,10 @@ fn drills(work: &Path, engine: &str, code: i32, more: &[&str]) -> Value {
         .and_args(SMALL_REDO)
         .and_args(more)
         .in_directory(work)
-        .run()
-        .exits(code)
-        .json()
+}
+
+fn drills(work: &Path, engine: &str, code: i32, more: &[&str]) -> Value {
+    crash(work, engine, more).run().exits(code).json()
 }
 
 fn of_orders(document: &Value, what: &str) -> u64 {
@@ -39,6 +42,7 @@ fn all_is_kept(engine: &str) {
     assert!(of_orders(&document, "acknowledged") > 0, "{document:#}");
     assert_eq!(of_orders(&document, "lost"), 0, "{document:#}");
     assert_eq!(list(&document, "/drills/damage").len(), 0, "{document:#}");
+    assert_eq!(number(&document, "/drills/corrupt_pages"), 0, "{document:#}");
     assert!(number(&document, "/drills/unstable_writes") > 0, "{document:#}");
     // It is a lab like any other.
     let file = work.path().join("mydyno.db");
@@ -93,6 +97,108 @@ fn what_a_lying_drive_acknowledged_is_lost() {
     assert!(of("with_losses") + of("damaged") > 0, "{document:#}");
 }
 
+/// One drill with a fault of its devices: what the server did, and all that is known of it.
+fn reaction(device: &str, fault: &str, code: i32) -> (String, Value) {
+    let work = directory();
+    let arguments = ["--data", device, "--fault", fault, "--cuts", "1"];
+    let document = drills(work.path(), ENGINES[0], code, &arguments);
+    assert_eq!(text(&document, "/drills/fault"), fault);
+    (text(&document, "/drills/reactions/0/reaction").to_owned(), document)
+}
+
+/// InnoDB ends where its log cannot be written; nothing that it had acknowledged is lost.
+#[test]
+fn a_log_that_cannot_be_written_stops_the_server() {
+    let (did, document) = reaction("sata-850pro", "io-error:redo", 0);
+    assert_eq!(did, "stopped", "{document:#}");
+    assert_eq!(number(&document, "/drills/recovered"), 1, "{document:#}");
+    assert_eq!(of_orders(&document, "lost"), 0, "{document:#}");
+}
+
+#[test]
+#[ignore = "make soak"]
+fn an_array_with_mirrors_outlives_a_member_and_a_slow_device_is_only_slow() {
+    for (device, fault) in [("raid1-nvme-2", "device-lost"), ("sata-850pro", "fail-slow")] {
+        let (did, document) = reaction(device, fault, 0);
+        assert_eq!(did, "kept running", "{document:#}");
+        assert_eq!(number(&document, "/drills/reactions/0/client_errors"), 0, "{document:#}");
+    }
+    let (did, document) = reaction("sata-850pro", "device-lost", 0);
+    assert_ne!(did, "kept running", "{document:#}");
+}
+
+/// What was acknowledged by a drive that wrote a half of it is not there, or not whole.
+#[test]
+#[ignore = "make soak"]
+fn writes_that_are_silently_short_are_found() {
+    let (_, document) = reaction("sata-850pro", "short-write:data", 6);
+    assert!(number(&document, "/drills/torn_pages") > 0, "{document:#}");
+    assert_eq!(list(&document, "/drills/damage").len(), 1, "{document:#}");
+}
+
+/// Starts one drill and waits for the server that recovers in it. Returns both.
+fn recovering(work: &Path, home: &Path) -> (Running, u32) {
+    let kill = crash(work, ENGINES[0], &["--fault", "kill", "--cuts", "1"]);
+    let mut running = kill.env("MYDYNO_HOME", home).spawn();
+    // The first one has ended by then.
+    running.until_says("recovering");
+    let owner = running.pid();
+    let mut servers = Vec::new();
+    running.until("the server recovers", || {
+        servers = servers_under(owner);
+        !servers.is_empty()
+    });
+    (running, servers[0])
+}
+
+/// Directories of private servers, which begin with the number of their owner.
+fn left_in_run(home: &Path) -> usize {
+    let entries = std::fs::read_dir(home.join("run")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(|first: char| first.is_ascii_digit())).count()
+}
+
+/// A drill whose server never comes back is a result with its reason, and leaves nothing behind.
+fn never_recovers(sent: Signal, says: &str) {
+    let (work, home) = (directory(), home_of_its_own());
+    let (running, server) = recovering(work.path(), home.path());
+    signal(server, sent);
+    let document = running.wait().exits(6).json();
+    let what = text(&document, "/drills/damage/0/what");
+    assert!(what.contains(says), "{what}");
+    assert_eq!(number(&document, "/drills/recovered"), 0);
+    assert!(!alive(server));
+    assert_eq!(left_in_run(home.path()), 0);
+}
+
+#[test]
+fn a_server_that_dies_of_its_recovery_is_told() {
+    never_recovers(Signal::KILL, "it does not recover: ");
+}
+
+#[test]
+#[ignore = "make soak"]
+fn a_server_that_recovers_for_ever_is_ended() {
+    never_recovers(Signal::STOP, "it took no connections within 120 s");
+}
+
+#[test]
+fn mydyno_is_killed_in_a_drill() {
+    let (work, home) = (directory(), home_of_its_own());
+    let (running, server) = recovering(work.path(), home.path());
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code, None);
+    until("the server is gone with its owner", || !alive(server));
+    assert_eq!(left_in_run(home.path()), 1);
+    // The next command takes away what is left, and says what became of the drill.
+    let next = crash(work.path(), ENGINES[0], &["--fault", "kill", "--cuts", "1"]);
+    next.env("MYDYNO_HOME", home.path()).run().exits(0);
+    let file = work.path().join("mydyno.db");
+    assert_eq!(result(&file, "SELECT status FROM lab WHERE id = 1"), "interrupted");
+    assert_eq!(result(&file, "SELECT COUNT(*) FROM drill"), "1");
+    assert_eq!(left_in_run(home.path()), 0);
+}
+
 #[test]
 fn what_cannot_be_a_drill_is_refused() {
     let nodes = ["--topology", "primary-replicas", "--nodes", "2"];
@@ -100,6 +206,7 @@ fn what_cannot_be_a_drill_is_refused() {
     for (arguments, says) in [
         (&["--dsn", "mysql://u@127.0.0.1/tpcc"][..], "it is for private ones"),
         (&["--engine", "mysql-5.7"], "only an emulated device can lose its power"),
+        (&["--engine", "mysql-5.7", "--fault", "io-error:log"], "a role may follow"),
         (&of_nodes, "several are asked for"),
     ] {
         let work = directory();

@@ -5,7 +5,6 @@ use crate::error::LabError;
 use crate::measure::before::BeforeRun;
 use crate::measure::capacity::{self, Capacity, KnownCapacity};
 use crate::measure::device_io::WindowIo;
-use crate::measure::drill::{end_in, window_of};
 use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::measurement::Measurement;
@@ -224,7 +223,7 @@ impl Measurement<'_> {
             workers: self.threads,
             warmup: lengths.warmup.most,
             window: match self.drill {
-                Some(_) => window_of(lengths.window.most, self.seed),
+                Some(drill) => drill.window(lengths.window.most, self.seed),
                 None => lengths.window.most,
             },
             interval: lengths.interval,
@@ -379,15 +378,15 @@ impl Measurement<'_> {
         Ok(())
     }
 
-    /// Sets when a drill ends the server, and begins to observe; a run that cannot be observed is
+    /// Sets when the fault of a drill comes, and begins to observe; a run that cannot be observed is
     /// one all the same.
     fn started(
         &self,
         options: &RunOptions,
         on_progress: &mut OnProgress<'_>,
     ) -> Option<Observer<'_>> {
-        if let (Some(_), Some(instance)) = (self.drill, self.subject.instance()) {
-            end_in(instance, options.warmup + options.window);
+        if let Some(drill) = self.drill {
+            drill.strike_in(self.subject, options.warmup + options.window);
         }
         match Observer::start(self.results, self.repeat, self.subject, self.cell) {
             Ok(started) => Some(started),
@@ -409,13 +408,13 @@ impl Measurement<'_> {
     }
 
     fn control(&self) -> Control {
-        let ended = match self.drill {
-            // It is ended on purpose, a moment before the window is over.
-            Some(drill) if drill.witness.is_full() => return Control::EndPhase(Phase::Window),
-            Some(_) => None,
-            None => self.subject.ended_for_good(),
-        };
-        if let Some(reason) = ended {
+        let ended = self.subject.ended_for_good();
+        if let Some(drill) = self.drill {
+            // It is ended on purpose, or by itself.
+            if ended.is_some() || drill.witness.is_full() {
+                return Control::EndPhase(Phase::Window);
+            }
+        } else if let Some(reason) = ended {
             return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
         let is_stopped = self.stop.load(Ordering::Relaxed)

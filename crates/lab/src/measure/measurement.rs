@@ -300,7 +300,9 @@ impl Measurement<'_> {
                 counters_of(report.counters.into(), begun.remote_warehouses(&self.cell.load));
             self.results.record_inputs(self.repeat, &counters)?;
         }
-        if let Some(abort) = &report.aborted {
+        // A server that is gone is what a drill is for.
+        let is_drilled = self.drill.is_some() && report.window_ns > 0;
+        if let Some(abort) = report.aborted.as_ref().filter(|_| !is_drilled) {
             return self.aborted(abort, &report);
         }
         if let Some(drill) = self.drill {
@@ -310,7 +312,7 @@ impl Measurement<'_> {
             }
             let result = pacing::complete(result_of(&report, None), paced, None);
             self.finish(begun, &report, &lengths.complete(result))?;
-            return self.recover(drill, databases, begun, on_progress);
+            return self.recover(drill, databases, (begun, &report), on_progress);
         }
         if let Some(note) = self.resolve_prepared(databases, begun)? {
             on_progress(Progress::Note(&note));

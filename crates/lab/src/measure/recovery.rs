@@ -10,13 +10,32 @@ use crate::measure::records::witnessed_of;
 use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::with_session_until;
 use base::{Exit, Session, clock};
-use drive::Schemas;
-use server::errors_in;
+use drive::{RunReport, Schemas};
+use server::{CorruptPages, Ending, ServerError, corrupt_pages, errors_in};
 use spec::Fault;
-use std::fmt::Write as _;
+use std::fmt::{Arguments, Write as _};
+use std::time::Duration;
 use store::{CheckedOn, StoredDrill};
 use tpcc::{CheckSet, Table, WitnessReport};
 use wire::Connector;
+
+/// So long a server that has recovered may take to shut down.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(60);
+
+fn add_damage(stored: &mut StoredDrill, what: Arguments<'_>) {
+    let damage = stored.damage.get_or_insert_default();
+    let comma = if damage.is_empty() { "" } else { "; " };
+    // Writing to a string does not fail.
+    let _ = write!(damage, "{comma}{what}");
+}
+
+fn count_pages(found: &CorruptPages, stored: &mut StoredDrill) {
+    stored.corrupt_pages = Some(found.count);
+    if let Some(first) = &found.first {
+        let count = found.count;
+        add_damage(stored, format_args!("corrupt pages: {count}, of which the first is {first}"));
+    }
+}
 
 impl Measurement<'_> {
     /// Goes on where the load is over: ends the server for good, cuts the power, has the server
@@ -25,15 +44,15 @@ impl Measurement<'_> {
         &self,
         drill: &Drill,
         databases: &Schemas<Connector>,
-        begun: &BeforeRun,
+        (begun, driven): (&BeforeRun, &RunReport),
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
         let instance = self.subject.instance().ok_or_else(|| {
             LabError::Unfit("only a private server can be ended; name an engine".to_owned())
         })?;
+        let mut stored = StoredDrill { fault: drill.fault.to_string(), ..StoredDrill::default() };
+        drill.react(self.subject, instance, driven, &mut stored)?;
         instance.kill()?;
-        let mut stored =
-            StoredDrill { fault: drill.fault.name().to_owned(), ..StoredDrill::default() };
         if drill.fault == Fault::PowerCut {
             on_progress(Progress::Step("cutting the power"));
             let cut = storage::cut_power(instance.directory(), self.seed)?;
@@ -43,6 +62,8 @@ impl Measurement<'_> {
             stored.lost_names = Some(cut.counts.lost_names);
             stored.forced_writes = Some(cut.forced_writes + cut.unrecorded);
         }
+        let data = instance.data_directory();
+        stored.torn_pages = Some(corrupt_pages(data)?.count);
         on_progress(Progress::Step("recovering"));
         self.subject.arm(true)?;
         let begin = clock::Instant::now();
@@ -51,14 +72,23 @@ impl Measurement<'_> {
         self.subject.arm(false)?;
         let report = match recovered {
             Err(error) => {
-                let errors = errors_in(&instance.log_tail());
-                let why = errors.unwrap_or_else(|| error.to_string());
+                let why = match error {
+                    ServerError::Failed { why, .. } => why,
+                    error => error.to_string(),
+                };
                 stored.damage = Some(format!("it does not recover: {why}"));
+                stored.corrupt_pages = Some(corrupt_pages(data)?.count);
                 None
             }
             Ok(()) => {
                 stored.recovery_ns = Some(recovery.as_nanos() as u64);
-                self.hold_against(drill, databases, begun, &mut stored, on_progress)?
+                let report =
+                    self.hold_against(drill, databases, begun, &mut stored, on_progress)?;
+                // What a server still has in memory is not in its files.
+                if instance.stop(SHUTDOWN_PATIENCE)? != Ending::Killed {
+                    count_pages(&corrupt_pages(data)?, &mut stored);
+                }
+                report
             }
         };
         let witnessed = report.as_ref().map(witnessed_of).unwrap_or_default();
@@ -88,15 +118,11 @@ impl Measurement<'_> {
             }
             Ok(asked) => asked,
         };
-        let mut damage = String::new();
         for (what, names) in [("corrupt tables", corrupt), ("checks that fail", failed)] {
             if !names.is_empty() {
-                let comma = if damage.is_empty() { "" } else { "; " };
-                // Writing to a string does not fail.
-                let _ = write!(damage, "{comma}{what}: {}", names.join(", "));
+                add_damage(stored, format_args!("{what}: {}", names.join(", ")));
             }
         }
-        stored.damage = (!damage.is_empty()).then_some(damage);
         stored.lost_span_ns = Some(report.lost_span.as_nanos() as u64);
         Ok(Some(report))
     }

@@ -462,7 +462,7 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let topology = (topology != Topology::Apart)
         .then(|| (TOPOLOGY_SETTING.to_owned(), topology.name().to_owned()));
     let fault = cell.what.server.private().and_then(|private| private.fault);
-    let fault = fault.map(|fault| ("fault".to_owned(), fault.name().to_owned()));
+    let fault = fault.map(|fault| ("fault".to_owned(), fault.to_string()));
     let xa = cell.what.load.xa.then(|| ("xa".to_owned(), "true".to_owned()));
     let settings = cell.settings.iter().filter_map(Setting::row);
     settings.chain(pause).chain(dilate).chain(topology).chain(xa).chain(fault).collect()

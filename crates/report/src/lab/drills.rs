@@ -21,8 +21,8 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
             section id="drills" {
                 h2 { "What survives" }
                 p.soft.small {
-                    "Each drill ended the server at a random moment under load, and looked for everything that it had acknowledged. "
-                    "NOPM is that of the load until then."
+                    "Each drill let a fault come at a random moment under load, ended the server, and looked for everything that it had acknowledged. "
+                    "NOPM is that of the load until then; where devices fail for 10 seconds, with these."
                 }
                 div.scroll { table {
                     thead { tr {
@@ -34,10 +34,20 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                         th.num scope="col" { "Payments lost" } th.num scope="col" { "Deliveries lost" }
                         th.num scope="col" { "Longest loss" span.unit { "s" } }
                         th.num scope="col" { "Damaged" }
+                        th.num scope="col" { "Pages torn" } th.num scope="col" { "Pages corrupt" }
                         th.num scope="col" { "Writes lost or torn" }
                     } }
                     tbody { @for of in all { (row(view, of, nopm(of), most)) } }
                 } }
+                @for of in all.iter().filter(|of| !of.reactions.is_empty()) {
+                    details {
+                        summary { (label(view, of)) ": what servers said" }
+                        ul { @for one in &of.reactions { li {
+                            "drill " (one.drill) ": " (one.reaction) ", " (one.client_errors) " transactions given up"
+                            @if let Some(said) = &one.said { "; " (said) }
+                        } } }
+                    }
+                }
                 @for of in all.iter().filter(|of| !of.damage.is_empty()) {
                     details {
                         summary { (label(view, of)) ": " (of.damage.len()) " damaged" }
@@ -62,7 +72,7 @@ fn row(view: &LabView, of: &DrillFigures, nopm: Option<f64>, most: f64) -> Marku
     html! {
         tr {
             th scope="row" { (label(view, of)) }
-            td { (of.fault) }
+            td { (of.fault) @if let Some(reactions) = of.reactions_in_words() { ": it " (reactions) } }
             td.num { (or_none(nopm.map(|nopm| integer(nopm as u64)))) }
             td { @if let Some(bar) = bar { meter min="0" max="100" value=(trimmed(bar, 0)) {} } }
             td.num { (integer(u64::from(of.drills))) }
@@ -74,6 +84,7 @@ fn row(view: &LabView, of: &DrillFigures, nopm: Option<f64>, most: f64) -> Marku
             td.num { (strong(lost("delivered_orders"))) }
             td.num { (trimmed(of.lost_span_max_s, 2)) }
             td.num { (strong(u64::from(of.damaged))) }
+            td.num { (integer(of.torn_pages)) } td.num { (strong(of.corrupt_pages)) }
             td.num { (integer(of.lost_writes + of.torn_writes)) }
         }
     }
