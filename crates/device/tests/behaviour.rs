@@ -249,7 +249,7 @@ fn an_array_goes_on_without_a_member_that_has_a_mirror() {
     let last_ns = |lost: bool, access: fn(u64) -> Access| {
         let mut device = Device::new(&profile, 1);
         assert!(!lost || device.lose_member());
-        let requests: Vec<_> = (0..512).map(|n| (0, access(n * 7 << 16))).collect();
+        let requests: Vec<_> = (0..512).map(|n| (0, access((n * 7) << 16))).collect();
         run(&mut device, &requests).iter().map(|done| done.due_ns).max().unwrap()
     };
     // Reads have half of the units, and of two writes the slower one is not waited for.
