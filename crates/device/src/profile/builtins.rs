@@ -7,6 +7,7 @@ const TEXTS: &[&str] = &[
     include_str!("../../../../profiles/hdd-7k2.toml"),
     include_str!("../../../../profiles/hdd-15k.toml"),
     include_str!("../../../../profiles/sata-850pro.toml"),
+    include_str!("../../../../profiles/sata-lying.toml"),
     include_str!("../../../../profiles/sata-ssd-enterprise.toml"),
     include_str!("../../../../profiles/sas-pm1633.toml"),
     include_str!("../../../../profiles/nvme-pm1725.toml"),
