@@ -47,12 +47,13 @@ lint: packages-demo
 # `make bench ROUNDS=5 AGAINST='peer --host {host} ...' DSN=mysql://...`; any other option by BENCH_ARGS. See bench/README.md.
 # Quoted by the shell, to which make hands the variables of its command line: a peer's command line has quotes of its own.
 ROUNDS ?= 3
-bench: packages-demo
+bench: packages-test
 	$(CARGO) bench --locked -p tpcc --bench population
 	$(CARGO) bench --locked -p drive --bench recording
 	$(CARGO) bench --locked -p device --bench model
 	$(CARGO) bench --locked -p shim --bench counting
 	$(CARGO) bench --locked -p clock --bench reading
+	$(CARGO) bench --locked -p report --bench page
 	$(CARGO) bench --locked -p cli --bench driver -- --rounds $(ROUNDS) $(if $(DSN),--dsn "$$DSN") \
 		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
 

@@ -1,6 +1,6 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
-use crate::host_shortfall::HostShortfall;
+use crate::host_shortfall::EmulatedRun;
 use crate::nodes::{NodeFigures, nodes_of};
 use crate::repeat_resources::used_by;
 use crate::resources::Resources;
@@ -35,7 +35,8 @@ pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, Store
     let samples = Samples::read(results, id)?;
     let summary = results.summary(id)?;
     let resources = used_by(results, (&repeat, &cell), &totals, &samples)?;
-    let missed = resources.as_ref().and_then(|of| HostShortfall::missed(&summary, of));
+    let run = EmulatedRun::of(&summary);
+    let missed = resources.as_ref().and_then(|of| run.dilation_missed(of));
     let nodes = nodes_of(results, (&repeat, &cell), &samples)?;
     Ok(RunDocument { summary, resources, nodes, dilation_needed: missed.map(Dilation::factor) })
 }

@@ -11,12 +11,36 @@ pub const DILATION_STEPS: [f64; 14] =
     [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0];
 
 /// Below it, requests completed so late that a result tells of the host rather than the device.
-const FIDELITY_MIN: f64 = 0.9;
+pub(crate) const FIDELITY_MIN: f64 = 0.9;
 /// What a host is that is no limit: it completes requests when they are due, has cores to spare,
 /// and its threads run when they are ready.
 const FIDELITY_WANTED: f64 = 0.98;
 const CPU_BUSY_MAX_SHARE: f64 = 0.7;
 const CORE_WAIT_MAX_SHARE: f64 = 0.05;
+
+/// A run on emulated devices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EmulatedRun {
+    /// The share of requests that completed in time; `None` where there were none.
+    pub fidelity: Option<f64>,
+    pub connections: u32,
+    pub dilation: f64,
+}
+
+impl EmulatedRun {
+    /// Of what is known of a run.
+    pub fn of(summary: &Summary) -> EmulatedRun {
+        let Summary { fidelity, connections, dilation, .. } = *summary;
+        EmulatedRun { fidelity, connections, dilation }
+    }
+
+    /// The dilation that it should have had, where its emulation was not true enough, as far as it
+    /// tells.
+    pub fn dilation_missed(self, resources: &Resources) -> Option<Dilation> {
+        self.fidelity.filter(|share| *share < FIDELITY_MIN)?;
+        HostShortfall::of(self, resources).needed
+    }
+}
 
 /// What of a host limits a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +54,7 @@ pub struct HostShortfall {
 
 impl HostShortfall {
     /// What the measurements of a run tell.
-    pub fn of(summary: &Summary, resources: &Resources) -> HostShortfall {
+    pub fn of(run: EmulatedRun, resources: &Resources) -> HostShortfall {
         let account = resources.account.as_ref();
         let mut reasons = Vec::new();
         let mut judge = |name: &str, share: Option<f64>, is_bad: &dyn Fn(f64) -> bool| {
@@ -38,7 +62,7 @@ impl HostShortfall {
                 reasons.push(format!("{name} {:.1} %", share * 100.0));
             }
         };
-        judge("fidelity is", summary.fidelity, &|share| share < FIDELITY_WANTED);
+        judge("fidelity is", run.fidelity, &|share| share < FIDELITY_WANTED);
         let busy = cores(resources).map(|(_, busy_share)| busy_share);
         judge("cores are busy for", busy, &|share| share >= CPU_BUSY_MAX_SHARE);
         let waits = |share: f64| share > CORE_WAIT_MAX_SHARE;
@@ -46,14 +70,8 @@ impl HostShortfall {
         judge("sessions wait for a core for", sessions, &waits);
         let driver = resources.driver.busiest_thread_run_wait_share;
         judge("the driver waits for a core for", driver, &waits);
-        let needed = if reasons.is_empty() { None } else { needed(summary, resources) };
+        let needed = if reasons.is_empty() { None } else { needed(run, resources) };
         HostShortfall { reasons, needed }
-    }
-
-    /// The dilation that a run should have had whose emulation was not true enough.
-    pub(crate) fn missed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
-        summary.fidelity.filter(|share| *share < FIDELITY_MIN)?;
-        HostShortfall::of(summary, resources).needed
     }
 }
 
@@ -68,16 +86,16 @@ fn cores(resources: &Resources) -> Option<(f64, f64)> {
 /// In a closed loop with n transactions under way that wait for no row lock, of which each takes c
 /// of CPU and waits for devices for d, the cores are busy for n c / (d + c) at most, and c shrinks
 /// with the dilation.
-fn needed(summary: &Summary, resources: &Resources) -> Option<Dilation> {
+fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
     let account = resources.account.as_ref()?;
     let (cores, busy_share) = cores(resources)?;
-    let connections = f64::from(summary.connections);
+    let connections = f64::from(run.connections);
     let under_way = connections * (1.0 - account.share(Part::RowLocks));
     let ended_per_us = connections / account.time_us;
     let cpu_us = busy_share * cores / ended_per_us;
     let waits = [Part::Reads, Part::Log, Part::PageWrites];
     let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();
-    let now = summary.dilation;
+    let now = run.dilation;
     let faster = (under_way * cpu_us / (CPU_BUSY_MAX_SHARE * cores) - cpu_us) / device_us.max(1.0);
     let steps = DILATION_STEPS.into_iter().filter(|step| *step > now);
     let mut enough = steps.filter(|step| *step >= now * faster);

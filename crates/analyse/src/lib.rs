@@ -2,6 +2,7 @@
 //! transaction, and what bound a run.
 
 mod account;
+mod answer;
 mod bend;
 mod blocks;
 mod bound;
@@ -49,6 +50,7 @@ mod unlike;
 mod usage;
 
 pub use account::{Account, KnownBy, Part};
+pub use answer::{CellEvidence, LabAnswer, RepeatEvidence, lab_answer};
 pub use blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
 pub use bound::{Bound, BoundBy};
 pub use cell_account::{CellAccount, Change, Spent};
@@ -58,7 +60,7 @@ pub use device_effects::{DeviceEffects, Extremes};
 pub use document::{RunDocument, measurement};
 pub use drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
 pub use effects::{DimensionEffects, ValueEffect};
-pub use host_shortfall::{DILATION_STEPS, HostShortfall};
+pub use host_shortfall::{DILATION_STEPS, EmulatedRun, HostShortfall};
 pub use interference::{Interference, instance_spread, interference};
 pub use machines::MachineOutcome;
 pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};

@@ -80,6 +80,9 @@ pub struct Turning {
     pub most: String,
     /// A value above `most` is shown to be worse than the best: more hurts.
     pub hurts: bool,
+    /// The last value is the best, and all others are shown to be worse.
+    #[serde(skip)]
+    pub is_rising: bool,
     /// Each value has three repeats or more. Of others nothing is said.
     pub proven: bool,
     /// The same in words.
@@ -88,11 +91,25 @@ pub struct Turning {
 
 /// A curve for each variable with three numbers or more, and each combination of what else varies.
 pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
+    let is_amount =
+        |dimension: &Dimension| dimension.name != CONNECTIONS && !is_among(dimension, &ENUMERATED);
+    curves(cells, matrix, &is_amount)
+}
+
+/// The same over the numbers of connections.
+pub(crate) fn over_connections(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
+    curves(cells, matrix, &|dimension| dimension.name == CONNECTIONS)
+}
+
+fn curves(
+    cells: &[CellOutcome],
+    matrix: &Matrix,
+    is_meant: &dyn Fn(&Dimension) -> bool,
+) -> Vec<Sweep> {
     let model = blocks(cells, |repeat| repeat.nopm);
     let mut all = Vec::new();
     for (index, dimension) in matrix.dimensions().iter().enumerate() {
-        let is_amount = dimension.name != CONNECTIONS && !is_among(dimension, &ENUMERATED);
-        let numbers = dimension.numbers().filter(|_| is_amount);
+        let numbers = dimension.numbers().filter(|_| is_meant(dimension));
         let Some(numbers) = numbers else { continue };
         let zero_is_amount = !is_among(dimension, &ZERO_IS_A_MODE);
         for mut slice in matrix.slices(index) {
@@ -225,6 +242,7 @@ fn turning(curve: &Curve<'_>) -> Option<Turning> {
         gain_beyond_best_percent: gain.map(|share| share * 100.0),
         most: known[at_most].name.to_owned(),
         hurts: at_most < last,
+        is_rising: curve.at_best == last && curve.worse[..last].iter().all(|worse| *worse),
         proven: curve.supports_claims(),
         finding: String::new(),
     };
@@ -243,7 +261,7 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
         .filter(|at| *at != curve.at_best && !worse[*at])
         .map(|at| known[at].name)
         .collect();
-    if alike.is_empty() && curve.at_best == last {
+    if turning.is_rising {
         parts.push("still rising there".to_owned());
     } else if turning.proven && alike.len() == last {
         let (first, last) = (known[0].name, known[last].name);

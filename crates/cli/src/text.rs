@@ -2,6 +2,7 @@
 
 pub mod acid;
 pub mod advice;
+mod answer;
 mod comparison;
 pub mod device;
 mod drills;
@@ -18,6 +19,7 @@ mod resources;
 mod time_spent;
 
 use analyse::RunDocument;
+pub use answer::answer;
 use base::Dilation;
 pub use comparison::comparison;
 pub use drills::drills;

@@ -64,16 +64,23 @@
   }
   const fromZero = (u, min, max) => [0, max > 0 ? max * 1.08 : 1];
   // Whiskers are no points of a line, and have to be seen whole; of one that ends below zero a logarithmic axis shows what it can.
-  const around = (also) => (u, min, max) => {
-    const shown = (values, n) => u.series[n + 1].show ? values : [];
-    const all = [min, max].concat((also || []).flatMap((ends) => ends.flatMap(shown))).filter((v) => v > 0);
+  const around = (lines) => (u, min, max) => {
+    const shown = (line, n) => u.series[n + 1].show ? (line.low || []).concat(line.high || []) : [];
+    const all = [min, max].concat(lines.flatMap(shown)).filter((v) => v > 0);
     min = all.length ? Math.min(...all) : null; max = Math.max(...all);
     if (min == null || !(min > 0)) return [0.1, 10];
     const low = Math.pow(10, Math.floor(Math.log10(min) * 3) / 3), high = Math.pow(10, Math.ceil(Math.log10(max) * 3) / 3);
     return [low, high > low ? high : low * 2];
   };
   const upTo = (end) => ({ range: (u, min, max) => [0, Math.max(end, max || 0)] });
-  const yScale = (log, also) => log ? { distr: 3, range: around(also) } : { range: fromZero };
+  const yScale = (log, lines) => log ? { distr: 3, range: around(lines) } : { range: fromZero };
+
+  // A value with its unit and, where it has one, its interval.
+  function written(line, i, unit) {
+    if (line.y[i] == null) return "no data";
+    const half = line.high && line.high[i] != null ? " ± " + number(line.high[i] - line.y[i]) : "";
+    return number(line.y[i]) + half + (unit ? " " + unit : "");
+  }
 
   // ---- plugins -----------------------------------------------------------------------------------------------------
   function tooltip(chart) {
@@ -90,8 +97,7 @@
           if (!u.series[n + 1].show || line.quiet) return;
           const row = document.createElement("div"), dot = document.createElement("i"), value = document.createElement("span");
           dot.style.background = css(line.color);
-          const v = u.data[n + 1][i];
-          value.textContent = v == null ? "no data" : number(v) + " " + chart.unit;
+          value.textContent = written(line, i, chart.unit);
           row.append(dot, line.name, value); tip.append(row);
         });
         tip.hidden = false;
@@ -111,18 +117,18 @@
       ctx.restore();
     } } };
   }
-  function whiskers(lows, highs) {
+  function whiskers(lines) {
     return { hooks: { draw: (u) => {
       const ctx = u.ctx, cap = 4 * devicePixelRatio;
       ctx.save(); ctx.lineWidth = 1.5 * devicePixelRatio;
       ctx.beginPath(); ctx.rect(u.bbox.left - cap, u.bbox.top, u.bbox.width + 2 * cap, u.bbox.height); ctx.clip();
-      lows.forEach((low, n) => {
+      lines.forEach(({ low, high }, n) => {
         if (!u.series[n + 1].show) return;
         ctx.strokeStyle = u.series[n + 1].stroke(u, n + 1);
         u.data[0].forEach((at, i) => {
-          if (low[i] == null || highs[n][i] == null) return;
+          if (low[i] == null || high[i] == null) return;
           const least = u.scales.y.distr === 3 ? u.scales.y.min / 2 : -Infinity;
-          const x = u.valToPos(at, "x", true), a = u.valToPos(Math.max(low[i], least), "y", true), b = u.valToPos(highs[n][i], "y", true);
+          const x = u.valToPos(at, "x", true), a = u.valToPos(Math.max(low[i], least), "y", true), b = u.valToPos(high[i], "y", true);
           ctx.beginPath(); ctx.moveTo(x, a); ctx.lineTo(x, b);
           ctx.moveTo(x - cap, a); ctx.lineTo(x + cap, a); ctx.moveTo(x - cap, b); ctx.lineTo(x + cap, b); ctx.stroke();
         });
@@ -132,7 +138,7 @@
   }
 
   // ---- one chart ---------------------------------------------------------------------------------------------------
-  // chart: x, lines [{name, color, y, width, dash, fill, show, quiet}], xAxis, xScale, yLabel, yLog, yAlso, yTo, ySize, right, unit, at(x), plugins, height, sync
+  // chart: x, lines [{name, color, y, low, high, width, dash, fill, show, quiet}], xAxis, xScale, yLabel, yLog, yTo, ySize, right, unit, at(x), plugins, height, sync
   function draw(figure, chart) {
     const box = figure.querySelector(".plot");
     const old = drawn.findIndex((d) => d.figure === figure);
@@ -145,7 +151,7 @@
       cursor: { drag: { x: true, y: false, setScale: true }, focus: { prox: 1e6 }, points: { size: 7 },
         ...(chart.sync ? { sync: { key: chart.sync, setSeries: false, scales: ["x", null] } } : {}) },
       legend: { show: false },
-      scales: { x: Object.assign({ time: false }, chart.xScale), y: chart.yTo ? upTo(chart.yTo) : yScale(chart.yLog, chart.yAlso) },
+      scales: { x: Object.assign({ time: false }, chart.xScale), y: chart.yTo ? upTo(chart.yTo) : yScale(chart.yLog, chart.lines) },
       axes: [chart.xAxis, valueAxis(chart.yLabel, chart.yLog, chart.ySize)],
       series: [{}].concat(chart.lines.map((line) => ({
         label: line.name, stroke: () => css(line.color), width: line.width || 1.6, dash: line.dash, show: line.show !== false,
@@ -157,20 +163,28 @@
     }, [chart.x].concat(chart.lines.map((line) => line.y)), box);
     drawn.push({ figure, plot, chart });
     figure.dataset.drawn = "yes";
-    legend(figure, plot, chart);
+    legend(figure, chart);
     dataTable(figure, chart);
   }
-  function legend(figure, plot, chart) {
-    const place = figure.querySelector(".legend");
-    place.replaceChildren();
-    if (chart.lines.length > 1) chart.lines.forEach((line, n) => {
-      if (line.quiet) return;
+  // Small multiples share a legend: a name shows or hides its lines in all of them.
+  const multiples = (figure) => figure.closest(".multiples");
+  function legend(figure, chart) {
+    const shared = multiples(figure), place = (shared || figure).querySelector(".legend");
+    if (!shared) place.replaceChildren();
+    const known = new Set([...place.children].map((key) => key.textContent));
+    if (chart.lines.length > 1) chart.lines.forEach((line) => {
+      if (line.quiet || known.has(line.name)) return;
       const key = document.createElement("button");
       key.type = "button"; key.textContent = line.name; key.title = "show or hide this line";
       key.style.setProperty("--key", "var(" + line.color + ")");
       if (line.dash) key.style.setProperty("--key-style", "dashed");
       key.setAttribute("aria-pressed", String(line.show !== false));
-      key.onclick = () => { line.show = line.show === false; plot.setSeries(n + 1, { show: line.show }); key.setAttribute("aria-pressed", String(line.show)); };
+      key.onclick = () => {
+        const show = key.getAttribute("aria-pressed") !== "true";
+        key.setAttribute("aria-pressed", String(show));
+        drawn.filter((d) => (shared || figure).contains(d.figure)).forEach((d) => d.chart.lines.forEach((of, n) => {
+          if (of.name === line.name) { of.show = show; d.plot.setSeries(n + 1, { show }); } }));
+      };
       place.append(key);
     });
     if (chart.note) { const note = document.createElement("span"); note.className = chart.unmarked ? "small soft" : "key"; note.textContent = chart.note; place.append(note); }
@@ -178,8 +192,10 @@
   // Filled when it is opened: the same numbers for people who do not see the chart.
   function dataTable(figure, chart) {
     let box = figure.querySelector("details");
+    // It has one from the start, whose numbers lead to their cells.
+    if (box && !box.dataset.made) return;
     if (!box) {
-      box = document.createElement("details"); box.className = "small";
+      box = document.createElement("details"); box.className = "small"; box.dataset.made = "yes";
       const title = document.createElement("summary"); title.textContent = "Data table"; box.append(title);
       figure.append(box);
     }
@@ -191,7 +207,7 @@
       const body = table.createTBody();
       chart.x.forEach((x, i) => {
         const row = body.insertRow(); row.insertCell().textContent = chart.at(x);
-        chart.lines.forEach((line) => { const cell = row.insertCell(); cell.className = "num"; cell.textContent = line.y[i] == null ? "" : number(line.y[i]); });
+        chart.lines.forEach((line) => { const cell = row.insertCell(); cell.className = "num"; cell.textContent = line.y[i] == null ? "" : written(line, i); });
       });
       const scroll = document.createElement("div"); scroll.className = "scroll"; scroll.style.maxHeight = "320px"; scroll.append(table);
       box.querySelectorAll(".scroll").forEach((e) => e.remove()); box.append(scroll);
@@ -216,7 +232,8 @@
   }
 
   // ---- the charts --------------------------------------------------------------------------------------------------
-  const choice = (figure, name, otherwise) => { const e = figure.querySelector("[data-choice=" + name + "]"); return e ? (e.type === "checkbox" ? e.checked : e.value) : otherwise; };
+  // A choice of the figure, or of the section for all of its figures.
+  const choice = (figure, name, otherwise) => { const of = "[data-choice=" + name + "]", all = figure.closest("[data-choices]"), e = figure.querySelector(of) || (all && all.querySelector(":scope > label " + of)); return e ? (e.type === "checkbox" ? e.checked : e.value) : otherwise; };
   // Charts over time that stand below each other have axes of one width, so that one time is at one place in all of them.
   const TIME_AXIS_LEFT = 66;
   function overTime(figure, series, lines, more) {
@@ -228,6 +245,19 @@
   const hyphened = (words) => words.replace(" ", "-"), sentence = (words) => words[0].toUpperCase() + words.slice(1);
   // Colors go round where there are more types than colors.
   const color = (series, key) => "--c" + (Math.max(0, series.names.findIndex((t) => t[0] === key)) % 5 + 1);
+  // Distributions {name, of, look} by percentile, or as a histogram.
+  function spread(figure, kind, all) {
+    const tail = kind === "tail", [xs, ys] = tail ? ["tail", "tail_ms"] : ["bin_ms", "bin_percent"], small = multiples(figure);
+    const x = [...new Set(all.flatMap(({ of }) => of[xs]))].sort((a, b) => a - b);
+    const lines = all.map(({ name, of, look }) => {
+      const at = new Map(of[xs].map((v, i) => [v, of[ys][i]]));
+      return Object.assign({ name, y: x.map((v) => at.has(v) ? at.get(v) : (tail ? undefined : 0)) }, look, tail ? {} : { paths: uPlot.paths.stepped({ align: -1 }) });
+    });
+    draw(figure, Object.assign({ x, lines, points: false, height: small ? 190 : 270 }, tail ? { xName: "percentile", unit: "ms", at: percentile, yLabel: small ? undefined : "response time (ms)", yLog: true,
+      xScale: { distr: 3, range: (u, a, b) => [a, b > a ? b * 1.3 : a * 10] }, xAxis: axis({ label: small ? undefined : "share of transactions at or below", size: 26, splits: (u, i, min, max) => logSplits(min, max, 0).filter((v) => v >= 1), filter: (u, s) => s, values: (u, s) => s.map(percentile) }) }
+      : { xName: "response time up to", unit: "%", at: (v) => "up to " + number(v) + " ms", yLabel: "share of transactions (%)", yLog: false,
+        xScale: { distr: 3, range: (u, a, b) => [a, b > a ? b : a * 10] }, xAxis: axis({ label: "response time (ms)", size: 26, splits: (u, i, min, max) => logSplits(min, max, 8), filter: (u, s) => s, values: (u, s) => s.map(tick) }) }));
+  }
   const charts = {
     throughput(figure) {
       const series = data.repeats[figure.dataset.repeat].series, all = choice(figure, "types", "primary") === "all";
@@ -246,40 +276,27 @@
         { name: "p50", y: type.p50_ms, color: "--c1" }], { yLabel: "response time (ms)", yLog: choice(figure, "log", true), unit: "ms", height: 270 });
     },
     distribution(figure) {
-      const series = data.repeats[figure.dataset.repeat].series, all = data.repeats[figure.dataset.repeat].distribution, kind = choice(figure, "kind", "tail");
-      const present = series.names.filter(([key]) => all[key]);
-      const xs = kind === "tail" ? "tail" : "bin_ms", ys = kind === "tail" ? "tail_ms" : "bin_percent";
-      const x = [...new Set(present.flatMap(([key]) => all[key][xs]))].sort((a, b) => a - b);
-      const lines = present.map(([key, name]) => {
-        const at = new Map(all[key][xs].map((v, i) => [v, all[key][ys][i]]));
-        return { name, y: x.map((v) => at.has(v) ? at.get(v) : (kind === "tail" ? undefined : 0)), color: color(series, key),
-          ...(kind === "tail" ? {} : { paths: uPlot.paths.stepped({ align: -1 }) }) };
-      });
-      if (kind === "tail") draw(figure, { x, lines, xName: "percentile", unit: "ms", at: percentile, points: false, height: 270, yLabel: "response time (ms)", yLog: true,
-        xScale: { distr: 3, range: (u, a, b) => [a, b > a ? b * 1.3 : a * 10] }, xAxis: axis({ label: "share of transactions at or below", size: 26, splits: (u, i, min, max) => logSplits(min, max, 0).filter((v) => v >= 1), filter: (u, s) => s, values: (u, s) => s.map(percentile) }) });
-      else draw(figure, { x, lines, xName: "response time up to", unit: "%", at: (v) => "up to " + number(v) + " ms", points: false, height: 270, yLabel: "share of transactions (%)", yLog: false,
-        xScale: { distr: 3, range: (u, a, b) => [a, b > a ? b : a * 10] }, xAxis: axis({ label: "response time (ms)", size: 26, splits: (u, i, min, max) => logSplits(min, max, 8), filter: (u, s) => s, values: (u, s) => s.map(tick) }) });
+      const { series, distribution } = data.repeats[figure.dataset.repeat];
+      spread(figure, choice(figure, "kind", "tail"), series.names.filter(([key]) => distribution[key]).map(([key, name]) => ({ name, of: distribution[key], look: { color: color(series, key) } })));
+    },
+    spread(figure) {
+      const of = data.over_time[choice(figure, "at", 0)].lines.map((line, n) => ({ name: line.name, of: data.repeats[line.repeat].distribution[figure.dataset.what], look: hue(n) }));
+      spread(figure, "tail", of.filter((line) => line.of));
     },
     curves(figure) {
-      const of = data.curves[figure.dataset.curves], what = figure.dataset.what, both = what === "latency";
-      const x = of.x, wide = x[0] > 0 && x[x.length - 1] / x[0] > 12, only = of.lines.length === 1;
-      const shown = { nopm: { name: "throughput", unit: data.throughput, label: data.primary + "s per minute (" + data.throughput + ")" },
-        // Not logarithmic: zero is the best that they can be.
-        retries: { name: "retries", unit: "per 1,000 committed", label: "retries per 1,000 committed transactions" } };
-      const kind = shown[what] || { name: "response time", unit: "ms", label: hyphened(data.primary) + " response time (ms)", log: true };
-      const lines = [], lows = [], highs = [];
+      const of = data.curves[figure.dataset.curves], { what, unit, log } = figure.dataset, small = multiples(figure);
+      const x = of.x, wide = x[0] > 0 && x[x.length - 1] / x[0] > 12, only = of.lines.length === 1, isConnections = of.x_name === "connections";
       // A cell without a result breaks its line; where a line has no cell, it goes on.
-      const add = (g, key, line) => { lines.push(Object.assign({ y: g[key].mean.map((v, i) => g.cells[i] ? v : undefined), width: 2 }, line)); lows.push(g[key].low); highs.push(g[key].high); };
-      of.lines.forEach((g, n) => {
-        if (both) { add(g, "p95_ms", { name: "95th percentile", color: "--c1" }); add(g, "max_ms", { name: "maximum", color: "--c2", width: 1.5 }); }
-        else add(g, what, Object.assign({ name: only ? kind.name : g.name }, hue(n)));
-      });
-      const text = new Map(x.map((v, i) => [v, of.x_text[i]]));
+      const lines = of.lines.flatMap((g, n) => what.split("|").map((key, k) => {
+        const band = g.bands[key];
+        return Object.assign({ name: only ? key.split(",")[0] : g.name, y: band.mean.map((v, i) => g.cells[i] ? v : undefined), low: band.low, high: band.high, width: 2 }, hue(only ? k : n));
+      }));
+      const text = new Map(x.map((v, i) => [v, of.x_text[i]])), most = lines.flatMap((line) => line.high.concat(line.y)).reduce((most, v) => Math.max(most, v || 0), 0);
       const keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 8 + 7 * text.get(v).length) return null; last = p; return v; }); };
-      draw(figure, { x, lines, points: true, gaps: true, right: Math.max(14, 4 * of.x_text[x.length - 1].length), xName: of.x_name, height: 290, unit: kind.unit, yLabel: kind.label,
-        yLog: kind.log, yAlso: [lows, highs], yTo: kind.log ? undefined : highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 0) * 1.04, at: (v) => text.get(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)].concat(of.x_name === "connections" ? [rampMarks(of.lines)] : []),
+      draw(figure, { x, lines, points: true, gaps: true, right: Math.max(14, 4 * of.x_text[x.length - 1].length), xName: of.x_name, height: small ? 170 : 290, unit, yLabel: small ? undefined : unit,
+        yLog: log !== undefined, yTo: log === undefined ? (most || 1) * 1.04 : undefined, at: (v) => text.get(v) + (isConnections ? " connections" : ""), plugins: [whiskers(lines)].concat(isConnections && !small ? [rampMarks(of.lines)] : []),
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
-        xAxis: axis({ label: of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : text.get(v)), grid: { show: false } }) });
+        xAxis: axis({ label: small ? undefined : of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : text.get(v)), grid: { show: false } }) });
     },
     over_time(figure) {
       const of = data.over_time[choice(figure, "at", 0)], what = figure.dataset.what;
@@ -298,6 +315,30 @@
   function redraw(figure) { if (figure.offsetParent !== null && !figure.closest("details:not([open])")) charts[figure.dataset.chart](figure); }
   const figures = [...document.querySelectorAll("figure[data-chart]")];
   figures.forEach((figure) => { figure.querySelectorAll("[data-choice]").forEach((e) => { e.onchange = () => redraw(figure); }); redraw(figure); });
+  document.querySelectorAll("[data-choices]").forEach((all) => { all.querySelectorAll(":scope > label [data-choice]").forEach((e) => { e.onchange = () => {
+    all.querySelectorAll(".multiples > .legend").forEach((keys) => keys.replaceChildren());
+    all.querySelectorAll("figure[data-chart]").forEach(redraw);
+  }; }); });
+  document.querySelectorAll(".stacks").forEach((figure) => {
+    figure.querySelectorAll("[data-part]").forEach((key) => { key.onclick = () => {
+      const show = key.getAttribute("aria-pressed") !== "true";
+      key.setAttribute("aria-pressed", String(show));
+      figure.querySelectorAll("i.k" + key.dataset.part).forEach((part) => { part.style.visibility = show ? "" : "hidden"; });
+    }; });
+    const scale = figure.querySelector("[data-scale]");
+    if (scale) scale.onchange = () => figure.classList.toggle("times", scale.value === "times");
+  });
+  // What a bar or a part of one says when the pointer is on it.
+  const tip = document.createElement("div");
+  tip.className = "tip"; tip.hidden = true; document.body.append(tip);
+  addEventListener("pointerover", (event) => {
+    const at = event.target instanceof Element && event.target.closest("[data-tip]");
+    tip.hidden = !at;
+    if (!at) return;
+    tip.textContent = at.dataset.tip;
+    tip.style.left = scrollX + Math.max(4, Math.min(event.clientX + 12, root.clientWidth - tip.offsetWidth - 8)) + "px";
+    tip.style.top = scrollY + at.getBoundingClientRect().bottom + 6 + "px";
+  });
 
   // ---- the page ----------------------------------------------------------------------------------------------------
   document.querySelectorAll(".tabs").forEach((tabs) => {
@@ -308,9 +349,13 @@
       if (on) panel.querySelectorAll("figure[data-chart]").forEach(redraw);
     }); });
   });
-  document.querySelectorAll("details").forEach((box) => {
-    if (box.querySelector("figure[data-chart]")) box.ontoggle = () => box.open && box.querySelectorAll("figure[data-chart]").forEach(redraw);
-  });
+  // What scrolls can be reached by keyboard, in every browser.
+  const reach = () => document.querySelectorAll(".scroll, pre").forEach((box) => {
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0; else box.removeAttribute("tabindex"); });
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.open) target.querySelectorAll("figure[data-chart]").forEach(redraw);
+    reach();
+  }, true);
   // A link to a cell whose section is folded opens it, also where the address has it already.
   function unfold(id) {
     const cell = document.getElementById(id), box = cell && cell.classList.contains("folded") && cell.querySelector(":scope > details");
@@ -319,17 +364,29 @@
   addEventListener("hashchange", () => unfold(location.hash.slice(1)));
   document.querySelectorAll('a[href^="#cell-"]').forEach((link) => link.addEventListener("click", () => unfold(link.hash.slice(1))));
   unfold(location.hash.slice(1));
+  document.querySelectorAll("[data-open-cells]").forEach((button) => { button.onclick = () => {
+    const cells = [...document.querySelectorAll(".folded > details")], open = cells.some((cell) => !cell.open);
+    cells.forEach((cell) => { cell.open = open; });
+    button.textContent = open ? "Close all cells" : "Open all cells, as for printing";
+  }; });
+  const menu = document.querySelector(".menu");
+  if (menu) {
+    document.addEventListener("click", (event) => { if (!menu.contains(event.target) || event.target.closest("a")) menu.open = false; });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape" && menu.open) { menu.open = false; menu.querySelector("summary").focus(); } });
+    menu.addEventListener("toggle", () => { if (menu.open) menu.querySelector("input").focus(); });
+  }
   document.querySelectorAll("input[type=search]").forEach((input) => {
-    const rows = [...document.querySelectorAll("#" + input.dataset.rows + " tbody tr")];
+    const rows = [...document.querySelectorAll(["tbody tr", "li"].map((row) => "#" + input.dataset.rows + " " + row))];
     input.oninput = () => { const wanted = input.value.trim().toLowerCase(); rows.forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); }); };
   });
   let pending = 0;
   addEventListener("resize", () => { clearTimeout(pending); pending = setTimeout(fit, 80); });
-  function fit() { drawn.forEach((d) => { const box = d.figure.querySelector(".plot"); if (box.clientWidth) d.plot.setSize({ width: Math.max(240, box.clientWidth), height: d.chart.height || 260 }); }); }
+  function fit() { drawn.forEach((d) => { const box = d.figure.querySelector(".plot"); if (box.clientWidth) d.plot.setSize({ width: Math.max(240, box.clientWidth), height: d.chart.height || 260 }); }); reach(); }
   const repaint = () => drawn.forEach((d) => d.plot.redraw(false, true));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   // Paper is light, whatever the screen is.
   addEventListener("beforeprint", () => { root.classList.add("paper"); repaint(); });
   addEventListener("afterprint", () => { root.classList.remove("paper"); repaint(); });
+  reach();
   root.dataset.ready = String(drawn.length);
 })();

@@ -4,10 +4,12 @@ use crate::bound::bound_sentence;
 use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, integer, or_na, significant, truncated};
 use crate::instances::{each_node, each_rank, each_server};
+use crate::lab::account::account_stack;
 use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView, warehouses};
 use crate::overview::spread;
 use crate::panels::Panel;
+use crate::stacks::{Stack, parts_table, stacked};
 use crate::statements::statements_section;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
 use crate::terminals::terminals_section;
@@ -15,6 +17,17 @@ use crate::used::used_section;
 use base::counted;
 use maud::{Markup, html};
 use store::{NewCell, RepeatId, RepeatStatus};
+
+/// All cells of a lab of several, closed.
+pub fn cell_sections(view: &LabView) -> Markup {
+    html! {
+        div.cells-head id="cells" {
+            h2 { "Cells" }
+            button type="button" data-open-cells="" { "Open all cells, as for printing" }
+        }
+        @for cell in &view.cells { (cell_section(view, cell)) }
+    }
+}
 
 /// The section of a cell.
 pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
@@ -56,6 +69,7 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
             "."
         }
         (bound_sentence(cell))
+        (account(cell))
         @if cell.earlier_attempts > 0 {
             p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is", "earlier attempts are")) " in the results file and not shown." }
         }
@@ -63,6 +77,12 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
         @if is_brief { (one_repeat(cell)) } @else { (all_repeats(cell)) }
         (used_section(cell))
     }
+}
+
+/// What one transaction waited for; nothing where nobody knows.
+fn account(cell: &CellView) -> Markup {
+    let stacks: Vec<Stack> = account_stack(cell).into_iter().collect();
+    stacked("Where the time of a transaction goes", &stacks, &parts_table("Cell", &stacks))
 }
 
 /// How many servers, on how many cores; nothing of one that had all that it found.

@@ -5,6 +5,8 @@
 //! other programs.
 
 mod advice;
+mod answer;
+mod bars;
 mod blocks;
 mod bound;
 mod cell;
@@ -23,6 +25,7 @@ mod page;
 mod panels;
 mod ramp;
 mod series;
+mod stacks;
 mod statements;
 mod stats;
 mod status;

@@ -6,7 +6,9 @@ use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
 use crate::status::{Risen, risen};
-use analyse::{Bound, NodeFigures, Resources, Samples, profiles};
+use analyse::{
+    Bound, CellEvidence, EmulatedRun, NodeFigures, RepeatEvidence, Resources, Samples, profiles,
+};
 use base::Dilation;
 use device::Profile;
 use std::collections::BTreeMap;
@@ -17,8 +19,6 @@ use store::{
     TransactionTotals, Verdict, WindowTotals,
 };
 
-/// The sections of more cells than this are folded, and the navigation leaves them out.
-const CELLS_OPEN_MAX: usize = 8;
 /// Of more repeats than this a page has only one for each cell, and of that what an overview of so
 /// many needs: a browser has to hold it.
 const REPEATS_IN_FULL_MAX: usize = 128;
@@ -78,6 +78,8 @@ pub struct RepeatView {
     pub panels: Panels,
     /// `None` where the repeat failed or was not sampled.
     pub resources: Option<Resources>,
+    /// At which the host would have been fast enough, where it was not.
+    pub dilation_needed: Option<f64>,
     /// Where the response time of each transaction type went.
     pub times_spent: TimesSpent,
     /// Do statements whose inputs are known travel together?
@@ -156,8 +158,9 @@ impl LabView {
         self.cells.iter().find(|cell| cell.cell.what.ordinal == ordinal)
     }
 
+    /// Are its cells closed, and come last?
     pub fn is_folded(&self) -> bool {
-        self.cells.len() > CELLS_OPEN_MAX
+        self.cells.len() > 1
     }
 
     /// Has the lab too many repeats to show all of each?
@@ -223,6 +226,19 @@ impl CellView {
         self.repeated(|repeat| repeat.rates.nopm)
     }
 
+    /// What its repeats tell of it.
+    pub fn evidence(&self) -> CellEvidence {
+        let repeats: Vec<RepeatEvidence> = self
+            .whole()
+            .map(|repeat| RepeatEvidence {
+                bound_by: repeat.bound().map(|bound| bound.by),
+                fidelity: repeat.storage.fidelity,
+                dilation_needed: repeat.dilation_needed,
+            })
+            .collect();
+        CellEvidence::of(self.cell.what.ordinal, &repeats)
+    }
+
     /// What its throughput counts.
     pub fn metric(&self) -> ThroughputMetric {
         self.cell.what.throughput_metric
@@ -262,6 +278,14 @@ impl RepeatView {
             end_s: series.time_s.last().copied().unwrap_or(0.0),
             is_emulated: cell.what.places.iter().any(|place| place.emulated),
         };
+        let storage = results.storage_summary(&repeat, cell)?;
+        let resources = analyse::used_by(results, (&repeat, cell), &totals, &samples)?;
+        let emulated = EmulatedRun {
+            fidelity: storage.fidelity,
+            connections: cell.what.connections,
+            dilation: repeat.dilation,
+        };
+        let missed = resources.as_ref().and_then(|used| emulated.dilation_missed(used));
         Ok(RepeatView {
             rates: Rates::of(&repeat, &totals),
             nopm_by_instance: results.throughput_by_instance(&repeat)?,
@@ -269,7 +293,7 @@ impl RepeatView {
             nodes: analyse::nodes_of(results, (&repeat, cell), &samples)?,
             pacing: results.pacing_summary(&repeat, cell, &totals)?,
             requirements: results.requirements(id)?,
-            storage: results.storage_summary(&repeat, cell)?,
+            storage,
             series,
             inputs: results.inputs(id)?,
             checks: results.checks(CheckedOn::Repeat(id))?,
@@ -280,7 +304,8 @@ impl RepeatView {
                 results.variables(id, Moment::End)?,
             ),
             panels: panels(&samples, run),
-            resources: analyse::used_by(results, (&repeat, cell), &totals, &samples)?,
+            resources,
+            dilation_needed: missed.map(Dilation::factor),
             times_spent: results.times_spent(&repeat)?,
             is_sent_together: matches!(cell.what.style.as_str(), "pipelined" | "batched"),
             risen: risen(results.status(id, Moment::Start)?, results.status(id, Moment::End)?),

@@ -118,6 +118,9 @@ fn cost_tile(view: &LabView) -> Markup {
     }
 }
 
+/// A table of more cells is closed.
+const ROWS_OPEN_MAX: usize = 8;
+
 /// What the table has only where there is something to put there.
 #[derive(Clone, Copy)]
 struct OptionalColumns {
@@ -145,7 +148,7 @@ pub fn results_table(view: &LabView) -> Markup {
     html! {
         section id="results" {
             h2 { "Results" }
-            div.scroll { table.cells {
+            details open[view.cells.len() <= ROWS_OPEN_MAX] { summary { "Data table" } div.scroll { table.cells {
                 caption { "Means over repeats; ± is the 95 % confidence interval of the mean. NA: no result, with the reason." }
                 thead { tr {
                     th scope="col" { "Cell" }
@@ -161,7 +164,7 @@ pub fn results_table(view: &LabView) -> Markup {
                     th scope="col" { "Status" }
                 } }
                 tbody { @for cell in &view.cells { (row(cell, top, columns)) } }
-            } }
+            } } }
             (footnotes(&view.cells))
             @for note in &view.notes { p.soft.small { "Note: " (note) } }
         }

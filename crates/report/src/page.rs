@@ -1,17 +1,20 @@
 //! The page: everything in one file, nothing asked of a network.
 
 use crate::advice::advice_section;
-use crate::cell::cell_section;
+use crate::answer::answer_section;
+use crate::cell::{cell_section, cell_sections};
 use crate::config::{configuration, loads, reproduce};
 use crate::error::ReportError;
 use crate::format::instant;
 use crate::instances::interference_section;
-use crate::lab::comparisons::comparisons;
-use crate::lab::curves::{Curves, by_connections, connection_charts};
+use crate::lab::account::account_section;
+use crate::lab::comparisons::{comparisons, first_bars};
+use crate::lab::curves::{Curves, by_connections, connection_charts, throughput_by_connections};
 use crate::lab::device_effects::device_effects;
 use crate::lab::drills::drills;
 use crate::lab::effects::effects;
-use crate::lab::grids::{delivered, resources};
+use crate::lab::multiples::resources;
+use crate::lab::numbers::THROUGHPUT;
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
 use crate::lab::sweeps::{SweptVariable, sweeps, variables};
 use crate::model::{CellView, LabView, RepeatView};
@@ -59,6 +62,7 @@ struct LabSections<'a> {
     variables: Vec<SweptVariable<'a>>,
     over_time: Vec<OverTime>,
     /// Nothing where nothing is known of them.
+    account: Markup,
     resources: Markup,
 }
 
@@ -77,11 +81,13 @@ struct RepeatData<'a> {
 pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
     let view = LabView::read(results, lab)?;
     let outcome = lab_outcome(results, lab)?;
+    let connections = by_connections(&view);
     let sections = LabSections {
-        connections: by_connections(&view),
         variables: variables(&view, &outcome.sweeps),
         over_time: over_time(&view),
-        resources: resources(&view),
+        account: account_section(&view),
+        resources: resources(&view, connections.is_some()),
+        connections,
         outcome: &outcome,
     };
     let swept = sections.variables.iter();
@@ -148,23 +154,27 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
             body {
                 main {
                     (header(view, sections))
+                    (answer_section(view, sections.outcome))
+                    (picture(view, sections))
                     (tiles(view))
-                    (ramp_section(&sections.outcome.ramps, view))
                     (results_table(view))
+                    @if !view.is_folded() { @for cell in &view.cells { (cell_section(view, cell)) } }
+                    (ramp_section(&sections.outcome.ramps, view))
                     (drills(view, sections.outcome))
-                    @if let Some(curves) = &sections.connections { (connection_charts(view, curves, &delivered(view))) }
+                    @if let Some(curves) = &sections.connections { (connection_charts(view, curves)) }
                     (comparisons(view, sections.outcome))
                     (effects(sections.outcome))
                     (device_effects(sections.outcome))
                     (sweeps(view, &sections.variables))
+                    (sections.account)
                     (over_time_charts(view, &sections.over_time))
                     (sections.resources)
                     (interference_section(view, &sections.outcome.cells))
-                    @for cell in &view.cells { (cell_section(view, cell)) }
                     (advice_section(view.advice.as_ref(), view.cells.len() > 1))
                     (loads(&view.loads))
                     (configuration(view, sections.outcome))
                     (reproduce(view))
+                    @if view.is_folded() { (cell_sections(view)) }
                     footer {
                         p { (disclaimer(view)) }
                         p { "Made by mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
@@ -205,6 +215,17 @@ fn header(view: &LabView, sections: &LabSections<'_>) -> Markup {
     }
 }
 
+/// The picture that shows the answer: throughput by connections, else by the last variable that was
+/// swept, else by the first thing that varies. Nothing of a single cell, whose charts come next.
+fn picture(view: &LabView, sections: &LabSections<'_>) -> Markup {
+    let swept = || sections.variables.last().map(|of| of.chart(view, &THROUGHPUT));
+    let drawn = match &sections.connections {
+        Some(_) => Some(throughput_by_connections(view)),
+        None => swept().or_else(|| first_bars(view, sections.outcome)),
+    };
+    html! { @if let Some(drawn) = drawn { section id="picture" { (drawn) } } }
+}
+
 fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
     html! {
         nav aria-label="Sections" {
@@ -216,15 +237,30 @@ fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
             @if !sections.outcome.effects.is_empty() { a href="#effects" { "Each setting" } }
             @if !sections.outcome.device_effects.is_empty() { a href="#by-device" { "By device" } }
             @if !sections.variables.is_empty() { a href="#sweeps" { "Turning points" } }
+            @if !sections.account.0.is_empty() { a href="#account" { "Where the time goes" } }
             @if !sections.over_time.is_empty() { a href="#over-time" { "Over time" } }
             @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
             @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" { "By servers" } }
-            @if view.is_folded() { a href={ "#cell-" (view.cells[0].cell.id) } { (view.cells.len()) " cells" } }
-            @else { @for cell in &view.cells { a href={ "#cell-" (cell.cell.id) } { (cell.label) } } }
             @if view.advice.as_ref().is_some_and(|advice| !advice.findings.is_empty()) { a href="#advice" { "What to set" } }
             @if !view.loads.is_empty() { a href="#load" { "Load" } }
             a href="#configuration" { "Configuration" }
             a href="#reproduce" { "Reproduce" }
+            @if view.is_folded() { (cell_menu(view)) }
+        }
+    }
+}
+
+/// Links to all cells, which a word narrows down.
+fn cell_menu(view: &LabView) -> Markup {
+    html! {
+        details.menu {
+            summary { (view.cells.len()) " cells" }
+            div {
+                input type="search" placeholder="Filter cells" aria-label="Filter cells" data-rows="cell-menu";
+                ul id="cell-menu" { @for cell in &view.cells {
+                    li { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
+                } }
+            }
         }
     }
 }

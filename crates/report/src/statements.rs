@@ -2,60 +2,105 @@
 
 use crate::format::{integer, or_na, percent, significant, transaction};
 use crate::model::RepeatView;
+use crate::stacks::{Stack, StackPart, stacked};
+use crate::stats::Repeated;
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 use store::{DRIVER, PAUSED, QUEUED, TimeSpent};
 
-/// So many statements are named before the table is opened.
-const NAMED: usize = 3;
+/// Of the parts that have names in a figure, the longest first; the rest is grey.
+const COLORS: [usize; 7] = [1, 2, 3, 4, 6, 7, 8];
+const COLOR_OF_OTHERS: usize = 5;
 
-/// A table for each transaction type; nothing where the driver did not measure it.
+/// A bar for each transaction type, and their tables; nothing where the driver did not measure it.
 pub fn statements_section(repeat: &RepeatView) -> Markup {
     let types = repeat.totals.iter();
-    let mut types =
-        types.filter_map(|(of, _)| Some((&of.name, repeat.times_spent.get(&of.name)?))).peekable();
-    if types.peek().is_none() {
-        return html! {};
-    }
+    let types: Vec<(&str, &[TimeSpent])> = types
+        .filter_map(|(of, _)| {
+            Some((of.name.as_str(), repeat.times_spent.get(&of.name)?.as_slice()))
+        })
+        .collect();
+    let named = longest(types.iter().flat_map(|(_, rows)| *rows));
+    let stack = |(name, _): &(&str, _)| Stack {
+        name: html! { (transaction(name)) },
+        parts: statement_parts(std::iter::once(repeat), name, &named),
+    };
+    let stacks: Vec<Stack> = types.iter().map(stack).collect();
+    let tables = html! { @for (name, rows) in &types { (table(name, rows)) } };
     html! {
-        h3 { "Where the response time goes" }
-        @for (name, rows) in types { (of_type(name, rows)) }
-        p.soft.small {
-            "Measured by the driver, from sending a statement to its whole answer, tries that "
-            "failed included. "
-            @if repeat.is_sent_together {
-                "Statements travelled together: the first of those sent together has nearly all "
-                "of their time."
+        @if !types.is_empty() {
+            h3 { "Where the response time goes" }
+            (stacked("Each type by statement", &stacks, &tables))
+            p.soft.small {
+                "Measured by the driver, from sending a statement to its whole answer, tries that "
+                "failed included. "
+                @if repeat.is_sent_together {
+                    "Statements travelled together: the first of those sent together has nearly "
+                    "all of their time."
+                }
             }
         }
     }
 }
 
-fn of_type(name: &str, rows: &[TimeSpent]) -> Markup {
-    let shown: Vec<&TimeSpent> = rows.iter().filter(|row| row.share > 0.0).collect();
-    let mut longest = shown.clone();
-    longest.sort_by(|a, b| b.share.total_cmp(&a.share));
-    longest.truncate(NAMED);
+/// What transactions of a type spend most time on, over these repeats.
+pub fn named_parts<'a>(repeats: impl Iterator<Item = &'a RepeatView>, kind: &str) -> Vec<&'a str> {
+    longest(repeats.filter_map(|repeat| repeat.times_spent.get(kind)).flatten())
+}
+
+fn longest<'a>(rows: impl Iterator<Item = &'a TimeSpent>) -> Vec<&'a str> {
+    let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in rows {
+        *times.entry(&row.what).or_default() += time_us(row);
+    }
+    let mut times: Vec<(&str, f64)> = times.into_iter().filter(|(_, us)| *us > 0.0).collect();
+    times.sort_by(|one, other| other.1.total_cmp(&one.1));
+    times.truncate(COLORS.len());
+    times.into_iter().map(|(what, _)| what).collect()
+}
+
+fn time_us(row: &TimeSpent) -> f64 {
+    row.mean_us * row.per_transaction
+}
+
+/// A transaction of this type in the mean of the repeats: its `named` parts, and what is left.
+/// Nothing where it was not measured.
+pub fn statement_parts<'a>(
+    repeats: impl Iterator<Item = &'a RepeatView>,
+    kind: &str,
+    named: &[&str],
+) -> Vec<StackPart> {
+    let measured: Vec<&Vec<TimeSpent>> =
+        repeats.filter_map(|repeat| repeat.times_spent.get(kind)).collect();
+    let part = |title: String, color, is_meant: &dyn Fn(&str) -> bool| {
+        let of_repeat = |rows: &&Vec<TimeSpent>| -> f64 {
+            rows.iter().filter(|row| is_meant(&row.what)).map(time_us).sum()
+        };
+        let times: Vec<f64> = measured.iter().map(of_repeat).collect();
+        let time = Repeated::of(&times).filter(|time| time.mean > 0.0)?;
+        Some(StackPart { title, color, time })
+    };
+    let parts = named.iter().zip(COLORS);
+    let parts =
+        parts.map(|(what, color)| part(in_words(what).to_owned(), color, &|of: &str| of == *what));
+    let others = part("other".to_owned(), COLOR_OF_OTHERS, &|of: &str| !named.contains(&of));
+    parts.chain([others]).flatten().collect()
+}
+
+fn table(name: &str, rows: &[TimeSpent]) -> Markup {
     html! {
-        details {
-            summary {
-                (transaction(name)) ": "
-                @for (index, row) in longest.iter().enumerate() {
-                    @if index > 0 { ", " }
-                    (title(row)) " " (percent(row.share))
+        div.scroll { table {
+            caption { (transaction(name)) }
+            thead { tr {
+                th scope="col" { "Statement" }
+                th.num scope="col" { "Executions" span.unit { "per transaction" } }
+                @for name in ["Mean", "p95", "Max"] {
+                    th.num scope="col" { (name) span.unit { "ms" } }
                 }
-            }
-            div.scroll { table {
-                thead { tr {
-                    th scope="col" { "Statement" }
-                    th.num scope="col" { "Executions" span.unit { "per transaction" } }
-                    @for name in ["Mean", "p95", "Max"] {
-                        th.num scope="col" { (name) span.unit { "ms" } }
-                    }
-                    th.num scope="col" { "Share" span.unit { "of the response time" } }
-                } }
-                tbody { @for row in shown { (line(row)) } }
+                th.num scope="col" { "Share" span.unit { "of the response time" } }
             } }
-        }
+            tbody { @for row in rows.iter().filter(|row| row.share > 0.0) { (line(row)) } }
+        } }
     }
 }
 
@@ -63,7 +108,7 @@ fn line(row: &TimeSpent) -> Markup {
     let ms = |us: f64| significant(us / 1e3);
     html! {
         tr {
-            th scope="row" { (title(row)) }
+            th scope="row" { (in_words(&row.what)) }
             td.num { @if row.is_statement() { (executions(row.per_transaction)) } }
             td.num { (ms(row.mean_us)) }
             @for us in [row.p95_us, row.max_us] {
@@ -83,11 +128,11 @@ fn executions(per_transaction: f64) -> String {
 }
 
 /// A statement as it is named, and what is none in words.
-fn title(row: &TimeSpent) -> Markup {
-    match row.what.as_str() {
-        QUEUED => html! { "waiting for a connection" },
-        PAUSED => html! { "pauses between tries" },
-        DRIVER => html! { "the driver itself" },
-        kind => html! { code { (kind) } },
+fn in_words(what: &str) -> &str {
+    match what {
+        QUEUED => "waiting for a connection",
+        PAUSED => "pauses between tries",
+        DRIVER => "the driver itself",
+        kind => kind,
     }
 }

@@ -45,9 +45,9 @@ fn what_varies_stands_side_by_side() {
     for words in [
         // By connections.
         "<b>New-order maximum</b>, ms",
-        "data-what=\"max_ms\"",
-        "data-what=\"retries\"",
-        "<b>Retries by connections</b>",
+        "data-what=\"New-order maximum, ms\"",
+        "data-what=\"Retries, per 1,000 committed\"",
+        "<b>Retries by connections, per 1,000 committed</b>",
         "Retries are tries made again after a deadlock",
         // Comparisons: four groups of each device, eight of each connection count.
         "<h3>By data</h3>",
@@ -57,7 +57,7 @@ fn what_varies_stands_side_by_side() {
         "baseline",
         "&lt; 0.001",
         "No value was shown to help in one group",
-        "Where the time of a transaction went, 16 cells",
+        "Where the time of a transaction differs, 16 cells",
         "<b>30000</b> against 200, ",
         // Each device by itself.
         "<h2>Each setting on each device</h2>",
@@ -65,6 +65,8 @@ fn what_varies_stands_side_by_side() {
         // Sweeps.
         "more than 15000 hurts (30000: -",
         "\"x_text\":[\"200\",\"2000\",\"15000\",\"30000\"]",
+        // Where the time goes.
+        "<b>One transaction by what it waits for</b>",
         // Resources.
         "<b>CPU, user and system</b>, % of all cores",
         "<b>Reads of data</b>, 1/s",
@@ -76,6 +78,12 @@ fn what_varies_stands_side_by_side() {
     ] {
         has(words);
     }
+    // The answer comes first, then one picture of it.
+    has("<h2>How does throughput depend on ");
+    has("There is no result of ");
+    let places = ["id=\"answer\"", "id=\"picture\"", "id=\"results\"", "id=\"cell-1\""];
+    let places = places.map(|of| html.find(of).unwrap_or_else(|| panic!("{of} is missing")));
+    assert!(places.is_sorted(), "{places:?}");
     // Each table that has NA says why, and leads to the cell.
     let footnote = "<p class=\"soft small na\">NA, <a class=\"to\" href=\"#cell-2\">cell 2</a>: server_died: the server on";
     assert!(html.matches(footnote).count() >= 5, "{}", html.matches(footnote).count());
@@ -84,11 +92,13 @@ fn what_varies_stands_side_by_side() {
 }
 
 fn in_a_browser(html: &str, scratch: &Path) {
-    // Four over connections, two of the variable, two over time; cells are folded.
+    // Six over connections, two of the variable, two over time, the spread of five types, and those
+    // of the machine; cells are closed.
     let page = written("lab.html", html);
     let shown = open(&page, scratch);
     assert_eq!(console(&shown), Vec::<&str>::new());
-    assert!(shown.dom.contains("data-ready=\"8\""), "{:?}", shown.log);
+    let drawn = shown.dom.split("data-ready=").nth(1).map(|rest| &rest[..4]);
+    assert_eq!(drawn, Some("\"21\""), "{:?}", shown.log);
     assert!(shown.dom.contains("data-over=\"0\""), "wider than a screen");
     // What names no place on the page does no harm.
     let nowhere = format!("{}#1%", page.display());
@@ -105,7 +115,7 @@ fn in_a_browser(html: &str, scratch: &Path) {
     assert!(linked.dom[at..].starts_with("id=\"cell-5\"><details open"));
     assert!(linked.dom.contains("data-below=\"0\""), "not in view");
     let charts = linked.dom.matches("<canvas").count();
-    assert_eq!(charts, 8 + 6, "six charts of the cell");
+    assert_eq!(charts, 21 + 6, "six charts of the cell");
 }
 
 #[test]
@@ -196,10 +206,12 @@ fn a_large_lab_stays_usable() {
     let megabytes = html.len() as f64 / 1e6;
     assert!(megabytes < 10.0, "{megabytes} MB of 32 repeats");
     let nav = html.split("<nav").nth(1).unwrap().split("</nav>").next().unwrap();
-    assert_eq!(nav.matches("<a ").count(), 11, "{nav}");
+    let (sections, cells) = nav.split_once("<details class=\"menu\">").unwrap();
+    assert_eq!((sections.matches("<a ").count(), cells.matches("<a ").count()), (11, 16), "{nav}");
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
-    assert!(shown.dom.contains("data-ready=\"6\""));
+    let drawn = shown.dom.split("data-ready=").nth(1).map(|rest| &rest[..4]);
+    assert_eq!(drawn, Some("\"19\""));
 }
 
 #[test]
@@ -224,5 +236,5 @@ fn very_many_repeats_are_told_in_brief() {
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
     let linked = open(Path::new(&format!("{}#cell-9", page.display())), scratch.path());
     assert_eq!(console(&linked), Vec::<&str>::new());
-    assert_eq!(linked.dom.matches("<canvas").count(), 8 + 3);
+    assert_eq!(linked.dom.matches("<canvas").count(), 15 + 2 + 3);
 }

@@ -28,9 +28,13 @@ fn the_largest_parts_are_named_and_all_are_exported() {
     results.record_statement_times(RepeatId(1), &[payment], &statements).unwrap();
     let html = report::render(&results, lab).unwrap();
     assert!(html.contains(title));
-    let largest = "<summary>Payment: <code>commit</code> 60 %, <code>update_warehouse</code> 30 %, \
-                   pauses between tries 5 %</summary>";
-    assert!(html.contains(largest), "{largest}");
+    for part in [
+        "commit: 3.00 ms (60 %)",
+        "update_warehouse: 1.50 ms (30 %)",
+        "pauses between tries: 250 µs (5 %)",
+    ] {
+        assert!(html.contains(&format!("data-tip=\"{part}\"")), "{part}");
+    }
     // Nobody waited for a connection, which is no line of the table.
     assert!(!html.contains("waiting for a connection"));
     let files = report::export_csv(&results, lab, &scratch.path().join("csv")).unwrap();

@@ -7,7 +7,7 @@ use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use crate::text;
 use ::server::Home;
-use analyse::RunDocument;
+use analyse::{LabAnswer, RunDocument, lab_answer, lab_outcome};
 use base::Exit;
 use lab::{Progress, planned_demo, run_lab};
 use serde::Serialize;
@@ -17,6 +17,7 @@ use store::{Results, Summary};
 #[derive(Serialize)]
 struct DemoDocument<'a> {
     report: &'a std::path::Path,
+    answer: LabAnswer,
     runs: Vec<RunDocument>,
 }
 
@@ -42,14 +43,13 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     for repeat in repeats {
         runs.push(analyse::measurement(&results, repeat)?);
     }
+    let answer = lab_answer(&results, &lab_outcome(&results, summary.lab)?)?;
     if arguments.json {
-        print_json(&DemoDocument { report: &arguments.output, runs })?;
+        print_json(&DemoDocument { report: &arguments.output, answer, runs })?;
     } else {
-        for run in &runs {
-            print(format_args!("{}\n", text::summary(run)))?;
-        }
         let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
         print(text::comparison(&summaries))?;
+        print(format_args!("\n{}\n", text::answer(&answer)))?;
         print(format_args!("report: {}\n", arguments.output.display()))?;
     }
     Ok(match summary.exit {

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::views::Live;
 use ::server::Home;
-use analyse::{LabOutcome, lab_outcome};
+use analyse::{LabAnswer, LabOutcome, lab_answer, lab_outcome};
 use base::{Exit, counted};
 use lab::{
     LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
@@ -21,16 +21,40 @@ use serde::Serialize;
 use spec::Meters;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use store::{RepeatId, Results, StoreError};
+use store::{LabId, RepeatId, Results, StoreError, ThroughputMetric};
+
+/// The JSON document of `lab status`.
+#[derive(Serialize)]
+struct AnsweredLab {
+    #[serde(flatten)]
+    outcome: LabOutcome,
+    answer: LabAnswer,
+}
 
 /// The JSON document of `lab run` and `lab check`.
 #[derive(Serialize)]
 struct LabRunDocument<'a> {
     #[serde(flatten)]
-    outcome: LabOutcome,
+    lab: AnsweredLab,
     /// Repeats that are still missing.
     left: usize,
     report: Option<&'a Path>,
+}
+
+impl AnsweredLab {
+    fn read(results: &Results, lab: LabId) -> Result<AnsweredLab, Failure> {
+        let outcome = lab_outcome(results, lab)?;
+        Ok(AnsweredLab { answer: lab_answer(results, &outcome)?, outcome })
+    }
+
+    fn metric(&self) -> ThroughputMetric {
+        self.outcome.metric()
+    }
+
+    /// The lab for people.
+    fn words(&self) -> String {
+        format!("{}\n{}", text::lab(&self.outcome), text::answer(&self.answer))
+    }
 }
 
 /// A plan and its cells, where no other command measures it into this results file.
@@ -89,14 +113,14 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         tell(format!("{missing}{goes_on}"));
     }
     write_report(&results, lab, &arguments.output)?;
-    let outcome = lab_outcome(&results, lab)?;
+    let lab = AnsweredLab::read(&results, lab)?;
     if arguments.json {
         print_json_of(
-            outcome.metric(),
-            &LabRunDocument { outcome, left: summary.left, report: Some(&arguments.output) },
+            lab.metric(),
+            &LabRunDocument { lab, left: summary.left, report: Some(&arguments.output) },
         )?;
     } else {
-        print(text::lab(&outcome))?;
+        print(lab.words())?;
         print(format!("report: {}\n", arguments.output.display()))?;
     }
     Ok(summary.exit)
@@ -189,15 +213,12 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     let stop = stop_flag();
     let mut live = Live::begin(false, None, &stop)?;
     let summary = execute(&results, &planned, &lab_options(), &stop, &mut live)?;
-    let outcome = lab_outcome(&results, summary.lab)?;
+    let lab = AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
     if json {
-        print_json_of(
-            outcome.metric(),
-            &LabRunDocument { outcome, left: summary.left, report: None },
-        )?;
+        print_json_of(lab.metric(), &LabRunDocument { lab, left: summary.left, report: None })?;
     } else {
-        print(text::lab(&outcome))?;
+        print(lab.words())?;
     }
     if summary.exit == Exit::Ok && failed > 0 {
         let words = format!(
@@ -213,10 +234,10 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
 pub fn status(results: &ResultsArguments, lab: Option<i64>, json: bool) -> Outcome {
     let results = Results::open(&results.results)?;
     let lab = lab_or_last(&results, lab)?;
-    let outcome = lab_outcome(&results, lab)?;
+    let lab = AnsweredLab::read(&results, lab)?;
     if json {
-        return print_json_of(outcome.metric(), &outcome).map(|()| Exit::Ok);
+        return print_json_of(lab.metric(), &lab).map(|()| Exit::Ok);
     }
-    print(text::lab(&outcome))?;
+    print(lab.words())?;
     Ok(Exit::Ok)
 }

@@ -1,12 +1,10 @@
 //! Why a setting helps, or why it does not: where the time of a transaction went in cells that
 //! differ in it alone.
 
-use super::missing::{absent, to_cell};
-use crate::format::{in_words, signed, significant, trimmed, us};
-use crate::model::{CellView, LabView};
-use analyse::{
-    CellAccount, CellComparison, Change, Part, Ratio, Resources, Reversal, ReversalPlace, Spent,
-};
+use super::account::account_of;
+use crate::format::{in_words, signed, significant, us};
+use crate::model::LabView;
+use analyse::{CellAccount, CellComparison, Change, Part, Ratio, Reversal, ReversalPlace, Spent};
 use base::counted;
 use maud::{Markup, html};
 
@@ -44,8 +42,8 @@ fn places(places: &[ReversalPlace]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// The accounts of all cells compared, and what is different in each from its baseline; nothing
-/// where none was sampled.
+/// What is different in the account of each cell compared from that of its baseline; nothing where
+/// none was sampled.
 pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
     let groups: Vec<Group> = all.iter().map(|of| Group::of(view, of)).collect();
     let rows: usize = groups.iter().map(|group| group.rows.len()).sum();
@@ -53,8 +51,7 @@ pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
     html! {
         @if is_known {
             details open[rows <= ROWS_MAX] {
-                summary { "Where the time of a transaction went, " (counted(rows, "cell", "cells")) }
-                (table(&groups, &all[0].dimension))
+                summary { "Where the time of a transaction differs, " (counted(rows, "cell", "cells")) }
                 @for group in &groups { (group.sentences()) }
             }
         }
@@ -69,7 +66,6 @@ struct Group<'a> {
 
 struct CauseRow<'a> {
     value: &'a str,
-    cell: Option<&'a CellView>,
     account: Option<CellAccount>,
     nopm: &'a Ratio,
 }
@@ -77,13 +73,8 @@ struct CauseRow<'a> {
 impl<'a> Group<'a> {
     fn of(view: &'a LabView, comparison: &'a CellComparison) -> Group<'a> {
         let rows = comparison.rows.iter().map(|row| {
-            let cell = view.by_ordinal(row.ordinal);
-            let used: Vec<&Resources> = cell
-                .into_iter()
-                .flat_map(CellView::whole)
-                .filter_map(|repeat| repeat.resources.as_ref())
-                .collect();
-            CauseRow { value: &row.value, cell, account: CellAccount::of(&used), nopm: &row.nopm }
+            let account = view.by_ordinal(row.ordinal).and_then(account_of);
+            CauseRow { value: &row.value, account, nopm: &row.nopm }
         });
         Group { others: in_words(&comparison.others), rows: rows.collect() }
     }
@@ -100,66 +91,6 @@ impl<'a> Group<'a> {
         html! {
             @for (value, words) in told {
                 p.small { b { (value) } " against " (first.value) @if !self.others.is_empty() { ", " (self.others) } ": " (words) }
-            }
-        }
-    }
-}
-
-fn table(groups: &[Group<'_>], dimension: &str) -> Markup {
-    let parts: usize = Part::ALL.into_iter().map(columns).sum();
-    html! {
-        div.scroll { table.grid {
-            thead {
-                tr {
-                    th rowspan="2" scope="col" { (dimension) }
-                    th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
-                    @for part in Part::ALL { th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) } }
-                    th.num.first rowspan="2" scope="col" { "page cache had" span.unit { "pages of 4 KiB" } }
-                    th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
-                    th rowspan="2" scope="col" { "bound by" }
-                }
-                tr { @for part in Part::ALL {
-                    @if let Some(requests) = part.requests() { th.num.first scope="col" { (requests) } th.num scope="col" { "ms" } }
-                    @else { th.num.first scope="col" { "ms" } }
-                } }
-            }
-            @for group in groups {
-                tbody {
-                    @if !group.others.is_empty() { tr.group { th colspan=(5 + parts) scope="rowgroup" { (group.others) } } }
-                    @for row in &group.rows { (row_of(row)) }
-                }
-            }
-        } }
-        p.soft.small {
-            "Per transaction, in the mean of the repeats. The parts add up to what one takes: each is the time that it waited for it itself, and the remainder is what nothing explains. "
-            "Requests are those of all threads: pages (data, undo, doublewrite) are also read and written in the background. -: not measured, or not the same in all repeats."
-        }
-    }
-}
-
-/// Requests to storage have a column of their own.
-fn columns(part: Part) -> usize {
-    1 + usize::from(part.requests().is_some())
-}
-
-fn row_of(row: &CauseRow<'_>) -> Markup {
-    let shown = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), significant);
-    html! {
-        tr {
-            th scope="row" { (row.value) }
-            @match (&row.account, row.cell) {
-                (Some(account), Some(cell)) => {
-                    td.num { (to_cell(cell, &significant(account.time_us / 1e3))) }
-                    @for part in Part::ALL {
-                        @let spent = account.spent(part);
-                        @if part.requests().is_some() { td.num.first { (shown(spent.and_then(|s| s.requests))) } }
-                        td.num.first[part.requests().is_none()] { (shown(spent.map(|s| s.time_us / 1e3))) }
-                    }
-                    td.num.first { (shown(account.page_cache_hits)) }
-                    td.num { (account.cpu_busy_share.map_or_else(|| "-".to_owned(), |share| trimmed(share * 100.0, 0))) }
-                    td { (account.bound_by.map_or("-", |by| by.title())) }
-                }
-                (_, cell) => { td.num { @if let Some(cell) = cell { (absent(cell)) } } td colspan=(3 + Part::ALL.into_iter().map(columns).sum::<usize>()) {} }
             }
         }
     }

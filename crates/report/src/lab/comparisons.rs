@@ -4,6 +4,7 @@
 use super::causes::{causes, reversed};
 use super::missing::{absent, footnotes, to_cell};
 use super::published::beside_published;
+use crate::bars::{Bar, bar_row, end_of};
 use crate::format::{
     NOT_AVAILABLE, in_words, in_words_of, signed, significant, trimmed, truncated,
 };
@@ -14,8 +15,6 @@ use maud::{Markup, html};
 
 /// Bars of one figure; the table has all numbers.
 const BARS_MAX: usize = 60;
-/// Rows of a table that is not folded.
-const ROWS_MAX: usize = 24;
 /// Of bars, in the style sheet.
 const COLORS: usize = 6;
 
@@ -68,9 +67,9 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
                 @for dimension in dimensions {
                     @let of: Vec<&CellComparison> = all.iter().filter(|c| c.dimension == dimension).collect();
                     h3 { "By " (dimension) }
-                    div.charts { @for metric in &METRICS { (bars(view, &of, metric)) } }
+                    div.charts { @for metric in &METRICS { (figure(view, &of, metric)) } }
+                    details.small { summary { "Data table" } (table(view, &of)) }
                     (reversed(&of, &outcome.reversals))
-                    (tables(view, &of))
                     (causes(view, &of))
                     (beside_published(view, &of))
                     (footnotes(of.iter().flat_map(|c| &c.rows).filter_map(|row| view.by_ordinal(row.ordinal))))
@@ -80,20 +79,15 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
     }
 }
 
-fn bars(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> Markup {
-    let mut shown = Vec::new();
-    let mut rows = 0;
-    for comparison in all {
-        rows += comparison.rows.len();
-        if rows <= BARS_MAX || shown.is_empty() {
-            shown.push(*comparison);
-        }
-    }
-    let ends = shown.iter().flat_map(|c| &c.rows).filter_map(|row| {
-        let ratio = (metric.of)(row);
-        Some(ratio.mean? + ratio.half_width.unwrap_or(0.0))
-    });
-    let top = ends.fold(0.0, f64::max);
+/// The bars of throughput with the first thing that varies; nothing where nothing does.
+pub fn first_bars(view: &LabView, outcome: &LabOutcome) -> Option<Markup> {
+    let dimension = &outcome.comparisons.first()?.dimension;
+    let all: Vec<&CellComparison> =
+        outcome.comparisons.iter().filter(|c| c.dimension == *dimension).collect();
+    Some(figure(view, &all, &METRICS[0]))
+}
+
+fn figure(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> Markup {
     // A value has one color, though a group may lack some of the others.
     let mut values: Vec<&str> = Vec::new();
     for row in all.iter().flat_map(|comparison| &comparison.rows) {
@@ -101,59 +95,36 @@ fn bars(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> Mar
             values.push(&row.value);
         }
     }
-    let color = |row: &ComparedCell| {
-        let place = values.iter().position(|value| *value == row.value);
-        place.unwrap_or(0) % COLORS + 1
-    };
+    let mut shown: Vec<(&CellComparison, Vec<Bar<'_>>)> = Vec::new();
+    let mut rows = 0;
+    for comparison in all {
+        rows += comparison.rows.len();
+        if rows <= BARS_MAX || shown.is_empty() {
+            let bars = comparison.rows.iter().map(|row| {
+                let place = values.iter().position(|value| *value == row.value);
+                let of = (metric.of)(row);
+                Bar {
+                    name: &row.value,
+                    cell: view.by_ordinal(row.ordinal),
+                    mean: of.mean.map(|mean| mean / metric.per),
+                    half_width: of.half_width.map(|half| half / metric.per),
+                    color: place.unwrap_or(0) % COLORS + 1,
+                }
+            });
+            shown.push((comparison, bars.collect()));
+        }
+    }
+    let top = end_of(shown.iter().flat_map(|(_, bars)| bars));
+    let unit = in_words_of(view.metric(), metric.unit);
     html! {
         figure.bars {
-            figcaption { b { (in_words_of(view.metric(), metric.title)) ", " (in_words_of(view.metric(), metric.unit)) } }
-            @for comparison in &shown {
+            figcaption { b { (in_words_of(view.metric(), metric.title)) " by " (all[0].dimension) ", " (unit) } }
+            @for (comparison, bars) in &shown {
                 @if !comparison.others.is_empty() { p.small.soft { (in_words(&comparison.others)) } }
-                @for row in &comparison.rows { (bar(view, row, color(row), metric, top)) }
+                @for bar in bars { (bar_row(bar, top, (&unit, metric.shown))) }
             }
             @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(), "group more is", "groups more are")) " in the table." } }
         }
-    }
-}
-
-fn bar(
-    view: &LabView,
-    row: &ComparedCell,
-    color: usize,
-    metric: &ComparedNumber,
-    top: f64,
-) -> Markup {
-    let Ratio { mean, half_width, .. } = (metric.of)(row);
-    let share = |value: f64| {
-        if top > 0.0 { (value * 100.0 / top).clamp(0.0, 100.0) } else { 0.0 }
-    };
-    html! {
-        div.bar-row {
-            span.name { (row.value) }
-            @match (mean, view.by_ordinal(row.ordinal)) {
-                (Some(mean), Some(cell)) => {
-                    span.track aria-hidden="true" {
-                        i style=(format!("width:{:.2}%;background:var(--c{color})", share(*mean))) {}
-                        @if let Some(half) = half_width {
-                            @let (low, high) = (share(mean - half), share(mean + half));
-                            em style=(format!("left:{low:.2}%;width:{:.2}%", high - low)) {}
-                        }
-                    }
-                    span.num { (to_cell(cell, &(metric.shown)(mean / metric.per))) }
-                }
-                (_, cell) => { span.track {} span.num { @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) } } }
-            }
-        }
-    }
-}
-
-fn tables(view: &LabView, all: &[&CellComparison]) -> Markup {
-    let rows: usize = all.iter().map(|comparison| comparison.rows.len()).sum();
-    html! {
-        @if rows > ROWS_MAX {
-            details { summary { "Ratios and differences, " (counted(rows, "row", "rows")) } (table(view, all)) }
-        } @else { (table(view, all)) }
     }
 }
 

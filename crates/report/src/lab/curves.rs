@@ -1,6 +1,9 @@
-//! Curves over a number: throughput, response time of new orders and retries by connections, or by
-//! a variable, a line for each of what else differs.
+//! Curves over a number: what cells delivered and used by connections, or by a variable, a line for
+//! each of what else differs.
 
+use super::missing::footnotes;
+use super::multiples::{Axes, table};
+use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, THROUGHPUT, used_of_machine};
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
 use crate::series::rounded;
@@ -8,7 +11,6 @@ use crate::stats::Repeated;
 use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{TransactionTotals, WindowTotals};
 
 /// What the charts of one set of curves draw.
 #[derive(Serialize)]
@@ -26,11 +28,8 @@ struct CurveLine {
     name: String,
     /// Does the line have a cell there, with or without a result?
     cells: Vec<bool>,
-    nopm: CurveBand,
-    p95_ms: CurveBand,
-    max_ms: CurveBand,
-    /// Of all types, for each 1,000 transactions of them that were committed.
-    retries: CurveBand,
+    /// By the key of the number.
+    bands: BTreeMap<String, CurveBand>,
 }
 
 /// One for each x; `None` where there is none.
@@ -48,27 +47,27 @@ pub struct CurveCell<'a> {
     pub cell: &'a CellView,
 }
 
-/// The curves of lines of cells, each with its name.
-pub fn curves(x_name: &str, lines: &[(String, Vec<CurveCell<'_>>)]) -> Curves {
+/// A line, with its name.
+pub type CurveCells<'a> = (String, Vec<CurveCell<'a>>);
+
+/// These numbers along lines of cells.
+pub fn curves(
+    view: &LabView,
+    x_name: &str,
+    lines: &[CurveCells<'_>],
+    numbers: &[&CellNumber],
+) -> Curves {
     let mut places: Vec<&CurveCell<'_>> = lines.iter().flat_map(|(_, cells)| cells).collect();
     places.sort_by(|one, other| one.x.total_cmp(&other.x));
     places.dedup_by(|one, other| one.x == other.x);
     let x: Vec<f64> = places.iter().map(|at| at.x).collect();
-    let line = |(name, cells): &(String, Vec<CurveCell<'_>>)| {
+    let line = |(name, cells): &CurveCells<'_>| {
         let find = |x: &f64| Some(cells.iter().find(|at| at.x == *x)?.cell);
         let at: Vec<Option<&CellView>> = x.iter().map(find).collect();
         CurveLine {
             name: name.clone(),
             cells: at.iter().map(Option::is_some).collect(),
-            nopm: numbers(&at, CellView::nopm),
-            p95_ms: numbers(&at, |cell| cell.primary_ns(0.95).map(|r| r.per(1e6))),
-            max_ms: numbers(&at, |cell| {
-                let ms = cell.primary_max_ns()? as f64 / 1e6;
-                Repeated::of(&[ms])
-            }),
-            retries: numbers(&at, |cell| {
-                cell.repeated(|repeat| retries_per_1000_committed(&repeat.totals))
-            }),
+            bands: numbers.iter().map(|number| (number.key(view), band(&at, number))).collect(),
         }
     };
     Curves {
@@ -79,25 +78,8 @@ pub fn curves(x_name: &str, lines: &[(String, Vec<CurveCell<'_>>)]) -> Curves {
     }
 }
 
-/// Tries of a window that were made again; `None` where nothing was committed.
-fn retries_per_1000_committed(totals: &WindowTotals) -> Option<f64> {
-    let sum = |number: fn(&TransactionTotals) -> u64| {
-        totals.iter().map(|(_, of)| number(of)).sum::<u64>()
-    };
-    let committed = sum(|of| of.committed);
-    (committed > 0).then(|| sum(TransactionTotals::retries) as f64 * 1e3 / committed as f64)
-}
-
-impl Curves {
-    /// Is there a curve of retries to see? A single point is none, and neither are zeros.
-    fn has_retries(&self) -> bool {
-        let known = || self.lines.iter().flat_map(|line| line.retries.mean.iter().flatten());
-        known().count() > 1 && known().any(|retries| *retries > 0.0)
-    }
-}
-
-fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeated>) -> CurveBand {
-    let all: Vec<Option<Repeated>> = at.iter().map(|cell| number((*cell)?)).collect();
+fn band(at: &[Option<&CellView>], number: &CellNumber) -> CurveBand {
+    let all: Vec<Option<Repeated>> = at.iter().map(|cell| number.of((*cell)?)).collect();
     let edge = |sign: f64| {
         let end = |r: &Option<Repeated>| {
             let number = r.as_ref()?;
@@ -107,6 +89,15 @@ fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeat
     };
     let mean = |r: &Option<Repeated>| r.as_ref().map(|number| rounded(number.mean));
     CurveBand { mean: all.iter().map(mean).collect(), low: edge(-1.0), high: edge(1.0) }
+}
+
+impl Curves {
+    /// Is there a curve of it to see? A single point is none, and neither are zeros.
+    fn is_seen(&self, key: &str) -> bool {
+        let bands = self.lines.iter().filter_map(|line| line.bands.get(key));
+        let known: Vec<f64> = bands.flat_map(|band| band.mean.iter().flatten()).copied().collect();
+        known.len() > 1 && known.iter().any(|value| *value > 0.0)
+    }
 }
 
 /// By connections, a line for each group; `None` where the lab has one number of connections only,
@@ -124,54 +115,79 @@ pub fn by_connections(view: &LabView) -> Option<Curves> {
             cell,
         });
     }
-    let lines: Vec<(String, Vec<CurveCell<'_>>)> = order
+    let lines: Vec<CurveCells<'_>> = order
         .iter()
         .map(|name| ((*name).to_owned(), groups.remove(name).unwrap_or_default()))
         .collect();
-    let curves = curves("connections", &lines);
+    let mut numbers: Vec<&CellNumber> = DELIVERED.to_vec();
+    numbers.push(&RETRIES);
+    numbers.extend(used_of_machine(view));
+    let curves = curves(view, "connections", &lines, &numbers);
     (curves.x.len() > 1 && view.best().is_some()).then_some(curves)
 }
 
-/// A chart of the curves that the page's data has by the name `of`. `what`: `nopm`, `p95_ms`,
-/// `max_ms`, `retries`, or `latency` for `p95_ms` and `max_ms`.
-pub fn chart(of: &str, what: &str, title: &str) -> Markup {
+/// A chart of the curves that the page's data has by the name `of`: each of these numbers, which
+/// have one unit. `table` has the same numbers, where the chart makes none itself.
+pub fn chart(
+    view: &LabView,
+    of: &str,
+    numbers: &[&CellNumber],
+    (title, table): (&str, Option<Markup>),
+) -> Markup {
+    let keys: Vec<String> = numbers.iter().map(|number| number.key(view)).collect();
+    let unit = numbers.first().map(|number| number.unit(view));
+    let is_logarithmic = numbers.iter().any(|number| number.is_logarithmic);
     html! {
-        figure data-chart="curves" data-curves=(of) data-what=(what) {
+        figure data-chart="curves" data-curves=(of) data-what=(keys.join("|")) data-unit=[unit] data-log[is_logarithmic] {
             figcaption { b { (title) } }
             div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
             div.legend {}
+            @if let Some(table) = table { details.small { summary { "Data table" } (table) } }
         }
     }
 }
 
-/// The charts by connections, and what stands below them.
-pub fn connection_charts(view: &LabView, curves: &Curves, below: &Markup) -> Markup {
-    let title = |title| in_words_of(view.metric(), title);
+/// The answer as a picture: throughput by connections.
+pub fn throughput_by_connections(view: &LabView) -> Markup {
+    let axes = Axes::of(view);
+    chart(
+        view,
+        "connections",
+        &[&THROUGHPUT],
+        ("Throughput by connections", axes.is_grid().then(|| axes.grid(&THROUGHPUT))),
+    )
+}
+
+/// The charts by connections, but for throughput.
+pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
+    let has_retries = curves.is_seen(&RETRIES.key(view));
+    let axes = Axes::of(view);
+    let of = |number: &CellNumber| {
+        let title = format!("{} by connections, {}", number.title(view), number.unit(view));
+        let table = axes.is_grid().then(|| axes.grid(number));
+        chart(view, "connections", &[number], (&title, table))
+    };
+    let response = in_words_of(view.metric(), "New-order response time by connections, ms");
     html! {
         section id="connections" {
             h2 { "By connections" }
             p.soft.small {
-                "Whiskers: 95 % confidence interval over repeats; a point without them is of one \
-                 repeat; a maximum is the longest of all repeats. A cell without a result breaks \
-                 its line."
-                @if curves.has_retries() {
+                "Whiskers and ±: 95 % confidence interval over repeats; a point without them is of \
+                 one repeat; a maximum is the longest of all repeats. A cell without a result \
+                 breaks its line."
+                @if has_retries {
                     " Retries are tries made again after a deadlock, a lock wait timeout or \
                      another error that may pass, of all transaction types in the window."
                 }
             }
             div.charts {
-                (chart("connections", "nopm", "Throughput by connections"))
-                @if curves.lines.len() > 1 {
-                    (chart("connections", "p95_ms", &title("New-order p95 by connections")))
-                    (chart("connections", "max_ms", &title("New-order maximum by connections")))
-                } @else {
-                    (chart("connections", "latency", &title("New-order response time by connections")))
+                @if axes.is_grid() { @for number in &DELIVERED[1..] { (of(number)) } }
+                @else {
+                    (chart(view, "connections", &[&P95, &MAXIMUM], (&response, Some(table(view, &DELIVERED)))))
                 }
-                @if curves.has_retries() {
-                    (chart("connections", "retries", "Retries by connections"))
-                }
+                @if has_retries { (of(&RETRIES)) }
             }
-            (below)
+            (footnotes(&view.cells))
         }
     }
 }
@@ -179,48 +195,16 @@ pub fn connection_charts(view: &LabView, curves: &Curves, below: &Markup) -> Mar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::CellTransaction;
 
-    fn of_type(
-        name: &str,
-        committed: u64,
-        totals: TransactionTotals,
-    ) -> (CellTransaction, TransactionTotals) {
-        let of = CellTransaction { name: name.to_owned(), ..CellTransaction::default() };
-        (of, TransactionTotals { committed, ..totals })
-    }
-
-    #[test]
-    fn retries_of_all_types_and_causes_count() {
-        let deadlocks = TransactionTotals {
-            deadlocks: 3,
-            lock_wait_timeouts: 1,
-            ..TransactionTotals::default()
-        };
-        let others =
-            TransactionTotals { other_retries: 2, rolled_back: 90, ..TransactionTotals::default() };
-        let types = [of_type("new_order", 400, deadlocks), of_type("payment", 100, others)];
-        assert_eq!(retries_per_1000_committed(&types.into_iter().collect()), Some(12.0));
-    }
-
-    #[test]
-    fn without_commits_there_is_no_number() {
-        let failed = TransactionTotals { deadlocks: 3, ..TransactionTotals::default() };
-        let types = [of_type("new_order", 0, failed)];
-        assert_eq!(retries_per_1000_committed(&types.into_iter().collect()), None);
-        assert_eq!(retries_per_1000_committed(&WindowTotals::default()), None);
-    }
-
-    /// Lines with these means of retries.
-    fn with_retries(lines: &[&[Option<f64>]]) -> Curves {
-        let none = || CurveBand { mean: Vec::new(), low: Vec::new(), high: Vec::new() };
-        let line = |retries: &&[Option<f64>]| CurveLine {
-            name: String::new(),
-            cells: vec![true; retries.len()],
-            nopm: none(),
-            p95_ms: none(),
-            max_ms: none(),
-            retries: CurveBand { mean: retries.to_vec(), ..none() },
+    /// Lines with these means of a number.
+    fn with_means(lines: &[&[Option<f64>]]) -> Curves {
+        let line = |mean: &&[Option<f64>]| {
+            let band = CurveBand { mean: mean.to_vec(), low: Vec::new(), high: Vec::new() };
+            CurveLine {
+                name: String::new(),
+                cells: vec![true; mean.len()],
+                bands: BTreeMap::from([("retries".to_owned(), band)]),
+            }
         };
         Curves {
             x_name: "connections".to_owned(),
@@ -232,10 +216,11 @@ mod tests {
 
     #[test]
     fn retries_are_drawn_where_some_point_of_several_has_any() {
-        assert!(with_retries(&[&[Some(0.0), Some(0.5)]]).has_retries());
-        assert!(with_retries(&[&[Some(0.5), None], &[None, Some(0.0)]]).has_retries());
-        assert!(!with_retries(&[&[Some(0.0), Some(0.0)], &[Some(0.0), None]]).has_retries());
-        assert!(!with_retries(&[&[Some(0.5), None]]).has_retries());
-        assert!(!with_retries(&[&[None, None]]).has_retries());
+        let is_seen = |lines: &[&[Option<f64>]]| with_means(lines).is_seen("retries");
+        assert!(is_seen(&[&[Some(0.0), Some(0.5)]]));
+        assert!(is_seen(&[&[Some(0.5), None], &[None, Some(0.0)]]));
+        assert!(!is_seen(&[&[Some(0.0), Some(0.0)], &[Some(0.0), None]]));
+        assert!(!is_seen(&[&[Some(0.5), None]]));
+        assert!(!is_seen(&[&[None, None]]));
     }
 }

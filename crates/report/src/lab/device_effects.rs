@@ -5,7 +5,7 @@ use analyse::{DeviceEffects, Extremes, LabOutcome, ValueEffect};
 use maud::{Markup, html};
 
 /// Of the strongest effect: how much of the color its cell has.
-const SHADE_MAX_PERCENT: f64 = 55.0;
+const SHADE_MAX_PERCENT: f64 = 30.0;
 
 /// A setting on all devices.
 struct EffectRow<'a> {

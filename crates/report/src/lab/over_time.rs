@@ -48,31 +48,43 @@ pub fn over_time(view: &LabView) -> Vec<OverTime> {
     all
 }
 
-/// The two charts; nothing where there is nothing to compare.
+/// Charts over time, and the distribution of each transaction type; nothing where there is nothing
+/// to compare.
 pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
-    let chart = |what: &str, title: &str| {
+    let chart = |kind: &str, what: &str, title: &str| {
         html! {
-            figure.wide data-chart="over_time" data-what=(what) data-repeat="all" {
-                figcaption { b { (title) }
-                    label { select data-choice="at" aria-label="Connections" {
-                        @for (index, of) in all.iter().enumerate() {
-                            option value=(index) { (counted(of.connections as usize, "connection", "connections")) }
-                        }
-                    } }
-                }
+            figure.wide[kind == "over_time"] data-chart=(kind) data-what=(what) data-repeat="all" {
+                figcaption { b { (title) } }
                 div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
                 div.legend {}
             }
         }
     };
+    let lines = all.iter().flat_map(|of| &of.lines);
+    let repeats = lines.filter_map(|line| view.repeats().find(|r| r.repeat.id.0 == line.repeat));
+    let mut types: Vec<&(String, String)> = Vec::new();
+    for of in repeats.flat_map(|repeat| &repeat.series.names) {
+        if !types.contains(&of) {
+            types.push(of);
+        }
+    }
     html! {
         @if !all.is_empty() {
-            section id="over-time" {
-                h2 { "Over time" }
+            section id="over-time" data-choices="" {
+                h2 { "Over time, and how response times spread" }
                 p.soft.small { "The first whole repeat of each cell. At first at the largest number of connections that the most of them have done." }
+                label.small { "At " select data-choice="at" aria-label="Connections" {
+                    @for (index, of) in all.iter().enumerate() {
+                        option value=(index) { (counted(of.connections as usize, "connection", "connections")) }
+                    }
+                } }
                 div.charts {
-                    (chart("per_minute", "Throughput over time"))
-                    (chart("p95_ms", &in_words_of(view.metric(), "New-order p95 over time")))
+                    (chart("over_time", "per_minute", "Throughput over time"))
+                    (chart("over_time", "p95_ms", &in_words_of(view.metric(), "New-order p95 over time")))
+                }
+                div.multiples {
+                    div.legend {}
+                    @for (name, title) in &types { (chart("spread", name, &format!("{title}, response time by percentile"))) }
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! One variable over its values, with the value at which its curve turns.
 
-use super::curves::{CurveCell, Curves, chart, curves};
+use super::curves::{CurveCell, CurveCells, Curves, chart, curves};
 use super::missing::{absent, footnotes, to_cell};
-use crate::format::{NOT_AVAILABLE, in_words_of, significant, truncated};
+use super::numbers::{CellNumber, P95, THROUGHPUT};
+use crate::format::{NOT_AVAILABLE, significant, truncated};
 use crate::model::LabView;
 use analyse::{NamedValue, Sweep, SweepPoint};
 use maud::{Markup, html};
@@ -13,6 +14,17 @@ pub struct SweptVariable<'a> {
     pub key: String,
     sweeps: Vec<&'a Sweep>,
     pub curves: Curves,
+}
+
+impl SweptVariable<'_> {
+    pub fn chart(&self, view: &LabView, number: &CellNumber) -> Markup {
+        let title = format!("{} by {}", number.title(view), self.sweeps[0].dimension);
+        chart(view, &self.key, &[number], (&title, None))
+    }
+}
+
+fn finding(sweep: &Sweep) -> &str {
+    sweep.turning.as_ref().map_or("fewer than three values have a number", |of| &of.finding)
 }
 
 /// A variable for each dimension that was swept.
@@ -29,13 +41,13 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<SweptVariable<'a>>
             let cell = view.by_ordinal(point.ordinal)?;
             Some(CurveCell { x: point.number, x_text: point.value.clone(), cell })
         };
-        let lines: Vec<(String, Vec<CurveCell<'_>>)> = sweeps
+        let lines: Vec<CurveCells<'_>> = sweeps
             .iter()
             .map(|sweep| (others(sweep), sweep.points.iter().filter_map(at).collect()))
             .collect();
         SweptVariable {
             key: format!("sweep-{index}"),
-            curves: curves(&sweeps[0].dimension, &lines),
+            curves: curves(view, &sweeps[0].dimension, &lines, &[&THROUGHPUT, &P95]),
             sweeps,
         }
     };
@@ -56,12 +68,9 @@ pub fn sweeps(view: &LabView, variables: &[SweptVariable<'_>]) -> Markup {
                 p.soft.small { "Whiskers and ±: 95 % confidence interval of a mean over repeats, with the drift of the machine in it. Values are compared inside blocks, with "
                     "intervals that hold for all pairs of a curve at once; what these exclude is said, and nothing else." }
                 @for variable in variables {
-                    @let name = &variable.sweeps[0].dimension;
-                    div.charts {
-                        (chart(&variable.key, "nopm", &format!("Throughput by {name}")))
-                        (chart(&variable.key, "p95_ms", &in_words_of(view.metric(), &format!("New-order p95 by {name}"))))
-                    }
-                    (table(view, variable))
+                    div.charts { @for number in [&THROUGHPUT, &P95] { (variable.chart(view, number)) } }
+                    @for sweep in &variable.sweeps { p { b { (others(sweep)) } ": " (finding(sweep)) "." } }
+                    details.small { summary { "Data table" } (table(view, variable)) }
                 }
             }
         }
@@ -91,7 +100,7 @@ fn table(view: &LabView, variable: &SweptVariable<'_>) -> Markup {
                     @for value in &values {
                         td.num { @if let Some(point) = sweep.points.iter().find(|point| point.value == value.value) { (number(view, point)) } }
                     }
-                    td.finding { @match &sweep.turning { Some(turning) => (turning.finding), None => "fewer than three values have a number" } }
+                    td.finding { (finding(sweep)) }
                 }
             } }
         } }

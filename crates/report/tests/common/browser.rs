@@ -22,6 +22,14 @@ pub fn open(page: &Path, scratch: &Path) -> Shown {
 
 /// The same in a window of another width.
 pub fn open_at(page: &Path, scratch: &Path, width: u32) -> Shown {
+    open_with(page, scratch, &[&format!("--window-size={width},2000"), FOUR_SECONDS])
+}
+
+/// Of the page's own clock, which stands still while it computes.
+pub const FOUR_SECONDS: &str = "--virtual-time-budget=4000";
+
+/// The same with these options.
+pub fn open_with(page: &Path, scratch: &Path, options: &[&str]) -> Shown {
     let profile = tempfile::tempdir_in(scratch).unwrap();
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
@@ -31,8 +39,8 @@ pub fn open_at(page: &Path, scratch: &Path, width: u32) -> Shown {
             "--no-first-run",
             "--disable-dev-shm-usage",
         ])
-        .args(["--enable-logging=stderr", "--virtual-time-budget=4000", "--dump-dom"])
-        .arg(format!("--window-size={width},2000"))
+        .args(["--enable-logging=stderr", "--dump-dom"])
+        .args(options)
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--log-net-log={}", profile.path().join("net.json").display()))
         .arg(format!("file://{}", page.display()))
@@ -73,16 +81,44 @@ pub fn console(shown: &Shown) -> Vec<&str> {
     shown.log.lines().filter(|line| line.contains("CONSOLE")).collect()
 }
 
-/// The page of a fixture with so many charts, which says nothing and asks for nothing.
-pub fn check(shape: &Shape, name: &str, charts: usize) -> (String, Shown) {
+/// Opens all cells that are closed.
+pub const OPEN_CELLS: &str = "<script>setTimeout(() => {
+  const button = document.querySelector('[data-open-cells]'); if (button) button.click(); }, 500)</script>";
+
+/// The page of a fixture, which says nothing and asks for nothing, with so many charts: at first,
+/// and once all cells are open.
+pub fn check(shape: &Shape, name: &str, charts: [usize; 2]) -> (String, Shown) {
     let (scratch, page, html) = page_of(shape, name);
+    std::fs::write(&page, format!("{html}{OPEN_CELLS}")).unwrap();
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
     assert_eq!(shown.asked, 0, "the page asked the network");
-    let drawn = format!("data-ready=\"{charts}\"");
-    assert!(shown.dom.contains(&drawn), "{drawn} is not in the page: {:?}", shown.log);
-    assert_eq!(shown.dom.matches("<canvas").count(), charts);
+    let drawn = format!("data-ready=\"{}\"", charts[0]);
+    let found = shown.dom.split("data-ready=").nth(1).map(|rest| &rest[..6]);
+    assert!(
+        shown.dom.contains(&drawn),
+        "{drawn} is not in the page but {found:?}: {:?}",
+        shown.log
+    );
+    assert_eq!(shown.dom.matches("<canvas").count(), charts[1]);
     assert!(!html.contains("geheim"), "a password is in the report");
     assert!(!html.contains("tpmC"), "tpmC is printed");
     (html, shown)
+}
+
+/// The rules of axe-core, by the package client that fetches engines.
+pub fn axe() -> String {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe");
+    let script = directory.join("axe.min.js");
+    if !script.exists() {
+        let fetched = Command::new("mvn")
+            .args(["-q", "-B", "dependency:unpack"])
+            .arg("-Dartifact=com.deque.html.axe-core:selenium:4.10.1")
+            .arg(format!("-DoutputDirectory={}", directory.display()))
+            .current_dir(env!("CARGO_TARGET_TMPDIR"))
+            .output()
+            .unwrap_or_else(|cause| panic!("cannot start `mvn` ({cause}); install maven"));
+        assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stdout));
+    }
+    std::fs::read_to_string(script).unwrap()
 }

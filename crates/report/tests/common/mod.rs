@@ -12,8 +12,8 @@ use storage::{device_io, places};
 use store::{
     CellId, CheckedOn, CounterUnit, InputCounter, IntervalRow, LabId, LabStatus, LoadMethod,
     Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId,
-    RepeatResult, Results, StoredBand, StoredCheck, StoredFailure, StoredLoad, StoredLoadTable,
-    Verdict, empty_histogram,
+    RepeatResult, RepeatStatus, Results, StoredBand, StoredCheck, StoredFailure, StoredLoad,
+    StoredLoadTable, TransactionTime, Verdict, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -352,6 +352,32 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (
         ..RepeatResult::default()
     };
     results.finish_repeat(id, &result).unwrap();
+}
+
+/// Statements of all repeats that are done: ten kinds, of which the last takes longest.
+pub fn spend_on_statements(results: &Results) {
+    let labs = results.labs().unwrap();
+    let cells = labs.iter().flat_map(|lab| results.cells(lab.id).unwrap());
+    let repeats = cells.flat_map(|cell| results.repeats(cell.id).unwrap());
+    for repeat in repeats.filter(|repeat| repeat.status == RepeatStatus::Done) {
+        let of_type = |transaction: &str| TransactionTime {
+            transaction: transaction.to_owned(),
+            transactions: 1,
+            response_ns: 70_000_000,
+            queued_ns: 0,
+            paused_ns: 100_000,
+        };
+        let statements: Vec<_> = ["new_order", "payment"]
+            .iter()
+            .flat_map(|of| (1..=10).map(move |kind| (of, kind)))
+            .map(|(of, kind)| {
+                let us = kind * 1_000 + u64::from(repeat.ordinal) * 50;
+                testkit::statement(of, &format!("statement_{kind}"), &[us])
+            })
+            .collect();
+        let types = ["new_order", "payment"].map(of_type);
+        results.record_statement_times(repeat.id, &types, &statements).unwrap();
+    }
 }
 
 struct OfType {

@@ -1,0 +1,51 @@
+//! What is known of cells beside their outcomes.
+
+use crate::bound::BoundBy;
+use crate::document::RunDocument;
+
+/// What is known of a cell beside its [`crate::CellOutcome`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CellEvidence {
+    pub ordinal: u32,
+    /// `None` where it is not known, or not the same in all repeats.
+    pub bound_by: Option<BoundBy>,
+    /// The worst of its repeats: the share of requests to emulated devices that completed in time.
+    pub fidelity: Option<f64>,
+    /// At which this host would have been fast enough for all of them, as far as they tell.
+    pub dilation_needed: Option<f64>,
+}
+
+/// What one repeat tells of its cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RepeatEvidence {
+    pub bound_by: Option<BoundBy>,
+    pub fidelity: Option<f64>,
+    pub dilation_needed: Option<f64>,
+}
+
+impl RepeatEvidence {
+    pub(crate) fn of(run: &RunDocument) -> RepeatEvidence {
+        let bound = run.resources.as_ref().and_then(|used| used.bound.as_ref());
+        RepeatEvidence {
+            bound_by: bound.map(|bound| bound.by),
+            fidelity: run.summary.fidelity,
+            dilation_needed: run.dilation_needed,
+        }
+    }
+}
+
+impl CellEvidence {
+    /// Of the repeats that were measured over their whole windows.
+    pub fn of(ordinal: u32, repeats: &[RepeatEvidence]) -> CellEvidence {
+        let mut verdicts = repeats.iter().map(|repeat| repeat.bound_by);
+        let first = verdicts.next().flatten();
+        let fidelities = repeats.iter().filter_map(|repeat| repeat.fidelity);
+        let needed = repeats.iter().filter_map(|repeat| repeat.dilation_needed);
+        CellEvidence {
+            ordinal,
+            bound_by: first.filter(|_| verdicts.all(|by| by == first)),
+            fidelity: fidelities.min_by(f64::total_cmp),
+            dilation_needed: needed.max_by(f64::total_cmp),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the numbers of a lab do not carry, and what to do about it; and what survived of what it
+//! ended on purpose.
+
+use super::cells::LabCells;
+use super::evidence::CellEvidence;
+use super::words::some_of;
+use crate::blocks::CLAIM_REPEATS_MIN;
+use crate::bound::BoundBy;
+use crate::drills::DrillFigures;
+use crate::host_shortfall::FIDELITY_MIN;
+use crate::outcomes::LabOutcome;
+use std::collections::BTreeMap;
+
+/// What cannot be said, the gravest first.
+pub fn limits(lab: &LabOutcome, cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Vec<String> {
+    let mut limits = Vec::new();
+    limits.extend(missing(lab));
+    limits.extend(failed(cells));
+    limits.extend(host(cells, evidence));
+    limits.extend(driver(cells, evidence));
+    limits.extend(few_repeats(lab, cells));
+    limits
+}
+
+fn missing(lab: &LabOutcome) -> Option<String> {
+    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let because = lab.reason.as_deref().map_or_else(String::new, |of| format!(": {}", first(of)));
+    (lab.status != "done").then(|| {
+        format!("The lab is {}{because}. Its plan goes on with `mydyno lab run`.", lab.status)
+    })
+}
+
+/// Cells that have no result, by the reason of their last repeat.
+fn failed(cells: &LabCells<'_>) -> Vec<String> {
+    let mut by: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, cell) in cells.all.iter().enumerate().filter(|(_, cell)| cell.nopm.mean.is_none()) {
+        if let Some(code) = cell.repeats.iter().rev().find_map(|of| of.reason_code.as_deref()) {
+            by.entry(code).or_default().push(at);
+        }
+    }
+    let words = |(code, of): (&str, Vec<usize>)| match cells.words(&of).as_str() {
+        "" => format!("There is no result: {code}."),
+        which => format!("There is no result of {which}: {code}."),
+    };
+    by.into_iter().map(words).collect()
+}
+
+/// Emulated devices that this host could not keep up with.
+fn host(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let is_low = |of: &CellEvidence| of.fidelity.filter(|share| *share < FIDELITY_MIN);
+    let low = cells.evidence(evidence, is_low);
+    let shares = || low.iter().map(|(_, share)| *share * 100.0);
+    let least = shares().min_by(f64::total_cmp)?;
+    let most = shares().max_by(f64::total_cmp)?;
+    let range = match (least.floor(), most.floor()) {
+        (least, most) if least == most => format!("{least:.0} %"),
+        (least, most) => format!("{least:.0} to {most:.0} %"),
+    };
+    let places: Vec<usize> = low.iter().map(|(at, _)| *at).collect();
+    let which = match cells.words(&places).as_str() {
+        "" => String::new(),
+        which => format!(" of {which}"),
+    };
+    let needed = cells.evidence(evidence, |of| of.dilation_needed.filter(|_| is_low(of).is_some()));
+    let needed = needed.into_iter().map(|(_, factor)| factor).max_by(f64::total_cmp);
+    let remedy = match needed {
+        Some(factor) => format!("`--dilate {factor}` would have been enough"),
+        None => "`--dilate auto` looks for what would be enough".to_owned(),
+    };
+    Some(format!(
+        "Only {range} of the requests to emulated devices were in time, so that the results{which} tell \
+         of this host as much as of the device: {remedy}."
+    ))
+}
+
+/// Where mydyno itself was the limit.
+fn driver(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let by_driver = |of: &CellEvidence| of.bound_by.filter(|by| *by == BoundBy::Driver);
+    let places: Vec<usize> =
+        cells.evidence(evidence, by_driver).into_iter().map(|(at, _)| at).collect();
+    let which = match (places.as_slice(), cells.words(&places)) {
+        ([], _) => return None,
+        (_, which) if which.is_empty() => String::new(),
+        (_, which) => format!(" of {which}"),
+    };
+    Some(format!(
+        "The results{which} are mydyno's own limit and not the server's: give it more threads \
+         (`--driver-threads`) or cores."
+    ))
+}
+
+/// Cells that support no claim.
+fn few_repeats(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
+    let counted = |cell: &crate::CellOutcome| {
+        cell.repeats.iter().filter(|of| of.nopm.is_some() && !of.measured_again).count()
+    };
+    let few = |at: &usize| {
+        let repeats = counted(&cells.all[*at]);
+        (1..CLAIM_REPEATS_MIN).contains(&repeats)
+    };
+    let few: Vec<usize> = (0..cells.all.len()).filter(few).collect();
+    if few.is_empty() || !lab.ramps.is_empty() {
+        return None;
+    }
+    let repeats = format!("fewer than {CLAIM_REPEATS_MIN} repeats");
+    Some(match cells.words(&few).as_str() {
+        "" => format!("It has {repeats}: how another would differ is not known."),
+        which => format!(
+            "No difference is claimed of {which}, with {repeats}: `repeats = {CLAIM_REPEATS_MIN}` in the \
+             plan, or more, tells what is beyond chance."
+        ),
+    })
+}
+
+/// What was lost of the cells whose servers or devices were ended on purpose.
+pub fn survived(lab: &LabOutcome, cells: &LabCells<'_>) -> Vec<String> {
+    let all: u32 = lab.drills.iter().map(|of| of.drills).sum();
+    if all == 0 {
+        return Vec::new();
+    }
+    let which = |is_hit: &dyn Fn(&DrillFigures) -> u32| {
+        let hit = lab.drills.iter().filter(|of| is_hit(of) > 0);
+        let words = hit.map(|of| {
+            let at = cells.all.iter().position(|cell| cell.ordinal == of.ordinal);
+            let label = at.map_or_else(String::new, |at| cells.label(at));
+            let label = if label.is_empty() { String::new() } else { format!(" with {label}") };
+            format!("{} of {}{label}", is_hit(of), of.drills)
+        });
+        words.collect::<Vec<String>>()
+    };
+    let kinds = [
+        ("Acknowledged transactions were lost in", which(&|of| of.with_losses)),
+        ("The database was damaged in", which(&|of| of.damaged)),
+        ("The server did not recover in", which(&|of| of.drills - of.recovered)),
+    ];
+    let told: Vec<String> = kinds
+        .into_iter()
+        .filter(|(_, places)| !places.is_empty())
+        .map(|(title, places)| format!("{title} {}.", some_of(places)))
+        .collect();
+    if told.is_empty() {
+        return vec![format!(
+            "In {all} drills nothing was lost that was acknowledged, and nothing damaged."
+        )];
+    }
+    told
+}

@@ -1,0 +1,34 @@
+//! Lists in sentences.
+
+/// Things of a sentence that are named one by one.
+const NAMED_MAX: usize = 4;
+
+/// `a, b and c`; of very many the first, and how many others there are.
+pub fn some_of(mut words: Vec<String>) -> String {
+    let others = words.len().saturating_sub(NAMED_MAX);
+    if others > 1 {
+        words.truncate(NAMED_MAX);
+        words.push(format!("{others} others"));
+    }
+    listed(&words)
+}
+
+/// `a, b and c`; `a, 1; b, 2` of things that have commas themselves.
+pub fn listed(words: &[String]) -> String {
+    if words.iter().any(|word| word.contains(", ")) { words.join("; ") } else { joined(words) }
+}
+
+/// `a, b and c`, whatever they contain.
+pub fn joined(words: &[String]) -> String {
+    match words.split_last() {
+        Some((last, others @ [_, ..])) => format!("{} and {last}", others.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// With a capital letter.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}

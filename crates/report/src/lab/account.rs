@@ -1,0 +1,146 @@
+//! Where the time of a transaction went in each cell: by what it waited for, and by statement.
+
+use super::missing::{absent, to_cell};
+use crate::format::{significant, transaction, trimmed};
+use crate::model::{CellView, LabView, RepeatView};
+use crate::stacks::{Stack, StackPart, parts_table, stacked, time_in_ms};
+use crate::statements::{named_parts, statement_parts};
+use analyse::{CellAccount, Part, Resources};
+use maud::{Markup, html};
+use store::CellTransaction;
+
+/// Bars of all cells; nothing where nothing was measured, and of a single cell.
+pub fn account_section(view: &LabView) -> Markup {
+    let cells = || view.cells.iter().filter(|cell| cell.whole().next().is_some());
+    let waited: Vec<Stack> = cells().filter_map(account_stack).collect();
+    let kind = primary_type(view);
+    let repeats = || cells().flat_map(CellView::whole);
+    let named = kind.map(|kind| (kind, named_parts(repeats(), kind)));
+    let spent: Vec<Stack> = named
+        .iter()
+        .flat_map(|(kind, named)| {
+            let stack = move |cell: &CellView| Stack {
+                name: to_cell(cell, &cell.label),
+                parts: statement_parts(cell.whole(), kind, named),
+            };
+            cells().map(stack).filter(|stack| !stack.parts.is_empty())
+        })
+        .collect();
+    let by_statement = format!("{} by statement", transaction(kind.unwrap_or_default()));
+    html! {
+        @if view.cells.len() > 1 && !(waited.is_empty() && spent.is_empty()) {
+            section id="account" {
+                h2 { "Where the time goes" }
+                p.soft.small {
+                    "Response time in the mean of the repeats, ± with the 95 % confidence interval. "
+                    "The parts add up: each is the time that it was waited for itself, and the remainder is what nothing explains."
+                }
+                (stacked("One transaction by what it waits for", &waited, &account_table(view)))
+                (stacked(&by_statement, &spent, &parts_table("Cell", &spent)))
+            }
+        }
+    }
+}
+
+/// A primary type of which the driver measured statements.
+fn primary_type(view: &LabView) -> Option<&str> {
+    let repeats = view.cells.iter().flat_map(CellView::whole);
+    let mut known =
+        repeats.flat_map(|repeat| repeat.totals.iter().map(move |(of, _)| (repeat, of)));
+    let is_measured = |(repeat, of): &(&RepeatView, &CellTransaction)| {
+        of.is_primary && repeat.times_spent.contains_key(&of.name)
+    };
+    known.find(is_measured).map(|(_, of)| of.name.as_str())
+}
+
+/// The account of a cell as a bar; `None` where its time is not known.
+pub fn account_stack(cell: &CellView) -> Option<Stack> {
+    let part = |part: &Part| {
+        let of_repeat =
+            |repeat: &RepeatView| repeat.resources.as_ref()?.account.as_ref()?.part_us(*part);
+        let (title, time) = (part.title().to_owned(), cell.repeated(of_repeat)?);
+        Some(StackPart { title, color: color(*part), time })
+    };
+    let parts: Vec<StackPart> = Part::ALL.iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| Stack { name: to_cell(cell, &cell.label), parts })
+}
+
+/// In the style sheet.
+fn color(part: Part) -> usize {
+    match part {
+        Part::Running => 1,
+        Part::CoreWait => 2,
+        Part::Reads => 3,
+        Part::RowLocks => 4,
+        Part::Log => 7,
+        Part::PageWrites => 8,
+        Part::NetworkAndDriver => 6,
+        Part::Remainder => 5,
+    }
+}
+
+/// `None` where the time of a transaction is not known.
+pub fn account_of(cell: &CellView) -> Option<CellAccount> {
+    let used: Vec<&Resources> =
+        cell.whole().filter_map(|repeat| repeat.resources.as_ref()).collect();
+    CellAccount::of(&used)
+}
+
+/// Times with the requests to storage, a row for each cell.
+fn account_table(view: &LabView) -> Markup {
+    html! {
+        div.scroll { table.grid {
+            thead {
+                tr {
+                    th rowspan="2" scope="col" { "Cell" }
+                    th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
+                    @for part in Part::ALL { th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) } }
+                    th.num.first rowspan="2" scope="col" { "page cache had" span.unit { "pages of 4 KiB" } }
+                    th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
+                    th rowspan="2" scope="col" { "bound by" }
+                }
+                tr { @for part in Part::ALL {
+                    @if let Some(requests) = part.requests() { th.num.first scope="col" { (requests) } th.num scope="col" { "ms" } }
+                    @else { th.num.first scope="col" { "ms" } }
+                } }
+            }
+            tbody { @for cell in &view.cells { (account_row(cell)) } }
+        } }
+        p.soft.small {
+            "Requests are those of all threads: pages (data, undo, doublewrite) are also read and written in the background. -: not measured, or not the same in all repeats."
+        }
+    }
+}
+
+/// Requests to storage have a column of their own.
+fn columns(part: Part) -> usize {
+    1 + usize::from(part.requests().is_some())
+}
+
+fn account_row(cell: &CellView) -> Markup {
+    let shown = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), significant);
+    let stack = account_stack(cell);
+    let time = |part: Part| {
+        let parts = stack.iter().flat_map(|stack| &stack.parts);
+        parts.into_iter().find(|of| of.title == part.title()).map(|of| time_in_ms(&of.time))
+    };
+    html! {
+        tr {
+            th scope="row" { (to_cell(cell, &cell.label)) }
+            @match account_of(cell) {
+                Some(account) => {
+                    td.num { (significant(account.time_us / 1e3)) }
+                    @for part in Part::ALL {
+                        @let requests = account.spent(part).and_then(|spent| spent.requests);
+                        @if part.requests().is_some() { td.num.first { (shown(requests)) } }
+                        td.num.first[part.requests().is_none()] { @match time(part) { Some(time) => (time), None => "-" } }
+                    }
+                    td.num.first { (shown(account.page_cache_hits)) }
+                    td.num { (account.cpu_busy_share.map_or_else(|| "-".to_owned(), |share| trimmed(share * 100.0, 0))) }
+                    td { (account.bound_by.map_or("-", |by| by.title())) }
+                }
+                None => { td.num { (absent(cell)) } td colspan=(3 + Part::ALL.into_iter().map(columns).sum::<usize>()) {} }
+            }
+        }
+    }
+}

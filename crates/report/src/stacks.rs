@@ -1,0 +1,123 @@
+//! Stacked bars: what a time consists of, a bar for each of several.
+
+use crate::bars::with_interval;
+use crate::format::{ms, percent, us};
+use crate::stats::Repeated;
+use maud::{Markup, html};
+
+/// One bar.
+pub struct Stack {
+    pub name: Markup,
+    pub parts: Vec<StackPart>,
+}
+
+pub struct StackPart {
+    pub title: String,
+    /// In the style sheet, from 1.
+    pub color: usize,
+    /// In µs; below 0 where parts overlap.
+    pub time: Repeated,
+}
+
+impl Stack {
+    fn time_us(&self) -> f64 {
+        self.parts.iter().map(|part| part.time.mean).sum()
+    }
+
+    fn part(&self, title: &str) -> Option<&StackPart> {
+        self.parts.iter().find(|part| part.title == title)
+    }
+}
+
+/// The parts of all bars, each once, in the order of their colors.
+fn titles(stacks: &[Stack]) -> Vec<(&str, usize)> {
+    let mut titles: Vec<(&str, usize)> = Vec::new();
+    for part in stacks.iter().flat_map(|stack| &stack.parts) {
+        if !titles.iter().any(|(title, _)| *title == part.title) {
+            titles.push((&part.title, part.color));
+        }
+    }
+    titles
+}
+
+/// The figure; nothing where there is no bar. Bars are shares of their own time, or times on one
+/// scale. `table` has the same numbers.
+pub fn stacked(title: &str, stacks: &[Stack], table: &Markup) -> Markup {
+    let longest = stacks.iter().map(Stack::time_us).fold(0.0, f64::max);
+    html! {
+        @if longest > 0.0 {
+            figure.stacks {
+                figcaption { b { (title) }
+                    @if stacks.len() > 1 {
+                        label { "Bars are " select data-scale="" aria-label={ (title) ": scale" } {
+                            option value="shares" { "shares of the time" } option value="times" { "times" }
+                        } }
+                    }
+                }
+                div.legend { @for (title, color) in titles(stacks) {
+                    button type="button" aria-pressed="true" data-part=(color) title="show or hide this part" style={ "--key:var(--c" (color) ")" } { (title) }
+                } }
+                @for stack in stacks { (row(stack, longest)) }
+                details.small { summary { "Data table" } (table) }
+            }
+        }
+    }
+}
+
+fn row(stack: &Stack, longest_us: f64) -> Markup {
+    let total_us = stack.time_us();
+    let tip = |part: &StackPart| {
+        let share = if total_us > 0.0 { part.time.mean / total_us } else { 0.0 };
+        format!(
+            "{}: {} ({})",
+            part.title,
+            with_interval(part.time.mean, part.time.half_width, us),
+            percent(share)
+        )
+    };
+    html! {
+        div.bar-row {
+            span.name { (stack.name) }
+            span.track aria-hidden="true" {
+                span.stack style={ "--of:" (format!("{:.2}", total_us * 100.0 / longest_us)) "%" } {
+                    @for part in stack.parts.iter().filter(|part| part.time.mean > 0.0) {
+                        i class={ "k" (part.color) } style={ "flex-grow:" (format!("{:.0}", part.time.mean * 1e3)) } data-tip=(tip(part)) {}
+                    }
+                }
+            }
+            span.num { (us(total_us)) }
+        }
+    }
+}
+
+/// The table of all parts in ms, a row for each bar.
+pub fn parts_table(first: &str, stacks: &[Stack]) -> Markup {
+    let titles = titles(stacks);
+    html! {
+        div.scroll { table.grid {
+            thead { tr {
+                th scope="col" { (first) }
+                th.num scope="col" { "all" span.unit { "ms" } }
+                @for (title, _) in &titles { th.num scope="col" { (title) span.unit { "ms" } } }
+            } }
+            tbody { @for stack in stacks {
+                tr {
+                    th scope="row" { (stack.name) }
+                    td.num { (ms(stack.time_us() * 1e3)) }
+                    @for (title, _) in &titles { td.num { @match stack.part(title) {
+                        Some(part) => (time_in_ms(&part.time)),
+                        None => "-",
+                    } } }
+                }
+            } }
+        } }
+    }
+}
+
+/// A time in µs as ms with its interval.
+pub fn time_in_ms(time: &Repeated) -> Markup {
+    html! {
+        (ms(time.mean * 1e3))
+        @if let Some(width) = time.half_width { span.pm { "± " (ms(width * 1e3)) } }
+    }
+}
