@@ -32,7 +32,7 @@ use database::{CheckArguments, LoadArguments};
 use device::DeviceArguments;
 use lab::LabArguments;
 use merge::MergeArguments;
-use output::{DemoArguments, ExportArguments, ReportArguments};
+use output::{CompletionsArguments, DemoArguments, ExportArguments, ManArguments, ReportArguments};
 use ramp::RampArguments;
 use run::RunArguments;
 use server::ServerArguments;
@@ -89,6 +89,10 @@ pub enum Command {
     Compare(CompareArguments),
     /// Write a lab of the results file as CSV files
     Export(ExportArguments),
+    /// Print the completions of a shell: `source <(mydyno completions bash)`
+    Completions(CompletionsArguments),
+    /// Write the manual pages
+    Man(ManArguments),
 }
 
 #[cfg(test)]

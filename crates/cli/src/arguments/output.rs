@@ -1,8 +1,9 @@
-//! The command lines of `mydyno report`, `export` and `demo`.
+//! The command lines of `mydyno report`, `export` and `demo`, and of what an installation needs.
 
 use super::target::ResultsArguments;
 use base::Dilation;
 use clap::Args;
+use clap_complete::Shell;
 use spec::{defaults, parse_dilation};
 use std::path::PathBuf;
 
@@ -45,4 +46,16 @@ pub struct DemoArguments {
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct CompletionsArguments {
+    /// Shell that completes the command line
+    pub shell: Shell,
+}
+
+#[derive(Args)]
+pub struct ManArguments {
+    /// Directory for the pages, one for each command; made where it is missing
+    pub directory: PathBuf,
 }

@@ -9,6 +9,7 @@ pub mod device;
 pub mod export;
 mod fleet_role;
 mod images;
+pub mod installation;
 pub mod lab;
 mod lab_run;
 pub mod load;

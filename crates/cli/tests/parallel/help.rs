@@ -45,6 +45,8 @@ help_is_as_agreed! {
     report: ["report"];
     compare: ["compare"];
     export: ["export"];
+    completions: ["completions"];
+    man: ["man"];
 }
 
 #[test]

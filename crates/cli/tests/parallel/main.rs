@@ -21,6 +21,7 @@ mod fleet;
 mod foreign;
 mod help;
 mod images;
+mod installation;
 mod instances;
 mod labs;
 mod lengths;
