@@ -18,6 +18,7 @@ pub mod preset;
 pub mod ramp;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod server;
 pub mod target;
 pub mod tune;
@@ -35,6 +36,7 @@ use merge::MergeArguments;
 use output::{CompletionsArguments, DemoArguments, ExportArguments, ManArguments, ReportArguments};
 use ramp::RampArguments;
 use run::RunArguments;
+use serve::ServeArguments;
 use server::ServerArguments;
 
 /// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
@@ -89,6 +91,11 @@ pub enum Command {
     Compare(CompareArguments),
     /// Write a lab of the results file as CSV files
     Export(ExportArguments),
+    /// Show labs in a browser, as they run too; edit plans, start and stop their labs
+    ///
+    /// Whoever comes from this machine may look. What changes something, and everything that comes
+    /// from elsewhere (--listen), needs the token as the password, with any user name.
+    Serve(ServeArguments),
     /// Print the completions of a shell: `source <(mydyno completions bash)`
     Completions(CompletionsArguments),
     /// Write the manual pages

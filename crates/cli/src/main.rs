@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Completions(arguments) => commands::installation::completions(&arguments),
         Command::Man(arguments) => commands::installation::man(&arguments),
     };

@@ -14,6 +14,7 @@ mod config;
 mod devices;
 mod error;
 mod export;
+mod followed;
 mod format;
 mod hardware;
 mod instances;
@@ -35,4 +36,5 @@ mod used;
 
 pub use error::ReportError;
 pub use export::export_csv;
-pub use page::render;
+pub use followed::{FollowedCell, FollowedLab, FollowedRepeat, LabFollower, RunningRepeat};
+pub use page::{UPLOT_CSS, UPLOT_JS, render};

@@ -385,7 +385,7 @@ fn loads_of(
 }
 
 /// (label, group) of each cell: the fields in which the cells of this lab differ.
-fn labels(cells: &[StoredCell]) -> Vec<(String, String)> {
+pub fn labels(cells: &[StoredCell]) -> Vec<(String, String)> {
     let all: Vec<BTreeMap<String, String>> =
         cells.iter().map(|cell| fields(cell).into_iter().collect()).collect();
     // A cell that never had a server does not say all that the others do; that tells nothing apart.

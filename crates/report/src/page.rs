@@ -32,8 +32,10 @@ use store::{CellTransaction, LabId, LabStatus, NewCell, Results, ThroughputMetri
 pub const DISCLAIMER: &str =
     "The workload is derived from TPC-C; results are not comparable with published TPC-C results.";
 
-const UPLOT_JS: &str = include_str!("../assets/uPlot.iife.min.js");
-const UPLOT_CSS: &str = include_str!("../assets/uPlot.min.css");
+/// The library of the charts.
+pub const UPLOT_JS: &str = include_str!("../assets/uPlot.iife.min.js");
+/// Its styles.
+pub const UPLOT_CSS: &str = include_str!("../assets/uPlot.min.css");
 const UPLOT_LICENSE: &str = include_str!("../assets/uPlot.LICENSE");
 const REPORT_JS: &str = include_str!("../assets/report.js");
 const REPORT_CSS: &str = include_str!("../assets/report.css");

@@ -3,7 +3,7 @@
 use crate::ids::{CellId, LabId, LoadId, RepeatId};
 use crate::repeats::{InputCounter, IntervalRow, Moment, Repeat, RepeatStatus, StoredFailure};
 use crate::row::Stored;
-use crate::types::{CheckedOn, Lab, NoteOn, StoredCell, StoredCheck, StoredLoad};
+use crate::types::{CheckedOn, Lab, LabEngines, NoteOn, StoredCell, StoredCheck, StoredLoad};
 use crate::{Results, StoreError};
 use rusqlite::types::FromSql;
 use rusqlite::{Params, Row};
@@ -51,6 +51,22 @@ impl Results {
     /// All labs.
     pub fn labs(&self) -> Result<Vec<Lab>, StoreError> {
         self.rows("SELECT * FROM lab ORDER BY id", [])
+    }
+
+    /// How many cells each lab has, and on which engines, by lab; none of a lab without cells.
+    pub fn lab_engines(&self) -> Result<Vec<(LabId, LabEngines)>, StoreError> {
+        let sql =
+            "SELECT lab_id, count(*), group_concat(DISTINCT engine) FROM cell GROUP BY lab_id";
+        self.all(sql, [], |row| {
+            let engines = LabEngines { cells: row.get(1)?, engines: row.get(2)? };
+            Ok((LabId(row.get(0)?), engines))
+        })
+    }
+
+    /// Changes whenever another process, or another opening of the file, has written to it.
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        let found = self.all("PRAGMA data_version", [], |row| row.get(0))?;
+        Ok(found.first().copied().unwrap_or_default())
     }
 
     /// One lab.

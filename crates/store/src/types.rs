@@ -27,6 +27,14 @@ word!(
     }
 );
 
+/// What a list of labs has of their cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabEngines {
+    pub cells: u32,
+    /// Each once, by commas.
+    pub engines: String,
+}
+
 row! {
     /// A lab about to start.
     #[derive(Clone, Debug, Default, PartialEq)]

@@ -102,12 +102,13 @@ fn few_repeats(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
     if few.is_empty() || !lab.ramps.is_empty() {
         return None;
     }
-    let repeats = format!("fewer than {CLAIM_REPEATS_MIN} repeats");
     Some(match cells.words(&few).as_str() {
-        "" => format!("It has {repeats}: how another would differ is not known."),
+        "" => format!(
+            "It has fewer than {CLAIM_REPEATS_MIN} repeats: how another would differ is not known."
+        ),
         which => format!(
-            "No difference is claimed of {which}, with {repeats}: `repeats = {CLAIM_REPEATS_MIN}` in the \
-             plan, or more, tells what is beyond chance."
+            "Fewer than {CLAIM_REPEATS_MIN} repeats, so that no difference is claimed: {which}. \
+             `repeats = {CLAIM_REPEATS_MIN}` in the plan, or more, tells what is beyond chance."
         ),
     })
 }

@@ -167,8 +167,8 @@ fn one_repeat_supports_no_claim() {
     assert_eq!(
         answer.limits,
         [
-            "No difference is claimed of all cells, with fewer than 3 repeats: `repeats = 3` in the plan, \
-          or more, tells what is beyond chance."
+            "Fewer than 3 repeats, so that no difference is claimed: all cells. `repeats = 3` in the \
+             plan, or more, tells what is beyond chance."
         ]
     );
 }

@@ -18,6 +18,7 @@ pub mod ramp;
 pub mod report;
 pub mod run;
 mod run_request;
+pub mod serve;
 pub mod server;
 #[cfg(test)]
 mod tests;

@@ -45,6 +45,7 @@ help_is_as_agreed! {
     report: ["report"];
     compare: ["compare"];
     export: ["export"];
+    serve: ["serve"];
     completions: ["completions"];
     man: ["man"];
 }

@@ -43,6 +43,7 @@ mod report;
 mod rows_read;
 mod same_work;
 mod seeds;
+mod served;
 mod shards;
 mod stalls;
 mod styles;

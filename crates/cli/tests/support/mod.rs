@@ -10,6 +10,7 @@ mod process;
 mod server;
 mod shim;
 mod sql;
+mod tab;
 mod terminal;
 
 pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading, read, table};
@@ -17,6 +18,7 @@ pub use process::{Mydyno, Ran, Running, mydyno};
 pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under};
 pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, value};
+pub use tab::Tab;
 pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
 
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,0 +1,51 @@
+//! `mydyno serve`.
+
+use crate::arguments::serve::ServeArguments;
+use crate::console::{stop_flag, tell};
+use crate::failure::{Failure, Outcome};
+use base::Exit;
+use std::path::Path;
+use web::{ServeOptions, ServeToken, serve};
+
+/// Serves until Ctrl-C.
+pub fn run(arguments: &ServeArguments) -> Outcome {
+    let stop = stop_flag();
+    if let Some(source) = arguments.sources.iter().find(|source| !source.exists()) {
+        let words = format!("there is no {}; name results files or directories", source.display());
+        return Err(Failure::new(Exit::Usage, words));
+    }
+    let environment = |what: &str, error: std::io::Error| {
+        Failure::new(Exit::Environment, format!("{what}: {error}"))
+    };
+    let program = std::env::current_exe().map_err(|e| environment("cannot find mydyno", e))?;
+    let token = match &arguments.token_file {
+        Some(file) => token_of(file)?,
+        None => ServeToken::random().map_err(|error| environment("cannot make a token", error))?,
+    };
+    let told = token.clone();
+    let options = ServeOptions {
+        listen: arguments.listen,
+        token,
+        sources: arguments.sources.clone(),
+        plans: arguments.plans.clone(),
+        program,
+    };
+    let is_new = arguments.token_file.is_none();
+    let served = serve(options, &stop, |address| {
+        tell(format_args!("mydyno: http://{address}/ until Ctrl-C"));
+        if is_new {
+            tell(format_args!("token, the password to change something: {}", told.as_str()));
+        }
+    });
+    served.map(|()| Exit::Ok).map_err(|error| Failure::new(error.exit(), error.to_string()))
+}
+
+fn token_of(file: &Path) -> Result<ServeToken, Failure> {
+    let refused = |words: String| Failure::new(Exit::Usage, words);
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        refused(format!("cannot read the token of {}: {error}; name another file", file.display()))
+    })?;
+    ServeToken::of(&text).ok_or_else(|| {
+        refused(format!("the token of {} has fewer than 16 characters", file.display()))
+    })
+}

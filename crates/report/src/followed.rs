@@ -1,0 +1,162 @@
+//! A lab as it stands, for a page that follows it: its matrix, and the course of the repeat that is
+//! measured now.
+
+use crate::model::labels;
+use crate::panels::{PanelRun, Panels, panels};
+use crate::series::{self, Series};
+use analyse::Samples;
+use base::Dilation;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use store::{
+    LabId, LabStatus, Rates, Repeat, RepeatId, RepeatStatus, Results, StoreError, StoredCell,
+    ThroughputMetric,
+};
+
+/// Points of each line; the page is drawn anew with each.
+const POINTS_MAX: u64 = 240;
+
+/// A lab as it stands.
+#[derive(Debug, Serialize)]
+pub struct FollowedLab {
+    pub name: String,
+    pub status: &'static str,
+    pub reason: Option<String>,
+    /// `NOPM`.
+    pub throughput: &'static str,
+    /// Repeats that have ended, of so many; `None` where no plan says how many.
+    pub ended: usize,
+    pub turns: Option<u32>,
+    /// Seconds that the others will take, by those that have ended.
+    pub left_s: Option<f64>,
+    pub cells: Vec<FollowedCell>,
+    pub running: Option<RunningRepeat>,
+}
+
+/// A cell of the matrix.
+#[derive(Debug, Serialize)]
+pub struct FollowedCell {
+    pub ordinal: u32,
+    pub label: String,
+    pub repeats: Vec<FollowedRepeat>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct FollowedRepeat {
+    pub status: &'static str,
+    pub reason_code: Option<String>,
+    /// `None` until it has ended, and of one that failed.
+    pub throughput: Option<f64>,
+}
+
+/// The repeat that is measured now. Times are from its start, dilated where it is.
+#[derive(Debug, Serialize)]
+pub struct RunningRepeat {
+    pub cell: String,
+    pub repeat: u32,
+    /// In how slow a time, for people; `None` is real time.
+    pub dilation: Option<String>,
+    pub elapsed_s: f64,
+    pub warmup_s: f64,
+    pub window_s: f64,
+    pub series: Series,
+    pub observed: Panels,
+}
+
+/// Follows one lab: what has ended is read once.
+#[derive(Debug)]
+pub struct LabFollower {
+    lab: LabId,
+    throughput: BTreeMap<RepeatId, Option<f64>>,
+}
+
+impl LabFollower {
+    pub fn of(lab: LabId) -> LabFollower {
+        LabFollower { lab, throughput: BTreeMap::new() }
+    }
+
+    /// The lab as the file has it now.
+    ///
+    /// # Errors
+    /// There is no such lab, or the file cannot be read.
+    pub fn read(&mut self, results: &Results) -> Result<FollowedLab, StoreError> {
+        let lab = results.lab(self.lab)?;
+        let cells = results.cells(self.lab)?;
+        let names = labels(&cells);
+        let (mut followed, mut running, mut took_ns) = (Vec::new(), None, Vec::new());
+        for (cell, (label, _)) in cells.iter().zip(names) {
+            let mut repeats = Vec::new();
+            for repeat in results.repeats(cell.id)? {
+                if repeat.status == RepeatStatus::Running && lab.status == LabStatus::Running {
+                    running = Some(running_repeat(results, cell, &label, &repeat)?);
+                }
+                took_ns.extend(repeat.finished_utc_ns.map(|end| end - repeat.started_utc_ns));
+                repeats.push(FollowedRepeat {
+                    status: repeat.status.as_str(),
+                    throughput: self.throughput(results, &repeat)?,
+                    reason_code: repeat.reason_code,
+                });
+            }
+            followed.push(FollowedCell { ordinal: cell.what.ordinal, label, repeats });
+        }
+        let ended = took_ns.len();
+        let left = lab.turns.map(|turns| (turns as usize).saturating_sub(ended));
+        let each_s = took_ns.iter().sum::<i64>() as f64 / 1e9 / ended.max(1) as f64;
+        let is_running = lab.status == LabStatus::Running && ended > 0;
+        Ok(FollowedLab {
+            status: lab.status.as_str(),
+            throughput: metric(&cells).title(),
+            left_s: left.filter(|_| is_running).map(|left| left as f64 * each_s),
+            turns: lab.turns,
+            reason: lab.reason,
+            name: lab.name,
+            ended,
+            cells: followed,
+            running,
+        })
+    }
+
+    /// Of a repeat that is done.
+    fn throughput(
+        &mut self,
+        results: &Results,
+        repeat: &Repeat,
+    ) -> Result<Option<f64>, StoreError> {
+        if repeat.status != RepeatStatus::Done {
+            return Ok(None);
+        }
+        if let Some(known) = self.throughput.get(&repeat.id) {
+            return Ok(*known);
+        }
+        let nopm = Rates::of(repeat, &results.window_totals(repeat.id)?).nopm;
+        self.throughput.insert(repeat.id, nopm);
+        Ok(nopm)
+    }
+}
+
+fn metric(cells: &[StoredCell]) -> ThroughputMetric {
+    cells.first().map(|cell| cell.what.throughput_metric).unwrap_or_default()
+}
+
+fn running_repeat(
+    results: &Results,
+    cell: &StoredCell,
+    label: &str,
+    repeat: &Repeat,
+) -> Result<RunningRepeat, StoreError> {
+    let (series, _) = series::read(results, repeat.id, POINTS_MAX)?;
+    let end_s = series.time_s.last().copied().unwrap_or(0.0);
+    let is_emulated = cell.what.places.iter().any(|place| place.emulated);
+    let samples = Samples::read(results, repeat.id)?;
+    let observed = panels(&samples, PanelRun { end_s, points_max: POINTS_MAX, is_emulated });
+    Ok(RunningRepeat {
+        cell: label.to_owned(),
+        repeat: repeat.ordinal,
+        dilation: Dilation::new(repeat.dilation).and_then(Dilation::in_words),
+        elapsed_s: end_s,
+        warmup_s: cell.what.warmup_ns as f64 / 1e9,
+        window_s: cell.what.window_ns as f64 / 1e9,
+        series,
+        observed,
+    })
+}

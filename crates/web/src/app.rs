@@ -1,0 +1,70 @@
+//! What pages are made from, and why there is none.
+
+use crate::feeds::Feeds;
+use crate::files::ResultsFiles;
+use crate::page::page;
+use crate::program::Program;
+use crate::runs::StartedLabs;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maud::html;
+use report::ReportError;
+use std::path::PathBuf;
+use store::StoreError;
+
+/// What the pages are made from.
+#[derive(Debug)]
+pub struct App {
+    pub files: ResultsFiles,
+    pub plans: PathBuf,
+    pub program: Program,
+    pub feeds: Feeds,
+    pub runs: StartedLabs,
+}
+
+/// Why there is no page.
+#[derive(Debug)]
+pub struct Refused {
+    status: StatusCode,
+    words: String,
+}
+
+impl Refused {
+    pub fn missing(words: impl Into<String>) -> Refused {
+        Refused { status: StatusCode::NOT_FOUND, words: words.into() }
+    }
+
+    pub fn wrong(words: impl Into<String>) -> Refused {
+        Refused { status: StatusCode::UNPROCESSABLE_ENTITY, words: words.into() }
+    }
+
+    pub fn busy(words: impl Into<String>) -> Refused {
+        Refused { status: StatusCode::SERVICE_UNAVAILABLE, words: words.into() }
+    }
+
+    pub fn failed(words: String) -> Refused {
+        Refused { status: StatusCode::INTERNAL_SERVER_ERROR, words }
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Refused {
+        match error {
+            StoreError::NotFound { .. } => Refused::missing(error.to_string()),
+            _ => Refused::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<ReportError> for Refused {
+    fn from(error: ReportError) -> Refused {
+        Refused::failed(error.to_string())
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let words = html! { p.problem role="alert" { (self.words) } };
+        (self.status, page("No page", &words)).into_response()
+    }
+}

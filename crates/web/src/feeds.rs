@@ -1,0 +1,93 @@
+//! Labs that somebody watches. One thread reads each, whoever watches; it takes at most a hundredth
+//! of a core, and ends when nobody watches any more.
+
+use report::LabFollower;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use store::{LabId, Results, StoreError};
+use tokio::sync::watch;
+
+/// Labs that are watched at one time; of more, the page says so.
+const FEEDS_MAX: usize = 32;
+/// How often a file is looked at, at most.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Reading has a hundredth of a core: after some time of it, so many times that is rest.
+const REST: u32 = 100;
+
+/// A JSON document of a lab, the newest.
+pub type Feed = watch::Receiver<Arc<str>>;
+
+/// What tells the watchers of one.
+type Told = watch::Sender<Arc<str>>;
+
+/// All of them, by file and lab.
+#[derive(Debug, Default)]
+pub struct Feeds(Mutex<HashMap<(PathBuf, i64), Told>>);
+
+impl Feeds {
+    /// The feed of a lab; `None` where too many are watched.
+    pub fn watch(&self, file: &Path, lab: LabId) -> Option<Feed> {
+        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        feeds.retain(|_, feed| !feed.is_closed());
+        let key = (file.to_owned(), lab.0);
+        if let Some(feed) = feeds.get(&key) {
+            return Some(feed.subscribe());
+        }
+        if feeds.len() >= FEEDS_MAX {
+            return None;
+        }
+        let (sender, receiver) = watch::channel(Arc::from(""));
+        let (file, told) = (key.0.clone(), sender.clone());
+        let thread = thread::Builder::new().name("feed".to_owned());
+        thread.spawn(move || follow(&file, lab, &told)).ok()?;
+        feeds.insert(key, sender);
+        Some(receiver)
+    }
+}
+
+fn follow(file: &Path, lab: LabId, told: &Told) {
+    let mut follower = LabFollower::of(lab);
+    let mut opened = None;
+    let mut version = None;
+    while !told.is_closed() {
+        let began = Instant::now();
+        // A file that cannot be read now may be there again later.
+        let said = step(file, &mut follower, &mut opened, &mut version).unwrap_or_else(|error| {
+            (opened, version) = (None, None);
+            let words = serde_json::json!({ "problem": error.to_string() });
+            Some(words.to_string())
+        });
+        if let Some(said) = said {
+            told.send_if_modified(|now| {
+                let is_new = **now != *said;
+                *now = Arc::from(said);
+                is_new
+            });
+        }
+        thread::sleep(PAUSE.max(began.elapsed() * REST));
+    }
+}
+
+/// What is new; `None` where nothing was written since the last look.
+fn step(
+    file: &Path,
+    follower: &mut LabFollower,
+    opened: &mut Option<Results>,
+    version: &mut Option<i64>,
+) -> Result<Option<String>, StoreError> {
+    let results = match opened {
+        Some(results) => results,
+        None => opened.insert(Results::open(file)?),
+    };
+    let now = Some(results.data_version()?);
+    if *version == now {
+        return Ok(None);
+    }
+    let lab = follower.read(results)?;
+    *version = now;
+    // Numbers and texts of the file are JSON.
+    Ok(serde_json::to_string(&lab).ok())
+}

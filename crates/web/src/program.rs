@@ -1,0 +1,64 @@
+//! The program itself, asked by its command line: pages say what its commands say.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+
+/// Commands that run at one time; others wait.
+const AT_ONCE: usize = 2;
+/// How long a command may take, waiting included.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The binary.
+#[derive(Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    permits: Semaphore,
+}
+
+/// What a command said.
+#[derive(Debug)]
+pub struct CommandOutput {
+    pub text: String,
+    pub is_ok: bool,
+}
+
+impl Program {
+    pub fn at(path: PathBuf) -> Program {
+        Program { path, permits: Semaphore::new(AT_ONCE) }
+    }
+
+    /// StartedLabs a command; one that takes too long is ended.
+    pub async fn ask<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> CommandOutput {
+        let mut command = Command::new(&self.path);
+        command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+        let ended = tokio::time::timeout(PATIENCE, async {
+            let _permit = self.permits.acquire().await;
+            command.output().await
+        });
+        match ended.await {
+            Ok(Ok(output)) => {
+                let [out, err] = [output.stdout, output.stderr]
+                    .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                CommandOutput { text: out + &err, is_ok: output.status.success() }
+            }
+            Ok(Err(error)) => {
+                let program = self.path.display();
+                CommandOutput { text: format!("cannot start {program}: {error}\n"), is_ok: false }
+            }
+            Err(_) => {
+                let s = PATIENCE.as_secs();
+                CommandOutput {
+                    text: format!("it took longer than {s} s; ask on a terminal\n"),
+                    is_ok: false,
+                }
+            }
+        }
+    }
+}

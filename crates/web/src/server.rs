@@ -1,0 +1,134 @@
+//! The listener: how many may come, and how long they may take.
+
+use crate::access::{Gatekeeper, ServeToken};
+use crate::app::App;
+use crate::feeds::Feeds;
+use crate::files::ResultsFiles;
+use crate::program::Program;
+use crate::routes::router;
+use crate::runs::StartedLabs;
+use axum::Router;
+use base::Exit;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// How long a client may take to say what it wants.
+const HEAD_PATIENCE: Duration = Duration::from_secs(5);
+/// Clients at one time; others wait until one has gone.
+const CLIENTS_MAX: usize = 512;
+/// How often Ctrl-C is looked for.
+const STOP_PAUSE: Duration = Duration::from_millis(100);
+/// Where no connection can be accepted, as when there are no files left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What is served, and where.
+#[derive(Debug)]
+pub struct ServeOptions {
+    pub listen: SocketAddr,
+    pub token: ServeToken,
+    /// Results files, and directories of them.
+    pub sources: Vec<PathBuf>,
+    /// Where plans are read, and written.
+    pub plans: PathBuf,
+    /// The binary that pages ask, and that measures.
+    pub program: PathBuf,
+}
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(
+        "cannot listen on {address}: {cause}; choose another port or an address of this machine \
+         (--listen), or end what listens there"
+    )]
+    Listen { address: SocketAddr, cause: io::Error },
+    #[error("cannot start the server's threads: {0}; the machine has no room for them")]
+    Threads(io::Error),
+}
+
+impl ServeError {
+    pub fn exit(&self) -> Exit {
+        match self {
+            ServeError::Listen { .. } => Exit::Usage,
+            ServeError::Threads(_) => Exit::Environment,
+        }
+    }
+}
+
+/// Serves until `stop`; `ready` is told the address.
+///
+/// # Errors
+/// The address cannot be had.
+pub fn serve(
+    options: ServeOptions,
+    stop: &AtomicBool,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(ServeError::Threads)?;
+    let served = runtime.block_on(async {
+        let refused = |cause| ServeError::Listen { address: options.listen, cause };
+        let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        ready(address);
+        let access = Gatekeeper { listen: address, token: options.token };
+        let app = App {
+            files: ResultsFiles(options.sources),
+            plans: options.plans,
+            program: Program::at(options.program),
+            feeds: Feeds::default(),
+            runs: StartedLabs::default(),
+        };
+        let router = router(Arc::new(app), Arc::new(access));
+        tokio::select! {
+            () = accept(&listener, &router) => {}
+            () = stopped(stop) => {}
+        }
+        Ok(())
+    });
+    // Pages that are still being made are no reason to wait.
+    runtime.shutdown_background();
+    served
+}
+
+async fn stopped(stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        tokio::time::sleep(STOP_PAUSE).await;
+    }
+}
+
+async fn accept(listener: &TcpListener, router: &Router) {
+    let clients = Arc::new(Semaphore::new(CLIENTS_MAX));
+    loop {
+        let Ok(client) = Arc::clone(&clients).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let router = router.clone();
+        tokio::spawn(async move {
+            let _client = client;
+            answer(stream, router).await;
+        });
+    }
+}
+
+/// A client that goes away or takes too long gets nothing more.
+async fn answer(stream: TcpStream, router: Router) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
+    let served = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    // What a client did wrong is nobody else's concern.
+    let _ = served.await;
+}
