@@ -47,7 +47,7 @@ pub async fn live(
             div data-events={ "/events?" (query) } {
                 p #state role="status" { "Reading." }
                 section #running hidden {}
-                section { h2 { "Matrix" } div.scroll { table { tbody #matrix {} } } }
+                section { h2 { "Cells, with the throughput of each repeat" } div.scroll { table { tbody #matrix {} } } }
             }
             noscript { p { "What runs is shown by a script; the report needs none for its tables." } }
         },

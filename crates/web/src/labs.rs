@@ -39,8 +39,8 @@ pub async fn list(State(app): State<Arc<App>>, Query(search): Query<LabSearch>) 
         "Labs",
         &html! {
             form role="search" {
-                label { "LabSearch " input type="search" name="q" value=(words) placeholder="name, engine, status, date"; }
-                button { "LabSearch" }
+                label { "Search " input type="search" name="q" value=(words) placeholder="name, engine, status, date"; }
+                button { "Search" }
             }
             @if files.is_empty() { p { "There is no results file here yet; `mydyno lab run` and `mydyno run` write one." } }
             @for of in &files { (file_section(of, &words.to_lowercase(), &mut left)) }

@@ -31,7 +31,7 @@ impl Program {
         Program { path, permits: Semaphore::new(AT_ONCE) }
     }
 
-    /// StartedLabs a command; one that takes too long is ended.
+    /// Runs a command; one that takes too long is ended.
     pub async fn ask<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
