@@ -31,10 +31,11 @@
       axes: [{ ...axis, values: (_, all) => all.map((s) => `${s} s`) }, { ...axis, size: 62 }], cursor: { y: false },
       series: [{ label: "s" }, ...lines.map((line) => ({ label: line.name, stroke: color(line.color), width: 1.5, dash: line.dash === "dashed" ? [5, 4] : undefined }))],
     }, columns, box);
+    // The first of several stands alone for a moment, and is wider then.
+    new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: 190 })).observe(box);
     plots.set(key, { plot, figure, names });
     return figure;
   };
-  addEventListener("resize", () => plots.forEach(({ plot, figure }) => plot.setSize({ width: figure.lastChild.clientWidth, height: 190 })));
 
   const running = (section, of, throughput) => {
     section.hidden = !of;

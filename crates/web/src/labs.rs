@@ -11,7 +11,7 @@ use std::sync::Arc;
 use store::{Lab, LabEngines, LabId, Results, StoreError};
 
 /// Labs that one page shows, the newest first; the search finds others.
-const SHOWN_MAX: usize = 500;
+const SHOWN_MAX: usize = 2_000;
 
 #[derive(Deserialize)]
 pub struct LabSearch {
@@ -81,7 +81,7 @@ fn file_section(of: &FileLabs, words: &str, left: &mut usize) -> Markup {
         section {
             h2 { (name) }
             div.scroll { table {
-                thead { tr { th { "Lab" } th { "Name" } th { "Status" } th { "Started, UTC" } th.num { "Cells" } th { "Engines" } th { "" } } }
+                thead { tr { th { "Lab" } th { "Name" } th { "Status" } th { "Started, UTC" } th.num { "Cells" } th { "Engines" } th { "Page" } } }
                 tbody { @for (lab, engines) in meant.iter().take(shown) { (row(&name, lab, engines.as_ref())) } }
             } }
             @if shown < meant.len() { p { (meant.len() - shown) " older labs are not shown; search for them." } }

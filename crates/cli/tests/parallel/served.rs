@@ -197,6 +197,26 @@ fn elsewhere_everything_needs_the_token() {
     assert_eq!(status(&here.get_as("/", &format!("{host}{wrong}"))), "401");
 }
 
+/// The page shows a repeat that runs, in its window, and what it shows goes on.
+fn shows_what_runs(tab: &mut Tab) {
+    until("throughput is drawn", || {
+        tab.value("document.querySelectorAll('#running canvas').length > 2") == true
+    });
+    assert!(
+        tab.text("document.querySelector('#state').textContent")
+            .starts_with("running, 0 of 2 repeats")
+    );
+    assert_eq!(tab.value("document.querySelectorAll('#matrix tr.now').length"), 1);
+    let too_wide = "[...document.querySelectorAll('#running .uplot')].filter((of) => of.offsetWidth > of.parentNode.clientWidth).length";
+    until("charts have their widths", || tab.value(too_wide) == 0);
+    let wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(tab.value(wider), 0, "wider than its window");
+    let before = tab.value("Number(document.body.dataset.version)").as_f64().unwrap();
+    until("it goes on", || {
+        tab.value("Number(document.body.dataset.version)").as_f64().unwrap() > before
+    });
+}
+
 #[test]
 fn a_lab_is_started_watched_and_stopped() {
     let work = directory();
@@ -217,22 +237,7 @@ fn a_lab_is_started_watched_and_stopped() {
     // Two tabs show the same run; what they show goes on.
     let address = format!("http://{}/lab?file=.%2Fwatched.db&lab=1", served.address);
     let mut tabs = [Tab::open(&address, 1300), Tab::open(&address, 390)];
-    for tab in &mut tabs {
-        until("throughput is drawn", || {
-            tab.value("document.querySelectorAll('#running canvas').length > 2") == true
-        });
-        assert!(
-            tab.text("document.querySelector('#state').textContent")
-                .starts_with("running, 0 of 2 repeats")
-        );
-        assert_eq!(tab.value("document.querySelectorAll('#matrix tr.now').length"), 1);
-        let wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-        assert_eq!(tab.value(wider), 0, "wider than its window");
-        let before = tab.value("Number(document.body.dataset.version)").as_f64().unwrap();
-        until("it goes on", || {
-            tab.value("Number(document.body.dataset.version)").as_f64().unwrap() > before
-        });
-    }
+    tabs.iter_mut().for_each(shows_what_runs);
 
     // The server goes and comes back: the page says so, and goes on.
     let [mut tab, other] = tabs;
