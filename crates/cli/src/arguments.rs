@@ -89,7 +89,7 @@ pub enum Command {
     Report(ReportArguments),
     /// Compare two measurements: difference and ratio with confidence intervals and significance
     Compare(CompareArguments),
-    /// Write a lab of the results file as CSV files
+    /// Write a lab of the results file as CSV, HdrHistogram logs or Markdown
     Export(ExportArguments),
     /// Show labs in a browser, as they run too; edit plans, start and stop their labs
     ///

@@ -17,6 +17,12 @@ pub enum ReportError {
     )]
     Json(serde_json::Error),
 
+    #[error(
+        "the lab has no chart {name}; it has {}",
+        if known.is_empty() { "none over a number".to_owned() } else { known.join(", ") }
+    )]
+    NoFigure { name: String, known: Vec<String> },
+
     #[error("cannot write {} ({cause}); name a directory that exists, is writable and has room", path.display())]
     Write { path: PathBuf, cause: String },
 }
@@ -26,6 +32,7 @@ impl ReportError {
     pub fn exit(&self) -> Exit {
         match self {
             ReportError::Store(cause) => cause.exit(),
+            ReportError::NoFigure { .. } => Exit::Usage,
             ReportError::Json(_) => Exit::Failed,
             ReportError::Write { .. } => Exit::Environment,
         }

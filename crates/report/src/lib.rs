@@ -2,7 +2,7 @@
 //! file gives the same page, byte for byte.
 //!
 //! [`render`] makes one self-contained HTML page; [`export_csv`] writes the numbers behind it for
-//! other programs.
+//! other programs, [`export_hlog`] its response times, [`export_markdown`] a summary for a ticket.
 
 mod advice;
 mod answer;
@@ -14,6 +14,9 @@ mod config;
 mod devices;
 mod error;
 mod export;
+mod export_hlog;
+mod export_markdown;
+mod figure;
 mod followed;
 mod format;
 mod hardware;
@@ -36,5 +39,8 @@ mod used;
 
 pub use error::ReportError;
 pub use export::export_csv;
+pub use export_hlog::export_hlog;
+pub use export_markdown::export_markdown;
+pub use figure::figure;
 pub use followed::{FollowedCell, FollowedLab, FollowedRepeat, LabFollower, RunningRepeat};
 pub use page::{UPLOT_CSS, UPLOT_JS, render};

@@ -72,6 +72,9 @@ impl<'a> LabCells<'a> {
         let lines = self.lines(some);
         // Of one line alone, the line says more.
         let (least, most) = self.range(some);
+        if lines.len() > 1 && least == most && self.count(|count| count == least) == some.len() {
+            return format!("all with {least} {}", noun(least));
+        }
         if lines.len() > 1 && self.count(|connections| connections >= least) == some.len() {
             return format!("all from {least} connections on");
         }

@@ -210,7 +210,7 @@ fn what_is_missing_is_told() {
         answer.limits,
         [
             "The lab is interrupted: 2 repeats are missing. Its plan goes on with `mydyno lab run`.",
-            "There is no result of all from 64 connections on: server_failed."
+            "There is no result of all with 64 connections: server_failed."
         ]
     );
     assert!(!answer.shown.iter().any(|of| of.contains("64 connections")), "{:?}", answer.shown);

@@ -2,7 +2,7 @@
 
 use super::target::ResultsArguments;
 use base::Dilation;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 use spec::{defaults, parse_dilation};
 use std::path::PathBuf;
@@ -11,20 +11,37 @@ use std::path::PathBuf;
 pub struct ReportArguments {
     /// Number of the lab [default: the last one]
     pub lab: Option<i64>,
-    /// HTML page
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub output: PathBuf,
+    /// Write one chart as SVG instead: throughput-by-connections and others, which a wrong name
+    /// lists
+    #[arg(long, value_name = "NAME", requires = "output")]
+    pub figure: Option<String>,
+    /// HTML page [default: report.html]; of --figure the SVG file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     #[command(flatten)]
     pub results: ResultsArguments,
+}
+
+/// What `mydyno export` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    Csv,
+    Hlog,
+    Markdown,
 }
 
 #[derive(Args)]
 pub struct ExportArguments {
     /// Number of the lab [default: the last one]
     pub lab: Option<i64>,
-    /// Directory for the CSV files
-    #[arg(short, long, value_name = "DIRECTORY", default_value = "mydyno-csv")]
-    pub output: PathBuf,
+    /// What to write: csv (all numbers), hlog (response times, interval logs of HdrHistogram) or
+    /// markdown (the answer and a table, for a ticket)
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    pub format: ExportFormat,
+    /// Directory for the files [default: mydyno-csv, mydyno-hlog]; of markdown the file [default:
+    /// stdout]
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
     #[command(flatten)]
     pub results: ResultsArguments,
 }

@@ -12,15 +12,23 @@ use store::{LabId, Results};
 pub fn run(arguments: &ReportArguments) -> Outcome {
     let results = Results::open(&arguments.results.results)?;
     let lab = lab_or_last(&results, arguments.lab)?;
-    write_report(&results, lab, &arguments.output)?;
-    print(format_args!("{}\n", arguments.output.display()))?;
+    let output = arguments.output.as_deref().unwrap_or(Path::new("report.html"));
+    match &arguments.figure {
+        Some(name) => write_file(output, &report::figure(&results, lab, name)?)?,
+        None => write_report(&results, lab, output)?,
+    }
+    print(format_args!("{}\n", output.display()))?;
     Ok(Exit::Ok)
 }
 
 /// Writes the report of a lab to a file.
 pub fn write_report(results: &Results, lab: LabId, output: &Path) -> Result<(), Failure> {
-    let html = report::render(results, lab)?;
-    std::fs::write(output, html).map_err(|error| {
+    write_file(output, &report::render(results, lab)?)
+}
+
+/// Writes a text to a file.
+pub fn write_file(output: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(output, text).map_err(|error| {
         Failure::new(
             Exit::Environment,
             format!("cannot write {}: {error}; name another place with -o", output.display()),

@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 pub struct Curves {
     /// What stands at the axis.
-    x_name: String,
+    pub x_name: String,
     x: Vec<f64>,
     /// The same as it is in the plan.
-    x_text: Vec<String>,
+    pub x_text: Vec<String>,
     lines: Vec<CurveLine>,
 }
 
@@ -34,10 +34,10 @@ struct CurveLine {
 
 /// One for each x; `None` where there is none.
 #[derive(Serialize)]
-struct CurveBand {
-    mean: Vec<Option<f64>>,
-    low: Vec<Option<f64>>,
-    high: Vec<Option<f64>>,
+pub struct CurveBand {
+    pub mean: Vec<Option<f64>>,
+    pub low: Vec<Option<f64>>,
+    pub high: Vec<Option<f64>>,
 }
 
 /// A cell with its place.
@@ -92,6 +92,17 @@ fn band(at: &[Option<&CellView>], number: &CellNumber) -> CurveBand {
 }
 
 impl Curves {
+    /// The numbers that it has.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().take(1).flat_map(|line| line.bands.keys().map(String::as_str))
+    }
+
+    /// One of its numbers along each line, with the line's name.
+    pub fn bands<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (&'a str, &'a CurveBand)> {
+        let of = move |line: &'a CurveLine| Some((line.name.as_str(), line.bands.get(key)?));
+        self.lines.iter().filter_map(of)
+    }
+
     /// Is there a curve of it to see? A single point is none, and neither are zeros.
     fn is_seen(&self, key: &str) -> bool {
         let bands = self.lines.iter().filter_map(|line| line.bands.get(key));

@@ -1,0 +1,82 @@
+//! Response times as interval logs of HdrHistogram, one file for each repeat: what HistogramLogAnalyzer
+//! and every HdrHistogram library reads. A line is an interval of one transaction type, its tag.
+
+use crate::error::ReportError;
+use crate::model::LabView;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+use store::{IntervalRow, LabId, Results};
+
+/// The unit of the log's maxima is a ms; histograms are in ns.
+const NS_PER_MS: f64 = 1e6;
+
+/// Writes `cell-1-repeat-1.hlog` and so on; returns their paths. Repeats without an interval have
+/// none.
+///
+/// # Errors
+/// There is no such lab, the file cannot be read, or a log cannot be written.
+pub fn export_hlog(
+    results: &Results,
+    lab: LabId,
+    directory: &Path,
+) -> Result<Vec<PathBuf>, ReportError> {
+    let view = LabView::read(results, lab)?;
+    let failed = |path: &Path, cause: &dyn std::fmt::Display| ReportError::Write {
+        path: path.to_owned(),
+        cause: cause.to_string(),
+    };
+    std::fs::create_dir_all(directory).map_err(|cause| failed(directory, &cause))?;
+    let mut written = Vec::new();
+    for cell in &view.cells {
+        for repeat in cell.repeats.iter().map(|of| &of.repeat) {
+            let mut rows = Vec::new();
+            results.for_each_interval(repeat.id, |row| rows.push(row))?;
+            rows.retain(|row| !row.latency.is_empty());
+            if rows.is_empty() {
+                continue;
+            }
+            let name = format!("cell-{}-repeat-{}.hlog", cell.cell.what.ordinal, repeat.ordinal);
+            let path = directory.join(name);
+            let title =
+                format!("{}, cell {}: {}", view.lab.name, cell.cell.what.ordinal, cell.label);
+            let began_ns = u64::try_from(repeat.started_utc_ns).unwrap_or(0);
+            let log =
+                interval_log(&title, began_ns, &rows).map_err(|cause| failed(&path, &cause))?;
+            std::fs::write(&path, log).map_err(|cause| failed(&path, &cause))?;
+            written.push(path);
+        }
+    }
+    Ok(written)
+}
+
+fn interval_log(title: &str, began_ns: u64, rows: &[IntervalRow]) -> Result<Vec<u8>, String> {
+    let mut log = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let began = UNIX_EPOCH + Duration::from_nanos(began_ns);
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment(&title.replace(['\n', '\r'], " "))
+        .add_comment("response times in ns, maxima in ms; phases: warmup, window, drain")
+        .with_start_time(began)
+        .with_base_time(began)
+        .with_max_value_divisor(NS_PER_MS)
+        .begin_log_with(&mut log, &mut serializer)
+        .map_err(|cause| cause.to_string())?;
+    let mut phase = None;
+    for row in rows {
+        if phase != Some(row.phase) {
+            let comment = format!("phase {}", row.phase.as_str());
+            writer.write_comment(&comment).map_err(|cause| cause.to_string())?;
+            phase = Some(row.phase);
+        }
+        let start = Duration::from_nanos(row.start_offset_ns);
+        let length = Duration::from_nanos(row.end_offset_ns - row.start_offset_ns);
+        // Names of transactions have no comma, space or line's end.
+        let tag = Tag::new(&row.transaction);
+        writer
+            .write_histogram(&row.latency, start, length, tag)
+            .map_err(|cause| format!("{cause:?}"))?;
+    }
+    Ok(log)
+}

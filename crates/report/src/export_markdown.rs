@@ -1,0 +1,105 @@
+//! A lab as Markdown, for a ticket: the answer, a table of cells, and where it was measured.
+
+use crate::error::ReportError;
+use crate::format::{NOT_AVAILABLE, instant, ms, or_na, percent, significant, truncated};
+use crate::model::{CellView, LabView, RepeatView};
+use crate::page::DISCLAIMER;
+use analyse::{LabAnswer, lab_outcome};
+use std::fmt::Write;
+use store::{LabId, Results};
+
+/// The text.
+///
+/// # Errors
+/// There is no such lab, or the file cannot be read.
+pub fn export_markdown(results: &Results, lab: LabId) -> Result<String, ReportError> {
+    let view = LabView::read(results, lab)?;
+    let outcome = lab_outcome(results, lab)?;
+    let evidence: Vec<_> = view.cells.iter().map(CellView::evidence).collect();
+    let answer = LabAnswer::of(&outcome, &evidence);
+    let mut out = format!("## {}\n\n{}\n\n", plain(&view.lab.name), plain(&answer.question));
+    list(&mut out, &answer.shown);
+    if !answer.limits.is_empty() {
+        out.push_str("\nWhat this does not tell:\n\n");
+        list(&mut out, &answer.limits);
+    }
+    // Writing to a string cannot fail, here and below.
+    let _ = write!(
+        out,
+        "\n| cell | {} | p95, ms | bound by | requests in time |\n|---|---:|---:|---|---:|\n",
+        view.metric().title()
+    );
+    for cell in &view.cells {
+        row(&mut out, cell);
+    }
+    let at = instant(view.lab.started_utc_ns);
+    let engines: Vec<String> = each_once(view.cells.iter().map(|cell| {
+        let what = &cell.cell.what;
+        format!("{} {}", what.engine, what.server_version).trim().to_owned()
+    }));
+    let _ = write!(
+        out,
+        "\n{at}; {}; mydyno {}; lab {} of {}. {DISCLAIMER}\n",
+        plain(&engines.join(", ")),
+        view.lab.mydyno_version,
+        view.lab.id,
+        plain(&view.results_file)
+    );
+    Ok(out)
+}
+
+fn row(out: &mut String, cell: &CellView) {
+    let nopm = cell.nopm();
+    let half = nopm.as_ref().and_then(|of| of.half_width);
+    let half = half.map_or_else(String::new, |half| format!(" ± {}", significant(half)));
+    let bound = cell.evidence().bound_by.map_or("", |by| by.title());
+    let fidelity = cell.shown().and_then(|repeat: &RepeatView| repeat.storage.fidelity);
+    let _ = writeln!(
+        out,
+        "| {} | {}{half} | {} | {bound} | {} |",
+        plain(&cell.label),
+        nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), |of| truncated(of.mean)),
+        or_na(cell.primary_ns(0.95).map(|of| of.mean), ms),
+        fidelity.map_or_else(String::new, percent)
+    );
+}
+
+fn list(out: &mut String, sentences: &[String]) {
+    for sentence in sentences {
+        let _ = writeln!(out, "- {}", plain(sentence));
+    }
+}
+
+fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    known
+}
+
+/// Text that is no markup: what would end a cell, begin a tag or emphasise is escaped.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\r' => out.push(' '),
+            '|' | '<' | '>' | '*' | '_' | '[' | ']' | '\\' | '#' => out.extend(['\\', letter]),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(plain("a|b<c>\n*d*"), "a\\|b\\<c\\> \\*d\\*");
+        assert_eq!(plain("set `repeats = 3`"), "set `repeats = 3`");
+    }
+}
