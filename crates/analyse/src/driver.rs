@@ -34,14 +34,14 @@ impl Driver {
         }
         if self.threads >= self.cores {
             return format!(
-                "the driver had {threads} on {cores}, which are all: drive from a machine with more cores, or from a \
-                 second one"
+                "the driver had {threads} on {cores}, which are all: drive from a machine with \
+                 more cores, or from a second one"
             );
         }
         if self.threads >= self.connections {
             return format!(
-                "the driver had {threads}, one for each connection: raise --connections, or drive from a machine with \
-                 faster cores"
+                "the driver had {threads}, one for each connection: raise --connections, or drive \
+                 from a machine with faster cores"
             );
         }
         format!("the driver had {threads} on {cores}: raise --threads")

@@ -143,7 +143,8 @@ impl fmt::Display for StopReason {
             ),
             StopReason::Kink { transaction, elasticity } => write!(
                 f,
-                "response times of {transaction} turn sharply up: twice the connections take {:.1} times as long",
+                "response times of {transaction} turn sharply up: twice the connections take {:.1} \
+                 times as long",
                 elasticity.exp2()
             ),
             StopReason::Plateau { elasticity } => write!(
@@ -171,7 +172,8 @@ impl fmt::Display for Saturation {
             return match self.connections {
                 Some(most) => write!(
                     f,
-                    "no saturation point: no stop condition showed up to {}, the most that were measured",
+                    "no saturation point: no stop condition showed up to {}, the most that were \
+                     measured",
                     connections_words(most)
                 ),
                 None => write!(f, "no saturation point: nothing was measured"),

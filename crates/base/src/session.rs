@@ -95,7 +95,8 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     fn unexpected(&self, column: usize, wanted: &str) -> SessionError {
         SessionError::Unexpected(format!(
-            "column {} of the answer is {}, not {wanted}; the schema is not the one that this program works on",
+            "column {} of the answer is {}, not {wanted}; the schema is not the one that this \
+             program works on",
             column + 1,
             match self.cells.get(column) {
                 None => "missing".to_owned(),

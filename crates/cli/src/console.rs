@@ -303,7 +303,8 @@ impl Bars {
         (self.kind, self.is_most) = (kind, is_most);
         let template = match kind {
             BarKind::Load => {
-                "{prefix}[{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} {msg}"
+                "{prefix}[{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} \
+                 {msg}"
             }
             BarKind::AutoRun => "{msg}",
             BarKind::Run if is_most => "{prefix} [{bar:30}] {percent:>3}% ETA {eta} at most {msg}",

@@ -46,7 +46,8 @@ pub fn summary(measurement: &RunDocument) -> String {
     }
     let _ = writeln!(
         out,
-        "{} {}, {} transactions/min over {} s{dilated}{} (one repeat: no statement about its spread)",
+        "{} {}, {} transactions/min over {} s{dilated}{} (one repeat: no statement about its \
+         spread)",
         optional(summary.nopm.map(f64::trunc), 0),
         summary.throughput_metric.title(),
         optional(summary.tpm_total, 0),
@@ -181,8 +182,8 @@ fn totals(out: &mut String, summary: &Summary) {
     let _ = match summary.new_orders_committed_by_driver {
         Some(committed) => writeln!(
             out,
-            "new orders over the whole run: {committed} committed by the driver, {} in doubt, {} more \
-             in the database; {reconnects} reconnects",
+            "new orders over the whole run: {committed} committed by the driver, {} in doubt, {} \
+             more in the database; {reconnects} reconnects",
             count(summary.new_orders_in_doubt),
             count(summary.new_orders_in_database),
         ),
@@ -224,7 +225,8 @@ fn inputs(out: &mut String, summary: &Summary) {
     }
     let _ = writeln!(
         out,
-        "\ninputs (clause 5.5.1.5)              value   allowed            by chance           verdict"
+        "\ninputs (clause 5.5.1.5)              value   allowed            by chance           \
+         verdict"
     );
     for input in &summary.inputs {
         let share = input.unit == "share";

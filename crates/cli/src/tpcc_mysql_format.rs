@@ -23,14 +23,20 @@ const NS_PER_MS: u64 = 1_000_000;
 
 /// How the numbers of this format come about, where tpcc-mysql has them otherwise.
 const MEANINGS: [&str; 7] = [
-    "TpmC is the name of this format's field. It is no audited tpmC and not comparable with published TPC-C results.",
-    "It counts transactions that ended inside the measured time, of all of it; deliberate rollbacks included.",
-    "Counters are exact, so Raw Results and Raw Results2 are equal. rt counts new tries, fl transactions given up.",
-    "Limits are 5, 5, 5, 80 and 20 seconds and printed in ms; lt counts what took as long or longer.",
-    "avg_rt is of the measured time alone: no warm-up. Response times include retries and the pauses between them.",
-    "95% and 99% are of New-Order in the interval, exact to three digits and not raised to 1 ms; no interval has warm-up \
-     in it.",
-    "max_rt is the exact maximum of the interval. A last interval that is shorter than the others is printed too.",
+    "TpmC is the name of this format's field. It is no audited tpmC and not comparable with \
+     published TPC-C results.",
+    "It counts transactions that ended inside the measured time, of all of it; deliberate \
+     rollbacks included.",
+    "Counters are exact, so Raw Results and Raw Results2 are equal. rt counts new tries, fl \
+     transactions given up.",
+    "Limits are 5, 5, 5, 80 and 20 seconds and printed in ms; lt counts what took as long or \
+     longer.",
+    "avg_rt is of the measured time alone: no warm-up. Response times include retries and the \
+     pauses between them.",
+    "95% and 99% are of New-Order in the interval, exact to three digits and not raised to 1 ms; \
+     no interval has warm-up in it.",
+    "max_rt is the exact maximum of the interval. A last interval that is shorter than the others \
+     is printed too.",
 ];
 
 /// What was asked for, in this tool's terms.
@@ -137,9 +143,9 @@ pub fn parameters(asked: &Asked, warehouses: u32) -> String {
         ServerAddress::Socket(_) => ("localhost", 0),
     };
     format!(
-        "<Parameters>\n     [server]: {host}\n     [port]: {port}\n     [DBname]: {}\n       [user]: {}\n       \
-         [pass]: ***\n  [warehouse]: {warehouses}\n [connection]: {}\n     [rampup]: {} (sec.)\n    [measure]: {} \
-         (sec.)\n\nRAMP-UP TIME.({} sec.)\n",
+        "<Parameters>\n     [server]: {host}\n     [port]: {port}\n     [DBname]: {}\n       \
+         [user]: {}\n       [pass]: ***\n  [warehouse]: {warehouses}\n [connection]: {}\n     \
+         [rampup]: {} (sec.)\n    [measure]: {} (sec.)\n\nRAMP-UP TIME.({} sec.)\n",
         asked.schema, asked.user, asked.connections, asked.warmup_s, asked.window_s, asked.warmup_s
     )
 }

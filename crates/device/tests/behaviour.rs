@@ -237,7 +237,10 @@ fn solid_state_devices_read_ahead_too() {
 #[test]
 fn each_kind_keeps_to_its_own_rate() {
     // A device that writes faster than it reads.
-    let text = "name = \"v\"\ntitle = \"V\"\ncapacity_bytes = 10000000000\n[solid_state]\nread_latency_us = 200\nrandom_read_iops = 10000\nsequential_read_mb_per_s = 500\nwrite_latency_us = 20\nrandom_write_iops = 50000\nsequential_write_mb_per_s = 500\nflush_us = 50\npower_loss_protected = true\n";
+    let text = "name = \"v\"\ntitle = \"V\"\ncapacity_bytes = \
+        10000000000\n[solid_state]\nread_latency_us = 200\nrandom_read_iops = \
+        10000\nsequential_read_mb_per_s = 500\nwrite_latency_us = 20\nrandom_write_iops = \
+        50000\nsequential_write_mb_per_s = 500\nflush_us = 50\npower_loss_protected = true\n";
     let profile = Profile::parse(text).unwrap();
     assert!((9_900.0..10_100.0).contains(&iops(&profile, AccessKind::Read, 64)));
     assert!((49_500.0..51_000.0).contains(&iops(&profile, AccessKind::Write, 64)));
@@ -263,7 +266,8 @@ fn mirrors_read_twice_as_much() {
     let twice = iops(&builtin("raid1-nvme-2").unwrap(), AccessKind::Read, 512);
     let once = iops(&builtin("nvme-pm1725").unwrap(), AccessKind::Read, 512);
     assert!((1.9..2.1).contains(&(twice / once)), "{once} {twice}");
-    let mirror = "name = \"m\"\ntitle = \"M\"\ncapacity_bytes = 600000000000\n[array]\nlevel = 1\nmembers = 2\nmember = \"hdd-15k\"\n";
+    let mirror = "name = \"m\"\ntitle = \"M\"\ncapacity_bytes = 600000000000\n[array]\nlevel = \
+        1\nmembers = 2\nmember = \"hdd-15k\"\n";
     let twice = iops(&Profile::parse(mirror).unwrap(), AccessKind::Read, 16);
     let once = iops(&builtin("hdd-15k").unwrap(), AccessKind::Read, 8);
     assert!((1.7..2.5).contains(&(twice / once)), "{once} {twice}");

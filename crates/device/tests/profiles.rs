@@ -97,7 +97,8 @@ fn every_figure_of_a_builtin_has_a_source_and_every_source_a_figure() {
 fn the_least_profiles_are_valid() {
     Profile::parse(SSD).unwrap();
     Profile::parse(DISK).unwrap();
-    let mirror = "name = \"m\"\ntitle = \"M\"\ncapacity_bytes = 1_000_000\n[array]\nlevel = 1\nmembers = 2\n";
+    let mirror = "name = \"m\"\ntitle = \"M\"\ncapacity_bytes = 1_000_000\n[array]\nlevel = \
+        1\nmembers = 2\n";
     let mirror = mirror.replace("1_000_000", "10_000_000");
     let named = Profile::parse(&format!("{mirror}member = \"hdd-15k\"\n")).unwrap();
     assert_eq!(named.array.unwrap().builtin_name(), Some("hdd-15k"));
@@ -158,7 +159,8 @@ const SSD_CHANGES: &[Change] = &[
     ("[solid_state]", "[limits]\niops = 0\n[solid_state]", "`limits.iops`"),
     (
         "[solid_state]",
-        "[limits]\niops = 100\n[sheet]\nrandom_read_iops = 200\nrandom_read_queue_depth = 4\n[solid_state]",
+        "[limits]\niops = 100\n[sheet]\nrandom_read_iops = 200\nrandom_read_queue_depth = \
+         4\n[solid_state]",
         "`limits.iops`",
     ),
 ];
@@ -191,7 +193,8 @@ fn a_profile_says_in_one_way_how_it_works() {
 
 #[test]
 fn impossible_arrays_are_refused() {
-    let text = "name = \"a\"\ntitle = \"A\"\ncapacity_bytes = 1_200_000_000_000\n[array]\nlevel = 10\nmembers = 4\nstripe_bytes = 65536\nmember = \"hdd-15k\"\n";
+    let text = "name = \"a\"\ntitle = \"A\"\ncapacity_bytes = 1_200_000_000_000\n[array]\nlevel = \
+        10\nmembers = 4\nstripe_bytes = 65536\nmember = \"hdd-15k\"\n";
     Profile::parse(text).unwrap();
     for (from, to, key) in [
         ("level = 10", "level = 5", "`array.level`"),
@@ -221,7 +224,8 @@ fn what_is_lost_with_the_power_is_in_the_profile() {
     let lying = Profile::parse(&SSD.replace("[solid_state]", keys)).unwrap().power_loss();
     assert_eq!((lying.atomic_write_bytes, lying.flush_lies), (16384, true));
     // An array keeps no more whole than lies in one stripe.
-    let array = "name = \"s\"\ntitle = \"S\"\ncapacity_bytes = 10_000_000\n[array]\nlevel = 0\nmembers = 2\nstripe_bytes = 4096\n";
+    let array = "name = \"s\"\ntitle = \"S\"\ncapacity_bytes = 10_000_000\n[array]\nlevel = \
+        0\nmembers = 2\nstripe_bytes = 4096\n";
     let member = SSD.replace("[solid_state]", &keys.replace("[solid", "[array.member.solid"));
     let member = member.replace("\nname", "\n[array.member]\nname");
     let array = Profile::parse(&format!("{array}{member}")).unwrap().power_loss();

@@ -10,7 +10,8 @@ pub enum ObserveError {
     #[error("cannot read {}: the process has ended; its own log may say why", path.display())]
     Ended { path: PathBuf },
     #[error(
-        "{} has not the form that Linux documents: {what}; please report it with the text of that file",
+        "{} has not the form that Linux documents: {what}; please report it with the text of that \
+         file",
         path.display()
     )]
     Form { path: PathBuf, what: String },
@@ -22,13 +23,15 @@ pub enum ObserveError {
     )]
     Meter(String),
     #[error(
-        "cannot read the server's status: {0}; it takes one more session of the run's user, and GRANT PROCESS ON *.* for all metrics"
+        "cannot read the server's status: {0}; it takes one more session of the run's user, and \
+         GRANT PROCESS ON *.* for all metrics"
     )]
     Server(String),
     #[error("cannot read the shim's counters: {0}; look whether the server still runs")]
     Shim(#[from] storage::StorageError),
     #[error(
-        "cannot count {event} on core {core}: {cause}; raise the limit of open files (ulimit -n) where that is why"
+        "cannot count {event} on core {core}: {cause}; raise the limit of open files (ulimit -n) \
+         where that is why"
     )]
     Perf { event: &'static str, core: u32, cause: std::io::Error },
     #[error("cannot reserve {bytes} bytes for the canary: {cause}; free memory on this host")]

@@ -377,7 +377,8 @@ broken{x="
     #[test]
     fn one_frequency_is_preferred() {
         let nominal = "node_cpu_frequency_hertz{cpu=\"0\"} 3e9\n";
-        let scaling = "node_cpu_scaling_frequency_hertz{cpu=\"0\"} 1e9\nnode_cpu_scaling_frequency_hertz{cpu=\"1\"} 2e9\n";
+        let scaling = "node_cpu_scaling_frequency_hertz{cpu=\"0\"} \
+            1e9\nnode_cpu_scaling_frequency_hertz{cpu=\"1\"} 2e9\n";
         let mean =
             |text: &str| read(&mut ExporterCores::default(), text).value("cpu_frequency_hz", "");
         assert_eq!(mean(nominal), Some(3_000_000_000));

@@ -259,7 +259,8 @@ mod tests {
         assert_eq!(fields.word("its name").unwrap(), "bad");
         assert_eq!(
             fields.number("the reads").unwrap_err().to_string(),
-            "/proc/some has not the form that Linux documents: line 2: the reads is \"x\", which is not a count; please report it with the text of that file"
+            "/proc/some has not the form that Linux documents: line 2: the reads is \"x\", which \
+             is not a count; please report it with the text of that file"
         );
         assert!(fields.number_or_end("the writes").unwrap().is_none());
         let error = fields.number("the writes").unwrap_err().to_string();

@@ -330,7 +330,8 @@ mod tests {
             let text = ProcText::new(Path::new("/proc/7/io"), text);
             read_io(&text, "server", &mut readings).map(|()| readings)
         };
-        let text = "rchar: 7294\nwchar: 318\nsyscr: 14\nsyscw: 2\nread_bytes: 512\nwrite_bytes: 4096\ncancelled_write_bytes: 9\n";
+        let text = "rchar: 7294\nwchar: 318\nsyscr: 14\nsyscw: 2\nread_bytes: 512\nwrite_bytes: \
+            4096\ncancelled_write_bytes: 9\n";
         let readings = io(text).unwrap();
         assert_eq!(readings.value("read_bytes", "server"), Some(512));
         assert_eq!(readings.value("written_bytes", "server"), Some(4096));

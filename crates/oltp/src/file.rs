@@ -410,19 +410,22 @@ mod tests {
             (with("statements = [\"SELECT 1\"]\nweight = -1\n"), ["line 4", "weight"]),
             (
                 with(
-                    "statements = [\"SELECT 1\"]\nparameters.id = { uniform = { from = 1, to = 2 } }\n",
+                    "statements = [\"SELECT 1\"]\nparameters.id = { uniform = { from = 1, to = 2 } \
+                     }\n",
                 ),
                 ["line 1", "parameters.id"],
             ),
             (
                 with(
-                    "statements = [\"SELECT :id\"]\nparameters.id = { uniform = { from = 3, to = 2 } }\n",
+                    "statements = [\"SELECT :id\"]\nparameters.id = { uniform = { from = 3, to = 2 \
+                     } }\n",
                 ),
                 ["line 4", "parameters.id"],
             ),
             (
                 with(
-                    "statements = [\"SELECT :id\"]\nparameters.id = { uniform = { from = 3, upto = 2 } }\n",
+                    "statements = [\"SELECT :id\"]\nparameters.id = { uniform = { from = 3, upto = \
+                     2 } }\n",
                 ),
                 ["line 4", "upto"],
             ),
@@ -432,7 +435,8 @@ mod tests {
             ),
             (
                 with(
-                    "statements = [\"SELECT :id\"]\nparameters.id = { offset = { of = \"x\", plus = 1 } }\n",
+                    "statements = [\"SELECT :id\"]\nparameters.id = { offset = { of = \"x\", plus \
+                     = 1 } }\n",
                 ),
                 ["line 4", "\"x\""],
             ),

@@ -81,7 +81,8 @@ impl Plan {
             cell.ordinal = cells.len() as u32 + 1;
             if let Some(twin) = ordinals.insert(cell.what.identity(), cell.ordinal) {
                 let why = format!(
-                    "cells {twin} and {} are the same measurement ({}): a role's place equals `same` or `twin`; leave one of them out",
+                    "cells {twin} and {} are the same measurement ({}): a role's place equals \
+                     `same` or `twin`; leave one of them out",
                     cell.ordinal,
                     cell.label()
                 );
@@ -105,7 +106,8 @@ impl Plan {
         let first = longest.and_then(|dimension| dimension.first());
         let name = first.map_or("", |value| value.get_ref().name());
         let why = format!(
-            "the matrix has {many} cells, and {CELLS_MAX} is the most; name fewer values, of `{name}` to begin with, or make several plans"
+            "the matrix has {many} cells, and {CELLS_MAX} is the most; name fewer values, of \
+             `{name}` to begin with, or make several plans"
         );
         Err(PlanProblem::new(first.map_or(0..0, Spanned::span), why))
     }
@@ -238,7 +240,8 @@ impl Plan {
     fn require_use(&self, cells: &[PlannedCell], used: &[bool]) -> Result<(), PlanProblem> {
         let mut exclusions = self.exclusions.iter().zip(used);
         if let Some((unused, _)) = exclusions.find(|(_, used)| !**used) {
-            let why = "this [[exclude]] leaves nothing out: no cell has all of its values; correct it, or leave it out";
+            let why = "this [[exclude]] leaves nothing out: no cell has all of its values; correct \
+                it, or leave it out";
             return Err(PlanProblem::new(unused.span.clone(), why));
         }
         let varied = self.dimensions.iter().filter(|dimension| {
@@ -264,8 +267,8 @@ impl Plan {
                     private.is_some_and(|private| private.placement.is_emulated())
                 }) =>
             {
-                let why = "`page_cache` is for emulated devices, and real ones have this machine's; place a role on a profile (data = \
-                           \"hdd-15k\"), or leave it out";
+                let why = "`page_cache` is for emulated devices, and real ones have this \
+                    machine's; place a role on a profile (data = \"hdd-15k\"), or leave it out";
                 Err(PlanProblem::new(bytes.span(), why))
             }
             _ => Ok(()),
@@ -333,7 +336,8 @@ fn read_place<'a>(
     let is_word = place == SAME || place == TWIN;
     if is_word && role == Role::Data {
         let why = format!(
-            "`data` cannot be {place:?}, which is said of other roles; name a device profile or a directory, or leave it out"
+            "`data` cannot be {place:?}, which is said of other roles; name a device profile or a \
+             directory, or leave it out"
         );
         return Err(PlanProblem::new(setting.span(), why));
     }
@@ -356,7 +360,8 @@ fn resolve(
         TWIN => match placed.places.get(&Role::Data) {
             Some(data @ Place::Emulated { .. }) => Ok(Some(data.clone())),
             Some(Place::Directory(directory)) => Err(format!(
-                "`{}` cannot be the twin of {}, which is a real device; name the directory of another one",
+                "`{}` cannot be the twin of {}, which is a real device; name the directory of \
+                 another one",
                 role.name(),
                 directory.display()
             )),

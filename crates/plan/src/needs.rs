@@ -224,8 +224,8 @@ impl Plan {
         match &self.time_limit {
             Some(limit) if needs.duration > *limit.get_ref() => {
                 let why = format!(
-                    "the lab takes {of_times} {} ({} repeats), which is more than its time limit; take fewer cells or repeats, a shorter \
-                     window, or a longer limit",
+                    "the lab takes {of_times} {} ({} repeats), which is more than its time limit; \
+                     take fewer cells or repeats, a shorter window, or a longer limit",
                     humantime::format_duration(Duration::from_secs(needs.duration.as_secs())),
                     repeats.len()
                 );
@@ -239,8 +239,9 @@ impl Plan {
         match host.disk_free_bytes {
             Some(free) if bytes > free => {
                 let why = format!(
-                    "it needs {} of disk for its files and the images of this plan, and mydyno's directory has {}; take fewer warehouses, \
-                     or free some space (`mydyno server images` lists databases that it keeps)",
+                    "it needs {} of disk for its files and the images of this plan, and mydyno's \
+                     directory has {}; take fewer warehouses, or free some space (`mydyno server \
+                     images` lists databases that it keeps)",
                     gigabytes(bytes),
                     gigabytes(free)
                 );

@@ -138,7 +138,8 @@ fn settings_may_be_changed_one_at_a_time() {
 #[test]
 fn what_is_excluded_is_left_out() {
     let text = format!(
-        "{PLAN}\n[[exclude]]\ndata = 'hdd-15k'\nconnections = [16, 32]\n[[exclude]]\nengine = 'mysql-8.0'\nset.innodb_io_capacity = 200"
+        "{PLAN}\n[[exclude]]\ndata = 'hdd-15k'\nconnections = [16, 32]\n[[exclude]]\nengine = \
+         'mysql-8.0'\nset.innodb_io_capacity = 200"
     );
     let all = cells(&text).unwrap();
     // 2 engines x 2 settings x 2 values on the disk, and of 16 left the 4 of the second.
@@ -398,7 +399,8 @@ proptest! {
         a in 1..5_usize, b in 1..4_usize, c in 1..5_usize, d in 1..5_usize,
     ) {
         let text = format!(
-            "lab.name = 'x'\nserver.engine = 'mysql-5.7'\nserver.set = {{ a = {}, b = {} }}\nload.warehouses = {}\nload.connections = {}",
+            "lab.name = 'x'\nserver.engine = 'mysql-5.7'\nserver.set = {{ a = {}, b = {} \
+             }}\nload.warehouses = {}\nload.connections = {}",
             list(a), list(b), list(c), list(d)
         );
         let all = cells(&text).unwrap();

@@ -19,7 +19,8 @@ const DRAWN: &str = "<script>document.body.dataset.drawn = Math.round(performanc
 fn main() {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     println!(
-        "\n| repeats | results file, MB | made in, s | page, MB | opened in, ms |\n| --: | --: | --: | --: | --: |"
+        "\n| repeats | results file, MB | made in, s | page, MB | opened in, ms |\n| --: | --: | \
+         --: | --: | --: |"
     );
     for repeats in 1..=3 {
         let file = scratch.path().join(format!("{repeats}.db"));

@@ -14,7 +14,9 @@ pub fn blocks(blocks: &[BlockOutcome]) -> Markup {
             h3 { "Blocks" }
             p { (drift(blocks)) }
             div.scroll { table {
-                caption { "The same fixed work at the start of each block. More time than in the first block of a machine is a slower host; comparisons are made inside blocks. -: not measured." }
+                caption { "The same fixed work at the start of each block. More time than in the \
+                    first block of a machine is a slower host; comparisons are made inside blocks. \
+                    -: not measured." }
                 thead { tr {
                     th.num scope="col" { "Block" }
                     th.num scope="col" { "Arithmetic" span.unit { "ms" } }
@@ -60,8 +62,8 @@ fn drift(blocks: &[BlockOutcome]) -> String {
             percent(change.abs())
         ),
         Some(change) => format!(
-            "The host's own speed changed: fixed work took {} % {} time than in the first block. That is \
-             no effect of a setting.",
+            "The host's own speed changed: fixed work took {} % {} time than in the first block. \
+             That is no effect of a setting.",
             percent(change.abs()),
             if change > 0.0 { "more" } else { "less" }
         ),

@@ -44,8 +44,11 @@ fn places(repeat: &RepeatView) -> Markup {
         }
         @if let Some(fidelity) = storage.fidelity {
             p {
-                "Fidelity of the emulation: " b { (percent(fidelity)) } " of requests completed within 2 % or 20 µs of their due time; for "
-                (percent(storage.overrun_share.unwrap_or(0.0))) " the host was slower than the device."
+                "Fidelity of the \
+                 emulation: " b { (percent(fidelity)) } " of requests completed within 2 % or 20 \
+                     µs of their due time; for "
+                (percent(storage.overrun_share.unwrap_or(0.0))) " the host was slower than the \
+                    device."
             }
         }
     }
@@ -54,7 +57,8 @@ fn places(repeat: &RepeatView) -> Markup {
 fn devices_table(devices: &[&DeviceSummary]) -> Markup {
     html! {
         div.scroll { table {
-            caption { "In the window. Response times are from submission to completion, to a sixteenth; service is the device alone, without waiting in its queue." }
+            caption { "In the window. Response times are from submission to completion, to a \
+                sixteenth; service is the device alone, without waiting in its queue." }
             thead { tr {
                 th scope="col" { "Role" } th scope="col" { "Device" } th scope="col" { "Request" }
                 th.num scope="col" { "Requests" span.unit { "1/s" } }
@@ -104,9 +108,12 @@ fn shim_line(shim: &ShimSummary) -> Markup {
     html! {
         p.soft.small {
             @if let Some(hits) = shim.cache_hit_share { "Buffered reads found " (percent(hits)) " of their pages in the modelled page cache. " }
-            @if let Some(us) = shim.model_us_per_call { "A request cost " (significant(us)) " µs in the model. " }
-            @if shim.uring_refused > 0 { "io_uring was refused, so that the server fell back to what the shim sees. " }
-            @if shim.model_full > 0 { (integer(shim.model_full)) " requests were not modelled, because too many were outstanding. " }
+            @if let Some(us) = shim.model_us_per_call { "A request cost " (significant(us)) " µs \
+                in the model. " }
+            @if shim.uring_refused > 0 { "io_uring was refused, so that the server fell back to \
+                what the shim sees. " }
+            @if shim.model_full > 0 { (integer(shim.model_full)) " requests were not modelled, \
+                because too many were outstanding. " }
             @if shim.files_unseen > 0 { (counted(shim.files_unseen as usize, "file was", "files were")) " not seen. " }
             @if shim.maps_refused > 0 { (counted(shim.maps_refused as usize, "mapping of a file was", "mappings of files were")) " refused." }
         }

@@ -26,7 +26,11 @@ fn machines(machines: &[MachineOutcome]) -> Markup {
     html! {
         h3 { "Machines" }
         div.scroll { table {
-            caption { "Whole blocks were measured on one machine, and cells are compared inside blocks, so that machines which differ bias no comparison. Against others: throughput of its blocks to that of all other blocks, with the cells taken out. Means over the repeats of a cell have the machines' differences in their intervals." }
+            caption { "Whole blocks were measured on one machine, and cells are compared inside \
+                blocks, so that machines which differ bias no comparison. Against others: \
+                throughput of its blocks to that of all other blocks, with the cells taken out. \
+                Means over the repeats of a cell have the machines' differences in their \
+                intervals." }
             thead { tr {
                 th scope="col" { "Machine" } th scope="col" { "CPU" }
                 th.num scope="col" { "Cores" } th.num scope="col" { "Memory" }
@@ -85,7 +89,9 @@ fn devices(view: &LabView) -> Markup {
         @if !view.profiles.is_empty() || !real.is_empty() {
             h3 { "Devices" }
             div.scroll { table {
-                caption { "What the sheets of emulated devices promise: 4 KiB random, 128 KiB sequential; the shim plays it. -: not promised. docs/emulation.md says how it was checked with fio." }
+                caption { "What the sheets of emulated devices promise: 4 KiB random, 128 KiB \
+                    sequential; the shim plays it. -: not promised. docs/emulation.md says how it \
+                    was checked with fio." }
                 thead { tr {
                     th scope="col" { "Device" } th scope="col" { "What it is" } th.num scope="col" { "Size" }
                     th.num scope="col" { "Random read" span.unit { "IOPS" } }

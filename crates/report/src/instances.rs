@@ -16,7 +16,12 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
             section id="instances" {
                 h2 { "By servers on one machine" }
                 div.scroll { table {
-                    caption { "Servers divide the buffer pool, the page cache and the connections, and share the machine and its devices. Against one: throughput of all of them by that of one server alone. Spread: the most less the least of them, by their mean. ± is the 95 % confidence interval over repeats, and a number without it is of one repeat; how sure a difference is, the comparisons say." }
+                    caption { "Servers divide the buffer pool, the page cache and the connections, \
+                        and share the machine and its devices. Against one: throughput of all of \
+                        them by that of one server alone. Spread: the most less the least of them, \
+                        by their mean. ± is the 95 % confidence interval over repeats, and a \
+                        number without it is of one repeat; how sure a difference is, the \
+                        comparisons say." }
                     thead { tr {
                         th scope="col" { "Cell" }
                         th.num scope="col" { "Servers" }
@@ -90,7 +95,8 @@ pub fn each_rank(repeat: &RepeatView) -> Markup {
     html! {
         @if !repeat.ranks.is_empty() {
             div.scroll { table {
-                caption { "Ranks that drove together, in the window. Waiting: driver threads that were ready to run while no core was free." }
+                caption { "Ranks that drove together, in the window. Waiting: driver threads that \
+                    were ready to run while no core was free." }
                 thead { tr {
                     th scope="col" { "Rank" }
                     th scope="col" { "Machine" }

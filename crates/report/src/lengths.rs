@@ -42,7 +42,8 @@ pub fn lengths(cell: &CellView, repeat: &RepeatView) -> Markup {
                 @if what.warmup_auto {
                     "The warm-up took " (duration(warmup_ns))
                     @if result.warmup_steady == Some(true) { ", until the server was steady. " }
-                    @else if warmup_ns >= what.warmup_ns { ", the most that it might take; the server was not steady. " }
+                    @else if warmup_ns >= what.warmup_ns { ", the most that it might take; the \
+                        server was not steady. " }
                     @else { "; the server was not steady. " }
                 }
                 @if what.window_auto {

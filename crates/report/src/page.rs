@@ -179,10 +179,12 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     @if view.is_folded() { (cell_sections(view)) }
                     footer {
                         p { (disclaimer(view)) }
-                        p { "Made by mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
+                        p { "Made by \
+                            mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
                     }
                 }
-                noscript { main { p { "Charts need JavaScript; the tables do not. `mydyno export` writes the numbers of the charts as CSV." } } }
+                noscript { main { p { "Charts need JavaScript; the tables do not. `mydyno export` \
+                    writes the numbers of the charts as CSV." } } }
                 script type="application/json" id="data" { (PreEscaped(json)) }
                 script { (PreEscaped("/*\n")) (PreEscaped(UPLOT_LICENSE)) (PreEscaped("*/\n")) (PreEscaped(UPLOT_JS)) }
                 script { (PreEscaped(REPORT_JS)) }
@@ -242,7 +244,8 @@ fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
             @if !sections.account.0.is_empty() { a href="#account" { "Where the time goes" } }
             @if !sections.over_time.is_empty() { a href="#over-time" { "Over time" } }
             @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
-            @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" { "By servers" } }
+            @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" { "By \
+                servers" } }
             @if view.advice.as_ref().is_some_and(|advice| !advice.findings.is_empty()) { a href="#advice" { "What to set" } }
             @if !view.loads.is_empty() { a href="#load" { "Load" } }
             a href="#configuration" { "Configuration" }

@@ -44,7 +44,9 @@ pub fn ramp_section(ramps: &[RampOutcome], view: &LabView) -> Markup {
         @if !ramps.is_empty() {
             section id="ramp" {
                 h2 { "Ramp" }
-                p.soft.small { "Connections rose on one server until a condition showed. The saturation point is the last count before it; the charts by connections mark it with a dashed line." }
+                p.soft.small { "Connections rose on one server until a condition showed. The \
+                    saturation point is the last count before it; the charts by connections mark \
+                    it with a dashed line." }
                 @if ramps.len() > 1 { (supported(ramps, view)) }
                 @for ramp in ramps {
                     @if ramps.len() > 1 { h3 { (name(ramp, view)) } }
@@ -104,7 +106,8 @@ fn points_table(ramp: &RampOutcome) -> Markup {
     let counted = capitalised(ramp.metric.transaction());
     html! {
         div.scroll { table.ramp {
-            caption { "Points by connections; ± is half of the 95 % interval of the point's own window." }
+            caption { "Points by connections; ± is half of the 95 % interval of the point's own \
+                window." }
             thead { tr {
                 th.num scope="col" { "Connections" }
                 th.num scope="col" { "Throughput" span.unit { (ramp.metric.title()) } }

@@ -55,7 +55,8 @@ pub fn stacked(title: &str, stacks: &[Stack], table: &Markup) -> Markup {
                     }
                 }
                 div.legend { @for (title, color) in titles(stacks) {
-                    button type="button" aria-pressed="true" data-part=(color) title="show or hide this part" style={ "--key:var(--c" (color) ")" } { (title) }
+                    button type="button" aria-pressed="true" data-part=(color) title="show or hide \
+                        this part" style={ "--key:var(--c" (color) ")" } { (title) }
                 } }
                 @for stack in stacks { (row(stack, longest)) }
                 details.small { summary { "Data table" } (table) }

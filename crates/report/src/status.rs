@@ -37,8 +37,11 @@ pub fn status_tables(view: &LabView) -> Markup {
     html! {
         @for (cell, repeat) in all {
             details {
-                summary { (counted(repeat.risen.len(), "status counter", "status counters")) " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) } }
-                @if cell.repeats.len() > 1 { p.soft.small { "Of repeat " (repeat.repeat.ordinal) "." } }
+                summary { (counted(repeat.risen.len(), "status \
+                    counter", "status \
+                        counters")) " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) } }
+                @if cell.repeats.len() > 1 { p.soft.small { "Of \
+                    repeat " (repeat.repeat.ordinal) "." } }
                 (table(&repeat.risen))
             }
         }
@@ -48,7 +51,8 @@ pub fn status_tables(view: &LabView) -> Markup {
 fn table(risen: &[Risen]) -> Markup {
     html! {
         div.scroll { table.narrow {
-            caption { "As the server gave them, of all its sessions since it started. Some are no counters, but happened to be higher at the end." }
+            caption { "As the server gave them, of all its sessions since it started. Some are no \
+                counters, but happened to be higher at the end." }
             thead { tr {
                 th scope="col" { "Counter" } th.num scope="col" { "Start" } th.num scope="col" { "End" } th.num scope="col" { "Rise" }
             } }

@@ -12,7 +12,8 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
     let all = repeat.totals.completed();
     html! {
         div.scroll { table {
-            caption { "In the window. Response times count retries; rolled back are the deliberate rollbacks of clause 2.4.1.4." }
+            caption { "In the window. Response times count retries; rolled back are the deliberate \
+                rollbacks of clause 2.4.1.4." }
             thead { tr {
                 th scope="col" { "Type" }
                 th.num scope="col" { "Committed" }
@@ -30,7 +31,8 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
             }
         } }
         @let beyond: u64 = repeat.totals.iter().map(|(_, t)| t.response.out_of_bounds).sum();
-        @if beyond > 0 { p.small { (integer(beyond)) " response times were above the histogram's bound; they count in mean and maximum." } }
+        @if beyond > 0 { p.small { (integer(beyond)) " response times were above the histogram's \
+            bound; they count in mean and maximum." } }
     }
 }
 
@@ -57,7 +59,8 @@ fn transaction_row(name: &str, totals: &TransactionTotals, all: u64) -> Markup {
 pub fn failures_table(failures: &[StoredFailure]) -> Markup {
     html! {
         div.scroll { table {
-            caption { "Failed tries over the whole run, warm-up included; a try that failed may have been retried." }
+            caption { "Failed tries over the whole run, warm-up included; a try that failed may \
+                have been retried." }
             thead { tr { th scope="col" { "Type" } th scope="col" { "Error" } th.num scope="col" { "Count" } th scope="col" { "First message" } } }
             tbody {
                 @for failure in failures {
@@ -77,7 +80,8 @@ pub fn failures_table(failures: &[StoredFailure]) -> Markup {
 pub fn inputs_table(counters: &[InputCounter]) -> Markup {
     html! {
         div.scroll { table {
-            caption { "Green: the band that the clause allows. Grey: where a right generator lands in a run of this length; short runs miss the band by chance." }
+            caption { "Green: the band that the clause allows. Grey: where a right generator lands \
+                in a run of this length; short runs miss the band by chance." }
             thead { tr {
                 th scope="col" { "Counter" } th.num scope="col" { "Counted" } th.num scope="col" { "Value" }
                 th.num scope="col" { "Allowed" } th.num scope="col" { "By chance" } th scope="col" { "" } th scope="col" { "Verdict" }
@@ -164,7 +168,8 @@ pub fn checks_table(checks: &[StoredCheck]) -> Markup {
     html! {
         @for check in &failed {
             div.callout {
-                p { b { (check.title) } " (" (check.clause) ") failed: " (integer(check.offending_rows)) " offending rows." }
+                p { b { (check.title) } " (" (check.clause) ") \
+                    failed: " (integer(check.offending_rows)) " offending rows." }
                 @if check.examples_json != "[]" && !check.examples_json.is_empty() { pre { (check.examples_json) } }
             }
         }

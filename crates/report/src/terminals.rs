@@ -35,11 +35,13 @@ fn schedule(of: &OpenLoopSummary) -> Markup {
             @if let Some(capacity) = of.capacity_per_s { "; a closed loop did " (significant(capacity))
                 @if let Some(share) = of.capacity_precision_share { " ± " (base::percent_at_most(share)) }
                 " per second before" }
-            "): " (integer(of.offered)) " in the window, of which " (integer(of.late)) " began more than 1 ms late and "
+            "): " (integer(of.offered)) " in the window, of which " (integer(of.late)) " began \
+                more than 1 ms late and "
             @if of.skipped > 0 { span.tag.bad { (integer(of.skipped)) " never began" } } @else { "none was skipped" } "."
         }
         div.scroll { table {
-            caption { "Response times above count from the intended start. Lag is the part of them before the first try, service time the rest." }
+            caption { "Response times above count from the intended start. Lag is the part of them \
+                before the first try, service time the rest." }
             thead { tr { th scope="col" { "" } @for name in ["p50", "p90", "p99", "Max"] { th.num scope="col" { (name) span.unit { "ms" } } } } }
             tbody {
                 tr { th scope="row" { "Schedule lag" } td.num { (ms(of.lag_p50_us)) } td.num { "" } td.num { (ms(of.lag_p99_us)) } td.num { (ms(of.lag_max_us)) } }
@@ -54,7 +56,8 @@ fn users(of: &TerminalsSummary) -> Markup {
     html! {
         p {
             (integer(u64::from(of.count))) " terminals at " (integer(u64::from(of.paced_warehouses))) " warehouses"
-            @if let Some(inactive @ 1..) = of.inactive_warehouses { ", beside " (integer(u64::from(inactive))) " inactive ones" }
+            @if let Some(inactive @ 1..) = of.inactive_warehouses { ", \
+                beside " (integer(u64::from(inactive))) " inactive ones" }
             ". " (nopm(of.nopm_within_window)) " NOPM began and ended in the window"
             @if let Some(efficiency) = of.efficiency { ", an efficiency of " b { (percent(efficiency)) } " of 12.86 NOPM per active warehouse" }
             "; terminals that wait for nothing but their users would do "
@@ -87,7 +90,8 @@ fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
     html! {
         @if requirements.iter().filter(outside).count() == 0 { p { span.tag.good { "all met" } " as far as a window of this length can tell." } }
         div.scroll { table {
-            caption { "Green: what the clause allows. Grey: where a right run of this length lands; short runs miss by chance." }
+            caption { "Green: what the clause allows. Grey: where a right run of this length \
+                lands; short runs miss by chance." }
             thead { tr {
                 th scope="col" { "Requirement" } th scope="col" { "Clause" } th.num scope="col" { "Value" }
                 th.num scope="col" { "Allowed" } th scope="col" { "" } th scope="col" { "Verdict" }

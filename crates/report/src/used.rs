@@ -131,7 +131,8 @@ pub fn used_section(cell: &CellView) -> Markup {
             h3 { "What it used" }
             p.soft.small {
                 "Means of the window"
-                @if sampled > 1 { " over " (counted(sampled, "repeat", "repeats")) "; ± is the 95 % confidence interval of the mean" }
+                @if sampled > 1 { " over " (counted(sampled, "repeat", "repeats")) "; ± is the 95 \
+                    % confidence interval of the mean" }
                 ". NA: not known here."
             }
             div.columns {
@@ -167,7 +168,8 @@ fn one_transaction(cell: &CellView) -> Markup {
                 @match by {
                     IoCountedBy::Shim => "the shim counted them, of all roles.",
                     IoCountedBy::Server => "the server says of InnoDB's files.",
-                    IoCountedBy::Process => "the kernel counted bytes of the server's process, and the server its fsyncs.",
+                    IoCountedBy::Process => "the kernel counted bytes of the server's process, and \
+                        the server its fsyncs.",
                 }
             }
         }

@@ -22,14 +22,18 @@ const LAB: Shape = Shape {
 };
 
 /// Keeps what uPlot draws, for what comes after it.
-const SPY: &str = "<script>var plots = []; { const Real = uPlot; uPlot = Object.assign(function (options, columns, box) {
+const SPY: &str = "<script>var plots = []; { const Real = uPlot; uPlot = Object.assign(function \
+    (options, columns, box) {
   const plot = new Real(options, columns, box); plots.push({ plot, box }); return plot; }, Real); }
-  const tell = (seen) => { const told = document.createElement('script'); told.type = 'application/json'; told.id = 'told';
+  const tell = (seen) => { const told = document.createElement('script'); told.type = \
+  'application/json'; told.id = 'told';
     told.textContent = JSON.stringify(seen); document.body.append(told); };</script>";
 
 /// All charts that are on the page.
-const SEEN: &str = "<script>setTimeout(() => tell(plots.filter(({ box }) => document.contains(box)).map(({ plot, box }) =>
-  Object.assign({ names: plot.series.slice(1).map((line) => line.label), columns: plot.data }, box.closest('figure').dataset))), 2500)</script>";
+const SEEN: &str = "<script>setTimeout(() => tell(plots.filter(({ box }) => \
+    document.contains(box)).map(({ plot, box }) =>
+  Object.assign({ names: plot.series.slice(1).map((line) => line.label), columns: plot.data }, \
+  box.closest('figure').dataset))), 2500)</script>";
 
 struct Opened {
     results: Results,
@@ -131,26 +135,38 @@ fn charts_show_what_the_file_has() {
 /// What a hand does, and what the page makes of it.
 const DO: &str = "<script>setTimeout(() => {
   const q = (of) => document.querySelector(of), fire = (on, event) => on.dispatchEvent(event);
-  const seen = {}, over = q('#picture .u-over'), box = over.getBoundingClientRect(), middle = { clientX: box.left + box.width * 0.9, clientY: box.top + 50, bubbles: true };
+  const seen = {}, over = q('#picture .u-over'), box = over.getBoundingClientRect(), middle = { \
+  clientX: box.left + box.width * 0.9, clientY: box.top + 50, bubbles: true };
   fire(over, new MouseEvent('mouseenter', middle)); fire(over, new MouseEvent('mousemove', middle));
   setTimeout(() => {
     seen.tip = q('#picture .tip').hidden || q('#picture .tip').textContent;
     const part = q('#account .k7'); fire(part, new PointerEvent('pointerover', { bubbles: true }));
     seen.part = q('body > .tip').hidden || q('body > .tip').textContent;
-    fire(document.body, new PointerEvent('pointerover', { bubbles: true })); seen.left = q('body > .tip').hidden;
-    const menu = q('.menu'), filter = menu.querySelector('input'); menu.open = true; filter.value = 'HDD'; fire(filter, new Event('input'));
+    fire(document.body, new PointerEvent('pointerover', { bubbles: true })); seen.left = q('body > \
+    .tip').hidden;
+    const menu = q('.menu'), filter = menu.querySelector('input'); menu.open = true; filter.value \
+    = 'HDD'; fire(filter, new Event('input'));
     seen.links = [...menu.querySelectorAll('li')].map((link) => link.offsetParent !== null);
     fire(document, new KeyboardEvent('keydown', { key: 'Escape' })); seen.closed = !menu.open;
-    const shown = () => plots.filter(({ box }) => box.closest('#resources')).map(({ plot }) => plot.series[1].show);
-    q('#picture .legend button').click(); seen.hidden = plots.find(({ box }) => box.closest('#picture')).plot.series[1].show;
+    const shown = () => plots.filter(({ box }) => box.closest('#resources')).map(({ plot }) => \
+    plot.series[1].show);
+    q('#picture .legend button').click(); seen.hidden = plots.find(({ box }) => \
+    box.closest('#picture')).plot.series[1].show;
     q('#resources .multiples > .legend button').click(); seen.multiples = shown().some((is) => is);
     const key = q('#account [data-part]'); key.click();
-    seen.parts = [...document.querySelectorAll('#account .stacks')[0].querySelectorAll('.k1')].map((of) => getComputedStyle(of).visibility);
-    const scale = q('#account [data-scale]'), bars = [...scale.closest('figure').querySelectorAll('.stack')], share = (of) => parseFloat(of.style.getPropertyValue('--of')) / 100;
-    bars[0].style.setProperty('--of', '50%'); const wrong = (as) => bars.filter((of) => Math.abs(of.offsetWidth - of.parentNode.clientWidth * as(of)) > 2).length;
-    seen.shares = wrong(() => 1); scale.value = 'times'; fire(scale, new Event('change')); seen.times = wrong(share);
-    q('[data-open-cells]').click(); seen.open = document.querySelectorAll('.folded > details[open]').length;
-    fire(window, new Event('beforeprint')); seen.paper = document.documentElement.className; fire(window, new Event('afterprint'));
+    seen.parts = [...document.querySelectorAll('#account \
+    .stacks')[0].querySelectorAll('.k1')].map((of) => getComputedStyle(of).visibility);
+    const scale = q('#account [data-scale]'), bars = \
+    [...scale.closest('figure').querySelectorAll('.stack')], share = (of) => \
+    parseFloat(of.style.getPropertyValue('--of')) / 100;
+    bars[0].style.setProperty('--of', '50%'); const wrong = (as) => bars.filter((of) => \
+    Math.abs(of.offsetWidth - of.parentNode.clientWidth * as(of)) > 2).length;
+    seen.shares = wrong(() => 1); scale.value = 'times'; fire(scale, new Event('change')); \
+    seen.times = wrong(share);
+    q('[data-open-cells]').click(); seen.open = document.querySelectorAll('.folded > \
+    details[open]').length;
+    fire(window, new Event('beforeprint')); seen.paper = document.documentElement.className; \
+    fire(window, new Event('afterprint'));
     tell(seen);
   }, 300);
 }, 500)</script>";
@@ -199,11 +215,13 @@ fn pdf_pages(lab: &Opened, script: &str) -> usize {
 /// Faults that shut somebody out, by the rules of axe.
 const RULES: &str = "<script>setTimeout(() => axe.run().then((found) => tell(found.violations
   .filter((of) => of.impact === 'serious' || of.impact === 'critical')
-  .map((of) => [of.id, of.nodes.length, of.nodes[0].html.slice(0, 200), of.nodes[0].failureSummary]))), 2000)</script>";
+  .map((of) => [of.id, of.nodes.length, of.nodes[0].html.slice(0, 200), \
+  of.nodes[0].failureSummary]))), 2000)</script>";
 
 /// Says how much wider than its window the page is.
 const WIDER: &str = "<script>setTimeout(() => { const d = document.documentElement;
-  document.body.dataset.over = d.scrollWidth - d.clientWidth; document.body.dataset.width = d.clientWidth; }, 1500)</script>";
+  document.body.dataset.over = d.scrollWidth - d.clientWidth; document.body.dataset.width = \
+  d.clientWidth; }, 1500)</script>";
 
 #[test]
 fn everybody_can_read_it_on_any_screen() {
@@ -238,7 +256,8 @@ fn faults(dom: &str) -> &str {
 #[test]
 fn names_are_never_markup() {
     let shape = Shape {
-        name: "</title><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">",
+        name: "</title><script>document.title='taken'</script><img src=x \
+            onerror=\"document.title='taken'\">",
         engines: &["mysql-5.7", "<img src=x onerror=\"document.title='taken'\">"],
         capacities: &[
             ("\"><svg onload=\"document.title='taken'\">", 1.0),
@@ -250,9 +269,12 @@ fn names_are_never_markup() {
         ..ONE_CELL
     };
     const COUNT: &str = "<script>setTimeout(() => {
-      document.querySelectorAll('[data-tip]').forEach((of) => of.dispatchEvent(new PointerEvent('pointerover', { bubbles: true })));
-      const taken = [...document.querySelectorAll('img, #bold, script, svg:not(.band)')].map((of) => of.outerHTML.slice(0, 60));
-      document.body.dataset.taken = document.title.endsWith('mydyno report') + ' ' + taken.length; }, 2000)</script>";
+      document.querySelectorAll('[data-tip]').forEach((of) => of.dispatchEvent(new \
+      PointerEvent('pointerover', { bubbles: true })));
+      const taken = [...document.querySelectorAll('img, #bold, script, svg:not(.band)')].map((of) \
+      => of.outerHTML.slice(0, 60));
+      document.body.dataset.taken = document.title.endsWith('mydyno report') + ' ' + taken.length; \
+      }, 2000)</script>";
     let (scratch, _, html) = page_of(&shape, "hostile");
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile.html");
     std::fs::write(&page, format!("{html}{OPEN_CELLS}{COUNT}")).unwrap();

@@ -65,7 +65,13 @@ fn a_ticket_has_the_answer_and_a_table() {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (results, lab) = build(&scratch.path().join("mydyno.db"), &LAB);
     let text = export_markdown(&results, lab).unwrap();
-    assert!(text.starts_with("## a\\|b \\<i\\>\\*c\\*\\</i\\>\n\nHow does throughput depend on connections (8, 32)?\n\n- "), "{text}");
+    assert!(
+        text.starts_with(
+            "## a\\|b \\<i\\>\\*c\\*\\</i\\>\n\nHow does throughput depend on \
+        connections (8, 32)?\n\n- "
+        ),
+        "{text}"
+    );
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
     assert_eq!(rows.len(), 3, "{text}");
     assert!(rows.iter().all(|row| row.matches(" |").count() == 5), "{text}");

@@ -27,10 +27,13 @@ const LAB: Shape = Shape {
 const LOOK: &str = "<script>setTimeout(() => { const d = document.documentElement;
   const named = location.hash && document.getElementById(location.hash.slice(1));
   document.body.dataset.over = Math.max(0, d.scrollWidth - d.clientWidth);
-  document.body.dataset.below = named ? Math.abs(Math.round(named.getBoundingClientRect().top)) : 0; }, 2000)</script>";
+  document.body.dataset.below = named ? Math.abs(Math.round(named.getBoundingClientRect().top)) : \
+  0; }, 2000)</script>";
 
-const CLOSE_AND_CLICK: &str = "<script>setTimeout(() => { const box = document.querySelector('#cell-5 > details');
-  document.body.dataset.wasOpen = box.open; box.open = false; document.querySelector('a[href=\"#cell-5\"]').click(); }, 1000)</script>";
+const CLOSE_AND_CLICK: &str = "<script>setTimeout(() => { const box = \
+    document.querySelector('#cell-5 > details');
+  document.body.dataset.wasOpen = box.open; box.open = false; \
+  document.querySelector('a[href=\"#cell-5\"]').click(); }, 1000)</script>";
 
 fn written(name: &str, html: &str) -> std::path::PathBuf {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -85,7 +88,8 @@ fn what_varies_stands_side_by_side() {
     let places = places.map(|of| html.find(of).unwrap_or_else(|| panic!("{of} is missing")));
     assert!(places.is_sorted(), "{places:?}");
     // Each table that has NA says why, and leads to the cell.
-    let footnote = "<p class=\"soft small na\">NA, <a class=\"to\" href=\"#cell-2\">cell 2</a>: server_died: the server on";
+    let footnote = "<p class=\"soft small na\">NA, <a class=\"to\" href=\"#cell-2\">cell 2</a>: \
+        server_died: the server on";
     assert!(html.matches(footnote).count() >= 5, "{}", html.matches(footnote).count());
     assert!(html.contains("<a class=\"to\" href=\"#cell-2\">NA</a>"));
     in_a_browser(&html, scratch.path());

@@ -82,7 +82,8 @@ fn a_ramp_has_its_points_and_its_end() {
     assert!(shown.dom.contains("data-ready=\"3\""), "{:?}", shown.log);
     let link = format!("href=\"#cell-{}\"", cells[3].id);
     for words in [
-        "Saturation point: 32 connections (it may be anywhere from 32 to 56); 64 connections gave no result",
+        "Saturation point: 32 connections (it may be anywhere from 32 to 56); 64 connections gave \
+         no result",
         "not at its end: 0 points",
         "\"ramps\":[{\"group\":\"mysql-5.7\",\"connections\":32}]",
         &link,
@@ -121,11 +122,15 @@ fn two_devices() {
 /// How many charts of full width are blank but for axes, and at how many places their time axes
 /// are: set on the page.
 const LOOK: &str = "<script>setTimeout(() => {
-  const isLine = (d, i) => d[i + 3] > 128 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 40;
-  const drawn = (c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0;
+  const isLine = (d, i) => d[i + 3] > 128 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], \
+  d[i + 1], d[i + 2]) > 40;
+  const drawn = (c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; \
+  let n = 0;
     for (let i = 0; i < d.length; i += 4) if (isLine(d, i)) n++; return n; };
-  const canvases = [...document.querySelectorAll('[data-chart=throughput] canvas, [data-chart=panel] canvas')];
-  const places = [...document.querySelectorAll('[data-chart=throughput] .u-over, [data-chart=panel] .u-over')].map((e) => e.getBoundingClientRect());
+  const canvases = [...document.querySelectorAll('[data-chart=throughput] canvas, \
+  [data-chart=panel] canvas')];
+  const places = [...document.querySelectorAll('[data-chart=throughput] .u-over, \
+  [data-chart=panel] .u-over')].map((e) => e.getBoundingClientRect());
   document.body.dataset.blank = canvases.filter((c) => drawn(c) < 100).length;
   document.body.dataset.places = new Set(places.map((r) => r.left + ' ' + r.width)).size;
 }, 1000)</script>";

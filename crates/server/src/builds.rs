@@ -234,7 +234,8 @@ pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
             let name = &engine.name;
             return Err(ServerError::Data {
                 what: format!(
-                    "{name} is installed and does not run ({why}); run `mydyno server install {name}` again"
+                    "{name} is installed and does not run ({why}); run `mydyno server install \
+                     {name}` again"
                 ),
                 path,
             });
@@ -353,7 +354,8 @@ mod tests {
                 (8, 0, 15),
             ),
             (
-                "/x/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+                "/x/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 \
+                 (Debian 12)",
                 "mariadb-10.11",
                 (10, 11, 19),
             ),
@@ -363,7 +365,8 @@ mod tests {
                 (10, 1, 13),
             ),
             (
-                "/x/mysqld  Ver 8.0.35-27 for Linux on x86_64 (Percona Server (GPL), Release 27, Revision 2f8eeab)",
+                "/x/mysqld  Ver 8.0.35-27 for Linux on x86_64 (Percona Server (GPL), Release 27, \
+                 Revision 2f8eeab)",
                 "percona-8.0",
                 (8, 0, 35),
             ),

@@ -145,7 +145,8 @@ fn parse_query(query: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
             "ssl-mode" => {
                 let mode = SslMode::parse(&value).ok_or_else(|| {
                     bad(format!(
-                        "ssl-mode `{value}` is unknown; the modes are DISABLED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY"
+                        "ssl-mode `{value}` is unknown; the modes are DISABLED, REQUIRED, \
+                         VERIFY_CA, VERIFY_IDENTITY"
                     ))
                 })?;
                 dsn.ssl_mode.replace(mode).is_some()

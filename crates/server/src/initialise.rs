@@ -118,7 +118,9 @@ pub(crate) fn attach_log(
 
 fn bootstrap_sql(build: &ServerBuild) -> Result<String, ServerError> {
     let share = build.share().ok_or_else(|| ServerError::Data {
-        what: "no share directory with error messages and system tables is beside this server; install its whole package".to_owned(),
+        what: "no share directory with error messages and system tables is beside this server; \
+            install its whole package"
+            .to_owned(),
         path: build.basedir.clone(),
     })?;
     let read = |names: [&str; 2]| -> Result<String, ServerError> {
@@ -136,7 +138,8 @@ fn bootstrap_sql(build: &ServerBuild) -> Result<String, ServerError> {
     ];
     // A statement that is followed by another on its line is an error in bootstrap mode.
     let mut sql = String::from(
-        "CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\nSET @skip_auth_anonymous_user = 1;\n",
+        "CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\nSET \
+         @skip_auth_anonymous_user = 1;\n",
     );
     // As mysql_install_db does: no accounts for this machine's name.
     for line in scripts.iter().flat_map(|script| script.lines()) {

@@ -113,7 +113,9 @@ impl InstanceDir {
         }
         Err(ServerError::Data {
             what: format!(
-                "no directory for a socket: this path is longer than {SOCKET_PATH_BYTES_MAX} bytes with the socket in it, and /tmp cannot be written; set MYDYNO_HOME to a shorter path"
+                "no directory for a socket: this path is longer than {SOCKET_PATH_BYTES_MAX} bytes \
+                 with the socket in it, and /tmp cannot be written; set MYDYNO_HOME to a shorter \
+                 path"
             ),
             path: self.path.clone(),
         })

@@ -163,10 +163,14 @@ fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
         Err(error) => return Err(io_at("read", &path)(error)),
     };
-    let mut instance: NamedInstance = serde_json::from_str(&text).map_err(|error| ServerError::Data {
-        what: format!("the record of this server is damaged ({error}); stop it with `mydyno server stop {name}`"),
-        path,
-    })?;
+    let mut instance: NamedInstance =
+        serde_json::from_str(&text).map_err(|error| ServerError::Data {
+            what: format!(
+                "the record of this server is damaged ({error}); stop it with `mydyno server \
+            stop {name}`"
+            ),
+            path,
+        })?;
     instance.running = i32::try_from(instance.pid)
         .ok()
         .and_then(Pid::from_raw)
@@ -207,7 +211,8 @@ fn check_name(name: &str) -> Result<(), ServerError> {
     Err(ServerError::BadName {
         name: name.to_owned(),
         why: format!(
-            "it has 1 to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores, and starts with none of the last three but the underscore"
+            "it has 1 to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores, and \
+             starts with none of the last three but the underscore"
         ),
     })
 }

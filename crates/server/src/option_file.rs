@@ -51,7 +51,8 @@ impl ClientOptions {
             return Err(refuse(
                 None,
                 format!(
-                    "it is included over more than {INCLUDE_DEPTH_MAX} files; do they include each other?"
+                    "it is included over more than {INCLUDE_DEPTH_MAX} files; do they include each \
+                     other?"
                 ),
             ));
         }
@@ -152,12 +153,16 @@ impl ClientOptions {
                 let text = text.unwrap_or_default();
                 self.login.ssl_mode = if text.eq_ignore_ascii_case("PREFERRED") {
                     self.notes.push(
-                        "ssl-mode=PREFERRED of the option file is taken as DISABLED: a measurement must know which it has".to_owned(),
+                        "ssl-mode=PREFERRED of the option file is taken as DISABLED: a measurement \
+                         must know which it has".to_owned(),
                     );
                     Some(SslMode::Disabled)
                 } else {
                     Some(SslMode::parse(&text).ok_or_else(|| {
-                        format!("ssl-mode `{text}` is unknown; the modes are DISABLED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY")
+                        format!(
+                            "ssl-mode `{text}` is unknown; the modes are DISABLED, REQUIRED, \
+                            VERIFY_CA, VERIFY_IDENTITY"
+                        )
                     })?)
                 };
             }
@@ -191,8 +196,10 @@ mod tests {
         fs::write(temp.path().join("more.cnf"), "[mydyno]\ndatabase=tpcc\n").unwrap();
         fs::write(
             &main,
-            "user=nobody\n[mysqld]\nport=9\nuser=mysql\n[client]\nuser=u\npassword='p #1'\nssl-mode=required\n\
-             default-character-set=utf8mb4\n!includedir conf.d\n!include more.cnf\n!include missing.cnf\n[mydyno]\nuser=v\n",
+            "user=nobody\n[mysqld]\nport=9\nuser=mysql\n[client]\nuser=u\npassword='p \
+             #1'\nssl-mode=required\n\
+             default-character-set=utf8mb4\n!includedir conf.d\n!include more.cnf\n!include \
+             missing.cnf\n[mydyno]\nuser=v\n",
         )
         .unwrap();
         let options = read(&main).unwrap();

@@ -155,7 +155,8 @@ mod tests {
     #[test]
     fn the_syntax_of_mysql() {
         let text = "\u{feff}# comment\n; comment\n[client]\n user = bob \nssl-mode=REQUIRED # why\n\
-            password=\"a#b\\\"c\"\ncompress\ndir=C:\\\\new\\sfolder\\x\n  [ mydyno ]\n!include other.cnf\n!includedir /etc/d\n--host=h\nempty=\nnone=''\n";
+            password=\"a#b\\\"c\"\ncompress\ndir=C:\\\\new\\sfolder\\x\n  [ mydyno ]\n!include \
+            other.cnf\n!includedir /etc/d\n--host=h\nempty=\nnone=''\n";
         let lines = parse(text).unwrap();
         assert_eq!(lines[0], (3, OptionLine::Group("client".into())));
         assert!(lines.contains(&(9, OptionLine::Group("mydyno".into()))));

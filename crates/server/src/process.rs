@@ -83,7 +83,8 @@ pub(crate) fn spawn_on(
 
 #[expect(
     unsafe_code,
-    reason = "the death signal and the session must be set between fork and exec, and std offers only pre_exec for it"
+    reason = "the death signal and the session must be set between fork and exec, and std offers \
+        only pre_exec for it"
 )]
 fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath, cpus: Option<CpuSet>) {
     let parent = rustix::process::getpid();

@@ -222,7 +222,9 @@ impl Settings {
             self.put("innodb_flush_method", "fsync");
             // Each server has a directory of its own, and all the same note.
             notes.push(
-                "the data's file system has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache".to_owned(),
+                "the data's file system has no O_DIRECT; innodb_flush_method is fsync, and reads \
+                 may come from the page cache"
+                    .to_owned(),
             );
         }
         let older = [REDO_FILE_SIZE, REDO_FILES].into_iter().find(|name| given(name));
@@ -240,8 +242,8 @@ impl Settings {
         {
             self.put("innodb_use_native_aio", "OFF");
             notes.push(format!(
-                "the kernel has too few asynchronous I/O requests left, and InnoDB needs {needed}; innodb_use_native_aio is OFF (raise \
-                 fs.aio-max-nr)"
+                "the kernel has too few asynchronous I/O requests left, and InnoDB needs {needed}; \
+                 innodb_use_native_aio is OFF (raise fs.aio-max-nr)"
             ));
         }
     }

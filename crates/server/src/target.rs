@@ -69,7 +69,9 @@ impl Target {
             request.dsn.is_none() && files.login.host.is_none() && files.login.socket.is_none();
         if nothing && request.defaults_file.is_none() {
             return Err(ServerError::NoTarget {
-                why: "give --dsn mysql://user@host/schema, --defaults-file FILE with a [client] section, or --engine ENGINE for a server of mydyno's own".to_owned(),
+                why: "give --dsn mysql://user@host/schema, --defaults-file FILE with a [client] \
+                    section, or --engine ENGINE for a server of mydyno's own"
+                    .to_owned(),
             });
         }
         Ok(Target {

@@ -333,8 +333,9 @@ impl<'a> Arranger<'a> {
             }
             Backing::Storage(why) => {
                 self.note(format!(
-                    "the bytes of emulated devices are on this machine's storage, because {why}; where it is slower than the \
-                     emulated device, requests overrun, and that is counted (PROFILE@DIRECTORY names another place)"
+                    "the bytes of emulated devices are on this machine's storage, because {why}; \
+                     where it is slower than the emulated device, requests overrun, and that is \
+                     counted (PROFILE@DIRECTORY names another place)"
                 ));
                 Location::Own
             }
@@ -355,7 +356,9 @@ impl<'a> Arranger<'a> {
     fn place_role(&mut self, role: Role, place: &'a Place) -> Result<(), StorageError> {
         if role == Role::Undo && !self.has_undo_tablespaces() {
             self.note(
-                "undo stays where data is: this server has it in the system tablespace (see innodb_undo_tablespaces)".to_owned(),
+                "undo stays where data is: this server has it in the system tablespace (see \
+                 innodb_undo_tablespaces)"
+                    .to_owned(),
             );
             self.follow_data(role);
             return Ok(());
@@ -462,7 +465,9 @@ impl<'a> Arranger<'a> {
         if self.given("log_bin").is_none() && !self.arrangement.set.iter().any(is_set) {
             self.put("log_bin", "binlog".to_owned());
             self.note(
-                "a place for the binary log turns it on: log_bin is set, sync_binlog is the server's default".to_owned(),
+                "a place for the binary log turns it on: log_bin is set, sync_binlog is the \
+                 server's default"
+                    .to_owned(),
             );
         }
     }

@@ -49,7 +49,8 @@ pub(crate) fn choose(
     let kept = RESERVE_BYTES.saturating_add(need.buffer_pool_bytes);
     if available < wanted.saturating_add(kept) {
         return Backing::Storage(format!(
-            "{} MiB of memory are available, the files take up to {} MiB, and {} MiB are kept for the server and the driver",
+            "{} MiB of memory are available, the files take up to {} MiB, and {} MiB are kept for \
+             the server and the driver",
             mib(available),
             mib(wanted),
             mib(kept)

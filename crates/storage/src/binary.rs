@@ -28,13 +28,16 @@ pub(crate) fn require_preloadable(binary: &Path) -> Result<(), StorageError> {
     let refuse = |why: String| Err(StorageError::NotPreloadable { binary: binary.to_owned(), why });
     if metadata.permissions().mode() & 0o6000 != 0 {
         return refuse(
-            "it is setuid or setgid, and such programs load no preloaded library; use a copy without these bits".to_owned(),
+            "it is setuid or setgid, and such programs load no preloaded library; use a copy \
+             without these bits"
+                .to_owned(),
         );
     }
     let mut none = [0u8; 0];
     if rustix::fs::getxattr(binary, "security.capability", &mut none).is_ok_and(|bytes| bytes > 0) {
         return refuse(
-            "it has file capabilities, and such programs load no preloaded library; use a copy without them (see setcap -r)"
+            "it has file capabilities, and such programs load no preloaded library; use a copy \
+             without them (see setcap -r)"
                 .to_owned(),
         );
     }
@@ -80,7 +83,8 @@ fn loader_problem(file: &File) -> io::Result<Option<String>> {
     let here = std::env::consts::ARCH;
     let foreign = |name: String, bits: u32| {
         Ok(Some(format!(
-            "it is for another architecture ({name}, {bits} bits), and this machine and the shim are {here}"
+            "it is for another architecture ({name}, {bits} bits), and this machine and the shim \
+             are {here}"
         )))
     };
     match FileKind::parse(data) {

@@ -75,8 +75,9 @@ impl Delta {
             let below = |share: &f64| *share < FIDELITY_SHARE_MIN;
             if let Some(share) = timeliness.overrun_share.filter(above) {
                 warnings.push(format!(
-                    "the host was slower than the emulated device of {role} for {:.1} % of its requests: the numbers are partly the \
-                     host's; use a host with more cores or memory, or fewer connections (`mydyno device verify` shows its limits)",
+                    "the host was slower than the emulated device of {role} for {:.1} % of its \
+                     requests: the numbers are partly the host's; use a host with more cores or \
+                     memory, or fewer connections (`mydyno device verify` shows its limits)",
                     share * 100.0
                 ));
             } else if let Some(share) = timeliness.fidelity_share.filter(below) {
@@ -85,24 +86,27 @@ impl Delta {
         }
         if !late.is_empty() {
             warnings.push(format!(
-                "of the requests to emulated devices, these were more than 2 % and 20 us late: {}; a thread that has to wait for a \
-                 core is late behind a real device too, so look at the host's CPU before you doubt the devices",
+                "of the requests to emulated devices, these were more than 2 % and 20 us late: {}; \
+                 a thread that has to wait for a core is late behind a real device too, so look at \
+                 the host's CPU before you doubt the devices",
                 late.join(", ")
             ));
         }
         for (count, what) in [
             (
                 self.model_full,
-                "requests were not emulated, because more were outstanding than the model holds; lower the connections or \
-                 innodb_*_io_threads",
+                "requests were not emulated, because more were outstanding than the model holds; \
+                 lower the connections or innodb_*_io_threads",
             ),
             (
                 self.files_unseen,
-                "files were not seen by the shim, because too many were open; lower innodb_open_files and table_open_cache",
+                "files were not seen by the shim, because too many were open; lower \
+                 innodb_open_files and table_open_cache",
             ),
             (
                 self.uring_refused,
-                "attempts to use io_uring were refused, so that the server fell back to I/O that the shim sees",
+                "attempts to use io_uring were refused, so that the server fell back to I/O that \
+                 the shim sees",
             ),
             (
                 self.maps_refused,

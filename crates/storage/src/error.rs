@@ -18,8 +18,8 @@ pub enum StorageError {
     },
     /// A word that is no place.
     #[error(
-        "unknown device {name:?}{nearest}; `mydyno device list` has the profiles, a profile file ends in .toml, and a directory \
-         has a slash in it (./{name})"
+        "unknown device {name:?}{nearest}; `mydyno device list` has the profiles, a profile file \
+         ends in .toml, and a directory has a slash in it (./{name})"
     )]
     UnknownProfile {
         name: String,
@@ -33,8 +33,8 @@ pub enum StorageError {
     BadProfile { path: PathBuf, why: String },
     /// There is nothing to verify.
     #[error(
-        "the [sheet] of {name} promises nothing that could be verified; give it a figure, such as read_latency_us (docs/profiles.md \
-         has all of them)"
+        "the [sheet] of {name} promises nothing that could be verified; give it a figure, such as \
+         read_latency_us (docs/profiles.md has all of them)"
     )]
     EmptySheet { name: String },
     #[error("{path} cannot hold files of a server: {why}")]
@@ -45,7 +45,8 @@ pub enum StorageError {
         why: String,
     },
     #[error(
-        "{path} is too small: it has {} MiB free and {what} need {} MiB; free some space or name another place",
+        "{path} is too small: it has {} MiB free and {what} need {} MiB; free some space or name \
+         another place",
         free_bytes >> 20,
         needed_bytes >> 20
     )]
@@ -69,13 +70,14 @@ pub enum StorageError {
     #[error("{role} cannot be placed apart from data on this server: {why}")]
     NotPlaceable { role: &'static str, why: String },
     #[error(
-        "--set {variable} and --{role} contradict each other: the place is set by that variable; leave one of them out"
+        "--set {variable} and --{role} contradict each other: the place is set by that variable; \
+         leave one of them out"
     )]
     Contradiction { role: &'static str, variable: String },
     /// Files that would not be where their role's device is.
     #[error(
-        "--set {variable} puts files outside of where --data puts them, and results would name the wrong device; use --{role} \
-         to place them, or leave the variable out"
+        "--set {variable} puts files outside of where --data puts them, and results would name the \
+         wrong device; use --{role} to place them, or leave the variable out"
     )]
     Outside { role: &'static str, variable: &'static str },
     #[error("fio is needed and {why}; install the package fio (3.16 or newer), or put it on PATH")]

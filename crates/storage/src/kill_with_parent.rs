@@ -8,7 +8,8 @@ use std::process::Command;
 /// starts it ends.
 #[expect(
     unsafe_code,
-    reason = "the death signal must be set between fork and exec, and std offers only pre_exec for it"
+    reason = "the death signal must be set between fork and exec, and std offers only pre_exec for \
+        it"
 )]
 pub fn kill_with_parent(command: &mut Command) {
     let parent = getpid();

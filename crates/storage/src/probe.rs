@@ -172,7 +172,8 @@ impl Probed {
     pub fn caveat(&self) -> Option<String> {
         (self.facts.rotational == Some(true)).then(|| {
             format!(
-                "storage that calls itself a disk, described as it behaves over the measured file of {} MiB: seeks over a whole disk are longer",
+                "storage that calls itself a disk, described as it behaves over the measured file \
+                 of {} MiB: seeks over a whole disk are longer",
                 self.file_bytes >> 20
             )
         })
@@ -247,7 +248,10 @@ impl Probed {
         cite(&mut profile, naming);
         profile.validate().map_err(|error| StorageError::BadProfile {
             path: PathBuf::from(&naming.name),
-            why: format!("what was measured does not fit together: {error}; measure longer with --seconds, on a quiet machine"),
+            why: format!(
+                "what was measured does not fit together: {error}; measure longer with \
+                --seconds, on a quiet machine"
+            ),
         })?;
         Ok(profile)
     }

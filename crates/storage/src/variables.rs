@@ -92,8 +92,9 @@ impl ServerKind {
             }
             Role::Doublewrite => {
                 return refuse(
-                    "its doublewrite buffer is in the system tablespace, which is data; MySQL 8.0.20 and Percona Server 5.7.11 are \
-                     the first with files for it. An emulated device can have it: name a profile without a directory",
+                    "its doublewrite buffer is in the system tablespace, which is data; MySQL \
+                     8.0.20 and Percona Server 5.7.11 are the first with files for it. An emulated \
+                     device can have it: name a profile without a directory",
                 );
             }
             Role::Binlog => vec![("log_bin", format!("{path}/binlog"))],
@@ -113,7 +114,8 @@ impl ServerKind {
                 return Err(StorageError::NotPlaceable {
                     role: Role::Temp.name(),
                     why: format!(
-                        "innodb_temp_data_file_path cannot hold {path}, which has a colon or a semicolon in it"
+                        "innodb_temp_data_file_path cannot hold {path}, which has a colon or a \
+                         semicolon in it"
                     ),
                 });
             }

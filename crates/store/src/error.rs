@@ -14,37 +14,44 @@ pub enum StoreError {
     Missing { path: PathBuf },
 
     #[error(
-        "{} is not a results file of mydyno and was left as it is; name another with --results", path.display()
+        "{} is not a results file of mydyno and was left as it is; name another with \
+         --results", path.display()
     )]
     Foreign { path: PathBuf },
 
     #[error(
-        "results file {} has format {found}, this mydyno reads up to {known}; upgrade mydyno, or name another file with --results", path.display()
+        "results file {} has format {found}, this mydyno reads up to {known}; upgrade mydyno, or \
+         name another file with --results", path.display()
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
 
     #[error(
-        "results file {} has the older format {found} and cannot be written; make it writable once, so that it can be brought to format {known}", path.display()
+        "results file {} has the older format {found} and cannot be written; make it writable \
+         once, so that it can be brought to format {known}", path.display()
     )]
     OldAndReadOnly { path: PathBuf, found: i64, known: i64 },
 
     #[error(
-        "no room to store results in {} ({cause}); free space on its file system, or name a file elsewhere with --results; everything stored before is kept", path.display()
+        "no room to store results in {} ({cause}); free space on its file system, or name a file \
+         elsewhere with --results; everything stored before is kept", path.display()
     )]
     DiskFull { path: PathBuf, cause: String },
 
     #[error(
-        "results file {} is locked by another process ({cause}); wait for that mydyno to end, or name another file with --results", path.display()
+        "results file {} is locked by another process ({cause}); wait for that mydyno to end, or \
+         name another file with --results", path.display()
     )]
     Busy { path: PathBuf, cause: String },
 
     #[error(
-        "results file {} is damaged ({cause}); restore a copy, or name another file with --results", path.display()
+        "results file {} is damaged ({cause}); restore a copy, or name another file with \
+         --results", path.display()
     )]
     Damaged { path: PathBuf, cause: String },
 
     #[error(
-        "cannot open results file {} ({cause}); its directory must exist and be writable", path.display()
+        "cannot open results file {} ({cause}); its directory must exist and be \
+         writable", path.display()
     )]
     CannotOpen { path: PathBuf, cause: String },
 
@@ -55,7 +62,9 @@ pub enum StoreError {
     NotFound { path: PathBuf, what: &'static str, id: i64 },
 
     #[error(
-        "cell {ordinal} of this lab was measured with another {field} (before: {stored}; now: {given}), and its repeats would be of both; go back to what it was, or begin a new lab: name another file with --results, or give the plan another `name`"
+        "cell {ordinal} of this lab was measured with another {field} (before: {stored}; now: \
+         {given}), and its repeats would be of both; go back to what it was, or begin a new lab: \
+         name another file with --results, or give the plan another `name`"
     )]
     CellDiffers { ordinal: u32, field: &'static str, stored: String, given: String },
 

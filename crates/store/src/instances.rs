@@ -29,7 +29,8 @@ impl Results {
 
     /// The primary transactions of the window of each of several servers; none where there was one.
     pub fn instances(&self, repeat: RepeatId) -> Result<Vec<u64>, StoreError> {
-        let sql = "SELECT primary_transactions FROM instance_result WHERE repeat_id = ?1 ORDER BY instance";
+        let sql = "SELECT primary_transactions FROM instance_result WHERE repeat_id = ?1 ORDER BY \
+            instance";
         self.all(sql, [repeat], |row| row.get(0))
     }
 

@@ -81,9 +81,9 @@ impl Results {
         self.step(Durable::Flushed, |transaction| {
             for id in repeats {
                 transaction.execute(
-                    "UPDATE repeat SET status = 'failed', reason_code = 'interrupted_process', finished_utc_ns = ?2, \
-                     reason = 'the mydyno process that measured was killed or its machine went down' \
-                     WHERE id = ?1 AND status = 'running'",
+                    "UPDATE repeat SET status = 'failed', reason_code = 'interrupted_process', \
+                     finished_utc_ns = ?2, reason = 'the mydyno process that measured was killed \
+                     or its machine went down' WHERE id = ?1 AND status = 'running'",
                     (id, now),
                 )?;
             }

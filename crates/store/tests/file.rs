@@ -91,12 +91,13 @@ fn a_newer_format_is_refused_with_what_to_do() {
 fn a_file_of_format_1_is_brought_up_to_date() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    let rows = "INSERT INTO lab VALUES (1, 'run', NULL, 'mydyno run', '0.1.0', 'done', NULL, 1, 2, 'x'); \
-        INSERT INTO cell VALUES (1, 1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', 'mysql://h/d', 'tpcc', 'statements', 10, 8, \
-        0, 1, 1, 2, 1, 1); \
-        INSERT INTO repeat (id, cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
-        statements, committed_new_orders, in_doubt_new_orders, reconnects, window_started_utc_ns, window_ended_utc_ns, process) \
-        VALUES (1, 1, 1, 1, 'done', 1, 2000000000, 1, 1, 0, 0, 0, 1, 2, 'x');";
+    let rows = "INSERT INTO lab VALUES (1, 'run', NULL, 'mydyno run', '0.1.0', 'done', NULL, 1, 2, \
+        'x'); INSERT INTO cell VALUES (1, 1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', \
+        'mysql://h/d', 'tpcc', 'statements', 10, 8, 0, 1, 1, 2, 1, 1); INSERT INTO repeat (id, \
+        cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
+        statements, committed_new_orders, in_doubt_new_orders, reconnects, window_started_utc_ns, \
+        window_ended_utc_ns, process) VALUES (1, 1, 1, 1, 'done', 1, 2000000000, 1, 1, 0, 0, 0, 1, \
+        2, 'x');";
     write_old(&path, 1, rows);
     let results = Results::open(&path).unwrap();
     let lab = results.labs().unwrap()[0].id;
@@ -128,19 +129,21 @@ fn new_orders_that_an_earlier_format_left_out_are_counted() {
     for (id, capacity, terminals) in [(1, "NULL", "NULL"), (2, "300.0", "NULL"), (3, "NULL", "10")]
     {
         rows += &format!(
-            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, target, workload, \
-             style, warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, terminals) \
-             VALUES ({id}, 1, {id}, '', '', '', '', '', 'tpcc', 'statements', 1, 8, 0, 1, 0, 1, 1, 1, {terminals}); \
-             INSERT INTO repeat (id, cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, \
-             client_cpu_ns, statements, committed_new_orders, in_doubt_new_orders, reconnects, capacity_per_s, \
-             window_started_utc_ns, window_ended_utc_ns, process) \
-             VALUES ({id}, {id}, 1, 1, 'done', 1, 1000000000, 1, 1, 40, 0, 0, {capacity}, 1, 2, '');"
+            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, \
+             target, workload, style, warehouses, connections, home, foreign_keys, warmup_ns, \
+             window_ns, interval_ns, seed, terminals) VALUES ({id}, 1, {id}, '', '', '', '', '', \
+             'tpcc', 'statements', 1, 8, 0, 1, 0, 1, 1, 1, {terminals}); INSERT INTO repeat (id, \
+             cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
+             statements, committed_new_orders, in_doubt_new_orders, reconnects, capacity_per_s, \
+             window_started_utc_ns, window_ended_utc_ns, process) VALUES ({id}, {id}, 1, 1, \
+             'done', 1, 1000000000, 1, 1, 40, 0, 0, {capacity}, 1, 2, '');"
         );
         for (phase, committed) in [("warmup", 10), ("window", 20), ("drain", 3)] {
             rows += &format!(
-                "INSERT INTO interval (repeat_id, phase, start_offset_ns, end_offset_ns, transaction_type, committed, \
-                 rolled_back, deadlocks, lock_wait_timeouts, other_retries, errors, latency_sum_ns, latency_max_ns, \
-                 latency_out_of_bounds) VALUES ({id}, '{phase}', 0, 1, 'new_order', {committed}, 1, 0, 0, 0, 0, 0, 0, 0);"
+                "INSERT INTO interval (repeat_id, phase, start_offset_ns, end_offset_ns, \
+                 transaction_type, committed, rolled_back, deadlocks, lock_wait_timeouts, \
+                 other_retries, errors, latency_sum_ns, latency_max_ns, latency_out_of_bounds) \
+                 VALUES ({id}, '{phase}', 0, 1, 'new_order', {committed}, 1, 0, 0, 0, 0, 0, 0, 0);"
             );
         }
     }

@@ -110,21 +110,21 @@ fn verdicts_come_back_in_order() {
 fn terminals_without_rows_of_an_earlier_format_prove_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    let mut rows = "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, process) \
-                    VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
+    let mut rows = "INSERT INTO lab (id, name, command_line, mydyno_version, status, \
+        started_utc_ns, process) VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
         .to_owned();
     // 10 warehouses with rows: with their own terminals, and with those of 990 absent ones besides.
     for (id, terminals, inactive) in [(1, 100, 0), (2, 10_000, 990)] {
         rows += &format!(
-            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, target, workload, \
-             style, warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, terminals, \
-             inactive_warehouses) VALUES ({id}, 1, {id}, '', '', '', '', '', 'tpcc-spec', 'statements', 10, 8, 0, 1, \
-             0, 1, 1, 1, {terminals}, {inactive}); \
-             INSERT INTO repeat (id, cell_id, ordinal, attempt, status, started_utc_ns, efficiency, process) \
-             VALUES ({id}, {id}, 1, 1, 'running', 1, 0.97, ''); \
-             INSERT INTO verdict (repeat_id, ordinal, name, title, clause, unit, value, verdict) \
-             VALUES ({id}, 1, 'nopm_per_warehouse', '', '4.1.3', 'nopm_per_warehouse', 12.54, 'within'), \
-             ({id}, 2, 'payment_p90', '', '5.2.5.3', 's', 0.1, 'within');"
+            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, \
+             target, workload, style, warehouses, connections, home, foreign_keys, warmup_ns, \
+             window_ns, interval_ns, seed, terminals, inactive_warehouses) VALUES ({id}, 1, {id}, \
+             '', '', '', '', '', 'tpcc-spec', 'statements', 10, 8, 0, 1, 0, 1, 1, 1, {terminals}, \
+             {inactive}); INSERT INTO repeat (id, cell_id, ordinal, attempt, status, \
+             started_utc_ns, efficiency, process) VALUES ({id}, {id}, 1, 1, 'running', 1, 0.97, \
+             ''); INSERT INTO verdict (repeat_id, ordinal, name, title, clause, unit, value, \
+             verdict) VALUES ({id}, 1, 'nopm_per_warehouse', '', '4.1.3', 'nopm_per_warehouse', \
+             12.54, 'within'), ({id}, 2, 'payment_p90', '', '5.2.5.3', 's', 0.1, 'within');"
         );
     }
     write_old(&path, 10, &rows);

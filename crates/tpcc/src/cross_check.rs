@@ -74,7 +74,8 @@ pub fn mismatch(
 
 fn told(what: &str, allowed: &Allowed, rise: i64, show: impl Fn(i64) -> String) -> String {
     format!(
-        "the driver committed {} {what} ({} in doubt), but the database has {} more; does somebody else use it?",
+        "the driver committed {} {what} ({} in doubt), but the database has {} more; does somebody \
+         else use it?",
         show(allowed.committed),
         show(allowed.in_doubt),
         show(rise)

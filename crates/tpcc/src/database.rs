@@ -29,10 +29,11 @@ const NO_SUCH_TABLE: u16 = 1146;
 
 /// DDL of our own tables.
 pub const CREATE_META_SQL: [&str; 2] = [
-    "CREATE TABLE IF NOT EXISTS mydyno_meta (name VARCHAR(40) NOT NULL PRIMARY KEY, value VARCHAR(200) NOT NULL) \
+    "CREATE TABLE IF NOT EXISTS mydyno_meta (name VARCHAR(40) NOT NULL PRIMARY KEY, value \
+     VARCHAR(200) NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=latin1",
+    "CREATE TABLE IF NOT EXISTS mydyno_load (table_name VARCHAR(20) NOT NULL, w_id INT NOT NULL, \
+     row_count BIGINT NOT NULL, checksum BIGINT UNSIGNED NOT NULL, PRIMARY KEY (table_name, w_id)) \
      ENGINE=InnoDB DEFAULT CHARSET=latin1",
-    "CREATE TABLE IF NOT EXISTS mydyno_load (table_name VARCHAR(20) NOT NULL, w_id INT NOT NULL, row_count BIGINT NOT \
-     NULL, checksum BIGINT UNSIGNED NOT NULL, PRIMARY KEY (table_name, w_id)) ENGINE=InnoDB DEFAULT CHARSET=latin1",
 ];
 
 /// What `mydyno_meta` says.
@@ -103,33 +104,36 @@ pub enum InspectError {
     #[error("schema {schema:?} is empty; load it with `mydyno load`")]
     Empty { schema: String },
     #[error(
-        "schema {schema:?} is not a TPC-C database: it lacks {}; name the right schema, or load one with `mydyno load`",
+        "schema {schema:?} is not a TPC-C database: it lacks {}; name the right schema, or load \
+         one with `mydyno load`",
         missing.join(", ")
     )]
     NotTpcc { schema: String, missing: Vec<&'static str> },
     #[error(
-        "schema {schema:?} has tables of TPC-C's names without the columns {}; name the right schema, or load one with \
-         `mydyno load`",
+        "schema {schema:?} has tables of TPC-C's names without the columns {}; name the right \
+         schema, or load one with `mydyno load`",
         missing.join(", ")
     )]
     OtherColumns { schema: String, missing: Vec<String> },
     #[error(
-        "schema {schema:?} was not loaded by mydyno and is not whole: {}; load it again with the tool that made it, or an \
-         empty schema with `mydyno load`",
+        "schema {schema:?} was not loaded by mydyno and is not whole: {}; load it again with the \
+         tool that made it, or an empty schema with `mydyno load`",
         gaps.join("; ")
     )]
     NotWhole { schema: String, gaps: Vec<String> },
     #[error(
-        "schema {schema:?} is half loaded ({chunks} of {wanted} chunks); the same `mydyno load` ({warehouses} \
-         warehouses, seed {seed}) continues it, `mydyno load --force` starts anew"
+        "schema {schema:?} is half loaded ({chunks} of {wanted} chunks); the same `mydyno load` \
+         ({warehouses} warehouses, seed {seed}) continues it, `mydyno load --force` starts anew"
     )]
     HalfLoaded { schema: String, chunks: u64, wanted: u64, warehouses: Warehouses, seed: u64 },
     #[error(
-        "{table}.mydyno_meta holds no usable {name}; the table was changed by hand: load anew with `mydyno load --force`"
+        "{table}.mydyno_meta holds no usable {name}; the table was changed by hand: load anew with \
+         `mydyno load --force`"
     )]
     BadMeta { table: String, name: &'static str },
     #[error(
-        "schema {schema:?} holds {}, but {wanted} were asked for; ask for at most {have}, or load {wanted}",
+        "schema {schema:?} holds {}, but {wanted} were asked for; ask for at most {have}, or load \
+         {wanted}",
         base::counted(have.0 as usize, "warehouse", "warehouses")
     )]
     TooFewWarehouses { schema: String, have: Warehouses, wanted: Warehouses },
@@ -160,7 +164,8 @@ pub async fn schema_name<S: Session>(session: &mut S) -> Result<String, InspectE
 /// [`InspectError::NoSchema`], [`InspectError::BadMeta`], [`InspectError::Session`].
 pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectError> {
     let schema = schema_name(session).await?;
-    let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1";
+    let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() \
+        ORDER BY 1";
     let answer = session.query(sql).await?;
     let tables: Vec<String> = answer.rows().map(|row| row.text(0)).collect();
     let has = |name: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(name));
@@ -267,16 +272,16 @@ async fn has_foreign_keys<S: Session>(session: &mut S) -> Result<bool, SessionEr
 
 /// Of the largest table, which other tools split if any.
 async fn partitions<S: Session>(session: &mut S) -> Result<u32, SessionError> {
-    let sql = "SELECT COUNT(*) FROM information_schema.partitions \
-               WHERE table_schema = DATABASE() AND table_name = 'order_line' AND partition_name IS NOT NULL";
+    let sql = "SELECT COUNT(*) FROM information_schema.partitions WHERE table_schema = DATABASE() \
+        AND table_name = 'order_line' AND partition_name IS NOT NULL";
     let answer = session.query(sql).await?;
     let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
     Ok(u32::try_from(count).unwrap_or(0))
 }
 
 async fn has_history_key<S: Session>(session: &mut S) -> Result<bool, SessionError> {
-    let sql = "SELECT COUNT(*) FROM information_schema.table_constraints \
-               WHERE table_schema = DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
+    let sql = "SELECT COUNT(*) FROM information_schema.table_constraints WHERE table_schema = \
+        DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
     let answer = session.query(sql).await?;
     Ok(answer.row(0).map_or(Ok(0), |row| row.int(0))? > 0)
 }
@@ -287,8 +292,8 @@ async fn has_history_key<S: Session>(session: &mut S) -> Result<bool, SessionErr
 /// Where the server refuses.
 pub async fn demands_primary_keys<S: Session>(session: &mut S) -> Result<bool, SessionError> {
     // A server does not know all of them.
-    let sql = "SHOW VARIABLES WHERE variable_name IN ('sql_require_primary_key', 'innodb_force_primary_key', \
-               'wsrep_on', 'group_replication_group_name')";
+    let sql = "SHOW VARIABLES WHERE variable_name IN ('sql_require_primary_key', \
+        'innodb_force_primary_key', 'wsrep_on', 'group_replication_group_name')";
     let answer = session.query(sql).await?;
     let demands = |name: &str, value: &str| match name {
         // The group's name, where one is set up.
@@ -366,9 +371,10 @@ pub async fn write_meta<S: Session>(session: &mut S, meta: &Meta) -> Result<(), 
         ),
     };
     let sql = format!(
-        "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', '{warehouses}'), \
-         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('partitions', '{}'), \
-         ('history_key', '{}'), ('state', '{}'), ('mydyno_version', '{}'){of_shard}",
+        "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', \
+         '{warehouses}'), ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), \
+         ('partitions', '{}'), ('history_key', '{}'), ('state', '{}'), ('mydyno_version', \
+         '{}'){of_shard}",
         constants.c_last,
         u8::from(meta.foreign_keys),
         meta.partitions,
@@ -451,7 +457,8 @@ pub async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, 
     let mut loaded = LoadedChunks::default();
     for table in Table::ALL {
         let sql = format!(
-            "SELECT w_id, row_count, CAST(checksum AS CHAR) FROM {LOAD} WHERE table_name = '{table}'"
+            "SELECT w_id, row_count, CAST(checksum AS CHAR) FROM {LOAD} WHERE table_name = \
+             '{table}'"
         );
         let answer = session.query(&sql).await?;
         for row in answer.rows() {
@@ -510,5 +517,6 @@ impl From<&Facts> for Sums {
 
 const NEXT_ORDERS_SQL: &str = "SELECT CAST(SUM(d_next_o_id) AS SIGNED) FROM district";
 const OLDEST_OPEN_ORDERS_SQL: &str = "SELECT CAST(SUM(COALESCE((SELECT no_o_id FROM new_orders \
-     WHERE no_w_id = d_w_id AND no_d_id = d_id ORDER BY no_o_id LIMIT 1), d_next_o_id)) AS SIGNED) FROM district";
+    WHERE no_w_id = d_w_id AND no_d_id = d_id ORDER BY no_o_id LIMIT 1), d_next_o_id)) AS SIGNED) \
+    FROM district";
 const PAYMENT_CENTS_SQL: &str = "SELECT CAST(SUM(w_ytd) * 100 AS SIGNED) FROM warehouse";

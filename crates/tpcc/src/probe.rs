@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 /// # Errors
 /// Where the server refuses.
 pub async fn missing_columns<S: Session>(session: &mut S) -> Result<Vec<String>, SessionError> {
-    let sql = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE()";
+    let sql = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = \
+        DATABASE()";
     let answer = session.query(sql).await?;
     let name = |table: &str, column: &str| format!("{table}.{column}").to_ascii_lowercase();
     let found: BTreeSet<_> = answer.rows().map(|row| name(&row.text(0), &row.text(1))).collect();

@@ -325,8 +325,8 @@ pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
 /// values into warnings: compare the rows stored with those that the source counted.
 pub fn load_sql(table: Table) -> String {
     format!(
-        "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \
-         ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({})",
+        "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED \
+         BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({})",
         table.column_list()
     )
 }
@@ -480,8 +480,9 @@ mod tests {
     fn statements_read_well() {
         assert_eq!(
             create_sql(Table::NewOrders, 0, true),
-            "CREATE TABLE new_orders (\n  no_o_id INT NOT NULL,\n  no_d_id TINYINT NOT NULL,\n  no_w_id INT NOT NULL,\n  \
-             PRIMARY KEY (no_w_id,no_d_id,no_o_id)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin"
+            "CREATE TABLE new_orders (\n  no_o_id INT NOT NULL,\n  no_d_id TINYINT NOT NULL,\n  \
+             no_w_id INT NOT NULL,\n  PRIMARY KEY (no_w_id,no_d_id,no_o_id)\n) ENGINE=InnoDB \
+             DEFAULT CHARSET=latin1 COLLATE=latin1_bin"
         );
         assert!(!create_sql(Table::History, 0, false).contains("PRIMARY"));
         assert!(create_sql(Table::History, 0, true).contains(HISTORY_KEY));
@@ -497,8 +498,9 @@ mod tests {
         assert_eq!(split[1], "district: HASH (d_w_id) PARTITIONS 8");
         assert_eq!(
             load_sql(Table::NewOrders),
-            "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE new_orders CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \
-             ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' (no_o_id,no_d_id,no_w_id)"
+            "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE new_orders CHARACTER SET latin1 FIELDS \
+             TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' \
+             (no_o_id,no_d_id,no_w_id)"
         );
         assert_eq!(
             indexes_sql(Table::History, true).as_deref(),
@@ -512,8 +514,9 @@ mod tests {
         assert_eq!(
             foreign_keys_sql(Table::Stock).as_deref(),
             Some(
-                "ALTER TABLE stock ADD CONSTRAINT fkey_stock_1 FOREIGN KEY (s_w_id) REFERENCES warehouse (w_id), \
-                 ADD CONSTRAINT fkey_stock_2 FOREIGN KEY (s_i_id) REFERENCES item (i_id)"
+                "ALTER TABLE stock ADD CONSTRAINT fkey_stock_1 FOREIGN KEY (s_w_id) REFERENCES \
+                 warehouse (w_id), ADD CONSTRAINT fkey_stock_2 FOREIGN KEY (s_i_id) REFERENCES \
+                 item (i_id)"
             )
         );
         assert_eq!(foreign_keys_sql(Table::Item), None);

@@ -31,7 +31,8 @@ pub fn page(title: &str, body: &Markup) -> Markup {
                     }
                 }
                 main { h1 { (title) } (body) }
-                footer { "The workload is derived from TPC-C; results are not comparable with published TPC-C results." }
+                footer { "The workload is derived from TPC-C; results are not comparable with \
+                    published TPC-C results." }
             }
         }
     }

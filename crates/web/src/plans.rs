@@ -68,7 +68,8 @@ pub async fn list(State(app): State<Arc<App>>) -> Markup {
             } }
             section {
                 h2 { (app.plans.display()) }
-                @if names.is_empty() { p { "There is no plan here; `mydyno serve --plans DIRECTORY` names where they are." } }
+                @if names.is_empty() { p { "There is no plan here; `mydyno serve --plans \
+                    DIRECTORY` names where they are." } }
                 ul { @for name in &names { li { a href={ "/plan?name=" (encoded(name)) } { (name) } } } }
             }
         },
@@ -136,8 +137,8 @@ pub async fn start(
     Form(start): Form<StartForm>,
 ) -> Result<Redirect, Refused> {
     if !is_plain_name(&start.name, ENDING) || !is_plain_name(&start.results, ".db") {
-        let words = "A plan's name ends in .toml and a results file's in .db; letters, digits, dots, \
-                     _ and - are allowed, and no directories.";
+        let words = "A plan's name ends in .toml and a results file's in .db; letters, digits, \
+            dots, _ and - are allowed, and no directories.";
         return Err(Refused::wrong(words));
     }
     let said = check_text(&app, &start.text).await;

@@ -77,7 +77,8 @@ async fn compare(
                     label { "B " input name="b" value=(asked.b) placeholder="2,3,6 or 7.2"; } " "
                     button { "Compare" }
                 }
-                p.soft { "A lab by its number, several by commas, a cell as LAB.CELL; ratios are made inside blocks." }
+                p.soft { "A lab by its number, several by commas, a cell as LAB.CELL; ratios are \
+                    made inside blocks." }
             }
             @if let Some(compared) = &compared { (said(compared)) }
         },

@@ -24,8 +24,8 @@ pub(super) const RULES: &[Rule] = &[
         title: "Let the redo log hold half an hour of changes",
         reason: "A page that changes often is written once for all its changes while the log has \
                  room. A log that fills up has pages written in a hurry, and then stops commits.",
-        source: "S1 tables 6 to 8: three files of 48M to 1G (and of 10G for Percona Server); S1 table 5: 5M to \
-                 above 4G",
+        source: "S1 tables 6 to 8: three files of 48M to 1G (and of 10G for Percona Server); S1 \
+            table 5: 5M to above 4G",
         releases: "all; innodb_redo_log_capacity since MySQL 8.0.30, one file since MariaDB 10.5",
         variables: &["innodb_redo_log_capacity", "innodb_log_file_size"],
         judge: size,

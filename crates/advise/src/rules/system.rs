@@ -37,7 +37,8 @@ pub(super) const RULES: &[Rule] = &[
                  ask it.",
         source: "MySQL manual, innodb_numa_interleave; S1 experiment 6 has four sockets",
         releases: "since MySQL 5.6.27 and 5.7.9 where it was built with libnuma (on by default \
-                   since 8.4), and in some builds of MariaDB. Otherwise start it under numactl --interleave=all",
+            since 8.4), and in some builds of MariaDB. Otherwise start it under numactl \
+            --interleave=all",
         variables: &["innodb_numa_interleave"],
         judge: numa,
     },

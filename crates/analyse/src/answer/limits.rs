@@ -68,8 +68,8 @@ fn host(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
         None => "`--dilate auto` looks for what would be enough".to_owned(),
     };
     Some(format!(
-        "Only {range} of the requests to emulated devices were in time, so that the results{which} tell \
-         of this host as much as of the device: {remedy}."
+        "Only {range} of the requests to emulated devices were in time, so that the results{which} \
+         tell of this host as much as of the device: {remedy}."
     ))
 }
 

@@ -144,7 +144,8 @@ fn a_setting_helps_one_device_and_hurts_another() {
     let told = answer.shown.iter().find(|of| of.starts_with("What is best")).unwrap();
     assert!(
         told.starts_with(
-            "What is best depends on what else is set: innodb_io_capacity=2000 gives 1.50 times (95 %: "
+            "What is best depends on what else is set: innodb_io_capacity=2000 gives 1.50 times \
+             (95 %: "
         ),
         "{told}"
     );
@@ -166,10 +167,8 @@ fn one_repeat_supports_no_claim() {
     );
     assert_eq!(
         answer.limits,
-        [
-            "Fewer than 3 repeats, so that no difference is claimed: all cells. `repeats = 3` in the \
-             plan, or more, tells what is beyond chance."
-        ]
+        ["Fewer than 3 repeats, so that no difference is claimed: all cells. `repeats = 3` in \
+             the plan, or more, tells what is beyond chance."]
     );
 }
 
@@ -183,8 +182,8 @@ fn one_cell_is_told_as_it_is() {
     assert_eq!(
         answer.limits,
         [
-            "Only 50 % of the requests to emulated devices were in time, so that the results tell of \
-             this host as much as of the device: `--dilate 16` would have been enough.",
+            "Only 50 % of the requests to emulated devices were in time, so that the results tell \
+             of this host as much as of the device: `--dilate 16` would have been enough.",
             "The results are mydyno's own limit and not the server's: give it more threads \
              (`--driver-threads`) or cores.",
             "It has fewer than 3 repeats: how another would differ is not known."

@@ -430,8 +430,8 @@ fn a_count_without_a_result_ends_the_ramp() {
     assert_eq!((found.connections, range), (Some(32), (Some(32), Some(56))));
     assert_eq!(
         found.to_string(),
-        "saturation point: 32 connections (it may be anywhere from 32 to 56); 64 connections gave no result \
-         (lock_wait_timeout): it went"
+        "saturation point: 32 connections (it may be anywhere from 32 to 56); 64 connections gave \
+         no result (lock_wait_timeout): it went"
     );
     // A database that lost something proves none of its points; nor is there one below the start.
     let found = ended(&[8, 16, 32], failed("check_failed", 32));

@@ -21,7 +21,8 @@ impl Page {
     pub fn begin(path: PathBuf, machine: &str, keep: bool) -> Result<Page> {
         let head = format!(
             "# Emulated devices, measured\n\n\
-             `make devices` writes this page. The machine: {machine}. What a figure means and what\n\
+             `make devices` writes this page. The machine: {machine}. What a figure means and \
+             what\n\
              is not emulated stands in [emulation.md](emulation.md), how profiles are written in\n\
              [profiles.md](profiles.md).\n"
         );
@@ -33,7 +34,8 @@ impl Page {
             let mut parts = text.split(TITLE);
             ensure!(
                 parts.next() == Some(&head),
-                "{shown} is of another machine; measure all parts, or write another page with --output"
+                "{shown} is of another machine; measure all parts, or write another page with \
+                 --output"
             );
             sections.extend(parts.map(|part| format!("{TITLE}{part}")));
         }

@@ -74,8 +74,10 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
     page.section(
         "The papers' devices under MySQL 5.7",
         &format!(
-            "{WAREHOUSES} warehouses, {CONNECTIONS} connections, all files on the device, `{}`, `--style batched`: statement by\n\
-             statement, driver and server together need this machine's cores before they need a fast device. Each round measures all\n\
+            "{WAREHOUSES} warehouses, {CONNECTIONS} connections, all files on the device, `{}`, \
+             `--style batched`: statement by\n\
+             statement, driver and server together need this machine's cores before they need a \
+             fast device. Each round measures all\n\
              four.",
             SETTINGS.join("`, `")
         ),
@@ -116,7 +118,8 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
 pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
     page.section(
         "Engines on devices",
-        "As above but statement by statement, one run each; the eighteen checks are asked after each. NOPM, 95th percentile of New-Order, fidelity, and the\n\
+        "As above but statement by statement, one run each; the eighteen checks are asked after \
+         each. NOPM, 95th percentile of New-Order, fidelity, and the\n\
          share of requests for which this machine needed longer than the device.",
     );
     let listed = mydyno(&["device", "list", "--json"], bed.directory.path())?;
@@ -173,8 +176,10 @@ pub fn cost(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
     page.section(
         "What counting costs",
         &format!(
-            "`--count-io`, the server of the papers' devices with its data in memory, {pairs} pairs of runs: NOPM with / without,\n\
-             median {} ({} to {}), at {} counted requests a second. What one of them costs is measured by\n\
+            "`--count-io`, the server of the papers' devices with its data in memory, {pairs} \
+             pairs of runs: NOPM with / without,\n\
+             median {} ({} to {}), at {} counted requests a second. What one of them costs is \
+             measured by\n\
              `cargo bench -p shim --bench counting`.",
             number(median(ratios), 3),
             number(Some(spread.0), 3),

@@ -8,8 +8,10 @@ use anyhow::{Context, Result};
 pub fn sheets(page: &mut Page, seconds: u32) -> Result<()> {
     page.section(
         "Sheets under fio",
-        "`mydyno device verify --all`: fio 4 KiB random, 128 KiB sequential, one request at a time for latencies, all under the\n\
-         shim. The host's limit is the same job with nothing emulated; where it is not well above the sheet, this machine\n\
+        "`mydyno device verify --all`: fio 4 KiB random, 128 KiB sequential, one request at a time \
+         for latencies, all under the\n\
+         shim. The host's limit is the same job with nothing emulated; where it is not well above \
+         the sheet, this machine\n\
          cannot play the device and nothing is judged (host-limited).",
     );
     let directory = tempfile::tempdir()?;

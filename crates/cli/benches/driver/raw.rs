@@ -205,9 +205,10 @@ fn log_in(socket: &mut File, login: &ConnectOptions) -> Result<()> {
     match answer.strip_prefix(&[0xfe]) {
         None => return Ok(()),
         Some(switch) => {
-            let scramble = switch
-                .strip_prefix(METHOD)
-                .context("the account wants another login than mysql_native_password, which is all the floor speaks")?;
+            let scramble = switch.strip_prefix(METHOD).context(
+                "the account wants another login than mysql_native_password, which is all \
+                    the floor speaks",
+            )?;
             let proof = response(password, scramble.strip_suffix(&[0]).unwrap_or(scramble));
             send_packet(socket, sequence + 1, &proof)?;
         }

@@ -56,7 +56,8 @@ impl FromStr for RunNames {
     fn from_str(text: &str) -> Result<RunNames, String> {
         let names: Option<Vec<RunName>> = text.split(',').map(RunName::parse).collect();
         let names = names.ok_or(
-            "use the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1), or several with commas (3,5,7)",
+            "use the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1), or \
+             several with commas (3,5,7)",
         )?;
         Ok(RunNames { text: text.to_owned(), names })
     }

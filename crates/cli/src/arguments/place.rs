@@ -77,7 +77,8 @@ impl PlaceArguments {
         }
         Err(Failure::new(
             Exit::Usage,
-            "places and --count-io are for servers that mydyno starts: use --engine, or give them to `mydyno server start`",
+            "places and --count-io are for servers that mydyno starts: use --engine, or give them \
+             to `mydyno server start`",
         ))
     }
 
@@ -89,8 +90,8 @@ impl PlaceArguments {
         if self.page_cache.is_none() || self.placement().is_emulated() {
             return Ok(());
         }
-        let message = "--page-cache is for emulated devices, and real ones have this machine's; name a profile (--data \
-                     hdd-15k), or leave it out";
+        let message = "--page-cache is for emulated devices, and real ones have this machine's; \
+            name a profile (--data hdd-15k), or leave it out";
         Err(Failure::new(Exit::Usage, message))
     }
 }

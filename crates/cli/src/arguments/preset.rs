@@ -52,7 +52,8 @@ impl PresetArguments {
         if self.preset.is_none() || target.is_private() {
             return Ok(());
         }
-        let message = "--preset is for servers that mydyno starts: use --engine, or give it to `mydyno server start`";
+        let message = "--preset is for servers that mydyno starts: use --engine, or give it to \
+            `mydyno server start`";
         Err(Failure::new(Exit::Usage, message))
     }
 
@@ -72,8 +73,8 @@ impl PresetArguments {
             Some(preset) if !preset.is_empty() && !is_told => Err(Failure::new(
                 Exit::Usage,
                 format!(
-                    "--preset {} has sizes, and what will be loaded is not known: add --scale and the number of warehouses \
-                     (--scale 10), or --scale papers for the papers' own",
+                    "--preset {} has sizes, and what will be loaded is not known: add --scale and \
+                     the number of warehouses (--scale 10), or --scale papers for the papers' own",
                     preset.name
                 ),
             )),

@@ -93,8 +93,8 @@ impl SchemaArguments {
         if target.is_private() || !self.no_foreign_keys {
             return Ok(());
         }
-        let message = "--no-foreign-keys and --partitions are for databases that this command makes: use --engine, or give them to \
-                     `mydyno load`";
+        let message = "--no-foreign-keys and --partitions are for databases that this command \
+            makes: use --engine, or give them to `mydyno load`";
         Err(Failure::new(Exit::Usage, message))
     }
 }

@@ -57,8 +57,8 @@ impl TargetArguments {
         }
         Err(Failure::new(
             Exit::Usage,
-            "--schemas is for servers that live on, and a private server has one schema; use `mydyno server start`, then \
-             `mydyno load --schemas` and this command with --dsn",
+            "--schemas is for servers that live on, and a private server has one schema; use \
+             `mydyno server start`, then `mydyno load --schemas` and this command with --dsn",
         ))
     }
 

@@ -103,7 +103,8 @@ pub fn exporter(text: &str) -> Result<String, String> {
     const FORM: &str = "an address like http://db:9100/metrics";
     if text.starts_with("https://") {
         return Err(format!(
-            "exporters are asked over plain HTTP only; write {FORM}, of a tunnel where it has to be encrypted"
+            "exporters are asked over plain HTTP only; write {FORM}, of a tunnel where it has to \
+             be encrypted"
         ));
     }
     let rest = text.strip_prefix("http://").ok_or(FORM)?;

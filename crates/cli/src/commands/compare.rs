@@ -180,7 +180,8 @@ fn verdict(comparison: &RunComparison) -> String {
         format!("that {other} is slower than {base} by more than {least} % is excluded")
     } else if comparison.nopm.p_corrected.is_some() {
         format!(
-            "that {other} is slower than {base} by more than {least} % is neither shown nor excluded"
+            "that {other} is slower than {base} by more than {least} % is neither shown nor \
+             excluded"
         )
     } else {
         "nothing is claimed".to_owned()

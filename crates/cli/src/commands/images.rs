@@ -77,7 +77,8 @@ fn text(kept: &[KeptImage], removed: &[KeptImage], max_bytes: u64) -> String {
     let total_bytes = kept.iter().map(|kept| kept.image.data_bytes()).sum();
     let _ = writeln!(
         out,
-        "{:>8.1} GB of {:.0} GB ({IMAGES_VARIABLE}); a new image takes the place of those that were not used for longest",
+        "{:>8.1} GB of {:.0} GB ({IMAGES_VARIABLE}); a new image takes the place of those that \
+         were not used for longest",
         gigabytes(total_bytes),
         gigabytes(max_bytes)
     );

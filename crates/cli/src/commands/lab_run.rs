@@ -133,8 +133,8 @@ fn keep_shard(plan: &Plan, planned: &mut Planned, shard: Shard) -> Result<(), Fa
         return Ok(());
     }
     let words = format!(
-        "shard {shard} has nothing to measure: the plan has {}, and a shard takes whole ones; raise \
-         `repeats` to {} or more, or use fewer shards",
+        "shard {shard} has nothing to measure: the plan has {}, and a shard takes whole ones; \
+         raise `repeats` to {} or more, or use fewer shards",
         counted(plan.schedule().repeats as usize, "repeat", "repeats"),
         shard.repeats_min()
     );

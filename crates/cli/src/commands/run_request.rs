@@ -14,7 +14,8 @@ use std::time::Duration;
 pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
     let is_private = arguments.measuring.target.is_private();
     let words = if arguments.instances > 1 && !is_private {
-        "--instances is for private servers: use --engine, or leave it out and spread the connections of one server by --schemas"
+        "--instances is for private servers: use --engine, or leave it out and spread the \
+         connections of one server by --schemas"
     } else if let Some(words) = contradiction_of_format(arguments) {
         words
     } else {
@@ -48,7 +49,8 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
     let times =
         [arguments.driven.warmup.most, arguments.driven.window.most, arguments.measuring.interval];
     (!times.into_iter().all(is_whole)).then_some(
-        "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in whole seconds",
+        "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in \
+         whole seconds",
     )
 }
 

@@ -157,7 +157,8 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         instance.socket().display()
     ))?;
     print(format_args!(
-        "`mydyno server start --json` prints the DSN with its password; `mydyno server stop {}` ends it\n",
+        "`mydyno server start --json` prints the DSN with its password; `mydyno server stop {}` \
+         ends it\n",
         arguments.name
     ))?;
     Ok(Exit::Ok)

@@ -59,7 +59,8 @@ pub fn comparison(runs: &[&Summary]) -> String {
         {
             let _ = writeln!(
                 out,
-                "at {load} connections {fast} gave {:.1} times the new orders of {slow} (one run of each)",
+                "at {load} connections {fast} gave {:.1} times the new orders of {slow} (one run \
+                 of each)",
                 most / least
             );
         }

@@ -36,8 +36,8 @@ pub fn drills(of: &DrillFigures) -> String {
     if of.with_losses > 0 {
         let _ = write!(
             text,
-            "\nafter {} of {drills} something was lost that had been acknowledged, at most what was \
-             of the last {:.2} s\n",
+            "\nafter {} of {drills} something was lost that had been acknowledged, at most what \
+             was of the last {:.2} s\n",
             of.with_losses, of.lost_span_max_s
         );
     }

@@ -39,8 +39,8 @@ pub fn io_by_role(out: &mut String, summary: &Summary) {
     if let (Some(fidelity), Some(overruns)) = (summary.fidelity, summary.overrun_share) {
         let _ = writeln!(
             out,
-            "fidelity of the emulation: {} of requests completed within 2 % or 20 us of their due time; for {} the host was slower \
-             than the device",
+            "fidelity of the emulation: {} of requests completed within 2 % or 20 us of their due \
+             time; for {} the host was slower than the device",
             percent(fidelity, 2),
             percent(overruns, 2)
         );

@@ -36,13 +36,15 @@ pub fn lab(lab: &LabOutcome) -> String {
     if single > 0 {
         let _ = writeln!(
             out,
-            "+- is half of a 95 % interval; of {} with one repeat it tells nothing of how another would differ, and supports no comparison",
+            "+- is half of a 95 % interval; of {} with one repeat it tells nothing of how another \
+             would differ, and supports no comparison",
             base::counted(single, "cell", "cells")
         );
     } else {
         let _ = writeln!(
             out,
-            "+- is half of a 95 % interval over repeats, with the drift between blocks in it; the report compares cells inside blocks"
+            "+- is half of a 95 % interval over repeats, with the drift between blocks in it; the \
+             report compares cells inside blocks"
         );
     }
     for cell in &lab.cells {

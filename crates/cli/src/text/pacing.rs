@@ -19,7 +19,8 @@ fn schedule(out: &mut String, open_loop: &OpenLoopSummary) {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "\nopen loop: {} transactions/s ({}{}, {} arrivals); offered {}, completed {}, late {}, skipped {}",
+        "\nopen loop: {} transactions/s ({}{}, {} arrivals); offered {}, completed {}, late {}, \
+         skipped {}",
         optional(open_loop.rate_per_s, 1),
         open_loop.rate_asked,
         of_capacity(open_loop),
@@ -56,8 +57,8 @@ fn of_capacity(open_loop: &OpenLoopSummary) -> String {
 fn users(out: &mut String, terminals: &TerminalsSummary) {
     let _ = writeln!(
         out,
-        "\n{} terminals: {} NOPM began and ended in the window{}; without waiting they would do {} NOPM, give or take {} (one \
-         standard deviation)",
+        "\n{} terminals: {} NOPM began and ended in the window{}; without waiting they would do {} \
+         NOPM, give or take {} (one standard deviation)",
         terminals.count,
         optional(terminals.nopm_within_window, 1),
         terminals.efficiency.map_or_else(String::new, |share| format!(
@@ -90,7 +91,8 @@ fn verdicts(out: &mut String, verdicts: &[VerdictSummary]) {
     let with = |word: &'static str| verdicts.iter().filter(move |v| v.verdict == word);
     let _ = writeln!(
         out,
-        "clauses: {} within what is allowed, {} outside by chance (short run), {} outside, {} without data",
+        "clauses: {} within what is allowed, {} outside by chance (short run), {} outside, {} \
+         without data",
         with("within").count(),
         with("chance").count(),
         with("outside").count(),

@@ -282,7 +282,8 @@ fn a_full_disk_while_storing() {
         let columns =
             "id, status, reason_code, measured_window_ns, statements, committed_new_orders";
         let sql = format!(
-            "SELECT {columns} FROM repeat WHERE cell_id IN (SELECT id FROM cell WHERE lab_id = {lab})"
+            "SELECT {columns} FROM repeat WHERE cell_id IN (SELECT id FROM cell WHERE lab_id = \
+             {lab})"
         );
         results(&file, &sql)
     };

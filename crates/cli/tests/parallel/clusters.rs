@@ -122,8 +122,8 @@ fn load(server: &Server, schema: &str, work: &Path, more: &[&str]) -> Value {
         .json()
 }
 
-const HAS_KEY: &str = "SELECT COUNT(*) FROM information_schema.table_constraints \
-     WHERE table_schema = DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
+const HAS_KEY: &str = "SELECT COUNT(*) FROM information_schema.table_constraints WHERE \
+    table_schema = DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
 
 /// With and without the key the rows are the same, and these styles do the same on them.
 fn history_may_have_a_key_on(
@@ -214,7 +214,8 @@ fn the_isolation_level_is_an_option() {
     assert_eq!(level(&["--isolation", "serializable"]), "serializable");
     assert_eq!(level(&["--isolation", "read-committed"]), "read-committed");
     execute(&server.dsn, ["SET GLOBAL general_log = 0"]);
-    let sent = "SELECT COUNT(*) FROM mysql.general_log WHERE argument LIKE 'SET SESSION TRANSACTION ISOLATION LEVEL ";
+    let sent = "SELECT COUNT(*) FROM mysql.general_log WHERE argument LIKE 'SET SESSION \
+        TRANSACTION ISOLATION LEVEL ";
     for level in ["SERIALIZABLE", "READ COMMITTED"] {
         assert_eq!(query(&server.dsn, &format!("{sent}{level}'")), ["4"], "{level}");
     }

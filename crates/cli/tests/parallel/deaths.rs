@@ -11,7 +11,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 const ENGINE: &str = "mysql-5.7";
-const WINDOW_INTERVALS: &str = "SELECT COUNT(*) FROM interval WHERE phase = 'window' AND repeat_id = (SELECT MAX(id) FROM repeat)";
+const WINDOW_INTERVALS: &str = "SELECT COUNT(*) FROM interval WHERE phase = 'window' AND repeat_id \
+    = (SELECT MAX(id) FROM repeat)";
 
 /// Starts a run against a server; the results file is in `work`.
 fn run_against(dsn: &str, work: &Path, arguments: &[&str]) -> Running {
@@ -200,7 +201,8 @@ fn a_second_ctrl_c_ends_at_once() {
     running.until_measuring(work.path());
     other.query("START TRANSACTION");
     other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
-    let waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'tpcc' AND command = 'Execute' AND time >= 2";
+    let waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'tpcc' AND \
+        command = 'Execute' AND time >= 2";
     until("all connections wait", || watcher.query(waiting)[0] == "4");
     running.signal(Signal::INT);
     running.until_says("once more ends at once");

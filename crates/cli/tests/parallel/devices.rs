@@ -75,7 +75,8 @@ fn fio_is_asked_for_by_its_package() {
 fn a_sheet_that_promises_nothing_is_refused() {
     shim();
     let work = directory();
-    let profile = "name = \"mute\"\ntitle = \"A mute disk\"\ncapacity_bytes = 600_000_000_000\n[sheet]\n[disk]\nrpm = 7200\n\
+    let profile = "name = \"mute\"\ntitle = \"A mute disk\"\ncapacity_bytes = \
+        600_000_000_000\n[sheet]\n[disk]\nrpm = 7200\n\
                    average_seek_ms = 8.0\nsequential_mb_per_s = 150\n";
     fs::write(work.path().join("mute.toml"), profile).unwrap();
     let ran = mydyno(["device", "verify", "hdd-15k", "mute.toml"]).in_directory(work.path());
@@ -113,7 +114,8 @@ fn a_setuid_server_is_refused() {
     let work = directory();
     let source = work.path().join("server.c");
     let server = work.path().join("mysqld");
-    let text = "#include <stdio.h>\nint main(void) { puts(\"mysqld  Ver 8.0.36 for Linux on x86_64 (x)\"); return 0; }\n";
+    let text = "#include <stdio.h>\nint main(void) { puts(\"mysqld  Ver 8.0.36 for Linux on x86_64 \
+        (x)\"); return 0; }\n";
     fs::write(&source, text).unwrap();
     let compiled = Command::new("cc").arg("-o").args([&server, &source]).status();
     assert!(compiled.unwrap().success());

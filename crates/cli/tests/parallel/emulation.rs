@@ -365,7 +365,8 @@ fn a_named_server_without_the_shim_is_stopped_again() {
 fn fake_static_server(directory: &Path) -> String {
     let source = directory.join("mysqld.c");
     let program = directory.join("mysqld");
-    let text = "#include <stdio.h>\nint main(void) { return puts(\"mysqld  Ver 5.7.22 for Linux on x86_64\") < 0; }\n";
+    let text = "#include <stdio.h>\nint main(void) { return puts(\"mysqld  Ver 5.7.22 for Linux on \
+        x86_64\") < 0; }\n";
     std::fs::write(&source, text).unwrap();
     let arguments = ["-static", "-o"].map(OsStr::new);
     compile(&[&arguments[..], &[program.as_os_str(), source.as_os_str()]].concat());

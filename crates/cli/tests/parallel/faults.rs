@@ -124,6 +124,7 @@ fn a_second_writer_makes_a_run_fail() {
     let ran = running.wait().exits(6).says(&["does somebody else use it?"]);
     assert_eq!(text(&ran.json(), "/reason_code"), "check_failed");
     assert_eq!(result(&file, "SELECT status FROM repeat"), "failed");
-    let sums = "SELECT district_next_o_id_sum_after - district_next_o_id_sum_before - committed_new_orders FROM repeat";
+    let sums = "SELECT district_next_o_id_sum_after - district_next_o_id_sum_before - \
+        committed_new_orders FROM repeat";
     assert_eq!(result(&file, sums), "1");
 }

@@ -50,25 +50,27 @@ fn two_servers_share_a_device_and_are_proven_together() {
     assert!((each.iter().sum::<f64>() - nopm).abs() < 0.01, "{each:?} of {nopm}");
     let file = work.path().join("mydyno.db");
     let of_each = result(&file, "SELECT sum(primary_transactions) FROM instance_result");
-    let of_all = "SELECT sum(committed + rolled_back) FROM interval WHERE phase = 'window' AND transaction_type = 'new_order'";
+    let of_all = "SELECT sum(committed + rolled_back) FROM interval WHERE phase = 'window' AND \
+        transaction_type = 'new_order'";
     assert_eq!(of_each, result(&file, of_all));
     // Half of the pool each; the server may round it down to pages.
-    let pool = "SELECT value FROM server_variable WHERE name = 'innodb_buffer_pool_size' AND phase = 'start'";
+    let pool = "SELECT value FROM server_variable WHERE name = 'innodb_buffer_pool_size' AND phase \
+        = 'start'";
     assert_eq!(result(&file, pool), "16777216");
     let notes = list(&document, "/notes");
     let said = |word: &str| notes.iter().filter_map(Value::as_str).any(|note| note.contains(word));
     assert!(said("16 MiB of the buffer pool's 32 MiB"), "{notes:#?}");
     // The device gives both together what it gives one: in the end every request of both has passed
     // it.
-    let counted = "SELECT sum(requests) * 1e9 / max(counted_ns) FROM role_request JOIN role_io USING (repeat_id, role) \
-                   WHERE kind <> 'flush'";
+    let counted = "SELECT sum(requests) * 1e9 / max(counted_ns) FROM role_request JOIN role_io \
+        USING (repeat_id, role) WHERE kind <> 'flush'";
     let per_s: f64 = result(&file, counted).parse().unwrap();
     assert!(per_s < SLOW_IOPS * 1.1, "{per_s} requests/s");
     assert!(per_s > SLOW_IOPS * 0.5, "{per_s} requests/s: the device was not what bound them");
     // Processes and status of both: each has a connection of the observer and its share of the
     // load's, once those are gone that prepared it.
-    let connected = "SELECT max(value) FROM sample JOIN metric ON metric.id = metric_id WHERE name = 'threads_connected' \
-                     AND at_offset_ns > 1000000000";
+    let connected = "SELECT max(value) FROM sample JOIN metric ON metric.id = metric_id WHERE name \
+        = 'threads_connected' AND at_offset_ns > 1000000000";
     assert_eq!(result(&file, connected), "5");
 }
 

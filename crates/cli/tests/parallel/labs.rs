@@ -33,8 +33,8 @@ fn ended(directory: &Path, more: &[&str]) -> Ran {
 fn done(directory: &Path) -> Vec<Vec<String>> {
     results(
         &directory.join(DATABASE),
-        "SELECT c.ordinal, r.ordinal, r.id FROM repeat r JOIN cell c ON c.id = r.cell_id WHERE r.status = 'done' AND NOT r.interrupted \
-         ORDER BY c.ordinal, r.ordinal",
+        "SELECT c.ordinal, r.ordinal, r.id FROM repeat r JOIN cell c ON c.id = r.cell_id WHERE \
+         r.status = 'done' AND NOT r.interrupted ORDER BY c.ordinal, r.ordinal",
     )
 }
 
@@ -45,7 +45,8 @@ fn tamper(directory: &Path, sql: &str) {
 }
 
 /// Two cells that differ in their connections, measured one after the other.
-const TWO_CELLS: &str = "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { innodb_log_file_size = \"64M\" }\n[load]\n\
+const TWO_CELLS: &str = "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset \
+    = { innodb_log_file_size = \"64M\" }\n[load]\n\
                          warehouses = [1]\nconnections = [1, 2]\nwarmup = \"0s\"\n";
 
 #[test]
@@ -110,7 +111,8 @@ fn cells_that_fail_are_results() {
     // The second server refuses to start.
     plan(
         here,
-        "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { sql_mode = [\"ANSI\", \"NO_SUCH_MODE\"], innodb_log_file_size = \"64M\" }\n\
+        "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { sql_mode = \
+         [\"ANSI\", \"NO_SUCH_MODE\"], innodb_log_file_size = \"64M\" }\n\
          [load]\nwarehouses = [1]\nconnections = [2]\nwarmup = \"0s\"\nwindow = \"2s\"\n",
     );
     let document = ended(here, &[]).exits(0).json();
@@ -146,8 +148,11 @@ fn lock_waits_and_time_end_a_cell() {
     // Many connections on one warehouse, on a device that takes 5 ms: locks are held for long.
     plan(
         here,
-        "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { innodb_lock_wait_timeout = [1], innodb_buffer_pool_size = [\"8M\"], innodb_log_file_size = \"64M\" }\n\
-         [storage]\ndata = [\"hdd-15k\"]\n[load]\nwarehouses = [1]\nconnections = [64]\nwarmup = \"0s\"\nwindow = \"10s\"\n",
+        "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { \
+         innodb_lock_wait_timeout = [1], innodb_buffer_pool_size = [\"8M\"], innodb_log_file_size \
+         = \"64M\" }\n\
+         [storage]\ndata = [\"hdd-15k\"]\n[load]\nwarehouses = [1]\nconnections = [64]\nwarmup \
+         = \"0s\"\nwindow = \"10s\"\n",
     );
     let document = ended(here, &[]).exits(0).json();
     let repeat = &list(&document, "/cells")[0]["repeats"][0];
@@ -155,7 +160,9 @@ fn lock_waits_and_time_end_a_cell() {
 
     plan(
         here,
-        "repeats = 1\nrepeat_time_limit = \"3100ms\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { innodb_log_file_size = \"64M\" }\n[load]\nwarehouses = [1]\nconnections = [2]\nwarmup = \"0s\"\nwindow = \"3s\"\n",
+        "repeats = 1\nrepeat_time_limit = \"3100ms\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { \
+         innodb_log_file_size = \"64M\" }\n[load]\nwarehouses = [1]\nconnections = [2]\nwarmup \
+         = \"0s\"\nwindow = \"3s\"\n",
     );
     let document = ended(here, &[]).exits(0).json();
     let repeat = &list(&document, "/cells")[0]["repeats"][0];
@@ -241,7 +248,9 @@ fn a_servers_binary_is_an_engine() {
     let binary = text(installed.unwrap(), "/binary");
     let with = |engines: &str| {
         format!(
-            "repeats = 1\n[server]\nengine = {engines}\nset = {{ innodb_buffer_pool_size = \"150M\", innodb_log_file_size = \"64M\" }}\n[load]\nwarehouses = 1\nconnections = 2\nwarmup = \"0s\"\nwindow = \"1s\"\n"
+            "repeats = 1\n[server]\nengine = {engines}\nset = {{ innodb_buffer_pool_size \
+             = \"150M\", innodb_log_file_size = \"64M\" }}\n[load]\nwarehouses = 1\nconnections = \
+             2\nwarmup = \"0s\"\nwindow = \"1s\"\n"
         )
     };
     plan(here, &with(&format!("[\"mysql-5.7\", \"{binary}\"]")));

@@ -72,8 +72,8 @@ fn a_killed_load_continues_and_nothing_else_does() {
     assert_eq!(number(&continued, "/rows"), number(&whole, "/rows"));
     let shape = |schema: &str| {
         let sql = format!(
-            "SELECT table_name, index_name, seq_in_index, column_name FROM information_schema.statistics \
-             WHERE table_schema = '{schema}' ORDER BY 1, 2, 3"
+            "SELECT table_name, index_name, seq_in_index, column_name FROM \
+             information_schema.statistics WHERE table_schema = '{schema}' ORDER BY 1, 2, 3"
         );
         query(&SERVER.schema("information_schema"), &sql)
     };

@@ -213,7 +213,10 @@ fn storage(bed: &mut Bed) {
     let mut session = Held::open(&bed.dsn);
     let page_bytes = value(&bed.dsn, "SELECT @@innodb_page_size").parse::<i64>().unwrap();
     assert_eq!(bed.gauge("page_size_bytes"), page_bytes);
-    session.query("CREATE TABLE big (id INT PRIMARY KEY, n INT NOT NULL, pad VARCHAR(4000) NOT NULL) ENGINE = InnoDB");
+    session.query(
+        "CREATE TABLE big (id INT PRIMARY KEY, n INT NOT NULL, pad VARCHAR(4000) NOT \
+        NULL) ENGINE = InnoDB",
+    );
     let filled = [("rows_inserted", BIG_ROWS), ("pages_created", BIG_ROWS / 4)];
     bed.rises(&filled, &[], |_| {
         session.query("INSERT INTO big VALUES (0, 0, REPEAT('y', 4000))");

@@ -11,9 +11,10 @@ use tpcc::{Input, InputSource, RunConstants, Transaction};
 use wire::Connector;
 
 /// Everything that a New-Order changes.
-const STATE: &str = "SELECT (SELECT SUM(d_next_o_id) FROM district), (SELECT COUNT(*) FROM orders), \
-    (SELECT COUNT(*) FROM new_orders), (SELECT COUNT(*) FROM order_line), (SELECT SUM(s_ytd) FROM stock), \
-    (SELECT SUM(s_order_cnt) FROM stock), (SELECT SUM(s_quantity) FROM stock)";
+const STATE: &str = "SELECT (SELECT SUM(d_next_o_id) FROM district), (SELECT COUNT(*) FROM \
+    orders), (SELECT COUNT(*) FROM new_orders), (SELECT COUNT(*) FROM order_line), (SELECT \
+    SUM(s_ytd) FROM stock), (SELECT SUM(s_order_cnt) FROM stock), (SELECT SUM(s_quantity) FROM \
+    stock)";
 
 fn order() -> Input {
     let constants = RunConstants::for_run(Some(1), 1);
@@ -71,7 +72,8 @@ fn a_deadlock_in_the_middle(style: Style) {
         other.query("START TRANSACTION");
         other.query("UPDATE item SET i_im_id = i_im_id + 1 WHERE i_id <= 2000");
         other.query(&format!(
-            "SELECT o_id FROM orders WHERE o_w_id = 1 AND o_d_id = {district} AND o_id > 3000 FOR UPDATE"
+            "SELECT o_id FROM orders WHERE o_w_id = 1 AND o_d_id = {district} AND o_id > 3000 FOR \
+             UPDATE"
         ));
         let updated = rows_updated(&mut watcher);
         begin.send(()).unwrap();

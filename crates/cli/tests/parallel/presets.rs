@@ -53,9 +53,9 @@ fn a_preset_is_translated_told_and_stored() {
     // What the translation set is what the server said at the start of the run.
     let kept = results(
         &file,
-        "SELECT became_variable, became_value, value FROM preset_variable \
-         JOIN server_variable ON name = became_variable AND phase = 'start' \
-         WHERE became_variable IN ('innodb_io_capacity', 'innodb_log_files_in_group', 'innodb_flush_method', 'back_log')",
+        "SELECT became_variable, became_value, value FROM preset_variable JOIN server_variable ON \
+         name = became_variable AND phase = 'start' WHERE became_variable IN \
+         ('innodb_io_capacity', 'innodb_log_files_in_group', 'innodb_flush_method', 'back_log')",
     );
     assert_eq!(kept.len(), 4);
     for row in &kept {

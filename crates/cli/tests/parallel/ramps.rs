@@ -139,8 +139,9 @@ fn a_refused_count_ends_a_ramp_and_bad_limits_none() {
     let words = text(&document, "/ramp/words");
     assert!(words.contains("max_connections of the server is 30"), "{words}");
     let database = here.join("mydyno.db");
-    let checks = "SELECT count(*) FROM check_result c JOIN ramp_point p USING (repeat_id) JOIN repeat r ON r.id = p.repeat_id \
-                  JOIN cell ON cell.id = r.cell_id WHERE passed AND connections = 16";
+    let checks = "SELECT count(*) FROM check_result c JOIN ramp_point p USING (repeat_id) JOIN \
+        repeat r ON r.id = p.repeat_id JOIN cell ON cell.id = r.cell_id WHERE passed AND \
+        connections = 16";
     assert_eq!(result(&database, checks), "18");
     let report = fs::read_to_string(here.join("report.html")).unwrap();
     assert!(report.contains("id=\"ramp\"") && report.contains("Saturation point: 16 connections"));
@@ -194,8 +195,9 @@ stop_plateau = false
 fn points(database: &Path) -> Vec<Vec<String>> {
     results(
         database,
-        "SELECT a.ordinal, c.connections, r.id FROM ramp a JOIN ramp_point p ON p.ramp_id = a.id JOIN repeat r ON r.id = p.repeat_id \
-         JOIN cell c ON c.id = r.cell_id WHERE r.status = 'done' ORDER BY r.id",
+        "SELECT a.ordinal, c.connections, r.id FROM ramp a JOIN ramp_point p ON p.ramp_id = a.id \
+         JOIN repeat r ON r.id = p.repeat_id JOIN cell c ON c.id = r.cell_id WHERE r.status = \
+         'done' ORDER BY r.id",
     )
 }
 

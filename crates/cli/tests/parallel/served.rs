@@ -61,7 +61,8 @@ impl Served {
 
     fn post(&self, path: &str, headers: &str, form: &str) -> String {
         self.raw(&format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Type: application/x-www-form-urlencoded\r\n\
+            "POST {path} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Type: \
+             application/x-www-form-urlencoded\r\n\
              Content-Length: {}\r\nConnection: close\r\n\r\n{form}",
             self.address,
             form.len()
@@ -79,7 +80,8 @@ fn status(answer: &str) -> &str {
 
 /// A small file with a lab that has a name of markup.
 fn file_with_a_lab(work: &Path) {
-    let plan = "[lab]\nname = \"<img src=x onerror=alert(1)>\"\nrepeats = 1\n[server]\nengine = \"mysql-5.7\"\n\
+    let plan = "[lab]\nname = \"<img src=x onerror=alert(1)>\"\nrepeats = 1\n[server]\nengine \
+        = \"mysql-5.7\"\n\
                 [load]\nwarehouses = 1\nconnections = [1, 2]\nwarmup = \"0s\"\nwindow = \"1s\"\n";
     fs::write(work.join("markup.toml"), plan).unwrap();
     shim();
@@ -207,7 +209,8 @@ fn shows_what_runs(tab: &mut Tab) {
             .starts_with("running, 0 of 2 repeats")
     );
     assert_eq!(tab.value("document.querySelectorAll('#matrix tr.now').length"), 1);
-    let too_wide = "[...document.querySelectorAll('#running .uplot')].filter((of) => of.offsetWidth > of.parentNode.clientWidth).length";
+    let too_wide = "[...document.querySelectorAll('#running .uplot')].filter((of) => \
+        of.offsetWidth > of.parentNode.clientWidth).length";
     until("charts have their widths", || tab.value(too_wide) == 0);
     let wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
     assert_eq!(tab.value(wider), 0, "wider than its window");
@@ -224,8 +227,7 @@ fn a_lab_is_started_watched_and_stopped() {
     install("mysql-5.7");
     let served = serve(work.path(), "127.0.0.1:0");
     let headers = format!("{}{AUTHORIZATION}", served.own());
-    let plan = "%5Blab%5D%0Aname%20%3D%20%22watched%22%0Arepeats%20%3D%201%0A%5Bserver%5D%0Aengine%20%3D%20%22mysql-5.7%22%0A\
-                %5Bload%5D%0Awarehouses%20%3D%201%0Aconnections%20%3D%20%5B1%2C%202%5D%0Awarmup%20%3D%20%220s%22%0Awindow%20%3D%20%22600s%22%0A";
+    let plan = "%5Blab%5D%0Aname%20%3D%20%22watched%22%0Arepeats%20%3D%201%0A%5Bserver%5D%0Aengine%20%3D%20%22mysql-5.7%22%0A%5Bload%5D%0Awarehouses%20%3D%201%0Aconnections%20%3D%20%5B1%2C%202%5D%0Awarmup%20%3D%20%220s%22%0Awindow%20%3D%20%22600s%22%0A";
     let form = format!("name=watched.toml&results=watched.db&text={plan}");
     let answer = served.post("/plan/start", &headers, &form);
     assert_eq!(status(&answer), "303", "{answer}");

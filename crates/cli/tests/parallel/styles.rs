@@ -47,7 +47,8 @@ fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
         // Those of terminals wait until nothing else does: on a busy machine for longer than the
         // window.
         let ended = format!(
-            "SELECT sum(committed) FROM interval WHERE transaction_type = '{name}' AND repeat_id = {}",
+            "SELECT sum(committed) FROM interval WHERE transaction_type = '{name}' AND repeat_id = \
+             {}",
             number(&summary, "/repeat_id")
         );
         let ended: u64 = result(&work.join("mydyno.db"), &ended).parse().unwrap();

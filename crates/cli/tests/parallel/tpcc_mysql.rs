@@ -69,7 +69,8 @@ fn its_statements_on_a_database_of_ours() {
     // Whole amounts, and c_data of bad credit is written.
     let cents = "SELECT COUNT(*) FROM history WHERE h_amount <> FLOOR(h_amount)";
     assert_eq!(value(&dsn, cents), "0");
-    let written = "SELECT COUNT(*) > 0, MIN(LENGTH(c_data)) > 300 FROM customer WHERE c_data LIKE '| %' AND c_credit = 'BC'";
+    let written = "SELECT COUNT(*) > 0, MIN(LENGTH(c_data)) > 300 FROM customer WHERE c_data LIKE \
+        '| %' AND c_credit = 'BC'";
     assert_eq!(query(&dsn, written), ["1|1"]);
 
     // The database remembers, and says what it can no longer prove; a fault beyond that is still
@@ -206,16 +207,21 @@ fn orders(server: &Server, schema: usize) -> String {
 
 /// Types as the scripts of tpcc-mysql declare them, where they are narrower or wider than ours.
 const THEIR_TYPES: [&str; 8] = [
-    "ALTER TABLE warehouse MODIFY w_id SMALLINT NOT NULL, MODIFY w_tax DECIMAL(4,2), MODIFY w_zip CHAR(9)",
-    "ALTER TABLE district MODIFY d_w_id SMALLINT NOT NULL, MODIFY d_tax DECIMAL(4,2), MODIFY d_next_o_id INT",
-    "ALTER TABLE customer MODIFY c_w_id SMALLINT NOT NULL, MODIFY c_credit_lim BIGINT, MODIFY c_discount DECIMAL(4,2), \
-     MODIFY c_payment_cnt SMALLINT, MODIFY c_delivery_cnt SMALLINT, MODIFY c_data TEXT",
-    "ALTER TABLE history MODIFY h_c_w_id SMALLINT, MODIFY h_w_id SMALLINT, MODIFY h_data VARCHAR(24)",
+    "ALTER TABLE warehouse MODIFY w_id SMALLINT NOT NULL, MODIFY w_tax DECIMAL(4,2), MODIFY w_zip \
+     CHAR(9)",
+    "ALTER TABLE district MODIFY d_w_id SMALLINT NOT NULL, MODIFY d_tax DECIMAL(4,2), MODIFY \
+     d_next_o_id INT",
+    "ALTER TABLE customer MODIFY c_w_id SMALLINT NOT NULL, MODIFY c_credit_lim BIGINT, MODIFY \
+     c_discount DECIMAL(4,2), MODIFY c_payment_cnt SMALLINT, MODIFY c_delivery_cnt SMALLINT, \
+     MODIFY c_data TEXT",
+    "ALTER TABLE history MODIFY h_c_w_id SMALLINT, MODIFY h_w_id SMALLINT, MODIFY h_data \
+     VARCHAR(24)",
     "ALTER TABLE new_orders MODIFY no_w_id SMALLINT NOT NULL",
-    "ALTER TABLE orders MODIFY o_w_id SMALLINT NOT NULL, MODIFY o_entry_d DATETIME, MODIFY o_all_local TINYINT",
+    "ALTER TABLE orders MODIFY o_w_id SMALLINT NOT NULL, MODIFY o_entry_d DATETIME, MODIFY \
+     o_all_local TINYINT",
     "ALTER TABLE order_line MODIFY ol_w_id SMALLINT NOT NULL, MODIFY ol_supply_w_id SMALLINT",
-    "ALTER TABLE stock MODIFY s_w_id SMALLINT NOT NULL, MODIFY s_ytd DECIMAL(8,0), MODIFY s_order_cnt SMALLINT, MODIFY \
-     s_remote_cnt SMALLINT",
+    "ALTER TABLE stock MODIFY s_w_id SMALLINT NOT NULL, MODIFY s_ytd DECIMAL(8,0), MODIFY \
+     s_order_cnt SMALLINT, MODIFY s_remote_cnt SMALLINT",
 ];
 
 #[test]
@@ -228,7 +234,10 @@ fn a_database_as_its_loader_makes_one() {
     // Two decimals, lower-case text and half of the customers with bad credit.
     session.query("UPDATE warehouse SET w_tax = ROUND(w_tax, 2)");
     session.query("UPDATE district SET d_tax = ROUND(d_tax, 2)");
-    session.query("UPDATE customer SET c_discount = ROUND(c_discount, 2), c_credit = IF(c_id % 2, 'GC', 'BC')");
+    session.query(
+        "UPDATE customer SET c_discount = ROUND(c_discount, 2), c_credit = IF(c_id % 2, \
+        'GC', 'BC')",
+    );
     for sql in THEIR_TYPES {
         session.query(sql);
     }
@@ -240,8 +249,8 @@ fn a_database_as_its_loader_makes_one() {
 
     // As without add_fkey_idx.sql.
     for row in session.query(
-        "SELECT DISTINCT table_name, index_name FROM information_schema.statistics WHERE table_schema = 'theirs' AND \
-         index_name <> 'PRIMARY'",
+        "SELECT DISTINCT table_name, index_name FROM information_schema.statistics WHERE \
+         table_schema = 'theirs' AND index_name <> 'PRIMARY'",
     ) {
         let (table, index) = row.split_once('|').unwrap();
         session.query(&format!("ALTER TABLE {table} DROP INDEX {index}"));

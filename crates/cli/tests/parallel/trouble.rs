@@ -82,7 +82,8 @@ impl Trouble {
         let mut running = self.run("4");
         let mut other = Held::open(&self.server.dsn);
         let ids = other.query(
-            "SELECT id FROM information_schema.processlist WHERE db = 'tpcc' AND id <> CONNECTION_ID()",
+            "SELECT id FROM information_schema.processlist WHERE db = 'tpcc' AND id <> \
+             CONNECTION_ID()",
         );
         assert!(ids.len() >= 4, "{ids:?}");
         let mut kill = |id: &String| other.try_query(&format!("KILL {id}")).is_ok();

@@ -93,9 +93,9 @@ fn agrees_with_its_samples(document: &Value, file: &Path) {
     assert_eq!(document["resources"]["host"]["machine"], "driver");
     let rise = |name: &str, condition: &str| -> f64 {
         let sql = format!(
-            "SELECT 1.0 * (max(value) - min(value)) / (max(at_offset_ns) - min(at_offset_ns)) FROM sample \
-             JOIN metric ON metric.id = metric_id WHERE repeat_id = {repeat} AND name = '{name}' AND {condition} \
-             AND at_offset_ns BETWEEN 3900000000 AND 10100000000"
+            "SELECT 1.0 * (max(value) - min(value)) / (max(at_offset_ns) - min(at_offset_ns)) FROM \
+             sample JOIN metric ON metric.id = metric_id WHERE repeat_id = {repeat} AND name = \
+             '{name}' AND {condition} AND at_offset_ns BETWEEN 3900000000 AND 10100000000"
         );
         result(file, &sql).parse().unwrap()
     };
@@ -119,8 +119,9 @@ fn agrees_with_its_samples(document: &Value, file: &Path) {
     assert!((driver - by_clock).abs() < 0.1 * by_clock + 0.02, "{driver} {by_clock}");
     // No gap: a sample each second of each source, to a late one.
     let counts = format!(
-        "SELECT min(n) FROM (SELECT count(*) AS n FROM sample JOIN metric ON metric.id = metric_id WHERE repeat_id = {repeat} \
-         AND name IN ('cpu_idle_ns', 'questions', 'resident_bytes') GROUP BY metric_id)"
+        "SELECT min(n) FROM (SELECT count(*) AS n FROM sample JOIN metric ON metric.id = metric_id \
+         WHERE repeat_id = {repeat} AND name IN ('cpu_idle_ns', 'questions', 'resident_bytes') \
+         GROUP BY metric_id)"
     );
     let samples: u64 = result(file, &counts).parse().unwrap();
     assert!((8..=13).contains(&samples), "{samples}");
@@ -154,8 +155,9 @@ fn counts_roles_alike(document: &Value, file: &Path) {
     let repeat = number(document, "/repeat_id");
     for (name, pointer) in [("reads", "/read"), ("writes", "/write")] {
         let sql = format!(
-            "SELECT max(value) - min(value) FROM sample JOIN metric ON metric.id = metric_id WHERE repeat_id = {repeat} \
-             AND source = 'shim' AND label = 'data' AND name = '{name}' AND at_offset_ns BETWEEN 1900000000 AND 12100000000"
+            "SELECT max(value) - min(value) FROM sample JOIN metric ON metric.id = metric_id WHERE \
+             repeat_id = {repeat} AND source = 'shim' AND label = 'data' AND name = '{name}' AND \
+             at_offset_ns BETWEEN 1900000000 AND 12100000000"
         );
         let sampled: f64 = result(file, &sql).parse().unwrap();
         let counted = number(data, &format!("{pointer}/requests")) as f64;

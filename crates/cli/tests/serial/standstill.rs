@@ -56,7 +56,8 @@ fn an_open_loop_shows_a_stalled_server_in_full() {
     assert!(longest_ms(&document) >= 1_900.0, "{document:#}");
     let latency = window(
         work.path(),
-        "SELECT latency_histogram_ns FROM interval WHERE phase = 'window' AND latency_histogram_ns IS NOT NULL",
+        "SELECT latency_histogram_ns FROM interval WHERE phase = 'window' AND latency_histogram_ns \
+         IS NOT NULL",
     );
     // Those that came in its first second waited for longer than one.
     let over_1_s = latency.count_between(1_000_000_000, u64::MAX) as f64;

@@ -49,9 +49,8 @@ pub fn home() -> &'static Path {
         let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&home).unwrap();
         link_engines(&home);
-        let clean_up = "read _; cd \"$MYDYNO_HOME/instances\" && \
-                        for name in *; do [ -d \"$name\" ] && \"$0\" server stop \"$name\" --remove; done; \
-                        rm -rf \"$MYDYNO_HOME\"";
+        let clean_up = "read _; cd \"$MYDYNO_HOME/instances\" && for name in *; do [ -d \"$name\" \
+            ] && \"$0\" server stop \"$name\" --remove; done; rm -rf \"$MYDYNO_HOME\"";
         let shell = Command::new("sh")
             .args(["-c", clean_up, BINARY])
             .env("MYDYNO_HOME", &home)

@@ -69,7 +69,10 @@ impl Bed {
         execute(&server.dsn, ["CREATE DATABASE observed"]);
         let dsn = server.schema("observed");
         let mut session = Held::open(&dsn);
-        session.query("CREATE TABLE work (id INT PRIMARY KEY, n INT NOT NULL, pad VARCHAR(1000) NOT NULL) ENGINE = InnoDB");
+        session.query(
+            "CREATE TABLE work (id INT PRIMARY KEY, n INT NOT NULL, pad VARCHAR(1000) \
+            NOT NULL) ENGINE = InnoDB",
+        );
         Bed {
             engine,
             source: ServerSource::new(connect_options(&dsn)),

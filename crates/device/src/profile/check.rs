@@ -28,7 +28,8 @@ fn positive(figures: &[(&str, Option<f64>)]) -> Checked {
             && !(value.is_finite() && *value > 0.0)
         {
             return refuse(format!(
-                "`{key}` is {value}: give a number greater than 0, or leave the key out if it is optional"
+                "`{key}` is {value}: give a number greater than 0, or leave the key out if it is \
+                 optional"
             ));
         }
     }
@@ -92,11 +93,13 @@ pub fn profile(profile: &Profile) -> Checked {
         }
         (None, None, Some(it)) => array(it, profile.capacity_bytes),
         (None, None, None) => refuse(
-            "the profile does not say how the device works: add one of the tables [solid_state], [disk] and [array]"
+            "the profile does not say how the device works: add one of the tables [solid_state], \
+             [disk] and [array]"
                 .to_owned(),
         ),
         _ => refuse(
-            "the profile has more than one of the tables [solid_state], [disk] and [array]: keep the one that says how the device works"
+            "the profile has more than one of the tables [solid_state], [disk] and [array]: keep \
+             the one that says how the device works"
                 .to_owned(),
         ),
     }
@@ -121,7 +124,8 @@ fn sheet(sheet: &Sheet) -> Checked {
     ] {
         if iops.is_some() != depth.is_some() {
             return refuse(format!(
-                "`sheet.random_{name}_iops` and `sheet.random_{name}_queue_depth` belong together: IOPS mean nothing without the number of requests outstanding; give both or none"
+                "`sheet.random_{name}_iops` and `sheet.random_{name}_queue_depth` belong together: \
+                 IOPS mean nothing without the number of requests outstanding; give both or none"
             ));
         }
     }
@@ -133,7 +137,8 @@ fn sheet(sheet: &Sheet) -> Checked {
         // bounds.
         if depth == 1 && under_way > 1.05 {
             return refuse(format!(
-                "`sheet.random_read_iops` ({iops}) at `sheet.random_read_queue_depth` 1 needs reads of {:.0} us, and `sheet.read_latency_us` is {latency_us}; correct one of them",
+                "`sheet.random_read_iops` ({iops}) at `sheet.random_read_queue_depth` 1 needs \
+                 reads of {:.0} us, and `sheet.read_latency_us` is {latency_us}; correct one of them",
                 1e6 / iops
             ));
         }
@@ -172,7 +177,8 @@ fn promises(pairs: &[(&str, Option<f64>, Optional)]) -> Checked {
             && *promised > given * 1.05
         {
             return refuse(format!(
-                "`{key}` ({promised}) exceeds `{name}` ({given}): the sheet promises more than the model gives; correct one of them"
+                "`{key}` ({promised}) exceeds `{name}` ({given}): the sheet promises more than the \
+                 model gives; correct one of them"
             ));
         }
     }
@@ -198,13 +204,15 @@ fn solid_state(solid: &SolidState) -> Checked {
     ])?;
     if solid.latency_variation.is_some_and(|share| share > 1.0) {
         return refuse(
-            "`solid_state.latency_variation` is greater than 1: it is the standard deviation of latencies as a share of their mean, typically 0.1 to 0.5"
+            "`solid_state.latency_variation` is greater than 1: it is the standard deviation of \
+             latencies as a share of their mean, typically 0.1 to 0.5"
                 .to_owned(),
         );
     }
     if solid.random_write_peak_iops.is_some() != solid.burst_bytes.is_some() {
         return refuse(
-            "`solid_state.random_write_peak_iops` and `solid_state.burst_bytes` belong together: a peak has an end; give both or none"
+            "`solid_state.random_write_peak_iops` and `solid_state.burst_bytes` belong together: a \
+             peak has an end; give both or none"
                 .to_owned(),
         );
     }
@@ -223,7 +231,8 @@ fn atomic(key: &str, bytes: Option<u64>) -> Checked {
     match bytes {
         Some(bytes) if !(512..=65536).contains(&bytes) || !bytes.is_power_of_two() => {
             refuse(format!(
-                "`{key}` is {bytes}: a device keeps sectors of 512 bytes whole, blocks of 4096, or with atomic writes pages such as 16384; give a power of two from 512 to 65536"
+                "`{key}` is {bytes}: a device keeps sectors of 512 bytes whole, blocks of 4096, or \
+                 with atomic writes pages such as 16384; give a power of two from 512 to 65536"
             ))
         }
         _ => Ok(()),
@@ -279,13 +288,16 @@ fn units(solid: &SolidState) -> Checked {
     let units = solid.units();
     if units > UNITS_MAX {
         return refuse(format!(
-            "`solid_state.random_read_iops` x `solid_state.read_latency_us` needs {units} `solid_state.units`, and {UNITS_MAX} are the most: lower one of them"
+            "`solid_state.random_read_iops` x `solid_state.read_latency_us` needs {units} \
+             `solid_state.units`, and {UNITS_MAX} are the most: lower one of them"
         ));
     }
     let under_way = solid.random_read_iops * solid.unit_us() * 1e-6;
     if under_way > f64::from(units) {
         return refuse(format!(
-            "`solid_state.random_read_iops` ({}) x `solid_state.read_latency_us` ({}) is {under_way:.1} reads under way, and there are {units} `solid_state.units`: give at least {:.0} units, or leave `solid_state.units` out",
+            "`solid_state.random_read_iops` ({}) x `solid_state.read_latency_us` ({}) is \
+             {under_way:.1} reads under way, and there are {units} `solid_state.units`: give at \
+             least {:.0} units, or leave `solid_state.units` out",
             solid.random_read_iops,
             solid.read_latency_us,
             under_way.ceil()
@@ -326,7 +338,8 @@ fn sheet_of_solid_state(sheet: &Sheet, solid: &SolidState) -> Checked {
         let reached = f64::from(depth) / solid.read_latency_us * 1e6;
         if iops > reached * 1.05 {
             return refuse(format!(
-                "`sheet.random_read_iops` ({iops}) needs more than `sheet.random_read_queue_depth` {depth}: with reads of {} us that many give {reached:.0} IOPS; raise the depth",
+                "`sheet.random_read_iops` ({iops}) needs more than `sheet.random_read_queue_depth` \
+                 {depth}: with reads of {} us that many give {reached:.0} IOPS; raise the depth",
                 solid.read_latency_us
             ));
         }
@@ -350,7 +363,8 @@ fn disk(disk: &Disk) -> Checked {
     ])?;
     if disk.queue_depth.is_some_and(|d| d > DISK_QUEUE_DEPTH_MAX) {
         return refuse(format!(
-            "`disk.queue_depth` is more than {DISK_QUEUE_DEPTH_MAX}: disks choose among 32 (SATA) to 256 (SAS) requests"
+            "`disk.queue_depth` is more than {DISK_QUEUE_DEPTH_MAX}: disks choose among 32 (SATA) \
+             to 256 (SAS) requests"
         ));
     }
     atomic("disk.atomic_write_bytes", disk.atomic_write_bytes)?;
@@ -366,7 +380,9 @@ fn disk(disk: &Disk) -> Checked {
     let (average, most) = (disk.average_seek_ms - least, most - least);
     if average <= 0.0 || average * 3.0 < most || average * 5.0 > most * 3.0 {
         return refuse(format!(
-            "`disk.average_seek_ms` ({}) does not lie between its `track_to_track_seek_ms` ({least}) and `full_stroke_seek_ms` ({}) as on a disk: beyond the shortest seek, the longest is 1.67 to 3 times the average",
+            "`disk.average_seek_ms` ({}) does not lie between its `track_to_track_seek_ms` \
+             ({least}) and `full_stroke_seek_ms` ({}) as on a disk: beyond the shortest seek, the \
+             longest is 1.67 to 3 times the average",
             disk.average_seek_ms,
             most + least
         ));
@@ -391,7 +407,8 @@ fn sheet_of_disk(sheet: &Sheet, disk: &Disk) -> Checked {
         && iops > 1e6 / least_us
     {
         return refuse(format!(
-            "`sheet.random_read_iops` ({iops}) at depth 1 is more than arm and `disk.rpm` allow ({:.0}); correct one of them",
+            "`sheet.random_read_iops` ({iops}) at depth 1 is more than arm and `disk.rpm` allow \
+             ({:.0}); correct one of them",
             1e6 / least_us
         ));
     }
@@ -405,13 +422,15 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
         10 => members >= 4 && members.is_multiple_of(2),
         level => {
             return refuse(format!(
-                "`array.level` is {level}: 0 (striped), 1 (mirrored) and 10 (striped over mirrored pairs) are modelled"
+                "`array.level` is {level}: 0 (striped), 1 (mirrored) and 10 (striped over mirrored \
+                 pairs) are modelled"
             ));
         }
     };
     if !sensible || members > MEMBERS_MAX {
         return refuse(format!(
-            "`array.members` is {members}: levels 0 and 1 have 2 to {MEMBERS_MAX}, level 10 an even number from 4 to {MEMBERS_MAX}"
+            "`array.members` is {members}: levels 0 and 1 have 2 to {MEMBERS_MAX}, level 10 an \
+             even number from 4 to {MEMBERS_MAX}"
         ));
     }
     match (array.level, array.stripe_bytes) {
@@ -421,7 +440,8 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
         (0 | 10, Some(bytes)) if (4096..=1 << 30).contains(&bytes) && bytes.is_power_of_two() => {}
         (0 | 10, _) => {
             return refuse(
-                "`array.stripe_bytes` is needed at levels 0 and 10: a power of two from 4096 to 2^30, such as 65536"
+                "`array.stripe_bytes` is needed at levels 0 and 10: a power of two from 4096 to \
+                 2^30, such as 65536"
                     .to_owned(),
             );
         }
@@ -429,7 +449,8 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
     }
     let Some(member) = array.profile() else {
         return refuse(format!(
-            "`array.member` is \"{}\", which is no builtin profile: `mydyno device list` lists them; or give the member as a table",
+            "`array.member` is \"{}\", which is no builtin profile: `mydyno device list` lists \
+             them; or give the member as a table",
             array.builtin_name().unwrap_or_default()
         ));
     };
@@ -450,7 +471,8 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
     let most = member.capacity_bytes * u64::from(array.columns());
     if capacity_bytes > most {
         return refuse(format!(
-            "`capacity_bytes` is {capacity_bytes}, and the members hold {most}: level {} of {members} members has at most that",
+            "`capacity_bytes` is {capacity_bytes}, and the members hold {most}: level {} of \
+             {members} members has at most that",
             array.level
         ));
     }

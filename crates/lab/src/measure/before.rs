@@ -69,15 +69,15 @@ impl BeforeRun {
         notes.extend(self.prepared_before.clone());
         if database.c_load.is_none() {
             notes.push(
-                "the database was not loaded by mydyno: its constant for last names is unknown, so the distance that \
-                 clause 2.1.6.1 asks for between load and run cannot be kept"
+                "the database was not loaded by mydyno: its constant for last names is unknown, so \
+                 the distance that clause 2.1.6.1 asks for between load and run cannot be kept"
                     .to_owned(),
             );
         }
         if !missing_indexes.is_empty() {
             notes.push(format!(
-                "the database lacks indexes on {}: each lookup by them reads a district, and queries crawl; make them (in \
-                 tpcc-mysql, add_fkey_idx.sql does)",
+                "the database lacks indexes on {}: each lookup by them reads a district, and \
+                 queries crawl; make them (in tpcc-mysql, add_fkey_idx.sql does)",
                 missing_indexes.join(" and ")
             ));
         }

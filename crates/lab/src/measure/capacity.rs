@@ -108,7 +108,8 @@ impl KnownCapacity {
             ", whose throughput was not steady at its end: allow a longer --warmup"
         };
         format!(
-            "capacity: {:.1} transactions/s ± {share}, in the later half of a closed loop of {:.0} s behind its warm-up{unsteady}",
+            "capacity: {:.1} transactions/s ± {share}, in the later half of a closed loop of {:.0} \
+             s behind its warm-up{unsteady}",
             self.per_s,
             window.as_secs_f64()
         )

@@ -132,7 +132,8 @@ impl FailedChecks {
     pub(crate) fn note(&self) -> Option<String> {
         (!self.expected.is_empty()).then(|| {
             format!(
-                "checks that do not hold: {}, which is expected where workload tpcc-mysql has run; the others are the proof",
+                "checks that do not hold: {}, which is expected where workload tpcc-mysql has run; \
+                 the others are the proof",
                 self.expected.join(", ")
             )
         })

@@ -392,7 +392,8 @@ impl Measurement<'_> {
             Ok(started) => Some(started),
             Err(error) => {
                 on_progress(Progress::Note(&format!(
-                    "nothing was observed beside the load, as no thread could be made for it: {error}"
+                    "nothing was observed beside the load, as no thread could be made for it: \
+                     {error}"
                 )));
                 None
             }

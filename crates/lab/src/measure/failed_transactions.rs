@@ -51,7 +51,8 @@ fn lock_wait_timeouts(report: &RunReport, max_share: Option<f64>) -> Option<Refu
     (share > max_share).then(|| Refusal {
         code: "lock_wait_timeout",
         reason: format!(
-            "{timeouts} of {tries} tries of transactions ended in lock wait timeouts ({:.1} %, of which at most {:.1} % are allowed)",
+            "{timeouts} of {tries} tries of transactions ended in lock wait timeouts ({:.1} %, of \
+             which at most {:.1} % are allowed)",
             share * 100.0,
             max_share * 100.0
         ),
@@ -114,7 +115,8 @@ fn errors(report: &RunReport) -> Option<Refusal> {
     Some(Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
-            "{errors} of {all} transactions of type {name} ended in errors ({:.1} %, of which at most {:.1} % are allowed): {}",
+            "{errors} of {all} transactions of type {name} ended in errors ({:.1} %, of which at \
+             most {:.1} % are allowed): {}",
             of.error_share() * 100.0,
             ERRORS_MAX_SHARE * 100.0,
             first_errors(report, &names)
@@ -129,8 +131,8 @@ fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
     (share > ERRORS_MAX_SHARE).then(|| Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
-            "connections paused for {:.1} % of the window after transactions that ended in errors (of which at most {:.1} \
-             % are allowed): {}",
+            "connections paused for {:.1} % of the window after transactions that ended in errors \
+             (of which at most {:.1} % are allowed): {}",
             share * 100.0,
             ERRORS_MAX_SHARE * 100.0,
             all_errors(report)
@@ -188,8 +190,9 @@ fn mix(report: &RunReport, made: Made) -> Option<Refusal> {
         (off > chance + under_way).then(|| Refusal {
             code: "mix_outside_chance",
             reason: format!(
-                "{} of {all} transactions of the window were of type {}, but of the mix that is dealt {expected:.0} were \
-                 to come, give or take {:.0} by chance; what ended is another workload",
+                "{} of {all} transactions of the window were of type {}, but of the mix that is \
+                 dealt {expected:.0} were to come, give or take {:.0} by chance; what ended is \
+                 another workload",
                 count,
                 of.name,
                 chance + under_way
@@ -252,8 +255,9 @@ mod tests {
         failed_tries(&mut all_deliveries, "payment", "1205", 3);
         let refusal = refusal(&all_deliveries, MADE).unwrap();
         assert_eq!(refusal.code, "transaction_errors");
-        let words = "1000 of 1000 transactions of type delivery ended in errors (100.0 %, of which at most 1.0 % are \
-            allowed): 1142 in delivery, 1000 times: the words of 1142; 1213 in delivery, 7 times: the words of 1213";
+        let words = "1000 of 1000 transactions of type delivery ended in errors (100.0 %, of which \
+            at most 1.0 % are allowed): 1142 in delivery, 1000 times: the words of 1142; 1213 in \
+            delivery, 7 times: the words of 1213";
         assert_eq!(refusal.reason, words);
         assert_eq!(code_of(&report(WELL, [150, 0, 0, 0, 0])), Some("transaction_errors"));
     }

@@ -176,14 +176,16 @@ impl PhaseEnds {
         }
         if self.warmup_steady == Some(false) {
             notes.push(format!(
-                "the warm-up took the most that it may, {} s, and the server was not steady{}; allow it more",
+                "the warm-up took the most that it may, {} s, and the server was not steady{}; \
+                 allow it more",
                 self.warmup.most.as_secs(),
                 self.why_unsteady()
             ));
         }
         if self.warmup_steady.is_some() && !self.missing.is_empty() {
             notes.push(format!(
-                "the end of the warm-up was judged without the server's {}, which could not be observed",
+                "the end of the warm-up was judged without the server's {}, which could not be \
+                 observed",
                 self.missing.join(" and ")
             ));
         }
@@ -197,7 +199,8 @@ impl PhaseEnds {
                 |share| format!("its mean is known to ± {}", percent_at_most(share)),
             );
             notes.push(format!(
-                "the window took the most that it may, {} s, and {known}, where ± {} was asked for; allow it more, or ask for less",
+                "the window took the most that it may, {} s, and {known}, where ± {} was asked \
+                 for; allow it more, or ask for less",
                 self.window.most.as_secs(),
                 percent(self.asked.half_width_share)
             ));

@@ -91,11 +91,13 @@ fn note_of(sampled: &Sampled) -> Option<String> {
     Some(match sampled {
         Sampled::Batch(_) => return None,
         Sampled::Lost { source, at_offset_ns, reason } => format!(
-            "{source} could not be observed from {:.0} s on, which is a gap in the results: {reason}",
+            "{source} could not be observed from {:.0} s on, which is a gap in the results: \
+             {reason}",
             seconds(at_offset_ns)
         ),
         Sampled::Back { source, at_offset_ns, lost_ns } => format!(
-            "{source} can be observed again from {:.0} s on, after a gap of {:.0} s; further gaps are summed up at the end",
+            "{source} can be observed again from {:.0} s on, after a gap of {:.0} s; further gaps \
+             are summed up at the end",
             seconds(at_offset_ns),
             seconds(lost_ns)
         ),
@@ -164,11 +166,13 @@ mod tests {
                     at_offset_ns: 3_000_000_000,
                     reason: "it is off; switch it on".to_owned(),
                 },
-                "the power meter could not be observed from 3 s on, which is a gap in the results: it is off; switch it on",
+                "the power meter could not be observed from 3 s on, which is a gap in the results: \
+                 it is off; switch it on",
             ),
             (
                 Sampled::Back { source, at_offset_ns: 8_000_000_000, lost_ns: 5_000_000_000 },
-                "the power meter can be observed again from 8 s on, after a gap of 5 s; further gaps are summed up at the end",
+                "the power meter can be observed again from 8 s on, after a gap of 5 s; further \
+                 gaps are summed up at the end",
             ),
             (
                 Sampled::LostInAll { source, times: 1, lost_ns: 5_000_000_000 },

@@ -45,7 +45,8 @@ impl Concurrency {
         let active = Warehouses(used.saturating_sub(load.inactive_warehouses));
         if active.0 == 0 {
             return Err(LabError::Unfit(format!(
-                "--inactive-warehouses {} leaves none of {used} warehouses with terminals; name fewer",
+                "--inactive-warehouses {} leaves none of {used} warehouses with terminals; name \
+                 fewer",
                 load.inactive_warehouses
             )));
         }
@@ -59,7 +60,8 @@ impl Concurrency {
             .filter(|terminals| *terminals <= limits::TERMINALS_MAX)
             .ok_or_else(|| {
                 LabError::Unfit(format!(
-                    "{} warehouses have {wanted} terminals, but a run has at most {}; use fewer with -w",
+                    "{} warehouses have {wanted} terminals, but a run has at most {}; use fewer \
+                     with -w",
                     active.0,
                     limits::TERMINALS_MAX
                 ))
@@ -67,7 +69,8 @@ impl Concurrency {
         let connections = load.connections.first().unwrap_or(terminals);
         if connections > limits::CONNECTIONS_MAX {
             return Err(LabError::Unfit(format!(
-                "{terminals} terminals would have a connection each, but a run has at most {}; let them share some with -c",
+                "{terminals} terminals would have a connection each, but a run has at most {}; let \
+                 them share some with -c",
                 limits::CONNECTIONS_MAX
             )));
         }
@@ -121,7 +124,8 @@ pub(crate) fn notes(
     let warehouses = base::counted(active as usize, "warehouse", "warehouses");
     if configured.0 > active {
         notes.push(format!(
-            "{} of {} warehouses are inactive (clause 4.2.2): they have rows and no terminals, and no transaction is for them",
+            "{} of {} warehouses are inactive (clause 4.2.2): they have rows and no terminals, and \
+             no transaction is for them",
             configured.0 - active,
             configured.0
         ));
@@ -129,8 +133,8 @@ pub(crate) fn notes(
     let by_clause = u64::from(active) * u64::from(TERMINALS_PER_WAREHOUSE);
     if u64::from(terminals) != by_clause {
         notes.push(format!(
-            "{terminals} terminals on {warehouses} are not the ten of each warehouse that clauses 2.8.1.1 and 4.2.2 have: nothing is said \
-             of clause 4.1.3"
+            "{terminals} terminals on {warehouses} are not the ten of each warehouse that clauses \
+             2.8.1.1 and 4.2.2 have: nothing is said of clause 4.1.3"
         ));
     }
     let fixed = |length: Length| (!length.is_auto).then_some(length.most);
@@ -159,8 +163,8 @@ pub(crate) fn notes_after(
     let skipped = window.schedule.skipped;
     if skipped > 0 {
         notes.push(format!(
-            "{skipped} transactions of the schedule never began and are in no percentile: the server does not keep up with \
-             this rate; lower --rate, or raise -c"
+            "{skipped} transactions of the schedule never began and are in no percentile: the \
+             server does not keep up with this rate; lower --rate, or raise -c"
         ));
     }
     notes
@@ -169,7 +173,8 @@ pub(crate) fn notes_after(
 fn note_on_warmup(warmup: Duration) -> Option<String> {
     (warmup < WARMUP_ADVISED).then(|| {
         format!(
-            "the warm-up is shorter than {} s: the server may not have settled at the load of the terminals",
+            "the warm-up is shorter than {} s: the server may not have settled at the load of the \
+             terminals",
             WARMUP_ADVISED.as_secs()
         )
     })
@@ -186,7 +191,8 @@ fn note_on_window(window: Duration) -> Option<String> {
     };
     (window < WINDOW_MIN).then(|| {
         format!(
-            "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs more{deferred}",
+            "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs \
+             more{deferred}",
             WINDOW_MIN.as_secs() / 60
         )
     })

@@ -57,8 +57,9 @@ pub(crate) async fn check_server(
     };
     if limit < needed {
         return Err(LabError::Unfit(format!(
-            "max_connections of the server is {limit}, but {connections} connections and the {in_use} that are open \
-             need {needed}; run SET GLOBAL max_connections = {needed} (a private server: set it to that), or use at most {} connections",
+            "max_connections of the server is {limit}, but {connections} connections and the \
+             {in_use} that are open need {needed}; run SET GLOBAL max_connections = {needed} (a \
+             private server: set it to that), or use at most {} connections",
             (limit + 1).saturating_sub(in_use + EXTRA_CONNECTIONS)
         )));
     }
@@ -69,8 +70,9 @@ pub(crate) async fn check_server(
     let needed = in_use + u64::from(connections) * u64::from(statements);
     if limit < needed {
         return Err(LabError::Unfit(format!(
-            "max_prepared_stmt_count of the server is {limit}, but {connections} connections with {statements} \
-             statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed} (a private server: set it to that), or use fewer connections"
+            "max_prepared_stmt_count of the server is {limit}, but {connections} connections with \
+             {statements} statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = \
+             {needed} (a private server: set it to that), or use fewer connections"
         )));
     }
     let sql = "SELECT @@global.read_only OR @@global.innodb_read_only";
@@ -122,7 +124,8 @@ pub(crate) fn raise_file_limit(connections: u32) -> Result<(), LabError> {
         return Ok(());
     }
     Err(LabError::Unfit(format!(
-        "{connections} connections need {needed} open files, but this process may have {}; raise `ulimit -n`",
+        "{connections} connections need {needed} open files, but this process may have {}; raise \
+         `ulimit -n`",
         limit.maximum.or(limit.current).unwrap_or(0)
     )))
 }

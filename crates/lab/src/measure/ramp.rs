@@ -376,8 +376,8 @@ impl<'a> RunningRamp<'a> {
             return Ok(());
         };
         let note = format!(
-            "the CPU condition ({:.0} %) is not judged, as nothing tells how busy the server's machine is: give its node_exporter \
-             (--host-metrics), or leave the condition out",
+            "the CPU condition ({:.0} %) is not judged, as nothing tells how busy the server's \
+             machine is: give its node_exporter (--host-metrics), or leave the condition out",
             share * 100.0
         );
         if !self.told.contains(&note) {

@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn bytes_of_all_networks_count() {
         let text = "Inter-|   Receive      |  Transmit\n face |bytes packets|bytes packets\n    \
-                    lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  eth0: 100 1 0 0 0 0 0 0 20 1 0 0 0 0 0 0\n  \
-                    eth1:3 1 0 0 0 0 0 0 4 1 0 0 0 0 0 0\n";
+            lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  eth0: 100 1 0 0 0 0 0 0 20 1 0 0 0 0 0 0\n  \
+            eth1:3 1 0 0 0 0 0 0 4 1 0 0 0 0 0 0\n";
         assert_eq!(network_bytes(text), 127);
     }
 

@@ -310,8 +310,9 @@ pub(crate) fn isolation_note(isolation: &str) -> Option<String> {
     let demanded = [defaults::ISOLATION, Isolation::Serializable].map(Isolation::name);
     (!demanded.contains(&isolation)).then(|| {
         format!(
-            "isolation level {isolation} is weaker than TPC-C demands: New-Order, Payment, Delivery and Order-Status must not \
-             see phantoms or rows that change between two reads (clause 3.4.1); compare it with runs at the same level only"
+            "isolation level {isolation} is weaker than TPC-C demands: New-Order, Payment, \
+             Delivery and Order-Status must not see phantoms or rows that change between two reads \
+             (clause 3.4.1); compare it with runs at the same level only"
         )
     })
 }
@@ -339,7 +340,8 @@ pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
         format!("workload tpcc-mysql keeps of that tool: {}", list(Decision::Kept)),
         format!("workload tpcc-mysql does as it should be: {}", list(Decision::Fixed)),
         format!(
-            "after workload tpcc-mysql the checks {} cannot hold any more; load the database anew before they are asked",
+            "after workload tpcc-mysql the checks {} cannot hold any more; load the database anew \
+             before they are asked",
             FAILING_CHECKS.join(", ")
         ),
     ]

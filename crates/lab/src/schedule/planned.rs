@@ -297,8 +297,9 @@ impl Planned {
         let returns = in_turn.len() > of_turns.len();
         (returns && all_bytes > max_bytes).then(|| {
             format!(
-                "the {} images of these cells take about {:.1} GB, and {:.1} GB of images are kept, so that the same databases are \
-                 populated again and again; set {IMAGES_VARIABLE}={}G, or measure fewer databases at a time (--only)",
+                "the {} images of these cells take about {:.1} GB, and {:.1} GB of images are \
+                 kept, so that the same databases are populated again and again; set \
+                 {IMAGES_VARIABLE}={}G, or measure fewer databases at a time (--only)",
                 of_turns.len(),
                 all_bytes as f64 / 1e9,
                 max_bytes as f64 / 1e9,
@@ -500,8 +501,8 @@ impl Machine<'_> {
         let lengths = &cell.what.lengths;
         if lengths.warmup.is_auto || lengths.window.is_auto {
             self.note(&format!(
-                "how long an automatic warm-up or window takes is not known beforehand: each counts as {} min here, or as its most where that \
-                 is less",
+                "how long an automatic warm-up or window takes is not known beforehand: each \
+                 counts as {} min here, or as its most where that is less",
                 AUTO_EXPECTED.as_secs() / 60
             ));
         }
@@ -530,7 +531,8 @@ impl Machine<'_> {
             None => {
                 let engine = &private.engine;
                 self.note(&format!(
-                    "{engine} is not installed, so that its cells were not tried; run `mydyno server install {engine}`"
+                    "{engine} is not installed, so that its cells were not tried; run `mydyno \
+                     server install {engine}`"
                 ));
             }
         }

@@ -49,8 +49,8 @@ pub(crate) fn require_same(
     let all = results.cells(lab)?;
     let mixed = |what: &str| {
         format!(
-            "lab {lab} has measured {what}, and would be of both; go back to what it was, or begin a new lab: name another file with \
-             --results, or give the plan another `name`"
+            "lab {lab} has measured {what}, and would be of both; go back to what it was, or begin \
+             a new lab: name another file with --results, or give the plan another `name`"
         )
     };
     if let (Some(first), false) = (to_take.first(), all.is_empty()) {

@@ -26,7 +26,8 @@ pub fn require_idle(results: &Results, plan: &Plan) -> Result<(), LabError> {
         && results.lab(lab)?.status == LabStatus::Running
     {
         return Err(LabError::Unfit(format!(
-            "lab {lab} of this plan is being executed by another process; wait for its end, end it, or name another file with --results"
+            "lab {lab} of this plan is being executed by another process; wait for its end, end \
+             it, or name another file with --results"
         )));
     }
     Ok(())

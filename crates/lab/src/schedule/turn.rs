@@ -259,7 +259,8 @@ impl LabRun<'_> {
         } else if let (PreparedServer::External(_), true) =
             (&prepared, self.planned.turns.len() > 1)
         {
-            let note = "all repeats on this server share one database, which has grown with each that was measured before";
+            let note = "all repeats on this server share one database, which has grown with each \
+                that was measured before";
             noting(notes, on_progress, Progress::Note(note));
         }
         let changed = match &cell.what.server {

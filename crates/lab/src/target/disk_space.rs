@@ -45,7 +45,8 @@ impl Directories {
 
 fn words(directory: &Path, free_bytes: u64) -> String {
     format!(
-        "the file system of {} is full ({:.1} MB are free); free some space, or put the files elsewhere",
+        "the file system of {} is full ({:.1} MB are free); free some space, or put the files \
+         elsewhere",
         directory.display(),
         free_bytes as f64 / 1e6
     )
@@ -66,7 +67,8 @@ pub(crate) fn start(
             // What it wrote is gone by now, and its room is there again; its log knows.
             let was_full = [why, log].into_iter().any(|text| says_full(text));
             let told = was_full.then(|| {
-                "a file system of the server's files is full; free some space, or put the files elsewhere"
+                "a file system of the server's files is full; free some space, or put the files \
+                 elsewhere"
                     .to_owned()
             });
             match directories.full().or(told) {
@@ -121,10 +123,12 @@ mod tests {
     fn servers_tell_of_a_full_file_system() {
         for log in [
             "[ERROR] InnoDB: Error number 28 means 'No space left on device'",
-            "[ERROR] [MY-012144] [InnoDB] posix_fallocate(): Failed to preallocate data for file ./#innodb_redo/#ib_redo0_tmp, desired \
-             size 3276800 bytes. Operating system error number 28. Check that the disk is not full",
+            "[ERROR] [MY-012144] [InnoDB] posix_fallocate(): Failed to preallocate data for file \
+             ./#innodb_redo/#ib_redo0_tmp, desired size 3276800 bytes. Operating system error \
+             number 28. Check that the disk is not full",
             "Error writing file (Errcode: 28 \"No space left on device\")",
-            "mysqld: Disk is full writing './binlog.000001' (OS errno 28 - No space left on device)",
+            "mysqld: Disk is full writing './binlog.000001' (OS errno 28 - No space left on \
+             device)",
         ] {
             assert!(says_full(log), "{log}");
         }

@@ -95,8 +95,8 @@ pub(crate) fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
     match serde_json::from_str::<Kept>(&text) {
         Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
         _ => Err(LabError::Unfit(format!(
-            "{} is damaged or of another mydyno; use that one, or choose another --name (`mydyno server stop --remove` removes \
-             the server with its data)",
+            "{} is damaged or of another mydyno; use that one, or choose another --name (`mydyno \
+             server stop --remove` removes the server with its data)",
             path.display()
         ))),
     }
@@ -124,8 +124,9 @@ impl Kept {
         was.extend(self.page_cache_bytes.map(|b| format!("--page-cache {b}")));
         was.extend(self.count.then(|| "--count-io".to_owned()));
         Err(LabError::Unfit(format!(
-            "the server {name:?} was started with {}, and its files are there; say the same or leave it out to go on with them, \
-             or choose another --name (`mydyno server stop {name} --remove` removes it with its data)",
+            "the server {name:?} was started with {}, and its files are there; say the same or \
+             leave it out to go on with them, or choose another --name (`mydyno server stop {name} \
+             --remove` removes it with its data)",
             was.join(" ")
         )))
     }
@@ -164,12 +165,13 @@ impl Kept {
         let remove = format!("`mydyno server stop {name} --remove`");
         Err(LabError::Unfit(if is_in_memory_above(gone) {
             format!(
-                "the data of the server {name:?} was in memory ({path}) and is gone; {remove} removes what is left of it, and it \
-                 can be started anew"
+                "the data of the server {name:?} was in memory ({path}) and is gone; {remove} \
+                 removes what is left of it, and it can be started anew"
             )
         } else {
             format!(
-                "files of the server {name:?} are not there: {path}; mount their file system, or give the server up with {remove}"
+                "files of the server {name:?} are not there: {path}; mount their file system, or \
+                 give the server up with {remove}"
             )
         }))
     }

@@ -109,8 +109,8 @@ pub(crate) async fn require_replica(session: &mut Connection) -> Result<(), LabE
     match status {
         Some(status) if status.replicates() => Ok(()),
         Some(status) => Err(LabError::Unfit(format!(
-            "it does not replicate (receives: {}, applies: {}; {}{}); mend it and START REPLICA, or \
-             leave it out",
+            "it does not replicate (receives: {}, applies: {}; {}{}); mend it and START REPLICA, \
+             or leave it out",
             status.receives, status.applies, status.receiving_error, status.applying_error
         ))),
         None => Err(LabError::Unfit(

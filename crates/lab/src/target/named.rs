@@ -154,8 +154,8 @@ fn plain(
 
 fn not_placed(name: &str) -> LabError {
     LabError::Unfit(format!(
-        "the server {name:?} has data that was not placed; leave the places out to go on with it, or choose another --name \
-         (`mydyno server stop {name} --remove` removes it with its data)"
+        "the server {name:?} has data that was not placed; leave the places out to go on with it, \
+         or choose another --name (`mydyno server stop {name} --remove` removes it with its data)"
     ))
 }
 

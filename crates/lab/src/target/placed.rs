@@ -44,8 +44,8 @@ impl Placed {
     pub(crate) fn require_shim(&self, build: &ServerBuild) -> Result<(), LabError> {
         match &self.page {
             Some(page) if !page.is_taken()? => Err(LabError::Unfit(format!(
-                "{} {} has not loaded the shim, which devices are emulated and counted with; see its log for what the loader \
-                 said, and run without places",
+                "{} {} has not loaded the shim, which devices are emulated and counted with; see \
+                 its log for what the loader said, and run without places",
                 build.engine, build.version
             ))),
             _ => Ok(()),
@@ -63,8 +63,8 @@ impl Placed {
             return Ok(());
         }
         Err(LabError::Unfit(
-            "the server's devices are not emulated now: it is being started or stopped; stop it (`mydyno server stop`), and \
-             start it again"
+            "the server's devices are not emulated now: it is being started or stopped; stop it \
+             (`mydyno server stop`), and start it again"
                 .to_owned(),
         ))
     }

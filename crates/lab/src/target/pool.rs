@@ -32,7 +32,8 @@ impl Pool {
             Some(Err(_)) if servers <= 1 => POOL_BYTES_DEFAULT,
             Some(Err(text)) => {
                 return Err(LabError::Unfit(format!(
-                    "{VARIABLE} {text:?} is no size, which {servers} instances could divide; write bytes, or 512M or 8G"
+                    "{VARIABLE} {text:?} is no size, which {servers} instances could divide; write \
+                     bytes, or 512M or 8G"
                 )));
             }
         };
@@ -53,14 +54,12 @@ impl Pool {
     pub(crate) fn note(&self) -> Option<String> {
         let Pool { servers, whole_bytes, each_bytes } = self;
         (*servers > 1).then(|| {
-            let least = if *each_bytes == POOL_BYTES_MIN {
-                ", the least that a server takes"
-            } else {
-                ""
-            };
+            let least =
+                if *each_bytes == POOL_BYTES_MIN { ", the least that a server takes" } else { "" };
             format!(
-                "{servers} servers share this machine: each has {} MiB of the buffer pool's {} MiB{least}, 1/{servers} of the page cache \
-                 of emulated devices and of the connections, and a database and a redo log of its own in full size",
+                "{servers} servers share this machine: each has {} MiB of the buffer pool's {} \
+                 MiB{least}, 1/{servers} of the page cache of emulated devices and of the \
+                 connections, and a database and a redo log of its own in full size",
                 each_bytes >> 20,
                 whole_bytes >> 20
             )

@@ -255,19 +255,20 @@ fn tell_of_load(report: &LoadReport, spec: &LoadSpec, on_progress: &mut OnProgre
     }
     if let Some(why) = &report.unlocked {
         on_progress(Progress::Note(&format!(
-            "the server has no named locks, so that nothing keeps a second load out of this schema: see that there is none ({why})"
+            "the server has no named locks, so that nothing keeps a second load out of this \
+             schema: see that there is none ({why})"
         )));
     }
     if report.history_key && !spec.history_key {
         on_progress(Progress::Note(
-            "HISTORY has a primary key, h_id, because the server demands one of every table (sql_require_primary_key, \
-             innodb_force_primary_key, Group Replication or wsrep_on)",
+            "HISTORY has a primary key, h_id, because the server demands one of every table \
+             (sql_require_primary_key, innodb_force_primary_key, Group Replication or wsrep_on)",
         ));
     }
     if report.method == Method::Inserts {
         on_progress(Progress::Note(
-            "local_infile is off on the server: rows went by multi-row INSERT, which is slower; SET GLOBAL local_infile = 1 \
-             allows LOAD DATA LOCAL",
+            "local_infile is off on the server: rows went by multi-row INSERT, which is slower; \
+             SET GLOBAL local_infile = 1 allows LOAD DATA LOCAL",
         ));
     }
 }
@@ -346,8 +347,8 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo
         let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
         if is_local(&connect.address) && Path::new(&directory).is_dir() {
             let sql = format!(
-                "SELECT CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) FROM information_schema.tables \
-                 WHERE table_schema = {}",
+                "SELECT CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) FROM \
+                 information_schema.tables WHERE table_schema = {}",
                 quoted(&schema)
             );
             let answer = session.query(&sql).await.map_err(failed)?;
@@ -375,7 +376,8 @@ fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
     match error.code() {
         Some(code) if READ_ONLY.contains(&code) => LoadError::ReadOnly { error }.into(),
         Some(ACCESS_DENIED) => LabError::Unfit(format!(
-            "user {user:?} may not create schema {schema:?} ({error}); create it as another user, and GRANT ALL on it"
+            "user {user:?} may not create schema {schema:?} ({error}); create it as another user, \
+             and GRANT ALL on it"
         )),
         _ => LabError::Session { doing: "creating the schema", error },
     }

@@ -36,9 +36,10 @@ mod tests {
     use crate::sampler::Readings;
     use std::path::Path;
 
-    const HEADINGS: &str = "\
-Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    const HEADINGS: &str = "Inter-|   Receive                                                |  \
+        Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo \
+ colls carrier compressed
 ";
 
     fn read_lines(lines: &str) -> Result<Readings, ObserveError> {
@@ -50,8 +51,10 @@ Inter-|   Receive                                                |  Transmit
 
     #[test]
     fn bytes_by_interface() {
-        let lines = "    lo: 138107892819 248778994    0    0    0     0          0         0 138107892819 248778994    0    0    0     0       0          0
-  eth0: 592334410   27664    0    0    0     0          0         0  2534626   21961    0    0    0     0       0          0
+        let lines = "    lo: 138107892819 248778994    0    0    0     0          0         0 \
+            138107892819 248778994    0    0    0     0       0          0
+  eth0: 592334410   27664    0    0    0     0          0         0  2534626   21961    0    0    \
+  0     0       0          0
 br-0a:1:18446744073709551615 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0
 ";
         let readings = read_lines(lines).unwrap();

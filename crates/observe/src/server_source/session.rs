@@ -107,7 +107,8 @@ impl Extras {
         }
         let counters_sql = (!counters.is_empty()).then(|| {
             format!(
-                "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN ({}) AND {}",
+                "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN ({}) \
+                 AND {}",
                 counters.join(", "),
                 on.condition
             )
@@ -233,14 +234,15 @@ mod tests {
         };
         let extras = Extras::for_missing(values_without(&ELSEWHERE).missing(), &mysql);
         let sql = "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN \
-                   ('lock_deadlocks', 'lock_timeouts', 'trx_rseg_history_len') AND STATUS = 'enabled'";
+            ('lock_deadlocks', 'lock_timeouts', 'trx_rseg_history_len') AND STATUS = 'enabled'";
         assert_eq!(extras.counters_sql.as_deref(), Some(sql));
         assert!(extras.monitor, "the LSN is nowhere else");
 
         let mariadb =
             SwitchedOn { condition: "ENABLED = 1", counters: vec!["lock_timeouts".to_owned()] };
         let extras = Extras::for_missing(values_without(&[]).missing(), &mariadb);
-        let sql = "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN ('lock_timeouts') AND ENABLED = 1";
+        let sql = "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN \
+            ('lock_timeouts') AND ENABLED = 1";
         assert_eq!(extras.counters_sql.as_deref(), Some(sql));
         assert!(!extras.monitor);
     }

@@ -17,7 +17,8 @@ fn a_ramp_takes_the_place_of_connections() {
     // 24 points of 70 s and a minute each, 10 minutes, and 10 s for each of 10 warehouses.
     assert_eq!(all[0].repeat_time_limit.as_secs(), 24 * (70 + 60) + 600 + 100);
     let text = with(
-        "[ramp]\nstart = 2\nstep = 3\nconnections_max = 50\npoints = 9\nstop_cpu = 0.5\nstop_kink = 3\nstop_plateau = false\n\
+        "[ramp]\nstart = 2\nstep = 3\nconnections_max = 50\npoints = 9\nstop_cpu = 0.5\nstop_kink \
+         = 3\nstop_plateau = false\n\
          stop_retries = '5%'\nstop_p90 = { payment = '250ms' }",
     );
     let limits = RampLimits {

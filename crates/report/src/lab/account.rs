@@ -32,8 +32,10 @@ pub fn account_section(view: &LabView) -> Markup {
             section id="account" {
                 h2 { "Where the time goes" }
                 p.soft.small {
-                    "Response time in the mean of the repeats, ± with the 95 % confidence interval. "
-                    "The parts add up: each is the time that it was waited for itself, and the remainder is what nothing explains."
+                    "Response time in the mean of the repeats, ± with the 95 % confidence \
+                     interval. "
+                    "The parts add up: each is the time that it was waited for itself, and the \
+                     remainder is what nothing explains."
                 }
                 (stacked("One transaction by what it waits for", &waited, &account_table(view)))
                 (stacked(&by_statement, &spent, &parts_table("Cell", &spent)))
@@ -95,7 +97,8 @@ fn account_table(view: &LabView) -> Markup {
                     th rowspan="2" scope="col" { "Cell" }
                     th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
                     @for part in Part::ALL { th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) } }
-                    th.num.first rowspan="2" scope="col" { "page cache had" span.unit { "pages of 4 KiB" } }
+                    th.num.first rowspan="2" scope="col" { "page cache had" span.unit { "pages of \
+                        4 KiB" } }
                     th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
                     th rowspan="2" scope="col" { "bound by" }
                 }
@@ -107,7 +110,8 @@ fn account_table(view: &LabView) -> Markup {
             tbody { @for cell in &view.cells { (account_row(cell)) } }
         } }
         p.soft.small {
-            "Requests are those of all threads: pages (data, undo, doublewrite) are also read and written in the background. -: not measured, or not the same in all repeats."
+            "Requests are those of all threads: pages (data, undo, doublewrite) are also read and \
+             written in the background. -: not measured, or not the same in all repeats."
         }
     }
 }

@@ -51,7 +51,8 @@ pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
     html! {
         @if is_known {
             details open[rows <= ROWS_MAX] {
-                summary { "Where the time of a transaction differs, " (counted(rows, "cell", "cells")) }
+                summary { "Where the time of a transaction \
+                    differs, " (counted(rows, "cell", "cells")) }
                 @for group in &groups { (group.sentences()) }
             }
         }
@@ -171,14 +172,16 @@ mod tests {
         let slow = account(2_500_000.0, (52.0, 2_100_000.0), 0.0, BoundBy::ReadIo);
         assert_eq!(
             explained(&slow, &base, ""),
-            "a transaction took 2.50 s instead of 400 ms; reads of pages 2.10 s (52.0 reads) instead of 900 µs (2.00 reads); 0 pages from \
-             the page cache instead of 140; bound by reads instead of CPU bound."
+            "a transaction took 2.50 s instead of 400 ms; reads of pages 2.10 s (52.0 reads) \
+             instead of 900 µs (2.00 reads); 0 pages from the page cache instead of 140; bound by \
+             reads instead of CPU bound."
         );
         let quick = account(390_000.0, (52.0, 6_200.0), 141.0, BoundBy::Cpu);
         assert_eq!(
             explained(&quick, &base, ", which is not shown to be a difference"),
-            "a transaction took 390 ms instead of 400 ms, which is not shown to be a difference; reads of pages 6.20 ms (52.0 reads) instead of 900 µs \
-             (2.00 reads), which weighs little; both CPU bound."
+            "a transaction took 390 ms instead of 400 ms, which is not shown to be a difference; \
+             reads of pages 6.20 ms (52.0 reads) instead of 900 µs (2.00 reads), which weighs \
+             little; both CPU bound."
         );
         let quicker = account(300_000.0, (52.0, 50_000.0), 140.0, BoundBy::Cpu);
         let words = explained(&quicker, &base, "");
@@ -212,7 +215,10 @@ mod tests {
         let told = |all: &[Reversal]| reversed(&[&comparison, &comparison], all).into_string();
         let words = told(&[reversal]);
         assert!(
-            words.contains("</b> against config-1 helps with nvme-pm1725 (+12 %) and hurts with hdd-15k (-7.3 %).</p>"),
+            words.contains(
+                "</b> against config-1 helps with nvme-pm1725 (+12 %) and hurts with \
+                hdd-15k (-7.3 %).</p>"
+            ),
             "{words}"
         );
         // There is nothing to compare.

@@ -59,9 +59,12 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
             section id="comparisons" {
                 h2 { "Comparisons" }
                 p.soft.small {
-                    "Cells that differ in one thing alone, against the first of those compared. ± is the 95 % confidence interval of a mean over repeats, "
-                    "with the drift of the machine in it. Ratios are of cells inside blocks, where drift is the same for all, each with its own 95 % interval. "
-                    "p is the probability of such a difference where there is none, corrected for all comparisons of its table (Holm): below 0.05 it is claimed. "
+                    "Cells that differ in one thing alone, against the first of those compared. ± \
+                     is the 95 % confidence interval of a mean over repeats, "
+                    "with the drift of the machine in it. Ratios are of cells inside blocks, where \
+                     drift is the same for all, each with its own 95 % interval. "
+                    "p is the probability of such a difference where there is none, corrected for \
+                     all comparisons of its table (Holm): below 0.05 it is claimed. "
                     "Fewer than three repeats support no claim, and one has no interval."
                 }
                 @for dimension in dimensions {
@@ -123,7 +126,8 @@ fn figure(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> M
                 @if !comparison.others.is_empty() { p.small.soft { (in_words(&comparison.others)) } }
                 @for bar in bars { (bar_row(bar, top, (&unit, metric.shown))) }
             }
-            @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(), "group more is", "groups more are")) " in the table." } }
+            @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(), "group \
+                more is", "groups more are")) " in the table." } }
         }
     }
 }

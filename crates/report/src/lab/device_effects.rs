@@ -27,8 +27,10 @@ pub fn device_effects(outcome: &LabOutcome) -> Markup {
             section id="by-device" {
                 h2 { "Each setting on each device" }
                 p.soft.small {
-                    "Throughput with a value against that with the first value of its setting, from the cells of each device by itself. "
-                    "Shaded cells differ from the first value: their 95 % interval, each taken by itself, leaves 0 out. "
+                    "Throughput with a value against that with the first value of its setting, \
+                     from the cells of each device by itself. "
+                    "Shaded cells differ from the first value: their 95 % interval, each taken by \
+                     itself, leaves 0 out. "
                     "Best and worst are values whose intervals do not overlap."
                 }
                 @for dimension in dimensions(&rows) {

@@ -21,8 +21,10 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
             section id="drills" {
                 h2 { "What survives" }
                 p.soft.small {
-                    "Each drill let a fault come at a random moment under load, ended the server, and looked for everything that it had acknowledged. "
-                    "NOPM is that of the load until then; where devices fail for 10 seconds, with these."
+                    "Each drill let a fault come at a random moment under load, ended the server, \
+                     and looked for everything that it had acknowledged. "
+                    "NOPM is that of the load until then; where devices fail for 10 seconds, with \
+                     these."
                 }
                 div.scroll { table {
                     thead { tr {
@@ -30,7 +32,8 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                         th.num scope="col" { "NOPM" } th scope="col" {}
                         th.num scope="col" { "Drills" } th.num scope="col" { "Recovered" }
                         th.num scope="col" { "Recovery" span.unit { "s" } }
-                        th.num scope="col" { "Orders acknowledged" } th.num scope="col" { "Orders lost" }
+                        th.num scope="col" { "Orders \
+                            acknowledged" } th.num scope="col" { "Orders lost" }
                         th.num scope="col" { "Payments lost" } th.num scope="col" { "Deliveries lost" }
                         th.num scope="col" { "Longest loss" span.unit { "s" } }
                         th.num scope="col" { "Damaged" }

@@ -14,8 +14,10 @@ pub fn effects(outcome: &LabOutcome) -> Markup {
             section id="effects" {
                 h2 { "Each setting by itself" }
                 p.soft.small {
-                    "Throughput with a value by that with the first value of its setting, from all cells at once: the logarithm of throughput as a sum of what "
-                    "blocks and settings do (least squares, 95 % intervals). What settings do only together is noise here; the comparisons show it."
+                    "Throughput with a value by that with the first value of its setting, from all \
+                     cells at once: the logarithm of throughput as a sum of what "
+                    "blocks and settings do (least squares, 95 % intervals). What settings do only \
+                     together is noise here; the comparisons show it."
                 }
                 div.scroll { table {
                     thead { tr {

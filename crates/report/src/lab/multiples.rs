@@ -24,7 +24,8 @@ pub fn resources(view: &LabView, has_curves: bool) -> Markup {
             section id="resources" {
                 h2 { "CPU, I/O and costs" }
                 p.soft.small {
-                    "Means of the windows; whiskers and ± are the 95 % confidence interval over repeats, and a number without it is of one repeat. "
+                    "Means of the windows; whiskers and ± are the 95 % confidence interval over \
+                     repeats, and a number without it is of one repeat. "
                     "-: not measured. docs/metrics.md describes what is sampled."
                 }
                 div.multiples {

@@ -55,7 +55,8 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
         html! {
             figure.wide[kind == "over_time"] data-chart=(kind) data-what=(what) data-repeat="all" {
                 figcaption { b { (title) } }
-                div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
+                div.plot role="img" aria-label={ (title) "; the data table below holds its \
+                    numbers" } {}
                 div.legend {}
             }
         }
@@ -72,7 +73,8 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
         @if !all.is_empty() {
             section id="over-time" data-choices="" {
                 h2 { "Over time, and how response times spread" }
-                p.soft.small { "The first whole repeat of each cell. At first at the largest number of connections that the most of them have done." }
+                p.soft.small { "The first whole repeat of each cell. At first at the largest \
+                    number of connections that the most of them have done." }
                 label.small { "At " select data-choice="at" aria-label="Connections" {
                     @for (index, of) in all.iter().enumerate() {
                         option value=(index) { (counted(of.connections as usize, "connection", "connections")) }
@@ -80,11 +82,13 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
                 } }
                 div.charts {
                     (chart("over_time", "per_minute", "Throughput over time"))
-                    (chart("over_time", "p95_ms", &in_words_of(view.metric(), "New-order p95 over time")))
+                    (chart("over_time", "p95_ms", &in_words_of(view.metric(), "New-order p95 over \
+                        time")))
                 }
                 div.multiples {
                     div.legend {}
-                    @for (name, title) in &types { (chart("spread", name, &format!("{title}, response time by percentile"))) }
+                    @for (name, title) in &types { (chart("spread", name, &format!("{title}, \
+                        response time by percentile"))) }
                 }
             }
         }

@@ -23,10 +23,13 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     html! {
         div.scroll { table {
             caption {
-                "Beside the white papers: how many times the throughput of the slower device the faster one has. "
+                "Beside the white papers: how many times the throughput of the slower device the \
+                 faster one has. "
                 "Their machines had 56 cores, their databases 500 and 1,000 warehouses. "
-                "A smaller database has a smaller pool and redo log, which the same throughput turns over faster: "
-                "then more pages are written for an order, and a device that is slow to write pays for it."
+                "A smaller database has a smaller pool and redo log, which the same throughput \
+                 turns over faster: "
+                "then more pages are written for an order, and a device that is slow to write pays \
+                 for it."
             }
             thead { tr {
                 th scope="col" { "Devices" }

@@ -65,8 +65,10 @@ pub fn sweeps(view: &LabView, variables: &[SweptVariable<'_>]) -> Markup {
         @if !variables.is_empty() {
             section id="sweeps" {
                 h2 { "Turning points" }
-                p.soft.small { "Whiskers and ±: 95 % confidence interval of a mean over repeats, with the drift of the machine in it. Values are compared inside blocks, with "
-                    "intervals that hold for all pairs of a curve at once; what these exclude is said, and nothing else." }
+                p.soft.small { "Whiskers and ±: 95 % confidence interval of a mean over repeats, \
+                    with the drift of the machine in it. Values are compared inside blocks, with "
+                    "intervals that hold for all pairs of a curve at once; what these exclude is \
+                     said, and nothing else." }
                 @for variable in variables {
                     div.charts { @for number in [&THROUGHPUT, &P95] { (variable.chart(view, number)) } }
                     @for sweep in &variable.sweeps { p { b { (others(sweep)) } ": " (finding(sweep)) "." } }

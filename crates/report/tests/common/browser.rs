@@ -83,7 +83,8 @@ pub fn console(shown: &Shown) -> Vec<&str> {
 
 /// Opens all cells that are closed.
 pub const OPEN_CELLS: &str = "<script>setTimeout(() => {
-  const button = document.querySelector('[data-open-cells]'); if (button) button.click(); }, 500)</script>";
+  const button = document.querySelector('[data-open-cells]'); if (button) button.click(); }, \
+  500)</script>";
 
 /// The page of a fixture, which says nothing and asks for nothing, with so many charts: at first,
 /// and once all cells are open.

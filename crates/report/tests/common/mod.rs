@@ -314,8 +314,14 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
     if point.fails {
         let failure = RepeatFailure {
             reason_code: "server_died".to_owned(),
-            reason: "the server on 127.0.0.1:3306 closed all connections and its process ended by signal 9".to_owned(),
-            log_tail: Some("2026-01-01T00:00:40Z 0 [Note] InnoDB: page_cleaner: 1000ms intended loop took 4012ms.\n".to_owned()),
+            reason: "the server on 127.0.0.1:3306 closed all connections and its process ended by \
+                signal 9"
+                .to_owned(),
+            log_tail: Some(
+                "2026-01-01T00:00:40Z 0 [Note] InnoDB: page_cleaner: 1000ms intended \
+                loop took 4012ms.\n"
+                    .to_owned(),
+            ),
         };
         results.fail_repeat(id, &failure).unwrap();
         return;

@@ -53,7 +53,10 @@ fn from_maven(
         if error.kind() == io::ErrorKind::NotFound {
             ServerError::MissingPackage {
                 package: "maven".to_owned(),
-                why: format!("`mvn` is not on PATH, and {engine} is fetched with it (or give an official archive with --from FILE)"),
+                why: format!(
+                    "`mvn` is not on PATH, and {engine} is fetched with it (or give an \
+                    official archive with --from FILE)"
+                ),
             }
         } else {
             fetch_failed(&maven.artifact, error.to_string())

@@ -145,7 +145,8 @@ mod tests {
     #[test]
     fn ldd_tells_what_is_missing() {
         let output = "\tlinux-vdso.so.1 (0x00007f)\n\tliburing.so.2 => not found\n\
-            \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\tlibaio.so.1 => not found\n\tliburing.so.2 => not found\n";
+            \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\tlibaio.so.1 => not \
+            found\n\tliburing.so.2 => not found\n";
         assert_eq!(parse_ldd(output), ["libaio.so.1", "liburing.so.2"]);
         assert!(parse_ldd("\tnot a dynamic executable\n").is_empty());
         let own = std::env::current_exe().unwrap();

@@ -124,13 +124,14 @@ fn server_root(unpacked: &Path, file: &Path) -> Result<PathBuf, ServerError> {
     for entry in fs::read_dir(unpacked).map_err(io_at("read", unpacked))? {
         candidates.push(entry.map_err(io_at("read", unpacked))?.path());
     }
-    candidates
-        .into_iter()
-        .find(|directory| binary_in(directory).is_some())
-        .ok_or_else(|| ServerError::Archive {
+    candidates.into_iter().find(|directory| binary_in(directory).is_some()).ok_or_else(|| {
+        ServerError::Archive {
             file: file.to_owned(),
-            why: "it holds no bin/mysqld or bin/mariadbd; give the official binary archive of the server".to_owned(),
-        })
+            why: "it holds no bin/mysqld or bin/mariadbd; give the official binary archive of the \
+                server"
+                .to_owned(),
+        }
+    })
 }
 
 fn binary_in(root: &Path) -> Option<PathBuf> {

@@ -298,7 +298,8 @@ mod tests {
 
     #[test]
     fn every_archive_of_the_machines_sources_is_named_once() {
-        let uris = "'http://mirror.example/debian/dists/bookworm/InRelease' mirror.example_debian_x 0 \n\
+        let uris = "'http://mirror.example/debian/dists/bookworm/InRelease' \
+            mirror.example_debian_x 0 \n\
             'http://x.example/flat/./InRelease' x.example_flat_._InRelease 0 \n\
             'cdrom://Debian 12/dists/bookworm/InRelease' Debian%2012_dists_bookworm_InRelease 0 \n\
             'http://mirror.example/debian/dists/bookworm-updates/InRelease' x 0 \n\

@@ -118,38 +118,38 @@ fn page() -> String {
     let reference = format!("{},{:03}", REFERENCE_WAREHOUSES / 1000, REFERENCE_WAREHOUSES % 1000);
     let text = format!(
         "# Presets\n\n\
-        <!-- Made by `INSTA_UPDATE=always cargo test -p server --lib preset::tests` from crates/server/src/preset. -->\n\n\
+        <!-- Made by `INSTA_UPDATE=always cargo test -p server --lib preset::tests` from \
+        crates/server/src/preset. -->\n\n\
         The server configurations of the white papers, by name:\n\n\
         \x20   mydyno run --engine mysql-8.0 -w 10 -c 32 --preset config-3\n\
         \x20   mydyno server start --engine mysql-8.0 --preset config-3 --scale 10\n\n\
         {presets}\n\
         They are written once, in the papers' names, and translated for the server that is \
-        started. A variable of `--set` wins. What became of each variable is told in one note, \
-        and stored: `preset` of `mydyno run --json`, the tables `cell_preset` and \
-        `preset_variable` of the [results file](results-file.md), and the report. Where the \
-        machine cannot do what a preset asks for, and that shows at the start only (no \
-        `O_DIRECT` on the file system, no asynchronous I/O left, or too few open files where the \
-        server's log tells), a note of its own says so.\n\n\
+        started. A variable of `--set` wins. What became of each variable is told in one note, and \
+        stored: `preset` of `mydyno run --json`, the tables `cell_preset` and `preset_variable` of \
+        the [results file](results-file.md), and the report. Where the machine cannot do what a \
+        preset asks for, and that shows at the start only (no `O_DIRECT` on the file system, no \
+        asynchronous I/O left, or too few open files where the server's log tells), a note of its \
+        own says so.\n\n\
         ## Sizes\n\n\
         The papers' buffer pool and redo belong to databases of 500 and 1,000 warehouses (50 and \
-        100 GB). `--scale auto` keeps their proportion to the warehouses of the run: all sizes \
-        are taken as those for {reference} warehouses, in whole MiB. One reference keeps the \
-        presets' proportions to each other too (`config-3` has four times the pool of \
-        `config-1`), and of the papers' two it is the database in which storage decides. A pool \
-        is never smaller than 6M and a redo file never smaller than 4M, which are the least that \
-        servers take: below some 80 warehouses the redo of `config-1` is more than its share. A \
-        pool below 1G is one instance, so page cleaners are one too. `--scale papers` takes the \
-        sizes as they are, `--scale 500` makes them for so many warehouses.\n\n\
+        100 GB). `--scale auto` keeps their proportion to the warehouses of the run: all sizes are \
+        taken as those for {reference} warehouses, in whole MiB. One reference keeps the presets' \
+        proportions to each other too (`config-3` has four times the pool of `config-1`), and of \
+        the papers' two it is the database in which storage decides. A pool is never smaller than \
+        6M and a redo file never smaller than 4M, which are the least that servers take: below \
+        some 80 warehouses the redo of `config-1` is more than its share. A pool below 1G is one \
+        instance, so page cleaners are one too. `--scale papers` takes the sizes as they are, \
+        `--scale 500` makes them for so many warehouses.\n\n\
         Nothing is adapted to the number of cores. `innodb_spin_wait_delay` of `config-1`, `-2` \
         and `-3` is for the papers' 112 hardware threads: with 2 cores and 32 connections, MySQL \
-        5.7 spent 69 % of its CPU time spinning in `ut_delay`, and config-1 on an emulated \
-        PM1725 gave half of what it gave with the servers' own default. Add `--set \
+        5.7 spent 69 % of its CPU time spinning in `ut_delay`, and config-1 on an emulated PM1725 \
+        gave half of what it gave with the servers' own default. Add `--set \
         innodb_spin_wait_delay=6` on such a machine; the plans for a laptop have it.\n\n\
         ## Places\n\n\
-        The papers had data on one device (`DATA`) and redo, undo and temporary tables on a \
-        second (`LOG`), `config-a` also temporary files and the doublewrite buffer. No preset \
-        sets a path: `--data PLACE --redo PLACE --undo PLACE --temp PLACE --doublewrite PLACE` \
-        do.\n\n\
+        The papers had data on one device (`DATA`) and redo, undo and temporary tables on a second \
+        (`LOG`), `config-a` also temporary files and the doublewrite buffer. No preset sets a \
+        path: `--data PLACE --redo PLACE --undo PLACE --temp PLACE --doublewrite PLACE` do.\n\n\
         ## The papers' values\n\n\
         As in the papers, a value stands where it differs from the column to its left. \
         `innodb_flush_method` is the papers' \"default\", which was `fsync` on their servers and \
@@ -160,11 +160,11 @@ fn page() -> String {
         ## What becomes of them\n\n\
         Fates: kept; renamed; folded into another variable; clamped to what the server takes; \
         placed (`--data`, `--redo`, ...); unknown to this server, and left out. At other sizes \
-        than the papers' also: scaled; added (`innodb_buffer_pool_chunk_size`, where servers \
-        would round the pool up); and overridden (by `--set`, a plan's `set`, or for the number \
-        of connections). MySQL 5.7, 8.0.15 and 9.7, XtraDB and MariaDB are servers that tests \
-        start with each preset, comparing SHOW GLOBAL VARIABLES with what was set; the others \
-        follow the servers' documentation.\n\n\
+        than the papers' also: scaled; added (`innodb_buffer_pool_chunk_size`, where servers would \
+        round the pool up); and overridden (by `--set`, a plan's `set`, or for the number of \
+        connections). MySQL 5.7, 8.0.15 and 9.7, XtraDB and MariaDB are servers that tests start \
+        with each preset, comparing SHOW GLOBAL VARIABLES with what was set; the others follow the \
+        servers' documentation.\n\n\
         {fates}\n\
         What holds on servers that do not have a variable, where that is not plain:\n\n\
         {without}",

@@ -49,7 +49,8 @@ const OTHERS: &[(&str, &str, &str)] = &[
     (
         "lab",
         "process",
-        "Boot id, process id and start time of the writer, by which a later mydyno sees that it is gone.",
+        "Boot id, process id and start time of the writer, by which a later mydyno sees that it is \
+         gone.",
     ),
     ("host_fact", "machine", "The number of the machine in its lab, from 1."),
     (
@@ -61,7 +62,8 @@ const OTHERS: &[(&str, &str, &str)] = &[
     (
         "cell_setting",
         "name",
-        "`preset`, `scale` (of the preset, where it is not for the cell's warehouses), `innodb_io_capacity`, `page_cache_bytes` (of emulated devices, `--page-cache`), ...",
+        "`preset`, `scale` (of the preset, where it is not for the cell's warehouses), \
+         `innodb_io_capacity`, `page_cache_bytes` (of emulated devices, `--page-cache`), ...",
     ),
     ("cell_preset", "cell_id", "The key."),
     ("preset_variable", "ordinal", "Order of the papers."),

@@ -42,22 +42,21 @@ impl Scan {
     }
 }
 
-const ORDERS_SCAN: &str = "SELECT o.o_id FROM orders o \
-     LEFT JOIN (SELECT ol_d_id, ol_o_id, COUNT(*) AS n, SUM(ol_delivery_d IS NULL) AS n_open, \
-     SUM(ol_supply_w_id<>{w}) AS remote FROM order_line WHERE ol_w_id={w} GROUP BY ol_d_id, ol_o_id) l \
-     ON l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND (COALESCE(l.n,0)<>o.o_ol_cnt \
-     OR l.n_open<>IF(o.o_carrier_id IS NULL,l.n,0) OR (o.o_all_local=1)<>(l.remote=0)) LIMIT 1";
+const ORDERS_SCAN: &str = "SELECT o.o_id FROM orders o LEFT JOIN (SELECT ol_d_id, ol_o_id, \
+    COUNT(*) AS n, SUM(ol_delivery_d IS NULL) AS n_open, SUM(ol_supply_w_id<>{w}) AS remote FROM \
+    order_line WHERE ol_w_id={w} GROUP BY ol_d_id, ol_o_id) l ON l.ol_d_id=o.o_d_id AND \
+    l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND (COALESCE(l.n,0)<>o.o_ol_cnt OR \
+    l.n_open<>IF(o.o_carrier_id IS NULL,l.n,0) OR (o.o_all_local=1)<>(l.remote=0)) LIMIT 1";
 
-const CUSTOMERS_SCAN: &str = "SELECT c.c_id FROM customer c \
-     LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, SUM(l.ol_amount) AS bought FROM orders o \
-     JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
-     WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL GROUP BY o.o_d_id, o.o_c_id) a \
-     ON a.o_d_id=c.c_d_id AND a.o_c_id=c.c_id \
-     LEFT JOIN (SELECT h_c_d_id, h_c_id, COUNT(*) AS n, SUM(h_amount) AS paid FROM history WHERE h_c_w_id={w} \
-     GROUP BY h_c_d_id, h_c_id) h ON h.h_c_d_id=c.c_d_id AND h.h_c_id=c.c_id \
-     WHERE c.c_w_id={w} AND (c.c_balance<>COALESCE(a.bought,0)-COALESCE(h.paid,0) \
-     OR c.c_balance+c.c_ytd_payment<>COALESCE(a.bought,0) OR c.c_payment_cnt<>COALESCE(h.n,0) \
-     OR c.c_ytd_payment<>COALESCE(h.paid,0)) LIMIT 1";
+const CUSTOMERS_SCAN: &str = "SELECT c.c_id FROM customer c LEFT JOIN (SELECT STRAIGHT_JOIN \
+    o.o_d_id, o.o_c_id, SUM(l.ol_amount) AS bought FROM orders o JOIN order_line l ON \
+    l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND \
+    l.ol_delivery_d IS NOT NULL GROUP BY o.o_d_id, o.o_c_id) a ON a.o_d_id=c.c_d_id AND \
+    a.o_c_id=c.c_id LEFT JOIN (SELECT h_c_d_id, h_c_id, COUNT(*) AS n, SUM(h_amount) AS paid FROM \
+    history WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id) h ON h.h_c_d_id=c.c_d_id AND \
+    h.h_c_id=c.c_id WHERE c.c_w_id={w} AND (c.c_balance<>COALESCE(a.bought,0)-COALESCE(h.paid,0) \
+    OR c.c_balance+c.c_ytd_payment<>COALESCE(a.bought,0) OR c.c_payment_cnt<>COALESCE(h.n,0) OR \
+    c.c_ytd_payment<>COALESCE(h.paid,0)) LIMIT 1";
 
 impl Statement {
     /// Is it run once for each warehouse, or once for all?
@@ -102,23 +101,24 @@ const C1: Check = Check {
     clause: "3.3.2.1",
     statements: &[rows(
         &["w_id", "w_ytd", "sum(d_ytd)"],
-        "SELECT w.w_id, w.w_ytd, d.d_sum FROM warehouse w \
-         LEFT JOIN (SELECT d_w_id, SUM(d_ytd) AS d_sum FROM district WHERE d_w_id={w} GROUP BY d_w_id) d \
-         ON d.d_w_id=w.w_id WHERE w.w_id={w} AND (d.d_sum IS NULL OR w.w_ytd<>d.d_sum)",
+        "SELECT w.w_id, w.w_ytd, d.d_sum FROM warehouse w LEFT JOIN (SELECT d_w_id, SUM(d_ytd) AS \
+         d_sum FROM district WHERE d_w_id={w} GROUP BY d_w_id) d ON d.d_w_id=w.w_id WHERE \
+         w.w_id={w} AND (d.d_sum IS NULL OR w.w_ytd<>d.d_sum)",
     )],
 };
 
 const C2: Check = Check {
     name: "C2",
-    title: "d_next_o_id - 1 is the highest o_id and, with open orders, the highest no_o_id of the district",
+    title: "d_next_o_id - 1 is the highest o_id and, with open orders, the highest no_o_id of the \
+        district",
     clause: "3.3.2.2",
     statements: &[rows(
         &["w_id", "d_id", "d_next_o_id", "max(o_id)", "max(no_o_id)"],
-        "SELECT d.d_w_id, d.d_id, d.d_next_o_id, o.max_o, n.max_no FROM district d \
-         LEFT JOIN (SELECT o_d_id, MAX(o_id) AS max_o FROM orders WHERE o_w_id={w} GROUP BY o_d_id) o ON o.o_d_id=d.d_id \
-         LEFT JOIN (SELECT no_d_id, MAX(no_o_id) AS max_no FROM new_orders WHERE no_w_id={w} GROUP BY no_d_id) n \
-         ON n.no_d_id=d.d_id WHERE d.d_w_id={w} AND (o.max_o IS NULL OR o.max_o<>d.d_next_o_id-1 \
-         OR (n.max_no IS NOT NULL AND n.max_no<>d.d_next_o_id-1))",
+        "SELECT d.d_w_id, d.d_id, d.d_next_o_id, o.max_o, n.max_no FROM district d LEFT JOIN \
+         (SELECT o_d_id, MAX(o_id) AS max_o FROM orders WHERE o_w_id={w} GROUP BY o_d_id) o ON \
+         o.o_d_id=d.d_id LEFT JOIN (SELECT no_d_id, MAX(no_o_id) AS max_no FROM new_orders WHERE \
+         no_w_id={w} GROUP BY no_d_id) n ON n.no_d_id=d.d_id WHERE d.d_w_id={w} AND (o.max_o IS \
+         NULL OR o.max_o<>d.d_next_o_id-1 OR (n.max_no IS NOT NULL AND n.max_no<>d.d_next_o_id-1))",
     )],
 };
 
@@ -128,8 +128,9 @@ const C3: Check = Check {
     clause: "3.3.2.3",
     statements: &[rows(
         &["w_id", "d_id", "min(no_o_id)", "max(no_o_id)", "count(*)"],
-        "SELECT no_w_id, no_d_id, MIN(no_o_id) AS low, MAX(no_o_id) AS high, COUNT(*) AS n FROM new_orders \
-         WHERE no_w_id={w} GROUP BY no_w_id, no_d_id HAVING MAX(no_o_id)-MIN(no_o_id)+1<>COUNT(*)",
+        "SELECT no_w_id, no_d_id, MIN(no_o_id) AS low, MAX(no_o_id) AS high, COUNT(*) AS n FROM \
+         new_orders WHERE no_w_id={w} GROUP BY no_w_id, no_d_id HAVING \
+         MAX(no_o_id)-MIN(no_o_id)+1<>COUNT(*)",
     )],
 };
 
@@ -139,23 +140,24 @@ const C4: Check = Check {
     clause: "3.3.2.4",
     statements: &[rows(
         &["w_id", "d_id", "sum(o_ol_cnt)", "order lines"],
-        "SELECT {w} AS w_id, o.o_d_id, o.wanted, COALESCE(l.n,0) AS n \
-         FROM (SELECT o_d_id, SUM(o_ol_cnt) AS wanted FROM orders WHERE o_w_id={w} GROUP BY o_d_id) o \
-         LEFT JOIN (SELECT ol_d_id, COUNT(*) AS n FROM order_line WHERE ol_w_id={w} GROUP BY ol_d_id) l \
-         ON l.ol_d_id=o.o_d_id WHERE COALESCE(l.n,0)<>o.wanted",
+        "SELECT {w} AS w_id, o.o_d_id, o.wanted, COALESCE(l.n,0) AS n FROM (SELECT o_d_id, \
+         SUM(o_ol_cnt) AS wanted FROM orders WHERE o_w_id={w} GROUP BY o_d_id) o LEFT JOIN (SELECT \
+         ol_d_id, COUNT(*) AS n FROM order_line WHERE ol_w_id={w} GROUP BY ol_d_id) l ON \
+         l.ol_d_id=o.o_d_id WHERE COALESCE(l.n,0)<>o.wanted",
     )],
 };
 
 const C5: Check = Check {
     name: "C5",
-    title: "o_carrier_id is NULL exactly for the orders in new_orders, and new_orders has no row without its order",
+    title: "o_carrier_id is NULL exactly for the orders in new_orders, and new_orders has no row \
+        without its order",
     clause: "3.3.2.5",
     statements: &[
         rows(
             &["w_id", "d_id", "o_id", "o_carrier_id", "no_o_id"],
-            "SELECT o.o_w_id, o.o_d_id, o.o_id, o.o_carrier_id, n.no_o_id FROM orders o \
-             LEFT JOIN new_orders n ON n.no_w_id=o.o_w_id AND n.no_d_id=o.o_d_id AND n.no_o_id=o.o_id \
-             WHERE o.o_w_id={w} AND (o.o_carrier_id IS NULL)<>(n.no_o_id IS NOT NULL)",
+            "SELECT o.o_w_id, o.o_d_id, o.o_id, o.o_carrier_id, n.no_o_id FROM orders o LEFT JOIN \
+             new_orders n ON n.no_w_id=o.o_w_id AND n.no_d_id=o.o_d_id AND n.no_o_id=o.o_id WHERE \
+             o.o_w_id={w} AND (o.o_carrier_id IS NULL)<>(n.no_o_id IS NOT NULL)",
         ),
         rows(
             &["w_id", "d_id", "no_o_id without order"],
@@ -181,9 +183,9 @@ const C6: Check = Check {
         ),
         rows(
             &["w_id", "d_id", "ol_o_id without order"],
-            "SELECT {w} AS w_id, l.ol_d_id, l.ol_o_id \
-             FROM (SELECT DISTINCT ol_d_id, ol_o_id FROM order_line WHERE ol_w_id={w}) l \
-             LEFT JOIN orders o ON o.o_w_id={w} AND o.o_d_id=l.ol_d_id AND o.o_id=l.ol_o_id WHERE o.o_id IS NULL",
+            "SELECT {w} AS w_id, l.ol_d_id, l.ol_o_id FROM (SELECT DISTINCT ol_d_id, ol_o_id FROM \
+             order_line WHERE ol_w_id={w}) l LEFT JOIN orders o ON o.o_w_id={w} AND \
+             o.o_d_id=l.ol_d_id AND o.o_id=l.ol_o_id WHERE o.o_id IS NULL",
         ),
     ],
 };
@@ -195,9 +197,10 @@ const C7: Check = Check {
     statements: &[rows_by(
         Scan::Orders,
         &["w_id", "d_id", "o_id", "ol_number", "ol_delivery_d", "o_carrier_id"],
-        "SELECT STRAIGHT_JOIN o.o_w_id, o.o_d_id, o.o_id, l.ol_number, l.ol_delivery_d, o.o_carrier_id FROM orders o \
-         JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
-         WHERE o.o_w_id={w} AND (l.ol_delivery_d IS NULL)<>(o.o_carrier_id IS NULL)",
+        "SELECT STRAIGHT_JOIN o.o_w_id, o.o_d_id, o.o_id, l.ol_number, l.ol_delivery_d, \
+         o.o_carrier_id FROM orders o JOIN order_line l ON l.ol_w_id=o.o_w_id AND \
+         l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND (l.ol_delivery_d IS \
+         NULL)<>(o.o_carrier_id IS NULL)",
     )],
 };
 
@@ -210,9 +213,9 @@ const C8: Check = Check {
     clause: "3.3.2.8",
     statements: &[rows(
         &["w_id", "w_ytd", "sum(h_amount)"],
-        "SELECT w.w_id, w.w_ytd, h.paid FROM warehouse w \
-         LEFT JOIN (SELECT h_w_id+0 AS h_w, SUM(h_amount) AS paid FROM history GROUP BY h_w_id+0) h ON h.h_w=w.w_id \
-         WHERE COALESCE(h.paid,0)<>w.w_ytd",
+        "SELECT w.w_id, w.w_ytd, h.paid FROM warehouse w LEFT JOIN (SELECT h_w_id+0 AS h_w, \
+         SUM(h_amount) AS paid FROM history GROUP BY h_w_id+0) h ON h.h_w=w.w_id WHERE \
+         COALESCE(h.paid,0)<>w.w_ytd",
     )],
 };
 
@@ -222,9 +225,9 @@ const C9: Check = Check {
     clause: "3.3.2.9",
     statements: &[rows(
         &["w_id", "d_id", "d_ytd", "sum(h_amount)"],
-        "SELECT d.d_w_id, d.d_id, d.d_ytd, h.paid FROM district d \
-         LEFT JOIN (SELECT h_w_id+0 AS h_w, h_d_id+0 AS h_d, SUM(h_amount) AS paid FROM history \
-         GROUP BY h_w_id+0, h_d_id+0) h ON h.h_w=d.d_w_id AND h.h_d=d.d_id WHERE COALESCE(h.paid,0)<>d.d_ytd",
+        "SELECT d.d_w_id, d.d_id, d.d_ytd, h.paid FROM district d LEFT JOIN (SELECT h_w_id+0 AS \
+         h_w, h_d_id+0 AS h_d, SUM(h_amount) AS paid FROM history GROUP BY h_w_id+0, h_d_id+0) h \
+         ON h.h_w=d.d_w_id AND h.h_d=d.d_id WHERE COALESCE(h.paid,0)<>d.d_ytd",
     )],
 };
 
@@ -235,30 +238,31 @@ const C10: Check = Check {
     statements: &[rows_by(
         Scan::Customers,
         &["w_id", "d_id", "c_id", "c_balance", "sum(ol_amount)", "sum(h_amount)"],
-        "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_balance, COALESCE(a.bought,0) AS bought, COALESCE(h.paid,0) AS paid \
-         FROM customer c \
-         LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, SUM(l.ol_amount) AS bought FROM orders o \
-         JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
-         WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL GROUP BY o.o_d_id, o.o_c_id) a \
-         ON a.o_d_id=c.c_d_id AND a.o_c_id=c.c_id \
-         LEFT JOIN (SELECT h_c_d_id, h_c_id, SUM(h_amount) AS paid FROM history WHERE h_c_w_id={w} \
-         GROUP BY h_c_d_id, h_c_id) h ON h.h_c_d_id=c.c_d_id AND h.h_c_id=c.c_id \
-         WHERE c.c_w_id={w} AND c.c_balance<>COALESCE(a.bought,0)-COALESCE(h.paid,0)",
+        "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_balance, COALESCE(a.bought,0) AS bought, \
+         COALESCE(h.paid,0) AS paid FROM customer c LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, \
+         o.o_c_id, SUM(l.ol_amount) AS bought FROM orders o JOIN order_line l ON \
+         l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND \
+         l.ol_delivery_d IS NOT NULL GROUP BY o.o_d_id, o.o_c_id) a ON a.o_d_id=c.c_d_id AND \
+         a.o_c_id=c.c_id LEFT JOIN (SELECT h_c_d_id, h_c_id, SUM(h_amount) AS paid FROM history \
+         WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id) h ON h.h_c_d_id=c.c_d_id AND \
+         h.h_c_id=c.c_id WHERE c.c_w_id={w} AND \
+         c.c_balance<>COALESCE(a.bought,0)-COALESCE(h.paid,0)",
     )],
 };
 
 const C11: Check = Check {
     name: "C11",
-    title: "orders less open orders of a district are the 2100 loaded as delivered and those delivered since",
+    title: "orders less open orders of a district are the 2100 loaded as delivered and those \
+        delivered since",
     clause: "3.3.2.11, generalised by sum(c_delivery_cnt) so that it holds after Deliveries too",
     statements: &[rows(
         &["w_id", "d_id", "orders", "open orders", "sum(c_delivery_cnt)"],
         "SELECT {w} AS w_id, o.o_d_id, o.n_orders, COALESCE(n.n_open,0) AS n_open, k.delivered \
          FROM (SELECT o_d_id, COUNT(*) AS n_orders FROM orders WHERE o_w_id={w} GROUP BY o_d_id) o \
-         LEFT JOIN (SELECT no_d_id, COUNT(*) AS n_open FROM new_orders WHERE no_w_id={w} GROUP BY no_d_id) n \
-         ON n.no_d_id=o.o_d_id \
-         LEFT JOIN (SELECT c_d_id, SUM(c_delivery_cnt) AS delivered FROM customer WHERE c_w_id={w} GROUP BY c_d_id) k \
-         ON k.c_d_id=o.o_d_id WHERE k.delivered IS NULL OR o.n_orders-COALESCE(n.n_open,0)<>2100+k.delivered",
+         LEFT JOIN (SELECT no_d_id, COUNT(*) AS n_open FROM new_orders WHERE no_w_id={w} GROUP BY \
+         no_d_id) n ON n.no_d_id=o.o_d_id LEFT JOIN (SELECT c_d_id, SUM(c_delivery_cnt) AS \
+         delivered FROM customer WHERE c_w_id={w} GROUP BY c_d_id) k ON k.c_d_id=o.o_d_id WHERE \
+         k.delivered IS NULL OR o.n_orders-COALESCE(n.n_open,0)<>2100+k.delivered",
     )],
 };
 
@@ -269,13 +273,12 @@ const C12: Check = Check {
     statements: &[rows_by(
         Scan::Customers,
         &["w_id", "d_id", "c_id", "c_balance", "c_ytd_payment", "sum(ol_amount)"],
-        "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_balance, c.c_ytd_payment, COALESCE(a.bought,0) AS bought \
-         FROM customer c \
-         LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, SUM(l.ol_amount) AS bought FROM orders o \
-         JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
-         WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL GROUP BY o.o_d_id, o.o_c_id) a \
-         ON a.o_d_id=c.c_d_id AND a.o_c_id=c.c_id \
-         WHERE c.c_w_id={w} AND c.c_balance+c.c_ytd_payment<>COALESCE(a.bought,0)",
+        "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_balance, c.c_ytd_payment, COALESCE(a.bought,0) AS \
+         bought FROM customer c LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, \
+         SUM(l.ol_amount) AS bought FROM orders o JOIN order_line l ON l.ol_w_id=o.o_w_id AND \
+         l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT \
+         NULL GROUP BY o.o_d_id, o.o_c_id) a ON a.o_d_id=c.c_d_id AND a.o_c_id=c.c_id WHERE \
+         c.c_w_id={w} AND c.c_balance+c.c_ytd_payment<>COALESCE(a.bought,0)",
     )],
 };
 
@@ -284,7 +287,8 @@ const C12: Check = Check {
 // that the warehouse ever supplied.
 const X1: Check = Check {
     name: "X1",
-    title: "s_ytd, s_order_cnt and s_remote_cnt are what the order lines since the load took from the stock",
+    title: "s_ytd, s_order_cnt and s_remote_cnt are what the order lines since the load took from \
+        the stock",
     clause: "2.4.2.2",
     statements: &[rows(
         &[
@@ -297,16 +301,17 @@ const X1: Check = Check {
             "s_remote_cnt",
             "remote lines",
         ],
-        "SELECT s.s_w_id, s.s_i_id, s.s_ytd, COALESCE(l.taken,0) AS taken, s.s_order_cnt, COALESCE(l.n,0) AS n, \
-         s.s_remote_cnt, COALESCE(l.remote,0) AS remote FROM stock s \
-         LEFT JOIN (SELECT x.i_id, SUM(x.quantity) AS taken, COUNT(*) AS n, SUM(x.remote) AS remote FROM (\
-         SELECT ol_i_id AS i_id, ol_quantity AS quantity, 0 AS remote FROM order_line \
-         WHERE ol_w_id={w} AND ol_d_id IN (1,2,3,4,5,6,7,8,9,10) AND ol_o_id>3000 AND ol_supply_w_id+0={w} \
-         UNION ALL SELECT STRAIGHT_JOIN l.ol_i_id, l.ol_quantity, 1 FROM order_line k JOIN order_line l \
-         ON l.ol_w_id=k.ol_w_id AND l.ol_d_id=k.ol_d_id AND l.ol_o_id=k.ol_o_id AND l.ol_number=k.ol_number \
-         WHERE k.ol_supply_w_id={w} AND k.ol_w_id<>{w} AND k.ol_o_id>3000) x GROUP BY x.i_id) l ON l.i_id=s.s_i_id \
-         WHERE s.s_w_id={w} AND (s.s_ytd<>COALESCE(l.taken,0) OR s.s_order_cnt<>COALESCE(l.n,0) \
-         OR s.s_remote_cnt<>COALESCE(l.remote,0))",
+        "SELECT s.s_w_id, s.s_i_id, s.s_ytd, COALESCE(l.taken,0) AS taken, s.s_order_cnt, \
+         COALESCE(l.n,0) AS n, s.s_remote_cnt, COALESCE(l.remote,0) AS remote FROM stock s LEFT \
+         JOIN (SELECT x.i_id, SUM(x.quantity) AS taken, COUNT(*) AS n, SUM(x.remote) AS remote \
+         FROM (SELECT ol_i_id AS i_id, ol_quantity AS quantity, 0 AS remote FROM order_line WHERE \
+         ol_w_id={w} AND ol_d_id IN (1,2,3,4,5,6,7,8,9,10) AND ol_o_id>3000 AND \
+         ol_supply_w_id+0={w} UNION ALL SELECT STRAIGHT_JOIN l.ol_i_id, l.ol_quantity, 1 FROM \
+         order_line k JOIN order_line l ON l.ol_w_id=k.ol_w_id AND l.ol_d_id=k.ol_d_id AND \
+         l.ol_o_id=k.ol_o_id AND l.ol_number=k.ol_number WHERE k.ol_supply_w_id={w} AND \
+         k.ol_w_id<>{w} AND k.ol_o_id>3000) x GROUP BY x.i_id) l ON l.i_id=s.s_i_id WHERE \
+         s.s_w_id={w} AND (s.s_ytd<>COALESCE(l.taken,0) OR s.s_order_cnt<>COALESCE(l.n,0) OR \
+         s.s_remote_cnt<>COALESCE(l.remote,0))",
     )],
 };
 
@@ -316,7 +321,8 @@ const X2: Check = Check {
     clause: "2.4.2.2",
     statements: &[rows(
         &["w_id", "i_id", "s_quantity"],
-        "SELECT s_w_id, s_i_id, s_quantity FROM stock WHERE s_w_id={w} AND s_quantity NOT BETWEEN 10 AND 100",
+        "SELECT s_w_id, s_i_id, s_quantity FROM stock WHERE s_w_id={w} AND s_quantity NOT BETWEEN \
+         10 AND 100",
     )],
 };
 
@@ -327,10 +333,10 @@ const X3: Check = Check {
     statements: &[rows_by(
         Scan::Orders,
         &["w_id", "d_id", "o_id", "o_all_local", "remote lines"],
-        "SELECT o.o_w_id, o.o_d_id, o.o_id, o.o_all_local, l.remote FROM orders o \
-         JOIN (SELECT ol_d_id, ol_o_id, SUM(ol_supply_w_id<>{w}) AS remote FROM order_line WHERE ol_w_id={w} \
-         GROUP BY ol_d_id, ol_o_id) l ON l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
-         WHERE o.o_w_id={w} AND (o.o_all_local=1)<>(l.remote=0)",
+        "SELECT o.o_w_id, o.o_d_id, o.o_id, o.o_all_local, l.remote FROM orders o JOIN (SELECT \
+         ol_d_id, ol_o_id, SUM(ol_supply_w_id<>{w}) AS remote FROM order_line WHERE ol_w_id={w} \
+         GROUP BY ol_d_id, ol_o_id) l ON l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id WHERE \
+         o.o_w_id={w} AND (o.o_all_local=1)<>(l.remote=0)",
     )],
 };
 
@@ -341,11 +347,11 @@ const X4: Check = Check {
     statements: &[rows_by(
         Scan::Customers,
         &["w_id", "d_id", "c_id", "c_payment_cnt", "payments", "c_ytd_payment", "sum(h_amount)"],
-        "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_payment_cnt, COALESCE(h.n,0) AS n, c.c_ytd_payment, \
-         COALESCE(h.paid,0) AS paid FROM customer c \
-         LEFT JOIN (SELECT h_c_d_id, h_c_id, COUNT(*) AS n, SUM(h_amount) AS paid FROM history WHERE h_c_w_id={w} \
-         GROUP BY h_c_d_id, h_c_id) h ON h.h_c_d_id=c.c_d_id AND h.h_c_id=c.c_id \
-         WHERE c.c_w_id={w} AND (c.c_payment_cnt<>COALESCE(h.n,0) OR c.c_ytd_payment<>COALESCE(h.paid,0))",
+        "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_payment_cnt, COALESCE(h.n,0) AS n, \
+         c.c_ytd_payment, COALESCE(h.paid,0) AS paid FROM customer c LEFT JOIN (SELECT h_c_d_id, \
+         h_c_id, COUNT(*) AS n, SUM(h_amount) AS paid FROM history WHERE h_c_w_id={w} GROUP BY \
+         h_c_d_id, h_c_id) h ON h.h_c_d_id=c.c_d_id AND h.h_c_id=c.c_id WHERE c.c_w_id={w} AND \
+         (c.c_payment_cnt<>COALESCE(h.n,0) OR c.c_ytd_payment<>COALESCE(h.paid,0))",
     )],
 };
 
@@ -356,9 +362,9 @@ const X5: Check = Check {
     statements: &[rows(
         &["w_id", "d_id", "c_id", "c_delivery_cnt", "orders delivered"],
         "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_delivery_cnt, COALESCE(o.n,0) AS n FROM customer c \
-         LEFT JOIN (SELECT o_d_id, o_c_id, COUNT(*) AS n FROM orders WHERE o_w_id={w} AND o_carrier_id IS NOT NULL \
-         AND o_id>2100 GROUP BY o_d_id, o_c_id) o ON o.o_d_id=c.c_d_id AND o.o_c_id=c.c_id \
-         WHERE c.c_w_id={w} AND c.c_delivery_cnt<>COALESCE(o.n,0)",
+         LEFT JOIN (SELECT o_d_id, o_c_id, COUNT(*) AS n FROM orders WHERE o_w_id={w} AND \
+         o_carrier_id IS NOT NULL AND o_id>2100 GROUP BY o_d_id, o_c_id) o ON o.o_d_id=c.c_d_id \
+         AND o.o_c_id=c.c_id WHERE c.c_w_id={w} AND c.c_delivery_cnt<>COALESCE(o.n,0)",
     )],
 };
 
@@ -368,7 +374,7 @@ const X6: Check = Check {
     clause: "2.4.2.2",
     statements: &[rows(
         &["w_id", "d_id", "orders", "min(o_id)", "max(o_id)"],
-        "SELECT o_w_id, o_d_id, COUNT(*) AS n, MIN(o_id) AS low, MAX(o_id) AS high FROM orders WHERE o_w_id={w} \
-         GROUP BY o_w_id, o_d_id HAVING COUNT(*)<>MAX(o_id) OR MIN(o_id)<>1",
+        "SELECT o_w_id, o_d_id, COUNT(*) AS n, MIN(o_id) AS low, MAX(o_id) AS high FROM orders \
+         WHERE o_w_id={w} GROUP BY o_w_id, o_d_id HAVING COUNT(*)<>MAX(o_id) OR MIN(o_id)<>1",
     )],
 };

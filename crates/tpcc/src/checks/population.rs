@@ -64,7 +64,8 @@ const P3: Check = Check {
 
 const P4: Check = Check {
     name: "P4",
-    title: "a warehouse has districts 1 to 10; names, addresses and taxes (0..0.2) of both are by the rules",
+    title: "a warehouse has districts 1 to 10; names, addresses and taxes (0..0.2) of both are by \
+        the rules",
     clause: "4.3.3.1, 4.3.2.7",
     statements: &[
         rows(
@@ -135,9 +136,9 @@ const P7: Check = Check {
     clause: "4.3.3.1",
     statements: &[rows(
         &["w_id", "stock rows", "with ORIGINAL"],
-        "SELECT {w} AS w_id, n, original FROM (SELECT COUNT(*) AS n, \
-         SUM(LOCATE(CAST('ORIGINAL' AS BINARY),s_data)>0) AS original FROM stock WHERE s_w_id={w}) s \
-         WHERE ABS(original-0.1*n)>GREATEST(0.005*n,5.3*SQRT(0.09*n))",
+        "SELECT {w} AS w_id, n, original FROM (SELECT COUNT(*) AS n, SUM(LOCATE(CAST('ORIGINAL' AS \
+         BINARY),s_data)>0) AS original FROM stock WHERE s_w_id={w}) s WHERE \
+         ABS(original-0.1*n)>GREATEST(0.005*n,5.3*SQRT(0.09*n))",
     )],
 };
 
@@ -147,16 +148,17 @@ const P8: Check = Check {
     clause: "4.3.3.1",
     statements: &[rows(
         &["w_id", "d_id", "customers", "min(c_id)", "max(c_id)"],
-        "SELECT d.d_w_id, d.d_id, COALESCE(c.n,0) AS n, c.low, c.high FROM district d \
-         LEFT JOIN (SELECT c_d_id, COUNT(*) AS n, MIN(c_id) AS low, MAX(c_id) AS high FROM customer \
-         WHERE c_w_id={w} GROUP BY c_d_id) c ON c.c_d_id=d.d_id \
-         WHERE d.d_w_id={w} AND (c.n IS NULL OR c.n<>3000 OR c.low<>1 OR c.high<>3000)",
+        "SELECT d.d_w_id, d.d_id, COALESCE(c.n,0) AS n, c.low, c.high FROM district d LEFT JOIN \
+         (SELECT c_d_id, COUNT(*) AS n, MIN(c_id) AS low, MAX(c_id) AS high FROM customer WHERE \
+         c_w_id={w} GROUP BY c_d_id) c ON c.c_d_id=d.d_id WHERE d.d_w_id={w} AND (c.n IS NULL OR \
+         c.n<>3000 OR c.low<>1 OR c.high<>3000)",
     )],
 };
 
 const P9: Check = Check {
     name: "P9",
-    title: "names, addresses, phone, credit limit, discount (0..0.5) and data of customers are by the rules",
+    title: "names, addresses, phone, credit limit, discount (0..0.5) and data of customers are by \
+        the rules",
     clause: "4.3.3.1, 4.3.2.7",
     statements: &[rows(
         &[
@@ -185,7 +187,8 @@ const P9: Check = Check {
 // then and to 6,000 where each name is as likely, 1,000 and 90 more or less.
 const P10: Check = Check {
     name: "P10",
-    title: "customers 1 to 1,000 of a district have each last name once, the others have names by NURand",
+    title: "customers 1 to 1,000 of a district have each last name once, the others have names by \
+        NURand",
     clause: "4.3.3.1, 4.3.2.3",
     statements: &[
         rows(
@@ -195,21 +198,22 @@ const P10: Check = Check {
         ),
         rows(
             &["w_id", "d_id", "c_id", "c_last"],
-            "SELECT c_w_id, c_d_id, c_id, c_last FROM customer WHERE c_w_id={w} AND c_last NOT REGEXP \
-             '^(BAR|OUGHT|ABLE|PRI|PRES|ESE|ANTI|CALLY|ATION|EING){3}$'",
+            "SELECT c_w_id, c_d_id, c_id, c_last FROM customer WHERE c_w_id={w} AND c_last NOT \
+             REGEXP '^(BAR|OUGHT|ABLE|PRI|PRES|ESE|ANTI|CALLY|ATION|EING){3}$'",
         ),
         rows(
             &["w_id", "d_id", "names of the others", "squares of their numbers"],
-            "SELECT {w} AS w_id, c_d_id, COUNT(*) AS names, SUM(n*n) AS squares \
-             FROM (SELECT c_d_id, c_last, COUNT(*) AS n FROM customer WHERE c_w_id={w} AND c_id>1000 \
-             GROUP BY c_d_id, c_last) c GROUP BY c_d_id HAVING SUM(n*n)<12000",
+            "SELECT {w} AS w_id, c_d_id, COUNT(*) AS names, SUM(n*n) AS squares FROM (SELECT \
+             c_d_id, c_last, COUNT(*) AS n FROM customer WHERE c_w_id={w} AND c_id>1000 GROUP BY \
+             c_d_id, c_last) c GROUP BY c_d_id HAVING SUM(n*n)<12000",
         ),
     ],
 };
 
 const P11: Check = Check {
     name: "P11",
-    title: "c_credit is BC for 10 % of the customers, 5 % more or less of them (of 1 to 3 warehouses 9.2, 6.5, 5.3 %)",
+    title: "c_credit is BC for 10 % of the customers, 5 % more or less of them (of 1 to 3 \
+        warehouses 9.2, 6.5, 5.3 %)",
     clause: "4.3.3.1",
     statements: &[rows(
         &["customers", "with BC"],
@@ -221,7 +225,8 @@ const P11: Check = Check {
 // A random permutation leaves one customer in its place in the mean, and more than 20 never.
 const P12: Check = Check {
     name: "P12",
-    title: "orders 1 to 3,000 of a district are of its customers in random order, each once; o_ol_cnt is 5..15",
+    title: "orders 1 to 3,000 of a district are of its customers in random order, each once; \
+        o_ol_cnt is 5..15",
     clause: "4.3.3.1",
     statements: &[
         rows(
@@ -244,8 +249,8 @@ const P12: Check = Check {
 
 const P13: Check = Check {
     name: "P13",
-    title: "lines of these orders are 1 to o_ol_cnt, of 5 pieces each, and cost 0 where loaded as delivered, \
-            else 0.01..9,999.99",
+    title: "lines of these orders are 1 to o_ol_cnt, of 5 pieces each, and cost 0 where loaded as \
+        delivered, else 0.01..9,999.99",
     clause: "4.3.3.1",
     statements: &[rows(
         &[
@@ -258,13 +263,13 @@ const P13: Check = Check {
             "ol_quantity",
             "ol_amount",
         ],
-        "SELECT STRAIGHT_JOIN o.o_w_id, o.o_d_id, o.o_id, l.ol_number, l.ol_i_id, l.ol_supply_w_id, \
-         l.ol_quantity, l.ol_amount FROM orders o \
-         JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
-         WHERE o.o_w_id={w} AND o.o_id<=3000 AND (l.ol_number NOT BETWEEN 1 AND o.o_ol_cnt \
-         OR l.ol_i_id NOT BETWEEN 1 AND 100000 OR l.ol_supply_w_id<>{w} OR l.ol_quantity<>5 \
-         OR CHAR_LENGTH(l.ol_dist_info)<>24 OR IF(o.o_id<2101,l.ol_amount<>0 \
-         OR l.ol_delivery_d<>o.o_entry_d,l.ol_amount NOT BETWEEN 0.01 AND 9999.99))",
+        "SELECT STRAIGHT_JOIN o.o_w_id, o.o_d_id, o.o_id, l.ol_number, l.ol_i_id, \
+         l.ol_supply_w_id, l.ol_quantity, l.ol_amount FROM orders o JOIN order_line l ON \
+         l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND \
+         o.o_id<=3000 AND (l.ol_number NOT BETWEEN 1 AND o.o_ol_cnt OR l.ol_i_id NOT BETWEEN 1 AND \
+         100000 OR l.ol_supply_w_id<>{w} OR l.ol_quantity<>5 OR CHAR_LENGTH(l.ol_dist_info)<>24 OR \
+         IF(o.o_id<2101,l.ol_amount<>0 OR l.ol_delivery_d<>o.o_entry_d,l.ol_amount NOT BETWEEN \
+         0.01 AND 9999.99))",
     )],
 };
 
@@ -317,10 +322,10 @@ const P17: Check = Check {
         rows(
             &["w_id", "d_id", "payments", "customers"],
             "SELECT d.d_w_id, d.d_id, COALESCE(h.n,0) AS n, COALESCE(h.customers,0) AS customers \
-             FROM district d LEFT JOIN (SELECT h_c_w_id+0 AS h_w, h_c_d_id+0 AS h_d, COUNT(*) AS n, \
-             COUNT(DISTINCT h_c_id) AS customers FROM history GROUP BY h_c_w_id+0, h_c_d_id+0) h \
-             ON h.h_w=d.d_w_id AND h.h_d=d.d_id \
-             WHERE COALESCE(h.n,0)<>3000 OR COALESCE(h.customers,0)<>3000",
+             FROM district d LEFT JOIN (SELECT h_c_w_id+0 AS h_w, h_c_d_id+0 AS h_d, COUNT(*) AS \
+             n, COUNT(DISTINCT h_c_id) AS customers FROM history GROUP BY h_c_w_id+0, h_c_d_id+0) \
+             h ON h.h_w=d.d_w_id AND h.h_d=d.d_id WHERE COALESCE(h.n,0)<>3000 OR \
+             COALESCE(h.customers,0)<>3000",
         ),
         rows(
             &["c_w_id", "c_d_id", "c_id", "h_w_id", "h_d_id", "h_amount", "h_data"],
@@ -333,7 +338,8 @@ const P17: Check = Check {
 
 const P18: Check = Check {
     name: "P18",
-    title: "o_carrier_id is NULL for orders 2,101 to 3,000 of a district only, and there are no others",
+    title: "o_carrier_id is NULL for orders 2,101 to 3,000 of a district only, and there are no \
+        others",
     clause: "4.3.3.1",
     statements: &[rows(
         &["w_id", "d_id", "o_id", "o_carrier_id"],

@@ -20,9 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) async fn is_indexed<S: Session>(session: &mut S) -> Result<bool, SessionError> {
     let answer = session
         .query(
-            "SELECT COUNT(DISTINCT table_name) FROM information_schema.statistics WHERE table_schema=DATABASE() \
-             AND seq_in_index=1 AND ((table_name='history' AND column_name='h_c_w_id') \
-             OR (table_name='order_line' AND column_name='ol_supply_w_id'))",
+            "SELECT COUNT(DISTINCT table_name) FROM information_schema.statistics WHERE \
+             table_schema=DATABASE() AND seq_in_index=1 AND ((table_name='history' AND \
+             column_name='h_c_w_id') OR (table_name='order_line' AND \
+             column_name='ol_supply_w_id'))",
         )
         .await?;
     let row = answer.row(0).ok_or_else(|| missing("the count of indexes"))?;
@@ -81,9 +82,10 @@ fn differing<const N: usize, S>(
 
 /// Lines since the load, by who supplied them. The district list makes it ten short ranges of the
 /// primary key.
-const SUPPLIED: &str = "SELECT ol_supply_w_id, SUM(CAST(CRC32(ol_i_id) AS SIGNED)*ol_quantity) AS a, \
-     SUM(CRC32(ol_i_id)) AS b, SUM(IF(ol_supply_w_id<>ol_w_id,CRC32(ol_i_id),0)) AS c FROM order_line \
-     WHERE ol_w_id={w} AND ol_d_id IN (1,2,3,4,5,6,7,8,9,10) AND ol_o_id>3000 GROUP BY ol_supply_w_id";
+const SUPPLIED: &str = "SELECT ol_supply_w_id, SUM(CAST(CRC32(ol_i_id) AS SIGNED)*ol_quantity) AS \
+    a, SUM(CRC32(ol_i_id)) AS b, SUM(IF(ol_supply_w_id<>ol_w_id,CRC32(ol_i_id),0)) AS c FROM \
+    order_line WHERE ol_w_id={w} AND ol_d_id IN (1,2,3,4,5,6,7,8,9,10) AND ol_o_id>3000 GROUP BY \
+    ol_supply_w_id";
 const STOCK: &str = "SELECT {w}, COALESCE(SUM(CRC32(s_i_id)*s_ytd),0) AS a, \
      COALESCE(SUM(CAST(CRC32(s_i_id) AS SIGNED)*s_order_cnt),0) AS b, \
      COALESCE(SUM(CAST(CRC32(s_i_id) AS SIGNED)*s_remote_cnt),0) AS c FROM stock WHERE s_w_id={w}";
@@ -97,18 +99,17 @@ pub(super) async fn stock_suspects<S: Session>(
     Ok(differing(parts, &supplied, &stock))
 }
 
-const PAID: &str = "SELECT h_c_w_id+0 AS w, \
-     CAST(100*SUM(CRC32(h_c_id*32+h_c_d_id)*h_amount) AS DECIMAL(65,0)) AS a, SUM(CRC32(h_c_id*32+h_c_d_id)) AS b \
-     FROM history GROUP BY h_c_w_id+0";
-const PAYERS: &str = "SELECT {w}, \
-     CAST(100*COALESCE(SUM(CRC32(c_id*32+c_d_id)*c_ytd_payment),0) AS DECIMAL(65,0)) AS a, \
-     COALESCE(SUM(CAST(CRC32(c_id*32+c_d_id) AS SIGNED)*c_payment_cnt),0) AS b FROM customer WHERE c_w_id={w}";
-const BALANCES: &str = "SELECT {w}, \
-     CAST(100*COALESCE(SUM(CRC32(c_id*32+c_d_id)*c_balance),0) AS DECIMAL(65,0)) AS a FROM customer WHERE c_w_id={w}";
+const PAID: &str = "SELECT h_c_w_id+0 AS w, CAST(100*SUM(CRC32(h_c_id*32+h_c_d_id)*h_amount) AS \
+    DECIMAL(65,0)) AS a, SUM(CRC32(h_c_id*32+h_c_d_id)) AS b FROM history GROUP BY h_c_w_id+0";
+const PAYERS: &str = "SELECT {w}, CAST(100*COALESCE(SUM(CRC32(c_id*32+c_d_id)*c_ytd_payment),0) AS \
+    DECIMAL(65,0)) AS a, COALESCE(SUM(CAST(CRC32(c_id*32+c_d_id) AS SIGNED)*c_payment_cnt),0) AS b \
+    FROM customer WHERE c_w_id={w}";
+const BALANCES: &str = "SELECT {w}, CAST(100*COALESCE(SUM(CRC32(c_id*32+c_d_id)*c_balance),0) AS \
+    DECIMAL(65,0)) AS a FROM customer WHERE c_w_id={w}";
 const BOUGHT: &str = "SELECT STRAIGHT_JOIN {w}, \
-     CAST(100*COALESCE(SUM(CRC32(o.o_c_id*32+o.o_d_id)*l.ol_amount),0) AS DECIMAL(65,0)) AS a FROM orders o \
-     JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
-     WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL";
+    CAST(100*COALESCE(SUM(CRC32(o.o_c_id*32+o.o_d_id)*l.ol_amount),0) AS DECIMAL(65,0)) AS a FROM \
+    orders o JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
+    WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL";
 
 /// What the customers of each warehouse paid, by history: sum and count.
 pub(super) struct Paid(WarehouseSums<2>);

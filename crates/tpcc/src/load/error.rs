@@ -19,32 +19,33 @@ pub enum LoadError {
     #[error("schema {schema:?} is not empty: it holds {what}; use another schema, or --force")]
     NotEmpty { schema: String, what: String },
     #[error(
-        "schema {schema:?} holds TPC-C tables that mydyno did not make, and mydyno drops only its own; drop them \
-         yourself or use another schema"
+        "schema {schema:?} holds TPC-C tables that mydyno did not make, and mydyno drops only its \
+         own; drop them yourself or use another schema"
     )]
     NotOurs { schema: String },
     #[error(
-        "schema {schema:?} holds a part of another load ({}, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
-         continue it with these, or use --force to start anew",
+        "schema {schema:?} holds a part of another load ({}, seed {}, foreign keys {}, {} \
+         partitions, {} key of HISTORY); continue it with these, or use --force to start anew",
         rows_of(&meta.population), meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
         if meta.history_key { "a" } else { "no" }
     )]
     OtherLoad { schema: String, meta: Box<Meta> },
     #[error(
-        "an earlier `mydyno load --force` on schema {schema:?} was interrupted while it dropped the old tables; use \
-         --force again"
+        "an earlier `mydyno load --force` on schema {schema:?} was interrupted while it dropped \
+         the old tables; use --force again"
     )]
     HalfDropped { schema: String },
     #[error(
-        "the server demands a primary key of every table, and HISTORY of this database has none; use --force to load it \
-         anew with --history-key"
+        "the server demands a primary key of every table, and HISTORY of this database has none; \
+         use --force to load it anew with --history-key"
     )]
     PrimaryKeyRequired,
     #[error("the server is read-only: {error}; switch read_only off or name another server")]
     ReadOnly { error: SessionError },
     #[error(
-        "{chunk_table} of warehouse {warehouse}: {sent} rows were sent but {stored} stored; the table holds rows that \
-         mydyno did not load, or the server bends values ({warning}): use --force to start anew"
+        "{chunk_table} of warehouse {warehouse}: {sent} rows were sent but {stored} stored; the \
+         table holds rows that mydyno did not load, or the server bends values ({warning}): use \
+         --force to start anew"
     )]
     RowsMissing {
         /// The server's first warning.
@@ -55,8 +56,8 @@ pub enum LoadError {
         stored: u64,
     },
     #[error(
-        "{marked} of {wanted} chunks are there when all should be; the server has no locks, so another load may have been at \
-         work on this schema: use --force to start anew"
+        "{marked} of {wanted} chunks are there when all should be; the server has no locks, so \
+         another load may have been at work on this schema: use --force to start anew"
     )]
     ChunksMissing { marked: usize, wanted: usize },
     #[error("interrupted; the same `mydyno load` continues where this one ended")]

@@ -39,8 +39,8 @@ pub const DEVIATIONS: [Deviation; 22] = [
     ),
     kept(
         "stock falls to 1",
-        "New-Order refills stock only where nothing would remain, not where less than 10 would (check X2 fails, and \
-         Stock-Level finds more low stock)",
+        "New-Order refills stock only where nothing would remain, not where less than 10 would \
+         (check X2 fails, and Stock-Level finds more low stock)",
     ),
     kept(
         "ol_amount with tax and discount",
@@ -48,12 +48,13 @@ pub const DEVIATIONS: [Deviation; 22] = [
     ),
     kept(
         "ol_number in order of processing",
-        "lines are numbered in the order of processing, by warehouse and item, not as entered; all ten s_dist columns are \
-         read",
+        "lines are numbered in the order of processing, by warehouse and item, not as entered; all \
+         ten s_dist columns are read",
     ),
     fixed(
         "unused item last",
-        "the unused item of a rolled-back order is met last; tpcc-mysql meets it before lines of higher warehouses",
+        "the unused item of a rolled-back order is met last; tpcc-mysql meets it before lines of \
+         higher warehouses",
     ),
     fixed(
         "o_all_local with one warehouse",
@@ -65,28 +66,29 @@ pub const DEVIATIONS: [Deviation; 22] = [
     ),
     kept(
         "whole amounts, h_data without spaces",
-        "payments are whole units of 1 to 5000; h_data is both names run together, with the four spaces behind them and \
-         only where both names have ten characters",
+        "payments are whole units of 1 to 5000; h_data is both names run together, with the four \
+         spaces behind them and only where both names have ten characters",
     ),
     fixed(
         "c_data of bad credit is written",
-        "a payment of a customer with bad credit reads c_data with a lock and changes it; tpcc-mysql reads it without, \
-         builds the new text and writes the old one, so its UPDATE changes less",
+        "a payment of a customer with bad credit reads c_data with a lock and changes it; \
+         tpcc-mysql reads it without, builds the new text and writes the old one, so its UPDATE \
+         changes less",
     ),
     fixed(
         "money is exact",
-        "money is exact decimals; tpcc-mysql reads and writes c_balance and ol_amount as 32-bit floats, which lose cents \
-         from 131072 up",
+        "money is exact decimals; tpcc-mysql reads and writes c_balance and ol_amount as 32-bit \
+         floats, which lose cents from 131072 up",
     ),
     fixed(
         "Order-Status of the customer found",
-        "Order-Status by last name shows the order of the customer found and reads c_id for it; tpcc-mysql shows that of \
-         another, random customer",
+        "Order-Status by last name shows the order of the customer found and reads c_id for it; \
+         tpcc-mysql shows that of another, random customer",
     ),
     fixed(
         "no order delivered twice",
-        "Delivery reads the oldest open order with a lock and checks that its DELETE found it; tpcc-mysql does neither \
-         and delivers some orders twice under concurrency",
+        "Delivery reads the oldest open order with a lock and checks that its DELETE found it; \
+         tpcc-mysql does neither and delivers some orders twice under concurrency",
     ),
     kept(
         "COMMIT per district, no queue",
@@ -94,26 +96,30 @@ pub const DEVIATIONS: [Deviation; 22] = [
     ),
     fixed(
         "Delivery goes on where it failed",
-        "a new try of a Delivery goes on with the district that failed, and one that ends with a skipped district \
-         commits; tpcc-mysql begins again with district 1 and leaves the transaction open",
+        "a new try of a Delivery goes on with the district that failed, and one that ends with a \
+         skipped district commits; tpcc-mysql begins again with district 1 and leaves the \
+         transaction open",
     ),
     kept(
         "Stock-Level item by item",
-        "Stock-Level asks for each item of the last 20 orders in a statement of its own, and adds nothing up",
+        "Stock-Level asks for each item of the last 20 orders in a statement of its own, and adds \
+         nothing up",
     ),
     kept(
         "no terminals",
-        "any warehouse for each transaction and any district for each Stock-Level; no home warehouse, no keying and \
-         think time",
+        "any warehouse for each transaction and any district for each Stock-Level; no home \
+         warehouse, no keying and think time",
     ),
     fixed(
         "a deck per connection",
-        "each connection deals its own deck of 23 cards, as the clauses ask; in tpcc-mysql all share one behind a lock",
+        "each connection deals its own deck of 23 cards, as the clauses ask; in tpcc-mysql all \
+         share one behind a lock",
     ),
     fixed(
         "constants of NURand",
-        "the constants of NURand are drawn once per run from the seed and, where the load's is known, at the distance \
-         that clause 2.1.6.1 asks for; in tpcc-mysql they are whatever is on the stack",
+        "the constants of NURand are drawn once per run from the seed and, where the load's is \
+         known, at the distance that clause 2.1.6.1 asks for; in tpcc-mysql they are whatever is \
+         on the stack",
     ),
     fixed(
         "inputs by seed",
@@ -121,17 +127,20 @@ pub const DEVIATIONS: [Deviation; 22] = [
     ),
     fixed(
         "rows are checked",
-        "every change must find its rows, else the transaction is rolled back and counted as an error (clause 2.3.6)",
+        "every change must find its rows, else the transaction is rolled back and counted as an \
+         error (clause 2.3.6)",
     ),
     fixed(
         "retries pause, connections reconnect",
-        "a transaction is tried up to 100 times with growing random pauses, which its response time includes, and a lost \
-         connection is opened again; tpcc-mysql tries 2000 times without a pause and never reconnects",
+        "a transaction is tried up to 100 times with growing random pauses, which its response \
+         time includes, and a lost connection is opened again; tpcc-mysql tries 2000 times without \
+         a pause and never reconnects",
     ),
     fixed(
         "measured window",
-        "counters are exact, limits are seconds, and only what ended in the window counts; in tpcc-mysql counters \
-         lose updates, limits of 5 s are 5 ms, and warm-up is in averages and the first interval",
+        "counters are exact, limits are seconds, and only what ended in the window counts; in \
+         tpcc-mysql counters lose updates, limits of 5 s are 5 ms, and warm-up is in averages and \
+         the first interval",
     ),
 ];
 

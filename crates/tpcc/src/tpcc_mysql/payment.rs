@@ -134,7 +134,8 @@ impl<S: Session> TpccMysqlSession<S> {
         // Writing to a vector cannot fail.
         let _ = write!(
             self.text,
-            "| {customer} {customer_district} {customer_warehouse} {district} {warehouse} ${amount} "
+            "| {customer} {customer_district} {customer_warehouse} {district} {warehouse} \
+             ${amount} "
         );
         let statement = self.statements.lock_customer_data;
         let answer = self.session.execute(statement, key).await?;

@@ -1,28 +1,30 @@
 //! SQL that several styles send.
 
-pub(super) const UPDATE_STOCK: &str = "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + 1, \
-    s_remote_cnt = s_remote_cnt + ? WHERE s_w_id = ? AND s_i_id = ?";
+pub(super) const UPDATE_STOCK: &str = "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, \
+    s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + ? WHERE s_w_id = ? AND s_i_id = ?";
 pub(super) const PAY_WAREHOUSE: &str = "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?";
 pub(super) const PAY_DISTRICT: &str =
     "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?";
 pub(super) const CUSTOMERS_BY_NAME: &str =
     "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first";
-pub(super) const PAY_CUSTOMER: &str = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, \
-    c_payment_cnt = c_payment_cnt + 1 WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
-pub(super) const PAY_BAD_CREDIT: &str = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, \
-    c_payment_cnt = c_payment_cnt + 1, c_data = ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
-pub(super) const INSERT_HISTORY: &str = "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-pub(super) const STATUS_BY_NAME: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
-    WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first";
-pub(super) const STATUS_BY_NUMBER: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
-    WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+pub(super) const PAY_CUSTOMER: &str = "UPDATE customer SET c_balance = c_balance - ?, \
+    c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1 WHERE c_w_id = ? AND \
+    c_d_id = ? AND c_id = ?";
+pub(super) const PAY_BAD_CREDIT: &str = "UPDATE customer SET c_balance = c_balance - ?, \
+    c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1, c_data = ? WHERE c_w_id \
+    = ? AND c_d_id = ? AND c_id = ?";
+pub(super) const INSERT_HISTORY: &str = "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, \
+    h_w_id, h_date, h_amount, h_data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+pub(super) const STATUS_BY_NAME: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM \
+    customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first";
+pub(super) const STATUS_BY_NUMBER: &str = "SELECT c_id, c_balance, c_first, c_middle, c_last FROM \
+    customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 pub(crate) const LAST_ORDER: &str = "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
     WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1";
-pub(crate) const OLDEST_OPEN_ORDER: &str = "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? \
-    ORDER BY no_o_id LIMIT 1 FOR UPDATE";
-pub(super) const LINE_COLUMNS: &str = "ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, \
-    ol_quantity, ol_amount, ol_dist_info";
+pub(crate) const OLDEST_OPEN_ORDER: &str = "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND \
+    no_d_id = ? ORDER BY no_o_id LIMIT 1 FOR UPDATE";
+pub(super) const LINE_COLUMNS: &str = "ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, \
+    ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info";
 
 /// Stock, of which rows are found by their key. Named wherever a statement takes several rows: the
 /// statistics of an index come from some of its pages, and may make 8,000 warehouses of ten.

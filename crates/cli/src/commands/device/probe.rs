@@ -94,7 +94,8 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
         Some(output) => {
             for measured in measurements(&probed) {
                 print(format_args!(
-                    "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us p99\n",
+                    "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us \
+                     p99\n",
                     measured.what,
                     measured.queue_depth,
                     measured.iops,
@@ -105,7 +106,8 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
             }
             let file = output.display();
             print(format_args!(
-                "{file} is written; `mydyno device verify {file}` tries it, `mydyno run --data {file}` uses it\n"
+                "{file} is written; `mydyno device verify {file}` tries it, `mydyno run --data \
+                 {file}` uses it\n"
             ))?;
         }
     }

@@ -77,10 +77,8 @@ pub const FAULTS: &[Fault] = &[
         check: "C6",
         title: "a line's order does not exist",
         fails: &["C4", "C6", "X1"],
-        plant: &[
-            "INSERT INTO order_line (ol_o_id,ol_d_id,ol_w_id,ol_number,ol_i_id,ol_supply_w_id,ol_quantity,ol_amount,\
-             ol_dist_info) VALUES (2000000000,1,1,1,1,1,5,1.00,'orphan')",
-        ],
+        plant: &["INSERT INTO order_line \
+             (ol_o_id,ol_d_id,ol_w_id,ol_number,ol_i_id,ol_supply_w_id,ol_quantity,ol_amount,ol_dist_info) VALUES (2000000000,1,1,1,1,1,5,1.00,'orphan')"],
         repair: &["DELETE FROM order_line WHERE ol_w_id=1 AND ol_d_id=1 AND ol_o_id=2000000000"],
     },
     Fault {
@@ -88,7 +86,8 @@ pub const FAULTS: &[Fault] = &[
         title: "one line of a delivered order was forgotten",
         fails: &["C7"],
         plant: &[
-            "UPDATE order_line SET ol_delivery_d=NULL WHERE ol_w_id=1 AND ol_d_id=1 AND ol_o_id=1 AND ol_number=5",
+            "UPDATE order_line SET ol_delivery_d=NULL WHERE ol_w_id=1 AND ol_d_id=1 AND ol_o_id=1 \
+             AND ol_number=5",
         ],
         repair: &["UPDATE order_line SET ol_delivery_d='2026-01-01 00:00:00' \
              WHERE ol_w_id=1 AND ol_d_id=1 AND ol_o_id=1 AND ol_number=5"],
@@ -135,22 +134,22 @@ pub const FAULTS: &[Fault] = &[
         title: "a delivery was counted twice",
         fails: &["C11", "X5"],
         plant: &[
-            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt+1 WHERE c_w_id=1 AND c_d_id=5 AND c_id=3000",
+            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt+1 WHERE c_w_id=1 AND c_d_id=5 AND \
+             c_id=3000",
         ],
         repair: &[
-            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt-1 WHERE c_w_id=1 AND c_d_id=5 AND c_id=3000",
+            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt-1 WHERE c_w_id=1 AND c_d_id=5 AND \
+             c_id=3000",
         ],
     },
     Fault {
         check: "C12",
         title: "a customer was credited an order that was not delivered",
         fails: &["C10", "C12"],
-        plant: &[
-            "UPDATE customer SET c_balance=c_balance+100 WHERE c_w_id=1 AND c_d_id=10 AND c_id=3000",
-        ],
-        repair: &[
-            "UPDATE customer SET c_balance=c_balance-100 WHERE c_w_id=1 AND c_d_id=10 AND c_id=3000",
-        ],
+        plant: &["UPDATE customer SET c_balance=c_balance+100 WHERE c_w_id=1 AND c_d_id=10 AND \
+             c_id=3000"],
+        repair: &["UPDATE customer SET c_balance=c_balance-100 WHERE c_w_id=1 AND c_d_id=10 AND \
+             c_id=3000"],
     },
     Fault {
         check: "X1",
@@ -191,10 +190,12 @@ pub const FAULTS: &[Fault] = &[
         title: "a payment was not counted",
         fails: &["X4"],
         plant: &[
-            "UPDATE customer SET c_payment_cnt=c_payment_cnt-1 WHERE c_w_id=1 AND c_d_id=7 AND c_id=700",
+            "UPDATE customer SET c_payment_cnt=c_payment_cnt-1 WHERE c_w_id=1 AND c_d_id=7 AND \
+             c_id=700",
         ],
         repair: &[
-            "UPDATE customer SET c_payment_cnt=c_payment_cnt+1 WHERE c_w_id=1 AND c_d_id=7 AND c_id=700",
+            "UPDATE customer SET c_payment_cnt=c_payment_cnt+1 WHERE c_w_id=1 AND c_d_id=7 AND \
+             c_id=700",
         ],
     },
     Fault {
@@ -202,12 +203,16 @@ pub const FAULTS: &[Fault] = &[
         title: "a delivery was counted for another customer",
         fails: &["X5"],
         plant: &[
-            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt+1 WHERE c_w_id=1 AND c_d_id=5 AND c_id=1",
-            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt-1 WHERE c_w_id=1 AND c_d_id=5 AND c_id=2",
+            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt+1 WHERE c_w_id=1 AND c_d_id=5 AND \
+             c_id=1",
+            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt-1 WHERE c_w_id=1 AND c_d_id=5 AND \
+             c_id=2",
         ],
         repair: &[
-            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt-1 WHERE c_w_id=1 AND c_d_id=5 AND c_id=1",
-            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt+1 WHERE c_w_id=1 AND c_d_id=5 AND c_id=2",
+            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt-1 WHERE c_w_id=1 AND c_d_id=5 AND \
+             c_id=1",
+            "UPDATE customer SET c_delivery_cnt=c_delivery_cnt+1 WHERE c_w_id=1 AND c_d_id=5 AND \
+             c_id=2",
         ],
     },
     Fault {

@@ -23,7 +23,8 @@ const FAULTS: [(&str, &str); 19] = [
     ("P12", "UPDATE orders SET o_c_id=o_id WHERE o_w_id=1 AND o_d_id=5"),
     (
         "P13",
-        "UPDATE order_line SET ol_amount=1 WHERE ol_w_id=1 AND ol_d_id=6 AND ol_o_id=2100 AND ol_number=1",
+        "UPDATE order_line SET ol_amount=1 WHERE ol_w_id=1 AND ol_d_id=6 AND ol_o_id=2100 AND \
+         ol_number=1",
     ),
     ("P14", "UPDATE warehouse SET w_ytd=3000000 WHERE w_id=1"),
     ("P15", "UPDATE stock SET s_order_cnt=1 WHERE s_w_id=1 AND s_i_id=11"),

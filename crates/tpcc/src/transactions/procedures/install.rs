@@ -27,18 +27,19 @@ impl fmt::Display for InstallError {
         match self {
             InstallError::Foreign(name) => write!(
                 f,
-                "the schema has a procedure {name} that is not mydyno's; rename it, or use another --style"
+                "the schema has a procedure {name} that is not mydyno's; rename it, or use another \
+                 --style"
             ),
             InstallError::Locked => write!(
                 f,
-                "another mydyno has been installing stored procedures in this schema for {} s; wait for it, or end its \
-                 connection",
+                "another mydyno has been installing stored procedures in this schema for {} s; \
+                 wait for it, or end its connection",
                 LOCK_WAIT.as_secs()
             ),
             InstallError::Session(error) => write!(
                 f,
-                "the stored procedures of style procedures cannot be installed: {error}; the user needs CREATE ROUTINE, \
-                 ALTER ROUTINE and EXECUTE on the schema"
+                "the stored procedures of style procedures cannot be installed: {error}; the user \
+                 needs CREATE ROUTINE, ALTER ROUTINE and EXECUTE on the schema"
             ),
         }
     }
@@ -126,6 +127,7 @@ async fn type_of_names<S: Session>(session: &mut S) -> Result<String, SessionErr
 fn with_head(name: &str, comment: &str, text: &str) -> String {
     let (params, body) = text.split_once("BEGIN").unwrap_or((text, ""));
     format!(
-        "CREATE PROCEDURE {name}{params} MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT '{comment}' BEGIN{body}"
+        "CREATE PROCEDURE {name}{params} MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT \
+         '{comment}' BEGIN{body}"
     )
 }

@@ -40,7 +40,8 @@ fn each(count: usize, separator: &str, f: impl Fn(usize) -> String) -> String {
 /// Ends the procedure where the last statement did not change `rows` rows.
 fn expect(rows: &str, what: &str) -> String {
     format!(
-        "IF ROW_COUNT() <> {rows} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for {what}'; END IF;"
+        "IF ROW_COUNT() <> {rows} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for \
+         {what}'; END IF;"
     )
 }
 
@@ -65,8 +66,9 @@ fn new_order(texts: &str) -> String {
     let (district, order) = (expect("1", "the order''s district"), expect("1", "the new order"));
     let queue = expect("1", "the new order''s queue entry");
     format!(
-        "(p_w INT, p_d INT, p_c INT, p_entry DATETIME, p_lines INT, p_all_local INT, {item_params}, {quantity_params}, \
-         p_before VARCHAR(600) {texts}, p_after VARCHAR(600) {texts})
+        "(p_w INT, p_d INT, p_c INT, p_entry DATETIME, p_lines INT, p_all_local INT, \
+         {item_params}, {quantity_params}, p_before VARCHAR(600) {texts}, p_after VARCHAR(600) \
+         {texts})
          BEGIN
            DECLARE v_o, v_n, v_i, v_s, v_q INT;
            DECLARE v_written INT DEFAULT 0;
@@ -74,16 +76,21 @@ fn new_order(texts: &str) -> String {
            DECLARE v_last VARCHAR(16) {texts};
            DECLARE v_credit CHAR(2) {texts};
            DECLARE v_line VARCHAR(60) {texts};
-           UPDATE district SET d_next_o_id = LAST_INSERT_ID(d_next_o_id) + 1 WHERE d_w_id = p_w AND d_id = p_d;
+           UPDATE district SET d_next_o_id = LAST_INSERT_ID(d_next_o_id) + 1 WHERE d_w_id = p_w \
+           AND d_id = p_d;
            {district}
            SET v_o = LAST_INSERT_ID();
-           SELECT c_discount, c_last, c_credit, w_tax, d_tax INTO v_discount, v_last, v_credit, v_w_tax, v_d_tax
+           SELECT c_discount, c_last, c_credit, w_tax, d_tax INTO v_discount, v_last, v_credit, \
+           v_w_tax, v_d_tax
              FROM warehouse, district, customer
-             WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d AND c_w_id = p_w AND c_d_id = p_d AND c_id = p_c;
+             WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d AND c_w_id = p_w AND c_d_id = p_d \
+             AND c_id = p_c;
            IF v_last IS NULL THEN
-             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for the order''s customer and warehouse';
+             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for the order''s customer and \
+             warehouse';
            END IF;
-           INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
+           INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, \
+           o_all_local)
              VALUES (v_o, p_d, p_w, p_c, p_entry, NULL, p_lines, p_all_local);
            {order}
            INSERT INTO new_orders (no_o_id, no_d_id, no_w_id) VALUES (v_o, p_d, p_w);
@@ -91,13 +98,14 @@ fn new_order(texts: &str) -> String {
            {before}
            UPDATE {STOCK_BY_KEY} SET {take_set} WHERE s_w_id = p_w AND s_i_id IN ({items});
            INSERT INTO order_line ({LINE_COLUMNS})
-             SELECT v_o, p_d, p_w, FIELD(s_i_id, {items}), s_i_id, p_w, NULL, {quantity}, {quantity} * i_price, \
-               ELT(p_d, {dist})
+             SELECT v_o, p_d, p_w, FIELD(s_i_id, {items}), s_i_id, p_w, NULL, {quantity}, \
+             {quantity} * i_price, ELT(p_d, {dist})
              FROM {STOCK_BY_KEY} STRAIGHT_JOIN item ON i_id = s_i_id
              WHERE s_w_id = p_w AND s_i_id IN ({items});
            SET v_written = v_written + ROW_COUNT();
            {after}
-           SELECT ol_i_id, ol_number, ol_supply_w_id, ol_quantity, ol_amount, i_price, s_quantity, i_name,
+           SELECT ol_i_id, ol_number, ol_supply_w_id, ol_quantity, ol_amount, i_price, s_quantity, \
+           i_name,
              IF(i_data LIKE BINARY '%ORIGINAL%' AND s_data LIKE BINARY '%ORIGINAL%', 'B', 'G')
              FROM order_line STRAIGHT_JOIN item ON i_id = ol_i_id
              STRAIGHT_JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id
@@ -119,7 +127,8 @@ fn lines_alone(lines: &str, dist: &str) -> String {
              SET v_n = SUBSTRING_INDEX(v_line, ',', 1), v_q = SUBSTRING_INDEX(v_line, ',', -1),
                v_i = SUBSTRING_INDEX(SUBSTRING_INDEX(v_line, ',', 2), ',', -1),
                v_s = SUBSTRING_INDEX(SUBSTRING_INDEX(v_line, ',', -2), ',', 1);
-             UPDATE stock SET {take_one}, s_remote_cnt = s_remote_cnt + (v_s <> p_w) WHERE s_w_id = v_s AND s_i_id = v_i;
+             UPDATE stock SET {take_one}, s_remote_cnt = s_remote_cnt + (v_s <> p_w) WHERE s_w_id \
+             = v_s AND s_i_id = v_i;
              INSERT INTO order_line ({LINE_COLUMNS})
                SELECT v_o, p_d, p_w, v_n, v_i, v_s, NULL, v_q, v_q * i_price, ELT(p_d, {dist})
                FROM stock STRAIGHT_JOIN item ON i_id = s_i_id WHERE s_w_id = v_s AND s_i_id = v_i;
@@ -133,10 +142,12 @@ fn lines_alone(lines: &str, dist: &str) -> String {
 const FIND_CUSTOMER: &str = "
            SET v_c = p_c;
            IF p_c IS NULL THEN
-             SELECT SUBSTRING_INDEX(SUBSTRING_INDEX(GROUP_CONCAT(c_id ORDER BY c_first), ',', (COUNT(*) + 1) DIV 2), ',', -1)
+             SELECT SUBSTRING_INDEX(SUBSTRING_INDEX(GROUP_CONCAT(c_id ORDER BY c_first), ',', \
+             (COUNT(*) + 1) DIV 2), ',', -1)
                INTO v_c FROM customer WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_last = p_last;
              IF v_c IS NULL THEN
-               SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for a customer with this last name';
+               SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for a customer with this last \
+               name';
              END IF;
            END IF;";
 
@@ -173,7 +184,8 @@ fn payment(texts: &str) -> String {
     let variables = addresses(", ", |name, _| format!("v_{name}"));
     let declared = addresses(" ", |name, of_type| format!("DECLARE v_{name} {of_type} {texts};"));
     format!(
-        "(p_w INT, p_d INT, p_cw INT, p_cd INT, p_c INT, p_last VARCHAR(16) {texts}, p_amount DECIMAL(12,2), p_date DATETIME)
+        "(p_w INT, p_d INT, p_cw INT, p_cd INT, p_c INT, p_last VARCHAR(16) {texts}, p_amount \
+         DECIMAL(12,2), p_date DATETIME)
          BEGIN
            DECLARE v_c INT;
            {declared}
@@ -181,19 +193,27 @@ fn payment(texts: &str) -> String {
            {warehouse}
            UPDATE district SET d_ytd = d_ytd + p_amount WHERE d_w_id = p_w AND d_id = p_d;
            {district}
-           SELECT {columns} INTO {variables} FROM warehouse, district WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d;
+           SELECT {columns} INTO {variables} FROM warehouse, district WHERE w_id = p_w AND d_w_id \
+           = p_w AND d_id = p_d;
            {FIND_CUSTOMER}
-           UPDATE customer SET c_balance = c_balance - p_amount, c_ytd_payment = c_ytd_payment + p_amount,
-             c_payment_cnt = c_payment_cnt + 1, c_data = IF(c_credit = 'BC', LEFT(CONCAT(v_c, ' ', p_cd, ' ', p_cw, ' ', p_d,
+           UPDATE customer SET c_balance = c_balance - p_amount, c_ytd_payment = c_ytd_payment + \
+           p_amount,
+             c_payment_cnt = c_payment_cnt + 1, c_data = IF(c_credit = 'BC', LEFT(CONCAT(v_c, ' ', \
+             p_cd, ' ', p_cw, ' ', p_d,
                ' ', p_w, ' ', p_amount, '|', c_data), 500), c_data)
              WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_id = v_c;
            {customer}
-           INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
-             VALUES (v_c, p_cd, p_cw, p_d, p_w, p_date, p_amount, CONCAT(v_w_name, '    ', v_d_name));
+           INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, \
+           h_data)
+             VALUES (v_c, p_cd, p_cw, p_d, p_w, p_date, p_amount, CONCAT(v_w_name, '    ', \
+             v_d_name));
            {history}
-           SELECT v_w_street_1, v_w_street_2, v_w_city, v_w_state, v_w_zip, v_d_street_1, v_d_street_2, v_d_city, v_d_state,
-             v_d_zip, c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since,
-             c_credit, c_balance, c_credit_lim, c_discount, IF(c_credit = 'BC', LEFT(c_data, 200), NULL)
+           SELECT v_w_street_1, v_w_street_2, v_w_city, v_w_state, v_w_zip, v_d_street_1, \
+           v_d_street_2, v_d_city, v_d_state,
+             v_d_zip, c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, \
+             c_zip, c_phone, c_since,
+             c_credit, c_balance, c_credit_lim, c_discount, IF(c_credit = 'BC', LEFT(c_data, 200), \
+             NULL)
              FROM customer WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_id = v_c;
            COMMIT;
          END"
@@ -208,8 +228,10 @@ fn order_status(texts: &str) -> String {
            {FIND_CUSTOMER}
            SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer
              WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_id = v_c;
-           SELECT o_id, o_entry_d, o_carrier_id, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d
-             FROM (SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = p_cw AND o_d_id = p_cd AND o_c_id = v_c
+           SELECT o_id, o_entry_d, o_carrier_id, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, \
+           ol_delivery_d
+             FROM (SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = p_cw AND o_d_id \
+             = p_cd AND o_c_id = v_c
                ORDER BY o_id DESC LIMIT 1) AS last_order
              STRAIGHT_JOIN order_line ON ol_w_id = p_cw AND ol_d_id = p_cd AND ol_o_id = o_id;
            COMMIT;
@@ -226,8 +248,8 @@ fn delivery() -> String {
     // A locking read: without the lock two Deliveries could take the same order.
     let find = each(districts, "\n           ", |d| {
         format!(
-            "SET v_o{d} = (SELECT no_o_id FROM new_orders WHERE no_w_id = p_w AND no_d_id = {d} ORDER BY no_o_id LIMIT 1 \
-             FOR UPDATE);"
+            "SET v_o{d} = (SELECT no_o_id FROM new_orders WHERE no_w_id = p_w AND no_d_id = {d} \
+             ORDER BY no_o_id LIMIT 1 FOR UPDATE);"
         )
     });
     let count = each(districts, " + ", |d| format!("(v_o{d} IS NOT NULL)"));
@@ -245,7 +267,8 @@ fn delivery() -> String {
            UPDATE orders SET o_carrier_id = p_carrier WHERE o_w_id = p_w AND ({});
            {carried}
            UPDATE order_line SET ol_delivery_d = p_date WHERE ol_w_id = p_w AND ({});
-           UPDATE customer, (SELECT o_d_id, o_c_id, SUM(ol_amount) AS amount FROM orders STRAIGHT_JOIN order_line
+           UPDATE customer, (SELECT o_d_id, o_c_id, SUM(ol_amount) AS amount FROM orders \
+           STRAIGHT_JOIN order_line
                ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
                WHERE o_w_id = p_w AND ({}) GROUP BY o_d_id, o_c_id) AS delivered
              SET c_balance = c_balance + amount, c_delivery_cnt = c_delivery_cnt + 1
