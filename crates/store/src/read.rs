@@ -129,13 +129,17 @@ impl Results {
     pub fn has_ended(&self, repeat: &Repeat) -> Result<bool, StoreError> {
         Ok(match repeat.status {
             RepeatStatus::Running => false,
-            // Without its checks it proves nothing, and its server is gone.
-            RepeatStatus::Done => {
-                repeat.is_whole() && !self.checks(CheckedOn::Repeat(repeat.id))?.is_empty()
-            }
+            RepeatStatus::Done => repeat.is_whole() && self.is_proven(repeat.id)?,
             // What was only interrupted is measured again.
             RepeatStatus::Failed | RepeatStatus::Skipped => repeat.own_failure().is_some(),
         })
+    }
+
+    /// Was a repeat that is done checked, or is it a drill, whose server may not have come back?
+    /// Without that it proves nothing, and its server is gone.
+    pub fn is_proven(&self, repeat: RepeatId) -> Result<bool, StoreError> {
+        let is_checked = !self.checks(CheckedOn::Repeat(repeat))?.is_empty();
+        Ok(is_checked || self.drill(repeat)?.is_some())
     }
 
     /// Which process began a lab or a repeat, and when: `boot id:process id:start time`.

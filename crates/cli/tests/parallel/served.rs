@@ -82,7 +82,7 @@ fn status(answer: &str) -> &str {
 fn file_with_a_lab(work: &Path) {
     let plan = "[lab]\nname = \"<img src=x onerror=alert(1)>\"\nrepeats = 1\n[server]\nengine \
         = \"mysql-5.7\"\n\
-                [load]\nwarehouses = 1\nconnections = [1, 2]\nwarmup = \"0s\"\nwindow = \"1s\"\n";
+                [load]\nwarehouses = 1\nconnections = [1, 2]\ncheck = false\nwarmup = \"0s\"\nwindow = \"1s\"\n";
     fs::write(work.join("markup.toml"), plan).unwrap();
     shim();
     install("mysql-5.7");

@@ -43,8 +43,11 @@ pub(crate) fn missing(
     let ramps = ended_ramps(results, lab, redo)?;
     let mut ended = BTreeMap::new();
     for cell in results.cells(lab)? {
+        let asked = planned.cells.iter().find(|(of, _)| of.ordinal == cell.what.ordinal);
+        let wants_checks = asked.is_none_or(|(of, _)| of.what.checks);
         for repeat in results.repeats(cell.id)? {
-            let has_ended = has_ended(results, &repeat, redo)?;
+            let is_measured = !wants_checks && repeat.is_whole();
+            let has_ended = is_measured || has_ended(results, &repeat, redo)?;
             ended.insert((cell.what.ordinal, repeat.ordinal), has_ended);
         }
     }

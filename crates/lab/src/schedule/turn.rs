@@ -28,8 +28,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
-    CheckedOn, LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId,
-    RepeatStatus, Results, StoredLoad, TOPOLOGY_SETTING, redact,
+    LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId, RepeatStatus,
+    Results, StoredLoad, TOPOLOGY_SETTING, redact,
 };
 
 /// What takes turns.
@@ -190,12 +190,8 @@ impl LabRun<'_> {
         let Some(last) = self.last_attempt(turn)? else {
             return Ok(None);
         };
-        // Without its checks it proves nothing, and its server is gone.
         let is_proven = || -> Result<bool, LabError> {
-            let checks = self.results.checks(CheckedOn::Repeat(last.id))?;
-            // What did not recover from a drill cannot be checked.
-            let is_drill = self.results.drill(last.id)?.is_some();
-            Ok(!self.cell(turn).what.checks || !checks.is_empty() || is_drill)
+            Ok(!self.cell(turn).what.checks || self.results.is_proven(last.id)?)
         };
         let has_ended = last.own_failure().is_some() || (last.is_whole() && is_proven()?);
         Ok(has_ended.then_some(last.id))

@@ -1,6 +1,6 @@
 use super::has_failed_checks;
 use spec::RampLimits;
-use store::{LabId, NewCell, NewRamp, RampId, Results};
+use store::{LabId, NewCell, NewRamp, RampId, Results, StoredDrill};
 use testkit::{Scratch, begin, fail, repeat};
 
 /// Stores a repeat with a result, or one that lost something: a point where there is a ramp.
@@ -59,4 +59,17 @@ fn points_that_stand_say_what_a_ramp_lost() {
     assert!(!has_failed_checks(results, lab).unwrap());
     measure(place, (5, 14), false);
     assert!(has_failed_checks(results, lab).unwrap());
+}
+
+#[test]
+fn a_drill_whose_server_did_not_come_back_has_ended() {
+    let scratch = Scratch::default();
+    let results = &*scratch;
+    let cell = results.begin_cell(scratch.lab, &testkit::cell()).unwrap();
+    let repeat = begin(results, cell, 1);
+    testkit::measure(results, repeat, 100);
+    let has_ended = || results.has_ended(&results.repeat(repeat).unwrap()).unwrap();
+    assert!(!has_ended(), "it was to be checked");
+    results.record_drill(repeat, &StoredDrill::default(), &[]).unwrap();
+    assert!(has_ended());
 }
