@@ -98,7 +98,7 @@ impl CellOutcome {
 }
 
 /// Of [`CellOutcome::names`]: the device of data.
-pub(crate) const DATA: &str = "data";
+pub const DATA: &str = "data";
 /// Of [`CellOutcome::names`]: how many servers are driven together.
 pub const INSTANCES: &str = "instances";
 

@@ -54,7 +54,7 @@ pub use answer::{CellEvidence, LabAnswer, RepeatEvidence, lab_answer};
 pub use blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
 pub use bound::{Bound, BoundBy};
 pub use cell_account::{CellAccount, Change, Spent};
-pub use cells::{CellOutcome, INSTANCES, RepeatOutcome, varying};
+pub use cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
 pub use device_effects::{DeviceEffects, Extremes};
 pub use document::{RunDocument, measurement};

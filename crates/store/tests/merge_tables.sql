@@ -40,7 +40,7 @@ INSERT INTO instance_result VALUES (700, 1, 5);
 INSERT INTO transaction_time VALUES (700, 'payment', 1, 1, 1, 1);
 INSERT INTO statement_time VALUES (700, 'payment', 'update', 1, 1, 1, 0, NULL);
 INSERT INTO host_before VALUES (700, 0.5, 0.0, 1.0);
-INSERT INTO drill VALUES (700, 'kill', 1, NULL, 0, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO drill VALUES (700, 'kill', 1, NULL, 0, NULL, NULL, NULL, NULL, NULL, 'stopped', 1, NULL, 2, 3);
 INSERT INTO drill_witness VALUES (700, 1, 'new_order', 5, 0, 0, 0);
 INSERT INTO fleet_rank VALUES (700, 1, 'node-7', 1, 5, 6, 7, 8, 9, 10, NULL);
 INSERT INTO replica VALUES (700, 1, 9, 2, 5);

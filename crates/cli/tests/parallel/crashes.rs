@@ -13,10 +13,15 @@ use std::path::Path;
 const OF_THE_LEAST: [&str; 4] = ["--cuts", "2", "--seed", "859640367"];
 
 fn crash(work: &Path, engine: &str, more: &[&str]) -> Mydyno {
+    crash_in_pool("32M", work, engine, more)
+}
+
+fn crash_in_pool(pool: &str, work: &Path, engine: &str, more: &[&str]) -> Mydyno {
+    let pool = format!("innodb_buffer_pool_size={pool}");
     install(engine);
     shim();
     mydyno(["crash", "--engine", engine, "-w", "1", "-c", "4", "--json"])
-        .and_args(["--warmup", "0", "--window", "2s", "--set", "innodb_buffer_pool_size=32M"])
+        .and_args(["--warmup", "0", "--window", "2s", "--set", &pool])
         .and_args(SMALL_REDO)
         .and_args(more)
         .in_directory(work)
@@ -69,8 +74,12 @@ fn what_is_not_flushed_is_lost() {
     let lazy = ["--set", "innodb_flush_log_at_trx_commit=0", "--set", timeout];
     let work = directory();
     let cut = [&lazy[..], &["--data", "sata-850pro"], &OF_THE_LEAST].concat();
-    let document = drills(work.path(), ENGINES[0], 6, &cut);
-    assert!(number(&document, "/drills/with_losses") > 0, "{document:#}");
+    // A page that has to leave the pool takes the log along to the device.
+    let lost = |work: &Path, more: &[&str]| {
+        let document = crash_in_pool("256M", work, ENGINES[0], more).run().exits(6).json();
+        assert!(number(&document, "/drills/with_losses") > 0, "{document:#}");
+    };
+    lost(work.path(), &cut);
     // What the server has written, its machine keeps; what is in its own buffer goes with it.
     let work = directory();
     let kill = ["--fault", "kill", "--cuts", "1", "--set"];
@@ -79,8 +88,7 @@ fn what_is_not_flushed_is_lost() {
     assert_eq!(text(&document, "/drills/fault"), "kill");
     assert_eq!(of_orders(&document, "lost"), 0, "{document:#}");
     let work = directory();
-    let document = drills(work.path(), ENGINES[0], 6, &[&kill[..4], &lazy].concat());
-    assert!(number(&document, "/drills/with_losses") > 0, "{document:#}");
+    lost(work.path(), &[&kill[..4], &lazy].concat());
 }
 
 /// A drive that acknowledges flushes and does nothing takes back what it said.

@@ -2,7 +2,7 @@
 
 use crate::format::{integer, trimmed};
 use crate::model::LabView;
-use analyse::{DrillFigures, LabOutcome};
+use analyse::{DATA, DrillFigures, LabOutcome, varying};
 use maud::{Markup, html};
 
 /// Of the longest bar, in percent of its table cell.
@@ -26,14 +26,15 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                     "NOPM is that of the load until then; where devices fail for 10 seconds, with \
                      these."
                 }
+                (picture(outcome))
                 div.scroll { table {
                     thead { tr {
                         th scope="col" { "Cell" } th scope="col" { "Fault" }
                         th.num scope="col" { "NOPM" } th scope="col" {}
                         th.num scope="col" { "Drills" } th.num scope="col" { "Recovered" }
                         th.num scope="col" { "Recovery" span.unit { "s" } }
-                        th.num scope="col" { "Orders \
-                            acknowledged" } th.num scope="col" { "Orders lost" }
+                        th.num scope="col" { "Orders acknowledged" }
+                        th.num scope="col" { "Orders lost" }
                         th.num scope="col" { "Payments lost" } th.num scope="col" { "Deliveries lost" }
                         th.num scope="col" { "Longest loss" span.unit { "s" } }
                         th.num scope="col" { "Damaged" }
@@ -59,6 +60,70 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What is given up by device: a row for each of what else differs, named by what is another than in
+/// the first row; nothing where only one of both varies.
+fn picture(outcome: &LabOutcome) -> Markup {
+    let varying = varying(&outcome.cells);
+    let mut devices: Vec<String> = Vec::new();
+    let mut rows: Vec<(Settings, Vec<(String, &DrillFigures)>)> = Vec::new();
+    for of in &outcome.drills {
+        let Some(cell) = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal) else {
+            continue;
+        };
+        let (mut device, mut settings) = (String::new(), Settings::new());
+        for (name, value) in cell.names().into_iter().filter(|(name, _)| varying.contains(name)) {
+            if name == DATA { device = value } else { settings.push((name, value)) }
+        }
+        if !devices.contains(&device) {
+            devices.push(device.clone());
+        }
+        match rows.iter_mut().find(|(known, _)| *known == settings) {
+            Some((_, cells)) => cells.push((device, of)),
+            None => rows.push((settings, vec![(device, of)])),
+        }
+    }
+    let Some((first, _)) = rows.first().filter(|_| rows.len() > 1 && devices.len() > 1) else {
+        return html! {};
+    };
+    html! {
+        div.scroll { table.survival {
+            thead { tr {
+                th scope="col" { "What is given up" }
+                @for device in &devices { th scope="col" { (device) } }
+            } }
+            tbody { @for (settings, cells) in &rows { tr {
+                th scope="row" { (given_up(first, settings)) }
+                @for device in &devices { td {
+                    @for (_, of) in cells.iter().filter(|(on, _)| on == device) { (survived(of)) }
+                } }
+            } } }
+        } }
+    }
+}
+
+/// Names and values of what a cell has set.
+type Settings = Vec<(String, String)>;
+
+fn given_up(first: &Settings, settings: &Settings) -> String {
+    let others = settings.iter().filter(|setting| !first.contains(setting));
+    let words: Vec<String> = others.map(|(name, value)| format!("{name}={value}")).collect();
+    if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
+}
+
+fn survived(of: &DrillFigures) -> Markup {
+    let lost: u64 = of.witnessed.iter().map(|kind| kind.lost).sum();
+    let acknowledged: u64 = of.witnessed.iter().map(|kind| kind.acknowledged).sum();
+    let gone = of.drills - of.recovered;
+    let damaged = of.damaged.saturating_sub(gone);
+    html! {
+        span.tag.good[lost == 0].bad[lost > 0] {
+            @if lost == 0 { "nothing lost" } @else { (integer(lost)) " of " (integer(acknowledged)) " lost" }
+        }
+        @if gone > 0 { " " span.tag.bad { (gone) " of " (of.drills) " do not start" } }
+        @if damaged > 0 { " " span.tag.bad { (damaged) " damaged" } }
     }
 }
 
