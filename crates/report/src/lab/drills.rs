@@ -5,6 +5,8 @@ use crate::model::LabView;
 use analyse::{DATA, DrillFigures, LabOutcome, varying};
 use maud::{Markup, html};
 
+/// A table of more cells is closed.
+const ROWS_OPEN_MAX: usize = 8;
 /// Of the longest bar, in percent of its table cell.
 const BAR_MAX_PERCENT: f64 = 100.0;
 
@@ -27,22 +29,25 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                      these."
                 }
                 (picture(outcome))
-                div.scroll { table {
-                    thead { tr {
-                        th scope="col" { "Cell" } th scope="col" { "Fault" }
-                        th.num scope="col" { "NOPM" } th scope="col" {}
-                        th.num scope="col" { "Drills" } th.num scope="col" { "Recovered" }
-                        th.num scope="col" { "Recovery" span.unit { "s" } }
-                        th.num scope="col" { "Orders acknowledged" }
-                        th.num scope="col" { "Orders lost" }
-                        th.num scope="col" { "Payments lost" } th.num scope="col" { "Deliveries lost" }
-                        th.num scope="col" { "Longest loss" span.unit { "s" } }
-                        th.num scope="col" { "Damaged" }
-                        th.num scope="col" { "Pages torn" } th.num scope="col" { "Pages corrupt" }
-                        th.num scope="col" { "Writes lost or torn" }
+                details open[all.len() <= ROWS_OPEN_MAX] {
+                    summary { "Data table" }
+                    div.scroll { table {
+                        thead { tr {
+                            th scope="col" { "Cell" } th scope="col" { "Fault" }
+                            th.num scope="col" { "NOPM" } th scope="col" {}
+                            th.num scope="col" { "Drills" } th.num scope="col" { "Recovered" }
+                            th.num scope="col" { "Recovery" span.unit { "s" } }
+                            th.num scope="col" { "Orders acknowledged" }
+                            th.num scope="col" { "Orders lost" }
+                            th.num scope="col" { "Payments lost" } th.num scope="col" { "Deliveries lost" }
+                            th.num scope="col" { "Longest loss" span.unit { "s" } }
+                            th.num scope="col" { "Damaged" }
+                            th.num scope="col" { "Pages torn" } th.num scope="col" { "Pages corrupt" }
+                            th.num scope="col" { "Writes lost or torn" }
+                        } }
+                        tbody { @for of in all { (row(view, of, nopm(of), most)) } }
                     } }
-                    tbody { @for of in all { (row(view, of, nopm(of), most)) } }
-                } }
+                }
                 @for of in all.iter().filter(|of| !of.reactions.is_empty()) {
                     details {
                         summary { (label(view, of)) ": what servers said" }
