@@ -26,7 +26,7 @@ demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
 	target/release/mydyno demo
 
-# Every behaviour, on every engine, with real fio and a real browser: at most 12 minutes on 2 cores,
+# Every behaviour, on every engine, with real fio and a real browser: some 13 minutes on 2 cores,
 # once it is built. Compiled as a whole and only once, but for the shim: what `cargo build` compiles
 # of the workspace has other features than its tests have.
 test: packages-test
@@ -84,6 +84,7 @@ uninstall:
 
 # A package for Debian 12 and what is newer: target/mydyno.deb.
 deb: build
+	@.ci/packages dpkg-dev
 	command -v cargo-deb >/dev/null || $(CARGO) install --locked cargo-deb
 	rm -rf target/package
 	$(MAKE) install DESTDIR=$(CURDIR)/target/package PREFIX=/usr
