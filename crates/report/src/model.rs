@@ -20,8 +20,8 @@ use store::{
 };
 
 /// Of more repeats than this a page has only one for each cell, and of that what an overview of so
-/// many needs: a browser has to hold it.
-const REPEATS_IN_FULL_MAX: usize = 128;
+/// many needs: its page stays below 4 MB.
+const REPEATS_IN_FULL_MAX: usize = 48;
 
 /// A whole lab.
 pub struct LabView {
