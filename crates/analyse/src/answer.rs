@@ -1,4 +1,5 @@
-//! What a lab says, in sentences: what was asked, what its numbers show, and what they do not carry.
+//! What a lab says, in sentences: what was asked, what its numbers show, and what they do not
+//! carry.
 //!
 //! A sentence about a difference stands on a comparison inside blocks that survives Holm's
 //! correction; one about a limit on what the repeats agree in. What was measured too seldom, or
@@ -16,12 +17,13 @@ use crate::bound::BoundBy;
 use crate::cells::CellOutcome;
 use crate::document::measurement;
 use crate::outcomes::LabOutcome;
+use base::joined;
 use cells::LabCells;
 pub use evidence::{CellEvidence, RepeatEvidence};
 use serde::Serialize;
 use std::fmt::Write;
 use store::{RepeatId, Results, StoreError};
-use words::{capitalised, joined};
+use words::capitalised;
 
 /// Values of one dimension that the question names one by one.
 const VALUES_NAMED_MAX: usize = 6;

@@ -49,8 +49,8 @@ pub fn advice_section(advice: Option<&CellAdvice>, is_of_many: bool) -> Markup {
                 "Best known methods that apply to the server"
                 @if is_of_many { " of the cell with the highest throughput (" (advice.label) ")" }
                 ", the greatest expected gain first. An expectation is no proof: "
-                code { "mydyno advise \
-                    --prove" } " measures each on such a server. docs/best-known-methods.md has \
+                code {
+                    "mydyno advise --prove" } " measures each on such a server. docs/best-known-methods.md has \
                         all of them."
             }
             div.scroll { table {

@@ -57,8 +57,8 @@ pub fn bound_sentence(cell: &CellView) -> Markup {
             }
         }
         @if verdicts.iter().any(|verdict| is_driver(verdict.bound)) {
-            div.callout { p { b { "These numbers are mydyno's, not the \
-                server's:" } " the server could have done more than it was asked for. Raise what \
+            div.callout { p { b {
+                "These numbers are mydyno's, not the server's:" } " the server could have done more than it was asked for. Raise what \
                     the sentence above names, or give mydyno cores of its own." } }
         }
     }

@@ -71,8 +71,8 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
         (bound_sentence(cell))
         (account(cell))
         @if cell.earlier_attempts > 0 {
-            p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is", "earlier attempts \
-                are")) " in the results file and not shown." }
+            p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is",
+                "earlier attempts are")) " in the results file and not shown." }
         }
         @if cell.repeats.is_empty() { div.callout.calm { p { "This cell was not run yet." } } }
         @if is_brief { (one_repeat(cell)) } @else { (all_repeats(cell)) }
@@ -132,8 +132,8 @@ fn one_repeat(cell: &CellView) -> Markup {
             @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
             @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, false)) }
             @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
-            p.soft.small { "Of \
-                repeat " (repeat.repeat.ordinal) "; the lab has so many that `mydyno export` has \
+            p.soft.small {
+                "Of repeat " (repeat.repeat.ordinal) "; the lab has so many that `mydyno export` has \
                     the rest: samples, checks, inputs, variables." }
         }
     }
@@ -210,11 +210,11 @@ fn tags(repeat: &RepeatView) -> Markup {
             }
             @if !repeat.inputs.is_empty() {
                 @if outside == 0 { span.tag.good { "inputs as the clauses want" } }
-                @else { span.tag.bad { (counted(outside, "input", "inputs")) " outside the \
-                    clauses" } }
+                @else { span.tag.bad { (counted(outside, "input", "inputs"))
+                    " outside the clauses" } }
             }
-            @if result.is_some_and(|r| r.interrupted) { span.tag.warn { "window ended early by the \
-                user" } }
+            @if result.is_some_and(|r| r.interrupted) { span.tag.warn {
+                "window ended early by the user" } }
             @if result.is_some_and(|r| r.reconnects > 0) { span.tag.warn { (counted(result.map_or(0, |r| r.reconnects) as usize, "reconnect", "reconnects")) } }
             @if repeat.variables.iter().any(crate::model::Variable::changed) { span.tag.warn { "server variables changed during the run" } }
         }
@@ -234,8 +234,8 @@ fn figure(id: RepeatId, chart: &Chart<'_>, controls: &Markup) -> Markup {
     html! {
         figure.wide[chart.is_wide] data-chart=(chart.kind) data-panel=[chart.panel] data-repeat=(id) {
             figcaption { b { (chart.title) } (controls) }
-            div.plot role="img" aria-label={ (chart.title) "; the data table below holds its \
-                numbers" } {}
+            div.plot role="img" aria-label={ (chart.title)
+                "; the data table below holds its numbers" } {}
             div.legend {}
         }
     }
@@ -261,8 +261,8 @@ fn charts(cell: &CellView, repeat: &RepeatView, with_panels: bool) -> Markup {
                 label { input type="checkbox" data-choice="log" checked; " log" }
             }))
             // Of a failed repeat the course is shown as evidence, and nothing that adds it up.
-            @if repeat.is_done() { (figure(id, &chart("distribution", "Response time distribution \
-                in the window", false), &html! {
+            @if repeat.is_done() { (figure(id, &chart("distribution",
+                "Response time distribution in the window", false), &html! {
                 label { select data-choice="kind" aria-label="Kind of chart" {
                     option value="tail" { "percentiles" } option value="bins" { "histogram" }
                 } }

@@ -38,8 +38,8 @@ fn load(view: &LoadView) -> Markup {
                 store::LoadMethod::Inserts => "multi-row inserts",
             }
             ", " (load.threads) " threads, seed " (load.seed) ", "
-            @match load.foreign_keys { Some(true) => "with foreign keys", Some(false) => "without \
-                foreign keys", None => {} }
+            @match load.foreign_keys { Some(true) => "with foreign keys", Some(false) =>
+                "without foreign keys", None => {} }
             @if load.partitions > 0 { ", tables in " (load.partitions) " partitions" }
             @if load.history_key == Some(true) { ", HISTORY with a primary key" } "; "
             (integer(load.total_rows())) " rows, " (bytes(load.total_bytes)) " sent, client CPU "
@@ -155,8 +155,8 @@ fn changed_variables(view: &LabView) -> Markup {
                 tbody { @for (cell, repeat, variable) in changed {
                     tr.changed {
                         th.mono scope="row" { (variable.name) }
-                        td { (cell.label) @if cell.repeats.len() > 1 { ", \
-                            repeat " (repeat.repeat.ordinal) } }
+                        td { (cell.label) @if cell.repeats.len() > 1 {
+                            ", repeat " (repeat.repeat.ordinal) } }
                         td.value.mono { (variable.start.as_deref().unwrap_or("")) }
                         td.value.mono { (variable.end.as_deref().unwrap_or("")) }
                     }
@@ -235,8 +235,8 @@ fn all_variables(view: &LabView) -> Markup {
         return html! { p.soft { "No server variables are stored." } };
     };
     html! {
-        details { summary { "All " (repeat.variables.len()) " server \
-            variables" @if view.cells.len() > 1 { " of the first cell, " (cell.label) } }
+        details { summary { "All " (repeat.variables.len())
+            " server variables" @if view.cells.len() > 1 { " of the first cell, " (cell.label) } }
             input type="search" data-rows="variables" placeholder="Filter by name or value" aria-label="Filter server variables";
             div.scroll { table id="variables" {
                 thead { tr { th scope="col" { "Variable" } th scope="col" { "Value" } } }
@@ -245,8 +245,8 @@ fn all_variables(view: &LabView) -> Markup {
                         th.mono scope="row" { (variable.name) }
                         td.value.mono {
                             (variable.value())
-                            @if variable.changed() { ", after the \
-                                window: " (variable.end.as_deref().unwrap_or("")) }
+                            @if variable.changed() {
+                                ", after the window: " (variable.end.as_deref().unwrap_or("")) }
                         }
                     }
                 } }
@@ -311,8 +311,8 @@ pub fn reproduce(view: &LabView) -> Markup {
                 @if let Some(finished) = lab.finished_utc_ns {
                     dt { "Finished" } dd { (instant(finished)) " (" (duration(u64::try_from(finished - lab.started_utc_ns).unwrap_or(0))) ")" }
                 }
-                dt { "Numbers as CSV" } dd { code { "mydyno \
-                    export " (lab.id) " --results " (view.results_file) } }
+                dt { "Numbers as CSV" } dd { code {
+                    "mydyno export " (lab.id) " --results " (view.results_file) } }
             }
             @if let Some(plan) = &lab.plan { details { summary { "The plan" } pre { (plan) } } }
         }

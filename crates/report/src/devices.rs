@@ -44,11 +44,11 @@ fn places(repeat: &RepeatView) -> Markup {
         }
         @if let Some(fidelity) = storage.fidelity {
             p {
-                "Fidelity of the \
-                 emulation: " b { (percent(fidelity)) } " of requests completed within 2 % or 20 \
+
+                 "Fidelity of the emulation: " b { (percent(fidelity)) } " of requests completed within 2 % or 20 \
                      µs of their due time; for "
-                (percent(storage.overrun_share.unwrap_or(0.0))) " the host was slower than the \
-                    device."
+                (percent(storage.overrun_share.unwrap_or(0.0)))
+                    " the host was slower than the device."
             }
         }
     }
@@ -108,8 +108,8 @@ fn shim_line(shim: &ShimSummary) -> Markup {
     html! {
         p.soft.small {
             @if let Some(hits) = shim.cache_hit_share { "Buffered reads found " (percent(hits)) " of their pages in the modelled page cache. " }
-            @if let Some(us) = shim.model_us_per_call { "A request cost " (significant(us)) " µs \
-                in the model. " }
+            @if let Some(us) = shim.model_us_per_call { "A request cost " (significant(us))
+                " µs in the model. " }
             @if shim.uring_refused > 0 { "io_uring was refused, so that the server fell back to \
                 what the shim sees. " }
             @if shim.model_full > 0 { (integer(shim.model_full)) " requests were not modelled, \

@@ -1,5 +1,6 @@
-//! Response times as interval logs of HdrHistogram, one file for each repeat: what HistogramLogAnalyzer
-//! and every HdrHistogram library reads. A line is an interval of one transaction type, its tag.
+//! Response times as interval logs of HdrHistogram, one file for each repeat: what
+//! HistogramLogAnalyzer and every HdrHistogram library reads. A line is an interval of one
+//! transaction type, its tag.
 
 use crate::error::ReportError;
 use crate::model::LabView;

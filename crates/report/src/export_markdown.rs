@@ -1,7 +1,9 @@
 //! A lab as Markdown, for a ticket: the answer, a table of cells, and where it was measured.
 
 use crate::error::ReportError;
-use crate::format::{NOT_AVAILABLE, instant, ms, or_na, percent, significant, truncated};
+use crate::format::{
+    NOT_AVAILABLE, each_once, instant, ms, or_na, percent, significant, truncated,
+};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::page::DISCLAIMER;
 use analyse::{LabAnswer, lab_outcome};
@@ -68,16 +70,6 @@ fn list(out: &mut String, sentences: &[String]) {
     for sentence in sentences {
         let _ = writeln!(out, "- {}", plain(sentence));
     }
-}
-
-fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut known = Vec::new();
-    for name in names {
-        if !known.contains(&name) {
-            known.push(name);
-        }
-    }
-    known
 }
 
 /// Text that is no markup: what would end a cell, begin a tag or emphasise is escaped.

@@ -96,7 +96,9 @@ fn drawn(curves: &Curves, key: &str) -> Markup {
         if decimals == 0 { truncated(value) } else { trimmed(value, decimals) }
     };
     html! {
-        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) font-family="sans-serif" font-size="13" fill="#1b2328" {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (height) }
+            width=(WIDTH) height=(height) font-family="sans-serif" font-size="13" fill="#1b2328"
+        {
             title { (key) " by " (curves.x_name) }
             rect width=(WIDTH) height=(height) fill="#fff" {}
             text x=(LEFT) y="24" font-size="16" font-weight="bold" { (key) " by " (curves.x_name) }
@@ -108,8 +110,12 @@ fn drawn(curves: &Curves, key: &str) -> Markup {
             @for (column, text) in curves.x_text.iter().enumerate() {
                 text x=(scale.x(column)) y=(HEIGHT - BOTTOM + 20.0) text-anchor="middle" { (text) }
             }
-            text x=((LEFT + WIDTH - RIGHT) / 2.0) y=(HEIGHT - BOTTOM + 42.0) text-anchor="middle" { (curves.x_name) }
-            @for (index, (name, band)) in bands.iter().enumerate() { (line(&scale, index, name, band)) }
+            text x=((LEFT + WIDTH - RIGHT) / 2.0) y=(HEIGHT - BOTTOM + 42.0) text-anchor="middle" {
+                (curves.x_name)
+            }
+            @for (index, (name, band)) in bands.iter().enumerate() {
+                (line(&scale, index, name, band))
+            }
         }
     }
 }
@@ -139,9 +145,14 @@ fn line(scale: &PlotScale, index: usize, name: &str, band: &CurveBand) -> Markup
             @let x = scale.x(column);
             @if let Some((low, high)) = ends(column) {
                 @let (low, high) = (scale.y(low), scale.y(high));
-                path d={ "M" (x) " " (low) "V" (high) "M" (x - WHISKER) " " (low) "h" (2.0 * WHISKER) "M" (x - WHISKER) " " (high) "h" (2.0 * WHISKER) } fill="none" stroke=(color) {}
+                path fill="none" stroke=(color) d={
+                    "M" (x) " " (low) "V" (high)
+                    "M" (x - WHISKER) " " (low) "h" (2.0 * WHISKER)
+                    "M" (x - WHISKER) " " (high) "h" (2.0 * WHISKER)
+                } {}
             }
-            (mark(index, (x, scale.y(*mean)), color, Some(&format!("{name}: {}", significant(*mean)))))
+            @let says = format!("{name}: {}", significant(*mean));
+            (mark(index, (x, scale.y(*mean)), color, Some(&says)))
         } }
         (mark(index, (LEFT + 8.0, y - 4.0), color, None))
         text x=(LEFT + 22.0) y=(y) { (name) }

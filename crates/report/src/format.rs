@@ -105,6 +105,17 @@ pub fn bytes(value: u64) -> String {
     format!("{} {}", significant(scaled), units[unit])
 }
 
+/// Each of these names once, in their order.
+pub fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    known
+}
+
 /// `YYYY-MM-DD hh:mm:ss UTC`.
 pub fn instant(utc_ns: i64) -> String {
     let seconds = u64::try_from(utc_ns).unwrap_or(0) / 1_000_000_000;

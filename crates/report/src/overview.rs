@@ -25,12 +25,12 @@ pub fn tiles(view: &LabView) -> Markup {
                 div {
                     div.name { (primary(cell.metric())) " response time" @if many { " there" } }
                     div.value { (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) " " small { "ms p95" } }
-                    div.detail { "p50 " (or_na(cell.primary_ns(0.5).map(|r| r.mean), ms)) " ms, \
-                        maximum " (or_na(cell.primary_max_ns().map(|ns| ns as f64), ms)) " ms" }
+                    div.detail { "p50 " (or_na(cell.primary_ns(0.5).map(|r| r.mean), ms))
+                        " ms, maximum " (or_na(cell.primary_max_ns().map(|ns| ns as f64), ms)) " ms" }
                 }
             } @else {
-                div { div.name { "Throughput" } div.value { (NOT_AVAILABLE) } div.detail { "no \
-                    cell has a result" } }
+                div { div.name { "Throughput" } div.value { (NOT_AVAILABLE) } div.detail {
+                    "no cell has a result" } }
             }
             (verdict_tile(view))
             (cost_tile(view))
@@ -112,8 +112,8 @@ fn cost_tile(view: &LabView) -> Markup {
             @match Repeated::of(&costs) {
                 Some(cost) => {
                     div.value { (significant(cost.mean)) " " small { "µs per statement" } }
-                    div.detail { (significant(cpu_s)) " s in all \
-                        windows, " (integer(retries)) @if retries == 1 { " retry" } @else { " retries" } }
+                    div.detail { (significant(cpu_s))
+                        " s in all windows, " (integer(retries)) @if retries == 1 { " retry" } @else { " retries" } }
                 }
                 None => { div.value { (NOT_AVAILABLE) } }
             }
@@ -162,8 +162,8 @@ pub fn results_table(view: &LabView) -> Markup {
                     th scope="col" { "Uncertainty" }
                     th.num scope="col" { (counted) " p95" span.unit { "ms" } }
                     th.num scope="col" { (counted) " max" span.unit { "ms" } }
-                    @if columns.fidelity { th.num scope="col" { "Fidelity" span.unit { "% of \
-                        emulated I/O" } } }
+                    @if columns.fidelity { th.num scope="col" { "Fidelity" span.unit {
+                        "% of emulated I/O" } } }
                     th.num scope="col" { "Client CPU" span.unit { "s per 1,000 " (metric.transaction().trim_start_matches("new ")) "s" } }
                     @if columns.bound { th scope="col" { "Bound by" } }
                     th scope="col" { "Status" }
@@ -231,8 +231,8 @@ fn status(cell: &CellView) -> Markup {
     html! {
         @if cell.repeats.is_empty() { span.tag { "not run yet" } }
         @if whole + cut > 0 {
-            @if failed_checks > 0 { span.tag.bad { (counted(failed_checks, "check failed", "checks \
-                failed")) } }
+            @if failed_checks > 0 { span.tag.bad { (counted(failed_checks, "check failed",
+                "checks failed")) } }
             @else if whole > 0 { span.tag.good { "done" @if cell.repeats.len() > 1 { " " (whole) " of " (cell.repeats.len()) } } }
             @if cut > 0 { " " span.tag.warn { "ended early" @if cell.repeats.len() > 1 { " " (cut) " of " (cell.repeats.len()) } } }
         }

@@ -5,7 +5,7 @@ use crate::answer::answer_section;
 use crate::cell::{cell_section, cell_sections};
 use crate::config::{configuration, loads, reproduce};
 use crate::error::ReportError;
-use crate::format::instant;
+use crate::format::{each_once, instant};
 use crate::instances::interference_section;
 use crate::lab::account::account_section;
 use crate::lab::comparisons::{comparisons, first_bars};
@@ -23,6 +23,7 @@ use crate::panels::Panels;
 use crate::ramp::{RampMark, ramp_marks, ramp_section};
 use crate::series::{Distribution, Series, distribution};
 use analyse::{LabOutcome, interference, lab_outcome};
+use base::joined;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -179,8 +180,8 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     @if view.is_folded() { (cell_sections(view)) }
                     footer {
                         p { (disclaimer(view)) }
-                        p { "Made by \
-                            mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
+                        p {
+                            "Made by mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
                     }
                 }
                 noscript { main { p { "Charts need JavaScript; the tables do not. `mydyno export` \
@@ -244,8 +245,8 @@ fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
             @if !sections.account.0.is_empty() { a href="#account" { "Where the time goes" } }
             @if !sections.over_time.is_empty() { a href="#over-time" { "Over time" } }
             @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
-            @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" { "By \
-                servers" } }
+            @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" {
+                "By servers" } }
             @if view.advice.as_ref().is_some_and(|advice| !advice.findings.is_empty()) { a href="#advice" { "What to set" } }
             @if !view.loads.is_empty() { a href="#load" { "Load" } }
             a href="#configuration" { "Configuration" }
@@ -279,12 +280,12 @@ fn workloads(view: &LabView) -> String {
     let not_started = whats().filter(|what| !started().any(|other| other.engine == what.engine));
     let engines = started().map(engine);
     let mut parts = vec![
-        each_once(engines.chain(not_started.map(|what| what.engine.clone()))),
+        all_of(engines.chain(not_started.map(|what| what.engine.clone()))),
         warehouses(whats().filter_map(|what| what.warehouses)),
-        format!("workload {}", each_once(whats().map(|what| what.workload.clone()))),
-        format!("style {}", each_once(whats().map(|what| what.style.clone()))),
+        format!("workload {}", all_of(whats().map(|what| what.workload.clone()))),
+        format!("style {}", all_of(whats().map(|what| what.style.clone()))),
     ];
-    let transport = each_once(started().map(|what| what.transport.clone()));
+    let transport = all_of(started().map(|what| what.transport.clone()));
     if !transport.is_empty() {
         parts.push(format!("over {transport}"));
     }
@@ -292,17 +293,9 @@ fn workloads(view: &LabView) -> String {
     parts.join(", ")
 }
 
-fn each_once(names: impl Iterator<Item = String>) -> String {
-    let mut known: Vec<String> = Vec::new();
-    for name in names {
-        if !known.contains(&name) {
-            known.push(name);
-        }
-    }
-    match known.split_last() {
-        Some((last, others @ [_, ..])) => format!("{} and {last}", others.join(", ")),
-        _ => known.concat(),
-    }
+/// Each of them once: `a, b and c`.
+fn all_of(names: impl Iterator<Item = String>) -> String {
+    joined(&each_once(names))
 }
 
 /// `1 warehouse`, `5, 10 and 20 warehouses`.
@@ -310,7 +303,7 @@ fn warehouses(each: impl Iterator<Item = u32> + Clone) -> String {
     if each.clone().next().is_none() {
         return String::new();
     }
-    let numbers = each_once(each.clone().map(|number| number.to_string()));
+    let numbers = all_of(each.clone().map(|number| number.to_string()));
     let is_one = each.max() == Some(1);
     format!("{numbers} {}", if is_one { "warehouse" } else { "warehouses" })
 }

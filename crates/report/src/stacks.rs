@@ -50,13 +50,14 @@ pub fn stacked(title: &str, stacks: &[Stack], table: &Markup) -> Markup {
                 figcaption { b { (title) }
                     @if stacks.len() > 1 {
                         label { "Bars are " select data-scale="" aria-label={ (title) ": scale" } {
-                            option value="shares" { "shares of the time" } option value="times" { "times" }
+                            option value="shares" { "shares of the time" }
+                            option value="times" { "times" }
                         } }
                     }
                 }
                 div.legend { @for (title, color) in titles(stacks) {
-                    button type="button" aria-pressed="true" data-part=(color) title="show or hide \
-                        this part" style={ "--key:var(--c" (color) ")" } { (title) }
+                    button type="button" aria-pressed="true" data-part=(color) title=
+                        "show or hide this part" style={ "--key:var(--c" (color) ")" } { (title) }
                 } }
                 @for stack in stacks { (row(stack, longest)) }
                 details.small { summary { "Data table" } (table) }
@@ -82,7 +83,8 @@ fn row(stack: &Stack, longest_us: f64) -> Markup {
             span.track aria-hidden="true" {
                 span.stack style={ "--of:" (format!("{:.2}", total_us * 100.0 / longest_us)) "%" } {
                     @for part in stack.parts.iter().filter(|part| part.time.mean > 0.0) {
-                        i class={ "k" (part.color) } style={ "flex-grow:" (format!("{:.0}", part.time.mean * 1e3)) } data-tip=(tip(part)) {}
+                        @let share = format!("flex-grow:{:.0}", part.time.mean * 1e3);
+                        i class={ "k" (part.color) } style=(share) data-tip=(tip(part)) {}
                     }
                 }
             }

@@ -37,11 +37,11 @@ pub fn status_tables(view: &LabView) -> Markup {
     html! {
         @for (cell, repeat) in all {
             details {
-                summary { (counted(repeat.risen.len(), "status \
-                    counter", "status \
-                        counters")) " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) } }
-                @if cell.repeats.len() > 1 { p.soft.small { "Of \
-                    repeat " (repeat.repeat.ordinal) "." } }
+                summary { (counted(repeat.risen.len(),
+                    "status counter",
+                        "status counters")) " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) } }
+                @if cell.repeats.len() > 1 { p.soft.small {
+                    "Of repeat " (repeat.repeat.ordinal) "." } }
                 (table(&repeat.risen))
             }
         }

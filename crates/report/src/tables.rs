@@ -168,8 +168,8 @@ pub fn checks_table(checks: &[StoredCheck]) -> Markup {
     html! {
         @for check in &failed {
             div.callout {
-                p { b { (check.title) } " (" (check.clause) ") \
-                    failed: " (integer(check.offending_rows)) " offending rows." }
+                p { b { (check.title) } " (" (check.clause)
+                    ") failed: " (integer(check.offending_rows)) " offending rows." }
                 @if check.examples_json != "[]" && !check.examples_json.is_empty() { pre { (check.examples_json) } }
             }
         }

@@ -35,8 +35,8 @@ fn schedule(of: &OpenLoopSummary) -> Markup {
             @if let Some(capacity) = of.capacity_per_s { "; a closed loop did " (significant(capacity))
                 @if let Some(share) = of.capacity_precision_share { " ± " (base::percent_at_most(share)) }
                 " per second before" }
-            "): " (integer(of.offered)) " in the window, of which " (integer(of.late)) " began \
-                more than 1 ms late and "
+            "): " (integer(of.offered)) " in the window, of which " (integer(of.late))
+                " began more than 1 ms late and "
             @if of.skipped > 0 { span.tag.bad { (integer(of.skipped)) " never began" } } @else { "none was skipped" } "."
         }
         div.scroll { table {
@@ -56,8 +56,8 @@ fn users(of: &TerminalsSummary) -> Markup {
     html! {
         p {
             (integer(u64::from(of.count))) " terminals at " (integer(u64::from(of.paced_warehouses))) " warehouses"
-            @if let Some(inactive @ 1..) = of.inactive_warehouses { ", \
-                beside " (integer(u64::from(inactive))) " inactive ones" }
+            @if let Some(inactive @ 1..) = of.inactive_warehouses {
+                ", beside " (integer(u64::from(inactive))) " inactive ones" }
             ". " (nopm(of.nopm_within_window)) " NOPM began and ended in the window"
             @if let Some(efficiency) = of.efficiency { ", an efficiency of " b { (percent(efficiency)) } " of 12.86 NOPM per active warehouse" }
             "; terminals that wait for nothing but their users would do "

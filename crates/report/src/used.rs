@@ -131,8 +131,8 @@ pub fn used_section(cell: &CellView) -> Markup {
             h3 { "What it used" }
             p.soft.small {
                 "Means of the window"
-                @if sampled > 1 { " over " (counted(sampled, "repeat", "repeats")) "; ± is the 95 \
-                    % confidence interval of the mean" }
+                @if sampled > 1 { " over " (counted(sampled, "repeat", "repeats"))
+                    "; ± is the 95 % confidence interval of the mean" }
                 ". NA: not known here."
             }
             div.columns {

@@ -4,7 +4,7 @@
 use report::LabFollower;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{LabId, Results, StoreError};
@@ -23,36 +23,52 @@ pub type Feed = watch::Receiver<Arc<str>>;
 /// What tells the watchers of one.
 type Told = watch::Sender<Arc<str>>;
 
-/// All of them, by file and lab.
-#[derive(Debug, Default)]
-pub struct Feeds(Mutex<HashMap<(PathBuf, i64), Told>>);
+/// Which lab of which file.
+type Watched = (PathBuf, i64);
+
+/// All that are watched.
+#[derive(Clone, Debug, Default)]
+pub struct Feeds(Arc<Mutex<HashMap<Watched, Told>>>);
 
 impl Feeds {
+    fn all(&self) -> MutexGuard<'_, HashMap<Watched, Told>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The feed of a lab; `None` where too many are watched.
     pub fn watch(&self, file: &Path, lab: LabId) -> Option<Feed> {
-        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        feeds.retain(|_, feed| !feed.is_closed());
-        let key = (file.to_owned(), lab.0);
-        if let Some(feed) = feeds.get(&key) {
+        let mut all = self.all();
+        let which = (file.to_owned(), lab.0);
+        if let Some(feed) = all.get(&which) {
             return Some(feed.subscribe());
         }
-        if feeds.len() >= FEEDS_MAX {
+        if all.len() >= FEEDS_MAX {
             return None;
         }
         let (sender, receiver) = watch::channel(Arc::from(""));
-        let (file, told) = (key.0.clone(), sender.clone());
+        let (feeds, of, told) = (self.clone(), which.clone(), sender.clone());
         let thread = thread::Builder::new().name("feed".to_owned());
-        thread.spawn(move || follow(&file, lab, &told)).ok()?;
-        feeds.insert(key, sender);
+        thread.spawn(move || follow(&feeds, &of, &told)).ok()?;
+        all.insert(which, sender);
         Some(receiver)
+    }
+
+    /// Does anybody watch it? What nobody does is forgotten, while nobody can begin to.
+    fn is_watched(&self, which: &Watched, told: &Told) -> bool {
+        let mut all = self.all();
+        if told.is_closed() {
+            all.remove(which);
+        }
+        !told.is_closed()
     }
 }
 
-fn follow(file: &Path, lab: LabId, told: &Told) {
-    let mut follower = LabFollower::of(lab);
+fn follow(feeds: &Feeds, which: &Watched, told: &Told) {
+    let (file, lab) = which;
+    let mut follower = LabFollower::of(LabId(*lab));
     let mut opened = None;
     let mut version = None;
-    while !told.is_closed() {
+    while feeds.is_watched(which, told) {
         let began = Instant::now();
         // A file that cannot be read now may be there again later.
         let said = step(file, &mut follower, &mut opened, &mut version).unwrap_or_else(|error| {

@@ -43,12 +43,15 @@ pub async fn live(
         &title,
         &html! {
             p { (which.file) " · " a href={ "/report?" (query) } { "report" } }
-            p #connection.problem role="alert" hidden { "The connection to mydyno is lost. Trying \
-                again." }
+            p #connection.problem role="alert" hidden {
+                "The connection to mydyno is lost. Trying again." }
             div data-events={ "/events?" (query) } {
                 p #state role="status" { "Reading." }
                 section #running hidden {}
-                section { h2 { "Cells, with the throughput of each repeat" } div.scroll { table { tbody #matrix {} } } }
+                section {
+                    h2 { "Cells, with the throughput of each repeat" }
+                    div.scroll { table { tbody #matrix {} } }
+                }
             }
             noscript { p { "What runs is shown by a script; the report needs none for its \
                 tables." } }

@@ -39,8 +39,8 @@ pub async fn list(State(app): State<Arc<App>>, Query(search): Query<LabSearch>) 
         "Labs",
         &html! {
             form role="search" {
-                label { "Search " input type="search" name="q" value=(words) placeholder="name, \
-                    engine, status, date"; }
+                label { "Search " input type="search" name="q" value=(words) placeholder=
+                    "name, engine, status, date"; }
                 button { "Search" }
             }
             @if files.is_empty() { p { "There is no results file here yet; `mydyno lab run` and \
@@ -83,11 +83,16 @@ fn file_section(of: &FileLabs, words: &str, left: &mut usize) -> Markup {
         section {
             h2 { (name) }
             div.scroll { table {
-                thead { tr { th { "Lab" } th { "Name" } th { "Status" } th { "Started, UTC" } th.num { "Cells" } th { "Engines" } th { "Page" } } }
-                tbody { @for (lab, engines) in meant.iter().take(shown) { (row(&name, lab, engines.as_ref())) } }
+                thead { tr {
+                    th { "Lab" } th { "Name" } th { "Status" } th { "Started, UTC" }
+                    th.num { "Cells" } th { "Engines" } th { "Page" }
+                } }
+                tbody { @for (lab, engines) in meant.iter().take(shown) {
+                    (row(&name, lab, engines.as_ref()))
+                } }
             } }
-            @if shown < meant.len() { p { (meant.len() - shown) " older labs are not shown; search \
-                for them." } }
+            @if shown < meant.len() { p { (meant.len() - shown)
+                " older labs are not shown; search for them." } }
             @if meant.is_empty() { p { "No lab of this file is meant." } }
         }
     }

@@ -70,7 +70,9 @@ pub async fn list(State(app): State<Arc<App>>) -> Markup {
                 h2 { (app.plans.display()) }
                 @if names.is_empty() { p { "There is no plan here; `mydyno serve --plans \
                     DIRECTORY` names where they are." } }
-                ul { @for name in &names { li { a href={ "/plan?name=" (encoded(name)) } { (name) } } } }
+                ul { @for name in &names {
+                    li { a href={ "/plan?name=" (encoded(name)) } { (name) } }
+                } }
             }
         },
     )

@@ -101,7 +101,10 @@ async fn devices(State(app): State<Arc<App>>, Query(which): Query<WhichDevice>) 
     page(
         "Devices",
         &html! {
-            form { label { "Show " input name="name" value=(which.name) placeholder="nvme-pm1725"; } " " button { "Show" } }
+            form {
+                label { "Show " input name="name" value=(which.name) placeholder="nvme-pm1725"; }
+                " " button { "Show" }
+            }
             @if let Some(shown) = &shown { (said(shown)) }
             (said(&list))
         },

@@ -25,9 +25,7 @@ pub fn limits(lab: &LabOutcome, cells: &LabCells<'_>, evidence: &[CellEvidence])
 fn missing(lab: &LabOutcome) -> Option<String> {
     let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
     let because = lab.reason.as_deref().map_or_else(String::new, |of| format!(": {}", first(of)));
-    (lab.status != "done").then(|| {
-        format!("The lab is {}{because}. Its plan goes on with `mydyno lab run`.", lab.status)
-    })
+    (lab.status != "done").then(|| format!("The lab is {}{because}.", lab.status))
 }
 
 /// Cells that have no result, by the reason of their last repeat.
@@ -108,7 +106,7 @@ fn few_repeats(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
         ),
         which => format!(
             "Fewer than {CLAIM_REPEATS_MIN} repeats, so that no difference is claimed: {which}. \
-             `repeats = {CLAIM_REPEATS_MIN}` in the plan, or more, tells what is beyond chance."
+             `repeats = {CLAIM_REPEATS_MIN}` in a plan, or more, tells what is beyond chance."
         ),
     })
 }

@@ -168,7 +168,7 @@ fn one_repeat_supports_no_claim() {
     assert_eq!(
         answer.limits,
         ["Fewer than 3 repeats, so that no difference is claimed: all cells. `repeats = 3` in \
-             the plan, or more, tells what is beyond chance."]
+             a plan, or more, tells what is beyond chance."]
     );
 }
 
@@ -208,7 +208,7 @@ fn what_is_missing_is_told() {
     assert_eq!(
         answer.limits,
         [
-            "The lab is interrupted: 2 repeats are missing. Its plan goes on with `mydyno lab run`.",
+            "The lab is interrupted: 2 repeats are missing.",
             "There is no result of all with 64 connections: server_failed."
         ]
     );

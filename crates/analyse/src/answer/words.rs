@@ -1,5 +1,7 @@
 //! Lists in sentences.
 
+use base::joined;
+
 /// Things of a sentence that are named one by one.
 const NAMED_MAX: usize = 4;
 
@@ -16,14 +18,6 @@ pub fn some_of(mut words: Vec<String>) -> String {
 /// `a, b and c`; `a, 1; b, 2` of things that have commas themselves.
 pub fn listed(words: &[String]) -> String {
     if words.iter().any(|word| word.contains(", ")) { words.join("; ") } else { joined(words) }
-}
-
-/// `a, b and c`, whatever they contain.
-pub fn joined(words: &[String]) -> String {
-    match words.split_last() {
-        Some((last, others @ [_, ..])) => format!("{} and {last}", others.join(", ")),
-        _ => words.concat(),
-    }
 }
 
 /// With a capital letter.

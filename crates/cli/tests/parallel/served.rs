@@ -80,9 +80,9 @@ fn status(answer: &str) -> &str {
 
 /// A small file with a lab that has a name of markup.
 fn file_with_a_lab(work: &Path) {
-    let plan = "[lab]\nname = \"<img src=x onerror=alert(1)>\"\nrepeats = 1\n[server]\nengine \
-        = \"mysql-5.7\"\n\
-                [load]\nwarehouses = 1\nconnections = [1, 2]\ncheck = false\nwarmup = \"0s\"\nwindow = \"1s\"\n";
+    let plan = "[lab]\nname = \"<img src=x onerror=alert(1)>\"\nrepeats = 1\n\
+                [server]\nengine = \"mysql-5.7\"\n[load]\nwarehouses = 1\nconnections = [1, 2]\n\
+                check = false\nwarmup = \"0s\"\nwindow = \"1s\"\n";
     fs::write(work.join("markup.toml"), plan).unwrap();
     shim();
     install("mysql-5.7");
@@ -227,7 +227,9 @@ fn a_lab_is_started_watched_and_stopped() {
     install("mysql-5.7");
     let served = serve(work.path(), "127.0.0.1:0");
     let headers = format!("{}{AUTHORIZATION}", served.own());
-    let plan = "%5Blab%5D%0Aname%20%3D%20%22watched%22%0Arepeats%20%3D%201%0A%5Bserver%5D%0Aengine%20%3D%20%22mysql-5.7%22%0A%5Bload%5D%0Awarehouses%20%3D%201%0Aconnections%20%3D%20%5B1%2C%202%5D%0Awarmup%20%3D%20%220s%22%0Awindow%20%3D%20%22600s%22%0A";
+    let plan = "[lab]\nname = \"watched\"\nrepeats = 1\n[server]\nengine = \"mysql-5.7\"\n\
+                [load]\nwarehouses = 1\nconnections = [1, 2]\nwarmup = \"0s\"\nwindow = \"600s\"\n";
+    let plan: String = plan.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let form = format!("name=watched.toml&results=watched.db&text={plan}");
     let answer = served.post("/plan/start", &headers, &form);
     assert_eq!(status(&answer), "303", "{answer}");

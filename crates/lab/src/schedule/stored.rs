@@ -6,7 +6,7 @@ use analyse::standing_points;
 use plan::{Plan, Turn};
 use spec::Connections;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{LabId, LabStatus, Repeat, RepeatStatus, Results, redact};
+use store::{LabId, LabStatus, Repeat, Results, StoreError, redact};
 
 /// The lab of the results file that executes this plan, where one has begun.
 pub(crate) fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError> {
@@ -46,8 +46,8 @@ pub(crate) fn missing(
         let asked = planned.cells.iter().find(|(of, _)| of.ordinal == cell.what.ordinal);
         let wants_checks = asked.is_none_or(|(of, _)| of.what.checks);
         for repeat in results.repeats(cell.id)? {
-            let is_measured = !wants_checks && repeat.is_whole();
-            let has_ended = is_measured || has_ended(results, &repeat, redo)?;
+            let is_again = redo && repeat.own_failure().is_some();
+            let has_ended = !is_again && has_ended(results, &repeat, wants_checks)?;
             ended.insert((cell.what.ordinal, repeat.ordinal), has_ended);
         }
     }
@@ -62,9 +62,14 @@ pub(crate) fn missing(
     Ok(turns.iter().copied().filter(is_missing).collect())
 }
 
-fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, LabError> {
-    let is_failed = matches!(repeat.status, RepeatStatus::Failed | RepeatStatus::Skipped);
-    Ok(!(redo && is_failed) && results.has_ended(repeat)?)
+/// Need a repeat not be measured again? One that is to be checked proves nothing without that.
+pub(crate) fn has_ended(
+    results: &Results,
+    repeat: &Repeat,
+    wants_checks: bool,
+) -> Result<bool, StoreError> {
+    let is_proven = || Ok(!wants_checks || results.is_proven(repeat.id)?);
+    Ok(repeat.own_failure().is_some() || (repeat.is_whole() && is_proven()?))
 }
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not

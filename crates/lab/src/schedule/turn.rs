@@ -9,6 +9,7 @@ use crate::measure::workload::{metric_of, settings_of, transactions_of};
 use crate::progress::{OnProgress, Progress};
 use crate::schedule::pilot::Pilots;
 use crate::schedule::planned::{LabSource, Planned};
+use crate::schedule::stored::has_ended;
 use crate::schedule::watchdog::within;
 use crate::target::changed::ChangedVariables;
 use crate::target::disk_space;
@@ -190,10 +191,7 @@ impl LabRun<'_> {
         let Some(last) = self.last_attempt(turn)? else {
             return Ok(None);
         };
-        let is_proven = || -> Result<bool, LabError> {
-            Ok(!self.cell(turn).what.checks || self.results.is_proven(last.id)?)
-        };
-        let has_ended = last.own_failure().is_some() || (last.is_whole() && is_proven()?);
+        let has_ended = has_ended(self.results, &last, self.cell(turn).what.checks)?;
         Ok(has_ended.then_some(last.id))
     }
 

@@ -97,8 +97,8 @@ fn account_table(view: &LabView) -> Markup {
                     th rowspan="2" scope="col" { "Cell" }
                     th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
                     @for part in Part::ALL { th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) } }
-                    th.num.first rowspan="2" scope="col" { "page cache had" span.unit { "pages of \
-                        4 KiB" } }
+                    th.num.first rowspan="2" scope="col" { "page cache had" span.unit {
+                        "pages of 4 KiB" } }
                     th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
                     th rowspan="2" scope="col" { "bound by" }
                 }

@@ -51,8 +51,8 @@ pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
     html! {
         @if is_known {
             details open[rows <= ROWS_MAX] {
-                summary { "Where the time of a transaction \
-                    differs, " (counted(rows, "cell", "cells")) }
+                summary {
+                    "Where the time of a transaction differs, " (counted(rows, "cell", "cells")) }
                 @for group in &groups { (group.sentences()) }
             }
         }

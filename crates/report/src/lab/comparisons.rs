@@ -126,8 +126,8 @@ fn figure(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> M
                 @if !comparison.others.is_empty() { p.small.soft { (in_words(&comparison.others)) } }
                 @for bar in bars { (bar_row(bar, top, (&unit, metric.shown))) }
             }
-            @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(), "group \
-                more is", "groups more are")) " in the table." } }
+            @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(),
+                "group more is", "groups more are")) " in the table." } }
         }
     }
 }

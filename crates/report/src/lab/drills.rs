@@ -39,10 +39,12 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                             th.num scope="col" { "Recovery" span.unit { "s" } }
                             th.num scope="col" { "Orders acknowledged" }
                             th.num scope="col" { "Orders lost" }
-                            th.num scope="col" { "Payments lost" } th.num scope="col" { "Deliveries lost" }
+                            th.num scope="col" { "Payments lost" }
+                            th.num scope="col" { "Deliveries lost" }
                             th.num scope="col" { "Longest loss" span.unit { "s" } }
                             th.num scope="col" { "Damaged" }
-                            th.num scope="col" { "Pages torn" } th.num scope="col" { "Pages corrupt" }
+                            th.num scope="col" { "Pages torn" }
+                            th.num scope="col" { "Pages corrupt" }
                             th.num scope="col" { "Writes lost or torn" }
                         } }
                         tbody { @for of in all { (row(view, of, nopm(of), most)) } }
@@ -60,7 +62,9 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                 @for of in all.iter().filter(|of| !of.damage.is_empty()) {
                     details {
                         summary { (label(view, of)) ": " (of.damage.len()) " damaged" }
-                        ul { @for damage in &of.damage { li { "drill " (damage.drill) ": " (damage.what) } } }
+                        ul { @for damage in &of.damage {
+                            li { "drill " (damage.drill) ": " (damage.what) }
+                        } }
                     }
                 }
             }
@@ -68,8 +72,8 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
     }
 }
 
-/// What is given up by device: a row for each of what else differs, named by what is another than in
-/// the first row; nothing where only one of both varies.
+/// What is given up by device: a row for each of what else differs, named by what is another than
+/// in the first row; nothing where only one of both varies.
 fn picture(outcome: &LabOutcome) -> Markup {
     let varying = varying(&outcome.cells);
     let mut devices: Vec<String> = Vec::new();
@@ -125,7 +129,8 @@ fn survived(of: &DrillFigures) -> Markup {
     let damaged = of.damaged.saturating_sub(gone);
     html! {
         span.tag.good[lost == 0].bad[lost > 0] {
-            @if lost == 0 { "nothing lost" } @else { (integer(lost)) " of " (integer(acknowledged)) " lost" }
+            @if lost == 0 { "nothing lost" }
+            @else { (integer(lost)) " of " (integer(acknowledged)) " lost" }
         }
         @if gone > 0 { " " span.tag.bad { (gone) " of " (of.drills) " do not start" } }
         @if damaged > 0 { " " span.tag.bad { (damaged) " damaged" } }

@@ -55,8 +55,8 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
         html! {
             figure.wide[kind == "over_time"] data-chart=(kind) data-what=(what) data-repeat="all" {
                 figcaption { b { (title) } }
-                div.plot role="img" aria-label={ (title) "; the data table below holds its \
-                    numbers" } {}
+                div.plot role="img" aria-label={ (title)
+                    "; the data table below holds its numbers" } {}
                 div.legend {}
             }
         }
@@ -82,13 +82,13 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
                 } }
                 div.charts {
                     (chart("over_time", "per_minute", "Throughput over time"))
-                    (chart("over_time", "p95_ms", &in_words_of(view.metric(), "New-order p95 over \
-                        time")))
+                    (chart("over_time", "p95_ms", &in_words_of(view.metric(),
+                        "New-order p95 over time")))
                 }
                 div.multiples {
                     div.legend {}
-                    @for (name, title) in &types { (chart("spread", name, &format!("{title}, \
-                        response time by percentile"))) }
+                    @for (name, title) in &types { (chart("spread", name, &format!(
+                        "{title}, response time by percentile"))) }
                 }
             }
         }
