@@ -20,7 +20,7 @@ define install
 for engine in $(ENGINES); do $(1) server install $$engine || exit; done
 endef
 
-.PHONY: demo test soak lint bench devices install uninstall deb image build packages-demo packages-test clean
+.PHONY: demo test soak lint bench devices pictures install uninstall deb image build packages-demo packages-test clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
@@ -61,6 +61,13 @@ bench: packages-test
 devices: packages-test build
 	$(call install,target/release/mydyno)
 	$(CARGO) bench --locked -p cli --bench devices -- --output $(CURDIR)/docs/devices.md $(BENCH_ARGS)
+
+# Makes the pictures of the README and docs/tutorial.md, in some 25 minutes on a quiet machine: measures
+# the tutorial's lab, watches it in a browser, and opens its report.
+pictures: packages-test build
+	target/release/mydyno server install mysql-5.7
+	$(CARGO) bench --locked -p cli --bench pictures -- --plan $(CURDIR)/plans/tutorial.toml \
+		--output $(CURDIR)/docs/pictures $(BENCH_ARGS)
 
 # Installs what `make build` made: the program, the libraries that it preloads, completions and
 # manual pages. `make install PREFIX=$$HOME/.local` needs no root; `make uninstall` takes it away.

@@ -78,7 +78,7 @@ pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
 };
 pub use ratios::Ratio;
-pub use repeat_resources::used_by;
+pub use repeat_resources::{account_so_far, used_by};
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PowerMeter,
     PowerResources, ProcessResources, Resources, ServerResources,

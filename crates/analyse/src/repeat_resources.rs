@@ -1,5 +1,6 @@
 //! What one repeat used, with what it cost and what bound it.
 
+use crate::account::Account;
 use crate::driver::{Driver, busy_rank};
 use crate::evidence::MeasuredWindow;
 use crate::load::WindowLoad;
@@ -64,6 +65,30 @@ pub fn used_by(
         .or_else(|| held_up(&nodes_in(samples, window)));
     resources.bound = other.or(resources.bound);
     Ok(Some(resources))
+}
+
+/// Where the time of a transaction goes in the window of a repeat that is measured now, as far as it
+/// is there: `end_ns` after its start. `None` before the window, and where it is not known.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn account_so_far(
+    results: &Results,
+    (repeat, cell): (&Repeat, &StoredCell),
+    samples: &Samples,
+    end_ns: u64,
+) -> Result<Option<Account>, StoreError> {
+    let start_ns = repeat.warmup_ns(&cell.what);
+    if end_ns <= start_ns || samples.is_empty() {
+        return Ok(None);
+    }
+    let of_window = OfWindow { samples, window: Window { start_ns, end_ns } };
+    let mut resources = of_window.resources();
+    resources.server_cores = of_window.server_cores(repeat);
+    let totals = &results.window_totals(repeat.id)?;
+    let load = WindowLoad::of(results, repeat, cell, totals, end_ns - start_ns)?;
+    of_window.judge(&MeasuredWindow { results, repeat, cell, totals, load }, &mut resources)?;
+    Ok(resources.account)
 }
 
 /// The driver of a repeat; `None` where its threads or its cores are not known.

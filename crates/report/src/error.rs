@@ -23,6 +23,9 @@ pub enum ReportError {
     )]
     NoFigure { name: String, known: Vec<String> },
 
+    #[error("cannot draw the chart as PNG: {0}; -o with a name that ends in .svg needs no more")]
+    Raster(String),
+
     #[error("cannot write {} ({cause}); name a directory that exists, is writable and has room", path.display())]
     Write { path: PathBuf, cause: String },
 }
@@ -34,7 +37,7 @@ impl ReportError {
             ReportError::Store(cause) => cause.exit(),
             ReportError::NoFigure { .. } => Exit::Usage,
             ReportError::Json(_) => Exit::Failed,
-            ReportError::Write { .. } => Exit::Environment,
+            ReportError::Raster(_) | ReportError::Write { .. } => Exit::Environment,
         }
     }
 }

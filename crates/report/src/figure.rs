@@ -1,4 +1,4 @@
-//! A chart of a lab as one SVG file, for papers and slides: what the page draws with a script.
+//! A chart of a lab as one SVG or PNG file, for papers and slides: what the page draws with a script.
 
 use crate::error::ReportError;
 use crate::format::{significant, trimmed, truncated};
@@ -7,6 +7,8 @@ use crate::lab::sweeps::variables;
 use crate::model::LabView;
 use analyse::lab_outcome;
 use maud::{Markup, html};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
 use store::{LabId, Results};
 
 /// Of the picture and of what surrounds the plot, in pixels.
@@ -20,6 +22,10 @@ const BOTTOM: f64 = 58.0;
 const LEGEND_HEIGHT: f64 = 20.0;
 const TICKS: f64 = 5.0;
 const WHISKER: f64 = 4.0;
+/// Pixels of a PNG for one of the picture: pages and slides are printed.
+const PNG_SCALE: u32 = 2;
+/// What a PNG is written with, the first that is there.
+const FONTS: [&str; 4] = ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial"];
 /// Those of the page in its light form, told apart in grey too by marks of their own.
 const COLORS: [&str; 8] =
     ["#0b6bb0", "#c2570c", "#2f7d4f", "#8a3ffc", "#6b7280", "#b3261e", "#0f766e", "#a16207"];
@@ -45,6 +51,33 @@ pub fn figure(results: &Results, lab: LabId, name: &str) -> Result<String, Repor
         }
     }
     Err(ReportError::NoFigure { name: name.to_owned(), known })
+}
+
+/// An SVG as PNG, of twice its size in pixels.
+///
+/// # Errors
+/// The machine has no font to write with, or the picture cannot be read or held in memory.
+pub fn raster(svg: &str) -> Result<Vec<u8>, ReportError> {
+    let failed = |cause: &dyn std::fmt::Display| ReportError::Raster(cause.to_string());
+    let mut options = Options::default();
+    let fonts = options.fontdb_mut();
+    fonts.load_system_fonts();
+    let families: Vec<String> =
+        fonts.faces().flat_map(|face| face.families.iter().map(|(name, _)| name.clone())).collect();
+    let usual = FONTS.into_iter().find(|font| families.iter().any(|family| family == font));
+    let Some(family) = usual.or(families.first().map(String::as_str)) else {
+        return Err(failed(
+            &"this machine has no fonts; install some (apt install fonts-dejavu-core)",
+        ));
+    };
+    fonts.set_sans_serif_family(family);
+    let tree = Tree::from_str(svg, &options).map_err(|error| failed(&error))?;
+    let size = tree.size().to_int_size();
+    let mut pixels = Pixmap::new(PNG_SCALE * size.width(), PNG_SCALE * size.height())
+        .ok_or_else(|| failed(&"there is no memory for it"))?;
+    let scale = PNG_SCALE as f32;
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| failed(&error))
 }
 
 /// `Throughput, NOPM` over `connections` is `throughput-by-connections`.

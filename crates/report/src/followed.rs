@@ -4,7 +4,7 @@
 use crate::model::labels;
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series};
-use analyse::Samples;
+use analyse::{Account, Part, Samples, account_so_far};
 use base::Dilation;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -61,6 +61,15 @@ pub struct RunningRepeat {
     pub window_s: f64,
     pub series: Series,
     pub observed: Panels,
+    /// What a transaction waits for in the window so far; empty until that is known.
+    pub account: Vec<AccountPart>,
+}
+
+/// A part of a transaction's time.
+#[derive(Debug, Serialize)]
+pub struct AccountPart {
+    pub title: &'static str,
+    pub time_us: f64,
 }
 
 /// Follows one lab: what has ended is read once.
@@ -149,7 +158,14 @@ fn running_repeat(
     let is_emulated = cell.what.places.iter().any(|place| place.emulated);
     let samples = Samples::read(results, repeat.id)?;
     let observed = panels(&samples, PanelRun { end_s, points_max: POINTS_MAX, is_emulated });
+    let account = account_so_far(results, (repeat, cell), &samples, (end_s * 1e9) as u64)?;
+    let part = |of: &Account, part: Part| {
+        of.part_us(part).map(|time_us| AccountPart { title: part.title(), time_us })
+    };
+    let parts =
+        account.iter().flat_map(|of| Part::ALL.into_iter().filter_map(move |kind| part(of, kind)));
     Ok(RunningRepeat {
+        account: parts.collect(),
         cell: label.to_owned(),
         repeat: repeat.ordinal,
         dilation: Dilation::new(repeat.dilation).and_then(Dilation::in_words),

@@ -41,6 +41,8 @@ pub use error::ReportError;
 pub use export::export_csv;
 pub use export_hlog::export_hlog;
 pub use export_markdown::export_markdown;
-pub use figure::figure;
-pub use followed::{FollowedCell, FollowedLab, FollowedRepeat, LabFollower, RunningRepeat};
+pub use figure::{figure, raster};
+pub use followed::{
+    AccountPart, FollowedCell, FollowedLab, FollowedRepeat, LabFollower, RunningRepeat,
+};
 pub use page::{UPLOT_CSS, UPLOT_JS, render};

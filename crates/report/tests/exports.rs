@@ -7,7 +7,7 @@ use common::{ONE_CELL, Shape, build};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use report::{export_hlog, export_markdown, figure};
+use report::{export_hlog, export_markdown, figure, raster};
 use std::collections::BTreeMap;
 
 const LAB: Shape = Shape {
@@ -101,6 +101,12 @@ fn a_chart_is_a_picture_with_the_numbers_of_the_lab() {
     assert_eq!(told.len(), 2, "{svg}");
     assert!((told[0] / mean - 1.0).abs() < 0.01, "{told:?} {mean}");
     assert_eq!(svg.matches("h8").count(), 4, "{svg}");
+    // As PNG: twice the size, and written on, for text takes the font of the machine.
+    let png = raster(&svg).unwrap();
+    let size = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    assert_eq!((&png[1..4], size(16)), (&b"PNG"[..], 2 * 760));
+    let blank = raster(&svg.replace("<text", "<desc").replace("</text", "</desc")).unwrap();
+    assert!(png.len() > blank.len() + 1_000, "{} and {} bytes", png.len(), blank.len());
     let refused = figure(&results, lab, "no-such").unwrap_err();
     assert!(refused.to_string().contains("throughput-by-connections"), "{refused}");
 }

@@ -37,6 +37,25 @@
     return figure;
   };
 
+  /// What a transaction waits for, a bar for each part.
+  const account = (into, parts) => {
+    const known = into.querySelector("[data-account]");
+    const figure = known || into.appendChild(make("figure", undefined, { "data-account": "" }));
+    figure.hidden = !parts.length;
+    const total = parts.reduce((sum, part) => sum + part.time_us, 0);
+    const body = make("tbody");
+    for (const part of parts) {
+      const row = make("tr"), share = Math.max(part.time_us, 0) / (total || 1), cell = make("td"), bar = make("div", undefined, { class: "share" });
+      bar.style.width = `${100 * share}%`;
+      cell.append(bar);
+      row.append(make("th", part.title, { scope: "row" }), make("td", (part.time_us / 1000).toFixed(2), { class: "num" }), make("td", `${Math.round(100 * share)} %`, { class: "num" }), cell);
+      body.append(row);
+    }
+    const table = make("table");
+    table.append(body);
+    figure.replaceChildren(make("figcaption", `A transaction of ${(total / 1000).toFixed(1)} ms in the window so far, ms`), table);
+  };
+
   const running = (section, of, throughput) => {
     section.hidden = !of;
     if (!of) return;
@@ -56,6 +75,7 @@
       chart(charts, "throughput", throughput, of.series.time_s, [{ name: throughput, color: 1, values: primary.per_minute }]);
       chart(charts, "p95", "Response time p95, ms", of.series.time_s, of.series.names.filter(([name]) => of.series.types[name]).map(([name, title], at) => ({ name: title, color: at + 1, values: of.series.types[name].p95_ms })));
     }
+    account(charts, of.account);
     of.observed.panels.forEach((panel) => chart(charts, panel.name, `${panel.title}, ${panel.axis}`, of.observed.time_s, panel.lines));
   };
 

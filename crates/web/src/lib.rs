@@ -7,6 +7,7 @@
 mod access;
 mod app;
 mod assets;
+mod devices;
 mod feeds;
 mod files;
 mod lab;

@@ -9,8 +9,10 @@ use tokio::sync::Semaphore;
 
 /// Commands that run at one time; others wait.
 const AT_ONCE: usize = 2;
-/// How long a command may take, waiting included.
+/// How long a command may take that looks something up, waiting included.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// One that measures.
+const PATIENCE_TO_MEASURE: Duration = Duration::from_secs(600);
 
 /// The binary.
 #[derive(Debug)]
@@ -31,14 +33,30 @@ impl Program {
         Program { path, permits: Semaphore::new(AT_ONCE) }
     }
 
-    /// Runs a command; one that takes too long is ended.
+    /// Runs a command that looks something up; one that takes too long is ended.
     pub async fn ask<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> CommandOutput {
+        self.ask_for(PATIENCE, arguments).await
+    }
+
+    /// Runs a command that measures for minutes.
+    pub async fn measure<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> CommandOutput {
+        self.ask_for(PATIENCE_TO_MEASURE, arguments).await
+    }
+
+    async fn ask_for<S: AsRef<OsStr>>(
+        &self,
+        patience: Duration,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> CommandOutput {
         let mut command = Command::new(&self.path);
         command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
-        let ended = tokio::time::timeout(PATIENCE, async {
+        let ended = tokio::time::timeout(patience, async {
             let _permit = self.permits.acquire().await;
             command.output().await
         });
@@ -53,7 +71,7 @@ impl Program {
                 CommandOutput { text: format!("cannot start {program}: {error}\n"), is_ok: false }
             }
             Err(_) => {
-                let s = PATIENCE.as_secs();
+                let s = patience.as_secs();
                 CommandOutput {
                     text: format!("it took longer than {s} s; ask on a terminal\n"),
                     is_ok: false,

@@ -3,7 +3,7 @@
 use crate::access::{CHECK, Gatekeeper, REPORT, guard};
 use crate::app::{App, Refused};
 use crate::page::{page, said};
-use crate::{assets, lab, labs, plans};
+use crate::{assets, devices, lab, labs, plans};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::middleware::from_fn_with_state;
@@ -28,7 +28,8 @@ pub fn router(app: Arc<App>, access: Arc<Gatekeeper>) -> Router {
         .route("/plan/start", post(plans::start))
         .route("/plan/stop", post(plans::stop))
         .route("/compare", get(compare))
-        .route("/devices", get(devices))
+        .route("/devices", get(devices::list))
+        .route("/devices/verify", post(devices::verify))
         .route("/servers", get(servers))
         .route("/serve.js", get(assets::script))
         .route("/serve.css", get(assets::style))
@@ -83,32 +84,6 @@ async fn compare(
             @if let Some(compared) = &compared { (said(compared)) }
         },
     ))
-}
-
-#[derive(Deserialize)]
-struct WhichDevice {
-    #[serde(default)]
-    name: String,
-}
-
-/// `/devices`: those that can be emulated, and one of them.
-async fn devices(State(app): State<Arc<App>>, Query(which): Query<WhichDevice>) -> Markup {
-    let list = app.program.ask(["device", "list"]).await;
-    let shown = match which.name.as_str() {
-        "" => None,
-        name => Some(app.program.ask(["device", "show", "--", name]).await),
-    };
-    page(
-        "Devices",
-        &html! {
-            form {
-                label { "Show " input name="name" value=(which.name) placeholder="nvme-pm1725"; }
-                " " button { "Show" }
-            }
-            @if let Some(shown) = &shown { (said(shown)) }
-            (said(&list))
-        },
-    )
 }
 
 /// `/servers`: engines and images.

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 pub struct ReportArguments {
     /// Number of the lab [default: the last one]
     pub lab: Option<i64>,
-    /// Write one chart as SVG instead: throughput-by-connections and others, which a wrong name
-    /// lists
+    /// Write one chart instead, as SVG or, where FILE ends in .png, as PNG: throughput-by-connections
+    /// and others, which a wrong name lists
     #[arg(long, value_name = "NAME", requires = "output")]
     pub figure: Option<String>,
-    /// HTML page [default: report.html]; of --figure the SVG file
+    /// HTML page [default: report.html]; of --figure the chart
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

@@ -74,7 +74,8 @@ fn measure(
     } else if arguments.json {
         print_json_of(summary.throughput_metric, &measurement)?;
     } else {
-        print(format_args!("{}\n", text::summary(&measurement)))?;
+        let page = format!("mydyno report --results {}", arguments.results.results.display());
+        print(format_args!("{}\nall of it as a page: {page}\n", text::summary(&measurement)))?;
     }
     if let (Some(reason), false) = (&summary.reason, exit == Exit::Ok) {
         let log = results.repeat(repeat)?.log_tail.unwrap_or_default();

@@ -5,7 +5,7 @@ use analyse::{Account, Part, PowerMeter, Resources};
 use std::fmt::Write;
 use store::ThroughputMetric;
 
-/// Host, server and cost in a few lines; what is not known is left out.
+/// What bound it and what a transaction cost, in a few lines; what is not known is left out.
 pub fn resources(out: &mut String, resources: &Resources, metric: ThroughputMetric) {
     out.push('\n');
     // Writing to a string cannot fail.
@@ -15,20 +15,6 @@ pub fn resources(out: &mut String, resources: &Resources, metric: ThroughputMetr
     if let Some(account) = &resources.account {
         of_account(out, account);
     }
-    of_host(out, resources);
-    let server = &resources.server;
-    line(
-        out,
-        "server",
-        &[
-            (share(server.buffer_pool_hit_share, 2), "of page requests in the pool"),
-            (number(server.pages_read_per_s, 1.0, 0), "pages read/s"),
-            (number(server.pages_written_per_s, 1.0, 0), "written/s"),
-            (share(server.buffer_pool_dirty_share, 0), "of the pool dirty"),
-            (number(server.log_written_bytes_per_s, 1e-6, 2), "MB redo/s"),
-            (number(server.row_lock_waiting_mean, 1.0, 1), "transactions waiting for row locks"),
-        ],
-    );
     let (power, price) = (&resources.power, &resources.price);
     let watts = match power.measured_by {
         Some(PowerMeter::Rapl) => "W of the processor packages",
@@ -76,23 +62,6 @@ fn of_account(out: &mut String, account: &Account) {
         writeln!(out, "a transaction took {:.2} ms: {}", account.time_us / 1e3, told.join(", "));
 }
 
-fn of_host(out: &mut String, resources: &Resources) {
-    let host = &resources.host;
-    line(
-        out,
-        "host CPU",
-        &[
-            (share(host.cpu_user_share, 0), "user"),
-            (share(host.cpu_system_share, 0), "system"),
-            (share(host.cpu_iowait_share, 0), "iowait"),
-            (share(host.emulated_iowait_share, 0), "emulated iowait (derived)"),
-            (share(host.cpu_steal_share, 0), "stolen"),
-            (number(resources.server_process.cpu_cores_used, 1.0, 2), "cores by the server"),
-            (number(resources.driver.cpu_cores_used, 1.0, 2), "cores by mydyno"),
-        ],
-    );
-}
-
 fn line(out: &mut String, what: &str, parts: &[(Option<String>, &str)]) {
     let known: Vec<String> = parts
         .iter()
@@ -105,8 +74,4 @@ fn line(out: &mut String, what: &str, parts: &[(Option<String>, &str)]) {
 
 fn number(value: Option<f64>, scale: f64, decimals: usize) -> Option<String> {
     value.map(|value| optional(Some(value * scale), decimals))
-}
-
-fn share(value: Option<f64>, decimals: usize) -> Option<String> {
-    value.map(|share| percent(share, decimals))
 }

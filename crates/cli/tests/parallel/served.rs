@@ -163,6 +163,7 @@ fn strangers_change_nothing() {
             "422",
         ),
         (&format!("/plan/stop?token={TOKEN}"), &own, "pid=1", "401"),
+        ("/devices/verify", &own, "name=sata-850pro", "401"),
     ] {
         let answer = served.post(path, headers, form);
         assert_eq!(status(&answer), expected, "{path} {form}: {answer}");
@@ -186,6 +187,21 @@ fn strangers_change_nothing() {
 }
 
 #[test]
+fn a_device_is_held_against_its_sheet() {
+    let work = directory();
+    shim();
+    let served = serve(work.path(), "127.0.0.1:0");
+    let headers = format!("{}{AUTHORIZATION}", served.own());
+    for (name, words) in [
+        ("sata-ssd-enterprise", "random_read_iops             32      98000"),
+        ("--all", "unknown device"),
+    ] {
+        let answer = served.post("/devices/verify", &headers, &format!("name={name}"));
+        assert!(status(&answer) == "200" && answer.contains(words), "{answer}");
+    }
+}
+
+#[test]
 fn elsewhere_everything_needs_the_token() {
     let work = directory();
     let served = serve(work.path(), "0.0.0.0:0");
@@ -204,6 +220,8 @@ fn shows_what_runs(tab: &mut Tab) {
     until("throughput is drawn", || {
         tab.value("document.querySelectorAll('#running canvas').length > 2") == true
     });
+    let parts = "document.querySelectorAll('[data-account] tr').length > 3";
+    until("a transaction's time is shown by what it waits for", || tab.value(parts) == true);
     assert!(
         tab.text("document.querySelector('#state').textContent")
             .starts_with("running, 0 of 2 repeats")

@@ -65,7 +65,8 @@ impl Tab {
         tab
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    /// What the browser answers to a method of the protocol.
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         let mut order = json!({ "id": self.last, "method": method, "params": params });
         if !self.session.is_null() {
