@@ -19,6 +19,8 @@ use tempfile::TempDir;
 
 const MYDYNO: &str = env!("CARGO_BIN_EXE_mydyno");
 const WIDTH: u32 = 1_300;
+/// What is below that is left out.
+const HEIGHT_MAX: u32 = 1_400;
 /// For anything that is waited for: the lab takes less.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 /// The lab is pictured when so many repeats are there.
@@ -102,7 +104,8 @@ fn measure(arguments: &Arguments, file: &Path, address: &str) -> Result<()> {
     let mut tab = Tab::open(&format!("{address}/lab?file=.%2Ftutorial.db&lab=1"), WIDTH);
     let shown = format!(
         "document.querySelectorAll('#matrix [data-status=done]').length >= {REPEATS_BEFORE} && \
-         document.querySelector('#running progress')?.value > 3 && \
+         !document.querySelector('#running').hidden && \
+         document.querySelector('#running progress')?.value > 2 && \
          document.querySelectorAll('[data-account] tr').length > 3"
     );
     until("the page shows a window", || tab.value(&shown) == true);
@@ -137,7 +140,8 @@ fn picture(tab: &mut Tab, element: &str, file: &Path) -> Result<()> {
     let bounds = tab.value(&format!(
         "(() => {{ const of = {element}.getBoundingClientRect(); \
          const top = {element}.id === 'picture' ? 0 : of.top + scrollY; \
-         return {{ x: 0, y: top, width: innerWidth, height: of.bottom + scrollY - top, scale: 1 }}; \
+         const height = Math.min(of.bottom + scrollY - top, {HEIGHT_MAX}); \
+         return {{ x: 0, y: top, width: innerWidth, height, scale: 1 }}; \
          }})()"
     ));
     let asked = json!({ "format": "png", "captureBeyondViewport": true, "clip": bounds });
