@@ -49,13 +49,14 @@ pub fn advice_section(advice: Option<&CellAdvice>, is_of_many: bool) -> Markup {
                 "Best known methods that apply to the server"
                 @if is_of_many { " of the cell with the highest throughput (" (advice.label) ")" }
                 ", the greatest expected gain first. An expectation is no proof: "
-                code {
-                    "mydyno advise --prove" } " measures each on such a server. docs/best-known-methods.md has \
-                        all of them."
+                code { "mydyno advise --prove" }
+                " measures each on such a server. docs/best-known-methods.md has \
+                    all of them."
             }
             div.scroll { table {
                 thead { tr {
-                    th scope="col" { "Method" } th scope="col" { "Change" } th scope="col" { "Seen" }
+                    th scope="col" { "Method" } th scope="col" { "Change" }
+                    th scope="col" { "Seen" }
                     th scope="col" { "Expected gain" } th scope="col" { "Risk" }
                 } }
                 tbody { @for finding in &advice.findings { (row(finding)) } }
@@ -70,7 +71,10 @@ fn row(finding: &Finding) -> Markup {
             th scope="row" title=(finding.reason) { (finding.title) }
             td {
                 @for change in &finding.changes {
-                    div { code { (change.variable) } ": " (current(&change.current)) " → " (change.proposed) }
+                    div {
+                        code { (change.variable) } ": " (current(&change.current)) " → "
+                        (change.proposed)
+                    }
                 }
                 @if let Some(action) = &finding.action { (action) }
             }
@@ -78,7 +82,9 @@ fn row(finding: &Finding) -> Markup {
             td { (finding.gain.title()) }
             td {
                 @for risk in &finding.risks {
-                    div { @if matches!(risk, Risk::Durability(_)) { b { "loses: " } } (risk.words()) }
+                    div {
+                        @if matches!(risk, Risk::Durability(_)) { b { "loses: " } } (risk.words())
+                    }
                 }
                 @if finding.restart_needed { "needs a restart" }
             }

@@ -39,7 +39,9 @@ pub fn bar_row(bar: &Bar<'_>, top: f64, (unit, shown): (&str, fn(f64) -> String)
             span.name { (bar.name) }
             @match (bar.mean, bar.cell) {
                 (Some(mean), Some(cell)) => {
-                    span.track aria-hidden="true" data-tip={ (bar.name) ": " (with_interval(mean, bar.half_width, shown)) " " (unit) } {
+                    span.track aria-hidden="true" data-tip={
+                        (bar.name) ": " (with_interval(mean, bar.half_width, shown)) " " (unit)
+                    } {
                         i style=(format!("width:{:.2}%;background:var(--c{color})", share(mean))) {}
                         @if let Some(half) = bar.half_width {
                             @let (low, high) = (share(mean - half), share(mean + half));
@@ -48,7 +50,12 @@ pub fn bar_row(bar: &Bar<'_>, top: f64, (unit, shown): (&str, fn(f64) -> String)
                     }
                     span.num { (to_cell(cell, &shown(mean))) }
                 }
-                (_, cell) => { span.track {} span.num { @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) } } }
+                (_, cell) => {
+                    span.track {}
+                    span.num {
+                        @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) }
+                    }
+                }
             }
         }
     }

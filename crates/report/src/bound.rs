@@ -51,15 +51,19 @@ pub fn bound_sentence(cell: &CellView) -> Markup {
         @for verdict in &verdicts {
             p {
                 b { (transaction(verdict.bound.by.title())) }
-                @if verdicts.len() > 1 { " (" (verdict.repeats) " of " (cell.whole().count()) " repeats)" }
+                @if verdicts.len() > 1 {
+                    " (" (verdict.repeats) " of " (cell.whole().count()) " repeats)"
+                }
                 ": " (verdict.bound.because)
                 @if several { " (the first such repeat)" } "."
             }
         }
         @if verdicts.iter().any(|verdict| is_driver(verdict.bound)) {
-            div.callout { p { b {
-                "These numbers are mydyno's, not the server's:" } " the server could have done more than it was asked for. Raise what \
-                    the sentence above names, or give mydyno cores of its own." } }
+            div.callout { p {
+                b { "These numbers are mydyno's, not the server's:" }
+                " the server could have done more than it was asked for. Raise what \
+                    the sentence above names, or give mydyno cores of its own."
+            } }
         }
     }
 }

@@ -32,12 +32,20 @@ pub fn cell_sections(view: &LabView) -> Markup {
 /// The section of a cell.
 pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
     let (is_folded, is_brief) = (view.is_folded(), view.is_brief());
-    let title = html! { h2 { @if view.cells.len() > 1 { "Cell " (cell.cell.what.ordinal) ": " } (cell.label) } };
+    let title = html! {
+        h2 { @if view.cells.len() > 1 { "Cell " (cell.cell.what.ordinal) ": " } (cell.label) }
+    };
     html! {
         section.folded[is_folded] id={ "cell-" (cell.cell.id) } {
             @if is_folded {
                 details {
-                    summary { (title) " " span.soft { (or_na(cell.nopm(), |nopm| truncated(nopm.mean))) " " (cell.metric().title()) } }
+                    summary {
+                        (title) " "
+                        span.soft {
+                            (or_na(cell.nopm(), |nopm| truncated(nopm.mean))) " "
+                            (cell.metric().title())
+                        }
+                    }
                     (inside(cell, is_brief))
                 }
             } @else { (title) (inside(cell, is_brief)) }
@@ -50,20 +58,26 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
     html! {
         p.soft {
             @match cell.nopm() {
-                Some(nopm) => { b { (truncated(nopm.mean)) " " (cell.metric().title()) } " (" (spread(&nopm)) "); " }
+                Some(nopm) => {
+                    b { (truncated(nopm.mean)) " " (cell.metric().title()) } " (" (spread(&nopm))
+                    "); "
+                }
                 None => { b { (NOT_AVAILABLE) } "; " }
             }
             (what.engine) " " (what.server_version) ", "
             (servers(what))
             (warehouses(what.warehouses))
-            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } @if what.instances > 1 && what.topology().is_none() { " in each" }
+            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" }
+            @if what.instances > 1 && what.topology().is_none() { " in each" }
             @if what.warehouses.is_some() || what.schemas > 1 { ", " }
             @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
             @if what.home == Some(true) { "connections bound to warehouses, " }
             @if what.foreign_keys == Some(false) { "no foreign keys, " }
             @if what.history_key == Some(true) { "HISTORY with a primary key, " }
             @if let Some(level) = &what.isolation { "isolation level " (level) ", " }
-            @if what.partitions > 0 { "tables in " (counted(what.partitions as usize, "partition", "partitions")) ", " }
+            @if what.partitions > 0 {
+                "tables in " (counted(what.partitions as usize, "partition", "partitions")) ", "
+            }
             (times(cell))
             @if let Some(words) = cell.shown().and_then(RepeatView::dilation) { ", " (words) }
             "."
@@ -109,12 +123,15 @@ fn all_repeats(cell: &CellView) -> Markup {
         @if cell.repeats.len() > 1 {
             div.tabs role="group" aria-label="Repeats" {
                 @for repeat in &cell.repeats {
-                    button type="button" aria-pressed=(Some(repeat.repeat.id) == shown) aria-controls={ "repeat-" (repeat.repeat.id) } { (title(repeat)) }
+                    button type="button" aria-pressed=(Some(repeat.repeat.id) == shown)
+                        aria-controls={ "repeat-" (repeat.repeat.id) } { (title(repeat)) }
                 }
             }
         }
         @for repeat in &cell.repeats {
-            div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] { (repeat_panel(cell, repeat)) }
+            div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] {
+                (repeat_panel(cell, repeat))
+            }
         }
     }
 }
@@ -133,8 +150,10 @@ fn one_repeat(cell: &CellView) -> Markup {
             @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, false)) }
             @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
             p.soft.small {
-                "Of repeat " (repeat.repeat.ordinal) "; the lab has so many that `mydyno export` has \
-                    the rest: samples, checks, inputs, variables." }
+                "Of repeat " (repeat.repeat.ordinal)
+                "; the lab has so many that `mydyno export` has \
+                    the rest: samples, checks, inputs, variables."
+            }
         }
     }
 }
@@ -205,8 +224,14 @@ fn tags(repeat: &RepeatView) -> Markup {
     html! {
         div.tags {
             @if !repeat.checks.is_empty() {
-                @if failed == 0 { span.tag.good { (counted(repeat.checks.len(), "check", "checks")) " passed" } }
-                @else { span.tag.bad { (failed) " of " (counted(repeat.checks.len(), "check", "checks")) " failed" } }
+                @if failed == 0 {
+                    span.tag.good { (counted(repeat.checks.len(), "check", "checks")) " passed" }
+                }
+                @else {
+                    span.tag.bad {
+                        (failed) " of " (counted(repeat.checks.len(), "check", "checks")) " failed"
+                    }
+                }
             }
             @if !repeat.inputs.is_empty() {
                 @if outside == 0 { span.tag.good { "inputs as the clauses want" } }
@@ -215,8 +240,18 @@ fn tags(repeat: &RepeatView) -> Markup {
             }
             @if result.is_some_and(|r| r.interrupted) { span.tag.warn {
                 "window ended early by the user" } }
-            @if result.is_some_and(|r| r.reconnects > 0) { span.tag.warn { (counted(result.map_or(0, |r| r.reconnects) as usize, "reconnect", "reconnects")) } }
-            @if repeat.variables.iter().any(crate::model::Variable::changed) { span.tag.warn { "server variables changed during the run" } }
+            @if result.is_some_and(|r| r.reconnects > 0) {
+                span.tag.warn {
+                    (counted(
+                        result.map_or(0, |r| r.reconnects) as usize,
+                        "reconnect",
+                        "reconnects"
+                    ))
+                }
+            }
+            @if repeat.variables.iter().any(crate::model::Variable::changed) {
+                span.tag.warn { "server variables changed during the run" }
+            }
         }
     }
 }
@@ -232,7 +267,8 @@ struct Chart<'a> {
 
 fn figure(id: RepeatId, chart: &Chart<'_>, controls: &Markup) -> Markup {
     html! {
-        figure.wide[chart.is_wide] data-chart=(chart.kind) data-panel=[chart.panel] data-repeat=(id) {
+        figure.wide[chart.is_wide] data-chart=(chart.kind) data-panel=[chart.panel]
+            data-repeat=(id) {
             figcaption { b { (chart.title) } (controls) }
             div.plot role="img" aria-label={ (chart.title)
                 "; the data table below holds its numbers" } {}
@@ -250,7 +286,8 @@ fn charts(cell: &CellView, repeat: &RepeatView, with_panels: bool) -> Markup {
         div.charts {
             (figure(id, &chart("throughput", "Throughput over time", true), &html! {
                 label { "Show " select data-choice="types" aria-label="Transactions shown" {
-                    option value="primary" { (cell.metric().transaction()) "s" } option value="all" { "all " (spelt(types.len())) " types" }
+                    option value="primary" { (cell.metric().transaction()) "s" }
+                    option value="all" { "all " (spelt(types.len())) " types" }
                 } }
             }))
             @if with_panels { (panels(repeat)) }
@@ -294,7 +331,11 @@ fn panels(repeat: &RepeatView) -> Markup {
         @for panel in at_once { (draw(panel)) }
         @if !others.is_empty() {
             details.wide.panels {
-                summary { @for (index, panel) in others.iter().enumerate() { @if index > 0 { ", " } (panel.title) } }
+                summary {
+                    @for (index, panel) in others.iter().enumerate() {
+                        @if index > 0 { ", " } (panel.title)
+                    }
+                }
                 @for panel in others { (draw(panel)) }
             }
         }

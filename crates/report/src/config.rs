@@ -50,9 +50,17 @@ fn load(view: &LoadView) -> Markup {
         details { summary { "Rows and checksums" }
             div.scroll { table.narrow {
                 caption { "Equal seeds give equal checksums, whatever the number of threads." }
-                thead { tr { th scope="col" { "Table" } th.num scope="col" { "Rows" } th scope="col" { "Checksum" } } }
+                thead {
+                    tr {
+                        th scope="col" { "Table" } th.num scope="col" { "Rows" }
+                        th scope="col" { "Checksum" }
+                    }
+                }
                 tbody { @for table in &load.tables {
-                    tr { th scope="row" { (table.name) } td.num { (integer(table.rows)) } td.mono { (table.checksum) } }
+                    tr {
+                        th scope="row" { (table.name) } td.num { (integer(table.rows)) }
+                        td.mono { (table.checksum) }
+                    }
                 } }
             } }
         }
@@ -108,22 +116,37 @@ fn presets(view: &LabView) -> Markup {
     let one = presets.len() == 1;
     html! {
         @for (engine, preset, cells) in &presets {
-            details { summary { "Preset " (preset.name) " on " (engine) @if !one { ": " (cells_in_words(cells)) } }
+            details {
+                summary {
+                    "Preset " (preset.name) " on " (engine)
+                    @if !one { ": " (cells_in_words(cells)) }
+                }
                 p.soft {
                     @match preset.scaled_to_warehouses {
-                        Some(warehouses) => { "Sizes in the proportion to " (counted(warehouses as usize, "warehouse", "warehouses")) " that the papers had to 1,000." }
+                        Some(warehouses) => {
+                            "Sizes in the proportion to "
+                            (counted(warehouses as usize, "warehouse", "warehouses"))
+                            " that the papers had to 1,000."
+                        }
                         None => { "Sizes are the papers' own." }
                     }
                 }
                 div.scroll { table {
-                    thead { tr { th scope="col" { "Variable" } th scope="col" { "Asked" } th scope="col" { "Fate" } th scope="col" { "Became" } th scope="col" { "Why" } } }
+                    thead {
+                        tr {
+                            th scope="col" { "Variable" } th scope="col" { "Asked" }
+                            th scope="col" { "Fate" } th scope="col" { "Became" }
+                            th scope="col" { "Why" }
+                        }
+                    }
                     tbody { @for variable in &preset.variables {
                         tr.changed[!matches!(variable.fate.as_str(), "kept" | "placed")] {
                             th.mono scope="row" { (variable.variable) }
                             td.value.mono { (variable.asked) }
                             td { (variable.fate) }
                             td.value.mono {
-                                @if let (Some(name), Some(value)) = (&variable.became_variable, &variable.became_value) {
+                                @if let (Some(name), Some(value)) =
+                                    (&variable.became_variable, &variable.became_value) {
                                     @if *name != variable.variable { (name) "=" }
                                     (value)
                                 }
@@ -151,7 +174,12 @@ fn changed_variables(view: &LabView) -> Markup {
         @if !changed.is_empty() {
             h3 { "Server variables that changed during a run" }
             div.scroll { table {
-                thead { tr { th scope="col" { "Variable" } th scope="col" { "Cell" } th scope="col" { "Before" } th scope="col" { "After" } } }
+                thead {
+                    tr {
+                        th scope="col" { "Variable" } th scope="col" { "Cell" }
+                        th scope="col" { "Before" } th scope="col" { "After" }
+                    }
+                }
                 tbody { @for (cell, repeat, variable) in changed {
                     tr.changed {
                         th.mono scope="row" { (variable.name) }
@@ -204,9 +232,19 @@ fn differing_variables(view: &LabView) -> Markup {
         @if !differing.is_empty() {
             details { summary { (differing.len()) " server variables differ between cells" }
                 div.scroll { table {
-                    thead { tr { th scope="col" { "Variable" } @for (_, cells) in &distinct { th scope="col" { (column_title(cells)) } } } }
+                    thead {
+                        tr {
+                            th scope="col" { "Variable" }
+                            @for (_, cells) in &distinct {
+                                th scope="col" { (column_title(cells)) }
+                            }
+                        }
+                    }
                     tbody { @for (row, name) in differing.iter().enumerate() {
-                        tr { th.mono scope="row" { (name) } @for (column, _) in &distinct { td.value.mono { (column[row]) } } }
+                        tr {
+                            th.mono scope="row" { (name) }
+                            @for (column, _) in &distinct { td.value.mono { (column[row]) } }
+                        }
                     } }
                 } }
             }
@@ -237,7 +275,8 @@ fn all_variables(view: &LabView) -> Markup {
     html! {
         details { summary { "All " (repeat.variables.len())
             " server variables" @if view.cells.len() > 1 { " of the first cell, " (cell.label) } }
-            input type="search" data-rows="variables" placeholder="Filter by name or value" aria-label="Filter server variables";
+            input type="search" data-rows="variables" placeholder="Filter by name or value"
+                aria-label="Filter server variables";
             div.scroll { table id="variables" {
                 thead { tr { th scope="col" { "Variable" } th scope="col" { "Value" } } }
                 tbody { @for variable in &repeat.variables {
@@ -309,7 +348,11 @@ pub fn reproduce(view: &LabView) -> Markup {
                 dt { "mydyno" } dd { (lab.mydyno_version) }
                 dt { "Started" } dd { (instant(lab.started_utc_ns)) }
                 @if let Some(finished) = lab.finished_utc_ns {
-                    dt { "Finished" } dd { (instant(finished)) " (" (duration(u64::try_from(finished - lab.started_utc_ns).unwrap_or(0))) ")" }
+                    dt { "Finished" }
+                    dd {
+                        (instant(finished)) " ("
+                        (duration(u64::try_from(finished - lab.started_utc_ns).unwrap_or(0))) ")"
+                    }
                 }
                 dt { "Numbers as CSV" } dd { code {
                     "mydyno export " (lab.id) " --results " (view.results_file) } }

@@ -44,11 +44,11 @@ fn places(repeat: &RepeatView) -> Markup {
         }
         @if let Some(fidelity) = storage.fidelity {
             p {
-
-                 "Fidelity of the emulation: " b { (percent(fidelity)) } " of requests completed within 2 % or 20 \
-                     µs of their due time; for "
+                "Fidelity of the emulation: " b { (percent(fidelity)) }
+                " of requests completed within 2 % or 20 \
+                    µs of their due time; for "
                 (percent(storage.overrun_share.unwrap_or(0.0)))
-                    " the host was slower than the device."
+                " the host was slower than the device."
             }
         }
     }
@@ -63,24 +63,36 @@ fn devices_table(devices: &[&DeviceSummary]) -> Markup {
                 th scope="col" { "Role" } th scope="col" { "Device" } th scope="col" { "Request" }
                 th.num scope="col" { "Requests" span.unit { "1/s" } }
                 th.num scope="col" { "Throughput" span.unit { "MB/s" } }
-                @for name in ["Mean", "p50", "p95", "p99", "Max"] { th.num scope="col" { (name) span.unit { "ms" } } }
+                @for name in ["Mean", "p50", "p95", "p99", "Max"] {
+                    th.num scope="col" { (name) span.unit { "ms" } }
+                }
                 th.num scope="col" { "Service" span.unit { "ms, mean" } }
                 th.num scope="col" { "Queue" span.unit { "mean" } }
                 th.num scope="col" { "Busy" span.unit { "%" } }
                 th.num scope="col" { "Fidelity" span.unit { "%" } }
             } }
             tbody { @for device in devices {
-                @let rows: Vec<(&str, &RequestSummary)> = kinds(device).filter(|(_, kind)| kind.requests > 0).collect();
+                @let rows: Vec<(&str, &RequestSummary)> =
+                    kinds(device).filter(|(_, kind)| kind.requests > 0).collect();
                 @for (index, (name, kind)) in rows.iter().enumerate() {
                     tr {
-                        th scope="row" { @if index == 0 { (crate::format::transaction(&device.role)) } }
+                        th scope="row" {
+                            @if index == 0 { (crate::format::transaction(&device.role)) }
+                        }
                         td { @if index == 0 { (device.device) } }
                         td { (name) }
                         (request_cells(kind))
                         @if index == 0 {
                             td.num { (or_na(device.queue_depth_mean, significant)) }
-                            td.num { (or_na(device.busy_share.map(|share| share * 100.0), significant)) }
-                            td.num { (device.fidelity.map_or_else(|| "-".to_owned(), |share| format!("{:.2}", share * 100.0))) }
+                            td.num {
+                                (or_na(device.busy_share.map(|share| share * 100.0), significant))
+                            }
+                            td.num {
+                                (device.fidelity.map_or_else(
+                                    || "-".to_owned(),
+                                    |share| format!("{:.2}", share * 100.0)
+                                ))
+                            }
                         } @else { td {} td {} td {} }
                     }
                 }
@@ -107,15 +119,27 @@ fn request_cells(kind: &RequestSummary) -> Markup {
 fn shim_line(shim: &ShimSummary) -> Markup {
     html! {
         p.soft.small {
-            @if let Some(hits) = shim.cache_hit_share { "Buffered reads found " (percent(hits)) " of their pages in the modelled page cache. " }
+            @if let Some(hits) = shim.cache_hit_share {
+                "Buffered reads found " (percent(hits))
+                " of their pages in the modelled page cache. "
+            }
             @if let Some(us) = shim.model_us_per_call { "A request cost " (significant(us))
                 " µs in the model. " }
             @if shim.uring_refused > 0 { "io_uring was refused, so that the server fell back to \
                 what the shim sees. " }
             @if shim.model_full > 0 { (integer(shim.model_full)) " requests were not modelled, \
                 because too many were outstanding. " }
-            @if shim.files_unseen > 0 { (counted(shim.files_unseen as usize, "file was", "files were")) " not seen. " }
-            @if shim.maps_refused > 0 { (counted(shim.maps_refused as usize, "mapping of a file was", "mappings of files were")) " refused." }
+            @if shim.files_unseen > 0 {
+                (counted(shim.files_unseen as usize, "file was", "files were")) " not seen. "
+            }
+            @if shim.maps_refused > 0 {
+                (counted(
+                    shim.maps_refused as usize,
+                    "mapping of a file was",
+                    "mappings of files were"
+                ))
+                " refused."
+            }
         }
     }
 }

@@ -26,7 +26,10 @@ pub enum ReportError {
     #[error("cannot draw the chart as PNG: {0}; -o with a name that ends in .svg needs no more")]
     Raster(String),
 
-    #[error("cannot write {} ({cause}); name a directory that exists, is writable and has room", path.display())]
+    #[error(
+        "cannot write {} ({cause}); name a directory that exists, is writable and has room",
+        path.display()
+    )]
     Write { path: PathBuf, cause: String },
 }
 

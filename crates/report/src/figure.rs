@@ -1,4 +1,5 @@
-//! A chart of a lab as one SVG or PNG file, for papers and slides: what the page draws with a script.
+//! A chart of a lab as one SVG or PNG file, for papers and slides: what the page draws with a
+//! script.
 
 use crate::error::ReportError;
 use crate::format::{significant, trimmed, truncated};

@@ -12,7 +12,13 @@ pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
         @if is_one { h3 { "Machine" } } @else { (machines(&outcome.machines)) }
         @if view.machines.is_empty() { p.soft { "Nothing is stored on the machine." } }
         @for machine in &view.machines {
-            @let facts = html! { dl.pairs { @for (key, value) in &machine.facts { dt { (fact_name(key)) } dd { (fact_value(key, value)) } } } };
+            @let facts = html! {
+                dl.pairs {
+                    @for (key, value) in &machine.facts {
+                        dt { (fact_name(key)) } dd { (fact_value(key, value)) }
+                    }
+                }
+            };
             @if is_one { (facts) } @else { details { summary { (machine.name()) } (facts) } }
         }
         (devices(view))
@@ -49,7 +55,9 @@ fn machines(machines: &[MachineOutcome]) -> Markup {
                     td { (numbers(&machine.blocks)) }
                     td.num { (integer(machine.repeats as u64)) }
                     td.num { (or_none(machine.canary_cpu_us.map(|us| significant(us / 1e3)))) }
-                    td.num { (or_none(machine.nopm_ratio.map(|ratio| trimmed((ratio - 1.0) * 100.0, 1)))) }
+                    td.num {
+                        (or_none(machine.nopm_ratio.map(|ratio| trimmed((ratio - 1.0) * 100.0, 1))))
+                    }
                 }
             } }
         } }
@@ -93,7 +101,8 @@ fn devices(view: &LabView) -> Markup {
                     sequential; the shim plays it. -: not promised. docs/emulation.md says how it \
                     was checked with fio." }
                 thead { tr {
-                    th scope="col" { "Device" } th scope="col" { "What it is" } th.num scope="col" { "Size" }
+                    th scope="col" { "Device" } th scope="col" { "What it is" }
+                    th.num scope="col" { "Size" }
                     th.num scope="col" { "Random read" span.unit { "IOPS" } }
                     th.num scope="col" { "Random write" span.unit { "IOPS, sustained" } }
                     th.num scope="col" { "Random write" span.unit { "IOPS, peak" } }
@@ -111,9 +120,11 @@ fn devices(view: &LabView) -> Markup {
                             td { (profile.title) ", emulated" }
                             td.num { (bytes(profile.capacity_bytes)) }
                             @for value in [
-                                sheet.random_read_iops, sheet.random_write_iops, sheet.random_write_peak_iops,
+                                sheet.random_read_iops, sheet.random_write_iops,
+                                sheet.random_write_peak_iops,
                                 sheet.sequential_read_mb_per_s, sheet.sequential_write_mb_per_s,
-                                sheet.read_latency_us, sheet.flush_latency_us, device_price_usd(profile),
+                                sheet.read_latency_us, sheet.flush_latency_us,
+                                device_price_usd(profile),
                             ] { td.num { (figure(value)) } }
                         }
                     }

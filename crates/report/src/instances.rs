@@ -55,7 +55,10 @@ pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
     let each: Vec<String> = repeat.nopm_by_instance.iter().map(|nopm| truncated(*nopm)).collect();
     html! {
         @if !each.is_empty() {
-            p { (metric.title()) " of each of " (each.len()) " servers: " b { (each.join(", ")) } "." }
+            p {
+                (metric.title()) " of each of " (each.len()) " servers: " b { (each.join(", ")) }
+                "."
+            }
         }
     }
 }
@@ -81,7 +84,9 @@ pub fn each_node(repeat: &RepeatView) -> Markup {
                     tr {
                         th scope="row" { (node.node) }
                         @for column in &columns {
-                            td.num { (or_na(column.values[row], |value| trimmed(value, column.decimals))) }
+                            td.num {
+                                (or_na(column.values[row], |value| trimmed(value, column.decimals)))
+                            }
                         }
                     }
                 } }
@@ -110,7 +115,10 @@ pub fn each_rank(repeat: &RepeatView) -> Markup {
                 tbody { @for rank in &repeat.ranks {
                     tr {
                         th scope="row" { (rank.rank) }
-                        td { (rank.host) @if let Some(why) = &rank.lost { " " span.tag.bad { "lost" } " " (why) } }
+                        td {
+                            (rank.host)
+                            @if let Some(why) = &rank.lost { " " span.tag.bad { "lost" } " " (why) }
+                        }
                         td.num { (rank.driver_threads) }
                         td.num { (integer(rank.primary_transactions)) }
                         td.num { (significant(rank.client_cpu_ns as f64 / 1e9)) }

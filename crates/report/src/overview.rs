@@ -24,9 +24,13 @@ pub fn tiles(view: &LabView) -> Markup {
                 }
                 div {
                     div.name { (primary(cell.metric())) " response time" @if many { " there" } }
-                    div.value { (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) " " small { "ms p95" } }
-                    div.detail { "p50 " (or_na(cell.primary_ns(0.5).map(|r| r.mean), ms))
-                        " ms, maximum " (or_na(cell.primary_max_ns().map(|ns| ns as f64), ms)) " ms" }
+                    div.value {
+                        (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) " " small { "ms p95" }
+                    }
+                    div.detail {
+                        "p50 " (or_na(cell.primary_ns(0.5).map(|r| r.mean), ms))
+                        " ms, maximum " (or_na(cell.primary_max_ns().map(|ns| ns as f64), ms)) " ms"
+                    }
                 }
             } @else {
                 div { div.name { "Throughput" } div.value { (NOT_AVAILABLE) } div.detail {
@@ -112,8 +116,10 @@ fn cost_tile(view: &LabView) -> Markup {
             @match Repeated::of(&costs) {
                 Some(cost) => {
                     div.value { (significant(cost.mean)) " " small { "µs per statement" } }
-                    div.detail { (significant(cpu_s))
-                        " s in all windows, " (integer(retries)) @if retries == 1 { " retry" } @else { " retries" } }
+                    div.detail {
+                        (significant(cpu_s)) " s in all windows, " (integer(retries))
+                        @if retries == 1 { " retry" } @else { " retries" }
+                    }
                 }
                 None => { div.value { (NOT_AVAILABLE) } }
             }
@@ -151,7 +157,8 @@ pub fn results_table(view: &LabView) -> Markup {
     html! {
         section id="results" {
             h2 { "Results" }
-            details open[view.cells.len() <= ROWS_OPEN_MAX] { summary { "Data table" } div.scroll { table.cells {
+            details open[view.cells.len() <= ROWS_OPEN_MAX] { summary { "Data table" }
+            div.scroll { table.cells {
                 caption { "Means over repeats; ± is the 95 % confidence interval of the mean. NA: \
                     no result, with the reason." }
                 thead { tr {
@@ -164,7 +171,12 @@ pub fn results_table(view: &LabView) -> Markup {
                     th.num scope="col" { (counted) " max" span.unit { "ms" } }
                     @if columns.fidelity { th.num scope="col" { "Fidelity" span.unit {
                         "% of emulated I/O" } } }
-                    th.num scope="col" { "Client CPU" span.unit { "s per 1,000 " (metric.transaction().trim_start_matches("new ")) "s" } }
+                    th.num scope="col" {
+                        "Client CPU"
+                        span.unit {
+                            "s per 1,000 " (metric.transaction().trim_start_matches("new ")) "s"
+                        }
+                    }
                     @if columns.bound { th scope="col" { "Bound by" } }
                     th scope="col" { "Status" }
                 } }
@@ -192,7 +204,11 @@ fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
     html! {
         tr {
             // Connections have a column of their own.
-            th scope="row" { a href={ "#cell-" (cell.cell.id) } { @if columns.groups { (cell.group) } @else { (cell.label) } } }
+            th scope="row" {
+                a href={ "#cell-" (cell.cell.id) } {
+                    @if columns.groups { (cell.group) } @else { (cell.label) }
+                }
+            }
             td.num { (cell.cell.what.connections) }
             @if columns.dilation { td.num { (dilation(cell)) } }
             @match &nopm {
@@ -203,7 +219,12 @@ fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
                         b { (truncated(nopm.mean)) }
                         span.bar aria-hidden="true" { i style={ "width:" (bar) "%" } {} }
                     }
-                    td.small { @match nopm.half_width { Some(width) => { "± " (significant(width)) }, None => "one repeat" } }
+                    td.small {
+                        @match nopm.half_width {
+                            Some(width) => { "± " (significant(width)) },
+                            None => "one repeat"
+                        }
+                    }
                     td.num { (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) }
                     td.num { (or_na(cell.primary_max_ns(), |ns| ms(ns as f64))) }
                     @if columns.fidelity { td.num { (fidelity.as_deref().unwrap_or("-")) } }
@@ -233,8 +254,18 @@ fn status(cell: &CellView) -> Markup {
         @if whole + cut > 0 {
             @if failed_checks > 0 { span.tag.bad { (counted(failed_checks, "check failed",
                 "checks failed")) } }
-            @else if whole > 0 { span.tag.good { "done" @if cell.repeats.len() > 1 { " " (whole) " of " (cell.repeats.len()) } } }
-            @if cut > 0 { " " span.tag.warn { "ended early" @if cell.repeats.len() > 1 { " " (cut) " of " (cell.repeats.len()) } } }
+            @else if whole > 0 {
+                span.tag.good {
+                    "done" @if cell.repeats.len() > 1 { " " (whole) " of " (cell.repeats.len()) }
+                }
+            }
+            @if cut > 0 {
+                " "
+                span.tag.warn {
+                    "ended early"
+                    @if cell.repeats.len() > 1 { " " (cut) " of " (cell.repeats.len()) }
+                }
+            }
         }
         @for (status, code, count) in without_result(cell) {
             " " span.tag.bad[status == RepeatStatus::Failed] {

@@ -161,10 +161,14 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     (picture(view, sections))
                     (tiles(view))
                     (results_table(view))
-                    @if !view.is_folded() { @for cell in &view.cells { (cell_section(view, cell)) } }
+                    @if !view.is_folded() {
+                        @for cell in &view.cells { (cell_section(view, cell)) }
+                    }
                     (ramp_section(&sections.outcome.ramps, view))
                     (drills(view, sections.outcome))
-                    @if let Some(curves) = &sections.connections { (connection_charts(view, curves)) }
+                    @if let Some(curves) = &sections.connections {
+                        (connection_charts(view, curves))
+                    }
                     (comparisons(view, sections.outcome))
                     (effects(sections.outcome))
                     (device_effects(sections.outcome))
@@ -181,13 +185,19 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
                     footer {
                         p { (disclaimer(view)) }
                         p {
-                            "Made by mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
+                            "Made by mydyno " (view.lab.mydyno_version) " from "
+                            span.mono { (view.results_file) }
+                            ", lab " (view.lab.id) ". Charts: uPlot, MIT licence."
+                        }
                     }
                 }
                 noscript { main { p { "Charts need JavaScript; the tables do not. `mydyno export` \
                     writes the numbers of the charts as CSV." } } }
                 script type="application/json" id="data" { (PreEscaped(json)) }
-                script { (PreEscaped("/*\n")) (PreEscaped(UPLOT_LICENSE)) (PreEscaped("*/\n")) (PreEscaped(UPLOT_JS)) }
+                script {
+                    (PreEscaped("/*\n")) (PreEscaped(UPLOT_LICENSE)) (PreEscaped("*/\n"))
+                    (PreEscaped(UPLOT_JS))
+                }
                 script { (PreEscaped(REPORT_JS)) }
             }
         }
@@ -247,7 +257,9 @@ fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
             @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
             @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" {
                 "By servers" } }
-            @if view.advice.as_ref().is_some_and(|advice| !advice.findings.is_empty()) { a href="#advice" { "What to set" } }
+            @if view.advice.as_ref().is_some_and(|advice| !advice.findings.is_empty()) {
+                a href="#advice" { "What to set" }
+            }
             @if !view.loads.is_empty() { a href="#load" { "Load" } }
             a href="#configuration" { "Configuration" }
             a href="#reproduce" { "Reproduce" }
@@ -262,7 +274,8 @@ fn cell_menu(view: &LabView) -> Markup {
         details.menu {
             summary { (view.cells.len()) " cells" }
             div {
-                input type="search" placeholder="Filter cells" aria-label="Filter cells" data-rows="cell-menu";
+                input type="search" placeholder="Filter cells" aria-label="Filter cells"
+                    data-rows="cell-menu";
                 ul id="cell-menu" { @for cell in &view.cells {
                     li { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
                 } }

@@ -114,11 +114,17 @@ fn points_table(ramp: &RampOutcome) -> Markup {
                 th scope="col" { "Uncertainty" }
                 th.num scope="col" { (counted) " p90" span.unit { "ms" } }
                 th.num scope="col" { (counted) " p95" span.unit { "ms" } }
-                @if let Some(name) = telling { th.num scope="col" { (transaction(name)) " p90" span.unit { "ms" } } }
+                @if let Some(name) = telling {
+                    th.num scope="col" { (transaction(name)) " p90" span.unit { "ms" } }
+                }
                 th.num scope="col" { "CPU used" span.unit { "of what was left to the server" } }
                 th scope="col" { "" }
             } }
-            tbody { @for point in points { (point_row(point, telling, Some(point.connections) == saturated)) } }
+            tbody {
+                @for point in points {
+                    (point_row(point, telling, Some(point.connections) == saturated))
+                }
+            }
         } }
     }
 }
@@ -136,7 +142,9 @@ fn point_row(point: &RampPoint, telling: Option<&str>, is_saturated: bool) -> Ma
             td.num { (or_na(point.cpu.map(|cpu| cpu.busy_share), percent)) }
             td {
                 @if is_saturated { span.tag.good { "saturation point" } }
-                @if let Some(code) = &point.reason_code { span.tag.bad { "failed" } " " span.small { (code) } }
+                @if let Some(code) = &point.reason_code {
+                    span.tag.bad { "failed" } " " span.small { (code) }
+                }
             }
         }
     }

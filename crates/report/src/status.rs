@@ -37,9 +37,10 @@ pub fn status_tables(view: &LabView) -> Markup {
     html! {
         @for (cell, repeat) in all {
             details {
-                summary { (counted(repeat.risen.len(),
-                    "status counter",
-                        "status counters")) " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) } }
+                summary {
+                    (counted(repeat.risen.len(), "status counter", "status counters"))
+                    " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) }
+                }
                 @if cell.repeats.len() > 1 { p.soft.small {
                     "Of repeat " (repeat.repeat.ordinal) "." } }
                 (table(&repeat.risen))
@@ -54,7 +55,8 @@ fn table(risen: &[Risen]) -> Markup {
             caption { "As the server gave them, of all its sessions since it started. Some are no \
                 counters, but happened to be higher at the end." }
             thead { tr {
-                th scope="col" { "Counter" } th.num scope="col" { "Start" } th.num scope="col" { "End" } th.num scope="col" { "Rise" }
+                th scope="col" { "Counter" } th.num scope="col" { "Start" }
+                th.num scope="col" { "End" } th.num scope="col" { "Rise" }
             } }
             tbody { @for counter in risen {
                 tr {

@@ -24,10 +24,14 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
                 th.num scope="col" { "Other" span.unit { "retried" } }
                 th.num scope="col" { "Errors" }
                 th.num scope="col" { "Mean" span.unit { "ms" } }
-                @for name in ["p50", "p90", "p95", "p99", "p99.9", "Max"] { th.num scope="col" { (name) span.unit { "ms" } } }
+                @for name in ["p50", "p90", "p95", "p99", "p99.9", "Max"] {
+                    th.num scope="col" { (name) span.unit { "ms" } }
+                }
             } }
             tbody {
-                @for (of, totals) in repeat.totals.iter() { (transaction_row(&of.name, totals, all)) }
+                @for (of, totals) in repeat.totals.iter() {
+                    (transaction_row(&of.name, totals, all))
+                }
             }
         } }
         @let beyond: u64 = repeat.totals.iter().map(|(_, t)| t.response.out_of_bounds).sum();
@@ -47,9 +51,13 @@ fn transaction_row(name: &str, totals: &TransactionTotals, all: u64) -> Markup {
             td.num { (integer(totals.deadlocks)) }
             td.num { (integer(totals.lock_wait_timeouts)) }
             td.num { (integer(totals.other_retries)) }
-            td.num { @if totals.errors > 0 { span.tag.bad { (integer(totals.errors)) } } @else { "0" } }
+            td.num {
+                @if totals.errors > 0 { span.tag.bad { (integer(totals.errors)) } } @else { "0" }
+            }
             td.num { (or_na(totals.mean_ns(), ms)) }
-            @for q in [0.5, 0.9, 0.95, 0.99, 0.999] { td.num { (or_na(totals.quantile_ns(q).map(|ns| ns as f64), ms)) } }
+            @for q in [0.5, 0.9, 0.95, 0.99, 0.999] {
+                td.num { (or_na(totals.quantile_ns(q).map(|ns| ns as f64), ms)) }
+            }
             td.num { (or_na(totals.max_ns(), |ns| ms(ns as f64))) }
         }
     }
@@ -61,7 +69,12 @@ pub fn failures_table(failures: &[StoredFailure]) -> Markup {
         div.scroll { table {
             caption { "Failed tries over the whole run, warm-up included; a try that failed may \
                 have been retried." }
-            thead { tr { th scope="col" { "Type" } th scope="col" { "Error" } th.num scope="col" { "Count" } th scope="col" { "First message" } } }
+            thead {
+                tr {
+                    th scope="col" { "Type" } th scope="col" { "Error" }
+                    th.num scope="col" { "Count" } th scope="col" { "First message" }
+                }
+            }
             tbody {
                 @for failure in failures {
                     tr {
@@ -83,8 +96,10 @@ pub fn inputs_table(counters: &[InputCounter]) -> Markup {
             caption { "Green: the band that the clause allows. Grey: where a right generator lands \
                 in a run of this length; short runs miss the band by chance." }
             thead { tr {
-                th scope="col" { "Counter" } th.num scope="col" { "Counted" } th.num scope="col" { "Value" }
-                th.num scope="col" { "Allowed" } th.num scope="col" { "By chance" } th scope="col" { "" } th scope="col" { "Verdict" }
+                th scope="col" { "Counter" } th.num scope="col" { "Counted" }
+                th.num scope="col" { "Value" }
+                th.num scope="col" { "Allowed" } th.num scope="col" { "By chance" }
+                th scope="col" { "" } th scope="col" { "Verdict" }
             } }
             tbody { @for counter in counters { (input_row(counter)) } }
         } }
@@ -148,7 +163,8 @@ pub fn band_picture(value: Option<f64>, allowed: StoredBand, chance: StoredBand)
         let right = to.map_or(190.0, at);
         html! {
             @if from.is_some() || to.is_some() {
-                rect class=(class) x=(trimmed(left, 1)) y=(y) width=(trimmed(right - left, 1)) height=(height) rx="2" {}
+                rect class=(class) x=(trimmed(left, 1)) y=(y) width=(trimmed(right - left, 1))
+                    height=(height) rx="2" {}
             }
         }
     };
@@ -170,20 +186,32 @@ pub fn checks_table(checks: &[StoredCheck]) -> Markup {
             div.callout {
                 p { b { (check.title) } " (" (check.clause)
                     ") failed: " (integer(check.offending_rows)) " offending rows." }
-                @if check.examples_json != "[]" && !check.examples_json.is_empty() { pre { (check.examples_json) } }
+                @if check.examples_json != "[]" && !check.examples_json.is_empty() {
+                    pre { (check.examples_json) }
+                }
             }
         }
         @if failed.is_empty() { p { span.tag.good { "all " (checks.len()) " passed" } } }
         details { summary { "All " (checks.len()) " checks" }
             div.scroll { table {
-                thead { tr { th scope="col" { "Check" } th scope="col" { "What must hold" } th scope="col" { "Clause" } th scope="col" { "Result" } th.num scope="col" { "Offending rows" } th.num scope="col" { "Took" span.unit { "s" } } } }
+                thead {
+                    tr {
+                        th scope="col" { "Check" } th scope="col" { "What must hold" }
+                        th scope="col" { "Clause" } th scope="col" { "Result" }
+                        th.num scope="col" { "Offending rows" }
+                        th.num scope="col" { "Took" span.unit { "s" } }
+                    }
+                }
                 tbody {
                     @for check in checks {
                         tr {
                             th scope="row" { (check.name) }
                             td { (check.title) }
                             td { (check.clause) }
-                            td { @if check.passed { span.tag.good { "passed" } } @else { span.tag.bad { "failed" } } }
+                            td {
+                                @if check.passed { span.tag.good { "passed" } }
+                                @else { span.tag.bad { "failed" } }
+                            }
                             td.num { (integer(check.offending_rows)) }
                             td.num { (significant(check.duration_ns as f64 / 1e9)) }
                         }

@@ -136,7 +136,10 @@ pub fn used_section(cell: &CellView) -> Markup {
                 ". NA: not known here."
             }
             div.columns {
-                div { (group(cell, host_title(cell), &HOST)) (group(cell, "Processes", &PROCESSES)) (power_and_price(cell)) }
+                div {
+                    (group(cell, host_title(cell), &HOST)) (group(cell, "Processes", &PROCESSES))
+                    (power_and_price(cell))
+                }
                 div { (one_transaction(cell)) (group(cell, "Server", &SERVER)) }
             }
             (disks_table(cell))
@@ -205,7 +208,9 @@ fn group(cell: &CellView, title: &str, rows: &[ResourceRow]) -> Markup {
                 tr {
                     th scope="row" { (row.title) }
                     td.num { (or_na(number, |number| in_unit(number.mean, row.unit))) }
-                    @if several { td.num.soft { (half_width.map(significant).unwrap_or_default()) } }
+                    @if several {
+                        td.num.soft { (half_width.map(significant).unwrap_or_default()) }
+                    }
                     td.soft.small { (row.unit) }
                 }
             } }
@@ -255,13 +260,20 @@ fn disks_table(cell: &CellView) -> Markup {
     html! {
         @if !names.is_empty() {
             div.scroll { table {
-                caption { "Disks of the host that did anything; an emulated device is none of them." }
+                caption {
+                    "Disks of the host that did anything; an emulated device is none of them."
+                }
                 thead { tr {
                     th scope="col" { "Disk" }
-                    @for column in &DISK { th.num scope="col" { (column.title) span.unit { (column.unit) } } }
+                    @for column in &DISK {
+                        th.num scope="col" { (column.title) span.unit { (column.unit) } }
+                    }
                 } }
                 tbody { @for name in names {
-                    tr { th scope="row" { (name) } @for column in &DISK { td.num { (mean(name, column)) } } }
+                    tr {
+                        th scope="row" { (name) }
+                        @for column in &DISK { td.num { (mean(name, column)) } }
+                    }
                 } }
             } }
         }

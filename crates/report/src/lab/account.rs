@@ -96,14 +96,18 @@ fn account_table(view: &LabView) -> Markup {
                 tr {
                     th rowspan="2" scope="col" { "Cell" }
                     th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
-                    @for part in Part::ALL { th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) } }
+                    @for part in Part::ALL {
+                        th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) }
+                    }
                     th.num.first rowspan="2" scope="col" { "page cache had" span.unit {
                         "pages of 4 KiB" } }
                     th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
                     th rowspan="2" scope="col" { "bound by" }
                 }
                 tr { @for part in Part::ALL {
-                    @if let Some(requests) = part.requests() { th.num.first scope="col" { (requests) } th.num scope="col" { "ms" } }
+                    @if let Some(requests) = part.requests() {
+                        th.num.first scope="col" { (requests) } th.num scope="col" { "ms" }
+                    }
                     @else { th.num.first scope="col" { "ms" } }
                 } }
             }
@@ -137,13 +141,23 @@ fn account_row(cell: &CellView) -> Markup {
                     @for part in Part::ALL {
                         @let requests = account.spent(part).and_then(|spent| spent.requests);
                         @if part.requests().is_some() { td.num.first { (shown(requests)) } }
-                        td.num.first[part.requests().is_none()] { @match time(part) { Some(time) => (time), None => "-" } }
+                        td.num.first[part.requests().is_none()] {
+                            @match time(part) { Some(time) => (time), None => "-" }
+                        }
                     }
                     td.num.first { (shown(account.page_cache_hits)) }
-                    td.num { (account.cpu_busy_share.map_or_else(|| "-".to_owned(), |share| trimmed(share * 100.0, 0))) }
+                    td.num {
+                        (account.cpu_busy_share.map_or_else(
+                            || "-".to_owned(),
+                            |share| trimmed(share * 100.0, 0)
+                        ))
+                    }
                     td { (account.bound_by.map_or("-", |by| by.title())) }
                 }
-                None => { td.num { (absent(cell)) } td colspan=(3 + Part::ALL.into_iter().map(columns).sum::<usize>()) {} }
+                None => {
+                    td.num { (absent(cell)) }
+                    td colspan=(3 + Part::ALL.into_iter().map(columns).sum::<usize>()) {}
+                }
             }
         }
     }

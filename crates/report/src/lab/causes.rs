@@ -27,8 +27,10 @@ pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
         }
         @for reversal in about {
             p {
-                "What is best depends on what else is set: " b { (reversal.value) } " against " (reversal.baseline)
-                " helps with " (places(&reversal.helps)) " and hurts with " (places(&reversal.hurts)) "."
+                "What is best depends on what else is set: " b { (reversal.value) } " against "
+                (reversal.baseline)
+                " helps with " (places(&reversal.helps)) " and hurts with "
+                (places(&reversal.hurts)) "."
             }
         }
     }
@@ -91,7 +93,11 @@ impl<'a> Group<'a> {
         });
         html! {
             @for (value, words) in told {
-                p.small { b { (value) } " against " (first.value) @if !self.others.is_empty() { ", " (self.others) } ": " (words) }
+                p.small {
+                    b { (value) } " against " (first.value)
+                    @if !self.others.is_empty() { ", " (self.others) }
+                    ": " (words)
+                }
             }
         }
     }

@@ -68,14 +68,19 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
                     "Fewer than three repeats support no claim, and one has no interval."
                 }
                 @for dimension in dimensions {
-                    @let of: Vec<&CellComparison> = all.iter().filter(|c| c.dimension == dimension).collect();
+                    @let of: Vec<&CellComparison> =
+                        all.iter().filter(|c| c.dimension == dimension).collect();
                     h3 { "By " (dimension) }
                     div.charts { @for metric in &METRICS { (figure(view, &of, metric)) } }
                     details.small { summary { "Data table" } (table(view, &of)) }
                     (reversed(&of, &outcome.reversals))
                     (causes(view, &of))
                     (beside_published(view, &of))
-                    (footnotes(of.iter().flat_map(|c| &c.rows).filter_map(|row| view.by_ordinal(row.ordinal))))
+                    (footnotes(
+                        of.iter()
+                            .flat_map(|c| &c.rows)
+                            .filter_map(|row| view.by_ordinal(row.ordinal))
+                    ))
                 }
             }
         }
@@ -121,9 +126,15 @@ fn figure(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> M
     let unit = in_words_of(view.metric(), metric.unit);
     html! {
         figure.bars {
-            figcaption { b { (in_words_of(view.metric(), metric.title)) " by " (all[0].dimension) ", " (unit) } }
+            figcaption {
+                b {
+                    (in_words_of(view.metric(), metric.title)) " by " (all[0].dimension) ", " (unit)
+                }
+            }
             @for (comparison, bars) in &shown {
-                @if !comparison.others.is_empty() { p.small.soft { (in_words(&comparison.others)) } }
+                @if !comparison.others.is_empty() {
+                    p.small.soft { (in_words(&comparison.others)) }
+                }
                 @for bar in bars { (bar_row(bar, top, (&unit, metric.shown))) }
             }
             @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(),
@@ -139,19 +150,37 @@ fn table(view: &LabView, all: &[&CellComparison]) -> Markup {
             thead {
                 tr {
                     th rowspan="2" scope="col" { (all[0].dimension) }
-                    @for metric in &METRICS { th.num.first colspan="6" scope="colgroup" { (in_words_of(view.metric(), metric.title)) ", " (in_words_of(view.metric(), metric.unit)) } }
+                    @for metric in &METRICS {
+                        th.num.first colspan="6" scope="colgroup" {
+                            (in_words_of(view.metric(), metric.title)) ", "
+                            (in_words_of(view.metric(), metric.unit))
+                        }
+                    }
                 }
                 tr { @for _ in &METRICS {
-                    th.num.first scope="col" { "mean" } th.num scope="col" { "±" } th.num scope="col" { "ratio" } th.num scope="col" { "95 %" } th.num scope="col" { "difference" } th.num scope="col" { "p" }
+                    th.num.first scope="col" { "mean" } th.num scope="col" { "±" }
+                    th.num scope="col" { "ratio" } th.num scope="col" { "95 %" }
+                    th.num scope="col" { "difference" } th.num scope="col" { "p" }
                 } }
             }
             @for comparison in all {
                 tbody {
-                    @if !comparison.others.is_empty() { tr.group { th colspan="13" scope="rowgroup" { (in_words(&comparison.others)) } } }
+                    @if !comparison.others.is_empty() {
+                        tr.group {
+                            th colspan="13" scope="rowgroup" { (in_words(&comparison.others)) }
+                        }
+                    }
                     @for (index, row) in comparison.rows.iter().enumerate() {
                         tr {
                             th scope="row" { (row.value) }
-                            @for metric in &METRICS { (columns(view.by_ordinal(row.ordinal), metric, (metric.of)(row), index == 0)) }
+                            @for metric in &METRICS {
+                                (columns(
+                                    view.by_ordinal(row.ordinal),
+                                    metric,
+                                    (metric.of)(row),
+                                    index == 0
+                                ))
+                            }
                         }
                     }
                 }
@@ -178,9 +207,14 @@ fn columns(
             Some(half) => td.num.soft { (significant(half / metric.per)) },
             None => td.num.soft { "one repeat" },
         }
-        td.num { (ratio.ratio.map_or_else(|| NOT_AVAILABLE.to_owned(), |ratio| format!("{ratio:.2}"))) }
+        td.num {
+            (ratio.ratio.map_or_else(|| NOT_AVAILABLE.to_owned(), |ratio| format!("{ratio:.2}")))
+        }
         td.num.soft { (interval(ratio)) }
-        td.num { @if is_base { "baseline" } @else { (ratio.percent_difference.map_or_else(|| NOT_AVAILABLE.to_owned(), signed)) } }
+        td.num {
+            @if is_base { "baseline" }
+            @else { (ratio.percent_difference.map_or_else(|| NOT_AVAILABLE.to_owned(), signed)) }
+        }
         td.num.soft { (ratio.p_corrected.map(probability).unwrap_or_default()) }
     }
 }

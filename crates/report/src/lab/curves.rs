@@ -149,7 +149,8 @@ pub fn chart(
     let unit = numbers.first().map(|number| number.unit(view));
     let is_logarithmic = numbers.iter().any(|number| number.is_logarithmic);
     html! {
-        figure data-chart="curves" data-curves=(of) data-what=(keys.join("|")) data-unit=[unit] data-log[is_logarithmic] {
+        figure data-chart="curves" data-curves=(of) data-what=(keys.join("|")) data-unit=[unit]
+            data-log[is_logarithmic] {
             figcaption { b { (title) } }
             div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
             div.legend {}
@@ -183,8 +184,8 @@ pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
         section id="connections" {
             h2 { "By connections" }
             p.soft.small {
-                "Whiskers and ±: 95 % confidence interval over repeats; a point without them is of \
-                 one repeat; a maximum is the longest of all repeats. A cell without a result \
+                "Whiskers and ±: 95 % confidence interval over repeats; a point without them is \
+                 of one repeat; a maximum is the longest of all repeats. A cell without a result \
                  breaks its line."
                 @if has_retries {
                     " Retries are tries made again after a deadlock, a lock wait timeout or \
@@ -194,7 +195,12 @@ pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
             div.charts {
                 @if axes.is_grid() { @for number in &DELIVERED[1..] { (of(number)) } }
                 @else {
-                    (chart(view, "connections", &[&P95, &MAXIMUM], (&response, Some(table(view, &DELIVERED)))))
+                    (chart(
+                        view,
+                        "connections",
+                        &[&P95, &MAXIMUM],
+                        (&response, Some(table(view, &DELIVERED)))
+                    ))
                 }
                 @if has_retries { (of(&RETRIES)) }
             }

@@ -34,7 +34,9 @@ pub fn device_effects(outcome: &LabOutcome) -> Markup {
                     "Best and worst are values whose intervals do not overlap."
                 }
                 @for dimension in dimensions(&rows) {
-                    @for sentence in contradictions(devices, dimension) { p { b { (dimension) } ": " (sentence) } }
+                    @for sentence in contradictions(devices, dimension) {
+                        p { b { (dimension) } ": " (sentence) }
+                    }
                 }
                 div.scroll { table.grid.heat {
                     thead { tr {
@@ -42,7 +44,11 @@ pub fn device_effects(outcome: &LabOutcome) -> Markup {
                         @for of in devices { th.num scope="col" { (of.device) span.unit { "%" } } }
                     } }
                     @for dimension in dimensions(&rows) {
-                        tbody { @for row in rows.iter().filter(|row| row.dimension == dimension) { (table_row(devices, row, largest)) } }
+                        tbody {
+                            @for row in rows.iter().filter(|row| row.dimension == dimension) {
+                                (table_row(devices, row, largest))
+                            }
+                        }
                     }
                 } }
             }
@@ -132,7 +138,11 @@ fn mark(of: Extremes<'_>, value: &str) -> Option<&'static str> {
 }
 
 fn marked(mark: Option<&str>) -> Markup {
-    html! { @if let Some(mark) = mark { " " span.tag.good[mark == "best"].bad[mark == "worst"] { (mark) } } }
+    html! {
+        @if let Some(mark) = mark {
+            " " span.tag.good[mark == "best"].bad[mark == "worst"] { (mark) }
+        }
+    }
 }
 
 fn shaded(effect: &ValueEffect, largest: f64, mark: Option<&str>) -> Markup {
@@ -149,7 +159,9 @@ fn shaded(effect: &ValueEffect, largest: f64, mark: Option<&str>) -> Markup {
     html! {
         td.num.soft[!is_shown] style=[shade] {
             (percent(ratio)) (marked(mark))
-            @if let Some((low, high)) = interval { span.pm { (percent(low)) " to " (percent(high)) } }
+            @if let Some((low, high)) = interval {
+                span.pm { (percent(low)) " to " (percent(high)) }
+            }
         }
     }
 }

@@ -54,7 +54,8 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                     details {
                         summary { (label(view, of)) ": what servers said" }
                         ul { @for one in &of.reactions { li {
-                            "drill " (one.drill) ": " (one.reaction) ", " (one.client_errors) " transactions given up"
+                            "drill " (one.drill) ": " (one.reaction) ", " (one.client_errors)
+                            " transactions given up"
                             @if let Some(said) = &one.said { "; " (said) }
                         } } }
                     }
@@ -150,7 +151,9 @@ fn row(view: &LabView, of: &DrillFigures, nopm: Option<f64>, most: f64) -> Marku
     html! {
         tr {
             th scope="row" { (label(view, of)) }
-            td { (of.fault) @if let Some(reactions) = of.reactions_in_words() { ": it " (reactions) } }
+            td {
+                (of.fault) @if let Some(reactions) = of.reactions_in_words() { ": it " (reactions) }
+            }
             td.num { (or_none(nopm.map(|nopm| integer(nopm as u64)))) }
             td { @if let Some(bar) = bar { meter min="0" max="100" value=(trimmed(bar, 0)) {} } }
             td.num { (integer(u64::from(of.drills))) }

@@ -21,12 +21,15 @@ pub fn effects(outcome: &LabOutcome) -> Markup {
                 }
                 div.scroll { table {
                     thead { tr {
-                        th scope="col" { "Setting" } th scope="col" { "Instead of" } th scope="col" { "Value" }
+                        th scope="col" { "Setting" } th scope="col" { "Instead of" }
+                        th scope="col" { "Value" }
                         th.num scope="col" { "Throughput" span.unit { "%" } } th scope="col" { }
                         th.num scope="col" { "95 % interval" span.unit { "%" } }
                         th.num scope="col" { "Repeats" }
                     } }
-                    tbody { @for of in all { @for value in &of.values { (row(of, value, largest)) } } }
+                    tbody {
+                        @for of in all { @for value in &of.values { (row(of, value, largest)) } }
+                    }
                 } }
             }
         }
@@ -50,7 +53,9 @@ fn row(of: &DimensionEffects, value: &ValueEffect, largest: f64) -> Markup {
             }
             td { span.bar { i style={ "width:" (format!("{length:.0}")) "%" } {} } }
             td.num {
-                @if let (Some(low), Some(high)) = (value.ratio_low, value.ratio_high) { (percent(low)) " to " (percent(high)) }
+                @if let (Some(low), Some(high)) = (value.ratio_low, value.ratio_high) {
+                    (percent(low)) " to " (percent(high))
+                }
             }
             td.num { (integer(value.repeats as u64)) }
         }

@@ -73,7 +73,9 @@ pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
                 @for (index, cell) in reason.cells.iter().enumerate() {
                     @if index > 0 { ", " }
                     (to_cell(cell, &format!("cell {}", cell.cell.what.ordinal)))
-                    @if reason.has_result { " (" (failed(cell)) " of " (cell.repeats.len()) " failed)" }
+                    @if reason.has_result {
+                        " (" (failed(cell)) " of " (cell.repeats.len()) " failed)"
+                    }
                 }
                 ": " (reason.code)
                 @if !reason.words.is_empty() {

@@ -32,7 +32,9 @@ pub fn resources(view: &LabView, has_curves: bool) -> Markup {
                     @if has_curves { div.legend {} @for number in &numbers { (curve(number)) } }
                     @else { @for number in &numbers { (cell_bars(view, number, &title(number))) } }
                 }
-                @if !(has_curves && axes.is_grid()) { details.small { summary { "Data table" } (table(view, &numbers)) } }
+                @if !(has_curves && axes.is_grid()) {
+                    details.small { summary { "Data table" } (table(view, &numbers)) }
+                }
                 (footnotes(&view.cells))
             }
         }
@@ -46,7 +48,9 @@ fn cell_bars(view: &LabView, number: &CellNumber, title: &str) -> Markup {
         let (mean, half_width) = (of.as_ref().map(|of| of.mean), of.and_then(|of| of.half_width));
         all.push(Bar { name: &cell.label, cell: Some(cell), mean, half_width, color: 1 });
     }
-    html! { figure.bars { figcaption { b { (title) } } (bars(&all, &number.unit(view), number.shown)) } }
+    html! {
+        figure.bars { figcaption { b { (title) } } (bars(&all, &number.unit(view), number.shown)) }
+    }
 }
 
 /// Rows and columns of a lab.
@@ -88,7 +92,10 @@ impl Axes<'_> {
             div.scroll { table.grid {
                 caption { b { (of.title(self.view)) } ", " (of.unit(self.view)) }
                 thead {
-                    tr { th scope="col" rowspan="2" {} th.num scope="colgroup" colspan=(count) { "connections" } }
+                    tr {
+                        th scope="col" rowspan="2" {}
+                        th.num scope="colgroup" colspan=(count) { "connections" }
+                    }
                     tr { @for number in &self.connections { th.num scope="col" { (number) } } }
                 }
                 tbody { @for group in &self.groups {
@@ -113,7 +120,9 @@ pub fn table(view: &LabView, numbers: &[&CellNumber]) -> Markup {
         div.scroll { table.grid {
             thead { tr {
                 th scope="col" { "Cell" }
-                @for of in numbers { th.num scope="col" { (of.title(view)) span.unit { (of.unit(view)) } } }
+                @for of in numbers {
+                    th.num scope="col" { (of.title(view)) span.unit { (of.unit(view)) } }
+                }
             } }
             tbody { @for cell in &view.cells {
                 tr {

@@ -77,7 +77,9 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
                     number of connections that the most of them have done." }
                 label.small { "At " select data-choice="at" aria-label="Connections" {
                     @for (index, of) in all.iter().enumerate() {
-                        option value=(index) { (counted(of.connections as usize, "connection", "connections")) }
+                        option value=(index) {
+                            (counted(of.connections as usize, "connection", "connections"))
+                        }
                     }
                 } }
                 div.charts {

@@ -40,7 +40,8 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
                 th scope="col" { "Source" }
             } }
             tbody { @for (published, measured, comparison) in rows {
-                @let writes = [published.faster, published.slower].map(|device| writes_per_order(view, comparison, device));
+                @let writes = [published.faster, published.slower]
+                    .map(|device| writes_per_order(view, comparison, device));
                 tr {
                     th scope="row" { (published.faster) " : " (published.slower) }
                     @if all.len() > 1 { td { (in_words(&comparison.others)) } }

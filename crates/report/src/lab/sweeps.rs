@@ -70,8 +70,12 @@ pub fn sweeps(view: &LabView, variables: &[SweptVariable<'_>]) -> Markup {
                     "intervals that hold for all pairs of a curve at once; what these exclude is \
                      said, and nothing else." }
                 @for variable in variables {
-                    div.charts { @for number in [&THROUGHPUT, &P95] { (variable.chart(view, number)) } }
-                    @for sweep in &variable.sweeps { p { b { (others(sweep)) } ": " (finding(sweep)) "." } }
+                    div.charts {
+                        @for number in [&THROUGHPUT, &P95] { (variable.chart(view, number)) }
+                    }
+                    @for sweep in &variable.sweeps {
+                        p { b { (others(sweep)) } ": " (finding(sweep)) "." }
+                    }
                     details.small { summary { "Data table" } (table(view, variable)) }
                 }
             }
@@ -90,7 +94,10 @@ fn table(view: &LabView, variable: &SweptVariable<'_>) -> Markup {
     let cells = variable.sweeps.iter().flat_map(|sweep| &sweep.points);
     html! {
         div.scroll { table.grid {
-            caption { b { "Throughput" } ", " (view.metric().title()) ", by " (variable.sweeps[0].dimension) }
+            caption {
+                b { "Throughput" } ", " (view.metric().title()) ", by "
+                (variable.sweeps[0].dimension)
+            }
             thead { tr {
                 th scope="col" {}
                 @for point in &values { th.num scope="col" { (point.value) } }
@@ -100,7 +107,12 @@ fn table(view: &LabView, variable: &SweptVariable<'_>) -> Markup {
                 tr {
                     th scope="row" { (others(sweep)) }
                     @for value in &values {
-                        td.num { @if let Some(point) = sweep.points.iter().find(|point| point.value == value.value) { (number(view, point)) } }
+                        td.num {
+                            @if let Some(point) =
+                                sweep.points.iter().find(|point| point.value == value.value) {
+                                (number(view, point))
+                            }
+                        }
                     }
                     td.finding { (finding(sweep)) }
                 }
@@ -115,7 +127,9 @@ fn number(view: &LabView, point: &SweepPoint) -> Markup {
         @match (view.by_ordinal(point.ordinal), point.nopm) {
             (Some(cell), Some(nopm)) => {
                 (to_cell(cell, &truncated(nopm)))
-                @if let Some(width) = point.nopm_half_width { span.pm { "± " (significant(width)) } }
+                @if let Some(width) = point.nopm_half_width {
+                    span.pm { "± " (significant(width)) }
+                }
             }
             (Some(cell), None) => (absent(cell)),
             (None, _) => (NOT_AVAILABLE),
