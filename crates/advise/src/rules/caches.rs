@@ -175,7 +175,11 @@ fn thread_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let cache = snapshot.number("thread_cache_size")?;
     let created = snapshot.per_s("Threads_created").filter(|per_s| *per_s >= 1.0)?;
     let wanted = (cache * 2.0).clamp(100.0, 1000.0);
-    if wanted <= cache || snapshot.text("thread_handling") == Some("pool-of-threads") {
+    // Sessions that are there at once need a thread each: no cache saves the first one of them.
+    let saves_none =
+        snapshot.status("Threads_created")? <= snapshot.status("Max_used_connections")?;
+    let has_pool = snapshot.text("thread_handling") == Some("pool-of-threads");
+    if wanted <= cache || has_pool || saves_none {
         return None;
     }
     Proposal::seen(format!("{created:.0} threads a second are created"))

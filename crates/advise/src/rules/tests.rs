@@ -443,6 +443,12 @@ fn the_system_is_looked_at() {
 
 /// A server of another machine, of which only its own words are known.
 #[test]
+fn threads_of_sessions_that_all_come_at_once_need_no_cache() {
+    let first_ones = [("Threads_created", "9"), ("Max_used_connections", "1090")];
+    assert!(advise(&with(&first_ones)).iter().all(|finding| finding.rule != "thread-cache"));
+}
+
+#[test]
 fn what_is_not_known_is_not_judged() {
     let far = ServerSnapshot {
         machine: None,

@@ -69,7 +69,7 @@ const RISES: &[(&str, u64)] = &[
     ("Innodb_os_log_written", 100_000),
     ("Innodb_rows_inserted", 1000),
     ("Opened_tables", 50),
-    ("Threads_created", 5),
+    ("Threads_created", 100_000),
 ];
 
 /// A server of this kind with which everything is wrong that it has a variable for.
