@@ -10,6 +10,7 @@ use analyse::RunProgress;
 use base::Exit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Progress;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
@@ -78,6 +79,18 @@ pub struct Console {
     outlet: Outlet<Told>,
     /// Notes, to be stored with what they belong to.
     pub notes: Vec<String>,
+    told: NotesTold,
+}
+
+/// Notes of many measurements, most of which have the same to tell, but for its figures.
+#[derive(Default)]
+pub struct NotesTold(BTreeSet<String>);
+
+impl NotesTold {
+    /// Whether no note before had these words.
+    pub fn is_news(&mut self, note: &str) -> bool {
+        self.0.insert(note.replace(|letter: char| letter.is_ascii_digit(), ""))
+    }
 }
 
 /// What goes to stderr.
@@ -130,7 +143,16 @@ impl Console {
         Ok(Console {
             outlet: Outlet::start("console", move |told, left_out| bars.take(told, left_out))?,
             notes: Vec::new(),
+            told: NotesTold::default(),
         })
+    }
+
+    /// Shows what a command tells that measures many times: each note once.
+    pub fn show_once(&mut self, progress: Progress<'_>) {
+        match progress {
+            Progress::Note(note) if !self.told.is_news(note) => {}
+            other => self.show(other),
+        }
     }
 
     /// Shows what a command tells.

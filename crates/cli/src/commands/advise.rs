@@ -148,9 +148,9 @@ fn look_and_prove(
     prover: &mut Prover<'_>,
     console: &mut Console,
 ) -> Result<Advised, Failure> {
-    let looked = prover.look(arguments.device.clone(), &mut |p| console.show(p))?;
+    let looked = prover.look(arguments.device.clone(), &mut |p| console.show_once(p))?;
     let proof = match arguments.prove {
-        true => Some(prover.prove(&looked, &mut |p| console.show(p))?),
+        true => Some(prover.prove(&looked, &mut |p| console.show_once(p))?),
         false => None,
     };
     let run = results.repeat(looked.run)?;

@@ -5,7 +5,7 @@ use super::report::write_report;
 use super::{lab_options, lab_or_last, print_json_of};
 use crate::arguments::lab::LabRunArguments;
 use crate::arguments::target::ResultsArguments;
-use crate::console::{Console, print, stop_flag, tell};
+use crate::console::{Console, NotesTold, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::views::Live;
@@ -160,14 +160,13 @@ fn execute(
     live: &mut Live,
 ) -> Result<LabRunSummary, Failure> {
     let mut console = Console::new()?;
-    let mut told: Vec<String> = Vec::new();
+    let mut told = NotesTold::default();
     let ended = run_lab(results, planned, options, stop, &mut |progress| {
-        // Most cells have the same to tell; the results file keeps it for each.
-        if let Progress::Note(note) = &progress {
-            if told.iter().any(|other| other == note) {
-                return;
-            }
-            told.push((*note).to_owned());
+        // The results file keeps it for each repeat.
+        if let Progress::Note(note) = &progress
+            && !told.is_news(note)
+        {
+            return;
         }
         live.take(&progress);
         match progress {

@@ -79,9 +79,10 @@ fn search(
         budget: arguments.budget,
     };
     let mut console = Console::new()?;
-    let mut search =
-        Search::begin(plan, planned, asked, (results, options, stop), &mut |p| console.show(p))?;
-    let found = search.run(&mut |p| console.show(p));
+    let mut search = Search::begin(plan, planned, asked, (results, options, stop), &mut |p| {
+        console.show_once(p);
+    })?;
+    let found = search.run(&mut |p| console.show_once(p));
     search.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
     console.done();
     Ok(found?)
