@@ -212,6 +212,8 @@ pub(super) fn last_words(program: &str, output: &Output) -> String {
     let errors: Vec<&str> = lines
         .iter()
         .copied()
+        // An empty one parts what Maven failed of from its advice on its own options.
+        .take_while(|l| *l != "[ERROR]")
         .filter(|l| l.starts_with("[ERROR]") || l.starts_with("E:"))
         .take(3)
         .collect();
