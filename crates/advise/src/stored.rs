@@ -29,8 +29,8 @@ pub fn stored_snapshot(
         Ok(results.status(run, moment)?.into_iter().collect())
     };
     let (first, last) = (status(Moment::Start)?, status(Moment::End)?);
-    // The status is read before the warm-up, and before the run that finds the capacity of a rate in
-    // percent.
+    // The status is read before the warm-up, and before the run that finds the capacity of a rate
+    // in percent.
     let run_ns = result.warmup_measured_ns.unwrap_or(0) + result.measured_window_ns;
     let uptime_s = |of: &NamedValues| of.get("Uptime")?.parse::<f64>().ok();
     // Whole seconds: the rise may be too large by one.

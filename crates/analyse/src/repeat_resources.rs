@@ -67,8 +67,8 @@ pub fn used_by(
     Ok(Some(resources))
 }
 
-/// Where the time of a transaction goes in the window of a repeat that is measured now, as far as it
-/// is there: `end_ns` after its start. `None` before the window, and where it is not known.
+/// Where the time of a transaction goes in the window of a repeat that is measured now, as far as
+/// it is there: `end_ns` after its start. `None` before the window, and where it is not known.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -9,8 +9,8 @@
 
 use crate::statistics::mean;
 
-/// Effects that are looked for, in deviations of one pair. Large, as a setting that matters is worth
-/// several: then three pairs may decide.
+/// Effects that are looked for, in deviations of one pair. Large, as a setting that matters is
+/// worth several: then three pairs may decide.
 const PRIOR: f64 = 4.0;
 /// Two have one degree of freedom, whose interval would never exclude anything.
 const PAIRS_MIN: usize = 3;

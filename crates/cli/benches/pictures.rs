@@ -1,5 +1,5 @@
-//! The pictures of the README and of docs/tutorial.md, from the tutorial's lab: measured once, watched
-//! in a browser, and its report. `make pictures`.
+//! The pictures of the README and of docs/tutorial.md, from the tutorial's lab: measured once,
+//! watched in a browser, and its report. `make pictures`.
 #![expect(clippy::print_stderr, reason = "progress goes to stderr")]
 
 #[path = "../tests/support/tab.rs"]

@@ -68,7 +68,9 @@ fn run(device: &mut Device, requests: &[(u64, Access)]) -> Vec<Completion> {
 
 /// Arrivals 0 to 2 ms apart, now and then 20 us back in time, over the whole device.
 fn requests() -> impl Strategy<Value = Vec<(u64, Access)>> {
-    let kind = prop_oneof![4 => Just(AccessKind::Read), 4 => Just(AccessKind::Write), 1 => Just(AccessKind::Flush)];
+    let kind = prop_oneof![
+        4 => Just(AccessKind::Read), 4 => Just(AccessKind::Write), 1 => Just(AccessKind::Flush)
+    ];
     let bytes = prop_oneof![Just(512_u32), Just(4096), Just(16384), Just(1 << 20), Just(0)];
     let one = (kind, any::<u64>(), bytes, 0..2_000_000_u64, any::<bool>());
     proptest::collection::vec(one, 1..200).prop_map(|requests| {
@@ -85,7 +87,9 @@ fn requests() -> impl Strategy<Value = Vec<(u64, Access)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 40, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn time_goes_forward_and_flushes_come_last(requests in requests(), seed in any::<u64>()) {
@@ -98,7 +102,9 @@ proptest! {
                 prop_assert!(done.due_ns >= at_ns + done.service_ns, "{} {access:?}", profile.name);
                 match access.kind {
                     AccessKind::Write => written_ns = written_ns.max(done.due_ns),
-                    AccessKind::Flush => prop_assert!(done.due_ns >= written_ns, "{}", profile.name),
+                    AccessKind::Flush => {
+                        prop_assert!(done.due_ns >= written_ns, "{}", profile.name);
+                    }
                     AccessKind::Read => {}
                 }
             }
@@ -109,12 +115,15 @@ proptest! {
 
     #[test]
     fn nothing_that_is_asked_for_is_a_panic(
-        requests in proptest::collection::vec((0..3_usize, any::<u64>(), any::<u32>(), any::<u64>()), 1..50),
+        requests in proptest::collection::vec(
+            (0..3_usize, any::<u64>(), any::<u32>(), any::<u64>()), 1..50
+        ),
     ) {
         for profile in builtins() {
             let mut device = Device::new(&profile, 1);
             for (kind, address, bytes, at_ns) in &requests {
-                let access = Access { kind: AccessKind::ALL[*kind], address: *address, bytes: *bytes };
+                let kind = AccessKind::ALL[*kind];
+                let access = Access { kind, address: *address, bytes: *bytes };
                 if let Ok(RequestState::Queued { ticket, .. }) = device.submit(*at_ns, access) {
                     device.poll(*at_ns, ticket);
                 }
@@ -138,7 +147,8 @@ proptest! {
             steps = steps.into_iter().map(ask).collect();
             steps.push(Step::of(device.submit(*at_ns, *access).unwrap()));
         }
-        let eager: Vec<Completion> = steps.into_iter().map(|step| step.finish(&mut device)).collect();
+        let eager = steps.into_iter().map(|step| step.finish(&mut device));
+        let eager: Vec<Completion> = eager.collect();
         prop_assert_eq!(patient, eager);
     }
 }

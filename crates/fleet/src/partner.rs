@@ -15,8 +15,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{self, Duration};
 
-/// How often a rank is told of what has changed: well within the half second that the end of a phase
-/// is known before.
+/// How often a rank is told of what has changed: well within the half second that the end of a
+/// phase is known before.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A rank says something each second: after so long in silence it is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(10);

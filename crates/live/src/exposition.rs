@@ -170,7 +170,8 @@ mod tests {
             ("mydyno_retries_total{type=\"payment\",cause=\"deadlock\"}", 30.0),
             ("mydyno_errors_total{type=\"delivery\"}", 0.0),
             (
-                "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",dilation=\"1\",warehouses=\"10\"}",
+                "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",\
+                 dilation=\"1\",warehouses=\"10\"}",
                 1.0,
             ),
         ] {

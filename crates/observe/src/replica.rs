@@ -3,8 +3,8 @@
 use base::{Row, Session, SessionError};
 use wire::Connection;
 
-/// The older name first: MySQL 8.4 forgot it, and MySQL before 8.0.22 and MariaDB before 10.5 do not
-/// know the newer one.
+/// The older name first: MySQL 8.4 forgot it, and MySQL before 8.0.22 and MariaDB before 10.5 do
+/// not know the newer one.
 const STATUS: [&str; 2] = ["SHOW SLAVE STATUS", "SHOW REPLICA STATUS"];
 /// Columns of it, from 0, which have kept their places.
 const RECEIVES: usize = 10;

@@ -27,7 +27,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 thread_local! {
     /// Sessions of the sources that this thread reads, by the number of the source.
-    static SESSIONS: RefCell<BTreeMap<u64, ServerSession>> = const { RefCell::new(BTreeMap::new()) };
+    static SESSIONS: RefCell<BTreeMap<u64, ServerSession>> =
+        const { RefCell::new(BTreeMap::new()) };
 }
 
 /// A server that can be asked over a session of its own.

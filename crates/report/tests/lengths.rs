@@ -33,7 +33,8 @@ fn what_automatic_lengths_came_to() {
     }
     let html = report::render(&results, results.lab).unwrap();
     for words in [
-        "warm-up automatic (30 min at most), window automatic (1 h at most) to ± 2 %, intervals of ",
+        "warm-up automatic (30 min at most), window automatic (1 h at most) to ± 2 %, \
+         intervals of ",
         "The warm-up took 84 s, until the server was steady. The window took 30 s; its mean \
          throughput is known to ± 1.5 %.",
         "The warm-up took 30 min, the most that it might take; the server was not steady. The \

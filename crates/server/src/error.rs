@@ -13,10 +13,16 @@ pub enum ServerError {
     )]
     NoHome,
 
-    #[error("engine `{name}` is unknown{}; the engines are {}", nearest_hint(.nearest.as_deref()), .known.join(", "))]
+    #[error(
+        "engine `{name}` is unknown{}; the engines are {}",
+        nearest_hint(.nearest.as_deref()), .known.join(", ")
+    )]
     UnknownEngine { name: String, nearest: Option<String>, known: Vec<String> },
 
-    #[error("preset `{name}` is unknown{}; the presets are {}", nearest_hint(.nearest.as_deref()), .known.join(", "))]
+    #[error(
+        "preset `{name}` is unknown{}; the presets are {}",
+        nearest_hint(.nearest.as_deref()), .known.join(", ")
+    )]
     UnknownPreset { name: String, nearest: Option<String>, known: Vec<String> },
 
     #[error(
@@ -54,7 +60,8 @@ pub enum ServerError {
     Setting { name: String, why: String },
 
     #[error(
-        "another mydyno holds the lock {} ({what}); wait for it to end and run this again", .lock.display()
+        "another mydyno holds the lock {} ({what}); wait for it to end and run this again",
+        .lock.display()
     )]
     Locked { lock: PathBuf, what: String },
 
@@ -84,7 +91,8 @@ pub enum ServerError {
 
     #[error(
         "{asked} cores are asked for the server, and mydyno may use {} ({allowed}); ask for so \
-         many at most, or start mydyno where it may use more", counted(.allowed.len(), "CPU", "CPUs")
+         many at most, or start mydyno where it may use more",
+        counted(.allowed.len(), "CPU", "CPUs")
     )]
     Cores { asked: u32, allowed: CpuList },
 

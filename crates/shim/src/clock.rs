@@ -52,8 +52,12 @@ mod c_library {
 
     preload::functions! { CLibrary:
         fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int, or -1;
-        fn clock_nanosleep(clock: clockid_t, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int, or libc::ENOSYS;
-        fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, or -1;
+        fn clock_nanosleep(
+            clock: clockid_t, flags: c_int, time: *const timespec, left: *mut timespec
+        ) -> c_int, or libc::ENOSYS;
+        fn syscall(
+            number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long
+        ) -> c_long, or -1;
     }
 }
 

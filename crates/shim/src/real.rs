@@ -25,13 +25,19 @@ preload::functions! { Behind:
     fn pread(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t, or -1;
     fn pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t, or -1;
     fn __read_chk(fd: c_int, to: *mut c_void, bytes: size_t, room: size_t) -> ssize_t, or -1;
-    fn __pread_chk(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t, room: size_t) -> ssize_t, or -1;
+    fn __pread_chk(
+        fd: c_int, to: *mut c_void, bytes: size_t, at: off_t, room: size_t
+    ) -> ssize_t, or -1;
     fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t, or -1;
     fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t, or -1;
     fn preadv(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t, or -1;
     fn pwritev(fd: c_int, from: *const iovec, count: c_int, at: off_t) -> ssize_t, or -1;
-    fn preadv2(fd: c_int, to: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t, or -1;
-    fn pwritev2(fd: c_int, from: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t, or -1;
+    fn preadv2(
+        fd: c_int, to: *const iovec, count: c_int, at: off_t, flags: c_int
+    ) -> ssize_t, or -1;
+    fn pwritev2(
+        fd: c_int, from: *const iovec, count: c_int, at: off_t, flags: c_int
+    ) -> ssize_t, or -1;
     fn fsync(fd: c_int) -> c_int, or -1;
     fn fdatasync(fd: c_int) -> c_int, or -1;
     fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int, or -1;
@@ -51,14 +57,31 @@ preload::functions! { Behind:
     fn rename(from: *const c_char, to: *const c_char) -> c_int, or -1;
     fn recv(socket: c_int, to: *mut c_void, bytes: size_t, flags: c_int) -> ssize_t, or -1;
     fn poll(of: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int, or -1;
-    fn ppoll(of: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int, or -1;
-    fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int, or -1;
+    fn ppoll(
+        of: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t
+    ) -> c_int, or -1;
+    fn select(
+        count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set,
+        timeout: *mut timeval
+    ) -> c_int, or -1;
     fn usleep(time_us: c_uint) -> c_int, or -1;
     fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int, or -1;
-    fn mmap(near: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, fd: c_int, at: off_t) -> *mut c_void, or libc::MAP_FAILED;
-    fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, or -1;
-    fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int, or -1;
-    fn io_uring_queue_init(entries: c_uint, ring: *mut c_void, flags: c_uint) -> c_int, or -libc::ENOSYS;
-    fn io_uring_queue_init_params(entries: c_uint, ring: *mut c_void, params: *mut c_void) -> c_int, or -libc::ENOSYS;
-    fn io_uring_queue_init_mem(entries: c_uint, ring: *mut c_void, params: *mut c_void, buffer: *mut c_void, bytes: size_t) -> c_int, or -libc::ENOSYS;
+    fn mmap(
+        near: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, fd: c_int, at: off_t
+    ) -> *mut c_void, or libc::MAP_FAILED;
+    fn syscall(
+        number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long
+    ) -> c_long, or -1;
+    fn sigaction(
+        signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction
+    ) -> c_int, or -1;
+    fn io_uring_queue_init(
+        entries: c_uint, ring: *mut c_void, flags: c_uint
+    ) -> c_int, or -libc::ENOSYS;
+    fn io_uring_queue_init_params(
+        entries: c_uint, ring: *mut c_void, params: *mut c_void
+    ) -> c_int, or -libc::ENOSYS;
+    fn io_uring_queue_init_mem(
+        entries: c_uint, ring: *mut c_void, params: *mut c_void, buffer: *mut c_void, bytes: size_t
+    ) -> c_int, or -libc::ENOSYS;
 }

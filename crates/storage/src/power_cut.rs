@@ -288,8 +288,8 @@ mod tests {
         let [(name, text)] = arranged.files.as_slice() else { panic!("{:?}", arranged.files) };
         assert_eq!(name, ShimPage::SETUP_FILE);
         let setup = Setup::parse(std::str::from_utf8(text).unwrap()).unwrap();
-        // The journal is in memory, beside the data; files that lose their names are beside it, too,
-        // and go with the server.
+        // The journal is in memory, beside the data; files that lose their names are beside it,
+        // too, and go with the server.
         let [journal, removed] = arranged.scratch.as_slice() else {
             panic!("{:?}", arranged.scratch)
         };

@@ -58,7 +58,9 @@ pub enum StoreError {
     #[error("results file {} failed ({cause}); name another with --results", path.display())]
     Sql { path: PathBuf, cause: rusqlite::Error },
 
-    #[error("there is no {what} {id} in {}; `mydyno lab status` lists what there is", path.display())]
+    #[error(
+        "there is no {what} {id} in {}; `mydyno lab status` lists what there is", path.display()
+    )]
     NotFound { path: PathBuf, what: &'static str, id: i64 },
 
     #[error(

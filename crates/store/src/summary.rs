@@ -145,10 +145,12 @@ document! {
         pub client_cpu_s_per_1000_new_orders: Option<f64> = rates.client_cpu_s_per_1000_new_orders,
         /// An object with a key for each type of the workload: `new_order`, `payment`,
         /// `order_status`, `delivery`, `stock_level` of TPC-C; each as below.
-        pub transactions: ByTransaction<TransactionSummary> = ByTransaction(totals.iter().map(|(of, totals)| {
-            let spent = spent.get(&of.name);
-            (of.name.clone(), TransactionSummary::of(totals, spent, is_done))
-        }).collect()),
+        pub transactions: ByTransaction<TransactionSummary> = ByTransaction(
+            totals.iter().map(|(of, totals)| {
+                let spent = spent.get(&of.name);
+                (of.name.clone(), TransactionSummary::of(totals, spent, is_done))
+            }).collect()
+        ),
         /// Failed tries of the whole run; see below.
         pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
         /// Connections made again after a loss, over the whole run.

@@ -1,10 +1,11 @@
 //! What the driver was told: every transaction that the server acknowledged, kept beside the server
-//! as clause 3.5.4 asks (its "success file"), and held against the database once that has recovered.
+//! as clause 3.5.4 asks (its "success file"), and held against the database once that has
+//! recovered.
 //!
 //! A transaction is known by what its rows say of it: an order by its district, customer and number
-//! of lines, a payment by its two districts and its amount, a delivery by its warehouse and carrier.
-//! Rows alike are counted, so this asks nothing of the server that a style of statements does not
-//! tell. That nothing is there by half is for the checks of the database.
+//! of lines, a payment by its two districts and its amount, a delivery by its warehouse and
+//! carrier. Rows alike are counted, so this asks nothing of the server that a style of statements
+//! does not tell. That nothing is there by half is for the checks of the database.
 
 use crate::input::Input;
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER};

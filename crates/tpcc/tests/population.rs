@@ -431,12 +431,15 @@ fn combined_checksum_does_not_see_the_order() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 8, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     /// Whatever the buffers are that a chunk is filled into, its bytes are the same.
     #[test]
     fn any_pattern_of_calls_gives_the_same_chunk(
-        seed: u64, warehouse in 1..2000u32, table in 1..9usize, clear in prop::collection::vec(any::<bool>(), 1..9)
+        seed: u64, warehouse in 1..2000u32, table in 1..9usize,
+        clear in prop::collection::vec(any::<bool>(), 1..9)
     ) {
         let population = Population::new(seed, Warehouses(2000));
         let chunk = Chunk { table: Table::ALL[table], warehouse };
@@ -464,7 +467,9 @@ proptest! {
         let wanted: i64 = orders.lines().filter_map(|l| l.split('\t').nth(6)).map(int).sum();
         let (lines, summary) = lines_of(&population, Table::OrderLine, warehouse);
         prop_assert_eq!(summary.rows as i64, wanted);
-        prop_assert!(lines.lines().all(|l| l.split('\t').nth(5) == Some(warehouse.to_string().as_str())));
+        let of_warehouse = Some(warehouse.to_string());
+        let is_its = |line: &str| line.split('\t').nth(5) == of_warehouse.as_deref();
+        prop_assert!(lines.lines().all(is_its));
         let (customers, _) = lines_of(&population, Table::Customer, warehouse);
         let bad = customers.lines().filter(|l| l.split('\t').nth(13) == Some("BC")).count();
         prop_assert_eq!(bad, 3_000);

@@ -3,8 +3,8 @@
 use analyse::{Base, Blocks, Contrast, Observation, mean};
 use serde::Serialize;
 
-/// Pairs that tell what a choice gives. They are measured after it: what was chosen for its luck has
-/// none left in them.
+/// Pairs that tell what a choice gives. They are measured after it: what was chosen for its luck
+/// has none left in them.
 pub(crate) const CONFIRM_PAIRS: usize = 5;
 const START: usize = 0;
 const CHOSEN: usize = 1;

@@ -3,8 +3,8 @@
 use analyse::PairedRatios;
 use serde::Serialize;
 
-/// From so many pairs on, a mean gain that does not matter ends a comparison. It claims nothing: the
-/// proposal is left out, as it would be without a comparison.
+/// From so many pairs on, a mean gain that does not matter ends a comparison. It claims nothing:
+/// the proposal is left out, as it would be without a comparison.
 const PAIRS_UNTIL_FUTILE: usize = 3;
 
 /// When a comparison ends.

@@ -220,13 +220,11 @@ fn kinks() {
         Truth { nopm: connections / p90_us * 60e6, cpu_busy_share: 0.5, p90_us, retries_share: 0.0 }
     };
     for (step, share) in [(8, 0.05), (16, 0.1)] {
-        let within = within_a_step(
-            &limits(step),
-            truth,
-            scatter(share),
-            72,
-            |reason| matches!(reason, StopReason::Kink { transaction, .. } if transaction == "new_order"),
-        );
+        let within =
+            within_a_step(&limits(step), truth, scatter(share), 72, |reason| match reason {
+                StopReason::Kink { transaction, .. } => transaction == "new_order",
+                _ => false,
+            });
         assert!(within >= 0.95, "{step} {share}: {within}");
     }
 }
@@ -328,13 +326,10 @@ fn response_times() {
             plateau_elasticity: None,
             ..limits(step)
         };
-        let within = within_a_step(
-            &limits,
-            truth,
-            scatter(share),
-            64,
-            |reason| matches!(reason, StopReason::ResponseTime { limit_us, .. } if *limit_us == 640_000.0),
-        );
+        let within = within_a_step(&limits, truth, scatter(share), 64, |reason| match reason {
+            StopReason::ResponseTime { limit_us, .. } => *limit_us == 640_000.0,
+            _ => false,
+        });
         assert!(within >= 0.95, "{step} {share}: {within}");
     }
 }

@@ -28,16 +28,24 @@ struct Arguments {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// Connections of the drivers
-    #[arg(long, value_delimiter = ',', default_values_t = [8, 32], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long, value_delimiter = ',', default_values_t = [8, 32],
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     connections: Vec<u32>,
     /// Warm-up of a driver
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     warmup: u32,
     /// Measured time of a driver
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, value_name = "SECONDS", default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     window: u32,
     /// Warehouses of the bench's own server
-    #[arg(short, long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        short, long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     warehouses: u32,
     /// A server that is there, with a schema that `mydyno load` filled:
     /// mysql://user@host:3306/tpcc; the password may come from MYDYNO_PASSWORD

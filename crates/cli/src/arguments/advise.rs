@@ -20,19 +20,31 @@ pub struct AdviseArguments {
     #[arg(long, requires = "prove", conflicts_with_all = ["engine", "server_binary"])]
     pub allow_changes: bool,
     /// With --prove: a gain of a smaller share is not worth a line
-    #[arg(long, value_name = "SHARE", default_value = "2%", requires = "prove", value_parser = precision)]
+    #[arg(
+        long, value_name = "SHARE", default_value = "2%", requires = "prove",
+        value_parser = precision
+    )]
     pub gain_min: f64,
     /// With --prove: pairs of windows after which a proposal is left out that nothing was decided
     /// of
-    #[arg(long, value_name = "N", default_value_t = JudgeLimits::default().pairs_max as u32, requires = "prove", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    #[arg(
+        long, value_name = "N", default_value_t = JudgeLimits::default().pairs_max as u32,
+        requires = "prove", value_parser = clap::value_parser!(u32).range(3..=1000)
+    )]
     pub pairs: u32,
     /// Time for which the status of a server that is there is watched; its load should be the usual
     /// one. A private server is driven instead, as by `mydyno run`
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with_all = ["engine", "server_binary", "allow_changes"])]
+    #[arg(
+        long, value_name = "TIME", default_value = "30s", value_parser = duration,
+        conflicts_with_all = ["engine", "server_binary", "allow_changes"]
+    )]
     pub watch: Duration,
     /// Profile of the device that holds the data (a name of `mydyno device list`, or a file of
     /// `mydyno device probe`) [default: what mydyno emulates for it, or what the kernel tells]
-    #[arg(long, value_name = "PROFILE", value_parser = storage::profile, conflicts_with_all = ["engine", "server_binary"])]
+    #[arg(
+        long, value_name = "PROFILE", value_parser = storage::profile,
+        conflicts_with_all = ["engine", "server_binary"]
+    )]
     pub device: Option<Profile>,
     #[command(flatten)]
     pub driven: DrivenArguments,

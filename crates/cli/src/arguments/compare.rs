@@ -21,7 +21,10 @@ pub struct CompareArguments {
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = slowdown)]
     pub at_least: f64,
     /// Aspects that the two may differ in, with commas; any other difference is refused
-    #[arg(long, value_name = "ASPECTS", value_delimiter = ',', value_parser = named(Aspect::NAMED, Aspect::name))]
+    #[arg(
+        long, value_name = "ASPECTS", value_delimiter = ',',
+        value_parser = named(Aspect::NAMED, Aspect::name)
+    )]
     pub across: Vec<Aspect>,
     #[command(flatten)]
     pub results: ResultsArguments,

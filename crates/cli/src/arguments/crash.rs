@@ -11,7 +11,10 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct CrashArguments {
     /// Number of drills, each on a server of its own
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long, value_name = "N", default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     pub cuts: u32,
     /// What happens: power-cut (emulated devices lose their power: they keep what they had
     /// promised, and of the rest any part), kill (SIGKILL; every byte written is kept), or for 10
@@ -21,10 +24,15 @@ pub struct CrashArguments {
     #[arg(long, value_name = "FAULT", default_value = Fault::NAMES[0])]
     pub fault: Fault,
     /// Statement style, as in `mydyno run`
-    #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
+    #[arg(
+        long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name)
+    )]
     pub style: Style,
     /// Number of connections
-    #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
+    #[arg(
+        short, long, default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX))
+    )]
     pub connections: u32,
     /// Number of warehouses
     #[arg(short, long, default_value_t = 1, value_parser = warehouses())]

@@ -25,7 +25,10 @@ pub struct LoadArguments {
     #[arg(long, default_value_t = defaults::POPULATION_SEED)]
     pub seed: u64,
     /// Number of connections that load at the same time [default: one per core, 2 to 8]
-    #[arg(long, conflicts_with_all = ["engine", "server_binary"], value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(
+        long, conflicts_with_all = ["engine", "server_binary"],
+        value_parser = clap::value_parser!(u32).range(1..=256)
+    )]
     pub threads: Option<u32>,
     /// Number of schemas to load: <schema>_0, <schema>_1 and so on, each with all warehouses
     #[arg(long, value_name = "K", value_parser = schemas())]
@@ -74,7 +77,10 @@ pub struct CheckArguments {
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
     /// Number of warehouses of the private server's image
-    #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
+    #[arg(
+        short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(),
+        conflicts_with_all = ["dsn", "defaults_file"]
+    )]
     pub warehouses: u32,
     /// Print one JSON document on stdout
     #[arg(long)]

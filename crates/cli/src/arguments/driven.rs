@@ -18,11 +18,16 @@ pub struct DrivenArguments {
     /// Statement style: statements (one per round trip, as applications send them), pipelined (the
     /// same, sent together), batched (set-based, the fewest round trips) or procedures (stored
     /// procedures)
-    #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
+    #[arg(
+        long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name)
+    )]
     pub style: Style,
     /// Number of connections; each is a closed loop without think time, or serves the arrivals of
     /// --rate or the terminals of tpcc-spec [default: 8; with tpcc-spec one per terminal]
-    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
+    #[arg(
+        short, long,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX))
+    )]
     pub connections: Option<u32>,
     /// Open loop: transactions of all types per second (500 or 500/s), which arrive whether a
     /// connection is free or not; or a share of what a closed loop does (80%), which is measured
@@ -32,7 +37,10 @@ pub struct DrivenArguments {
     pub rate: Option<Rate>,
     /// Spacing of arrivals: poisson (random, as independent users arrive) or uniform [default:
     /// poisson]
-    #[arg(long, requires = "rate", hide_possible_values = true, value_parser = named(Spacing::ALL, Spacing::name))]
+    #[arg(
+        long, requires = "rate", hide_possible_values = true,
+        value_parser = named(Spacing::ALL, Spacing::name)
+    )]
     pub arrivals: Option<Spacing>,
     /// Number of warehouses to use [default: all of the database; 10 with --engine]; with tpcc-spec
     /// each has ten terminals
@@ -44,7 +52,10 @@ pub struct DrivenArguments {
     pub inactive_warehouses: u32,
     /// Number of terminals, with tpcc-spec [default: ten per active warehouse]; with another number
     /// some share a district, and clause 4.1.3 is not judged
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::TERMINALS_MAX)))]
+    #[arg(
+        long, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::TERMINALS_MAX))
+    )]
     pub terminals: Option<u32>,
     /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint
     /// age are steady, after at least 30 s and 30 intervals and at most 30 minutes (auto:10m: at

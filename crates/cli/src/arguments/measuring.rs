@@ -30,17 +30,26 @@ pub struct MeasuringArguments {
     #[arg(long, default_value_t = lab::new_seed(), hide_default_value = true)]
     pub seed: u64,
     /// Seed of the population with --engine, as in `mydyno load --seed`
-    #[arg(long, value_name = "SEED", default_value_t = spec::defaults::POPULATION_SEED, conflicts_with_all = ["dsn", "defaults_file"])]
+    #[arg(
+        long, value_name = "SEED", default_value_t = spec::defaults::POPULATION_SEED,
+        conflicts_with_all = ["dsn", "defaults_file"]
+    )]
     pub population_seed: u64,
     /// Number of driver threads that carry the connections [default: one per core; one per four
     /// cores with TPC-C where the server is on this machine (--engine, a unix socket or a loopback
     /// address); at most one per core that --cores leaves]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::DRIVER_THREADS_MAX)))]
+    #[arg(
+        long, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::DRIVER_THREADS_MAX))
+    )]
     pub threads: Option<u32>,
     /// Number of cores (hardware threads) that private servers are kept to, all of them together:
     /// at most as many as mydyno may use; mydyno has the others, where there are any [default: all,
     /// shared with mydyno]
-    #[arg(long, value_name = "N", conflicts_with_all = ["dsn", "defaults_file"], value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CORES_MAX)))]
+    #[arg(
+        long, value_name = "N", conflicts_with_all = ["dsn", "defaults_file"],
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CORES_MAX))
+    )]
     pub cores: Option<u32>,
     /// Isolation level of the sessions; TPC-C requires repeatable-read [default: repeatable-read;
     /// with tpcc-mysql that of the server]

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 pub struct ReportArguments {
     /// Number of the lab [default: the last one]
     pub lab: Option<i64>,
-    /// Write one chart instead, as SVG or, where FILE ends in .png, as PNG: throughput-by-connections
-    /// and others, which a wrong name lists
+    /// Write one chart instead, as SVG or, where FILE ends in .png, as PNG:
+    /// throughput-by-connections and others, which a wrong name lists
     #[arg(long, value_name = "NAME", requires = "output")]
     pub figure: Option<String>,
     /// HTML page [default: report.html]; of --figure the chart
@@ -53,7 +53,9 @@ pub struct DemoArguments {
     pub engine: String,
     /// Run clocks and devices K times slower than real ones, 1 to 100, so that this machine
     /// measures as one with cores K times as fast; the demo takes as many times as long
-    #[arg(long, value_name = "K", default_value_t = lab::DEMO_DILATION, value_parser = parse_dilation)]
+    #[arg(
+        long, value_name = "K", default_value_t = lab::DEMO_DILATION, value_parser = parse_dilation
+    )]
     pub dilate: Dilation,
     /// HTML report
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]

@@ -20,7 +20,10 @@ pub struct PresetArguments {
     /// Sizes of the preset's buffer pool and redo log: auto (in the papers' proportion to the
     /// warehouses of -w), papers (as they are there) or a number of warehouses (in that proportion
     /// to it) [default: auto; required with `server start`]
-    #[arg(help_heading = "Target", long, value_name = "SCALE", requires = "preset", value_parser = sizes)]
+    #[arg(
+        help_heading = "Target", long, value_name = "SCALE", requires = "preset",
+        value_parser = sizes
+    )]
     pub scale: Option<Scale>,
 }
 

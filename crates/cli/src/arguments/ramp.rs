@@ -18,10 +18,15 @@ pub struct RampArguments {
     /// Workload: tpcc (transactions by the clauses, no waits), tpcc-mysql (the statements of that
     /// tool, with its deviations), sysbench-oltp and its kinds, or FILE.toml; see
     /// `mydyno run --help`
-    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[WorkloadKind::TpccSpec]))]
+    #[arg(
+        long, default_value_t = defaults::WORKLOAD,
+        value_parser = workload(&[WorkloadKind::TpccSpec])
+    )]
     pub workload: WorkloadKind,
     /// Statement style: statements, pipelined, batched or procedures; see `mydyno run --help`
-    #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
+    #[arg(
+        long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name)
+    )]
     pub style: Style,
     /// Number of warehouses to use [default: all of the database; 10 with --engine]
     #[arg(short, long, value_parser = warehouses())]
@@ -30,7 +35,10 @@ pub struct RampArguments {
     #[arg(long, value_name = "TIME", default_value_t = defaults::WARMUP, value_parser = warmup)]
     pub warmup: Length,
     /// Measured time of each point; auto ends when the mean throughput is known to 2%
-    #[arg(long, value_name = "TIME", default_value_t = defaults::WINDOW_OF_POINT, value_parser = window)]
+    #[arg(
+        long, value_name = "TIME", default_value_t = defaults::WINDOW_OF_POINT,
+        value_parser = window
+    )]
     pub window: Length,
     /// Run the checks of `mydyno check` after the last point
     #[arg(long)]
@@ -49,22 +57,38 @@ pub struct RampArguments {
     pub json: bool,
     // Last, so that their section of the help is.
     /// Number of connections of the first point
-    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().start, value_parser = connections())]
+    #[arg(
+        help_heading = CONDITIONS, long, value_name = "N",
+        default_value_t = RampLimits::default().start, value_parser = connections()
+    )]
     pub start: u32,
     /// Smallest difference between two points; each number of connections is the start plus a
     /// multiple of it
-    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().step, value_parser = connections())]
+    #[arg(
+        help_heading = CONDITIONS, long, value_name = "N",
+        default_value_t = RampLimits::default().step, value_parser = connections()
+    )]
     pub step: u32,
     /// Maximum number of connections
-    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().connections_max, value_parser = connections())]
+    #[arg(
+        help_heading = CONDITIONS, long, value_name = "N",
+        default_value_t = RampLimits::default().connections_max, value_parser = connections()
+    )]
     pub max_connections: u32,
     /// Maximum number of points
-    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().points_max as u32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(
+        help_heading = CONDITIONS, long, value_name = "N",
+        default_value_t = RampLimits::default().points_max as u32,
+        value_parser = clap::value_parser!(u32).range(1..=1_000)
+    )]
     pub points: u32,
     /// Stop where the server uses this share of the processor time available to it, or off; mydyno,
     /// the emulation of devices and stolen time do not count; on another machine all processes
     /// count
-    #[arg(help_heading = CONDITIONS, long, value_name = "SHARE", default_value = "80%", value_parser = share)]
+    #[arg(
+        help_heading = CONDITIONS, long, value_name = "SHARE", default_value = "80%",
+        value_parser = share
+    )]
     pub stop_cpu: Condition<f64>,
     /// Stop where a 90th percentile of response times exceeds its limit: a time for each
     /// transaction type that has one, or off
@@ -88,10 +112,16 @@ pub struct RampArguments {
     pub stop_retries: Condition<f64>,
     /// Stop where a 90th percentile turns up: it rises as fast as this power of the connections, or
     /// off
-    #[arg(help_heading = CONDITIONS, long, value_name = "POWER", default_value = "2", value_parser = power)]
+    #[arg(
+        help_heading = CONDITIONS, long, value_name = "POWER", default_value = "2",
+        value_parser = power
+    )]
     pub stop_kink: Condition<f64>,
     /// Stop where throughput no longer rises: no faster than this power of the connections, or off
-    #[arg(help_heading = CONDITIONS, long, value_name = "POWER", default_value = "0.2", value_parser = power)]
+    #[arg(
+        help_heading = CONDITIONS, long, value_name = "POWER", default_value = "0.2",
+        value_parser = power
+    )]
     pub stop_plateau: Condition<f64>,
 }
 

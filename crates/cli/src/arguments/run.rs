@@ -18,14 +18,20 @@ pub struct RunArguments {
     pub check: bool,
     /// Number of private servers to drive at once, each with a database of its own; they share this
     /// machine and its devices, and divide the buffer pool and the connections [default: 1]
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, conflicts_with = "topology",
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::INSTANCES_MAX)))]
+    #[arg(
+        long, value_name = "N", default_value_t = 1, hide_default_value = true,
+        conflicts_with = "topology",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::INSTANCES_MAX))
+    )]
     pub instances: u32,
     #[command(flatten)]
     pub measuring: MeasuringArguments,
     /// Output format: words (a summary for people) or tpcc-mysql (what tpcc_start prints, live, for
     /// scripts that read it)
-    #[arg(long, default_value = "words", conflicts_with = "json", value_parser = named(Format::ALL, Format::name))]
+    #[arg(
+        long, default_value = "words", conflicts_with = "json",
+        value_parser = named(Format::ALL, Format::name)
+    )]
     pub format: Format,
     /// Show the run live: a dashboard on a terminal, else a line for each interval; the summary
     /// follows

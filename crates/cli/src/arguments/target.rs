@@ -18,19 +18,31 @@ pub struct TargetArguments {
     /// mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH]; the
     /// password may come from MYDYNO_PASSWORD or an option file instead; of servers that belong
     /// together (--topology) all hosts: mysql://user@a:3306,b:3306/tpcc, or a DSN for each
-    #[arg(help_heading = TARGET, long, value_name = "DSN", conflicts_with_all = ["engine", "server_binary", "set"])]
+    #[arg(
+        help_heading = TARGET, long, value_name = "DSN",
+        conflicts_with_all = ["engine", "server_binary", "set"]
+    )]
     pub dsn: Vec<String>,
     /// How several servers belong together: multi-primary (Galera, Group Replication: connections
     /// go to all of them), primary-replicas (the first is written to, Order-Status and Stock-Level
     /// read from the others) or shards (each has a range of the warehouses)
-    #[arg(help_heading = TARGET, long, value_name = "TOPOLOGY", value_parser = named(Topology::NAMED, Topology::name))]
+    #[arg(
+        help_heading = TARGET, long, value_name = "TOPOLOGY",
+        value_parser = named(Topology::NAMED, Topology::name)
+    )]
     pub topology: Option<Topology>,
     /// Number of private servers that belong together, each on a clone of one image
-    #[arg(help_heading = TARGET, long, value_name = "N", requires = "topology", conflicts_with_all = ["dsn", "defaults_file"],
-          value_parser = clap::value_parser!(u32).range(2..=i64::from(limits::INSTANCES_MAX)))]
+    #[arg(
+        help_heading = TARGET, long, value_name = "N", requires = "topology",
+        conflicts_with_all = ["dsn", "defaults_file"],
+        value_parser = clap::value_parser!(u32).range(2..=i64::from(limits::INSTANCES_MAX))
+    )]
     pub nodes: Option<u32>,
     /// MySQL option file with a [client] section, instead of ~/.my.cnf
-    #[arg(help_heading = TARGET, long, value_name = "FILE", conflicts_with_all = ["engine", "server_binary", "set"])]
+    #[arg(
+        help_heading = TARGET, long, value_name = "FILE",
+        conflicts_with_all = ["engine", "server_binary", "set"]
+    )]
     pub defaults_file: Option<PathBuf>,
     /// Engine of a private server, which starts on a clone of a populated image and ends with this
     /// command (see `mydyno server list`)

@@ -16,7 +16,10 @@ pub struct TuneArguments {
     pub budget: Duration,
     /// What is best: nopm (the highest throughput), p95 (the shortest 95th percentile of new
     /// orders; for plans with a `rate`) or nopm-per-usd (by the price of emulated devices)
-    #[arg(long, default_value = Objective::Nopm.name(), hide_possible_values = true, value_parser = named(Objective::ALL, Objective::name))]
+    #[arg(
+        long, default_value = Objective::Nopm.name(), hide_possible_values = true,
+        value_parser = named(Objective::ALL, Objective::name)
+    )]
     pub objective: Objective,
     /// Settings with a longer 95th percentile of new orders are worse than all others [default: no
     /// limit]

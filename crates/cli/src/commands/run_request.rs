@@ -42,7 +42,8 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
     }
     if arguments.driven.warmup.is_auto || arguments.driven.window.is_auto {
         return Some(
-            "--format tpcc-mysql tells its times before the run; give --warmup and --window as times",
+            "--format tpcc-mysql tells its times before the run; give --warmup and --window as \
+             times",
         );
     }
     let is_whole = |time: Duration| time.subsec_nanos() == 0;

@@ -135,9 +135,9 @@ const OUTPUT: [&str; 7] =
 const DRIVERS: [&str; 7] =
     ["--fleet", "--rank", "--size", "--join", "--tolerate", "--fleet-token-file", "--fleet-wait"];
 
-/// Keys that say how a matrix is measured, of which a single cell has no need, what makes it drills,
-/// which are a command of their own, and the share of
-/// lock wait timeouts, which is fixed where there is no plan.
+/// Keys that say how a matrix is measured, of which a single cell has no need, what makes it
+/// drills, which are a command of their own, and the share of lock wait timeouts, which is fixed
+/// where there is no plan.
 const OF_PLANS: [&str; 8] = [
     "crash.fault",
     "lab.name",

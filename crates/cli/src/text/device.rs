@@ -15,7 +15,8 @@ pub fn table(name: &str, title: &str, figures: &[VerifiedFigure]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "{figure:<26}{depth:>5}{sheet:>11}{measured:>11}{deviation:>11}{host:>11}{fidelity:>9}  {verdict}"
+            "{figure:<26}{depth:>5}{sheet:>11}{measured:>11}{deviation:>11}{host:>11}\
+             {fidelity:>9}  {verdict}"
         );
     };
     line(COLUMNS.map(str::to_owned));

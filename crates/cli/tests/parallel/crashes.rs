@@ -37,7 +37,8 @@ fn of_orders(document: &Value, what: &str) -> u64 {
     number(orders, &format!("/{what}"))
 }
 
-/// A consumer's drive keeps what it has flushed, and a log that is flushed with each commit has all.
+/// A consumer's drive keeps what it has flushed, and a log that is flushed with each commit has
+/// all.
 fn all_is_kept(engine: &str) {
     let work = directory();
     let data = ["--data", "sata-850pro", "--cuts", "2", "--set"];

@@ -188,7 +188,8 @@ fn prometheus_is_answered_while_a_run_goes_on() {
     });
     assert_eq!(sum(&after, "mydyno_connections"), 2.0);
     assert_eq!(sum(&after, "mydyno_phase{"), 1.0, "{after}");
-    let info = "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",dilation=\"1\",warehouses=\"1\"}";
+    let info = "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",\
+                dilation=\"1\",warehouses=\"1\"}";
     assert_eq!(sum(&after, info), 1.0, "{after}");
     let p99 = "mydyno_response_seconds{type=\"new_order\",quantile=\"0.99\"}";
     let p99_s = sum(&after, p99);

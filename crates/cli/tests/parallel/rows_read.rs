@@ -16,7 +16,10 @@ fn payments() -> impl Iterator<Item = Input> {
     let constants = RunConstants::for_run(Some(1), 1);
     let mut source = InputSource::new(Random::new(3, &[]), constants, Warehouses(1), None);
     let all = std::iter::from_fn(move || Some(source.input_of(Transaction::Payment)));
-    let by_name = |input: &Input| matches!(input, Input::Payment(payment) if matches!(payment.customer, CustomerKey::LastName(_)));
+    let by_name = |input: &Input| match input {
+        Input::Payment(payment) => matches!(payment.customer, CustomerKey::LastName(_)),
+        _ => false,
+    };
     all.filter(by_name).take(PAYMENTS)
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const LINES_MAX: usize = 600;
+const COLUMNS_MAX: usize = 100;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -33,8 +34,8 @@ fn files() -> Vec<String> {
     names.lines().filter(exists).map(str::to_owned).collect()
 }
 
-/// `| floor | crate | ...` of ARCHITECTURE.md. What is preloaded stands beside the floors, on top of
-/// the lowest.
+/// `| floor | crate | ...` of ARCHITECTURE.md. What is preloaded stands beside the floors, on top
+/// of the lowest.
 fn floors() -> BTreeMap<String, i32> {
     let text = read("ARCHITECTURE.md");
     let rows = text.lines().filter_map(|line| {
@@ -91,6 +92,18 @@ fn no_file_is_too_long() {
         .map(|(name, lines)| format!("{name}: {lines}"))
         .collect();
     assert!(long.is_empty(), "split by meaning: {long:?}");
+}
+
+#[test]
+fn no_line_is_too_wide() {
+    let mut wide = Vec::new();
+    for name in files().iter().filter(|name| name.ends_with(".rs")) {
+        let text = read(name);
+        let lines = text.lines().zip(1..);
+        let is_wide = |(line, _): &(&str, usize)| line.chars().count() > COLUMNS_MAX;
+        wide.extend(lines.filter(is_wide).map(|(_, number)| format!("{name}:{number}")));
+    }
+    assert!(wide.is_empty(), "wrap at {COLUMNS_MAX} columns: {wide:?}");
 }
 
 /// The part of a source file that is not tests.

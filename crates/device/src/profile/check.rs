@@ -138,7 +138,8 @@ fn sheet(sheet: &Sheet) -> Checked {
         if depth == 1 && under_way > 1.05 {
             return refuse(format!(
                 "`sheet.random_read_iops` ({iops}) at `sheet.random_read_queue_depth` 1 needs \
-                 reads of {:.0} us, and `sheet.read_latency_us` is {latency_us}; correct one of them",
+                 reads of {:.0} us, and `sheet.read_latency_us` is {latency_us}; correct one of \
+                 them",
                 1e6 / iops
             ));
         }

@@ -162,8 +162,8 @@ fn note_of_changed(checks: &[StoredCheck], set: CheckSet) -> Option<String> {
     })
 }
 
-/// Runs the checks of a set on the databases of a subject, of whatever size they are; `stop` ends it
-/// early.
+/// Runs the checks of a set on the databases of a subject, of whatever size they are; `stop` ends
+/// it early.
 ///
 /// # Errors
 /// Where a schema holds no database, the server refuses or is gone, or the user interrupts.

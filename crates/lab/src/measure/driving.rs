@@ -378,8 +378,8 @@ impl Measurement<'_> {
         Ok(())
     }
 
-    /// Sets when the fault of a drill comes, and begins to observe; a run that cannot be observed is
-    /// one all the same.
+    /// Sets when the fault of a drill comes, and begins to observe; a run that cannot be observed
+    /// is one all the same.
     fn started(
         &self,
         options: &RunOptions,

@@ -103,7 +103,8 @@ pub(crate) fn restore_what_is_left(
     journal.clear()?;
     let names: Vec<&str> = left.by_mydyno.keys().map(String::as_str).collect();
     let mut note = format!(
-        "an earlier command was killed while it had changed this server: {} set back to what it was",
+        "an earlier command was killed while it had changed this server: {} set back to what it \
+         was",
         if names.is_empty() { "nothing had to be".to_owned() } else { names.join(", ") }
     );
     if !left.by_others.is_empty() {

@@ -128,8 +128,8 @@ impl Subject {
         self.supervisor.as_ref().map_or_else(Vec::new, |supervisor| supervisor.look(into_run))
     }
 
-    /// Waits until every private node of one database is back and in its cluster, and tells of those
-    /// that came back.
+    /// Waits until every private node of one database is back and in its cluster, and tells of
+    /// those that came back.
     ///
     /// # Errors
     /// [`LabError::ServerDied`] with the node that is not there, and the end of its log.

@@ -442,7 +442,8 @@ fn variables(io_capacity: &str) -> Vec<(String, String)> {
         ("innodb_io_capacity", io_capacity),
         (
             "sql_mode",
-            "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO",
+            "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
+             ERROR_FOR_DIVISION_BY_ZERO",
         ),
         ("init_connect", "<script>alert('x')</script>"),
     ] {

@@ -1,8 +1,8 @@
 //! Clause 3.5: what was acknowledged is there after the server has been killed.
 //!
 //! A [`Witness`] keeps what the connections are told, as the success file of clause 3.5.4 does;
-//! whoever kills the server lets some run [`order_until_lost`] and asks [`what_survived`] when it is
-//! back.
+//! whoever kills the server lets some run [`order_until_lost`] and asks [`what_survived`] when it
+//! is back.
 
 use super::finding::{AcidError, Phenomenon, Seen};
 use crate::InputSource;

@@ -187,8 +187,8 @@ async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionErr
 }
 
 /// Runs the checks of a set on warehouses 1..=`warehouses` in one consistent read-only snapshot,
-/// which ends with it. `progress` hears of steps done and of all steps. The schema must be the session's
-/// default one. Without foreign keys C10, X1 and X4 count each warehouse beyond the first
+/// which ends with it. `progress` hears of steps done and of all steps. The schema must be the
+/// session's default one. Without foreign keys C10, X1 and X4 count each warehouse beyond the first
 /// [`OFFENDING_ROWS_MAX`] offending ones as one row.
 ///
 /// # Errors
@@ -215,10 +215,10 @@ pub async fn run_checks<S: Session>(
     Ok(result?.into_iter().map(Running::result).collect())
 }
 
-/// Runs the checks of a set over the shards of a database, of which there is one at least and which nobody
-/// may change meanwhile: those whose rows lie together on each shard, C10, X1 and X4 over all of
-/// them. Of these three each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending ones
-/// counts as one row. The schemas must be the sessions' default ones.
+/// Runs the checks of a set over the shards of a database, of which there is one at least and which
+/// nobody may change meanwhile: those whose rows lie together on each shard, C10, X1 and X4 over
+/// all of them. Of these three each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending
+/// ones counts as one row. The schemas must be the sessions' default ones.
 ///
 /// # Errors
 /// As [`run_checks`].

@@ -26,7 +26,9 @@ pub enum LoadError {
     #[error(
         "schema {schema:?} holds a part of another load ({}, seed {}, foreign keys {}, {} \
          partitions, {} key of HISTORY); continue it with these, or use --force to start anew",
-        rows_of(&meta.population), meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
+        rows_of(&meta.population), meta.population.seed,
+        if meta.foreign_keys { "on" } else { "off" },
+        meta.partitions,
         if meta.history_key { "a" } else { "no" }
     )]
     OtherLoad { schema: String, meta: Box<Meta> },

@@ -7,7 +7,8 @@ statements! {
     // New-Order
     select_customer: "SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse \
         WHERE w_id = ? AND c_w_id = w_id AND c_d_id = ? AND c_id = ?",
-    lock_district: "SELECT d_next_o_id, d_tax FROM district WHERE d_id = ? AND d_w_id = ? FOR UPDATE",
+    lock_district:
+        "SELECT d_next_o_id, d_tax FROM district WHERE d_id = ? AND d_w_id = ? FOR UPDATE",
     update_next_order: "UPDATE district SET d_next_o_id = ? + 1 WHERE d_id = ? AND d_w_id = ?",
     insert_order: "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, \
         o_all_local) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -36,7 +37,8 @@ statements! {
         FOR UPDATE",
     update_customer_data: "UPDATE customer SET c_balance = ?, c_data = ? WHERE c_w_id = ? AND \
         c_d_id = ? AND c_id = ?",
-    update_customer: "UPDATE customer SET c_balance = ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+    update_customer:
+        "UPDATE customer SET c_balance = ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
     insert_history: "INSERT INTO history (h_c_d_id, h_c_w_id, h_c_id, h_d_id, h_w_id, h_date, \
         h_amount, h_data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     // Payment and Order-Status: how many customers have the name
@@ -57,7 +59,8 @@ statements! {
         ORDER BY no_o_id LIMIT 1 FOR UPDATE",
     delete_new_order: "DELETE FROM new_orders WHERE no_o_id = ? AND no_d_id = ? AND no_w_id = ?",
     select_order: "SELECT o_c_id FROM orders WHERE o_id = ? AND o_d_id = ? AND o_w_id = ?",
-    update_carrier: "UPDATE orders SET o_carrier_id = ? WHERE o_id = ? AND o_d_id = ? AND o_w_id = ?",
+    update_carrier:
+        "UPDATE orders SET o_carrier_id = ? WHERE o_id = ? AND o_d_id = ? AND o_w_id = ?",
     update_order_lines: "UPDATE order_line SET ol_delivery_d = ? WHERE ol_o_id = ? AND ol_d_id = ? \
         AND ol_w_id = ?",
     select_amount: "SELECT SUM(ol_amount) FROM order_line WHERE ol_o_id = ? AND ol_d_id = ? AND \
@@ -68,5 +71,6 @@ statements! {
     select_next_order: "SELECT d_next_o_id FROM district WHERE d_id = ? AND d_w_id = ?",
     select_last_items: "SELECT DISTINCT ol_i_id FROM order_line \
         WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id < ? AND ol_o_id >= (? - 20)",
-    select_low_stock: "SELECT COUNT(*) FROM stock WHERE s_w_id = ? AND s_i_id = ? AND s_quantity < ?",
+    select_low_stock:
+        "SELECT COUNT(*) FROM stock WHERE s_w_id = ? AND s_i_id = ? AND s_quantity < ?",
 }

@@ -78,7 +78,8 @@ pub const FAULTS: &[Fault] = &[
         title: "a line's order does not exist",
         fails: &["C4", "C6", "X1"],
         plant: &["INSERT INTO order_line \
-             (ol_o_id,ol_d_id,ol_w_id,ol_number,ol_i_id,ol_supply_w_id,ol_quantity,ol_amount,ol_dist_info) VALUES (2000000000,1,1,1,1,1,5,1.00,'orphan')"],
+             (ol_o_id,ol_d_id,ol_w_id,ol_number,ol_i_id,ol_supply_w_id,ol_quantity,ol_amount,\
+              ol_dist_info) VALUES (2000000000,1,1,1,1,1,5,1.00,'orphan')"],
         repair: &["DELETE FROM order_line WHERE ol_w_id=1 AND ol_d_id=1 AND ol_o_id=2000000000"],
     },
     Fault {

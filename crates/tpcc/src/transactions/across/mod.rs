@@ -143,7 +143,8 @@ impl<S: Session> Across<Timed<S>> {
         self.times.clear();
     }
 
-    /// Runs one transaction to its end, on as many shards as it needs; see [`PreparedSession::run`].
+    /// Runs one transaction to its end, on as many shards as it needs; see
+    /// [`PreparedSession::run`].
     ///
     /// # Errors
     /// Any [`TransactionError`].

@@ -34,7 +34,10 @@ statements! {
         o_ol_cnt, o_all_local) VALUES (LAST_INSERT_ID(), ?, ?, ?, ?, NULL, ?, ?)",
     insert_new_order: "INSERT INTO new_orders (no_o_id, no_d_id, no_w_id) VALUES \
         (LAST_INSERT_ID(), ?, ?)",
-    select_items: format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})", marks(LINES_MAX)),
+    select_items: format!(
+        "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})",
+        marks(LINES_MAX),
+    ),
     update_stock: sql::UPDATE_STOCK,
     update_stocks: format!("UPDATE {STOCK_BY_KEY} SET s_quantity = CASE s_i_id {cases} END, \
         s_ytd = s_ytd + CASE s_i_id {cases} END, s_order_cnt = s_order_cnt + 1 \
@@ -61,10 +64,22 @@ statements! {
         last_order STRAIGHT_JOIN order_line ON ol_w_id = ? AND ol_d_id = ? AND ol_o_id = o_id",
     // Delivery (clause 2.7.4.2)
     lock_oldest_order: sql::OLDEST_OPEN_ORDER,
-    delete_new_orders: format!("DELETE FROM new_orders WHERE no_w_id = ? AND ({})", pairs("no_d_id", "no_o_id")),
-    lock_orders: format!("SELECT o_d_id, o_c_id FROM orders WHERE o_w_id = ? AND ({}) FOR UPDATE", pairs("o_d_id", "o_id")),
-    update_carriers: format!("UPDATE orders SET o_carrier_id = ? WHERE o_w_id = ? AND ({})", pairs("o_d_id", "o_id")),
-    update_order_lines: format!("UPDATE order_line SET ol_delivery_d = ? WHERE ol_w_id = ? AND ({})", pairs("ol_d_id", "ol_o_id")),
+    delete_new_orders: format!(
+        "DELETE FROM new_orders WHERE no_w_id = ? AND ({})",
+        pairs("no_d_id", "no_o_id"),
+    ),
+    lock_orders: format!(
+        "SELECT o_d_id, o_c_id FROM orders WHERE o_w_id = ? AND ({}) FOR UPDATE",
+        pairs("o_d_id", "o_id"),
+    ),
+    update_carriers: format!(
+        "UPDATE orders SET o_carrier_id = ? WHERE o_w_id = ? AND ({})",
+        pairs("o_d_id", "o_id"),
+    ),
+    update_order_lines: format!(
+        "UPDATE order_line SET ol_delivery_d = ? WHERE ol_w_id = ? AND ({})",
+        pairs("ol_d_id", "ol_o_id"),
+    ),
     select_amounts: format!("SELECT ol_d_id, SUM(ol_amount) FROM order_line WHERE ol_w_id = ? AND \
         ({}) GROUP BY ol_d_id",
         pairs("ol_d_id", "ol_o_id")),

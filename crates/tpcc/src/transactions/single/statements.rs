@@ -7,7 +7,8 @@ statements! {
     // New-Order (clause 2.4.2.2)
     select_customer: "SELECT c_discount, c_last, c_credit, w_tax FROM warehouse, customer \
         WHERE w_id = ? AND c_w_id = w_id AND c_d_id = ? AND c_id = ?",
-    lock_district: "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ? FOR UPDATE",
+    lock_district:
+        "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ? FOR UPDATE",
     update_next_order: "UPDATE district SET d_next_o_id = ? + 1 WHERE d_w_id = ? AND d_id = ?",
     insert_order: "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, \
         o_ol_cnt, o_all_local) VALUES (?, ?, ?, ?, ?, NULL, ?, ?)",
@@ -41,7 +42,8 @@ statements! {
     lock_oldest_order: sql::OLDEST_OPEN_ORDER,
     delete_new_order: "DELETE FROM new_orders WHERE no_w_id = ? AND no_d_id = ? AND no_o_id = ?",
     lock_order: "SELECT o_c_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_id = ? FOR UPDATE",
-    update_carrier: "UPDATE orders SET o_carrier_id = ? WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?",
+    update_carrier:
+        "UPDATE orders SET o_carrier_id = ? WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?",
     update_order_lines: "UPDATE order_line SET ol_delivery_d = ? WHERE ol_w_id = ? AND ol_d_id = ? \
         AND ol_o_id = ?",
     select_amount: "SELECT SUM(ol_amount) FROM order_line WHERE ol_w_id = ? AND ol_d_id = ? AND \
