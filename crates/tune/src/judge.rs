@@ -141,8 +141,8 @@ mod tests {
     fn what_changes_nothing_is_left_out() {
         for noise in [0.005, 0.02, 0.1] {
             let (kept, pairs) = ended(ProposalVerdict::Kept, 0.0, noise);
-            // At most one in twenty is allowed; half of the error rate is on this side.
-            assert!(kept < 60, "{kept} of 2000 with a noise of {noise}");
+            // Half of the error rate is on this side: with two looks at most one in twenty is kept.
+            assert!(kept < 50, "{kept} of 2000 with a noise of {noise}");
             assert!(pairs < 7.0, "{pairs} pairs with a noise of {noise}");
         }
     }

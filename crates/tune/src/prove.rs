@@ -1,5 +1,5 @@
-//! Proposals, one after another, each on top of those that were kept; then all of them together
-//! against the start.
+//! Proposals, one after another, each on top of those that were kept; once more those that were
+//! dropped before another was kept; then all that was kept against the start.
 
 use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
 use crate::judge::{JudgeLimits, JudgedProposal, Pair, ProposalVerdict, judge};
@@ -68,7 +68,8 @@ pub struct AdviceProof {
     pub ended_by: Option<String>,
     pub error_rate: f64,
     pub gain_min_percent: f64,
-    /// In the order in which they were measured.
+    /// In the order in which they were measured first. One that was dropped before another was kept
+    /// was measured twice: the second result counts.
     pub proposals: Vec<ProvenFinding>,
     /// All kept proposals against the start; `None` where none was kept.
     pub whole: Option<WholeGain>,
@@ -86,6 +87,23 @@ pub struct ProvenFinding {
     pub judged: Option<JudgedProposal>,
     /// Why it was not measured.
     pub left_out: Option<String>,
+}
+
+impl AdviceProof {
+    fn kept(&self) -> usize {
+        self.proposals.iter().filter(|proposal| proposal.has(&[ProposalVerdict::Kept])).count()
+    }
+}
+
+impl ProvenFinding {
+    fn has(&self, verdicts: &[ProposalVerdict]) -> bool {
+        self.judged.as_ref().is_some_and(|judged| verdicts.contains(&judged.verdict))
+    }
+
+    /// It was measured, and helped nothing on what was kept then.
+    fn was_dropped(&self) -> bool {
+        self.has(&[ProposalVerdict::NoGain, ProposalVerdict::Harms])
+    }
 }
 
 impl<'a> Prover<'a> {
@@ -173,28 +191,21 @@ impl<'a> Prover<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(), LabError> {
         let mut set = Settings::new();
+        let all = findings.len();
+        // How many had been kept when each was measured.
+        let mut kept_before = Vec::new();
         for (finding, number) in findings.iter().zip(1..) {
-            let more = changes(finding, &set);
             let left_out = self.left_out(finding).or_else(|| {
-                more.is_empty().then(|| "another proposal, which was kept, sets it".to_owned())
+                let is_set = changes(finding, &set).is_empty();
+                is_set.then(|| "another proposal, which was kept, sets it".to_owned())
             });
+            kept_before.push(proof.kept());
             let judged = match left_out {
                 Some(_) => None,
                 None => {
-                    let name = format!("{} ({number} of {})", finding.rule, findings.len());
-                    let later = findings.len() - number;
-                    let other = with(&set, &more);
-                    let judged = self.judge(&name, [&set, &other], later, on_progress)?;
-                    if judged.verdict == ProposalVerdict::Kept {
-                        set = other;
-                        let is_replaced = |line: &String| {
-                            let name = line.split(" = ").next().unwrap_or_default();
-                            more.contains_key(name)
-                        };
-                        proof.option_lines.retain(|line| !is_replaced(line));
-                        proof.option_lines.extend(finding.option_lines.iter().cloned());
-                    }
-                    Some(judged)
+                    let name = format!("{} ({number} of {all})", finding.rule);
+                    let later = 2 * all - number - proof.kept();
+                    Some(self.judge((&name, finding), later, &mut set, proof, on_progress)?)
                 }
             };
             proof.proposals.push(ProvenFinding {
@@ -205,27 +216,55 @@ impl<'a> Prover<'a> {
                 left_out,
             });
         }
+        // A proposal may need another that comes after it: a larger redo log gains nothing while
+        // pages are written in a hurry for another reason.
+        for (index, finding) in findings.iter().enumerate() {
+            let is_news = proof.proposals[index].was_dropped()
+                && kept_before[index] < proof.kept()
+                && !changes(finding, &set).is_empty();
+            if is_news {
+                let name = format!("{} ({} of {all}), once more", finding.rule, index + 1);
+                let later = all - index - 1;
+                let judged = self.judge((&name, finding), later, &mut set, proof, on_progress)?;
+                proof.proposals[index].judged = Some(judged);
+            }
+        }
         if !set.is_empty() {
             proof.whole = Some(self.confirm(&set, on_progress)?);
         }
         Ok(())
     }
 
+    /// Measures a proposal on top of `set`, and adds it there and to the proof if it is kept. At
+    /// most `later` proposals are measured after it.
     fn judge(
         &mut self,
-        name: &str,
-        sides: [&Settings; 2],
+        (name, finding): (&str, &Finding),
         later: usize,
+        set: &mut Settings,
+        proof: &mut AdviceProof,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<JudgedProposal, LabError> {
+        let more = changes(finding, set);
+        let other = with(set, &more);
         let limits = self.limits;
-        judge(&limits, |pair| {
+        let judged = judge(&limits, |pair| {
             let most = limits.pairs_max;
             let left = most.saturating_sub(pair) + later * most + CONFIRM_PAIRS;
             let title =
                 format!("{name}: pair {} of at most {most}{}", pair + 1, self.paired.left(left));
-            self.pair(sides, pair, &title, on_progress)
-        })
+            self.pair([set, &other], pair, &title, on_progress)
+        })?;
+        if judged.verdict == ProposalVerdict::Kept {
+            *set = other;
+            let is_replaced = |line: &String| {
+                let name = line.split(" = ").next().unwrap_or_default();
+                more.contains_key(name)
+            };
+            proof.option_lines.retain(|line| !is_replaced(line));
+            proof.option_lines.extend(finding.option_lines.iter().cloned());
+        }
+        Ok(judged)
     }
 
     /// Two windows, one beside the other, in an order that changes.

@@ -11,8 +11,9 @@ const INDENT: &str = "     ";
 pub fn text(proof: &AdviceProof, version: &str) -> String {
     let judged = proof.proposals.iter().filter(|of| of.judged.is_some()).count();
     let mut out = format!(
-        "{} for {version} measured, each on top of what was kept before; at most {:.0} % of those \
-         that change nothing are kept, and a gain below {:.2} % is not\n",
+        "{} for {version} measured, each on top of what was kept before, and once more where \
+         another was kept after it had been dropped; at most {:.0} % of those that change nothing \
+         are kept, and a gain below {:.2} % is not\n",
         counted(judged, "proposal", "proposals"),
         proof.error_rate * 100.0,
         proof.gain_min_percent,
