@@ -4,11 +4,13 @@
 mod gain;
 mod halving;
 mod judge;
+mod proof;
 mod prove;
 mod search;
 mod settings;
 
 pub use gain::WholeGain;
 pub use judge::{JudgeLimits, JudgedProposal, ProposalVerdict};
-pub use prove::{AdviceProof, LookedAt, ProvenFinding, Prover};
+pub use proof::{AdviceProof, ProvenFinding};
+pub use prove::{LookedAt, Prover};
 pub use search::{Found, FoundCell, Objective, Search, SearchAsked};

@@ -1,19 +1,16 @@
-//! Proposals, one after another, each on top of those that were kept; once more those that were
-//! dropped before another was kept; then all that was kept against the start.
+//! Proposals, measured in windows; then all that was kept against the start.
 
 use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
-use crate::judge::{JudgeLimits, JudgedProposal, Pair, ProposalVerdict, judge};
-use crate::settings::{Settings, changes, with};
-use advise::{
-    AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, VariableChange, advise, stored_snapshot,
-};
+use crate::judge::{JudgeLimits, JudgedProposal, Pair, judge};
+use crate::proof::{AdviceProof, Step};
+use crate::settings::Settings;
+use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_snapshot};
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
 use lab::{
     LabError, LabRunOptions, OnProgress, Progress, TrialBlock, TrialCell, Trials, account_of,
 };
-use serde::Serialize;
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -54,56 +51,6 @@ pub struct LookedAt {
     pub findings: Vec<Finding>,
     /// The run that was the load.
     pub run: RepeatId,
-}
-
-/// What came of all proposals.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct AdviceProof {
-    /// Of the results file.
-    pub lab_id: Option<i64>,
-    pub dilation: f64,
-    /// The user ended it: what is said of earlier proposals holds.
-    pub interrupted: bool,
-    /// What else ended it before its end.
-    pub ended_by: Option<String>,
-    pub error_rate: f64,
-    pub gain_min_percent: f64,
-    /// In the order in which they were measured first. One that was dropped before another was kept
-    /// was measured twice: the second result counts.
-    pub proposals: Vec<ProvenFinding>,
-    /// All kept proposals against the start; `None` where none was kept.
-    pub whole: Option<WholeGain>,
-    /// For the section `[mysqld]` of the option file.
-    pub option_lines: Vec<String>,
-}
-
-/// A proposal and what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProvenFinding {
-    pub rule: &'static str,
-    pub title: &'static str,
-    pub changes: Vec<VariableChange>,
-    /// `None` where it was not measured.
-    pub judged: Option<JudgedProposal>,
-    /// Why it was not measured.
-    pub left_out: Option<String>,
-}
-
-impl AdviceProof {
-    fn kept(&self) -> usize {
-        self.proposals.iter().filter(|proposal| proposal.has(&[ProposalVerdict::Kept])).count()
-    }
-}
-
-impl ProvenFinding {
-    fn has(&self, verdicts: &[ProposalVerdict]) -> bool {
-        self.judged.as_ref().is_some_and(|judged| verdicts.contains(&judged.verdict))
-    }
-
-    /// It was measured, and helped nothing on what was kept then.
-    fn was_dropped(&self) -> bool {
-        self.has(&[ProposalVerdict::NoGain, ProposalVerdict::Harms])
-    }
 }
 
 impl<'a> Prover<'a> {
@@ -190,81 +137,27 @@ impl<'a> Prover<'a> {
         proof: &mut AdviceProof,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(), LabError> {
-        let mut set = Settings::new();
-        let all = findings.len();
-        // How many had been kept when each was measured.
-        let mut kept_before = Vec::new();
-        for (finding, number) in findings.iter().zip(1..) {
-            let left_out = self.left_out(finding).or_else(|| {
-                let is_set = changes(finding, &set).is_empty();
-                is_set.then(|| "another proposal, which was kept, sets it".to_owned())
-            });
-            kept_before.push(proof.kept());
-            let judged = match left_out {
-                Some(_) => None,
-                None => {
-                    let name = format!("{} ({number} of {all})", finding.rule);
-                    let later = 2 * all - number - proof.kept();
-                    Some(self.judge((&name, finding), later, &mut set, proof, on_progress)?)
-                }
-            };
-            proof.proposals.push(ProvenFinding {
-                rule: finding.rule,
-                title: finding.title,
-                changes: finding.changes.clone(),
-                judged,
-                left_out,
-            });
-        }
-        // A proposal may need another that comes after it: a larger redo log gains nothing while
-        // pages are written in a hurry for another reason.
-        for (index, finding) in findings.iter().enumerate() {
-            let is_news = proof.proposals[index].was_dropped()
-                && kept_before[index] < proof.kept()
-                && !changes(finding, &set).is_empty();
-            if is_news {
-                let name = format!("{} ({} of {all}), once more", finding.rule, index + 1);
-                let later = all - index - 1;
-                let judged = self.judge((&name, finding), later, &mut set, proof, on_progress)?;
-                proof.proposals[index].judged = Some(judged);
-            }
-        }
+        let left_out: Vec<_> = findings.iter().map(|finding| self.left_out(finding)).collect();
+        let set = proof.measure(findings, left_out, |step| self.judge(step, on_progress))?;
         if !set.is_empty() {
             proof.whole = Some(self.confirm(&set, on_progress)?);
         }
         Ok(())
     }
 
-    /// Measures a proposal on top of `set`, and adds it there and to the proof if it is kept. At
-    /// most `later` proposals are measured after it.
     fn judge(
         &mut self,
-        (name, finding): (&str, &Finding),
-        later: usize,
-        set: &mut Settings,
-        proof: &mut AdviceProof,
+        step: &Step<'_>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<JudgedProposal, LabError> {
-        let more = changes(finding, set);
-        let other = with(set, &more);
         let limits = self.limits;
-        let judged = judge(&limits, |pair| {
+        judge(&limits, |pair| {
             let most = limits.pairs_max;
-            let left = most.saturating_sub(pair) + later * most + CONFIRM_PAIRS;
-            let title =
-                format!("{name}: pair {} of at most {most}{}", pair + 1, self.paired.left(left));
-            self.pair([set, &other], pair, &title, on_progress)
-        })?;
-        if judged.verdict == ProposalVerdict::Kept {
-            *set = other;
-            let is_replaced = |line: &String| {
-                let name = line.split(" = ").next().unwrap_or_default();
-                more.contains_key(name)
-            };
-            proof.option_lines.retain(|line| !is_replaced(line));
-            proof.option_lines.extend(finding.option_lines.iter().cloned());
-        }
-        Ok(judged)
+            let left = most.saturating_sub(pair) + step.later * most + CONFIRM_PAIRS;
+            let left = self.paired.left(left);
+            let title = format!("{}: pair {} of at most {most}{left}", step.name, pair + 1);
+            self.pair([step.base, step.other], pair, &title, on_progress)
+        })
     }
 
     /// Two windows, one beside the other, in an order that changes.
