@@ -8,6 +8,7 @@
 //! inequality the probability that it ever excludes the truth is at most the error rate.
 
 use crate::statistics::mean;
+use crate::student::Student;
 
 /// Effects that are looked for, in deviations of one pair. Large, as a setting that matters is
 /// worth several: then three pairs may decide.
@@ -41,21 +42,30 @@ impl PairedRatios {
     /// The interval that holds the true ratio at all looks, but for a share of `error_rate` of all
     /// comparisons; `None` where so few pairs exclude nothing.
     pub fn interval(&self, error_rate: f64) -> Option<[f64; 2]> {
-        let pairs = self.logs.len();
-        if pairs < PAIRS_MIN {
-            return None;
-        }
-        let n = pairs as f64;
-        let middle = mean(&self.logs)?;
-        let squares: f64 = self.logs.iter().map(|log| (log - middle).powi(2)).sum();
+        let n = self.pairs() as f64;
         // The Bayes factor is 1/error_rate where (1 + x) / (1 + x/g) = R, with x = t²/(n-1).
         let g = 1.0 + n * PRIOR * PRIOR;
         let r = (g.sqrt() / error_rate).powf(2.0 / n);
-        if r >= g {
+        let x = (r < g).then(|| (r - 1.0) / (1.0 - r / g))?;
+        self.around_mean((x * (n - 1.0)).sqrt())
+    }
+
+    /// The interval of a single look, after a number of pairs that was chosen beforehand: that of
+    /// Student's t. It is narrower than that of all looks.
+    pub fn interval_of_one_look(&self, error_rate: f64) -> Option<[f64; 2]> {
+        let student = Student { degrees_of_freedom: self.pairs().checked_sub(1)? as f64 };
+        self.around_mean(student.reach(1.0 - error_rate))
+    }
+
+    /// Reaches `t` standard errors of the mean to either side.
+    fn around_mean(&self, t: f64) -> Option<[f64; 2]> {
+        if self.pairs() < PAIRS_MIN {
             return None;
         }
-        let x = (r - 1.0) / (1.0 - r / g);
-        let reach = (x * squares / n).sqrt();
+        let n = self.pairs() as f64;
+        let middle = mean(&self.logs)?;
+        let squares: f64 = self.logs.iter().map(|log| (log - middle).powi(2)).sum();
+        let reach = t * (squares / (n * (n - 1.0))).sqrt();
         Some([(middle - reach).exp(), (middle + reach).exp()])
     }
 }
@@ -106,13 +116,30 @@ mod tests {
     }
 
     #[test]
+    fn one_look_sees_more_and_is_wrong_no_more_often_than_said() {
+        let mut noise = Noise::new(9);
+        let (runs, mut wrong) = (4000, 0);
+        for _ in 0..runs {
+            let mut ratios = PairedRatios::default();
+            (0..10).for_each(|_| ratios.push([1.0, (0.03 * noise.normal()).exp()]));
+            let [low, high] = ratios.interval_of_one_look(ERROR_RATE).unwrap();
+            let [low_of_all, high_of_all] = ratios.interval(ERROR_RATE).unwrap();
+            assert!(low_of_all < low && high < high_of_all);
+            wrong += usize::from(!(low..high).contains(&1.0));
+        }
+        assert!((160..240).contains(&wrong), "{wrong} of {runs}");
+    }
+
+    #[test]
     fn few_pairs_say_nothing() {
         let mut ratios = PairedRatios::default();
         assert_eq!((ratios.ratio(), ratios.interval(ERROR_RATE)), (1.0, None));
+        assert_eq!(ratios.interval_of_one_look(ERROR_RATE), None);
         ratios.push([100.0, 120.0]);
         ratios.push([100.0, 120.0]);
         ratios.push([0.0, 120.0]);
         assert_eq!((ratios.pairs(), ratios.interval(ERROR_RATE)), (2, None));
+        assert_eq!(ratios.interval_of_one_look(ERROR_RATE), None);
         // Equal ratios scatter by nothing but rounding.
         ratios.push([100.0, 120.0]);
         let [low, high] = ratios.interval(ERROR_RATE).unwrap();

@@ -46,7 +46,8 @@ pub struct JudgedProposal {
     pub pairs: usize,
     /// Throughput with it by that without it; `None` where no pair has both.
     pub ratio: Option<f64>,
-    /// The interval that holds the ratio at all looks, but for a share of `error_rate`.
+    /// The interval of the look that ended it. Those of all looks hold the ratio, but for a share
+    /// of `error_rate` of all comparisons.
     pub ratio_low: Option<f64>,
     pub ratio_high: Option<f64>,
     /// Why it fails.
@@ -78,7 +79,7 @@ pub(crate) fn judge<E>(
 fn decided(limits: &JudgeLimits, ratios: &PairedRatios) -> Option<ProposalVerdict> {
     let (pairs, ratio) = (ratios.pairs(), ratios.ratio());
     let matters = ratio > 1.0 + limits.gain_min_share;
-    match ratios.interval(limits.error_rate) {
+    match interval(limits, ratios) {
         Some([low, _]) if low > 1.0 => {
             return Some(if matters { ProposalVerdict::Kept } else { ProposalVerdict::NoGain });
         }
@@ -89,13 +90,23 @@ fn decided(limits: &JudgeLimits, ratios: &PairedRatios) -> Option<ProposalVerdic
     (is_futile || pairs >= limits.pairs_max).then_some(ProposalVerdict::NoGain)
 }
 
+/// Half of the error rate is for the looks that may end it early, and half for the last one: its
+/// number is known beforehand, so that it sees what these have to leave open.
+fn interval(limits: &JudgeLimits, ratios: &PairedRatios) -> Option<[f64; 2]> {
+    let half = limits.error_rate / 2.0;
+    match ratios.pairs() < limits.pairs_max {
+        true => ratios.interval(half),
+        false => ratios.interval_of_one_look(half),
+    }
+}
+
 fn judged(
     limits: &JudgeLimits,
     ratios: &PairedRatios,
     verdict: ProposalVerdict,
     reason: Option<String>,
 ) -> JudgedProposal {
-    let interval = ratios.interval(limits.error_rate);
+    let interval = interval(limits, ratios);
     JudgedProposal {
         verdict,
         pairs: ratios.pairs(),
@@ -157,9 +168,12 @@ mod tests {
 
     #[test]
     fn what_helps_is_kept() {
-        for (effect, noise, least, pairs_most) in
-            [(0.5, 0.05, 1990, 4.0), (0.1, 0.02, 1980, 6.0), (0.05, 0.01, 1980, 6.0)]
-        {
+        for (effect, noise, least, pairs_most) in [
+            (0.5, 0.05, 1990, 4.0),
+            (0.1, 0.05, 1700, 9.0),
+            (0.1, 0.02, 1980, 6.0),
+            (0.05, 0.01, 1980, 6.0),
+        ] {
             let (kept, pairs) = ended(ProposalVerdict::Kept, effect, noise);
             assert!(kept >= least, "{kept} of 2000 of {effect} with a noise of {noise}");
             assert!(pairs < pairs_most, "{pairs} pairs of {effect} with a noise of {noise}");

@@ -19,6 +19,9 @@ use store::{RepeatId, RepeatStatus, Results};
 
 const LAB: &str = "advise";
 const START_NAME: &str = "the server as it is";
+/// Why a window that was driven to its end has no throughput.
+pub(crate) const NOTHING_ENDED: &str =
+    "no transaction that counts ended in its window, which is too short";
 /// Between its first windows and its last ones; a start beyond it has not had one load.
 const STEADY: std::ops::Range<f64> = 0.67..1.5;
 
@@ -248,9 +251,10 @@ impl<'a> Prover<'a> {
     /// NOPM, or what the workload has instead; why there is none.
     fn throughput(&self, run: RepeatId) -> Result<Result<f64, String>, LabError> {
         let summary = measurement(self.results, run)?.summary;
-        let reason = || summary.reason.clone().unwrap_or_else(|| "it was not finished".to_owned());
-        let whole = summary.status == RepeatStatus::Done.to_string() && !summary.interrupted;
-        Ok(summary.nopm.filter(|nopm| whole && *nopm > 0.0).ok_or_else(reason))
+        let is_whole = summary.status == RepeatStatus::Done.to_string() && !summary.interrupted;
+        let unsaid = if is_whole { NOTHING_ENDED } else { "it was not finished" };
+        let reason = || summary.reason.clone().unwrap_or_else(|| unsaid.to_owned());
+        Ok(summary.nopm.filter(|nopm| is_whole && *nopm > 0.0).ok_or_else(reason))
     }
 
     /// All cells have the clock of the first one.
