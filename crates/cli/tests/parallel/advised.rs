@@ -202,6 +202,7 @@ fn lines_for_xtradb_5_6() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn lines_for_mysql_9_7() {
     lines_are_accepted(ENGINES[4]);
 }

@@ -1,7 +1,6 @@
-//! The main job on every engine, as the acceptance says it: start, load, run, check, stop; and
-//! between, runs in other styles.
+//! The main job on every engine, as the acceptance says it: start, load, run, check, stop.
 
-use crate::styles::{drive_style, is_described, time_adds_up};
+use crate::styles::{is_described, time_adds_up};
 use crate::support::{
     ENGINES, Held, Server, alive, directory, execute, float, home, mydyno, number, text, until,
 };
@@ -18,38 +17,38 @@ const TRANSACTIONS: [&str; 5] = ["new_order", "payment", "order_status", "delive
 
 #[test]
 fn mysql_5_7() {
-    main_job(ENGINES[0], &[Style::Pipelined, Style::Batched, Style::Procedures]);
+    main_job(ENGINES[0]);
 }
 
 #[test]
 fn mysql_8_0() {
-    main_job(ENGINES[1], &[]);
+    main_job(ENGINES[1]);
 }
 
 #[test]
 fn mariadb_10_11() {
-    main_job(ENGINES[2], &[]);
+    main_job(ENGINES[2]);
 }
 
 #[test]
 fn xtradb_5_6() {
-    main_job(ENGINES[3], &[]);
+    main_job(ENGINES[3]);
 }
 
 #[test]
 #[ignore = "make soak"]
 fn mysql_9_7() {
-    main_job(ENGINES[4], &[Style::Pipelined]);
+    main_job(ENGINES[4]);
 }
 
 #[test]
 #[ignore = "make soak"]
 fn mariadb_11_8() {
-    main_job(ENGINES[5], &[Style::Procedures]);
+    main_job(ENGINES[5]);
 }
 
-/// The main job, and a run in these styles; `make soak` has all of them on all engines.
-fn main_job(engine: &str, others: &[Style]) {
+/// The main job in the style `statements`; `make soak` has all of them on all engines.
+fn main_job(engine: &str) {
     let work = directory();
     let server =
         Server::start(engine, &["innodb_buffer_pool_size=256M", "innodb_log_file_size=64M"]);
@@ -70,11 +69,6 @@ fn main_job(engine: &str, others: &[Style]) {
     assert_eq!(checked["passed"], true);
     assert_eq!(number(&checked, "/warehouses"), 2);
     all_checks_passed(&checked["checks"]);
-    // Nothing is asked of these of what survives the server.
-    execute(&server.dsn, ["SET GLOBAL innodb_flush_log_at_trx_commit = 0"]);
-    for style in others {
-        drive_style(&server, work.path(), *style);
-    }
     tables_can_be_partitioned(&server);
     stops_and_leaves_nothing(server);
 }

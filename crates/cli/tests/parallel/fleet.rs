@@ -77,6 +77,7 @@ fn three_ranks_drive_one_measurement() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn ranks_load_a_database_that_is_equal_to_the_byte() {
     let (server, work, address) = (lent(), directory(), free_address());
     let load = |schema: &str| {

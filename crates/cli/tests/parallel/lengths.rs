@@ -1,7 +1,8 @@
 //! Warm-ups and windows that end by what they show, on a real server.
 
 use crate::support::{
-    Mydyno, assert_described, counts_agree, directory, float, install, list, mydyno, result, text,
+    Mydyno, SMALL_REDO, assert_described, counts_agree, directory, float, install, list, mydyno,
+    result, text,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -12,6 +13,7 @@ fn run(work: &Path, arguments: &[&str]) -> Mydyno {
     install("mysql-5.7");
     mydyno(["run", "--engine", "mysql-5.7", "-w", "1", "-c", "4"])
         .and_args(["--interval", "200ms", "--json"])
+        .and_args(SMALL_REDO)
         .and_args(arguments)
         .in_directory(work)
 }

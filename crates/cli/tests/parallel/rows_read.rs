@@ -93,6 +93,7 @@ fn mysql_8_0() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mariadb_10_11() {
     equal_on(ENGINES[2]);
 }

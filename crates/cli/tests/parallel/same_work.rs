@@ -143,6 +143,7 @@ fn mysql_5_7() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mariadb_10_11() {
     all_styles_on(ENGINES[2]);
 }

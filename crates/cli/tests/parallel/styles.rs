@@ -93,7 +93,7 @@ pub fn time_adds_up(summary: &Value, file: &Path) {
 }
 
 /// A closed loop on a loaded server.
-pub fn drive_style(server: &Server, work: &Path, style: Style) {
+fn drive_style(server: &Server, work: &Path, style: Style) {
     let summary = run(server, work, "tpcc", style.name());
     is_described(&summary, text(&server.started, "/engine"), style);
     all_checks_hold(&summary);

@@ -225,6 +225,7 @@ const THEIR_TYPES: [&str; 8] = [
 ];
 
 #[test]
+#[ignore = "make soak"]
 fn a_database_as_its_loader_makes_one() {
     let server = lent();
     let dsn = server.schema("theirs");
