@@ -15,7 +15,7 @@ use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use store::{RepeatId, RepeatStatus, Results};
+use store::{RepeatId, Results};
 
 const LAB: &str = "advise";
 const START_NAME: &str = "the server as it is";
@@ -250,11 +250,11 @@ impl<'a> Prover<'a> {
 
     /// NOPM, or what the workload has instead; why there is none.
     fn throughput(&self, run: RepeatId) -> Result<Result<f64, String>, LabError> {
-        let summary = measurement(self.results, run)?.summary;
-        let is_whole = summary.status == RepeatStatus::Done.to_string() && !summary.interrupted;
-        let unsaid = if is_whole { NOTHING_ENDED } else { "it was not finished" };
-        let reason = || summary.reason.clone().unwrap_or_else(|| unsaid.to_owned());
-        Ok(summary.nopm.filter(|nopm| is_whole && *nopm > 0.0).ok_or_else(reason))
+        let nopm = measurement(self.results, run)?.summary.nopm;
+        let repeat = self.results.repeat(run)?;
+        let unsaid = if repeat.is_whole() { NOTHING_ENDED } else { "it was not finished" };
+        let reason = || repeat.reason.clone().unwrap_or_else(|| unsaid.to_owned());
+        Ok(nopm.filter(|nopm| repeat.is_whole() && *nopm > 0.0).ok_or_else(reason))
     }
 
     /// All cells have the clock of the first one.
