@@ -1,6 +1,7 @@
 //! Advice, proven: what a rule proposes is measured against what there is, on this server, this
 //! device and this load, and kept where it helps. And a search, where rules do not reach.
 
+mod elimination;
 mod gain;
 mod halving;
 mod judge;

@@ -1,8 +1,9 @@
 //! Proposals, measured in windows; then all that was kept against the start.
 
+use crate::elimination::{Elimination, Window};
 use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
-use crate::judge::{JudgeLimits, JudgedProposal, Pair, judge};
-use crate::proof::{AdviceProof, Step};
+use crate::judge::JudgeLimits;
+use crate::proof::AdviceProof;
 use crate::settings::Settings;
 use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_snapshot};
 use analyse::{mean, measurement};
@@ -22,7 +23,8 @@ const START_NAME: &str = "the server as it is";
 /// Why a window that was driven to its end has no throughput.
 pub(crate) const NOTHING_ENDED: &str =
     "no transaction that counts ended in its window, which is too short";
-/// Between its first windows and its last ones; a start beyond it has not had one load.
+pub(crate) const NOT_FINISHED: &str = "it was not finished";
+/// The last windows of the start by its first one; beyond it they have not had one load.
 const STEADY: std::ops::Range<f64> = 0.67..1.5;
 
 /// A server that is looked at and measured.
@@ -36,15 +38,15 @@ pub struct Prover<'a> {
     cells: BTreeMap<Settings, TrialCell>,
     /// Blocks that were measured.
     blocks: u32,
-    /// What pairs took so far.
-    paired: PairTimes,
+    /// What windows took so far.
+    times: WindowTimes,
     /// Throughput of the start, in the order in which it was measured.
     starts: Vec<f64>,
 }
 
 #[derive(Default)]
-struct PairTimes {
-    pairs: u32,
+struct WindowTimes {
+    windows: u32,
     taken: Duration,
 }
 
@@ -65,8 +67,8 @@ impl<'a> Prover<'a> {
         limits: JudgeLimits,
     ) -> Prover<'a> {
         let trials = Trials::new(LAB, results, options, stop);
-        let (cells, paired) = (BTreeMap::new(), PairTimes::default());
-        Prover { results, trials, cell, limits, cells, blocks: 0, paired, starts: Vec::new() }
+        let (cells, times) = (BTreeMap::new(), WindowTimes::default());
+        Prover { results, trials, cell, limits, cells, blocks: 0, times, starts: Vec::new() }
     }
 
     /// Drives the server once as it is, and says what rules find. `device` is that of the data,
@@ -111,7 +113,7 @@ impl<'a> Prover<'a> {
             gain_min_percent: self.limits.gain_min_share * 100.0,
             ..AdviceProof::default()
         };
-        let ended = self.prove_each(&looked.findings, &mut proof, on_progress);
+        let ended = self.prove_findings(&looked.findings, &mut proof, on_progress);
         if let Some(note) = drift(&self.starts) {
             on_progress(Progress::Note(&note));
         }
@@ -120,7 +122,7 @@ impl<'a> Prover<'a> {
             Err(error) if error.exit() == Exit::Interrupted => proof.interrupted = true,
             Err(error @ LabError::NotSetBack { .. }) => return Err(error),
             // Hours may have gone into what was judged before.
-            Err(error) if !proof.proposals.is_empty() => proof.ended_by = Some(error.to_string()),
+            Err(error) if proof.is_begun() => proof.ended_by = Some(error.to_string()),
             other => other?,
         }
         Ok(proof)
@@ -134,63 +136,63 @@ impl<'a> Prover<'a> {
         self.trials.finish(is_whole)
     }
 
-    fn prove_each(
+    fn prove_findings(
         &mut self,
         findings: &[Finding],
         proof: &mut AdviceProof,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(), LabError> {
-        let left_out: Vec<_> = findings.iter().map(|finding| self.left_out(finding)).collect();
-        let set = proof.measure(findings, left_out, |step| self.judge(step, on_progress))?;
+        let left_out = findings.iter().map(|finding| self.left_out(finding)).collect();
+        let mut elimination = Elimination::new(self.limits, findings, left_out);
+        let mut number = 0;
+        let ended = elimination.run(|block| {
+            number += 1;
+            let left = self.times.left(block.windows_left + 2 * CONFIRM_PAIRS);
+            let title = format!("proposals: block {number}{left}");
+            self.block(&block.sets, &title, on_progress)
+        });
+        let set = elimination.kept();
+        proof.option_lines = elimination.option_lines();
+        proof.proposals = elimination.proven();
+        ended?;
         if !set.is_empty() {
             proof.whole = Some(self.confirm(&set, on_progress)?);
         }
         Ok(())
     }
 
-    fn judge(
+    /// A window of each, side by side. The first, to which the others are compared, is in the
+    /// middle, and every second block is turned: so drift is in both halves of each comparison.
+    fn block(
         &mut self,
-        step: &Step<'_>,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<JudgedProposal, LabError> {
-        let limits = self.limits;
-        judge(&limits, |pair| {
-            let most = limits.pairs_max;
-            let left = most.saturating_sub(pair) + step.later * most + CONFIRM_PAIRS;
-            let left = self.paired.left(left);
-            let title = format!("{}: pair {} of at most {most}{left}", step.name, pair + 1);
-            self.pair([step.base, step.other], pair, &title, on_progress)
-        })
-    }
-
-    /// Two windows, one beside the other, in an order that changes.
-    fn pair(
-        &mut self,
-        [base_set, other_set]: [&Settings; 2],
-        pair: usize,
+        sets: &[Settings],
         title: &str,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<Pair, LabError> {
+    ) -> Result<Vec<Window>, LabError> {
         let begun = Instant::now();
-        let mut cells = [self.cell_of(base_set)?, self.cell_of(other_set)?];
-        let is_turned = pair % 2 == 1;
-        if is_turned {
-            cells.reverse();
+        let mut order: Vec<usize> = (1..sets.len()).collect();
+        order.insert(order.len() / 2, 0);
+        let repeat = self.next_repeat();
+        if repeat % 2 == 1 {
+            order.reverse();
         }
-        let block = TrialBlock { cells: &cells, repeat: self.next_repeat(), title };
-        let mut runs = self.trials.block(&block, on_progress)?;
-        if is_turned {
-            runs.reverse();
-        }
-        let [base, other] = runs[..] else {
+        let cells = order.iter().map(|place| self.cell_of(&sets[*place]));
+        let cells = cells.collect::<Result<Vec<_>, _>>()?;
+        let block = TrialBlock { cells: &cells, repeat, title };
+        let runs = self.trials.block(&block, on_progress)?;
+        if runs.len() < cells.len() {
             return Err(LabError::Interrupted);
-        };
-        let base = self.throughput(base)?.map_err(|reason| no_result("its base", &reason))?;
-        if base_set.is_empty() {
-            self.starts.push(base);
         }
-        self.paired.learn(begun.elapsed());
-        Ok(self.throughput(other)?.map(|other| [base, other]))
+        let mut windows = vec![Ok(0.0); sets.len()];
+        for (place, run) in order.into_iter().zip(runs) {
+            let window = self.throughput(run)?;
+            if let (true, Ok(throughput)) = (sets[place].is_empty(), &window) {
+                self.starts.push(*throughput);
+            }
+            windows[place] = window;
+        }
+        self.times.learn(sets.len(), begun.elapsed());
+        Ok(windows)
     }
 
     fn confirm(
@@ -198,15 +200,17 @@ impl<'a> Prover<'a> {
         set: &Settings,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<WholeGain, LabError> {
+        let sides = [Settings::new(), set.clone()];
         let mut measured = Vec::new();
         for pair in 0..CONFIRM_PAIRS {
-            let left = self.paired.left(CONFIRM_PAIRS - pair);
+            let left = self.times.left(2 * (CONFIRM_PAIRS - pair));
             let title = format!("all that was kept: pair {} of {CONFIRM_PAIRS}{left}", pair + 1);
-            let sides = [&Settings::new(), set];
-            match self.pair(sides, pair, &title, on_progress)? {
-                Ok(values) => measured.push(values),
-                Err(reason) => return Err(no_result("all that was kept", &reason)),
-            }
+            let windows = self.block(&sides, &title, on_progress)?;
+            let named = [START_NAME, "all that was kept"].into_iter().zip(windows);
+            let values = named
+                .map(|(what, window)| window.map_err(|reason| no_result(what, &reason)))
+                .collect::<Result<Vec<f64>, LabError>>()?;
+            measured.push([values[0], values[1]]);
         }
         Ok(gain_of(&measured))
     }
@@ -252,7 +256,7 @@ impl<'a> Prover<'a> {
     fn throughput(&self, run: RepeatId) -> Result<Result<f64, String>, LabError> {
         let nopm = measurement(self.results, run)?.summary.nopm;
         let repeat = self.results.repeat(run)?;
-        let unsaid = if repeat.is_whole() { NOTHING_ENDED } else { "it was not finished" };
+        let unsaid = if repeat.is_whole() { NOTHING_ENDED } else { NOT_FINISHED };
         let reason = || repeat.reason.clone().unwrap_or_else(|| unsaid.to_owned());
         Ok(nopm.filter(|nopm| repeat.is_whole() && *nopm > 0.0).ok_or_else(reason))
     }
@@ -270,27 +274,26 @@ impl<'a> Prover<'a> {
     }
 }
 
-impl PairTimes {
-    fn learn(&mut self, taken: Duration) {
-        self.pairs += 1;
+impl WindowTimes {
+    fn learn(&mut self, windows: usize, taken: Duration) {
+        self.windows += windows as u32;
         self.taken += taken;
     }
 
-    /// How long so many pairs take, for people.
-    fn left(&self, pairs: usize) -> String {
-        if self.pairs == 0 {
+    /// How long so many windows take, for people.
+    fn left(&self, windows: usize) -> String {
+        if self.windows == 0 {
             return String::new();
         }
-        let left = self.taken.as_secs_f64() / f64::from(self.pairs) * pairs as f64;
+        let left = self.taken.as_secs_f64() / f64::from(self.windows) * windows as f64;
         format!("; at most {:.0} min left", (left / 60.0).ceil())
     }
 }
 
 /// What is to be said of a start whose throughput changed while proposals were measured.
 fn drift(starts: &[f64]) -> Option<String> {
-    let some = (starts.len() / 2).min(CONFIRM_PAIRS);
-    let first = mean(&starts[..some])?;
-    let last = mean(&starts[starts.len() - some..])?;
+    let (first, later) = starts.split_first()?;
+    let last = mean(&later[later.len().saturating_sub(CONFIRM_PAIRS)..])?;
     (!STEADY.contains(&(last / first))).then(|| {
         format!(
             "{START_NAME} did {first:.0} NOPM at first and {last:.0} at the end: something else \
@@ -344,8 +347,8 @@ mod tests {
     #[test]
     fn a_start_that_changes_is_told() {
         assert_eq!(drift(&[100.0]), None);
-        assert_eq!(drift(&[100.0, 90.0, 120.0, 110.0]), None);
-        let told = drift(&[100.0, 90.0, 110.0, 45.0, 55.0, 50.0]).unwrap_or_default();
+        assert_eq!(drift(&[100.0, 30.0, 90.0, 120.0, 80.0, 110.0, 120.0]), None);
+        let told = drift(&[100.0, 110.0, 45.0, 55.0, 50.0, 45.0, 55.0]).unwrap_or_default();
         assert!(told.contains("did 100 NOPM at first and 50 at the end"), "{told}");
     }
 }

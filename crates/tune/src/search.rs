@@ -2,7 +2,7 @@
 
 use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
 use crate::halving::{SETTINGS_MIN, WindowsAllowed, kept, rounds, settings_for, windows};
-use crate::prove::{NOTHING_ENDED, snapshot_of_run};
+use crate::prove::{NOT_FINISHED, NOTHING_ENDED, snapshot_of_run};
 use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
 use base::{Exit, Random};
@@ -383,7 +383,7 @@ impl<'a> Search<'a> {
             (_, true) => format!("{NOTHING_ENDED}; make it longer"),
             (_, false) => format!(
                 "{}; mend that, and measure it again (`mydyno lab run PLAN --only 1 --redo`)",
-                repeat.reason.as_deref().unwrap_or("it was not finished")
+                repeat.reason.as_deref().unwrap_or(NOT_FINISHED)
             ),
         };
         Ok(LabError::Unfit(format!("the first cell of the plan has no result: {why}")))

@@ -11,8 +11,8 @@ use tune::JudgeLimits;
 
 #[derive(Args)]
 pub struct AdviseArguments {
-    /// Measure each proposal against what there is, keep what helps, measure once more what was
-    /// dropped before another was kept, and measure all that was kept against the start
+    /// Measure each proposal beside all others, with it and without it; keep what helps, and
+    /// measure all that was kept against the start
     #[arg(long)]
     pub prove: bool,
     /// With --prove: allow to set variables of a server that is there, and to drive its TPC-C

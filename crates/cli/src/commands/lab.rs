@@ -341,7 +341,7 @@ fn same_for_all(out: &mut String, cell: &PlannedCell) {
         named.push(("precision".to_owned(), percent(share)));
     }
     for (name, value) in named {
-        let _ = writeln!(out, "{name:<24}{value}");
+        let _ = writeln!(out, "{name:<23} {value}");
     }
     let _ = writeln!(out);
 }

@@ -11,9 +11,9 @@ const INDENT: &str = "     ";
 pub fn text(proof: &AdviceProof, version: &str) -> String {
     let judged = proof.proposals.iter().filter(|of| of.judged.is_some()).count();
     let mut out = format!(
-        "{} for {version} measured, each on top of what was kept before, and once more where \
-         another was kept after it had been dropped; at most {:.0} % of those that change nothing \
-         are kept, and a gain below {:.2} % is not\n",
+        "{} for {version} measured: each gain is that of a proposal beside the others, in windows \
+         with it and without it; at most {:.0} % of those that change nothing are kept, and a gain \
+         below {:.2} % is not\n",
         counted(judged, "proposal", "proposals"),
         proof.error_rate * 100.0,
         proof.gain_min_percent,
@@ -23,7 +23,7 @@ pub fn text(proof: &AdviceProof, version: &str) -> String {
     }
     // Writing to a string cannot fail.
     if proof.interrupted {
-        let _ = writeln!(out, "\ninterrupted: what comes after this was not measured");
+        let _ = writeln!(out, "\ninterrupted: the rest was not measured");
     }
     if let Some(why) = &proof.ended_by {
         let _ = writeln!(out, "\nended before its end: {why}");
@@ -59,6 +59,7 @@ fn verdict(judged: &JudgedProposal) -> String {
         ProposalVerdict::Harms => "dropped, it harms",
         ProposalVerdict::NoGain => "dropped, no gain was shown",
         ProposalVerdict::Fails => "dropped, it fails",
+        ProposalVerdict::Undecided => "not decided",
     };
     let pairs = counted(judged.pairs, "pair", "pairs");
     let gain = gain(judged.ratio, [judged.ratio_low, judged.ratio_high]);
