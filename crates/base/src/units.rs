@@ -1,10 +1,18 @@
 //! Quantities that would be bare numbers otherwise.
 
+use crate::counted::counted;
 use std::fmt;
 
 /// A number of warehouses, the size of a TPC-C database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Warehouses(pub u32);
+
+impl Warehouses {
+    /// For people: `1 warehouse`, `2 warehouses`.
+    pub fn counted(self) -> String {
+        counted(self.0 as usize, "warehouse", "warehouses")
+    }
+}
 
 impl fmt::Display for Warehouses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

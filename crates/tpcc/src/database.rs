@@ -123,7 +123,8 @@ pub enum InspectError {
     NotWhole { schema: String, gaps: Vec<String> },
     #[error(
         "schema {schema:?} is half loaded ({chunks} of {wanted} chunks); the same `mydyno load` \
-         ({warehouses} warehouses, seed {seed}) continues it, `mydyno load --force` starts anew"
+         ({}, seed {seed}) continues it, `mydyno load --force` starts anew",
+        warehouses.counted()
     )]
     HalfLoaded { schema: String, chunks: u64, wanted: u64, warehouses: Warehouses, seed: u64 },
     #[error(
@@ -134,7 +135,7 @@ pub enum InspectError {
     #[error(
         "schema {schema:?} holds {}, but {wanted} were asked for; ask for at most {have}, or load \
          {wanted}",
-        base::counted(have.0 as usize, "warehouse", "warehouses")
+        have.counted()
     )]
     TooFewWarehouses { schema: String, have: Warehouses, wanted: Warehouses },
 }

@@ -89,7 +89,7 @@ pub fn what_of(population: &PopulationSpec) -> String {
     match &population.database {
         DatabaseKind::Tpcc => match population.shard {
             Some(range) => format!("{range} of {}", population.warehouses),
-            None => counted(population.warehouses.0 as usize, "warehouse", "warehouses"),
+            None => population.warehouses.counted(),
         },
         DatabaseKind::Sbtest => {
             let SbtestTables { count, rows } = population.sbtest;

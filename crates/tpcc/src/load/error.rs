@@ -93,7 +93,7 @@ impl LoadError {
 /// Which warehouses a load is of, for people.
 fn rows_of(of: &Population) -> String {
     match of.range == WarehouseRange::all(of.warehouses) {
-        true => format!("{} warehouses", of.warehouses),
+        true => of.warehouses.counted(),
         false => format!("{} of {}", of.range, of.warehouses),
     }
 }

@@ -136,7 +136,7 @@ async fn decide<S: Session>(
         Contents::Empty => Ok(Existing::Nothing),
         Contents::Ours(_) if options.force => Ok(Existing::Nothing),
         Contents::Ours(Meta { state: LoadState::Complete, population: old, .. }) => {
-            Err(LoadError::NotEmpty { schema, what: format!("{} warehouses", old.warehouses) })
+            Err(LoadError::NotEmpty { schema, what: old.warehouses.counted() })
         }
         Contents::Ours(Meta { state: LoadState::Dropping, .. }) => {
             Err(LoadError::HalfDropped { schema })
