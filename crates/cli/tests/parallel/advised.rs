@@ -208,6 +208,7 @@ fn lines_for_mysql_9_7() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn lines_for_mariadb_11_8() {
     lines_are_accepted(ENGINES[5]);
 }

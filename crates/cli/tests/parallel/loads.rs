@@ -43,7 +43,7 @@ fn checksums(load: &Value) -> Vec<String> {
 #[test]
 fn a_killed_load_continues_and_nothing_else_does() {
     let dsn = SERVER.schema("killed");
-    let mut running = load(&dsn, &["-w", "2", "--threads", "2"]).spawn();
+    let mut running = load(&dsn, &["-w", "1", "--threads", "2"]).spawn();
     until_chunks(&mut running, "killed", 4);
     running.signal(Signal::KILL);
     assert_eq!(running.wait().code, None);
@@ -51,22 +51,22 @@ fn a_killed_load_continues_and_nothing_else_does() {
     run(&dsn).run().exits(4).says(&[
         "half loaded",
         "mydyno load",
-        "2 warehouses, seed 1",
+        "1 warehouse, seed 1",
         "--force",
     ]);
-    for other in [&["-w", "1"][..], &["-w", "2", "--seed", "2"], &["-w", "2", "--no-foreign-keys"]]
+    for other in [&["-w", "2"][..], &["-w", "1", "--seed", "2"], &["-w", "1", "--no-foreign-keys"]]
     {
         load(&dsn, other).run().exits(4).says(&[
             "part of another load",
-            "2 warehouses, seed 1",
+            "1 warehouse, seed 1",
             "foreign keys on",
         ]);
     }
-    let continued = load(&dsn, &["-w", "2"]).run().exits(0).json();
+    let continued = load(&dsn, &["-w", "1"]).run().exits(0).json();
     // What was there was not sent again.
     let chunks: u64 = value(&dsn, "SELECT COUNT(*) FROM mydyno_load").parse().unwrap();
-    assert_eq!(chunks, 17);
-    let whole = load(&SERVER.schema("whole"), &["-w", "2"]).run().exits(0).json();
+    assert_eq!(chunks, 9);
+    let whole = load(&SERVER.schema("whole"), &["-w", "1"]).run().exits(0).json();
     assert!(number(&continued, "/row_bytes") < number(&whole, "/row_bytes"), "{continued:#}");
     assert_eq!(checksums(&continued), checksums(&whole));
     assert_eq!(number(&continued, "/rows"), number(&whole, "/rows"));
@@ -80,7 +80,7 @@ fn a_killed_load_continues_and_nothing_else_does() {
     assert_eq!(shape("killed"), shape("whole"));
     mydyno(["check", "--dsn", &dsn]).run().exits(0);
 
-    load(&dsn, &["-w", "2"]).run().exits(4).says(&["not empty", "2 warehouses", "--force"]);
+    load(&dsn, &["-w", "1"]).run().exits(4).says(&["not empty", "1 warehouse", "--force"]);
     execute(&dsn, ["DROP DATABASE killed", "DROP DATABASE whole"]);
 }
 

@@ -6,7 +6,7 @@ use crate::support::{
 };
 use serde_json::Value;
 
-const WAREHOUSES: u64 = 2;
+const WAREHOUSES: u64 = 1;
 
 fn load(dsn: &str, arguments: &[&str]) -> Ran {
     let work = directory();
@@ -72,14 +72,14 @@ fn equal_seeds_give_equal_databases() {
     let server = Server::quick("mysql-5.7", &[]);
     let (one, other, third) =
         (server.schema("one"), server.schema("other"), server.schema("third"));
-    let first = load(&one, &["-w", "2", "--seed", "7", "--threads", "1"]);
+    let first = load(&one, &["-w", "1", "--seed", "7", "--threads", "1"]);
     assert!(!first.stderr.contains("local_infile"), "{}", first.stderr);
     let first = first.json();
     assert_eq!(text(&first, "/method"), "local_infile");
     assert_eq!(number(&first, "/threads"), 1);
 
     execute(&server.dsn, ["SET GLOBAL local_infile = OFF"]);
-    let second = load(&other, &["-w", "2", "--seed", "7", "--threads", "4"]).says(&[
+    let second = load(&other, &["-w", "1", "--seed", "7", "--threads", "4"]).says(&[
         "note: local_infile is off",
         "multi-row INSERT",
         "SET GLOBAL local_infile = 1",
@@ -98,14 +98,9 @@ fn equal_seeds_give_equal_databases() {
     let third_load =
         load(&third, &["-w", "2", "--seed", "8", "--no-foreign-keys", "--partitions", "2"]);
     let third_load = third_load.json();
-    let first_sums = checksums(&first);
-    let third_sums = checksums(&third_load);
-    let equal: Vec<&str> = (first_sums.iter().zip(&third_sums))
-        .filter(|(a, b)| a.2 == b.2)
-        .map(|(a, _)| a.0.as_str())
-        .collect();
-    // The numbers of the open orders are the same under every seed.
-    assert_eq!(equal, ["new_orders"]);
+    // There are as many items in two warehouses as in one.
+    let items = |load| checksums(load).into_iter().find(|(name, ..)| name == "item").unwrap();
+    assert_ne!(items(&first), items(&third_load));
     assert_ne!(in_server, server_checksums(&third));
     foreign_keys_are_as_asked(&one, 10);
     foreign_keys_are_as_asked(&third, 0);

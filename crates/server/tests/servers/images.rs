@@ -58,11 +58,13 @@ fn xtradb_5_6() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mysql_9_7() {
     clones_of_an_image(ENGINES[4]);
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mariadb_11_8() {
     clones_of_an_image(ENGINES[5]);
 }

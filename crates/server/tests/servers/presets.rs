@@ -45,11 +45,13 @@ fn xtradb_5_6() {
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mysql_9_7() {
     every_preset(ENGINES[4], &DIFFERENT);
 }
 
 #[test]
+#[ignore = "make soak"]
 fn mariadb_11_8() {
     every_preset(ENGINES[5], &DIFFERENT);
 }
