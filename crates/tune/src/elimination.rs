@@ -106,7 +106,7 @@ impl<'a> Elimination<'a> {
                 rule: of.finding.rule,
                 title: of.finding.title,
                 changes: of.finding.changes.clone(),
-                judged: of.judged.clone().or_else(begun),
+                judged: of.judged.or_else(begun),
                 left_out: of.left_out,
             }
         };
