@@ -5,7 +5,7 @@ use crate::arguments::database::CheckArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::acid::acid_text;
-use base::{Exit, Warehouses, counted};
+use base::{Exit, Warehouses};
 use lab::{
     AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Phenomenon, Subject, start_server,
 };
@@ -125,7 +125,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
             checks.len(),
             match checked.warehouses.0 {
                 0 => format!("a database of {}", arguments.workload),
-                warehouses => counted(warehouses as usize, "warehouse", "warehouses"),
+                _ => checked.warehouses.counted(),
             },
             match (subject.topology(), subject.schemas(), subject.instances()) {
                 (Topology::Shards, _, shards) => format!(" in {shards} shards"),

@@ -121,7 +121,7 @@ pub(crate) fn notes(
         return notes;
     };
     let active = concurrency.active.0;
-    let warehouses = base::counted(active as usize, "warehouse", "warehouses");
+    let warehouses = concurrency.active.counted();
     if configured.0 > active {
         notes.push(format!(
             "{} of {} warehouses are inactive (clause 4.2.2): they have rows and no terminals, and \
