@@ -31,4 +31,4 @@ pub use session::{
 };
 pub use time_functions::{CLOCK_FUNCTIONS, DILATED_FUNCTIONS, UNDILATED_FUNCTIONS};
 pub use units::{Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size};
-pub use variables::{given_in, variable_name};
+pub use variables::{given_in, is_secret, variable_name};

@@ -12,9 +12,29 @@ pub fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> 
     found.map(|(_, value)| value.as_str())
 }
 
+/// Is the value of this variable, or key of an option file, a password?
+pub fn is_secret(name: &str) -> bool {
+    let name = variable_name(name.trim_matches(['"', '\'']));
+    !name.contains(char::is_whitespace)
+        && !name.starts_with("__")
+        && (name == "password" || name.ends_with("_password") || name == "wsrep_sst_auth")
+        // Which says what a server does with those of others.
+        && name != "disconnect_on_expired_password"
+}
+
 #[cfg(test)]
 mod tests {
-    use super::given_in;
+    use super::{given_in, is_secret};
+
+    #[test]
+    fn passwords_are_known_by_their_names() {
+        for name in ["password", "Master-Password", "\"report_password\"", "wsrep_sst_auth"] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["default_password_lifetime", "disconnect_on_expired_password", "a password"] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
 
     #[test]
     fn names_as_servers_read_them_and_the_last_counts() {

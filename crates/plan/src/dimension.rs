@@ -18,7 +18,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 /// Before the names of server variables.
-const VARIABLE: &str = "set.";
+pub(crate) const VARIABLE: &str = "set.";
 
 /// One dimension: its values, of which there is at least one.
 pub(crate) type Dimension = Vec<Spanned<Setting>>;

@@ -1,10 +1,11 @@
 //! What a plan says, and what a cell of its matrix is.
 
-use crate::dimension::{Dimension, Setting};
+use crate::dimension::{Dimension, Setting, VARIABLE};
 use crate::error::{PlanError, PlanProblem, PlanText, Span};
 use crate::keys::Keys;
 use crate::needs::Files;
 use crate::order::{Order, TurnSchedule};
+use base::is_secret;
 use device::Role;
 use spec::{Cell, Length, Lengths, Meters, Place, defaults};
 use std::time::Duration;
@@ -111,7 +112,11 @@ impl PlannedCell {
     /// What tells it from the other cells, for people: `data=hdd-15k connections=8`.
     pub fn label(&self) -> String {
         let told = if self.varying.is_empty() { &self.settings } else { &self.varying };
-        let all = told.iter().map(|s| format!("{}={}", s.name(), s.value()));
+        let shown = |s: &Setting| match is_secret(s.name().trim_start_matches(VARIABLE)) {
+            true => "***".to_owned(),
+            false => s.value().to_owned(),
+        };
+        let all = told.iter().map(|s| format!("{}={}", s.name(), shown(s)));
         all.collect::<Vec<_>>().join(" ")
     }
 

@@ -2,6 +2,7 @@
 //! the expansion.
 
 mod external;
+mod fuzz;
 mod lengths;
 mod ramps;
 

@@ -1,7 +1,7 @@
 //! Rows of tables. A row type lists its columns once, as the fields of [`row!`]; what an INSERT
 //! names and binds, and how a row of a SELECT is read, follow from that list.
 
-use crate::redact;
+use crate::{redact, redact_plan};
 use rusqlite::types::{FromSql, Null, ToSqlOutput, Type};
 use rusqlite::{Connection, Error, Result, Row, ToSql, params_from_iter};
 use std::borrow::Cow;
@@ -233,6 +233,27 @@ impl StoredAs<Option<String>> for Redacted {
     ) -> Result<()> {
         match value {
             Some(text) => Redacted::put(column, text, into)?,
+            None => into.add(column, Null.into()),
+        }
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<Option<String>> {
+        row.get(column)
+    }
+}
+
+/// A plan whose passwords are taken out.
+pub(crate) struct RedactedPlan;
+
+impl StoredAs<Option<String>> for RedactedPlan {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        value: &'a Option<String>,
+        into: &mut Columns<'a>,
+    ) -> Result<()> {
+        match value {
+            Some(text) => into.add(column, redact_plan(text).into()),
             None => into.add(column, Null.into()),
         }
         Ok(())

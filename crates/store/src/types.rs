@@ -5,7 +5,7 @@ use crate::cell_transactions::{CellTransaction, ThroughputMetric};
 use crate::device_io::CellPlace;
 use crate::ids::{CellId, LabId, LoadId, RepeatId};
 use crate::presets::CellPreset;
-use crate::row::{Bits, Elsewhere, Parts, Redacted, row};
+use crate::row::{Bits, Elsewhere, Parts, Redacted, RedactedPlan, row};
 use crate::values::word;
 
 word!(
@@ -42,7 +42,7 @@ row! {
         /// The name of the plan, or of the command.
         pub name: String,
         /// The plan file as given; `None` where a single command measures.
-        pub plan: Option<String> as Redacted,
+        pub plan: Option<String> as RedactedPlan,
         /// The command line as typed, without passwords; of `--power-command` the program only.
         pub command_line: String as Redacted,
         /// The version of the program that measured.

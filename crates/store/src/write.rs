@@ -2,7 +2,7 @@
 
 use crate::ids::{LabId, LoadId, RepeatId};
 use crate::machines::{LabMachine, insert_machine};
-use crate::redact::HIDDEN;
+use crate::redact::hidden_where_secret;
 use crate::repeats::{
     InputCounter, IntervalRow, Moment, NewRepeat, RepeatFailure, RepeatResult, RepeatStatus,
     StoredFailure,
@@ -78,9 +78,8 @@ impl Results {
                  VALUES (?1, ?2, ?3, ?4)",
             )?;
             for (name, value) in variables {
-                // What a replica tells its source, in plain text.
-                let secret = name == "report_password" && !value.is_empty();
-                let value = if secret { HIDDEN } else { value };
+                // Such as what a replica tells its source, in plain text.
+                let value = hidden_where_secret(name, value);
                 insert.execute((repeat, moment, name, value))?;
             }
             Ok(())

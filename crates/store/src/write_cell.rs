@@ -2,6 +2,7 @@
 
 use crate::cell_transactions::CellTransaction;
 use crate::ids::{CellId, LabId};
+use crate::redact::hidden_where_secret;
 use crate::results::Durable;
 use crate::row::{Keys, insert, insert_in_order, update};
 use crate::types::NewCell;
@@ -62,7 +63,8 @@ fn insert_details(
     cell: &NewCell,
 ) -> rusqlite::Result<CellId> {
     for (name, value) in &cell.settings {
-        let setting: Keys<'_> = &[("cell_id", &id), ("name", name), ("value", &redact(value))];
+        let value = redact(hidden_where_secret(name, value));
+        let setting: Keys<'_> = &[("cell_id", &id), ("name", name), ("value", &value)];
         insert(transaction, "INSERT OR REPLACE INTO cell_setting", setting, &())?;
     }
     for place in &cell.places {

@@ -6,14 +6,15 @@ use analyse::standing_points;
 use plan::{Plan, Turn};
 use spec::Connections;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{LabId, LabStatus, Repeat, Results, StoreError, redact};
+use store::{LabId, LabStatus, Repeat, Results, StoreError, redact_plan};
 
 /// The lab of the results file that executes this plan, where one has begun.
 pub(crate) fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError> {
-    // As it was stored.
-    let text = redact(plan.text());
+    // As it was stored, by an earlier version that may have taken out less.
+    let text = redact_plan(plan.text());
+    let is_of_plan = |stored: &str| redact_plan(stored) == text;
     let mut labs = results.labs()?;
-    labs.retain(|lab| lab.plan.as_ref() == Some(&text) && lab.name == plan.name());
+    labs.retain(|lab| lab.plan.as_deref().is_some_and(is_of_plan) && lab.name == plan.name());
     Ok(labs.last().map(|lab| lab.id))
 }
 
