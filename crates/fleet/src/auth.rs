@@ -10,8 +10,8 @@ use openssl::sign::Signer;
 use std::fmt;
 use std::path::Path;
 
-/// Shorter ones could be guessed.
-const TOKEN_BYTES_MIN: usize = 8;
+/// Who listens where rank 0 should has a proof to try tokens on: shorter ones could be found.
+const TOKEN_BYTES_MIN: usize = 16;
 const TOKEN_BYTES_MAX: usize = 4096;
 /// Where the token is, unless a file is named.
 const VARIABLE: &str = "MYDYNO_FLEET_TOKEN";
@@ -54,7 +54,8 @@ impl Token {
     pub fn new(text: &str) -> Result<Token, FleetError> {
         if !(TOKEN_BYTES_MIN..=TOKEN_BYTES_MAX).contains(&text.len()) {
             return Err(FleetError::Usage(format!(
-                "the fleet's token has {} bytes; it needs {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX}",
+                "the fleet's token has {} bytes; it needs {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX}: \
+                 take a random one (openssl rand -hex 16)",
                 text.len()
             )));
         }
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn only_who_knows_the_token_proves_it() {
         let (token, other) =
-            (Token::new("correct horse").unwrap(), Token::new("wrong one").unwrap());
+            (Token::new("correct horse battery").unwrap(), Token::new(&"x".repeat(16)).unwrap());
         let (mine, theirs) = (nonce().unwrap(), nonce().unwrap());
         let proof = token.proof(Side::Follower, [&mine, &theirs], 3).unwrap();
         assert!(token.verifies(Side::Follower, [&mine, &theirs], 3, &proof));
@@ -127,6 +128,6 @@ mod tests {
         assert!(!token.verifies(Side::Follower, [&theirs, &mine], 3, &proof));
         assert!(!token.verifies(Side::Follower, [&mine, &theirs], 3, &proof[1..]));
         assert_eq!(format!("{token:?}"), "Token(hidden)");
-        assert!(Token::new("short").is_err());
+        assert!(Token::new(&"x".repeat(15)).unwrap_err().to_string().contains("needs 16"));
     }
 }

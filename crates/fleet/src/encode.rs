@@ -14,6 +14,15 @@ use std::sync::{Mutex, PoisonError};
 /// Names of statements and errors that ranks may tell: the sources have some fifty.
 const NAMES_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 128;
+/// Statements of one type of transaction that a rank may tell the times of.
+const STATEMENTS_MAX: usize = 256;
+/// The head of a histogram in V2 format: cookie, length of the counts, an offset, digits, lowest and
+/// highest value, a ratio.
+const HISTOGRAM_HEAD_BYTES: usize = 40;
+const HISTOGRAM_COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
+/// Last byte of the digits, and the most that any of ours has.
+const DIGITS_AT: usize = 15;
+const DIGITS_MAX: u8 = 3;
 
 /// What cannot be understood; the other side is no rank of this version.
 #[derive(Debug, PartialEq, Eq)]
@@ -117,6 +126,7 @@ impl TimesFrame {
         let wrong = NotUnderstood("a histogram");
         let histogram = match &self.histogram {
             None => None,
+            Some(bytes) if !takes_no_more_than_ours(bytes) => return Err(wrong),
             Some(bytes) => {
                 let read = Deserializer::new().deserialize(&mut bytes.as_slice());
                 let own = read.ok().and_then(|of| Times::in_own_shape(&of));
@@ -130,6 +140,16 @@ impl TimesFrame {
             out_of_bounds: self.out_of_bounds,
         })
     }
+}
+
+/// Is memory for this histogram in proportion to its bytes? Its head could ask for gigabytes of
+/// counts that do not follow, for more digits, or for text that swells when it is unpacked.
+fn takes_no_more_than_ours(bytes: &[u8]) -> bool {
+    let Some((head, counts)) = bytes.split_at_checked(HISTOGRAM_HEAD_BYTES) else {
+        return false;
+    };
+    let length = u32::try_from(counts.len()).unwrap_or(u32::MAX).to_be_bytes();
+    head.starts_with(&HISTOGRAM_COOKIE) && head[4..8] == length && head[DIGITS_AT] <= DIGITS_MAX
 }
 
 fn all_times(frames: &[TimesFrame]) -> Result<PerType<Times>, NotUnderstood> {
@@ -315,6 +335,9 @@ impl ShareFrame {
             mine.response_ns = frame.response_ns;
             mine.queued_ns = frame.queued_ns;
             mine.paused_ns = frame.paused_ns;
+            if frame.statements.len() > STATEMENTS_MAX {
+                return Err(NotUnderstood("a list of statements"));
+            }
             for (kind, times) in &frame.statements {
                 mine.statements.push((known_name(kind)?, times.times()?));
             }

@@ -12,13 +12,15 @@ use crate::messages::{
 use base::Instant;
 use drive::{Abort, AbortCause, Control, DrivenShare, Event, PhaseOffsets, RunError, RunReport};
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{self, Duration};
 
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to look for a leader whose name does not resolve.
+const NAME_WAIT: Duration = Duration::from_secs(10);
 /// Between two tries to reach the leader.
 const RETRY_EVERY: Duration = Duration::from_millis(250);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -67,37 +69,46 @@ pub enum RunOrder {
 }
 
 impl Follower {
-    /// Joins the leader, who may not be there yet.
+    /// Joins the leader, who may not be there yet; `on_wait` is told why not, where that has
+    /// changed. A name that does not resolve is looked for no longer than a moment, unless names
+    /// come with their machines.
     ///
     /// # Errors
     /// Where there is no leader, or it refuses this rank.
-    pub fn join(options: &FollowerOptions<'_>, stop: &AtomicBool) -> Result<Follower, FleetError> {
-        let rank = options.place.rank;
-        let none =
-            |why: String| FleetError::NoLeader { address: options.place.leader.clone(), why };
+    pub fn join(
+        options: &FollowerOptions<'_>,
+        stop: &AtomicBool,
+        on_wait: &mut dyn FnMut(&str),
+    ) -> Result<Follower, FleetError> {
+        let place = options.place;
+        let none = |why: String| FleetError::NoLeader { address: place.leader.clone(), why };
         let begun = time::Instant::now();
+        let mut told = String::new();
         loop {
-            let joined = connect(&options.place.leader)
-                .and_then(Link::unproven)
-                .and_then(|mut link| Ok((introduce(options, &mut link)?, link)));
-            match joined {
-                Ok((Ok(()), link)) => {
+            let (why, wait) = match try_to_join(options) {
+                Ok(Ok(link)) => {
                     return Ok(Follower {
-                        link: link.proven(),
+                        link,
                         order: 0,
                         ended: None,
                         is_stop_told: false,
                         said: time::Instant::now(),
                     });
                 }
-                Ok((Err(why), _)) => return Err(FleetError::Refused { rank, why }),
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Ok(Err(why)) => return Err(FleetError::Refused { rank: place.rank, why }),
+                Err(NotJoined::NoName(why)) if place.names_come_late => (why, options.wait),
+                Err(NotJoined::NoName(why)) => (why, options.wait.min(NAME_WAIT)),
+                Err(NotJoined::Link(error)) if error.kind() == io::ErrorKind::InvalidData => {
                     return Err(none(error.to_string()));
                 }
-                Err(error) if begun.elapsed() >= options.wait => {
-                    return Err(none(in_words(&error)));
-                }
-                Err(_) => {}
+                Err(NotJoined::Link(error)) => (in_words(&error), options.wait),
+            };
+            if begun.elapsed() >= wait {
+                return Err(none(why));
+            }
+            if why != told {
+                on_wait(&format!("no rank 0 at {} yet: {why}", place.leader));
+                told = why;
             }
             if stop.load(Ordering::Relaxed) {
                 return Err(FleetError::Interrupted);
@@ -201,9 +212,28 @@ fn leader_lost(error: io::Error) -> FleetError {
     FleetError::Lost { who: "rank 0".to_owned(), why: in_words(&error) }
 }
 
-fn connect(leader: &str) -> io::Result<TcpStream> {
+/// Why there is no leader yet.
+enum NotJoined {
+    /// Its name does not resolve.
+    NoName(String),
+    Link(io::Error),
+}
+
+/// The inner error is a refusal.
+fn try_to_join(options: &FollowerOptions<'_>) -> Result<Result<Link, String>, NotJoined> {
+    let addresses = options.place.leader.to_socket_addrs().map_err(|error| {
+        NotJoined::NoName(format!("its name does not resolve on this machine ({error})"))
+    })?;
+    let joined = connect(addresses).and_then(Link::unproven).and_then(|mut link| {
+        let introduced = introduce(options, &mut link)?;
+        Ok(introduced.map(|()| link.proven()))
+    });
+    joined.map_err(NotJoined::Link)
+}
+
+fn connect(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in leader.to_socket_addrs()? {
+    for address in addresses {
         match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
@@ -219,21 +249,23 @@ fn introduce(options: &FollowerOptions<'_>, link: &mut Link) -> io::Result<Resul
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     say(link, Word::Hello { version, rank, size, nonce: own })?;
-    let (theirs, proof) = match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToFollower::Challenge { nonce, proof } => (nonce, proof),
+    let theirs = match link.receive(HANDSHAKE_TIMEOUT)? {
+        ToFollower::Challenge { nonce } => nonce,
         ToFollower::Refused(why) => return Ok(Err(why)),
         _ => return Ok(Err("rank 0 did not answer as one".to_owned())),
     };
-    if !options.token.verifies(Side::Leader, [&theirs, &own], rank, &proof) {
-        return Ok(Err("rank 0 does not know the same token".to_owned()));
-    }
     let proof = options.token.proof(Side::Follower, [&own, &theirs], rank);
     let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let about = RankAbout { host, threads: options.threads };
     say(link, Word::Proof { proof, agreement: options.agreement.clone(), about })?;
     Ok(match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToFollower::Welcome => Ok(()),
+        ToFollower::Welcome { proof }
+            if options.token.verifies(Side::Leader, [&theirs, &own], rank, &proof) =>
+        {
+            Ok(())
+        }
+        ToFollower::Welcome { .. } => Err("rank 0 does not know the same token".to_owned()),
         ToFollower::Refused(why) => Err(why),
         _ => Err("rank 0 did not answer as one".to_owned()),
     })

@@ -6,12 +6,14 @@ use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Before each frame; the last byte is the version of the messages.
-const MARK: [u8; 4] = [b'm', b'd', b'f', 1];
+const MARK: [u8; 4] = [b'm', b'd', b'f', 2];
 const HEAD_BYTES: usize = MARK.len() + 4;
 /// Before a side has proven itself.
 pub(crate) const FRAME_BYTES_MAX_UNPROVEN: usize = 4 << 10;
 /// An interval with all its histograms has some 10 KB.
 pub(crate) const FRAME_BYTES_MAX: usize = 16 << 20;
+/// What is read at a time.
+const READ_BYTES: usize = 16 << 10;
 
 /// Sends one message as a frame.
 pub(crate) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
@@ -33,7 +35,8 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// The next message; `None` where it has not come whole before `from` times out.
+    /// The next message; `None` where it has not come whole with the next bytes, or before `from`
+    /// times out. So who sends byte by byte holds up nobody who has a deadline.
     ///
     /// # Errors
     /// The other side is gone, or sends what is no message of ours.
@@ -42,23 +45,22 @@ impl Inbox {
         from: &mut impl Read,
         bytes_max: usize,
     ) -> io::Result<Option<T>> {
-        loop {
-            if let Some(message) = self.take(bytes_max)? {
-                return Ok(Some(message));
-            }
-            let mut buffer = [0; 16 << 10];
-            match from.read(&mut buffer) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
-                {
-                    return Ok(None);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+        if let Some(message) = self.take(bytes_max)? {
+            return Ok(Some(message));
+        }
+        let mut buffer = [0; READ_BYTES];
+        match from.read(&mut buffer) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
+            Err(error) => {
+                let is_nothing = matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                );
+                return if is_nothing { Ok(None) } else { Err(error) };
             }
         }
+        self.take(bytes_max)
     }
 
     fn take<T: DeserializeOwned>(&mut self, bytes_max: usize) -> io::Result<Option<T>> {
@@ -85,6 +87,9 @@ impl Inbox {
         Ok(Some(message))
     }
 }
+
+#[cfg(test)]
+mod fuzz;
 
 #[cfg(test)]
 mod tests {

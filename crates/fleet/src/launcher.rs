@@ -16,6 +16,8 @@ pub struct FleetPlace {
     pub size: u32,
     /// Where rank 0 is, for the others: `host:port`.
     pub leader: String,
+    /// Its name may resolve only when it is there: that of a pod.
+    pub names_come_late: bool,
 }
 
 /// What the command line says of it.
@@ -87,7 +89,8 @@ impl FleetPlace {
                 "rank {rank} of {size}: a fleet has 2 to {RANKS_MAX} ranks, which count from 0"
             )));
         }
-        Ok(FleetPlace { rank, size, leader: leader(said, get)? })
+        let names_come_late = get("JOB_COMPLETION_INDEX").is_some();
+        Ok(FleetPlace { rank, size, leader: leader(said, get)?, names_come_late })
     }
 }
 
@@ -156,7 +159,8 @@ mod tests {
     }
 
     fn place(rank: u32, size: u32, leader: &str) -> Result<FleetPlace, String> {
-        Ok(FleetPlace { rank, size, leader: leader.to_owned() })
+        let leader = leader.to_owned();
+        Ok(FleetPlace { rank, size, leader, names_come_late: false })
     }
 
     #[test]
@@ -180,7 +184,8 @@ mod tests {
         assert_eq!(found(&Launched::default(), &mpi), place(0, 3, "127.0.0.1:17171"));
         assert_eq!(found(&join, &[("PMI_RANK", "1"), ("PMI_SIZE", "2")]), place(1, 2, "db1:17171"));
         let job = [("JOB_COMPLETION_INDEX", "1"), ("MYDYNO_FLEET_SIZE", "2")];
-        assert_eq!(found(&join, &job), place(1, 2, "db1:17171"));
+        let pod = place(1, 2, "db1:17171").map(|of| FleetPlace { names_come_late: true, ..of });
+        assert_eq!(found(&join, &job), pod);
         let said = Launched { rank: Some(1), size: Some(2), join: Some("[::1]:7000".to_owned()) };
         assert_eq!(found(&said, &slurm), place(1, 2, "[::1]:7000"));
     }

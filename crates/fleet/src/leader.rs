@@ -7,19 +7,25 @@ use crate::link::{Link, in_words};
 use crate::messages::{Agreement, RankAbout, RunJob, ToFollower, ToLeader, Word};
 use crate::partner::{RankOutcome, RankPartner};
 use drive::{Partner, TransactionInfo};
+use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// One who connects has so long to prove itself.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Those who try at the same time; more are turned away.
-const HANDSHAKES_MAX: u32 = 64;
+/// Those who try at the same time. Another takes the place of the one who has tried longest.
+const HANDSHAKES_MAX: usize = 64;
+/// That one has to have tried for so long, else the other is turned away: a rank that comes in a
+/// crowd is not sent away before it could prove anything, and tries again.
+const HANDSHAKE_LEAST: Duration = Duration::from_millis(250);
+/// A rank that loads says something each second: after so long in silence it is lost.
+const LOAD_SILENCE_MAX: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Refusals that a message names.
 const REFUSALS_TOLD: usize = 3;
@@ -100,7 +106,8 @@ impl JoinedRank {
 
 /// What became of one who connected.
 enum Candidate {
-    Proven(Box<JoinedRank>),
+    /// With the proof that it waits for.
+    Proven(Box<JoinedRank>, Vec<u8>),
     /// It belongs to the fleet, and has another mind of what to do: the fleet fails.
     Disagrees {
         rank: u32,
@@ -213,12 +220,17 @@ impl Leader {
     /// Waits until every other rank has loaded its part.
     ///
     /// # Errors
-    /// Where one is lost or fails, or somebody ends the load.
+    /// Where one is lost, says nothing for long or fails, or somebody ends the load.
     pub fn finish_load(&self, stop: &AtomicBool) -> Result<(), FleetError> {
-        let mut loading: Vec<&JoinedRank> = self.ranks.iter().collect();
+        self.wait_for_loads(stop, LOAD_SILENCE_MAX)
+    }
+
+    fn wait_for_loads(&self, stop: &AtomicBool, silence_max: Duration) -> Result<(), FleetError> {
+        let begun = Instant::now();
+        let mut loading: Vec<_> = self.ranks.iter().map(|rank| (rank, begun)).collect();
         while !loading.is_empty() {
             let mut still = Vec::new();
-            for rank in loading {
+            for (rank, heard) in loading {
                 if stop.load(Ordering::Relaxed) {
                     return Err(FleetError::Interrupted);
                 }
@@ -230,7 +242,13 @@ impl Leader {
                     Some(ToLeader { word: Word::StopAsked, .. }) => {
                         return Err(FleetError::Interrupted);
                     }
-                    _ => still.push(rank),
+                    Some(_) => still.push((rank, Instant::now())),
+                    // One that is stopped and not dead has a link that holds.
+                    None if heard.elapsed() >= silence_max => {
+                        let why = format!("nothing was heard of it for {silence_max:?}");
+                        return Err(FleetError::Lost { who: rank.name(), why });
+                    }
+                    None => still.push((rank, heard)),
                 }
             }
             loading = still;
@@ -266,18 +284,16 @@ impl Gathered {
         on_wait: &mut dyn FnMut(&[u32]),
     ) -> Result<(), FleetError> {
         let (sender, candidates) = channel();
-        let (under_way, begun) = (AtomicU32::new(0), Instant::now());
+        let begun = Instant::now();
         thread::scope(|scope| {
+            let mut door = Door::default();
             loop {
                 while let Ok((stream, from)) = listener.accept() {
-                    if under_way.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES_MAX {
-                        under_way.fetch_sub(1, Ordering::Relaxed);
-                        continue;
-                    }
-                    let (sender, under_way): (Sender<Candidate>, _) = (sender.clone(), &under_way);
+                    let Some(has_ended) = door.admit(&stream) else { continue };
+                    let sender: Sender<Candidate> = sender.clone();
                     scope.spawn(move || {
                         let candidate = shake_hands(options, stream, from);
-                        under_way.fetch_sub(1, Ordering::Relaxed);
+                        has_ended.store(true, Ordering::Relaxed);
                         let _ = sender.send(candidate);
                     });
                 }
@@ -304,7 +320,7 @@ impl Gathered {
 
     fn take(&mut self, candidate: Candidate) -> Result<(), FleetError> {
         match candidate {
-            Candidate::Proven(rank) => welcome(&mut self.ranks, *rank),
+            Candidate::Proven(rank, proof) => welcome(&mut self.ranks, *rank, proof),
             Candidate::Disagrees { rank, why } => Err(FleetError::Refused { rank, why }),
             Candidate::Stranger(why) => {
                 if self.refusals.len() < REFUSALS_TOLD {
@@ -326,6 +342,46 @@ impl Gathered {
     }
 }
 
+/// Those who have connected and not proven themselves, the one that came first in front. Where it
+/// goes away, they are sent away.
+#[derive(Default)]
+struct Door(VecDeque<Visitor>);
+
+struct Visitor {
+    since: Instant,
+    stream: TcpStream,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl Door {
+    /// Makes room for one who has connected, who says when its handshake has ended; `None` where it
+    /// has to come again.
+    fn admit(&mut self, stream: &TcpStream) -> Option<Arc<AtomicBool>> {
+        self.0.retain(|visitor| !visitor.has_ended.load(Ordering::Relaxed));
+        if self.0.len() >= HANDSHAKES_MAX {
+            self.0.front().filter(|first| first.since.elapsed() >= HANDSHAKE_LEAST)?;
+            self.0.pop_front();
+        }
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let visitor = Visitor {
+            since: Instant::now(),
+            stream: stream.try_clone().ok()?,
+            has_ended: Arc::clone(&has_ended),
+        };
+        self.0.push_back(visitor);
+        Some(has_ended)
+    }
+}
+
+impl Drop for Visitor {
+    fn drop(&mut self) {
+        // One whose handshake has ended may have become a rank.
+        if !self.has_ended.load(Ordering::Relaxed) {
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
 /// Where others call this machine by a name, all of its addresses: the name may be one that only it
 /// takes for loopback.
 fn listen(leader: &str) -> Result<TcpListener, FleetError> {
@@ -344,7 +400,11 @@ fn listen(leader: &str) -> Result<TcpListener, FleetError> {
     Ok(listener)
 }
 
-fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank) -> Result<(), FleetError> {
+fn welcome(
+    ranks: &mut Vec<JoinedRank>,
+    rank: JoinedRank,
+    proof: Vec<u8>,
+) -> Result<(), FleetError> {
     let number = rank.rank;
     if ranks.iter().any(|there| there.rank == number) {
         let why = "another process has this rank".to_owned();
@@ -355,7 +415,7 @@ fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank) -> Result<(), FleetErr
     }
     if let Some(link) = rank.link().as_mut() {
         // One that is gone by now is found out when it is to work.
-        let _ = link.send(&ToFollower::Welcome);
+        let _ = link.send(&ToFollower::Welcome { proof });
     }
     ranks.push(rank);
     Ok(())
@@ -379,14 +439,15 @@ fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr)
                 let _ = link.send(&ToFollower::Refused(why.clone()));
                 return Candidate::Disagrees { rank: proven.rank, why };
             }
-            let Proven { rank, about, .. } = proven;
+            let Proven { rank, about, own_proof, .. } = proven;
             let outcome = RankOutcome::of(rank, &about);
-            Candidate::Proven(Box::new(JoinedRank {
+            let joined = JoinedRank {
                 rank,
                 about,
                 link: Mutex::new(Some(link.proven())),
                 outcome: Mutex::new(outcome),
-            }))
+            };
+            Candidate::Proven(Box::new(joined), own_proof)
         }
     }
 }
@@ -397,6 +458,8 @@ struct Proven {
     size: u32,
     agreement: Agreement,
     about: RankAbout,
+    /// What proves to it that this is rank 0.
+    own_proof: Vec<u8>,
 }
 
 impl Proven {
@@ -426,22 +489,27 @@ impl Proven {
     }
 }
 
-/// The inner error is a refusal.
+/// The other side proves itself first: what this side proves by is for no stranger to guess the
+/// token from. The inner error is a refusal.
 fn prove(options: &LeaderOptions<'_>, link: &mut Link) -> io::Result<Result<Proven, &'static str>> {
+    let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
     let hello: ToLeader = link.receive(HANDSHAKE_TIMEOUT)?;
     let Word::Hello { version, rank, size, nonce: theirs } = hello.word else {
         return Ok(Err("it did not say who it is"));
     };
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
-    let proof = options.token.proof(Side::Leader, [&own, &theirs], rank);
-    let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
-    link.send(&ToFollower::Challenge { nonce: own, proof })?;
-    let answer: ToLeader = link.receive(HANDSHAKE_TIMEOUT)?;
+    link.send(&ToFollower::Challenge { nonce: own })?;
+    let answer: ToLeader = link.receive(deadline.saturating_duration_since(Instant::now()))?;
     let Word::Proof { proof, agreement, about } = answer.word else {
         return Ok(Err("it proved nothing"));
     };
     if !options.token.verifies(Side::Follower, [&theirs, &own], rank, &proof) {
         return Ok(Err("it does not know the fleet's token"));
     }
-    Ok(Ok(Proven { version, rank, size, agreement, about }))
+    let own_proof = options.token.proof(Side::Leader, [&own, &theirs], rank);
+    let own_proof = own_proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
+    Ok(Ok(Proven { version, rank, size, agreement, about, own_proof }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,11 +53,13 @@ pub(crate) enum Word {
 pub(crate) enum ToFollower {
     Challenge {
         nonce: Nonce,
-        proof: Vec<u8>,
     },
     /// Another try is of no use.
     Refused(String),
-    Welcome,
+    /// To one that has proven itself, with the leader's proof.
+    Welcome {
+        proof: Vec<u8>,
+    },
     /// By the leader's clock, in ns.
     Pong {
         now_ns: u64,

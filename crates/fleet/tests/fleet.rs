@@ -100,13 +100,15 @@ fn agreement(key: &str) -> Agreement {
 }
 
 fn token() -> Token {
-    Token::new("only for tests").unwrap()
+    Token::new("only for these tests").unwrap()
 }
 
 /// Places of a fleet on a free port.
 fn places(size: u32) -> Vec<FleetPlace> {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    (0..size).map(|rank| FleetPlace { rank, size, leader: free.to_string() }).collect()
+    let leader = free.to_string();
+    let place = |rank| FleetPlace { rank, size, leader: leader.clone(), names_come_late: false };
+    (0..size).map(place).collect()
 }
 
 fn gather(place: &FleetPlace, tolerate: u32, wait: Duration) -> Result<Leader, FleetError> {
@@ -118,7 +120,7 @@ fn gather(place: &FleetPlace, tolerate: u32, wait: Duration) -> Result<Leader, F
 fn join(place: &FleetPlace, token: &Token, key: &str) -> Result<Follower, FleetError> {
     let (agreement, wait) = (agreement(key), Duration::from_secs(10));
     let options = FollowerOptions { place, token, agreement: &agreement, threads: 2, wait };
-    Follower::join(&options, &RUNS)
+    Follower::join(&options, &RUNS, &mut |_| {})
 }
 
 fn options(job: &RunJob) -> RunOptions {
@@ -353,9 +355,9 @@ fn strangers_are_turned_away_and_ranks_that_disagree_end_the_fleet() {
     let fake = Fake::default();
     thread::scope(|scope| {
         let leader = scope.spawn(|| gather(&places[0], 0, Duration::from_secs(20)));
-        let wrong = Token::new("another token").unwrap();
+        let wrong = Token::new("another token of tests").unwrap();
         let words = refused(&places[1], &wrong, "cell");
-        assert!(words.contains("does not know the same token"), "{words}");
+        assert!(words.contains("it does not know the fleet's token"), "{words}");
         let mut garbage = TcpStream::connect(places[0].leader.as_str()).unwrap();
         garbage.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         let follower = scope.spawn(|| follow(&places[1], &fake, None));
@@ -381,16 +383,16 @@ fn who_does_not_come_is_named() {
         gather(&places[0], 0, Duration::from_secs(2)).unwrap_err().to_string()
     });
     assert!(error.contains("1 of 3 ranks did not come within 2 s: 2"), "{error}");
-    let place = FleetPlace { rank: 1, size: 2, leader: self::places(1)[0].leader.clone() };
+    let place = &self::places(2)[1];
     let agreement = agreement("cell");
     let options = FollowerOptions {
-        place: &place,
+        place,
         token: &token(),
         agreement: &agreement,
         threads: 1,
         wait: 300 * MS,
     };
-    let error = Follower::join(&options, &RUNS).err().unwrap().to_string();
+    let error = Follower::join(&options, &RUNS, &mut |_| {}).err().unwrap().to_string();
     assert!(error.contains("no rank 0 answers at 127.0.0.1"), "{error}");
 }
 

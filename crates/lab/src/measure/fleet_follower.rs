@@ -92,7 +92,8 @@ impl FleetAsked {
             wait: self.wait,
         };
         on_progress(Progress::Step(&format!("looking for rank 0 at {}", self.place.leader)));
-        let mut follower = Follower::join(&options, stop)?;
+        let mut follower =
+            Follower::join(&options, stop, &mut |why| on_progress(Progress::Step(why)))?;
         loop {
             let order = follower.next(stop)?;
             let done = match (&order, work) {
