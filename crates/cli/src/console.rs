@@ -13,8 +13,8 @@ use lab::Progress;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Time between two plain lines where stderr is no terminal.
@@ -346,10 +346,31 @@ impl Bars {
     }
 }
 
-/// A flag that the first Ctrl-C (or SIGTERM) sets; the second ends the process. Private servers die
-/// with it.
+/// Signals of one stop, which may reach a server before this process, come within this time.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The flag of this process.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Was a command that failed so only stopped? Where a server failed, a stop is waited for.
+pub fn is_stopped(exit: Exit) -> bool {
+    let Some(flag) = STOP.get() else { return false };
+    let patience = match exit {
+        Exit::ServerFailed => STOP_PATIENCE,
+        Exit::Failed | Exit::Environment => Duration::ZERO,
+        _ => return false,
+    };
+    let begun = Instant::now();
+    while !flag.load(Ordering::Relaxed) && begun.elapsed() < patience {
+        std::thread::sleep(STOP_PATIENCE / 20);
+    }
+    flag.load(Ordering::Relaxed)
+}
+
+/// A flag that the first Ctrl-C (or SIGTERM, SIGHUP) sets; the second ends the process. Private
+/// servers die with it.
 pub fn stop_flag() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(STOP.get_or_init(|| Arc::new(AtomicBool::new(false))));
     let set = Arc::clone(&flag);
     let handled = ctrlc::set_handler(move || {
         if set.swap(true, Ordering::Relaxed) {

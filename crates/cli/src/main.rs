@@ -11,6 +11,7 @@ mod tpcc_mysql_live;
 mod views;
 
 use arguments::{Arguments, Command};
+use base::Exit;
 use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(Failure { exit, error }) => {
             console::tell(format_args!("mydyno: {error:#}"));
-            exit
+            if console::is_stopped(exit) { Exit::Interrupted } else { exit }
         }
     };
     ExitCode::from(exit.code())

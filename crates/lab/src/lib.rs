@@ -8,6 +8,7 @@ mod error;
 mod measure;
 mod progress;
 mod schedule;
+mod stop;
 mod target;
 
 pub use drive::{Interval, Phase};

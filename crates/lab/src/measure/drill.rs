@@ -10,6 +10,7 @@ use drive::streams::END_OF_SERVER;
 use server::Instance;
 use spec::Fault;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use store::StoredDrill;
@@ -28,6 +29,7 @@ const DEVICE_FAULT: Duration = Duration::from_secs(10);
 pub(crate) struct Drill {
     pub(crate) fault: Fault,
     pub(crate) witness: Arc<Witness>,
+    has_struck: Arc<AtomicBool>,
 }
 
 impl Drill {
@@ -38,12 +40,16 @@ impl Drill {
             let witness = Witness::begin(session).await;
             let witness = witness
                 .map_err(|error| LabError::Session { doing: "asking for what is there", error })?;
-            Ok(Drill { fault, witness: Arc::new(witness) })
+            let has_struck = Arc::new(AtomicBool::new(false));
+            Ok(Drill { fault, witness: Arc::new(witness), has_struck })
         })
     }
-}
 
-impl Drill {
+    /// Has the fault come?
+    pub(crate) fn has_struck(&self) -> bool {
+        self.has_struck.load(Ordering::Relaxed)
+    }
+
     /// The window: to the fault, and where the server may outlive it, as long as it is there.
     pub(crate) fn window(&self, asked: Duration, seed: u64) -> Duration {
         before_fault(asked, seed) + self.fault.of_device().map_or(Duration::ZERO, |_| DEVICE_FAULT)
@@ -57,10 +63,12 @@ impl Drill {
         let delay = clock::real(run).saturating_sub(before_end);
         // A run that is interrupted has its server stopped and removed before that.
         let instance = Arc::downgrade(instance);
+        let has_struck = Arc::clone(&self.has_struck);
         // Without a thread the server is ended where the load is over, which is a drill, too.
         let striking = move || {
             thread::sleep(delay);
             if let Some(instance) = instance.upgrade() {
+                has_struck.store(true, Ordering::Relaxed);
                 // What cannot be killed is told when it is killed again; and what was not told of
                 // its fault is not taken for a drill.
                 match (fault, page) {

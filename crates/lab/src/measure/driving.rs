@@ -143,7 +143,7 @@ impl Measurement<'_> {
         disarmed?;
         if driven.0.aborted.is_none() {
             let window = Duration::from_nanos(driven.0.window_ns);
-            for note in self.subject.wait_for_nodes(window)? {
+            for note in self.subject.wait_for_nodes(window, self.stop)? {
                 on_progress(Progress::Note(&note));
             }
         }

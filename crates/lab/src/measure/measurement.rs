@@ -18,6 +18,7 @@ use crate::measure::quiet::look_at_host;
 use crate::measure::records::{counters_of, failures_of, replicas_of, result_of, times_of};
 use crate::measure::workload::{self, isolation_on};
 use crate::progress::{OnProgress, Progress};
+use crate::stop;
 use crate::target::nodes;
 use crate::target::populate::engine_name;
 use crate::target::preset::PRESET_SETTING;
@@ -57,6 +58,8 @@ pub(crate) struct RepeatPlace<'a> {
     pub(crate) planned_cells: u32,
     /// Drives the load together with this process.
     pub(crate) fleet: Option<&'a Leader>,
+    /// What the user sets; what ends a measurement may also be its time limit.
+    pub(crate) user_stop: &'a AtomicBool,
 }
 
 /// How a measurement ended.
@@ -126,16 +129,13 @@ pub(crate) fn measure(
         fleet,
         drill: begun.drill.as_ref(),
         stop,
+        user_stop: place.user_stop,
     };
     let exit = match measurement.take(&databases, &begun, on_progress) {
         Ok(exit) => exit,
         // What cannot be stored cannot be told to the store.
         Err(error @ LabError::Store(_)) => return Err(error),
-        Err(error) => {
-            let error = subject.explain(error);
-            measurement.fail(error.exit(), "failed", &error.to_string())?;
-            return Err(error);
-        }
+        Err(error) => return Err(measurement.broken_off(error)?),
     };
     if subject.is_emulated()
         && let Some(factor) = analyse::measurement(place.results, repeat)?.dilation_needed
@@ -255,6 +255,7 @@ pub(crate) struct Measurement<'a> {
     /// Where the server is ended with the load.
     pub(crate) drill: Option<&'a Drill>,
     pub(crate) stop: &'a AtomicBool,
+    user_stop: &'a AtomicBool,
 }
 
 /// Facts, variables and status, when all has been driven.
@@ -306,7 +307,7 @@ impl Measurement<'_> {
             return self.aborted(abort, &report);
         }
         if let Some(drill) = self.drill {
-            if report.interrupted || report.window_ns == 0 {
+            if report.interrupted || report.window_ns == 0 || self.is_ended_by_stop(drill) {
                 let reason = "the load was interrupted before the server was ended";
                 return self.fail(Exit::Interrupted, "interrupted", reason);
             }
@@ -429,14 +430,36 @@ impl Measurement<'_> {
         Ok(self.results.finish_repeat(self.repeat, result)?)
     }
 
+    /// Did the user ask for an end, at this rank or another?
+    fn is_stopped(&self) -> bool {
+        stop::is_asked(self.user_stop) || self.fleet.is_some_and(|fleet| fleet.is_stop_asked())
+    }
+
+    /// Did the server of a drill end before the fault came, by what stops this process too?
+    fn is_ended_by_stop(&self, drill: &Drill) -> bool {
+        let is_early = self.subject.ended().is_some() && !drill.has_struck();
+        if is_early { self.await_stop() } else { self.is_stopped() }
+    }
+
+    /// Before somebody is named who died: gives a stop that took them along the time to be seen,
+    /// and says whether there is one.
+    pub(crate) fn await_stop(&self) -> bool {
+        stop::comes(|| self.is_stopped())
+    }
+
     /// Stores the repeat as failed: by a full disk, where there is one, for whatever else that
-    /// brings.
+    /// brings. What fails while a stop is asked for is interrupted, but for a database that was
+    /// found to have lost something.
     fn fail(&self, exit: Exit, reason_code: &str, reason: &str) -> Result<Exit, LabError> {
         let (exit, reason_code, reason) = match self.subject.no_room() {
-            Some(no_room) if !matches!(exit, Exit::Interrupted | Exit::CheckFailed) => {
-                (Exit::Environment, DISK_FULL, format!("{no_room}; {reason}"))
+            _ if exit == Exit::CheckFailed => (exit, reason_code, reason.to_owned()),
+            _ if exit == Exit::Interrupted => (exit, "interrupted", reason.to_owned()),
+            _ if self.is_stopped() => {
+                let reason = format!("interrupted by a stop; at the same time: {reason}");
+                (Exit::Interrupted, "interrupted", reason)
             }
-            _ => (exit, reason_code, reason.to_owned()),
+            Some(no_room) => (Exit::Environment, DISK_FULL, format!("{no_room}; {reason}")),
+            None => (exit, reason_code, reason.to_owned()),
         };
         let failure = RepeatFailure {
             reason_code: reason_code.to_owned(),
@@ -448,6 +471,7 @@ impl Measurement<'_> {
     }
 
     fn aborted(&self, abort: &Abort, report: &RunReport) -> Result<Exit, LabError> {
+        self.await_stop();
         match abort.cause {
             AbortCause::ServerGone => {
                 let reason = self.subject.ended().unwrap_or(abort.reason.clone());
@@ -462,15 +486,33 @@ impl Measurement<'_> {
         }
     }
 
+    /// Stores what the measurement could not go on after, and says what the command dies of.
+    fn broken_off(&self, error: LabError) -> Result<LabError, LabError> {
+        let error = self.subject.explain(error);
+        if error.exit() != Exit::Interrupted {
+            self.await_stop();
+        }
+        Ok(match self.fail(error.exit(), "failed", &error.to_string())? {
+            Exit::Interrupted => LabError::Interrupted,
+            _ => error,
+        })
+    }
+
     /// Stores what stopped a run that had begun.
     fn failed(&self, error: LabError) -> Result<Exit, LabError> {
+        if error.exit() != Exit::Interrupted {
+            self.await_stop();
+        }
+        self.store_failure(error)
+    }
+
+    fn store_failure(&self, error: LabError) -> Result<Exit, LabError> {
         let error = self.subject.explain(error);
         // A server that answered before and cannot be reached now is gone.
         let unreachable = matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
         let (exit, code) = match error.exit() {
             _ if unreachable => (Exit::ServerFailed, "server_died"),
             Exit::ServerFailed => (Exit::ServerFailed, "server_died"),
-            Exit::Interrupted => (Exit::Interrupted, "interrupted"),
             exit => (exit, "failed"),
         };
         self.fail(exit, code, &error.to_string())
@@ -491,14 +533,16 @@ impl Measurement<'_> {
         let checked = check(databases, each, asked, self.stop, on_progress);
         let checks = match checked {
             Ok(checks) => checks,
-            Err(LabError::Interrupted) => {
+            Err(error @ LabError::Store(_)) => return Err(error),
+            // A database whose server was stopped is not checked, and has lost nothing.
+            Err(error) if error.exit() == Exit::Interrupted || self.await_stop() => {
                 // What goes with its server cannot be checked later.
                 if !self.subject.is_private() {
                     on_progress(Progress::Note("the checks were interrupted: run `mydyno check`"));
                 }
                 return Ok(Exit::Interrupted);
             }
-            Err(error) => return self.failed(error),
+            Err(error) => return self.store_failure(error),
         };
         if checks.is_empty() {
             let note = format!("workload {} has no checks", self.cell.load.workload);

@@ -7,6 +7,7 @@ use crate::measure::check::{FailedChecks, check_subject, record};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::seeds::{PointRepeat, seed_of_point};
 use crate::progress::{OnProgress, Progress};
+use crate::stop;
 use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
@@ -293,7 +294,7 @@ impl<'a> RunningRamp<'a> {
             checks: false,
             ..self.cell.clone()
         };
-        let newest = self.points().stored()?.last().map(|repeat| repeat.id);
+        let newest = self.newest()?;
         // The results file has each note of each point.
         let told = &mut self.told;
         let measured = measure(place, self.subject, &cell, self.stop, &mut |progress| {
@@ -309,6 +310,10 @@ impl<'a> RunningRamp<'a> {
             Ok(MeasuredRepeat { repeat, exit }) => (repeat, exit),
             Err(error @ LabError::Store(_)) => return Err(error),
             Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
+            // A measurement that had begun has waited for that itself.
+            Err(_) if self.newest()? == newest && self.await_stop() => {
+                return Ok(PointEnd::Interrupted);
+            }
             Err(error) => match self.stored_failure(newest, connections, &error)? {
                 Some(repeat) => (repeat, error.exit()),
                 None => return Err(error),
@@ -318,6 +323,14 @@ impl<'a> RunningRamp<'a> {
             return Ok(PointEnd::Interrupted);
         }
         self.observe(repeat, exit, on_progress)
+    }
+
+    fn newest(&self) -> Result<Option<RepeatId>, LabError> {
+        Ok(self.points().stored()?.last().map(|repeat| repeat.id))
+    }
+
+    fn await_stop(&self) -> bool {
+        stop::comes(|| stop::is_asked(self.place.user_stop))
     }
 
     fn observe(
@@ -396,10 +409,8 @@ impl<'a> RunningRamp<'a> {
         connections: u32,
         error: &LabError,
     ) -> Result<Option<RepeatId>, LabError> {
-        if let Some(last) = self.points().stored()?.last()
-            && newest.is_none_or(|newest| last.id > newest)
-        {
-            return Ok(Some(last.id));
+        if let Some(last) = self.newest()?.filter(|last| Some(*last) != newest) {
+            return Ok(Some(last));
         }
         if self.good.is_empty() {
             return Ok(None);
@@ -432,6 +443,7 @@ impl<'a> RunningRamp<'a> {
             Ok(checked) => checked,
             Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
             Err(error @ LabError::Store(_)) => return Err(error),
+            Err(_) if self.await_stop() => return Ok(Exit::Interrupted),
             Err(error) => {
                 let failure = RepeatFailure {
                     reason_code: "not_checked".to_owned(),

@@ -71,6 +71,7 @@ impl Measurement<'_> {
         let recovery = begin.elapsed();
         self.subject.arm(false)?;
         let report = match recovered {
+            Err(_) if self.await_stop() => return Err(LabError::Interrupted),
             Err(error) => {
                 let why = match error {
                     ServerError::Failed { why, .. } => why,
@@ -108,8 +109,8 @@ impl Measurement<'_> {
     ) -> Result<Option<WitnessReport>, LabError> {
         let asked = self.ask(drill, databases, begun, on_progress);
         let (corrupt, failed, report) = match asked {
-            Err(LabError::Interrupted) => return Err(LabError::Interrupted),
-            Err(error @ LabError::Store(_)) => return Err(error),
+            Err(error @ (LabError::Interrupted | LabError::Store(_))) => return Err(error),
+            Err(_) if self.await_stop() => return Err(LabError::Interrupted),
             Err(error) => {
                 let log = self.subject.log_tail().as_deref().and_then(errors_in);
                 let why = log.unwrap_or_else(|| self.subject.explain(error).to_string());

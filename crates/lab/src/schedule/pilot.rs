@@ -30,6 +30,7 @@ pub(crate) struct Pilots<'a> {
     pub(crate) planned: &'a NewCell,
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) user_stop: &'a AtomicBool,
 }
 
 /// What pilots found.
@@ -108,11 +109,12 @@ impl Pilots<'_> {
             ramp: None,
             planned_cells: 0,
             fleet: None,
+            user_stop: self.user_stop,
         };
         let cell = cell_of_pilot(self.cell, dilated);
         let MeasuredRepeat { repeat, exit } =
             measure(place, &subject, &cell, self.stop, &mut |_| {})?;
-        if self.stop.load(Ordering::Relaxed) {
+        if exit == Exit::Interrupted || self.stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
         let measured = analyse::measurement(&results, repeat)?;

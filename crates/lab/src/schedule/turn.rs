@@ -11,6 +11,7 @@ use crate::schedule::pilot::Pilots;
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::stored::has_ended;
 use crate::schedule::watchdog::within;
+use crate::stop;
 use crate::target::changed::ChangedVariables;
 use crate::target::disk_space;
 use crate::target::populate::{reach, record_load};
@@ -125,6 +126,12 @@ impl LabRun<'_> {
         if self.is_command() {
             return ended;
         }
+        let new = self.last_attempt(turn)?.filter(|new| is_newer(new, attempted.as_ref()));
+        if let Err(error) = &ended
+            && self.is_interrupted(error, timed_out, new.as_ref())
+        {
+            return Ok(Exit::Interrupted);
+        }
         let failure = match &ended {
             // Else it had ended before, and only its server took longer.
             Ok(Exit::Interrupted) if timed_out => Some(timed_out_after(limit)),
@@ -132,7 +139,6 @@ impl LabRun<'_> {
             Ok(_) => None,
             Err(error) if is_of_machine(error) => return ended,
             Err(_) if timed_out => Some(timed_out_after(limit)),
-            Err(error) if error.exit() == Exit::Interrupted => return Ok(Exit::Interrupted),
             Err(error) => Some(error.failure()),
         };
         let exit = ended.unwrap_or_else(|error| error.exit());
@@ -145,7 +151,7 @@ impl LabRun<'_> {
             store_failed_ramp(self.place(turn, &planned, &notes)?, limits, &failure)?;
             return Ok(Exit::Failed);
         }
-        let repeat = self.repeat_of(turn, attempted, &notes)?;
+        let repeat = self.repeat_of(turn, new, &notes)?;
         disk_space::require_of(&repeat)?;
         if let Some(failure) = &failure {
             on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
@@ -161,16 +167,28 @@ impl LabRun<'_> {
         })
     }
 
+    /// Was a turn that failed only stopped? One whose repeat is stored as failed has given a stop
+    /// its time already.
+    fn is_interrupted(&self, error: &LabError, timed_out: bool, made: Option<&Repeat>) -> bool {
+        let is_stored = made.is_some_and(|repeat| repeat.own_failure().is_some());
+        match error {
+            // Each has to be mended by the user.
+            LabError::Store(_) | LabError::NotSetBack { .. } => false,
+            _ if error.exit() == Exit::Interrupted => !timed_out,
+            _ if timed_out || is_stored || is_of_machine(error) => stop::is_asked(self.stop),
+            _ => stop::comes(|| stop::is_asked(self.stop)),
+        }
+    }
+
     /// The repeat that this turn has made; where it never came to one of its own, one is made that
     /// says why.
     fn repeat_of(
         &self,
         turn: Turn,
-        attempted: Option<Repeat>,
+        made: Option<Repeat>,
         notes: &[String],
     ) -> Result<Repeat, LabError> {
-        let is_new = |repeat: &Repeat| attempted.as_ref().is_none_or(|it| it.id != repeat.id);
-        if let Some(repeat) = self.last_attempt(turn)?.filter(is_new) {
+        if let Some(repeat) = made {
             return Ok(repeat);
         }
         let new = self.planned_row(turn);
@@ -293,6 +311,7 @@ impl LabRun<'_> {
             planned: &self.planned_row(turn),
             seed: self.seed(turn),
             stop,
+            user_stop: self.stop,
         };
         let lengths = &cell.what.lengths;
         let dilated = lengths.warmup.most + lengths.window.most;
@@ -367,6 +386,7 @@ impl LabRun<'_> {
                 _ => self.planned.cells.len() as u32,
             },
             fleet: self.fleet,
+            user_stop: self.stop,
         })
     }
 
@@ -461,6 +481,10 @@ fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
     let xa = cell.what.load.xa.then(|| ("xa".to_owned(), "true".to_owned()));
     let settings = cell.settings.iter().filter_map(Setting::row);
     settings.chain(pause).chain(dilate).chain(topology).chain(xa).chain(fault).collect()
+}
+
+fn is_newer(repeat: &Repeat, than: Option<&Repeat>) -> bool {
+    than.is_none_or(|than| than.id != repeat.id)
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

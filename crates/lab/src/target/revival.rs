@@ -7,6 +7,7 @@ use crate::error::LabError;
 use crate::target::membership::{JOIN_PATIENCE, Membership};
 use base::{clock, counted};
 use server::{Instance, received_write_sets};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -153,8 +154,12 @@ impl Supervisor {
     /// Waits until no node is on its way, and tells of those that came back.
     ///
     /// # Errors
-    /// [`LabError::ServerDied`] with the first node that is not there.
-    pub(crate) fn wait(&self, into_run: Duration) -> Result<Vec<String>, LabError> {
+    /// [`LabError::ServerDied`] with the first node that is not there, [`LabError::Interrupted`].
+    pub(crate) fn wait(
+        &self,
+        into_run: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Vec<String>, LabError> {
         let begun = std::time::Instant::now();
         let mut notes = Vec::new();
         loop {
@@ -168,6 +173,9 @@ impl Supervisor {
             let Some((node, state)) = missing else {
                 return Ok(notes);
             };
+            if stop.load(Ordering::Relaxed) {
+                return Err(LabError::Interrupted);
+            }
             let is_over = begun.elapsed() >= JOIN_PATIENCE;
             let reason = match (&state.failed, &state.under_way) {
                 (Some(why), _) => why.clone(),

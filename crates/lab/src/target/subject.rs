@@ -15,6 +15,7 @@ use spec::Topology;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use storage::{SharedMemory, ShimPage};
 use wire::{Address, ConnectOptions, Connector};
@@ -132,9 +133,14 @@ impl Subject {
     /// those that came back.
     ///
     /// # Errors
-    /// [`LabError::ServerDied`] with the node that is not there, and the end of its log.
-    pub fn wait_for_nodes(&self, into_run: Duration) -> Result<Vec<String>, LabError> {
-        let wait = |supervisor: &Supervisor| supervisor.wait(into_run);
+    /// [`LabError::ServerDied`] with the node that is not there, and the end of its log;
+    /// [`LabError::Interrupted`].
+    pub fn wait_for_nodes(
+        &self,
+        into_run: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Vec<String>, LabError> {
+        let wait = |supervisor: &Supervisor| supervisor.wait(into_run, stop);
         self.supervisor.as_ref().map_or_else(|| Ok(Vec::new()), wait)
     }
 
