@@ -42,10 +42,12 @@ mod replicas;
 mod report;
 mod rows_read;
 mod same_work;
+mod secrets;
 mod seeds;
 mod served;
 mod shards;
 mod stalls;
+mod stops;
 mod styles;
 #[path = "../support/mod.rs"]
 mod support;
