@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
     use std::thread;
-    use wire::{Address, Password, Tls};
+    use wire::{Address, Password, Security};
 
     fn at(port: u16) -> ServerSource {
         ServerSource::new(ConnectOptions {
@@ -139,7 +139,7 @@ mod tests {
             user: "u".to_owned(),
             password: Password::default(),
             schema: Some("s".to_owned()),
-            tls: Tls::Disabled,
+            security: Security::default(),
         })
     }
 

@@ -1,10 +1,10 @@
-//! DSNs: `mysql://user[:password]@host[:port]/schema?ssl-mode=REQUIRED&ssl-ca=FILE&socket=/path`,
-//! parsed and written. Pure.
+//! DSNs: `mysql://user[:password]@host[:port]/schema?socket=/path&ssl-mode=REQUIRED`, with the
+//! options of [`Security`], parsed and written. Pure.
 
 use crate::ServerError;
 use base::percent_encoded;
 use std::path::PathBuf;
-use wire::{Address, ConnectOptions, Tls};
+use wire::{Address, ConnectOptions, Password, Security};
 
 const SCHEME: &str = "mysql://";
 
@@ -12,37 +12,15 @@ const SCHEME: &str = "mysql://";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dsn {
     pub(crate) user: Option<String>,
-    pub(crate) password: Option<String>,
+    pub(crate) password: Option<Password>,
     pub(crate) host: Option<String>,
     pub(crate) port: Option<u16>,
     pub(crate) schema: Option<String>,
     pub(crate) socket: Option<PathBuf>,
-    pub(crate) ssl_mode: Option<SslMode>,
-    pub(crate) ssl_ca: Option<PathBuf>,
+    pub(crate) security: Security,
 }
 
-/// The modes of `mysql --ssl-mode` that say what is wanted. (PREFERRED does not.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SslMode {
-    Disabled,
-    Required,
-    VerifyCa,
-    VerifyIdentity,
-}
-
-impl SslMode {
-    pub(crate) fn parse(text: &str) -> Option<SslMode> {
-        match text.to_ascii_uppercase().as_str() {
-            "DISABLED" => Some(SslMode::Disabled),
-            "REQUIRED" => Some(SslMode::Required),
-            "VERIFY_CA" => Some(SslMode::VerifyCa),
-            "VERIFY_IDENTITY" => Some(SslMode::VerifyIdentity),
-            _ => None,
-        }
-    }
-}
-
-/// Is the password written out?
+/// Is written out what only a login needs: the password, and the server's public key?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secret {
     Hidden,
@@ -95,7 +73,7 @@ fn parse_login(login: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
     if !user.is_empty() {
         dsn.user = Some(decode(user, "user")?);
     }
-    dsn.password = password.map(|p| decode(p, "password")).transpose()?;
+    dsn.password = password.map(|p| decode(p, "password").map(Password::new)).transpose()?;
     Ok(())
 }
 
@@ -132,6 +110,7 @@ fn parse_host(text: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
 }
 
 fn parse_query(query: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
+    let mut known = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let name = decode(name, "parameter name")?;
@@ -139,27 +118,18 @@ fn parse_query(query: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
         if value.is_empty() {
             return Err(bad(format!("the parameter `{name}` has no value")));
         }
-        let twice = match name.as_str() {
-            "socket" => dsn.socket.replace(PathBuf::from(value)).is_some(),
-            "ssl-ca" => dsn.ssl_ca.replace(PathBuf::from(value)).is_some(),
-            "ssl-mode" => {
-                let mode = SslMode::parse(&value).ok_or_else(|| {
-                    bad(format!(
-                        "ssl-mode `{value}` is unknown; the modes are DISABLED, REQUIRED, \
-                         VERIFY_CA, VERIFY_IDENTITY"
-                    ))
-                })?;
-                dsn.ssl_mode.replace(mode).is_some()
-            }
-            _ => {
-                return Err(bad(format!(
-                    "the parameter `{name}` is unknown; the parameters are ssl-mode, ssl-ca, socket"
-                )));
-            }
-        };
-        if twice {
+        if name == "socket" {
+            dsn.socket = Some(PathBuf::from(value));
+        } else if !dsn.security.set(&name, &value).map_err(bad)? {
+            return Err(bad(format!(
+                "the parameter `{name}` is unknown; the parameters are socket, {}",
+                Security::NAMES.join(", ")
+            )));
+        }
+        if known.contains(&name) {
             return Err(bad(format!("the parameter `{name}` stands twice")));
         }
+        known.push(name);
     }
     Ok(())
 }
@@ -229,57 +199,51 @@ pub fn render(options: &ConnectOptions, secret: Secret) -> String {
         Address::Tcp { host, port } => text.push_str(&format!("{}:{port}", percent_encoded(host))),
         Address::Unix(path) => {
             text.push_str("localhost");
-            parameters.push(("socket", encode_path(path)));
+            parameters.push(("socket", path.to_string_lossy().into_owned()));
         }
     }
     text.push('/');
     text.push_str(&percent_encoded(options.schema.as_deref().unwrap_or("")));
-    match &options.tls {
-        Tls::Disabled => {}
-        Tls::Required => parameters.push(("ssl-mode", "REQUIRED".to_owned())),
-        Tls::VerifyCa(ca) => {
-            parameters.push(("ssl-mode", "VERIFY_CA".to_owned()));
-            parameters.push(("ssl-ca", encode_path(ca)));
-        }
-        Tls::VerifyIdentity(ca) => {
-            parameters.push(("ssl-mode", "VERIFY_IDENTITY".to_owned()));
-            parameters.push(("ssl-ca", encode_path(ca)));
-        }
-    }
+    let for_login = |name: &str| name.contains("server-public-key");
+    let said = options.security.said().into_iter();
+    parameters.extend(said.filter(|(name, _)| secret == Secret::Shown || !for_login(name)));
     for (index, (name, value)) in parameters.iter().enumerate() {
         text.push(if index == 0 { '?' } else { '&' });
+        // Slashes need no escape in a parameter, and paths read better with them.
+        let value = percent_encoded(value).replace("%2F", "/");
         text.push_str(&format!("{name}={value}"));
     }
     text
 }
 
-/// Slashes need no escape in a parameter, and paths read better with them.
-fn encode_path(path: &std::path::Path) -> String {
-    percent_encoded(path.to_string_lossy().as_ref()).replace("%2F", "/")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Dsn, SslMode, parse};
+    use super::{Dsn, parse};
     use proptest::prelude::*;
+    use wire::{Password, Security, TlsMode};
 
     #[test]
     fn every_part() {
         let dsn = parse(
-            "mysql://bob:p%40ss%2F@db.example:3307/tpcc?ssl-mode=verify_ca&ssl-ca=/etc/ca%20x.pem",
+            "mysql://bob:p%40ss%2F@db.example:3307/tpcc?ssl-mode=verify_ca&ssl-ca=/etc/ca%20x.pem\
+             &get-server-public-key=ON",
         )
         .unwrap();
         assert_eq!(
             dsn,
             Dsn {
                 user: Some("bob".into()),
-                password: Some("p@ss/".into()),
+                password: Some(Password::new("p@ss/")),
                 host: Some("db.example".into()),
                 port: Some(3307),
                 schema: Some("tpcc".into()),
                 socket: None,
-                ssl_mode: Some(SslMode::VerifyCa),
-                ssl_ca: Some("/etc/ca x.pem".into()),
+                security: Security {
+                    ssl_mode: Some(TlsMode::VerifyCa),
+                    ssl_ca: Some("/etc/ca x.pem".into()),
+                    get_server_public_key: Some(true),
+                    ..Security::default()
+                },
             }
         );
         let dsn = parse("mysql://root@[::1]:3306").unwrap();
@@ -290,7 +254,8 @@ mod tests {
         assert_eq!(parse("mysql://").unwrap(), Dsn::default());
         // A password with an @ and a colon, as people type it.
         let dsn = parse("mysql://u:a:b@c@h/").unwrap();
-        assert_eq!(dsn.password.as_deref(), Some("a:b@c"));
+        assert_eq!(dsn.password, Some(Password::new("a:b@c")));
+        assert!(!format!("{dsn:?}").contains("a:b"));
     }
 
     #[test]
@@ -305,7 +270,8 @@ mod tests {
             ("mysql://[::1/t", "bracket"),
             ("mysql://h/a/b", "path"),
             ("mysql://h/t?charset=utf8", "`charset` is unknown"),
-            ("mysql://h/t?ssl-mode=PREFERRED", "the modes are"),
+            ("mysql://h/t?ssl-mode=MAYBE", "the modes are DISABLED, PREFERRED"),
+            ("mysql://h/t?get-server-public-key=x", "neither true nor false"),
             ("mysql://h/t?ssl-ca=", "no value"),
             ("mysql://h/t?socket=/a&socket=/b", "twice"),
             ("mysql://u:s3cret%zz@h/t", "hexadecimal"),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use wire::{Address, ConnectOptions, Password, Tls};
+use wire::{Address, ConnectOptions, Password, Security};
 
 /// What is in the data directory at first.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +108,7 @@ impl Instance {
 
     /// Login over TCP on the loopback interface.
     pub fn connect_options(&self) -> ConnectOptions {
-        loopback_options(self.port, &self.launch.password)
+        loopback_options(self.port, &self.launch.password, &self.launch.layout.data)
     }
 
     /// Login over the unix socket.
@@ -289,13 +289,19 @@ impl Drop for Instance {
     }
 }
 
-pub(crate) fn loopback_options(port: u16, password: &Password) -> ConnectOptions {
+/// The login at a server with this data directory, which has the key that passwords are encrypted
+/// with: whoever else listens on its port learns nothing.
+pub(crate) fn loopback_options(port: u16, password: &Password, data: &Path) -> ConnectOptions {
+    let key = data.join("public_key.pem");
     ConnectOptions {
         address: Address::Tcp { host: "127.0.0.1".to_owned(), port },
         user: crate::initialise::USER.to_owned(),
         password: password.clone(),
         schema: None,
-        tls: Tls::Disabled,
+        security: Security {
+            server_public_key_path: key.is_file().then_some(key),
+            ..Security::default()
+        },
     }
 }
 

@@ -48,7 +48,7 @@ impl NamedInstance {
     /// Login over TCP on the loopback interface.
     pub fn connect_options(&self) -> Result<ConnectOptions, ServerError> {
         let password = read_password(&self.directory.join("password"))?;
-        Ok(loopback_options(self.port, &password))
+        Ok(loopback_options(self.port, &password, &self.data))
     }
 
     /// Login over the unix socket.
@@ -62,7 +62,8 @@ impl NamedInstance {
     /// The address for people, without the password.
     pub fn dsn(&self) -> String {
         let nobody = wire::Password::default();
-        dsn::render(&loopback_options(self.port, &nobody), dsn::Secret::Hidden)
+        let options = loopback_options(self.port, &nobody, &self.data);
+        dsn::render(&options, dsn::Secret::Hidden)
     }
 
     /// Its own directory.

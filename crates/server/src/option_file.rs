@@ -2,11 +2,12 @@
 //! what they include.
 
 use crate::ServerError;
-use crate::dsn::{Dsn, SslMode};
+use crate::dsn::Dsn;
 use crate::option_text::{self, OptionLine};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use wire::Password;
 
 /// Groups that are read; the last value of an option wins, whichever group it stands in, as for
 /// `mysql`.
@@ -133,11 +134,10 @@ impl ClientOptions {
         match name {
             "user" => self.login.user = text,
             // `password` alone asks at the terminal in `mysql`; here it is as if it were not there.
-            "password" => self.login.password = value,
+            "password" => self.login.password = value.map(Password::new),
             "host" => self.login.host = text,
             "socket" => self.login.socket = text.map(PathBuf::from),
             "database" => self.login.schema = text,
-            "ssl_ca" => self.login.ssl_ca = text.map(PathBuf::from),
             "port" => {
                 let Some(text) = text else { return Ok(()) };
                 let port = text
@@ -149,24 +149,14 @@ impl ClientOptions {
             "protocol" => {
                 self.tcp_only = text.is_some_and(|t| t.eq_ignore_ascii_case("tcp"));
             }
-            "ssl_mode" => {
-                let text = text.unwrap_or_default();
-                self.login.ssl_mode = if text.eq_ignore_ascii_case("PREFERRED") {
-                    self.notes.push(
-                        "ssl-mode=PREFERRED of the option file is taken as DISABLED: a measurement \
-                         must know which it has".to_owned(),
-                    );
-                    Some(SslMode::Disabled)
-                } else {
-                    Some(SslMode::parse(&text).ok_or_else(|| {
-                        format!(
-                            "ssl-mode `{text}` is unknown; the modes are DISABLED, REQUIRED, \
-                            VERIFY_CA, VERIFY_IDENTITY"
-                        )
-                    })?)
-                };
+            // Alone, it is true; any other of these says nothing without a value.
+            "get_server_public_key" if value.is_none() => {
+                self.login.security.get_server_public_key = Some(true);
             }
-            _ => {}
+            _ => {
+                let Some(text) = text else { return Ok(()) };
+                self.login.security.set(&name.replace('_', "-"), &text)?;
+            }
         }
         Ok(())
     }
@@ -175,10 +165,10 @@ impl ClientOptions {
 #[cfg(test)]
 mod tests {
     use super::{ClientOptions, Presence};
-    use crate::dsn::SslMode;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
+    use wire::{Password, TlsMode};
 
     fn read(file: &Path) -> Result<ClientOptions, crate::ServerError> {
         let mut options = ClientOptions::default();
@@ -197,18 +187,20 @@ mod tests {
         fs::write(
             &main,
             "user=nobody\n[mysqld]\nport=9\nuser=mysql\n[client]\nuser=u\npassword='p \
-             #1'\nssl-mode=required\n\
+             #1'\nssl-mode=preferred\nget-server-public-key\n\
              default-character-set=utf8mb4\n!includedir conf.d\n!include more.cnf\n!include \
              missing.cnf\n[mydyno]\nuser=v\n",
         )
         .unwrap();
         let options = read(&main).unwrap();
         assert_eq!(options.login.user.as_deref(), Some("v"));
-        assert_eq!(options.login.password.as_deref(), Some("p #1"));
+        assert_eq!(options.login.password, Some(Password::new("p #1")));
         assert_eq!(options.login.host.as_deref(), Some("a"));
         assert_eq!(options.login.port, Some(2));
         assert_eq!(options.login.schema.as_deref(), Some("tpcc"));
-        assert_eq!(options.login.ssl_mode, Some(SslMode::Required));
+        assert_eq!(options.login.security.ssl_mode, Some(TlsMode::Preferred));
+        assert_eq!(options.login.security.get_server_public_key, Some(true));
+        assert_eq!(options.notes, [String::new(); 0]);
     }
 
     #[test]

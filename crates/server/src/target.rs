@@ -2,16 +2,16 @@
 //! wins.
 
 use crate::ServerError;
-use crate::dsn::{self, Dsn, SslMode};
+use crate::dsn::{self, Dsn};
 use crate::option_file::{ClientOptions, Presence};
 use std::path::{Path, PathBuf};
-use wire::{Address, ConnectOptions, Password, Tls};
+use wire::{Address, ConnectOptions, Password, Security};
 
 const DEFAULT_PORT: u16 = 3306;
 
 /// Where to look for a target. Everything outside of the command line is a field, so that tests can
 /// say it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct TargetRequest {
     /// `--dsn`.
     pub dsn: Option<String>,
@@ -80,7 +80,7 @@ impl Target {
                 user: user(&dsn, &files, request)?,
                 password: password(&dsn, &files, request),
                 schema: dsn.schema.clone().or_else(|| files.login.schema.clone()),
-                tls: tls(&dsn, &files)?,
+                security: security(&dsn, &files)?,
             },
             notes: files.notes,
         })
@@ -140,29 +140,15 @@ fn user(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Result<Str
 }
 
 fn password(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Password {
-    let text = dsn.password.as_deref();
-    match (text, &request.password) {
-        (Some(text), _) => Password::new(text),
-        (None, Some(password)) => password.clone(),
-        (None, None) => Password::new(files.login.password.as_deref().unwrap_or("")),
-    }
+    let said = dsn.password.as_ref().or(request.password.as_ref());
+    said.or(files.login.password.as_ref()).cloned().unwrap_or_default()
 }
 
-fn tls(dsn: &Dsn, files: &ClientOptions) -> Result<Tls, ServerError> {
-    let ca = dsn.ssl_ca.as_ref().or(files.login.ssl_ca.as_ref()).cloned();
-    let mode = dsn.ssl_mode.or(files.login.ssl_mode);
-    let with_ca = |make: fn(PathBuf) -> Tls, name: &str| {
-        ca.clone().map(make).ok_or_else(|| ServerError::Dsn {
-            why: format!("ssl-mode {name} needs the certificate to verify with: ssl-ca=FILE"),
-        })
-    };
-    match mode {
-        Some(SslMode::Disabled) => Ok(Tls::Disabled),
-        Some(SslMode::Required) => Ok(Tls::Required),
-        Some(SslMode::VerifyCa) => with_ca(Tls::VerifyCa, "VERIFY_CA"),
-        Some(SslMode::VerifyIdentity) => with_ca(Tls::VerifyIdentity, "VERIFY_IDENTITY"),
-        // Whoever names a certificate authority wants it used.
-        None => Ok(ca.map_or(Tls::Disabled, Tls::VerifyCa)),
+fn security(dsn: &Dsn, files: &ClientOptions) -> Result<Security, ServerError> {
+    let security = dsn.security.clone().or(files.login.security.clone());
+    match security.gap() {
+        Some(why) => Err(ServerError::Dsn { why }),
+        None => Ok(security),
     }
 }
 
@@ -173,7 +159,7 @@ mod tests {
     use proptest::prelude::*;
     use std::fs;
     use std::path::PathBuf;
-    use wire::{Address, ConnectOptions, Password, Tls};
+    use wire::{Address, ConnectOptions, Password, Security, TlsMode};
 
     /// Resolves a DSN beside an option file.
     fn resolve(dsn: Option<&str>, file: &str) -> Result<Target, crate::ServerError> {
@@ -222,14 +208,15 @@ mod tests {
         assert_eq!(target.connect.user, "d");
         assert_eq!(target.connect.password.reveal(), "dp");
         assert_eq!(target.connect.schema.as_deref(), Some("dd"));
-        assert_eq!(target.connect.tls, Tls::Required);
-        assert_eq!(target.dsn(), "mysql://d@h:3306/dd?ssl-mode=REQUIRED");
+        assert_eq!(target.connect.security.ssl_mode, Some(TlsMode::Required));
+        assert_eq!(target.dsn(), "mysql://d@h:3306/dd?ssl-mode=REQUIRED&ssl-ca=/f.pem");
 
         let target = resolve(Some("mysql://h"), file).unwrap();
         assert_eq!(target.connect.user, "f");
         assert_eq!(target.connect.password.reveal(), "fp");
         assert_eq!(target.connect.schema.as_deref(), Some("fd"));
-        assert_eq!(target.connect.tls, Tls::VerifyCa("/f.pem".into()));
+        let ca = Security { ssl_ca: Some("/f.pem".into()), ..Security::default() };
+        assert_eq!(target.connect.security, ca);
 
         let target = Target::resolve(&TargetRequest {
             dsn: Some("mysql://h".into()),
@@ -252,6 +239,8 @@ mod tests {
         let error = Target::from_dsn("mysql://u@h/t?ssl-mode=VERIFY_IDENTITY").unwrap_err();
         assert!(error.to_string().contains("ssl-ca=FILE"), "{error}");
         assert_eq!(error.exit(), base::Exit::Usage);
+        let error = Target::from_dsn("mysql://u@h/t?ssl-cert=/c").unwrap_err();
+        assert!(error.to_string().contains("belong together"), "{error}");
     }
 
     fn any_options() -> impl Strategy<Value = ConnectOptions> {
@@ -261,19 +250,30 @@ mod tests {
             ("[0-9a-f:]{1,8}::1", 1u16..).prop_map(|(host, port)| tcp(&host, port)),
             text.prop_map(|path| Address::Unix(PathBuf::from(format!("/{path}")))),
         ];
-        let tls = prop_oneof![
-            Just(Tls::Disabled),
-            Just(Tls::Required),
-            text.prop_map(|ca| Tls::VerifyCa(PathBuf::from(ca))),
-            text.prop_map(|ca| Tls::VerifyIdentity(PathBuf::from(ca))),
-        ];
-        (address, text, "[^\u{0}]{0,12}", proptest::option::of(text), tls).prop_map(
-            |(address, user, password, schema, tls)| ConnectOptions {
+        let file = || proptest::option::of(text.prop_map(PathBuf::from));
+        let mode = prop::sample::select(&TlsMode::ALL[..]);
+        let key = (file(), proptest::option::of(any::<bool>()));
+        let pair =
+            proptest::option::of((text.prop_map(PathBuf::from), text.prop_map(PathBuf::from)));
+        let security = (proptest::option::of(mode), text.prop_map(PathBuf::from), pair, key)
+            .prop_map(|(ssl_mode, ca, pair, (server_public_key_path, get_server_public_key))| {
+                let (ssl_cert, ssl_key) = pair.unzip();
+                Security {
+                    ssl_mode,
+                    ssl_ca: Some(ca),
+                    ssl_cert,
+                    ssl_key,
+                    server_public_key_path,
+                    get_server_public_key,
+                }
+            });
+        (address, text, "[^\u{0}]{0,12}", proptest::option::of(text), security).prop_map(
+            |(address, user, password, schema, security)| ConnectOptions {
                 address,
                 user,
                 password: Password::new(password),
                 schema,
-                tls,
+                security,
             },
         )
     }

@@ -3,6 +3,7 @@
 mod receive;
 
 use crate::answer::ColumnDefinition;
+use crate::login::Line;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol};
 use crate::transport::Transport;
@@ -132,13 +133,31 @@ impl Connection {
         self.metadata
     }
 
-    /// May a password travel as it is: encrypted, or inside this machine's kernel?
-    pub(crate) fn is_private(&self) -> bool {
-        self.transport.is_unix() || self.tls().is_some()
+    /// Who can read what is sent?
+    pub(crate) fn line(&self) -> Line {
+        match (self.tls().is_some(), self.transport.is_unix()) {
+            (true, _) => Line::Encrypted,
+            (false, true) => Line::Socket,
+            (false, false) => Line::Open,
+        }
     }
 
+    /// Begins TLS. What has come before and was not read would be taken for what the server says
+    /// inside.
     pub(crate) async fn start_tls(&mut self, session: Ssl) -> io::Result<()> {
+        if self.parsed != self.filled {
+            return Err(io::Error::other(format!(
+                "{} bytes follow the server's greeting in plain text; somebody may be in between",
+                self.filled - self.parsed
+            )));
+        }
         self.transport.start_tls(session).await
+    }
+
+    /// Bytes of its buffer and cells of its last answer.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> (usize, usize) {
+        (self.input.len(), self.cells.capacity())
     }
 
     /// Who answered.

@@ -1,14 +1,18 @@
 //! Dialling and logging in.
 
-use crate::auth::{self, AuthMethod};
+use crate::auth::AuthMethod;
 use crate::connection::Connection;
-use crate::options::{Address, ConnectOptions};
+use crate::login::{Login, ServerKey};
+use crate::options::{Address, ConnectOptions, TlsMode};
 use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
 use crate::protocol::Protocol;
 use crate::tls::TlsSetup;
 use crate::transport::{Endpoint, Transport};
 use base::{Exit, SessionError, limits};
+use openssl::pkey::PKey;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 impl base::Connect for Connector {
@@ -81,23 +85,39 @@ impl ConnectError {
 pub struct Connector {
     options: Arc<ConnectOptions>,
     endpoint: Arc<Endpoint>,
+    mode: TlsMode,
     tls: Option<TlsSetup>,
+    server_key: Arc<ServerKey>,
+    /// A connection was encrypted, so the server can do it.
+    was_encrypted: Arc<AtomicBool>,
 }
 
 impl Connector {
-    /// Resolves the host name and reads the CA file, once. Blocks while the resolver does.
+    /// Resolves the host name and reads certificates and keys, once. Blocks while the resolver does.
     ///
     /// # Errors
-    /// [`ConnectError::Unreachable`] for an unknown host, [`ConnectError::Tls`] for a CA file that
-    /// is none.
+    /// [`ConnectError::Unreachable`] for an unknown host, [`ConnectError::Tls`] and
+    /// [`ConnectError::Protocol`] for a file that is none of its kind.
     pub fn new(options: ConnectOptions) -> Result<Connector, ConnectError> {
         let address = options.address.to_string();
         let endpoint = Endpoint::resolve(&options.address).map_err(|error| {
             ConnectError::Unreachable { address: address.clone(), why: error.to_string() }
         })?;
-        let tls = TlsSetup::for_mode(&options.tls)
+        let security = &options.security;
+        let mode = security.mode(endpoint.is_local());
+        let tls = TlsSetup::for_mode(mode, security)
             .map_err(|why| ConnectError::Tls { address: address.clone(), why })?;
-        Ok(Connector { options: Arc::new(options), endpoint: Arc::new(endpoint), tls })
+        let known = security.server_public_key_path.as_deref().map(public_key).transpose();
+        let known = known.map_err(|error| ConnectError::Protocol { address, error })?;
+        let is_believed = security.get_server_public_key.unwrap_or(false);
+        Ok(Connector {
+            options: Arc::new(options),
+            endpoint: Arc::new(endpoint),
+            mode,
+            tls,
+            server_key: Arc::new(ServerKey { known, is_believed }),
+            was_encrypted: Arc::default(),
+        })
     }
 
     fn address(&self) -> String {
@@ -113,39 +133,50 @@ impl Connector {
         Ok(connection)
     }
 
-    async fn log_in(&self, connection: &mut Connection) -> Result<(), ConnectError> {
+    pub(crate) async fn log_in(&self, connection: &mut Connection) -> Result<(), ConnectError> {
         let greeting = connection.read_packet().await.map_err(|e| self.classify(e))?;
         let greeting = Greeting::parse(&greeting).map_err(|e| self.classify(e))?;
+        let tls = self.tls_with(&greeting)?;
         let agreed = Agreed {
-            capabilities: greeting.capabilities & self.wanted(),
+            capabilities: greeting.capabilities & self.wanted(tls.is_some()),
             mariadb: greeting.mariadb_capabilities & capability::MARIADB_CACHE_METADATA,
         };
         connection.set_server(&greeting.version, greeting.connection_id);
-        if let Some(setup) = &self.tls {
-            self.start_tls(connection, &greeting, agreed, setup).await?;
+        if let Some(setup) = tls {
+            self.start_tls(connection, agreed, setup).await?;
         }
-        let login = self.login_packet(&greeting, agreed).map_err(|e| self.classify(e))?;
         connection.set_protocol(agreed.protocol());
-        connection.send_packet(&login).await.map_err(|e| self.classify(e))?;
-        let answered = self.answer_questions(connection, greeting).await;
+        let answered = self.authenticate(connection, &greeting, agreed).await;
         answered.map_err(|e| self.classify(e))
+    }
+
+    /// The set-up for a connection to the server of this greeting, if it is to be encrypted.
+    fn tls_with(&self, greeting: &Greeting) -> Result<Option<&TlsSetup>, ConnectError> {
+        let Some(setup) = &self.tls else { return Ok(None) };
+        if greeting.capabilities & capability::SSL != 0 {
+            return Ok(Some(setup));
+        }
+        let why = match self.mode {
+            TlsMode::Preferred if !self.was_encrypted.load(Ordering::Relaxed) => return Ok(None),
+            TlsMode::Preferred => {
+                "an earlier connection was encrypted, and the server does not offer it any more; \
+                 somebody may be in between (ssl-mode=DISABLED does without TLS)"
+            }
+            _ => {
+                "the server has TLS switched off; set up its ssl_cert and ssl_key, or use \
+                 ssl-mode=DISABLED"
+            }
+        };
+        Err(ConnectError::Tls { address: self.address(), why: why.to_owned() })
     }
 
     async fn start_tls(
         &self,
         connection: &mut Connection,
-        greeting: &Greeting,
         agreed: Agreed,
         setup: &TlsSetup,
     ) -> Result<(), ConnectError> {
         let failed = |why: String| ConnectError::Tls { address: self.address(), why };
-        if greeting.capabilities & capability::SSL == 0 {
-            return Err(failed(
-                "the server has TLS switched off; set up its ssl_cert and ssl_key, or use \
-                 ssl-mode=DISABLED"
-                    .to_owned(),
-            ));
-        }
         let request = agreed.fixed_part();
         connection.send_packet(&request).await.map_err(|e| self.classify(e))?;
         let host = match &self.options.address {
@@ -153,27 +184,32 @@ impl Connector {
             Address::Unix(_) => "localhost".to_owned(),
         };
         let session = setup.session(&host).map_err(|error| failed(error.to_string()))?;
-        connection.start_tls(session).await.map_err(|error| failed(error.to_string()))
+        connection.start_tls(session).await.map_err(|error| failed(error.to_string()))?;
+        self.was_encrypted.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
-    fn wanted(&self) -> u32 {
+    fn wanted(&self, tls: bool) -> u32 {
         let mut wanted = capability::BASE;
         if self.options.schema.is_some() {
             wanted |= capability::CONNECT_WITH_DB;
         }
-        if self.tls.is_some() {
+        if tls {
             wanted |= capability::SSL;
         }
         wanted
     }
 
-    fn login_packet(&self, greeting: &Greeting, agreed: Agreed) -> Result<Vec<u8>, SessionError> {
+    fn login_packet(
+        &self,
+        greeting: &Greeting,
+        agreed: Agreed,
+        login: &mut Login<'_>,
+    ) -> Result<Vec<u8>, SessionError> {
         let mut out = agreed.fixed_part();
-        let method = greeting.method.unwrap_or(AuthMethod::Native);
-        let password = self.options.password.reveal().as_bytes();
         out.extend_from_slice(self.options.user.as_bytes());
         out.push(0);
-        let response = respond(method, password, &greeting.scramble)?;
+        let response = login.begin(greeting.method, &greeting.scramble)?;
         if agreed.capabilities & capability::LENENC_AUTH != 0 {
             put_lenenc_bytes(&mut out, &response);
         } else {
@@ -184,7 +220,7 @@ impl Connector {
             out.extend_from_slice(schema.as_bytes());
             out.push(0);
         }
-        out.extend_from_slice(method.name().as_bytes());
+        out.extend_from_slice(greeting.method.name().as_bytes());
         out.push(0);
         if agreed.capabilities & capability::CONNECT_ATTRIBUTES != 0 {
             let mut attributes = Vec::new();
@@ -195,32 +231,27 @@ impl Connector {
         Ok(out)
     }
 
-    /// Follows the server through its login method until it says yes or no.
-    async fn answer_questions(
+    /// Logs in, and follows the server through its login method until it says yes or no.
+    async fn authenticate(
         &self,
         connection: &mut Connection,
-        greeting: Greeting,
+        greeting: &Greeting,
+        agreed: Agreed,
     ) -> Result<(), SessionError> {
         let password = self.options.password.reveal().as_bytes();
-        let mut scramble = greeting.scramble;
+        let mut login = Login::new(password, connection.line(), &self.server_key);
+        let packet = self.login_packet(greeting, agreed, &mut login)?;
+        connection.send_packet(&packet).await?;
         // Each step needs the server's leave; more than a few is a server that goes in circles.
         for _ in 0..8 {
             let packet = connection.read_packet().await?;
-            match packet.first() {
+            let answer = match packet.first() {
                 Some(0x00) => return Ok(()),
-                Some(0xfe) => {
-                    let (method, new_scramble) = switch_request(&packet)?;
-                    let response = respond(method, password, &new_scramble)?;
-                    scramble = new_scramble;
-                    connection.send_packet(&response).await?;
-                }
-                // caching_sha2_password: 3 = the server knew the hash, 4 = it needs the password
-                // itself.
-                Some(0x01) if packet.get(1) == Some(&3) => {}
-                Some(0x01) if packet.get(1) == Some(&4) => {
-                    full_authentication(connection, password, &scramble).await?;
-                }
-                _ => return Err(malformed("an unknown step of the login")),
+                Some(0xfe) => Some(login.switch(&packet[1..])?),
+                _ => login.next(&packet)?,
+            };
+            if let Some(answer) = answer {
+                connection.send_packet(&answer).await?;
             }
         }
         Err(malformed("the login does not end"))
@@ -243,46 +274,17 @@ impl Connector {
     }
 }
 
-fn respond(method: AuthMethod, password: &[u8], scramble: &[u8]) -> Result<Vec<u8>, SessionError> {
-    method.response(password, scramble).ok_or_else(|| {
+/// The RSA public key of a file.
+fn public_key(file: &Path) -> Result<PKey<openssl::pkey::Public>, SessionError> {
+    let read = std::fs::read(file).map_err(|error| error.to_string());
+    let key = read.and_then(|pem| PKey::public_key_from_pem(&pem).map_err(|e| e.to_string()));
+    key.map_err(|error| {
         SessionError::Unexpected(format!(
-            "this machine's OpenSSL refuses the hash of {}; it may be in FIPS mode",
-            method.name()
+            "server-public-key-path {}: {error}; it must be the server's RSA public key as a PEM \
+             file",
+            file.display()
         ))
     })
-}
-
-async fn full_authentication(
-    connection: &mut Connection,
-    password: &[u8],
-    scramble: &[u8],
-) -> Result<(), SessionError> {
-    if connection.is_private() {
-        let mut plain = password.to_vec();
-        plain.push(0);
-        return connection.send_packet(&plain).await;
-    }
-    connection.send_packet(&[2]).await?;
-    let packet = connection.read_packet().await?;
-    let encrypted = packet
-        .strip_prefix(&[0x01])
-        .and_then(|pem| auth::rsa_encrypted(password, scramble, pem))
-        .ok_or_else(|| malformed("the server's RSA key is unusable; use ssl-mode=REQUIRED"))?;
-    connection.send_packet(&encrypted).await
-}
-
-fn switch_request(packet: &[u8]) -> Result<(AuthMethod, Vec<u8>), SessionError> {
-    let mut reader = PacketReader::new(&packet[1..]);
-    let name = reader.zero_terminated()?;
-    let method = AuthMethod::named(name).ok_or_else(|| {
-        SessionError::Unexpected(format!(
-            "the server wants login method {:?}, which mydyno does not speak; give the user \
-             mysql_native_password or caching_sha2_password",
-            String::from_utf8_lossy(name)
-        ))
-    })?;
-    let scramble = reader.rest();
-    Ok((method, scramble.strip_suffix(&[0]).unwrap_or(scramble).to_vec()))
 }
 
 /// Bits of the capability flags, both sides.
@@ -354,7 +356,8 @@ struct Greeting {
     capabilities: u32,
     mariadb_capabilities: u32,
     scramble: Vec<u8>,
-    method: Option<AuthMethod>,
+    /// What to begin with. Where the account has another one, the server asks for it.
+    method: AuthMethod,
 }
 
 impl Greeting {
@@ -378,8 +381,10 @@ impl Greeting {
         };
         let second = reader.take(scramble_len.saturating_sub(8).max(13))?;
         scramble.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
-        let method = reader.zero_terminated().unwrap_or_default();
-        let method = AuthMethod::named(method);
+        let method = match reader.zero_terminated().unwrap_or_default() {
+            b"caching_sha2_password" => AuthMethod::CachingSha2,
+            _ => AuthMethod::Native,
+        };
         Ok(Greeting {
             version,
             connection_id,

@@ -9,6 +9,7 @@ mod answer;
 mod auth;
 mod connection;
 mod connector;
+mod login;
 mod options;
 mod packet;
 mod protocol;
@@ -17,5 +18,5 @@ mod transport;
 
 pub use connection::{Connection, ServerInfo};
 pub use connector::{ConnectError, Connector};
-pub use options::{Address, ConnectOptions, Password, Tls};
+pub use options::{Address, ConnectOptions, Password, Security, TlsMode};
 pub use protocol::Metadata;

@@ -4,10 +4,12 @@
 //! 5.7.28 has TLS 1.1 (yaSSL), 8.0.15 has TLS 1.2 with finite-field Diffie-Hellman only. Each
 //! connection takes the best that both know.
 
-use crate::options::Tls;
+use crate::options::{Security, TlsMode};
 use openssl::error::ErrorStack;
+use openssl::pkey::{PKey, Private};
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslVerifyMode, SslVersion};
 use std::net::IpAddr;
+use std::path::Path;
 
 /// The set-up for a TLS mode, made once.
 #[derive(Clone)]
@@ -24,25 +26,44 @@ impl std::fmt::Debug for TlsSetup {
 
 impl TlsSetup {
     /// The set-up for a mode; `None` for plain text. The error is a phrase for people.
-    pub(crate) fn for_mode(tls: &Tls) -> Result<Option<TlsSetup>, String> {
-        let (ca, identity) = match tls {
-            Tls::Disabled => return Ok(None),
-            Tls::Required => (None, false),
-            Tls::VerifyCa(ca) => (Some(ca), false),
-            Tls::VerifyIdentity(ca) => (Some(ca), true),
+    pub(crate) fn for_mode(mode: TlsMode, files: &Security) -> Result<Option<TlsSetup>, String> {
+        let verifies = match mode {
+            TlsMode::Disabled => return Ok(None),
+            TlsMode::Preferred | TlsMode::Required => false,
+            TlsMode::VerifyCa | TlsMode::VerifyIdentity => true,
         };
+        if let Some(gap) = files.gap() {
+            return Err(gap);
+        }
         let phrase = |error: ErrorStack| error.to_string();
         let mut builder = SslContext::builder(SslMethod::tls_client()).map_err(phrase)?;
         builder.set_min_proto_version(Some(SslVersion::TLS1)).map_err(phrase)?;
         builder.set_cipher_list("DEFAULT@SECLEVEL=0").map_err(phrase)?;
         builder.set_verify(SslVerifyMode::NONE);
-        if let Some(ca) = ca {
+        if let (true, Some(ca)) = (verifies, &files.ssl_ca) {
             builder.set_verify(SslVerifyMode::PEER);
             builder.set_ca_file(ca).map_err(|error| {
                 let ca = ca.display();
                 format!("ssl-ca {ca}: {error}; it must be a PEM file with CA certificates")
             })?;
         }
+        if let (Some(cert), Some(key)) = (&files.ssl_cert, &files.ssl_key) {
+            builder.set_certificate_chain_file(cert).map_err(|error| {
+                let cert = cert.display();
+                format!("ssl-cert {cert}: {error}; it must be a PEM file with certificates")
+            })?;
+            let is_set = private_key(key)
+                .and_then(|key| builder.set_private_key(&key).map_err(phrase))
+                .and_then(|()| builder.check_private_key().map_err(phrase));
+            is_set.map_err(|error| {
+                format!(
+                    "ssl-key {}: {error}; it must be a PEM file with the private key of ssl-cert, \
+                     without a passphrase",
+                    key.display()
+                )
+            })?;
+        }
+        let identity = mode == TlsMode::VerifyIdentity;
         Ok(Some(TlsSetup { context: builder.build(), identity }))
     }
 
@@ -57,4 +78,10 @@ impl TlsSetup {
         }
         Ok(ssl)
     }
+}
+
+/// OpenSSL by itself would ask for a passphrase at the terminal.
+fn private_key(file: &Path) -> Result<PKey<Private>, String> {
+    let pem = std::fs::read(file).map_err(|error| error.to_string())?;
+    PKey::private_key_from_pem_callback(&pem, |_| Ok(0)).map_err(|error| error.to_string())
 }

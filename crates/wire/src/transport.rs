@@ -126,6 +126,14 @@ impl Endpoint {
             }
         }
     }
+
+    /// Does all of the way lie inside this machine?
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Endpoint::Unix(_) => true,
+            Endpoint::Tcp(found) => found.iter().all(|a| a.ip().to_canonical().is_loopback()),
+        }
+    }
 }
 
 pub(crate) struct Transport {
@@ -197,6 +205,13 @@ impl Transport {
         let source = PolledSocket::register(socket.as_fd())?;
         let socket = Rc::new(socket);
         Ok(Transport { source, socket, tls: None, wait_for_bytes: 1 })
+    }
+
+    /// What a test speaks over.
+    #[cfg(test)]
+    pub(crate) fn over(stream: UnixStream) -> io::Result<Transport> {
+        stream.set_nonblocking(true)?;
+        Transport::new(Socket::Unix(stream))
     }
 
     /// Asks the kernel to say nothing before so many bytes have come: one wake-up for many answers.
@@ -338,5 +353,25 @@ impl Transport {
             other => other,
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_is_what_does_not_leave_the_machine() {
+        for (addresses, is_local) in [
+            (&["127.0.0.1:1", "[::1]:1"][..], true),
+            (&["127.8.0.1:1"], true),
+            (&["[::ffff:127.0.0.1]:1"], true),
+            (&["192.0.2.1:1"], false),
+            (&["127.0.0.1:1", "192.0.2.1:1"], false),
+        ] {
+            let found = addresses.iter().map(|a| a.parse().unwrap()).collect();
+            assert_eq!(Endpoint::Tcp(found).is_local(), is_local, "{addresses:?}");
+        }
+        assert!(Endpoint::Unix("/s".into()).is_local());
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::thread;
-use wire::{Address, ConnectOptions, Connector, Password, Tls};
+use wire::{Address, ConnectOptions, Connector, Password, Security};
 
 const STATEMENTS: u32 = 500;
 
@@ -114,7 +114,7 @@ async fn allocations_of_statements(socket: &Path, pipelined: bool) -> u64 {
         user: "u".to_owned(),
         password: Password::new("p"),
         schema: None,
-        tls: Tls::Disabled,
+        security: Security::default(),
     };
     let mut session = Connector::new(options).unwrap().connect().await.unwrap();
     let statement = session.prepare("SELECT n FROM t WHERE n = ?").await.unwrap();

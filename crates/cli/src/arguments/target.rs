@@ -15,9 +15,11 @@ const TARGET: &str = "Target";
 #[derive(Args, Clone)]
 pub struct TargetArguments {
     /// Server and schema:
-    /// mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH]; the
-    /// password may come from MYDYNO_PASSWORD or an option file instead; of servers that belong
-    /// together (--topology) all hosts: mysql://user@a:3306,b:3306/tpcc, or a DSN for each
+    /// mysql://user[:password]@host:3306/tpcc[?socket=PATH&ssl-mode=REQUIRED]; more options are
+    /// ssl-ca, ssl-cert, ssl-key, server-public-key-path and get-server-public-key, as for `mysql`
+    /// (docs/security.md); the password may come from MYDYNO_PASSWORD or an option file instead; of
+    /// servers that belong together (--topology) all hosts: mysql://user@a:3306,b:3306/tpcc, or a
+    /// DSN for each
     #[arg(
         help_heading = TARGET, long, value_name = "DSN",
         conflicts_with_all = ["engine", "server_binary", "set"]

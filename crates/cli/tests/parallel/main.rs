@@ -27,6 +27,7 @@ mod labs;
 mod lengths;
 mod live;
 mod loads;
+mod logins;
 mod meters;
 mod observed;
 mod oltp;

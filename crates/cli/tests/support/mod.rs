@@ -17,7 +17,7 @@ pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading
 pub use process::{Mydyno, Ran, Running, mydyno};
 pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under};
 pub use shim::shim;
-pub use sql::{Held, connect_options, execute, query, value};
+pub use sql::{Held, connect_options, execute, query, try_connect, value};
 pub use tab::Tab;
 pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
 

@@ -82,8 +82,8 @@ impl Server {
 
     /// The DSN with another schema.
     pub fn schema(&self, schema: &str) -> String {
-        let (server, _) = self.dsn.rsplit_once('/').unwrap();
-        format!("{server}/{schema}")
+        let (server, options) = self.dsn.split_once("/tpcc").unwrap();
+        format!("{server}/{schema}{options}")
     }
 
     /// The password in the DSN.

@@ -1,11 +1,16 @@
 //! SQL over the protocol crate.
 
 use base::{Connect, Session, SessionError};
-use wire::{ConnectOptions, Connection, Connector};
+use wire::{ConnectError, ConnectOptions, Connection, Connector};
 
 /// The login of a DSN.
 pub fn connect_options(dsn: &str) -> ConnectOptions {
     ::server::Target::from_dsn(dsn).unwrap().connect
+}
+
+/// A session with the login of a DSN, or why there is none.
+pub fn try_connect(dsn: &str) -> Result<Held, ConnectError> {
+    Held::try_open(connect_options(dsn))
 }
 
 /// A session that stays open.
@@ -19,9 +24,18 @@ impl Held {
     }
 
     pub fn open_as(options: ConnectOptions) -> Held {
-        let connector = Connector::new(options).unwrap();
-        let connection = reactor::block_on(connector.connect()).unwrap();
-        Held { connection: connection.unwrap_or_else(|error| panic!("{error}")) }
+        Held::try_open(options).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn try_open(options: ConnectOptions) -> Result<Held, ConnectError> {
+        let connector = Connector::new(options)?;
+        let connection = reactor::block_on(connector.connect()).unwrap()?;
+        Ok(Held { connection })
+    }
+
+    /// How its bytes travel.
+    pub fn transport(&self) -> &'static str {
+        self.connection.transport()
     }
 
     /// Rows as text, columns of a row joined by `|`.

@@ -500,7 +500,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[cfg(test)]
 mod tests {
     use super::{is_local, targets};
-    use wire::{Address, ConnectOptions, Password, Tls};
+    use wire::{Address, ConnectOptions, Password, Security};
 
     #[test]
     fn only_this_machine_is_local() {
@@ -524,7 +524,7 @@ mod tests {
             user: "me".to_owned(),
             password: Password::default(),
             schema: schema.map(str::to_owned),
-            tls: Tls::Disabled,
+            security: Security::default(),
         };
         let names = |schema, count| -> Vec<Option<String>> {
             let targets = targets(&connect(schema), count);
