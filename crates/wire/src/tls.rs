@@ -7,9 +7,13 @@
 use crate::options::{Security, TlsMode};
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Private};
-use openssl::ssl::{Ssl, SslContext, SslMethod, SslVerifyMode, SslVersion};
+use openssl::ssl::{Ssl, SslContext, SslMethod, SslOptions, SslVerifyMode, SslVersion};
 use std::net::IpAddr;
 use std::path::Path;
+
+/// `SSL_OP_LEGACY_SERVER_CONNECT`: servers without secure renegotiation, which yaSSL has not. This
+/// client never renegotiates.
+const LEGACY_SERVER_CONNECT: u64 = 0x4;
 
 /// The set-up for a TLS mode, made once.
 #[derive(Clone)]
@@ -39,6 +43,7 @@ impl TlsSetup {
         let mut builder = SslContext::builder(SslMethod::tls_client()).map_err(phrase)?;
         builder.set_min_proto_version(Some(SslVersion::TLS1)).map_err(phrase)?;
         builder.set_cipher_list("DEFAULT@SECLEVEL=0").map_err(phrase)?;
+        builder.set_options(SslOptions::from_bits_retain(LEGACY_SERVER_CONNECT));
         builder.set_verify(SslVerifyMode::NONE);
         if let (true, Some(ca)) = (verifies, &files.ssl_ca) {
             builder.set_verify(SslVerifyMode::PEER);

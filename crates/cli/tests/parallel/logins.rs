@@ -8,6 +8,7 @@ use openssl::asn1::Asn1Time;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
+use openssl::x509::extension::BasicConstraints;
 use openssl::x509::{X509, X509Builder, X509NameBuilder};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -99,6 +100,9 @@ fn certificate(directory: &Path, name: &str, authority: Option<&Pair>) -> Pair {
     builder.set_pubkey(&key).unwrap();
     builder.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
     builder.set_not_after(&Asn1Time::days_from_now(2).unwrap()).unwrap();
+    if authority.is_none() {
+        builder.append_extension(BasicConstraints::new().critical().ca().build().unwrap()).unwrap();
+    }
     let signer = authority.map_or(&key, |authority| &authority.key);
     builder.sign(signer, MessageDigest::sha256()).unwrap();
     let certificate = builder.build();
