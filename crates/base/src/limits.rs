@@ -61,6 +61,8 @@ pub const TERMINALS_MAX: u32 = 10_000_000;
 pub const PIPELINE_BYTES_MAX: usize = 32 << 10;
 /// Largest answer that a session buffers, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Most values of an answer, 128 MiB as they are kept: a row of NULLs has eight in a byte.
+pub const ANSWER_CELLS_MAX: usize = 8 << 20;
 /// Offending rows that a check keeps as examples.
 pub const OFFENDING_ROWS_MAX: usize = 10;
 /// Bytes of the server's error log kept with a result or shown in an error.

@@ -9,6 +9,8 @@ mod answer;
 mod auth;
 mod connection;
 mod connector;
+#[cfg(test)]
+mod fuzz;
 mod login;
 mod options;
 mod packet;

@@ -136,6 +136,12 @@ impl Connection {
                     answer::binary_row(payload, PayloadStart(start), columns, &mut self.cells)?;
                 }
             }
+            if self.cells.len() > limits::ANSWER_CELLS_MAX {
+                return Err(SessionError::Unexpected(format!(
+                    "an answer has more than {} values",
+                    limits::ANSWER_CELLS_MAX
+                )));
+            }
         }
     }
 }
