@@ -3,7 +3,7 @@
 mod receive;
 
 use crate::answer::ColumnDefinition;
-use crate::login::Line;
+use crate::login::Privacy;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol};
 use crate::transport::Transport;
@@ -134,11 +134,11 @@ impl Connection {
     }
 
     /// Who can read what is sent?
-    pub(crate) fn line(&self) -> Line {
+    pub(crate) fn privacy(&self) -> Privacy {
         match (self.tls().is_some(), self.transport.is_unix()) {
-            (true, _) => Line::Encrypted,
-            (false, true) => Line::Socket,
-            (false, false) => Line::Open,
+            (true, _) => Privacy::Encrypted,
+            (false, true) => Privacy::Socket,
+            (false, false) => Privacy::Open,
         }
     }
 

@@ -93,7 +93,8 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// Resolves the host name and reads certificates and keys, once. Blocks while the resolver does.
+    /// Resolves the host name and reads certificates and keys, once. Blocks while the resolver
+    /// does.
     ///
     /// # Errors
     /// [`ConnectError::Unreachable`] for an unknown host, [`ConnectError::Tls`] and
@@ -239,7 +240,7 @@ impl Connector {
         agreed: Agreed,
     ) -> Result<(), SessionError> {
         let password = self.options.password.reveal().as_bytes();
-        let mut login = Login::new(password, connection.line(), &self.server_key);
+        let mut login = Login::new(password, connection.privacy(), &self.server_key);
         let packet = self.login_packet(greeting, agreed, &mut login)?;
         connection.send_packet(&packet).await?;
         // Each step needs the server's leave; more than a few is a server that goes in circles.

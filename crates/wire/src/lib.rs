@@ -9,12 +9,12 @@ mod answer;
 mod auth;
 mod connection;
 mod connector;
-#[cfg(test)]
-mod fuzz;
 mod login;
 mod options;
 mod packet;
 mod protocol;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod transport;
 

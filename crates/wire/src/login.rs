@@ -11,7 +11,7 @@ use openssl::pkey::{PKey, Public};
 
 /// Who can read what is sent?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum Privacy {
     /// Whoever is on the way.
     Open,
     /// The process at the other end of a unix socket.
@@ -31,7 +31,7 @@ pub(crate) struct ServerKey {
 
 /// What the server has been asked for and has not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Awaited {
+enum Requested {
     Nothing,
     RsaKey,
     /// The salt of `parsec`.
@@ -41,17 +41,21 @@ enum Awaited {
 /// One login, from the greeting on.
 pub(crate) struct Login<'a> {
     password: &'a [u8],
-    line: Line,
+    privacy: Privacy,
     server_key: &'a ServerKey,
     method: AuthMethod,
     scramble: Vec<u8>,
-    awaited: Awaited,
+    requested: Requested,
 }
 
 impl<'a> Login<'a> {
-    pub(crate) fn new(password: &'a [u8], line: Line, server_key: &'a ServerKey) -> Login<'a> {
-        let (method, awaited) = (AuthMethod::Native, Awaited::Nothing);
-        Login { password, line, server_key, method, scramble: Vec::new(), awaited }
+    pub(crate) fn new(
+        password: &'a [u8],
+        privacy: Privacy,
+        server_key: &'a ServerKey,
+    ) -> Login<'a> {
+        let (method, requested) = (AuthMethod::Native, Requested::Nothing);
+        Login { password, privacy, server_key, method, scramble: Vec::new(), requested }
     }
 
     /// The first answer of a method, to the scramble of a greeting or of a request to switch.
@@ -61,7 +65,7 @@ impl<'a> Login<'a> {
         scramble: &[u8],
     ) -> Result<Vec<u8>, SessionError> {
         self.method = method;
-        self.awaited = Awaited::Nothing;
+        self.requested = Requested::Nothing;
         self.scramble = match method {
             AuthMethod::Ed25519 | AuthMethod::Parsec => scramble
                 .get(..auth::NONCE)
@@ -78,7 +82,7 @@ impl<'a> Login<'a> {
             }
             AuthMethod::Sha256 if self.password.is_empty() => Ok(vec![0]),
             // Its server side takes the password as it is over TLS only.
-            AuthMethod::Sha256 if self.line == Line::Encrypted => {
+            AuthMethod::Sha256 if self.privacy == Privacy::Encrypted => {
                 Ok(auth::zero_terminated(self.password))
             }
             AuthMethod::Sha256 => self.encrypted_or_ask(1),
@@ -86,10 +90,10 @@ impl<'a> Login<'a> {
                 Ok(auth::ed25519_signature(self.password, &self.scramble).to_vec())
             }
             AuthMethod::Parsec => {
-                self.awaited = Awaited::Salt;
+                self.requested = Requested::Salt;
                 Ok(Vec::new())
             }
-            AuthMethod::Clear if self.line == Line::Open => Err(SessionError::Unexpected(
+            AuthMethod::Clear if self.privacy == Privacy::Open => Err(SessionError::Unexpected(
                 "the server asks for the password in clear text (mysql_clear_password), and \
                      the connection is not encrypted, so it was not sent; use ssl-mode=REQUIRED"
                     .to_owned(),
@@ -112,19 +116,19 @@ impl<'a> Login<'a> {
     pub(crate) fn next(&mut self, said: &[u8]) -> Result<Option<Vec<u8>>, SessionError> {
         // MySQL marks all of it; MariaDB only what would look like another packet.
         let said = said.strip_prefix(&[1]).unwrap_or(said);
-        match (std::mem::replace(&mut self.awaited, Awaited::Nothing), self.method, said) {
-            (Awaited::RsaKey, _, pem) => match PKey::public_key_from_pem(pem) {
+        match (std::mem::replace(&mut self.requested, Requested::Nothing), self.method, said) {
+            (Requested::RsaKey, _, pem) => match PKey::public_key_from_pem(pem) {
                 Ok(key) => self.encrypted(&key).map(Some),
                 Err(_) => Err(malformed("the server's RSA key is unusable; use ssl-mode=REQUIRED")),
             },
-            (Awaited::Salt, _, salt) => auth::parsec_answer(self.password, &self.scramble, salt)
+            (Requested::Salt, _, salt) => auth::parsec_answer(self.password, &self.scramble, salt)
                 .map_err(|e| self.refused(&e))?
                 .ok_or_else(|| malformed("the salt of parsec has an unknown form"))
                 .map(Some),
             // The server knew the hash.
             (_, AuthMethod::CachingSha2, [3]) => Ok(None),
             // It needs the password itself.
-            (_, AuthMethod::CachingSha2, [4]) if self.line == Line::Open => {
+            (_, AuthMethod::CachingSha2, [4]) if self.privacy == Privacy::Open => {
                 self.encrypted_or_ask(2).map(Some)
             }
             (_, AuthMethod::CachingSha2, [4]) => Ok(Some(auth::zero_terminated(self.password))),
@@ -137,7 +141,7 @@ impl<'a> Login<'a> {
         if let Some(key) = &self.server_key.known {
             return self.encrypted(key);
         }
-        if !self.server_key.is_believed && self.line == Line::Open {
+        if !self.server_key.is_believed && self.privacy == Privacy::Open {
             return Err(SessionError::Unexpected(format!(
                 "{} wants the password, and without TLS it would be encrypted with a key that \
                  whoever answers has sent, so it was not; use ssl-mode=REQUIRED, or name the \
@@ -146,7 +150,7 @@ impl<'a> Login<'a> {
                 self.method.name()
             )));
         }
-        self.awaited = Awaited::RsaKey;
+        self.requested = Requested::RsaKey;
         Ok(vec![request])
     }
 

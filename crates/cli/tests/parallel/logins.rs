@@ -18,11 +18,11 @@ use std::thread;
 use wire::Connector;
 
 /// A greeting on its way through a [`relay`].
-type Change = fn(&mut Vec<u8>);
+type OnGreeting = fn(&mut Vec<u8>);
 
 /// Listens for as many connections as there are `changes`, changes the greeting that the server at
 /// `port` sends to each, and passes on everything else. Returns its port.
-fn relay(port: u16, changes: &'static [Change]) -> u16 {
+fn relay(port: u16, changes: &'static [OnGreeting]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -81,13 +81,13 @@ fn fails(dsn: &str, says: &[&str]) {
 
 /// A pair of files: a certificate that `authority` has signed, or that has signed itself, and its
 /// key.
-struct Pair {
+struct Certified {
     certificate: X509,
     key: PKey<Private>,
     files: [PathBuf; 2],
 }
 
-fn certificate(directory: &Path, name: &str, authority: Option<&Pair>) -> Pair {
+fn certificate(directory: &Path, name: &str, authority: Option<&Certified>) -> Certified {
     let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
     let mut subject = X509NameBuilder::new().unwrap();
     subject.append_entry_by_text("CN", name).unwrap();
@@ -110,7 +110,7 @@ fn certificate(directory: &Path, name: &str, authority: Option<&Pair>) -> Pair {
     std::fs::write(&files[0], certificate.to_pem().unwrap()).unwrap();
     // The servers of old read this form only.
     std::fs::write(&files[1], key.rsa().unwrap().private_key_to_pem().unwrap()).unwrap();
-    Pair { certificate, key, files }
+    Certified { certificate, key, files }
 }
 
 #[test]
@@ -171,9 +171,8 @@ fn certificates_of_clients() {
     let server = connections::server();
     execute(
         &server.dsn,
-        [
-            "CREATE USER certified@'%' IDENTIFIED WITH mysql_native_password BY 's3cret' REQUIRE X509",
-        ],
+        ["CREATE USER certified@'%' IDENTIFIED WITH mysql_native_password BY 's3cret' \
+             REQUIRE X509"],
     );
     let data = home().join("instances").join(&server.name).join("data");
     let dsn =

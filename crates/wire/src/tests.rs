@@ -4,7 +4,7 @@
 
 use crate::connection::Connection;
 use crate::connector::{Connector, capability};
-use crate::login::{Line, Login, ServerKey};
+use crate::login::{Login, Privacy, ServerKey};
 use crate::options::{Address, ConnectOptions, Password, Security};
 use crate::packet::{column_type as t, put_lenenc, put_lenenc_bytes};
 use crate::transport::Transport;
@@ -20,15 +20,15 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 const PASSWORD: &str = "s3cret-of-the-user";
-/// Rows as people read them.
-type Rows = Vec<Vec<String>>;
+/// ShownRows as people read them.
+type ShownRows = Vec<Vec<String>>;
 
 /// What a server sends to the client below, one payload for each packet.
 #[derive(Clone, Debug)]
-struct Script {
+struct ServerScript {
     packets: Vec<Vec<u8>>,
     /// The answers in it.
-    answers: Vec<Rows>,
+    answers: Vec<ShownRows>,
 }
 
 /// What is done to the bytes of a script before they are sent.
@@ -143,7 +143,11 @@ fn columns(width: usize, type_code: u8, capabilities: u32) -> Vec<Vec<u8>> {
 }
 
 /// A result of two columns: of integers in the binary protocol, of text in the other.
-fn result(values: &[[Option<i32>; 2]], binary: bool, capabilities: u32) -> (Vec<Vec<u8>>, Rows) {
+fn result(
+    values: &[[Option<i32>; 2]],
+    binary: bool,
+    capabilities: u32,
+) -> (Vec<Vec<u8>>, ShownRows) {
     let type_code = if binary { t::LONG } else { t::VAR_STRING };
     let mut head = vec![2];
     if capabilities & capability::OPTIONAL_METADATA != 0 {
@@ -173,7 +177,7 @@ fn result(values: &[[Option<i32>; 2]], binary: bool, capabilities: u32) -> (Vec<
 }
 
 /// What [`client`] asks for, answered.
-fn any_script() -> impl Strategy<Value = Script> {
+fn any_script() -> impl Strategy<Value = ServerScript> {
     let capabilities = (any::<bool>(), any::<bool>()).prop_map(|(deprecate, optional)| {
         let eof = if deprecate { capability::DEPRECATE_EOF } else { 0 };
         let metadata = if optional { capability::OPTIONAL_METADATA } else { 0 };
@@ -198,7 +202,7 @@ fn any_script() -> impl Strategy<Value = Script> {
         }
         // LOAD DATA LOCAL, with two affected rows.
         packets.extend([vec![0xfb, b'x'], vec![0, 2, 0, 2, 0, 0, 0]]);
-        Script { packets, answers }
+        ServerScript { packets, answers }
     })
 }
 
@@ -211,7 +215,7 @@ impl RowSource for OneRow {
     }
 }
 
-fn rows(answer: &Answer<'_>) -> Rows {
+fn rows(answer: &Answer<'_>) -> ShownRows {
     let row = |row: base::Row<'_>| (0..answer.width).map(|column| row.text(column)).collect();
     answer.rows().map(row).collect()
 }
@@ -221,7 +225,7 @@ async fn client(
     connector: &Connector,
     connection: &mut Connection,
     pipelined: bool,
-    seen: &mut Vec<Rows>,
+    seen: &mut Vec<ShownRows>,
 ) -> Result<(), SessionError> {
     let logged_in = connector.log_in(connection).await;
     logged_in.map_err(|error| SessionError::Lost(error.to_string()))?;
@@ -243,7 +247,7 @@ async fn client(
 
 /// Lets a client read `bytes`, each of `chunks` when it has read the one before; returns the
 /// answers and whether there was an error.
-fn run(connector: &Connector, chunks: &[&[u8]], pipelined: bool) -> (Vec<Rows>, bool) {
+fn run(connector: &Connector, chunks: &[&[u8]], pipelined: bool) -> (Vec<ShownRows>, bool) {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let sent: usize = chunks.iter().map(|chunk| chunk.len()).sum();
     let mut chunks = chunks.iter();
@@ -290,7 +294,7 @@ fn streams(cases: u32) {
     let strategy = (any_script(), any_damage(), cuts, any::<bool>());
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let test =
-        |(script, damage, cuts, pipelined): (Script, Damage, Vec<prop::sample::Index>, _)| {
+        |(script, damage, cuts, pipelined): (ServerScript, Damage, Vec<prop::sample::Index>, _)| {
             let has_key = script.packets.iter().any(|packet| packet == b"\x01no key");
             let bytes = damage.done_to(script.packets.clone());
             let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
@@ -358,7 +362,7 @@ fn logins(cases: u32) {
     let known = ServerKey { known: PKey::public_key_from_pem(&rsa).ok(), is_believed: false };
     let test = |(packets, has_key): (Vec<Vec<u8>>, bool)| {
         let key = if has_key { &known } else { &none };
-        let mut login = Login::new(PASSWORD.as_bytes(), Line::Open, key);
+        let mut login = Login::new(PASSWORD.as_bytes(), Privacy::Open, key);
         for packet in packets {
             let said = match packet.first() {
                 Some(0xfe) => login.switch(&packet[1..]).map(Some),
