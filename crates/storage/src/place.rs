@@ -1,9 +1,9 @@
 //! Where the files of a role go, as people write it.
 
 use crate::error::{StorageError, io_at};
+use crate::regular::{Links, read_regular};
 use device::Profile;
 use spec::Place;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use strsim::levenshtein;
 
@@ -74,14 +74,9 @@ fn absolute(text: &str) -> Result<PathBuf, StorageError> {
 }
 
 fn read_profile(path: &Path) -> Result<Profile, StorageError> {
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(io_at("open the device profile", path))?;
-    let read = file.take(PROFILE_BYTES_MAX + 1).read_to_string(&mut text);
-    let bytes = read.map_err(io_at("read the device profile", path))?;
+    let text = read_regular(path, PROFILE_BYTES_MAX, Links::Followed);
+    let text = text.map_err(io_at("read the device profile", path))?;
     let bad = |why: String| StorageError::BadProfile { path: path.to_owned(), why };
-    if bytes as u64 > PROFILE_BYTES_MAX {
-        return Err(bad("it is longer than 1 MiB".to_owned()));
-    }
     Profile::parse(&text).map_err(|error| bad(error.to_string()))
 }
 
