@@ -25,6 +25,11 @@ const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
 const TIME_BESIDE_POINT: Duration = Duration::from_secs(60);
 const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
 
+/// Most settings of all cells together: 100 of each, where there are as many cells as may be.
+const SETTINGS_MAX: usize = 1_000_000;
+/// Most comparisons of these with the values of exclusions: a second's work.
+const COMPARISONS_MAX: usize = 200_000_000;
+
 /// What the caller knows, by the names that a plan may use.
 pub struct KnownNames<'a> {
     pub engines: Vec<String>,
@@ -99,7 +104,7 @@ impl Plan {
         let mut lengths = self.dimensions.iter().map(Vec::len);
         let count = lengths.try_fold(1_usize, |all, length| all.checked_mul(length));
         if let Some(count) = count.filter(|count| *count <= CELLS_MAX) {
-            return Ok(count);
+            return self.require_bounded(count).map(|()| count);
         }
         let many = count.map_or_else(|| "countless".to_owned(), |count| count.to_string());
         let longest = self.dimensions.iter().max_by_key(|dimension| dimension.len());
@@ -110,6 +115,25 @@ impl Plan {
              `{name}` to begin with, or make several plans"
         );
         Err(PlanProblem::new(first.map_or(0..0, Spanned::span), why))
+    }
+
+    /// A text of few lines can name more than a machine has memory or time for.
+    fn require_bounded(&self, cells: usize) -> Result<(), PlanProblem> {
+        let settings = cells.saturating_mul(self.dimensions.len());
+        let conditions = self.exclusions.iter().flat_map(|exclusion| &exclusion.conditions);
+        let excluded: usize = conditions.map(Vec::len).sum();
+        let (many, most) = match settings.saturating_mul(excluded) {
+            comparisons if comparisons > COMPARISONS_MAX => {
+                ("comparisons of [[exclude]]", COMPARISONS_MAX)
+            }
+            _ if settings > SETTINGS_MAX => ("settings", SETTINGS_MAX),
+            _ => return Ok(()),
+        };
+        let why = format!(
+            "the {cells} cells have more {many} than {most}, which is the most; name fewer \
+             values, or make several plans"
+        );
+        Err(PlanProblem::new(0..0, why))
     }
 
     /// The values of one combination, one of each dimension; those of the last dimension change

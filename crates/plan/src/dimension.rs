@@ -75,8 +75,13 @@ impl Setting {
     pub(crate) fn is_setting(&self) -> bool {
         match self.what {
             What::Place(role) => role != Role::Data,
-            What::Other(_) => self.name == "preset" || self.name.starts_with(VARIABLE),
+            What::Other(_) => self.name == "preset" || self.is_variable(),
         }
+    }
+
+    /// Is it a server variable?
+    pub(crate) fn is_variable(&self) -> bool {
+        self.name.starts_with(VARIABLE)
     }
 
     /// Its name and value in results, where it has no column of its own there.

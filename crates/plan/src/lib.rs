@@ -7,6 +7,7 @@
 //! crate reads no file and starts no process.
 
 mod cells;
+mod confined;
 mod dimension;
 mod document;
 mod error;

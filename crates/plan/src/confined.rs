@@ -1,0 +1,115 @@
+//! Plans that somebody else has written, such as those that come by HTTP: they may name nothing of
+//! this machine but what they are told of.
+
+use crate::dimension::{Setting, is_binary};
+use crate::error::{PlanError, PlanProblem, Span};
+use crate::plan::Plan;
+use spec::WorkloadKind;
+
+/// Keys whose values are programs or files.
+const OUTSIDE: [&str; 3] = ["server_binary", "defaults_file", "power_command"];
+/// Parameters of a `dsn` that name no file.
+const DSN_PARAMETERS: [&str; 2] = ["ssl-mode", "get-server-public-key"];
+
+impl Plan {
+    /// Refuses a plan that names a program, a file other than those that `is_listed` knows by
+    /// their plain names, or a server variable whose value could be a path or SQL. Places are not
+    /// looked at: [`crate::KnownNames::place`] decides on them.
+    ///
+    /// # Errors
+    /// The first key that does, with line and column.
+    pub fn confine(&self, is_listed: &dyn Fn(&str) -> bool) -> Result<(), PlanError> {
+        let keys = OUTSIDE.iter().filter(|key| self.keys.name(key).is_some());
+        let of_keys = keys.map(|key| (*key, self.keys.value_or_table(key)));
+        let values = self.dimensions.iter().flatten();
+        let of_values = values.filter(|value| names_outside(value.get_ref(), is_listed));
+        let all = of_keys.chain(of_values.map(|value| (value.get_ref().name(), value.span())));
+        match all.min_by_key(|(_, span)| span.start) {
+            None => Ok(()),
+            Some((key, span)) => Err(self.source.error(refused(key, span))),
+        }
+    }
+}
+
+fn refused(key: &str, span: Span) -> PlanProblem {
+    let why = format!(
+        "`{key}` names a program or a file of this machine, which a plan of a browser may not; \
+         leave it out, or start this plan on a terminal: mydyno lab run"
+    );
+    PlanProblem::new(span, why)
+}
+
+fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
+    let value = setting.value();
+    match setting.name() {
+        "engine" => is_binary(value),
+        "dsn" => value.split_once('?').is_some_and(|(_, query)| !query.split('&').all(is_plain)),
+        "workload" => match value.parse::<WorkloadKind>() {
+            Ok(WorkloadKind::File(path)) => !is_listed(&path),
+            _ => false,
+        },
+        _ if setting.is_variable() => !is_word(value),
+        _ => false,
+    }
+}
+
+fn is_plain(parameter: &str) -> bool {
+    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    DSN_PARAMETERS.contains(&name) && is_word(value)
+}
+
+/// Numbers, sizes, names and lists of them: a server can take it for nothing but a name in its own
+/// directory.
+fn is_word(value: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:;=+-".contains(&byte);
+    value.bytes().all(is_part) && !value.contains("..")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Plan, PlanError};
+
+    fn confined(server: &str, more: &str) -> Result<(), PlanError> {
+        let text =
+            format!("[lab]\nname = \"x\"\n[server]\n{server}\n[load]\nconnections = 1\n{more}\n");
+        let plan = Plan::parse(&text, "p.toml").unwrap_or_else(|error| panic!("{error}"));
+        plan.confine(&|name| name == "listed.toml")
+    }
+
+    #[test]
+    fn what_names_programs_and_files_is_refused_by_its_key() {
+        let private = "engine = \"mysql-5.7\"";
+        for (key, server, more) in [
+            ("server_binary", "server_binary = \"/tmp/x\"", ""),
+            ("server_binary", "engine = \"mysql-5.7\"\n\"server_binary\" = \"x\"", ""),
+            ("engine", "engine = [\"mysql-5.7\", \"./mysqld\"]", ""),
+            ("defaults_file", "defaults_file = \"my.cnf\"", ""),
+            ("power_command", private, "[meters]\npower_command = \"touch /tmp/x\""),
+            ("workload", private, "workload = [\"tpcc\", \"/etc/x.toml\"]"),
+            ("workload", private, "workload = \"../x.toml\""),
+            ("workload", private, "workload = \"unlisted.toml\""),
+            ("dsn", "dsn = \"mysql://u@h/s?socket=/run/x\"", ""),
+            ("dsn", "dsn = \"mysql://u@h/s?ssl-mode=REQUIRED&%73ocket=x\"", ""),
+            ("set.plugin_dir", "engine = \"mysql-5.7\"\nset = { plugin-dir = \"/tmp\" }", ""),
+            ("set.tmpdir", "engine = \"mysql-5.7\"\nset = { tmpdir = \"..\" }", ""),
+            (
+                "set.init_connect",
+                "engine = \"mysql-5.7\"\nset = { init_connect = \"SELECT LOAD_FILE(0x2f)\" }",
+                "",
+            ),
+        ] {
+            let error = confined(server, more).expect_err(server);
+            assert!(error.why.starts_with(&format!("`{key}` names")), "{server} {more}: {error}");
+            assert!(error.line > 3, "{error}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_left_alone() {
+        let private = "engine = \"mysql-5.7\"\nset = { innodb_buffer_pool_size = \"512M\", sql_mode \
+                       = \"STRICT_TRANS_TABLES,NO_ZERO_DATE\", innodb_data_file_path = \
+                       \"ibdata1:12M:autoextend\", innodb_doublewrite = [true, false] }";
+        confined(private, "workload = [\"tpcc\", \"listed.toml\"]").unwrap();
+        confined("dsn = \"mysql://u@h:3306/s?ssl-mode=REQUIRED\"", "").unwrap();
+    }
+}
