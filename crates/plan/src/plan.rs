@@ -7,7 +7,7 @@ use crate::needs::Files;
 use crate::order::{Order, TurnSchedule};
 use base::is_secret;
 use device::Role;
-use spec::{Cell, Length, Lengths, Meters, Place, defaults};
+use spec::{Cell, Length, Lengths, Meters, Place, Scale, defaults};
 use std::time::Duration;
 use toml::Spanned;
 
@@ -118,6 +118,12 @@ impl PlannedCell {
         };
         let all = told.iter().map(|s| format!("{}={}", s.name(), shown(s)));
         all.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What its preset's sizes are scaled to, as a plan says it.
+    pub fn scale_name(&self) -> String {
+        let preset = self.what.server.private().and_then(|private| private.preset.as_ref());
+        preset.map_or(Scale::Auto, |preset| preset.scale).name()
     }
 
     /// Where their files are to be: those of an emulated device in memory, if that has room.

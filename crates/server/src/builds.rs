@@ -106,6 +106,27 @@ impl ServerBuild {
         ServerBuild::ask(&binary, None, binary.display().to_string())
     }
 
+    /// An engine as the catalogue has it, whether it is installed or not: what depends on its
+    /// version can be told of it, and nothing be started.
+    ///
+    /// # Errors
+    /// [`ServerError::UnknownEngine`]
+    pub fn of_catalogue(engine: &str) -> Result<ServerBuild, ServerError> {
+        let engine = catalogue::engine(engine)?;
+        let mut parts = engine.version.split('.').map(|part| part.parse().unwrap_or(0));
+        let mut next = || parts.next().unwrap_or(0);
+        Ok(ServerBuild {
+            engine: engine.name.clone(),
+            flavour: engine.flavour,
+            version: engine.version.clone(),
+            numbers: (next(), next(), next()),
+            binary: PathBuf::new(),
+            basedir: PathBuf::new(),
+            library_path: None,
+            origin: String::new(),
+        })
+    }
+
     /// Asks a binary for its version.
     pub(crate) fn ask(
         binary: &Path,

@@ -9,18 +9,14 @@ use crate::failure::{Failure, Outcome};
 use ::server::Home;
 use ::server::preset::{PresetScale, VariableFate};
 use analyse::RampConditions;
-use base::{Exit, counted, document, percent};
-use lab::{Planned, PresetOn, planned, what_of};
-use plan::{CellNeeds, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Setting};
+use base::{Exit, document};
+use lab::{Planned, PresetOn, planned};
+use plan::{CellNeeds, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell};
 use serde::Serialize;
-use spec::{
-    Cell, Connections, DatabaseKind, Isolation, Length, PopulationSpec, Private, Server, defaults,
-};
+use spec::{Cell, Connections, DatabaseKind, Isolation, PopulationSpec, Private, Server, defaults};
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
 
 /// Runs the command.
 pub fn run(arguments: &LabArguments) -> Outcome {
@@ -41,7 +37,7 @@ fn show(path: &Path, json: bool) -> Outcome {
     if json {
         print_json(&LabPlanDocument::of(path, &plan, &planned, &needs))?;
     } else {
-        print(words(&plan, &planned, &needs))?;
+        print(planned.text(&needs, usize::MAX))?;
     }
     Ok(Exit::Ok)
 }
@@ -157,7 +153,7 @@ document! {
             varying.map(|one| named((one.name().to_owned(), one.value().to_owned()))).collect(),
         engine: String = private.engine.clone(),
         preset: String = preset.map_or(defaults::PRESET, |preset| &preset.name).to_owned(),
-        scale: String = scale_of(cell),
+        scale: String = cell.scale_name(),
         set: Vec<NamedDocument> = private.set.iter().cloned().map(named).collect(),
         places: Vec<PlaceDocument> = places.collect(),
         page_cache_bytes: Option<u64> = private.placement.page_cache_bytes,
@@ -250,163 +246,5 @@ fn server_of(cell: &PlannedCell) -> Cow<'_, Private> {
     match &cell.what.server {
         Server::Private(private) => Cow::Borrowed(private),
         Server::External(_) => Cow::Owned(Private::of_engine("external")),
-    }
-}
-
-fn scale_of(cell: &PlannedCell) -> String {
-    let private = server_of(cell);
-    let preset = private.preset.as_ref();
-    preset.map_or(spec::Scale::Auto, |preset| preset.scale).name()
-}
-
-/// The plan for people: what is the same for all cells once, then a line for each measurement.
-fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
-    let mut out = String::new();
-    let schedule = plan.schedule();
-    let order = match schedule.order {
-        plan::Order::Random => format!("in randomised blocks (seed {})", schedule.seed),
-        plan::Order::Listed => "in the order of the matrix".to_owned(),
-    };
-    // Writing to a string cannot fail, here and below.
-    let _ = writeln!(
-        out,
-        "{}: {}, {}, {order}\n",
-        plan.name(),
-        counted(planned.cells.len(), "cell", "cells"),
-        counted(schedule.repeats as usize, "repeat", "repeats")
-    );
-    let mut of_times = "about";
-    if let Some((first, _)) = planned.cells.first() {
-        of_times = first.what.load.connections.of_times();
-        same_for_all(&mut out, first);
-    }
-    for line in aligned(&table(planned)) {
-        let _ = writeln!(out, "{line}");
-    }
-    let _ = writeln!(out);
-    for image in planned.missing_images(&planned.turns) {
-        let _ = writeln!(
-            out,
-            "to be populated first: {}{} on {}, {} on disk",
-            what_of(&image.population),
-            match image.population.partitions {
-                0 => String::new(),
-                partitions => format!(" in {partitions} partitions"),
-            },
-            image.engine,
-            gigabytes(image.disk_bytes())
-        );
-    }
-    let of = |has: Option<u64>| has.map_or_else(|| "unknown".to_owned(), gigabytes);
-    let _ = writeln!(
-        out,
-        "needs {} of disk ({} are free), {} of memory ({} are available) and {of_times} {}",
-        gigabytes(needs.disk_bytes),
-        of(planned.host.disk_free_bytes),
-        gigabytes(needs.memory_bytes),
-        of(planned.host.memory_available_bytes),
-        rough(needs.duration)
-    );
-    for note in &planned.notes {
-        let _ = writeln!(out, "note: {note}");
-    }
-    out
-}
-
-fn same_for_all(out: &mut String, cell: &PlannedCell) {
-    let private = server_of(cell);
-    let Cell { load, lengths, .. } = &cell.what;
-    let is_same = |setting: &&Setting| !cell.varying.contains(setting);
-    let same = cell.settings.iter().filter(is_same);
-    let mut named: Vec<(String, String)> =
-        same.map(|s| (s.name().to_owned(), s.value().to_owned())).collect();
-    named.push(("scale".to_owned(), scale_of(cell)));
-    if let Some(foreign_keys) = DatabaseDocument::of_cell(&cell.what).foreign_keys {
-        named.push(("foreign_keys".to_owned(), foreign_keys.to_string()));
-    }
-    if let Some(bytes) = private.placement.page_cache_bytes {
-        named.push(("page_cache".to_owned(), gigabytes(bytes)));
-    }
-    if let Connections::Ramp(limits) = &load.connections {
-        named.push(("ramp".to_owned(), limits.to_string()));
-    }
-    for (name, length) in [
-        ("warmup", lengths.warmup),
-        ("window", lengths.window),
-        ("interval", Length::fixed(lengths.interval)),
-    ] {
-        named.push((name.to_owned(), length.to_string()));
-    }
-    if let Some(share) = lengths.window_precision_share() {
-        named.push(("precision".to_owned(), percent(share)));
-    }
-    for (name, value) in named {
-        let _ = writeln!(out, "{name:<23} {value}");
-    }
-    let _ = writeln!(out);
-}
-
-/// Rows of the measurements in the order of execution, below a head.
-fn table(planned: &Planned) -> Vec<Vec<String>> {
-    let varying = planned.cells.first().map(|(cell, _)| cell.varying.as_slice());
-    let varying = varying.unwrap_or_default().iter();
-    let mut head = vec!["turn".to_owned(), "repeat".to_owned(), "cell".to_owned()];
-    head.extend(varying.map(|setting| setting.name().to_owned()));
-    head.extend(["memory", "disk", "time"].map(str::to_owned));
-    let mut rows = vec![head];
-    for (index, turn) in planned.turns.iter().enumerate() {
-        let (cell, needs) = &planned.cells[turn.index];
-        let mut row =
-            vec![(index + 1).to_string(), turn.repeat.to_string(), cell.ordinal.to_string()];
-        row.extend(cell.varying.iter().map(|s| s.value().to_owned()));
-        row.push(gigabytes(needs.memory_bytes()));
-        row.push(gigabytes(needs.disk_bytes()));
-        row.push(rough(needs.duration));
-        rows.push(row);
-    }
-    rows
-}
-
-/// Lines with columns of equal width.
-fn aligned(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths);
-        let padded: Vec<String> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
-        padded.join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
-fn gigabytes(bytes: u64) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
-}
-
-/// A duration as a plan for the day has it: to the minute, where it is longer than one.
-fn rough(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let rounded = if seconds > 600 { seconds.div_ceil(60) * 60 } else { seconds };
-    humantime::format_duration(Duration::from_secs(rounded)).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{aligned, rough};
-    use std::time::Duration;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest() {
-        let rows =
-            [["a", "bb", "c"], ["dddd", "e", "f"]].map(|row| row.map(str::to_owned).to_vec());
-        assert_eq!(aligned(&rows), ["a     bb  c", "dddd  e   f"]);
-        assert_eq!(aligned(&[]), Vec::<String>::new());
-    }
-
-    #[test]
-    fn long_times_are_told_to_the_minute() {
-        assert_eq!(rough(Duration::from_millis(75_900)), "1m 15s");
-        assert_eq!(rough(Duration::from_secs(3_601)), "1h 1m");
     }
 }

@@ -4,7 +4,8 @@
 use crate::error::LabError;
 use crate::measure::seeds::new_seed;
 use crate::progress::{OnProgress, Progress};
-use crate::schedule::planned::{LabSource, Planned, planned};
+use crate::schedule::machine::planned;
+use crate::schedule::planned::{LabSource, Planned};
 use crate::target::private::installed_build;
 use base::Dilation;
 use plan::Plan;

@@ -3,27 +3,22 @@
 
 use crate::error::LabError;
 use crate::measure::pacing::connections_most;
-use crate::target::pool::{Divided, POOL_BYTES_DEFAULT};
-use crate::target::preset::PresetSpec;
-use crate::target::private::{ResolvedPrivate, installed_build, page_size};
+use crate::target::pool::POOL_BYTES_DEFAULT;
 use crate::target::resolved::Resolved;
-use device::Role;
 use plan::{
-    CellNeeds, Files, Host, KnownNames, MissingImage, Needs, Plan, PlannedCell, Setting, Shard,
-    Sizes, Turn, execution_order, size_in_warehouses,
+    CellNeeds, Files, Host, MissingImage, Needs, Plan, PlannedCell, Setting, Shard, Sizes, Turn,
+    execution_order,
 };
-use server::preset::{self, Translated};
-use server::{
-    Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, images_max_bytes, redo_bytes,
-};
-use spec::{AUTO_EXPECTED, Cell, Place, Private, Server};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use server::preset::Translated;
+use server::{Home, IMAGES_VARIABLE, ImageKey, ServerError};
+use spec::{Cell, Server};
+use std::collections::BTreeSet;
 use std::time::Duration;
-use storage::{Arrangement, RoleDevice, StorageError, is_in_memory};
+use storage::RoleDevice;
 
 /// The buffer pool and the redo log of a server where nothing else is set.
-const DEFAULT_SIZES: Sizes = Sizes { pool_bytes: POOL_BYTES_DEFAULT, redo_bytes: 2 << 30 };
+pub(crate) const DEFAULT_SIZES: Sizes =
+    Sizes { pool_bytes: POOL_BYTES_DEFAULT, redo_bytes: 2 << 30 };
 
 /// Whose cells are measured.
 #[derive(Clone, Debug, Default)]
@@ -61,14 +56,14 @@ pub struct Planned {
     /// In the order of the matrix.
     pub cells: Vec<(PlannedCell, CellNeeds)>,
     /// As long as `cells`.
-    servers: Vec<CellServer>,
+    pub(crate) servers: Vec<CellServer>,
     /// In the order of execution: of a shard, its own.
     pub turns: Vec<Turn>,
     pub(crate) shard: Option<Shard>,
     /// What becomes of presets; each engine, preset and scale once, with each set of variables
     /// beside it.
     pub presets: Vec<PresetOn>,
-    images: Vec<PlannedImage>,
+    pub(crate) images: Vec<PlannedImage>,
     pub host: Host,
     /// For people.
     pub notes: Vec<String>,
@@ -82,18 +77,18 @@ pub(crate) struct CellServer {
     /// Where its files would go now.
     pub(crate) devices: Vec<RoleDevice>,
     /// Index of its image.
-    image: Option<usize>,
+    pub(crate) image: Option<usize>,
 }
 
 /// A populated database that cells are measured on clones of.
 #[derive(Clone, Debug)]
-struct PlannedImage {
+pub(crate) struct PlannedImage {
     /// What it is, and what it takes to make it.
-    made: MissingImage,
+    pub(crate) made: MissingImage,
     /// `None` where its engine is not installed.
-    key: Option<ImageKey>,
+    pub(crate) key: Option<ImageKey>,
     /// Of its data directory, where it is there.
-    there_bytes: Option<u64>,
+    pub(crate) there_bytes: Option<u64>,
 }
 
 /// A preset on an engine.
@@ -101,65 +96,6 @@ struct PlannedImage {
 pub struct PresetOn {
     pub engine: String,
     pub translated: Translated,
-}
-
-/// Resolves a plan: every name is looked up and every place is tried.
-///
-/// # Errors
-/// [`LabError::Plan`] with line and column for what the plan cannot have; else what this machine
-/// lacks.
-pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
-    let known = KnownNames {
-        engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
-        presets: names(preset::names()),
-        place: &read_place,
-    };
-    // Whatever dead commands left takes none of the room that is looked at below.
-    let notes = server::sweep(home)?;
-    let mut machine = Machine {
-        home,
-        builds: BTreeMap::new(),
-        servers: BTreeMap::new(),
-        images: Vec::new(),
-        presets: Vec::new(),
-        notes,
-    };
-    let mut cells = Vec::new();
-    let mut servers = Vec::new();
-    for cell in plan.cells(&known)? {
-        machine.note_auto(&cell);
-        let (server, needs) = match &cell.what.server {
-            Server::Private(private) => machine.private(plan, &cell, private)?,
-            Server::External(external) => {
-                let server = CellServer {
-                    resolved: Some(Resolved::External(external.clone())),
-                    devices: Vec::new(),
-                    image: None,
-                };
-                (server, CellNeeds::of(&cell, DEFAULT_SIZES, Files::Elsewhere))
-            }
-        };
-        servers.push(server);
-        cells.push((cell, needs));
-    }
-    Ok(Planned {
-        name: plan.name().to_owned(),
-        turns: execution_order(cells.len(), plan.schedule()),
-        shard: None,
-        source: LabSource::Plan(plan.clone()),
-        settings: Vec::new(),
-        home: Some(home.clone()),
-        cells,
-        servers,
-        presets: machine.presets,
-        images: machine.images,
-        host: Host {
-            disk_free_bytes: storage::room_bytes(home.root()).ok(),
-            memory_available_bytes: storage::available_memory_bytes(),
-            images_max_bytes: images_max_bytes()?,
-        },
-        notes: machine.notes,
-    })
 }
 
 /// The one cell of a command, whose lab has this name. `settings` name it in results, beside what
@@ -350,242 +286,4 @@ impl Planned {
         let indexes: BTreeSet<usize> = of_turns.collect();
         indexes.into_iter().map(|index| &self.images[index]).collect()
     }
-}
-
-fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    all.into_iter().map(str::to_owned).collect()
-}
-
-/// A place whose directory is there.
-fn read_place(text: &str) -> Result<Place, String> {
-    let place = storage::parse_place(text).map_err(|error| error.to_string())?;
-    let directory = match &place {
-        Place::Directory(path) => Some(path),
-        Place::Emulated { at, .. } => at.as_ref(),
-    };
-    match directory {
-        Some(path) if !path.is_dir() => Err(format!(
-            "there is no directory {}; make it, or mount the file system that it is on",
-            path.display()
-        )),
-        _ => Ok(place),
-    }
-}
-
-/// What is asked of this machine once for all cells.
-struct Machine<'a> {
-    home: &'a Home,
-    /// `None` where an engine is not installed.
-    builds: BTreeMap<String, Option<ServerBuild>>,
-    /// By the canonical text of a cell's server.
-    servers: BTreeMap<String, OfServer>,
-    images: Vec<PlannedImage>,
-    presets: Vec<PresetOn>,
-    notes: Vec<String>,
-}
-
-/// What cells with one server have in common.
-#[derive(Clone)]
-struct OfServer {
-    sizes: Sizes,
-    files: Files,
-    devices: Vec<RoleDevice>,
-    /// Index of its image.
-    image: usize,
-}
-
-impl Machine<'_> {
-    /// The private server of a cell, and what it needs.
-    fn private(
-        &mut self,
-        plan: &Plan,
-        cell: &PlannedCell,
-        private: &Private,
-    ) -> Result<(CellServer, CellNeeds), LabError> {
-        let build = self.build(private);
-        let build = build.map_err(|error| at_key(plan, cell, error))?;
-        let page_size_bytes = page_size(&private.set);
-        let page_size_bytes = page_size_bytes.map_err(|error| at_key(plan, cell, error))?;
-        let of_build = |build| {
-            ResolvedPrivate::on_build(self.home, build, private, cell.connections_most).map_err(
-                |error| match error {
-                    LabError::Unfit(why) => {
-                        LabError::Plan(plan.refuse(cell, "set.innodb_buffer_pool_size", &why))
-                    }
-                    other => at_key(plan, cell, other),
-                },
-            )
-        };
-        let resolved = build.map(of_build).transpose()?;
-        let identity = private.identity();
-        let of = match self.servers.get(&identity) {
-            Some(known) => known.clone(),
-            None => {
-                let new = self.server(plan, (cell, private), page_size_bytes, resolved.as_ref())?;
-                self.servers.insert(identity, new.clone());
-                new
-            }
-        };
-        let needs = CellNeeds::of(cell, of.sizes, of.files);
-        let server = CellServer {
-            resolved: resolved.map(|private| Resolved::Private(Box::new(private))),
-            devices: of.devices,
-            image: Some(of.image),
-        };
-        Ok((server, needs))
-    }
-
-    fn server(
-        &mut self,
-        plan: &Plan,
-        (cell, private): (&PlannedCell, &Private),
-        page_size_bytes: u32,
-        resolved: Option<&ResolvedPrivate>,
-    ) -> Result<OfServer, LabError> {
-        let made = MissingImage {
-            engine: private.engine.clone(),
-            population: private.population.clone(),
-            page_size_bytes,
-        };
-        let Some(resolved) = resolved else {
-            return Ok(OfServer {
-                sizes: DEFAULT_SIZES,
-                files: cell.files(),
-                devices: data_device(private).into_iter().collect(),
-                image: self.image(made, None),
-            });
-        };
-        // As the plan has it, without room for the connections of one cell.
-        let asked =
-            PresetSpec::of(private.preset.as_ref(), size_in_warehouses(&private.population))?;
-        let divided = Divided::of(&resolved.build, asked, &private.set, private.instances)?;
-        let set = divided.all();
-        self.keep_preset(private, divided.preset);
-        let arranged = resolved.arrange();
-        let arranged = arranged.map_err(|error| at_key(plan, cell, error))?;
-        for note in &arranged.notes {
-            self.note(note);
-        }
-        Ok(OfServer {
-            sizes: Sizes {
-                pool_bytes: divided.pool.all_bytes(),
-                redo_bytes: redo_bytes(&resolved.build, &set),
-            },
-            files: files(cell, &arranged),
-            devices: arranged.devices,
-            // Those of shards are made together.
-            image: self.image(made, resolved.image_keys().next().cloned()),
-        })
-    }
-
-    /// The index of the image.
-    fn image(&mut self, made: MissingImage, key: Option<ImageKey>) -> usize {
-        let mut known = self.images.iter();
-        // Two builds of one version, where one is named by its path, share an image.
-        let is_same =
-            |image: &PlannedImage| image.made == made || (key.is_some() && image.key == key);
-        if let Some(index) = known.position(is_same) {
-            return index;
-        }
-        let there = key.as_ref().and_then(|key| Image::find(self.home, key));
-        self.images.push(PlannedImage {
-            made,
-            key,
-            there_bytes: there.map(|image| image.data_bytes()),
-        });
-        self.images.len() - 1
-    }
-
-    /// What estimates of time are worth.
-    fn note_auto(&mut self, cell: &PlannedCell) {
-        let lengths = &cell.what.lengths;
-        if lengths.warmup.is_auto || lengths.window.is_auto {
-            self.note(&format!(
-                "how long an automatic warm-up or window takes is not known beforehand: each \
-                 counts as {} min here, or as its most where that is less",
-                AUTO_EXPECTED.as_secs() / 60
-            ));
-        }
-    }
-
-    /// What became of the variables of the cell's preset.
-    fn keep_preset(&mut self, private: &Private, translated: Option<Translated>) {
-        let Some(translated) = translated else { return };
-        if let Some(note) = translated.note() {
-            self.note(&format!("{}: {note}", private.engine));
-        }
-        let on = PresetOn { engine: private.engine.clone(), translated };
-        if !self.presets.contains(&on) {
-            self.presets.push(on);
-        }
-    }
-
-    /// The server of a cell, where its engine is installed.
-    fn build(&mut self, private: &Private) -> Result<Option<ServerBuild>, LabError> {
-        if let Some(build) = self.builds.get(&private.engine) {
-            return Ok(build.clone());
-        }
-        let build = installed_build(self.home, private)?;
-        match &build {
-            Some(build) => server::require_startable(build)?,
-            None => {
-                let engine = &private.engine;
-                self.note(&format!(
-                    "{engine} is not installed, so that its cells were not tried; run `mydyno \
-                     server install {engine}`"
-                ));
-            }
-        }
-        self.builds.insert(private.engine.clone(), build.clone());
-        Ok(build)
-    }
-
-    /// Once, however many cells say it.
-    fn note(&mut self, note: &str) {
-        if !self.notes.iter().any(|other| other == note) {
-            self.notes.push(note.to_owned());
-        }
-    }
-}
-
-/// What is known of the devices of a server that is not installed: data is where its place says, on
-/// any.
-fn data_device(private: &Private) -> Option<RoleDevice> {
-    let place = private.placement.places.get(&Role::Data)?;
-    Some(RoleDevice {
-        role: Role::Data,
-        device: place.device_name(),
-        emulated: matches!(place, Place::Emulated { .. }),
-        profile_fingerprint: place.fingerprint(),
-        backing: String::new(),
-    })
-}
-
-/// Where the files were arranged to be: memory may have had no room.
-fn files(cell: &PlannedCell, arranged: &Arrangement) -> Files {
-    let parent = arranged.data_directory.as_deref().and_then(Path::parent);
-    match cell.files() {
-        Files::Memory if !parent.is_some_and(is_in_memory) => Files::Home,
-        other => other,
-    }
-}
-
-/// The plan's error, where the plan is to blame; else what it was.
-fn at_key(plan: &Plan, cell: &PlannedCell, error: LabError) -> LabError {
-    let key = match &error {
-        LabError::Storage(
-            StorageError::NotPlaceable { role, .. }
-            | StorageError::Contradiction { role, .. }
-            | StorageError::Outside { role, .. }
-            | StorageError::Disk { role: Some(role), .. }
-            | StorageError::BadDirectory { role: Some(role), .. },
-        ) => *role,
-        LabError::Unfit(_) => "set.innodb_page_size",
-        LabError::Server(ServerError::Cores { .. }) => "cores",
-        LabError::Server(ServerError::NotAServer { .. } | ServerError::WrongVersion { .. }) => {
-            "engine"
-        }
-        _ => return error,
-    };
-    LabError::Plan(plan.refuse(cell, key, &error.to_string()))
 }
