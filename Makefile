@@ -9,10 +9,10 @@ ENGINES := mysql-5.7 mysql-8.0 mysql-9.7 mariadb-10.11 mariadb-11.8 xtradb-5.6
 # What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the
 # servers' archives, libssl-dev and pkg-config the TLS library; in the tests chromium opens the
 # report, btrfs-progs make a file system that shares blocks, debian-archive-keyring verifies the
-# servers of other suites of Debian, fio judges devices, and node_exporter is asked as of another
-# machine.
+# servers of other suites of Debian, fio judges devices, node_exporter is asked as of another machine,
+# and curl asks `mydyno serve` as a stranger does, also through nginx.
 PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
-PACKAGES_TEST := $(PACKAGES_DEMO) btrfs-progs chromium debian-archive-keyring fio \
+PACKAGES_TEST := $(PACKAGES_DEMO) btrfs-progs chromium curl debian-archive-keyring fio nginx-light \
 	prometheus-node-exporter
 
 # Installs the engines that tests and benchmarks start.

@@ -93,8 +93,9 @@ pub enum Command {
     Export(ExportArguments),
     /// Show labs in a browser, as they run too; edit plans, start and stop their labs
     ///
-    /// Whoever comes from this machine may look. What changes something, and everything that comes
-    /// from elsewhere (--listen), needs the token as the password, with any user name.
+    /// Whoever comes from this machine may look. What changes something or starts a process, and
+    /// everything that comes from elsewhere (--listen) or through a proxy, needs the token as the
+    /// password, with any user name.
     Serve(ServeArguments),
     /// Print the completions of a shell: `source <(mydyno completions bash)`
     Completions(CompletionsArguments),

@@ -10,7 +10,9 @@ use axum::response::{IntoResponse, Response};
 use maud::html;
 use report::ReportError;
 use std::path::PathBuf;
+use std::sync::Arc;
 use store::StoreError;
+use tokio::sync::Semaphore;
 
 /// What the pages are made from.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub struct App {
     pub files: ResultsFiles,
     pub plans: PathBuf,
     pub program: Program,
+    /// Plans that are looked at, at one time.
+    pub drafts: Arc<Semaphore>,
     pub feeds: Feeds,
     pub runs: StartedLabs,
 }

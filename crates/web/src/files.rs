@@ -14,9 +14,10 @@ impl ResultsFiles {
         for source in &self.0 {
             if source.is_dir() {
                 let entries = std::fs::read_dir(source).into_iter().flatten().flatten();
-                let files = entries.map(|entry| entry.path());
+                // A link would lead out of the directory.
+                let files = entries.filter(|of| of.file_type().is_ok_and(|kind| kind.is_file()));
                 let mut own: Vec<PathBuf> =
-                    files.filter(|path| is_results_file(path) && path.is_file()).collect();
+                    files.map(|of| of.path()).filter(|path| is_results_file(path)).collect();
                 own.sort();
                 all.append(&mut own);
             } else {
@@ -64,6 +65,7 @@ mod tests {
         for name in ["a.db", "b.db", "c.txt"] {
             std::fs::write(path(name), "").unwrap();
         }
+        std::os::unix::fs::symlink("c.txt", path("link.db")).unwrap();
         let files = ResultsFiles(vec![scratch.path().to_owned()]);
         assert_eq!(files.all(), [path("a.db"), path("b.db")]);
         assert_eq!(files.find(path("b.db").to_str().unwrap()), Some(path("b.db")));

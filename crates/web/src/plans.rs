@@ -1,6 +1,8 @@
 //! Plans: what they would do while they are edited, and their labs, started and stopped.
 
+use crate::access::TokenGiven;
 use crate::app::{App, Refused};
+use crate::drafts::{ENDING, draft_text, names};
 use crate::files::is_plain_name;
 use crate::page::{encoded, page, said};
 use crate::program::CommandOutput;
@@ -8,11 +10,15 @@ use axum::Form;
 use axum::extract::{Query, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
+use plan::PLAN_BYTES_MAX;
+use rustix::fs::OFlags;
 use serde::Deserialize;
+use std::fs::OpenOptions;
+use std::io::{self, Error, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
-
-const ENDING: &str = ".toml";
+use storage::{Links, read_regular};
 
 #[derive(Deserialize)]
 pub struct WhichPlan {
@@ -38,14 +44,7 @@ pub struct StopForm {
 
 /// `/plans`: those of the directory, and labs that were started here.
 pub async fn list(State(app): State<Arc<App>>) -> Markup {
-    let mut names: Vec<String> = std::fs::read_dir(&app.plans)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| is_plain_name(name, ENDING))
-        .collect();
-    names.sort();
+    let names = names(&app.plans);
     let runs = app.runs.all();
     page(
         "Plans",
@@ -83,14 +82,14 @@ pub async fn edit(
     State(app): State<Arc<App>>,
     Query(which): Query<WhichPlan>,
 ) -> Result<Markup, Refused> {
-    if !is_plain_name(&which.name, ENDING) {
+    if !names(&app.plans).contains(&which.name) {
         return Err(Refused::missing("There is no such plan here."));
     }
     let path = app.plans.join(&which.name);
-    let text = std::fs::read_to_string(&path)
+    let text = read_regular(&path, PLAN_BYTES_MAX as u64, Links::Refused)
         .map_err(|error| Refused::missing(format!("Cannot read {}: {error}.", path.display())))?;
     let results = which.name.replace(ENDING, ".db");
-    let needs = check_text(&app, &text).await;
+    let needs = check_text(&app, text.clone()).await;
     Ok(page(
         &which.name,
         &html! {
@@ -109,33 +108,29 @@ pub async fn edit(
 
 /// `/plan/check`: what a text would do as a plan; nothing is kept.
 pub async fn check(State(app): State<Arc<App>>, Form(plan): Form<CheckForm>) -> Markup {
-    let said = check_text(&app, &plan.text).await;
-    html! { h2 { "What it would do" } (crate::page::said(&said)) }
+    let needs = check_text(&app, plan.text).await;
+    html! { h2 { "What it would do" } (said(&needs)) }
 }
 
-/// The validator of `lab plan` reads files.
-async fn check_text(app: &App, text: &str) -> CommandOutput {
-    let written = tempfile::Builder::new()
-        .suffix(ENDING)
-        .tempfile()
-        .and_then(|file| std::fs::write(file.path(), text).map(|()| file));
-    match written {
-        Ok(file) => {
-            let mut said =
-                app.program.ask([Path::new("lab"), Path::new("plan"), file.path()]).await;
-            said.text = said.text.replace(&file.path().display().to_string(), "the plan");
-            said
-        }
-        Err(error) => CommandOutput {
-            text: format!("cannot write a temporary file: {error}\n"),
-            is_ok: false,
-        },
+async fn check_text(app: &Arc<App>, text: String) -> CommandOutput {
+    let permit = Arc::clone(&app.drafts).acquire_owned().await;
+    let plans = app.plans.clone();
+    let draft = move || {
+        let _until_done = permit;
+        draft_text(&plans, &text)
+    };
+    match tokio::task::spawn_blocking(draft).await {
+        Ok(Ok(text)) => CommandOutput { text, is_ok: true },
+        Ok(Err(error)) => CommandOutput { text: format!("{error}\n"), is_ok: false },
+        // A thread that panics is a defect, and nothing is known of the plan.
+        Err(error) => CommandOutput { text: format!("{error}\n"), is_ok: false },
     }
 }
 
 /// `/plan/start`: keeps the plan, and measures it.
 pub async fn start(
     State(app): State<Arc<App>>,
+    token: TokenGiven,
     Form(start): Form<StartForm>,
 ) -> Result<Redirect, Refused> {
     if !is_plain_name(&start.name, ENDING) || !is_plain_name(&start.results, ".db") {
@@ -143,26 +138,45 @@ pub async fn start(
             dots, _ and - are allowed, and no directories.";
         return Err(Refused::wrong(words));
     }
-    let said = check_text(&app, &start.text).await;
+    let text = start.text.replace("\r\n", "\n");
+    let said = check_text(&app, text.clone()).await;
     if !said.is_ok {
         return Err(Refused::wrong(said.text));
     }
+    let failed = |what: &str, error: Error| Refused::failed(format!("{what}: {error}."));
     let plan = app.plans.join(&start.name);
-    let text = start.text.replace("\r\n", "\n");
-    let failed = |what: &str, error: std::io::Error| Refused::failed(format!("{what}: {error}."));
-    if std::fs::read_to_string(&plan).ok().as_deref() != Some(text.as_str()) {
-        std::fs::write(&plan, text)
-            .map_err(|error| failed(&format!("Cannot write {}", plan.display()), error))?;
-    }
+    keep(&plan, &text)
+        .map_err(|error| failed(&format!("Cannot write {}", plan.display()), error))?;
     let results = app.files.directory().join(&start.results);
     app.runs
-        .start(&app.program.path, &plan, &results)
+        .start(&token, &app.program.path, &plan, &results)
         .map_err(|error| failed("Cannot start the lab", error))?;
     Ok(Redirect::to("/plans"))
 }
 
+/// Writes a plan where it is not there yet as it is. A link would lead out of the directory.
+fn keep(plan: &Path, text: &str) -> io::Result<()> {
+    let there = read_regular(plan, PLAN_BYTES_MAX as u64, Links::Refused);
+    if there.is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).custom_flags(flags.bits().cast_signed());
+    let mut file = options.open(plan)?;
+    if !file.metadata()?.is_file() {
+        return Err(Error::other("it is no regular file"));
+    }
+    file.set_len(0)?;
+    file.write_all(text.as_bytes())
+}
+
 /// `/plan/stop`
-pub async fn stop(State(app): State<Arc<App>>, Form(stop): Form<StopForm>) -> Redirect {
+pub async fn stop(
+    State(app): State<Arc<App>>,
+    _: TokenGiven,
+    Form(stop): Form<StopForm>,
+) -> Redirect {
     app.runs.stop(stop.pid);
     Redirect::to("/plans")
 }

@@ -1,5 +1,6 @@
 //! The program itself, asked by its command line: pages say what its commands say.
 
+use crate::access::TokenGiven;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -36,6 +37,7 @@ impl Program {
     /// Runs a command that looks something up; one that takes too long is ended.
     pub async fn ask<S: AsRef<OsStr>>(
         &self,
+        _: &TokenGiven,
         arguments: impl IntoIterator<Item = S>,
     ) -> CommandOutput {
         self.ask_for(PATIENCE, arguments).await
@@ -44,6 +46,7 @@ impl Program {
     /// Runs a command that measures for minutes.
     pub async fn measure<S: AsRef<OsStr>>(
         &self,
+        _: &TokenGiven,
         arguments: impl IntoIterator<Item = S>,
     ) -> CommandOutput {
         self.ask_for(PATIENCE_TO_MEASURE, arguments).await

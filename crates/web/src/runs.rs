@@ -1,15 +1,19 @@
 //! Labs that were started from here: processes of the program, with a log beside their results.
 //! They go on where the server ends.
 
+use crate::access::TokenGiven;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
+use std::io::{self, Error, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// Bytes of the end of a log that a page shows.
-const LOG_SHOWN_BYTES: usize = 4 << 10;
+const LOG_SHOWN_BYTES: u64 = 4 << 10;
+/// Logs and reports beside one results file.
+const STARTS_MAX: u32 = 1_000;
 
 /// All of them, since the server started.
 #[derive(Debug, Default)]
@@ -36,28 +40,44 @@ pub struct StartedLabState {
 }
 
 impl StartedLabs {
-    /// Starts `lab run`.
+    /// Starts `lab run`, with a log and a report of its own beside the results.
     ///
     /// # Errors
     /// Its log cannot be written, or the program not started; or it is being measured already.
-    pub fn start(&self, program: &Path, plan: &Path, results: &Path) -> std::io::Result<()> {
+    pub fn start(
+        &self,
+        _: &TokenGiven,
+        program: &Path,
+        plan: &Path,
+        results: &Path,
+    ) -> io::Result<()> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_busy = |run: &mut StartedLab| {
             run.results == results && matches!(run.child.try_wait(), Ok(None))
         };
         if runs.iter_mut().any(is_busy) {
             let words = format!("{} is being measured into", results.display());
-            return Err(std::io::Error::other(words));
+            return Err(Error::other(words));
         }
-        let log = results.with_extension("log");
-        let out = File::create(&log)?;
-        let child = Command::new(program)
+        if std::fs::symlink_metadata(results).is_ok_and(|there| !there.is_file()) {
+            let words = format!("{} is there, and no regular file", results.display());
+            return Err(Error::other(words));
+        }
+        let ((log, out), (report, _)) = new_files(results)?;
+        let plans = plan.parent().unwrap_or(Path::new("."));
+        let mut command = Command::new(program);
+        if let Some(home) = std::env::var_os("MYDYNO_HOME") {
+            command.env("MYDYNO_HOME", std::path::absolute(home)?);
+        }
+        let child = command
             .args(["lab", "run"])
-            .arg(plan)
+            .arg(std::path::absolute(plan)?)
             .arg("--results")
-            .arg(results)
+            .arg(std::path::absolute(results)?)
             .arg("--output")
-            .arg(results.with_extension("html"))
+            .arg(std::path::absolute(report)?)
+            // A plan names profiles and workloads that lie beside it.
+            .current_dir(plans)
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
             .stderr(out)
@@ -96,8 +116,68 @@ impl StartedLabs {
     }
 }
 
+/// A log and a report beside the results, which were not there before: `x.log` and `x.html` or, of
+/// a later start, `x-2.log` and `x-2.html`.
+fn new_files(results: &Path) -> io::Result<((PathBuf, File), (PathBuf, File))> {
+    let stem = results.file_stem().unwrap_or_default().to_string_lossy();
+    for start in 1..=STARTS_MAX {
+        let stem = if start == 1 { stem.to_string() } else { format!("{stem}-{start}") };
+        let new = |ending: &str| {
+            let path = results.with_file_name(format!("{stem}.{ending}"));
+            File::create_new(&path).map(|file| (path, file))
+        };
+        let log = match new("log") {
+            Ok(log) => log,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        match new("html") {
+            Ok(report) => return Ok((log, report)),
+            Err(error) => {
+                std::fs::remove_file(&log.0)?;
+                if error.kind() != ErrorKind::AlreadyExists {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    let words = format!("{STARTS_MAX} logs lie beside {}; move them away", results.display());
+    Err(Error::other(words))
+}
+
 fn end_of(log: &Path) -> String {
-    let bytes = std::fs::read(log).unwrap_or_default();
-    let from = bytes.len().saturating_sub(LOG_SHOWN_BYTES);
-    String::from_utf8_lossy(&bytes[from..]).into_owned()
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(log)?;
+        let from = file.metadata()?.len().saturating_sub(LOG_SHOWN_BYTES);
+        file.seek(SeekFrom::Start(from))?;
+        let mut end = Vec::new();
+        file.take(LOG_SHOWN_BYTES).read_to_end(&mut end)?;
+        Ok(end)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::new_files;
+    use std::fs::{read_to_string, write};
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_lies_beside_the_results_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = |name: &str| temp.path().join(name);
+        for name in ["x.log", "x-2.html"] {
+            write(path(name), "of somebody else").unwrap();
+        }
+        symlink(path("elsewhere"), path("x-3.log")).unwrap();
+        let ((log, _), (report, _)) = new_files(&path("x.db")).unwrap();
+        assert_eq!((log, report), (path("x-4.log"), path("x-4.html")));
+        let ((log, _), _) = new_files(&path("x.db")).unwrap();
+        assert_eq!(log, path("x-5.log"));
+        for name in ["x.log", "x-2.html"] {
+            assert_eq!(read_to_string(path(name)).unwrap(), "of somebody else");
+        }
+        assert!(!path("x-2.log").exists() && !path("elsewhere").exists());
+    }
 }

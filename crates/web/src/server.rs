@@ -1,12 +1,13 @@
 //! The listener: how many may come, and how long they may take.
 
-use crate::access::{Gatekeeper, ServeToken};
+use crate::access::{Gatekeeper, PublicOrigin, ServeToken};
 use crate::app::App;
 use crate::feeds::Feeds;
 use crate::files::ResultsFiles;
 use crate::program::Program;
 use crate::routes::router;
 use crate::runs::StartedLabs;
+use crate::tls::ServeTls;
 use axum::Router;
 use base::Exit;
 use hyper::server::conn::http1;
@@ -18,13 +19,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
 
-/// How long a client may take to say what it wants.
+/// How long a client may take to say what it wants, and to agree on keys.
 const HEAD_PATIENCE: Duration = Duration::from_secs(5);
 /// Clients at one time; others wait until one has gone.
 const CLIENTS_MAX: usize = 512;
+/// Threads that read files; what asks for more waits, so that their memory is bounded.
+const READERS_MAX: usize = 16;
+/// Plans that are looked at, at one time.
+const DRAFTS_MAX: usize = 2;
 /// How often Ctrl-C is looked for.
 const STOP_PAUSE: Duration = Duration::from_millis(100);
 /// Where no connection can be accepted, as when there are no files left.
@@ -35,6 +42,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct ServeOptions {
     pub listen: SocketAddr,
     pub token: ServeToken,
+    /// Where browsers elsewhere see the pages; all requests need the token then.
+    pub public: Option<PublicOrigin>,
+    /// All requests need the token, also those of this machine.
+    pub is_token_required: bool,
+    pub tls: Option<ServeTls>,
     /// Results files, and directories of them.
     pub sources: Vec<PathBuf>,
     /// Where plans are read, and written.
@@ -51,6 +63,11 @@ pub enum ServeError {
          (--listen), or end what listens there"
     )]
     Listen { address: SocketAddr, cause: io::Error },
+    #[error(
+        "{file} cannot be used for TLS: {why}; name the certificate in PEM by --tls-cert, and its \
+         key by --tls-key"
+    )]
+    Tls { file: PathBuf, why: String },
     #[error("cannot start the server's threads: {0}; the machine has no room for them")]
     Threads(io::Error),
 }
@@ -58,7 +75,7 @@ pub enum ServeError {
 impl ServeError {
     pub fn exit(&self) -> Exit {
         match self {
-            ServeError::Listen { .. } => Exit::Usage,
+            ServeError::Listen { .. } | ServeError::Tls { .. } => Exit::Usage,
             ServeError::Threads(_) => Exit::Environment,
         }
     }
@@ -73,8 +90,10 @@ pub fn serve(
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
+    let tls = options.tls.as_ref().map(ServeTls::acceptor).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .max_blocking_threads(READERS_MAX)
         .build()
         .map_err(ServeError::Threads)?;
     let served = runtime.block_on(async {
@@ -82,17 +101,24 @@ pub fn serve(
         let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         ready(address);
-        let access = Gatekeeper { listen: address, token: options.token };
+        let access = Gatekeeper {
+            listen: address,
+            token: options.token,
+            is_encrypted: tls.is_some(),
+            public: options.public,
+            is_token_required: options.is_token_required,
+        };
         let app = App {
             files: ResultsFiles(options.sources),
             plans: options.plans,
             program: Program::at(options.program),
+            drafts: Arc::new(Semaphore::new(DRAFTS_MAX)),
             feeds: Feeds::default(),
             runs: StartedLabs::default(),
         };
         let router = router(Arc::new(app), Arc::new(access));
         tokio::select! {
-            () = accept(&listener, &router) => {}
+            () = accept(&listener, &router, tls.as_ref()) => {}
             () = stopped(stop) => {}
         }
         Ok(())
@@ -108,7 +134,7 @@ async fn stopped(stop: &AtomicBool) {
     }
 }
 
-async fn accept(listener: &TcpListener, router: &Router) {
+async fn accept(listener: &TcpListener, router: &Router, tls: Option<&TlsAcceptor>) {
     let clients = Arc::new(Semaphore::new(CLIENTS_MAX));
     loop {
         let Ok(client) = Arc::clone(&clients).acquire_owned().await else { return };
@@ -116,16 +142,24 @@ async fn accept(listener: &TcpListener, router: &Router) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let router = router.clone();
+        let (router, tls) = (router.clone(), tls.cloned());
         tokio::spawn(async move {
             let _client = client;
-            answer(stream, router).await;
+            match tls {
+                None => answer(stream, router).await,
+                Some(tls) => {
+                    let agreed = tokio::time::timeout(HEAD_PATIENCE, tls.accept(stream)).await;
+                    if let Ok(Ok(stream)) = agreed {
+                        answer(stream, router).await;
+                    }
+                }
+            }
         });
     }
 }
 
 /// A client that goes away or takes too long gets nothing more.
-async fn answer(stream: TcpStream, router: Router) {
+async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, router: Router) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
     let served = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));

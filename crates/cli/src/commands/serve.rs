@@ -5,7 +5,7 @@ use crate::console::{stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use base::Exit;
 use std::path::Path;
-use web::{ServeOptions, ServeToken, serve};
+use web::{ServeOptions, ServeTls, ServeToken, serve};
 
 /// Serves until Ctrl-C.
 pub fn run(arguments: &ServeArguments) -> Outcome {
@@ -23,16 +23,21 @@ pub fn run(arguments: &ServeArguments) -> Outcome {
         None => ServeToken::random().map_err(|error| environment("cannot make a token", error))?,
     };
     let told = token.clone();
+    let tls = arguments.tls_cert.clone().zip(arguments.tls_key.clone());
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let options = ServeOptions {
         listen: arguments.listen,
         token,
+        public: arguments.origin.clone(),
+        is_token_required: arguments.require_token,
+        tls: tls.map(|(certificate, key)| ServeTls { certificate, key }),
         sources: arguments.sources.clone(),
         plans: arguments.plans.clone(),
         program,
     };
     let is_new = arguments.token_file.is_none();
     let served = serve(options, &stop, |address| {
-        tell(format_args!("mydyno: http://{address}/ until Ctrl-C"));
+        tell(format_args!("mydyno: {scheme}://{address}/ until Ctrl-C"));
         if is_new {
             tell(format_args!("token, the password to change something: {}", told.as_str()));
         }

@@ -49,6 +49,7 @@ mod served;
 mod shards;
 mod stalls;
 mod stops;
+mod strangers;
 mod styles;
 #[path = "../support/mod.rs"]
 mod support;
