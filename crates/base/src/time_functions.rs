@@ -10,6 +10,7 @@ pub const DILATED_FUNCTIONS: &[&str] = &[
     "time",
     "ftime",
     "times",
+    "getrusage",
     "timespec_get",
     // Sleeping.
     "nanosleep",

@@ -3,14 +3,15 @@
 use libc::{
     aiocb, c_char, c_int, c_long, c_uint, c_void, clock_t, clockid_t, epoll_event, fd_set,
     itimerspec, itimerval, mmsghdr, mqd_t, nfds_t, pollfd, pthread_cond_t, pthread_mutex_t,
-    pthread_rwlock_t, pthread_t, sem_t, sembuf, siginfo_t, sigset_t, size_t, socklen_t, ssize_t,
-    timer_t, timespec, timeval, tms,
+    pthread_rwlock_t, pthread_t, rusage, sem_t, sembuf, siginfo_t, sigset_t, size_t, socklen_t,
+    ssize_t, timer_t, timespec, timeval, tms,
 };
 
 preload::functions! { Behind:
     fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int, or -1;
     fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int, or -1;
     fn times(time: *mut tms) -> clock_t, or -1;
+    fn getrusage(who: c_int, to: *mut rusage) -> c_int, or -1;
     fn timespec_get(time: *mut timespec, base: c_int) -> c_int, or 0;
     fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int, or -1;
     fn clock_nanosleep(

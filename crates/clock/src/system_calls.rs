@@ -100,6 +100,7 @@ fn as_function(number: c_long, [a, b, c, d, e, _]: [c_long; ARGUMENTS]) -> Optio
     Some(c_long::from(match number {
         libc::SYS_clock_gettime => read_hooks::clock_gettime(a as clockid_t, b as *mut _),
         libc::SYS_gettimeofday => read_hooks::gettimeofday(a as *mut _, b as *mut _),
+        libc::SYS_getrusage => read_hooks::getrusage(a as c_int, b as *mut _),
         libc::SYS_nanosleep => sleep_hooks::nanosleep(a as *const _, b as *mut _),
         libc::SYS_clock_nanosleep => {
             let (clock, flags) = (a as clockid_t, b as c_int);

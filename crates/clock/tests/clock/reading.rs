@@ -37,6 +37,7 @@ pub fn job() {
     assert!(behind_ns as f64 > 2e9 * (1.0 - 1.0 / factor()), "{behind_ns}");
     cpu_time_is_real();
     other_functions();
+    usage();
     let begun = Instant::now();
     let from = SystemTime::UNIX_EPOCH.elapsed().unwrap();
     std::thread::sleep(Duration::from_millis(5));
@@ -101,4 +102,33 @@ fn other_functions() {
     let passed_ns = begun.passed_ns();
     let told_ns = (ticks() - before) as u64 * 10_000_000;
     assert!(told_ns + 2 * TICK_NS > passed_ns && told_ns < passed_ns + 2 * TICK_NS, "{told_ns}");
+}
+
+/// CPU time of `getrusage` is dilated, so that a share of time is one of dilated time; that of the
+/// clocks stays real.
+fn usage() {
+    while now_ns(libc::CLOCK_PROCESS_CPUTIME_ID) < 40_000_000 {
+        std::hint::spin_loop();
+    }
+    let by_name = |to: *mut libc::rusage| {
+        // SAFETY: the room is the caller's.
+        i64::from(unsafe { libc::getrusage(libc::RUSAGE_SELF, to) })
+    };
+    let by_number = |to: *mut libc::rusage| {
+        // SAFETY: the room is the caller's.
+        unsafe { libc::syscall(libc::SYS_getrusage, libc::RUSAGE_SELF, to) }
+    };
+    let asked: [&dyn Fn(*mut libc::rusage) -> i64; 2] = [&by_name, &by_number];
+    for ask in asked {
+        // SAFETY: all zeros are a value of it.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        let before_ns = now_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+        assert_eq!(ask(&raw mut usage), 0);
+        let after_ns = now_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+        let us = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+        let told_ns = (us(usage.ru_utime) + us(usage.ru_stime)) as f64 * 1_000.0 * factor();
+        // The kernel counts one by its ticks, the other exactly.
+        let allowed_ns = before_ns as f64 * 0.9..=after_ns as f64 * 1.1;
+        assert!(allowed_ns.contains(&told_ns), "{told_ns} is not in {allowed_ns:?}");
+    }
 }
