@@ -2,6 +2,7 @@
 //! files, the reasons for dependencies, words that must not be in the tree.
 
 mod circles;
+mod history;
 mod names;
 mod sources;
 
