@@ -53,6 +53,7 @@ mod strangers;
 mod styles;
 #[path = "../support/mod.rs"]
 mod support;
+mod time_functions;
 mod tpcc_mysql;
 mod trouble;
 mod tuned;
