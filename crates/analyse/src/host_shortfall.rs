@@ -15,6 +15,10 @@ pub(crate) const FIDELITY_MIN: f64 = 0.9;
 /// What a host is that is no limit: it completes requests when they are due, has cores to spare,
 /// and its threads run when they are ready.
 const FIDELITY_WANTED: f64 = 0.98;
+/// The tolerance of fidelity is 20 us of the clock that the server sees, so that it grows with the
+/// dilation, and is a fifth of what a fast device takes. How late requests are in the mean, as a
+/// share of what the device takes, is how much slower it looks than it is.
+const LATENESS_MAX_SHARE: f64 = 0.02;
 const CPU_BUSY_MAX_SHARE: f64 = 0.7;
 const CORE_WAIT_MAX_SHARE: f64 = 0.05;
 
@@ -23,6 +27,8 @@ const CORE_WAIT_MAX_SHARE: f64 = 0.05;
 pub struct EmulatedRun {
     /// The share of requests that completed in time; `None` where there were none.
     pub fidelity: Option<f64>,
+    /// How late they were in the mean, as a share of the device's mean response time.
+    pub lateness_share: Option<f64>,
     pub connections: u32,
     pub dilation: f64,
 }
@@ -30,8 +36,8 @@ pub struct EmulatedRun {
 impl EmulatedRun {
     /// Of what is known of a run.
     pub fn of(summary: &Summary) -> EmulatedRun {
-        let Summary { fidelity, connections, dilation, .. } = *summary;
-        EmulatedRun { fidelity, connections, dilation }
+        let Summary { fidelity, lateness_share, connections, dilation, .. } = *summary;
+        EmulatedRun { fidelity, lateness_share, connections, dilation }
     }
 
     /// The dilation that it should have had, where its emulation was not true enough, as far as it
@@ -63,6 +69,7 @@ impl HostShortfall {
             }
         };
         judge("fidelity is", run.fidelity, &|share| share < FIDELITY_WANTED);
+        judge("requests are late by", run.lateness_share, &|share| share > LATENESS_MAX_SHARE);
         let busy = cores(resources).map(|(_, busy_share)| busy_share);
         judge("cores are busy for", busy, &|share| share >= CPU_BUSY_MAX_SHARE);
         let waits = |share: f64| share > CORE_WAIT_MAX_SHARE;
@@ -104,7 +111,7 @@ fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DILATION_STEPS, cores};
+    use super::{DILATION_STEPS, EmulatedRun, HostShortfall, cores};
     use crate::resources::{OfWindow, ServerCores};
     use crate::samples::{Samples, Window};
     use crate::usage::CpuShares;
@@ -128,6 +135,22 @@ mod tests {
         };
         used.server_cores = Some(ServerCores { cores: 2, cpu, is_drivers: false });
         assert_eq!(cores(&used), Some((2.0, 1.0)));
+    }
+
+    /// What is within 20 us of a dilated clock may be far from what the device takes.
+    #[test]
+    fn late_requests_are_a_limit_though_they_are_in_time() {
+        let window = Window { start_ns: 0, end_ns: 1 };
+        let used = OfWindow { samples: &Samples::default(), window }.resources();
+        let reasons = |fidelity, lateness_share| {
+            let run = EmulatedRun { fidelity, lateness_share, connections: 8, dilation: 4.0 };
+            HostShortfall::of(run, &used).reasons
+        };
+        assert!(reasons(Some(0.99), Some(0.015)).is_empty());
+        assert!(reasons(None, None).is_empty());
+        assert_eq!(reasons(Some(0.99), Some(0.125)), ["requests are late by 12.5 %"]);
+        assert_eq!(reasons(Some(0.9), Some(0.015)), ["fidelity is 90.0 %"]);
+        assert_eq!(reasons(Some(0.9), Some(0.125)).len(), 2);
     }
 
     #[test]

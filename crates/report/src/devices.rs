@@ -46,7 +46,9 @@ fn places(repeat: &RepeatView) -> Markup {
             p {
                 "Fidelity of the emulation: " b { (percent(fidelity)) }
                 " of requests completed within 2 % or 20 \
-                    µs of their due time; for "
+                    µs of their due time, on average late by "
+                (percent(storage.lateness_share.unwrap_or(0.0)))
+                " of the device's response time; for "
                 (percent(storage.overrun_share.unwrap_or(0.0)))
                 " the host was slower than the device."
             }
@@ -70,6 +72,7 @@ fn devices_table(devices: &[&DeviceSummary]) -> Markup {
                 th.num scope="col" { "Queue" span.unit { "mean" } }
                 th.num scope="col" { "Busy" span.unit { "%" } }
                 th.num scope="col" { "Fidelity" span.unit { "%" } }
+                th.num scope="col" { "Late" span.unit { "% of response" } }
             } }
             tbody { @for device in devices {
                 @let rows: Vec<(&str, &RequestSummary)> =
@@ -93,7 +96,13 @@ fn devices_table(devices: &[&DeviceSummary]) -> Markup {
                                     |share| format!("{:.2}", share * 100.0)
                                 ))
                             }
-                        } @else { td {} td {} td {} }
+                            td.num {
+                                (device.lateness_share.map_or_else(
+                                    || "-".to_owned(),
+                                    |share| significant(share * 100.0)
+                                ))
+                            }
+                        } @else { td {} td {} td {} td {} }
                     }
                 }
             } }

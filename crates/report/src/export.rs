@@ -204,6 +204,7 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "driver_threads" = of.repeat.driver_threads,
         "dilation" = of.repeat.dilation,
         "cores" = what.cores,
+        "lateness_share" = of.storage.lateness_share,
     );
     write(view, path, &names, |cell, repeat, line| {
         line(fields(cell, repeat));
@@ -334,6 +335,7 @@ fn devices(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "busy_share" = device.busy_share,
         "fidelity" = device.fidelity,
         "overrun_share" = device.overrun_share,
+        "lateness_share" = device.lateness_share,
     );
     write(view, path, &names, |_, repeat, line| {
         for device in &repeat.storage.devices {

@@ -282,6 +282,7 @@ impl RepeatView {
         let resources = analyse::used_by(results, (&repeat, cell), &totals, &samples)?;
         let emulated = EmulatedRun {
             fidelity: storage.fidelity,
+            lateness_share: storage.lateness_share,
             connections: cell.what.connections,
             dilation: repeat.dilation,
         };

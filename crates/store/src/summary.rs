@@ -180,6 +180,9 @@ document! {
         /// share that completed within 2 % of the response time or 20 us of their due time; `None`
         /// where nothing is emulated.
         pub fidelity: Option<f64> = storage.fidelity,
+        /// How late the same requests were in the mean, as a share of the mean response time of
+        /// the devices.
+        pub lateness_share: Option<f64> = storage.lateness_share,
         /// Share of all emulated requests for which the host needed longer than the model.
         pub overrun_share: Option<f64> = storage.overrun_share,
         /// What the shim did besides; `None` where it was not there; see below.

@@ -33,6 +33,7 @@ document! {
         pub busy_share: Option<f64> = counted(|role| (role.busy_ns, role.counted_ns)),
         /// Of this role.
         pub fidelity: Option<f64> = counted(|role| (role.within_tolerance, role.judged)),
+        pub lateness_share: Option<f64> = role.and_then(|role| lateness_share([role])),
         pub overrun_share: Option<f64> =
             counted(|role| (role.overruns, role.emulated_requests())),
     }
@@ -91,6 +92,7 @@ pub struct StorageSummary {
     pub devices: Vec<DeviceSummary>,
     /// Over all roles that are emulated.
     pub fidelity: Option<f64>,
+    pub lateness_share: Option<f64>,
     pub overrun_share: Option<f64>,
     pub shim: Option<ShimSummary>,
 }
@@ -130,10 +132,25 @@ impl Results {
         Ok(StorageSummary {
             devices: devices(&cell.what.places, shown),
             fidelity: finite(sum(|role| role.within_tolerance) / sum(|role| role.judged)),
+            lateness_share: lateness_share(roles),
             overrun_share: finite(sum(|role| role.overruns) / sum(RoleIo::emulated_requests)),
             shim: shown.map(|io| ShimSummary::of(&io.shim)),
         })
     }
+}
+
+/// How late requests were in the mean, by the mean response time of the device itself, which is no
+/// longer for being told late. `None` where nothing is emulated.
+fn lateness_share<'a>(roles: impl IntoIterator<Item = &'a RoleIo>) -> Option<f64> {
+    let (mut judged, mut late_ns, mut requests, mut response_ns) = (0, 0, 0, 0);
+    for role in roles.into_iter().filter(|role| role.judged > 0) {
+        judged += role.judged;
+        late_ns += role.late_ns;
+        requests += role.requests.iter().map(|kind| kind.requests).sum::<u64>();
+        response_ns += role.requests.iter().map(|kind| kind.response.sum_ns).sum::<u64>();
+    }
+    let device_ns = response_ns.saturating_sub(late_ns) as f64 / requests as f64;
+    finite(late_ns as f64 / judged as f64 / device_ns)
 }
 
 /// One for each role that has a place or was counted.

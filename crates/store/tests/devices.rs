@@ -27,6 +27,9 @@ fn what_storage_did_is_kept_and_summed_up() {
     let summary = results.summary(repeat).unwrap();
     assert_eq!(summary.fidelity, Some(0.99));
     assert_eq!(summary.overrun_share, Some(0.002));
+    // 2 us of the 98 us that the device took.
+    assert_eq!(summary.lateness_share, Some(2.0 / 98.0));
+    assert_eq!(summary.devices[0].lateness_share, summary.lateness_share);
     let roles: Vec<&str> = summary.devices.iter().map(|d| d.role.as_str()).collect();
     assert_eq!(roles, ["data", "redo", "temp"]);
     let data = &summary.devices[0];

@@ -40,8 +40,10 @@ pub fn io_by_role(out: &mut String, summary: &Summary) {
         let _ = writeln!(
             out,
             "fidelity of the emulation: {} of requests completed within 2 % or 20 us of their due \
-             time; for {} the host was slower than the device",
+             time, on average late by {} of the device's response time; for {} the host was slower \
+             than the device",
             percent(fidelity, 2),
+            percent(summary.lateness_share.unwrap_or(0.0), 1),
             percent(overruns, 2)
         );
     }

@@ -243,9 +243,29 @@ fn a_run_is_told_in_dilated_seconds() {
     let sampled = "SELECT COUNT(DISTINCT at_offset_ns / 1000000000) FROM sample";
     let sampled: u32 = result(&file, sampled).parse().unwrap();
     assert!((4..=8).contains(&sampled), "{sampled}");
+    late_by_a_share(&document, &file);
     let busy = float(&document, "/resources/host/cpu_busy_share");
     let idle = float(&document, "/resources/host/cpu_idle_share");
     assert!((0.0..=1.0).contains(&busy) && busy + idle > 0.7, "{busy} {idle}");
+}
+
+/// Requests are late by some share of what the devices take, which is that of the stored sums; how
+/// large it is depends on what else the machine does.
+fn late_by_a_share(document: &serde_json::Value, file: &Path) {
+    let told = float(document, "/lateness_share");
+    let sums = "SELECT SUM(late_ns), SUM(judged), SUM(requests), SUM(response_ns) FROM role_io \
+                JOIN (SELECT repeat_id, role, SUM(requests) AS requests, \
+                             SUM(response_sum_ns) AS response_ns \
+                      FROM role_request GROUP BY 1, 2) USING (repeat_id, role) WHERE judged > 0";
+    let sums: Vec<f64> = results(file, sums)[0].iter().map(|sum| sum.parse().unwrap()).collect();
+    let [late_ns, judged, requests, response_ns] = *sums else { panic!("{sums:?}") };
+    let expected = (late_ns / judged) / ((response_ns - late_ns) / requests);
+    assert!(told > 0.0 && (told / expected - 1.0).abs() < 1e-9, "{told} is not {expected}");
+    // The writes of its pages take a millisecond and more of its own clock.
+    assert!(told < 10.0, "{told}");
+    let roles = document["devices"].as_array().unwrap();
+    let data = roles.iter().find(|device| device["role"] == "data").unwrap();
+    assert!(float(data, "/lateness_share") > 0.0, "{data:#}");
 }
 
 /// What a dilated clock cannot be had for is refused before anything starts.

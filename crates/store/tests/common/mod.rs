@@ -118,7 +118,7 @@ pub fn device_io() -> DeviceIo {
             outstanding_ns: 8 * SECOND_NS,
             judged: 1_000,
             within_tolerance: 990,
-            late_ns: 5_000,
+            late_ns: 2_000_000,
             overruns: 2,
             requests: vec![requests],
         }],
