@@ -1,6 +1,6 @@
 //! The functions by which a program learns what time it is or waits for a time: for a dilated clock
-//! each of them has to be taken over. What else the servers of the catalogue import of the C library
-//! is in `harmless_functions.txt`; a test of the program finds what is in no list.
+//! each of them has to be taken over. What else the servers of the catalogue import of the C
+//! library is in `harmless_functions.txt`; a test of the program finds what is in no list.
 
 /// Those that the library with the dilated clock takes over (`clock`), each of which it exports.
 pub const DILATED_FUNCTIONS: &[&str] = &[
