@@ -7,8 +7,8 @@ use crate::path::PathOf;
 use crate::real;
 use crate::removed::Removed;
 use device::cut::{
-    EVERY_DEVICE, EntryKind, EntryTicket, FileIdentity, JOURNAL_DEVICES_MAX, JournalRing, NewEntry,
-    PowerLoss, WriteTraits, journal_bytes,
+    EntryKind, EntryTicket, FileIdentity, JournalRing, NewEntry, PowerLoss, WriteTraits,
+    journal_bytes,
 };
 use device::{JournalSetup, Setup};
 use libc::{c_int, off_t};
@@ -53,11 +53,9 @@ impl WriteJournal {
         let words = map(&journal.file, bytes).map_err(|error| unfit(&error))?;
         let rules: Vec<PowerLoss> =
             setup.devices.iter().map(|device| device.profile.power_loss()).collect();
-        let keeps = of_devices(&rules, |rules| rules.volatile_bytes == 0);
-        let ring = JournalRing::new(words, FILES_MAX, keeps);
+        let ring = JournalRing::new(words, FILES_MAX, rules);
         let ring = ring.ok_or_else(|| unfit(&"its ring is too short"))?;
-        let lies = of_devices(&rules, |rules| rules.flush_lies && rules.volatile_bytes > 0);
-        Ok(WriteJournal { ring, removed: Removed::new(directories, lies)? })
+        Ok(WriteJournal { ring, removed: Removed::new(directories)? })
     }
 
     /// Records what is about to happen, with what it replaces of the descriptor's file.
@@ -121,10 +119,6 @@ fn read_all(fd: c_int, to: &[AtomicU64], bytes: u64, FileFrom(from): FileFrom) -
     Some(saved)
 }
 
-fn of_devices(rules: &[PowerLoss], is: fn(&PowerLoss) -> bool) -> [bool; JOURNAL_DEVICES_MAX] {
-    std::array::from_fn(|device| rules.get(device).is_some_and(is))
-}
-
 fn map(path: &str, bytes: u64) -> std::io::Result<&'static [AtomicU64]> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(true).open(path)?;
@@ -162,9 +156,9 @@ pub(crate) fn identify(status: impl FnOnce(*mut libc::stat) -> c_int) -> Option<
 }
 
 impl RecordedFile {
-    /// Of no file, and every device.
+    /// Of no file, and the first device.
     pub(crate) const NONE: RecordedFile = RecordedFile {
-        device: EVERY_DEVICE,
+        device: 0,
         place: NO_PLACE,
         file: FileIdentity { file_system: 0, inode: 0 },
         bytes: 0,

@@ -32,6 +32,23 @@ pub(crate) fn role_of(relative: &[u8]) -> Role {
     Role::Data
 }
 
+/// The role of the files in a directory of the data directory, by its path below that.
+pub(crate) fn role_in(relative: &[u8]) -> Role {
+    let mut parts = relative.split(|byte| *byte == b'/');
+    match parts.find(|part| part.first() == Some(&b'#')) {
+        Some(b"#innodb_redo") => Role::Redo,
+        Some(b"#innodb_temp") => Role::Temp,
+        _ => Role::Data,
+    }
+}
+
+/// The role that has a directory of its own, by the directory's name: `mydyno-...-redo`. Others
+/// have temporary files.
+pub(crate) fn role_of_directory(path: &[u8]) -> Role {
+    let name = path.rsplit(|byte| *byte == b'-').next().unwrap_or_default();
+    Role::ALL.into_iter().find(|role| role.name().as_bytes() == name).unwrap_or(Role::Temp)
+}
+
 /// `binlog.000001`, `host-bin.000001` and the index beside them.
 fn is_binlog(name: &[u8]) -> bool {
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else {
@@ -65,7 +82,7 @@ pub(crate) fn identity_of(relative: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{identity_of, role_of};
+    use super::{identity_of, role_in, role_of, role_of_directory};
     use device::Role;
 
     #[test]
@@ -95,6 +112,23 @@ mod tests {
         for (name, role) in roles {
             assert_eq!(role_of(name.as_bytes()), role, "{name}");
         }
+    }
+
+    #[test]
+    fn directories_have_the_role_of_their_files() {
+        let roles = [
+            ("", Role::Data),
+            ("/tpcc", Role::Data),
+            ("/#innodb_redo", Role::Redo),
+            ("/#innodb_temp", Role::Temp),
+        ];
+        for (name, role) in roles {
+            assert_eq!(role_in(name.as_bytes()), role, "{name}");
+        }
+        assert_eq!(role_of_directory(b"/dev/shm/mydyno-0123-redo"), Role::Redo);
+        assert_eq!(role_of_directory(b"/dev/shm/mydyno-0123-binlog"), Role::Binlog);
+        assert_eq!(role_of_directory(b"/dev/shm/mydyno-0123-temp"), Role::Temp);
+        assert_eq!(role_of_directory(b"/srv/tmp"), Role::Temp);
     }
 
     #[test]

@@ -54,22 +54,20 @@ pub(crate) fn flush_begins(
     journal.ring.begin(&file.entry(EntryKind::Flush))
 }
 
-/// The flush of a directory is about to begin: it flushes what was logged on all devices, because
-/// files of all of them may be in it.
+/// The flush of a directory is about to begin: it flushes what was logged on the device that the
+/// directory is on.
 pub(crate) fn directory_flush_begins(state: &ShimState, fd: c_int) -> Option<EntryTicket> {
     let journal = state.journal.as_ref()?;
     let path = PathOf::of_descriptor(fd)?;
-    let is_watched = state.directories.iter().any(|watched| watched == path.bytes());
-    if !is_watched && state.relative(path.bytes()).is_none() {
-        return None;
-    }
+    let device = state.device_of(state.role_in(path.bytes())?)?;
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the status is ours, and read only where it was written.
     let is_directory = unsafe {
         libc::fstat(fd, status.as_mut_ptr()) == 0
             && status.assume_init().st_mode & libc::S_IFMT == libc::S_IFDIR
     };
-    is_directory.then(|| journal.ring.begin(&RecordedFile::NONE.entry(EntryKind::Flush))).flatten()
+    let entry = RecordedFile::NONE.on(device).entry(EntryKind::Flush);
+    is_directory.then(|| journal.ring.begin(&entry)).flatten()
 }
 
 /// Bytes of a file are about to be written out, without a flush.

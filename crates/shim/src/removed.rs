@@ -4,7 +4,7 @@
 use crate::path::decimal;
 use crate::real;
 use device::REMOVED_SUFFIX;
-use device::cut::{JOURNAL_DEVICES_MAX, JournalRing};
+use device::cut::JournalRing;
 use libc::c_char;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -19,8 +19,6 @@ const NAME_MAX: usize = 1024;
 pub(crate) struct Removed {
     /// One for each watched directory.
     directories: Vec<Vec<u8>>,
-    /// Devices whose flushes make nothing stable.
-    lies: [bool; JOURNAL_DEVICES_MAX],
     kept: Mutex<[Option<RemovedFile>; KEPT_MAX]>,
     count: AtomicUsize,
 }
@@ -47,10 +45,7 @@ impl RemovedName {
 impl Removed {
     /// # Errors
     /// Where a directory cannot be made.
-    pub(crate) fn new(
-        directories: &[Vec<u8>],
-        lies: [bool; JOURNAL_DEVICES_MAX],
-    ) -> Result<Removed, String> {
+    pub(crate) fn new(directories: &[Vec<u8>]) -> Result<Removed, String> {
         let beside = |directory: &Vec<u8>| {
             let beside = [directory.as_slice(), REMOVED_SUFFIX.as_bytes()].concat();
             let path = std::path::Path::new(OsStr::from_bytes(&beside));
@@ -60,7 +55,6 @@ impl Removed {
         };
         Ok(Removed {
             directories: directories.iter().map(beside).collect::<Result<_, String>>()?,
-            lies,
             kept: Mutex::new([None; KEPT_MAX]),
             count: AtomicUsize::new(0),
         })
@@ -119,10 +113,7 @@ impl Removed {
             return;
         }
         for slot in self.lock().iter_mut() {
-            let is_stable = |file: &RemovedFile| {
-                let lies = self.lies.get(usize::from(file.device)).copied().unwrap_or(false);
-                !lies && file.over < ring.flushed(file.device)
-            };
+            let is_stable = |file: &RemovedFile| file.over < ring.flushed(file.device);
             if let Some(file) = slot.take_if(|file| is_stable(file)) {
                 self.unlink(file.directory, file.inode);
                 self.count.fetch_sub(1, Ordering::Relaxed);

@@ -4,6 +4,7 @@ use crate::cache::PageCache;
 use crate::files::{File, Open};
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
+use crate::names;
 use crate::shared::SharedDevice;
 use device::{Device, Role};
 use std::cell::Cell;
@@ -106,6 +107,21 @@ impl ShimState {
             return Role::Doublewrite;
         }
         file.role()
+    }
+
+    /// The role of what is in a directory, where that is watched or below one that is: the first
+    /// watched directory is data's, and the others are each of one role.
+    pub(crate) fn role_in(&self, path: &[u8]) -> Option<Role> {
+        let below = |watched: &&Vec<u8>| {
+            let rest = path.strip_prefix(watched.as_slice());
+            rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+        };
+        let watched = self.directories.iter().find(below)?;
+        let role = match self.directories.first() == Some(watched) {
+            true => names::role_in(path.get(watched.len()..).unwrap_or_default()),
+            false => names::role_of_directory(watched),
+        };
+        Some(self.every_file.unwrap_or(role))
     }
 
     /// The path below the watched directory that it is in.

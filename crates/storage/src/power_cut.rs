@@ -8,7 +8,9 @@ use crate::arrange::{Arrangement, random_tag};
 use crate::backing::{self, is_in_memory};
 use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
-use device::cut::{CutCounts, CutFiles, CutImage, FileIdentity, Journal, PowerLoss, apply};
+use device::cut::{
+    CutCounts, CutFiles, CutImage, FileIdentity, FileSystem, Journal, PowerLoss, apply,
+};
 use device::{JournalSetup, REMOVED_SUFFIX, Setup};
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -22,6 +24,8 @@ use std::path::{Path, PathBuf};
 /// What is kept of the past: as much as a volatile cache of any profile that comes with mydyno
 /// holds, twice.
 const RING_BYTES: u64 = 128 << 20;
+/// `statfs` says so of XFS.
+const XFS_MAGIC: u64 = 0x5846_5342;
 /// Files that are open at once.
 const OPEN_MAX: usize = 128;
 
@@ -111,7 +115,9 @@ pub fn cut_power(directory: &Path, seed: u64) -> Result<PowerCut, StorageError> 
         Journal::decode(bytes).map_err(|error| io_at("read the journal", &path)(damaged(error)))?;
     let rules: Vec<PowerLoss> =
         setup.devices.iter().map(|device| device.profile.power_loss()).collect();
-    let image = CutImage::choose(&journal, &rules, seed);
+    let data = setup.directories.first().map(|data| directory.join(data));
+    let file_system = data.map_or(FileSystem::Ext4, |data| file_system_of(&data));
+    let image = CutImage::choose(&journal, &rules, file_system, seed);
     let mut files = FoundFiles::default();
     let mut removed = Vec::new();
     for name in &setup.directories {
@@ -131,6 +137,16 @@ pub fn cut_power(directory: &Path, seed: u64) -> Result<PowerCut, StorageError> 
         forced_writes: journal.forced_writes,
         unrecorded: journal.unrecorded,
     })
+}
+
+/// What the file system of a directory promises. Of others than XFS no more is known than that ext4
+/// promises most: what it may leave is legal on all.
+fn file_system_of(directory: &Path) -> FileSystem {
+    let kind = rustix::fs::statfs(directory).ok().and_then(|stat| u64::try_from(stat.f_type).ok());
+    match kind {
+        Some(XFS_MAGIC) => FileSystem::Xfs,
+        _ => FileSystem::Ext4,
+    }
 }
 
 fn real(path: &Path) -> Result<PathBuf, StorageError> {

@@ -1,20 +1,20 @@
 //! Which of the images that a loss of power may leave: chosen by a seed.
 //!
-//! What is not promised may be there or not. Three things bind the choice. A device writes each
+//! What is not promised may be there or not. Four things bind the choice. A device writes each
 //! aligned atomic unit of a write as a whole or not at all. The page cache writes a page as it then
-//! is, so who finds one of its writes there finds the earlier ones of that unit, too. And a file
-//! system logs names and lengths in their order, so that those which are lost are the last.
+//! is, so who finds one of its writes there finds the earlier ones of that unit, too. A device has
+//! lost no more than its cache holds. And what a file system has not logged is lost with all that
+//! builds on it (`log`).
 
 use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
-use super::rules::PowerLoss;
+use super::log::{LostEntries, LostLog};
+use super::rules::{FileSystem, PowerLoss};
 use super::stable::Promises;
+use super::unwritten::{BLOCK_BYTES, blocks_of, without};
 use crate::model::random::ModelRandom;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-
-/// A page of the page cache, and a block of the file system.
-const PAGE_BYTES: u64 = 4096;
 
 /// What is kept of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,18 +87,29 @@ struct WriteUnit {
 }
 
 impl CutImage {
-    /// The image of a seed. `devices` are those that the journal's entries name, in their order.
-    pub fn choose(journal: &Journal, devices: &[PowerLoss], seed: u64) -> CutImage {
+    /// The image of a seed. `devices` are those that the journal's entries name, in their order;
+    /// the files of all of them are on file systems of this kind.
+    pub fn choose(
+        journal: &Journal,
+        devices: &[PowerLoss],
+        file_system: FileSystem,
+        seed: u64,
+    ) -> CutImage {
         let mut random = ModelRandom::new(seed);
         let style = CutStyle::draw(&mut random);
         let promises = Promises::of(journal, devices);
-        let first_lost: Vec<u64> = (0..devices.len())
-            .map(|device| {
-                let kept = promises.logged.get(device).copied().unwrap_or(0);
-                first_lost(journal, device, kept, style, &mut random)
-            })
+        let chance = match style {
+            CutStyle::Least => Chance::NEVER,
+            CutStyle::Most => Chance::ALWAYS,
+            CutStyle::Writes(_) | CutStyle::Units => Chance::EVEN,
+        };
+        let logs = (0..devices.len())
+            .map(|device| LostLog::draw(journal, &promises, device, chance, &mut random))
             .collect();
-        let mut chooser = Chooser { journal, devices, promises, first_lost, style, random };
+        let lost = LostEntries::of(journal, &promises, logs);
+        let left = devices.iter().map(|rules| rules.volatile_bytes).collect();
+        let mut chooser =
+            Chooser { journal, devices, file_system, promises, lost, left, style, random };
         chooser.choose()
     }
 
@@ -108,103 +119,65 @@ impl CutImage {
     }
 }
 
-/// The event at which the first logged change of a device began that is lost; those up to `kept`
-/// are not.
-fn first_lost(
-    journal: &Journal,
-    device: usize,
-    kept: u64,
-    style: CutStyle,
-    random: &mut ModelRandom,
-) -> u64 {
-    let of_device = |entry: &&JournalEntry| {
-        entry.is_logged() && entry.device == Some(device) && entry.began > kept
-    };
-    let unsure: Vec<u64> =
-        journal.entries.iter().filter(of_device).map(|entry| entry.began).collect();
-    let at = match style {
-        CutStyle::Least => 0,
-        CutStyle::Most => unsure.len(),
-        CutStyle::Writes(_) | CutStyle::Units => below(random, unsure.len() + 1),
-    };
-    unsure.get(at).copied().unwrap_or(u64::MAX)
-}
-
-/// A number below that.
-fn below(random: &mut ModelRandom, end: usize) -> usize {
-    let product = u128::from(random.bits()) * end as u128;
-    (product >> 64) as usize
-}
-
 struct Chooser<'a> {
     journal: &'a Journal,
     devices: &'a [PowerLoss],
+    file_system: FileSystem,
     promises: Promises,
-    first_lost: Vec<u64>,
+    lost: LostEntries,
+    /// For each device: bytes of its cache that may still be lost. What has come to it and is lost
+    /// was in its cache; which of it a cache keeps longest nobody promises.
+    left: Vec<u64>,
     style: CutStyle,
     random: ModelRandom,
 }
 
+/// What later changes demand of earlier ones.
+#[derive(Default)]
+struct LaterChanges {
+    /// Sectors or pages that the page cache wrote.
+    shared: HashSet<(FileIdentity, u64)>,
+    /// Files that have replaced others, since that event.
+    replacing: HashMap<FileIdentity, u64>,
+}
+
 impl Chooser<'_> {
     fn choose(&mut self) -> CutImage {
-        let ends = self.ends();
-        let mut shared = HashSet::new();
+        let mut later = LaterChanges::default();
         let mut kept: Vec<KeptParts> = Vec::with_capacity(self.journal.entries.len());
-        let entries = self.journal.entries.iter().zip(&ends).enumerate();
         // The page cache's later writes decide on its earlier ones.
-        for (index, (entry, end)) in entries.rev() {
+        for (index, entry) in self.journal.entries.iter().enumerate().rev() {
             kept.push(match entry.kind {
-                EntryKind::Write => self.write(index, entry, *end, &mut shared),
-                _ if self.is_lost(entry) => KeptParts::none(),
+                EntryKind::Write => self.write(index, entry, &mut later),
+                _ if self.lost.is_lost(index) => KeptParts::none(),
                 _ => KeptParts::All,
             });
+            if self.brings_data(index, entry) {
+                later.replacing.insert(entry.file, entry.began);
+            }
         }
         kept.reverse();
         let counts = self.count(&kept);
         CutImage { kept, counts }
     }
 
-    /// Whether a change is one that the log has lost.
-    fn is_lost(&self, entry: &JournalEntry) -> bool {
-        let first_lost = entry.device.and_then(|device| self.first_lost.get(device));
-        entry.is_logged() && first_lost.is_some_and(|first| entry.began >= *first)
+    /// Whether it is a rename that is there, and with it the data of its file.
+    fn brings_data(&self, index: usize, entry: &JournalEntry) -> bool {
+        entry.kind == EntryKind::Rename
+            && entry.other != 0
+            && self.file_system == FileSystem::Ext4
+            && !self.lost.is_lost(index)
+            && self.devices.get(entry.device).is_some_and(|rules| !rules.lies())
     }
 
-    /// For each entry: where its file ends at most, because what made it longer is lost; what was
-    /// written behind that is lost with it.
-    fn ends(&self) -> Vec<u64> {
-        let mut ends: HashMap<FileIdentity, u64> = HashMap::new();
-        let entries = self.journal.entries.iter().zip(&self.promises.written);
-        let end = |(entry, written): (&JournalEntry, &bool)| {
-            let first_lost = entry.device.and_then(|device| self.first_lost.get(device));
-            let is_late = first_lost.is_some_and(|first| entry.began >= *first);
-            let end = match entry.kind {
-                EntryKind::Create if is_late => Some(0),
-                EntryKind::Length if is_late => Some(entry.old_length.min(entry.other)),
-                // Its length is logged when it is written, which is later still.
-                EntryKind::Write if is_late && entry.extends() && !written => {
-                    Some(entry.old_length)
-                }
-                _ => None,
-            };
-            let known = ends.entry(entry.file).or_insert(u64::MAX);
-            *known = (*known).min(end.unwrap_or(u64::MAX));
-            *known
-        };
-        entries.map(end).collect()
-    }
-
-    fn write(
-        &mut self,
-        index: usize,
-        entry: &JournalEntry,
-        end: u64,
-        shared: &mut HashSet<(FileIdentity, u64)>,
-    ) -> KeptParts {
-        let is_stable = self.promises.written.get(index).copied().unwrap_or(true);
-        let is_logged = entry.is_logged() && !self.is_lost(entry);
+    fn write(&mut self, index: usize, entry: &JournalEntry, later: &mut LaterChanges) -> KeptParts {
+        let of = |all: &[bool], absent| all.get(index).copied().unwrap_or(absent);
+        let is_stable = of(&self.promises.written, true);
+        let is_logged = entry.is_logged() && !self.lost.is_lost(index);
+        let replaced = later.replacing.get(&entry.file);
+        let is_brought = replaced.is_some_and(|at| entry.over.is_some_and(|over| over < *at));
         let chance = match self.style {
-            _ if is_stable || is_logged => Chance::ALWAYS,
+            _ if is_stable || is_logged || is_brought => Chance::ALWAYS,
             CutStyle::Least => Chance::NEVER,
             CutStyle::Most => Chance::ALWAYS,
             CutStyle::Units => Chance::EVEN,
@@ -214,21 +187,28 @@ impl Chooser<'_> {
                 _ => Chance::NEVER,
             },
         };
+        let has_arrived = of(&self.promises.arrived, false);
+        let end = self.lost.end(index);
+        let unread = self.lost.unread(index).to_vec();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for unit in self.units(entry, end).into_iter().rev() {
             let keys = unit.shared.map(|number| (entry.file, number));
-            let is_kept =
-                chance.falls(&mut self.random) || keys.clone().any(|key| shared.contains(&key));
+            let is_kept = chance.falls(&mut self.random)
+                || keys.clone().any(|key| later.shared.contains(&key))
+                || (has_arrived && !self.fits(entry.device, outside(&unit.range, &unread)));
             if !is_kept {
                 continue;
             }
-            shared.extend(keys);
+            later.shared.extend(keys);
             match ranges.last_mut() {
                 Some(last) if last.start == unit.range.end => last.start = unit.range.start,
                 _ => ranges.push(unit.range),
             }
         }
         ranges.reverse();
+        for unread in &unread {
+            ranges = ranges.iter().flat_map(|range| without(range, unread)).collect();
+        }
         let may_extend = end >= entry.end();
         let is_all = ranges.first().is_some_and(|range| *range == (entry.offset..entry.end()));
         match is_all && may_extend {
@@ -237,21 +217,31 @@ impl Chooser<'_> {
         }
     }
 
+    /// Takes so many bytes from what may be lost of a device's cache, if there is as much.
+    fn fits(&mut self, device: usize, bytes: u64) -> bool {
+        let Some(left) = self.left.get_mut(device) else { return false };
+        let rest = left.checked_sub(bytes);
+        *left = rest.unwrap_or(*left);
+        rest.is_some()
+    }
+
     /// What of a write is kept or lost as a whole, up to where its file may end.
     fn units(&self, entry: &JournalEntry, end: u64) -> Vec<WriteUnit> {
-        let rules = entry.device.and_then(|device| self.devices.get(device));
-        let atomic = rules.map_or(PAGE_BYTES, |rules| rules.atomic_write_bytes.max(1));
-        let sector = atomic.min(PAGE_BYTES);
+        let rules = self.devices.get(entry.device);
+        let atomic = rules.map_or(BLOCK_BYTES, |rules| rules.atomic_write_bytes.max(1));
+        let sector = atomic.min(BLOCK_BYTES);
         let end = entry.end().min(end);
+        let filled = blocks_of(&entry.filled);
         let mut units = Vec::new();
         let mut from = entry.offset;
         while from < end {
-            let page_end = (from / PAGE_BYTES + 1) * PAGE_BYTES;
-            let is_longer = page_end.min(end) > entry.old_length;
-            // A length is logged when all that it covers of a block is there.
-            let unit = match (entry.traits.direct, is_longer) {
+            let block_end = (from / BLOCK_BYTES + 1) * BLOCK_BYTES;
+            // A length is logged when all that it covers of a block is there, and so is a block
+            // that is filled.
+            let is_new = block_end.min(end) > entry.old_length || filled.contains(&from);
+            let unit = match (entry.traits.direct, is_new) {
                 (true, _) => atomic,
-                (false, true) => PAGE_BYTES,
+                (false, true) => BLOCK_BYTES,
                 (false, false) => sector,
             };
             let to = ((from / unit + 1) * unit).min(end);
@@ -271,7 +261,7 @@ impl Chooser<'_> {
         let entries = self.journal.entries.iter().zip(kept).zip(&self.promises.written);
         for ((entry, kept), written) in entries {
             let is_write = entry.kind == EntryKind::Write;
-            if is_write && !written {
+            if is_write && (!written || *kept != KeptParts::All) {
                 counts.unstable_writes += 1;
                 counts.unstable_bytes += entry.length;
             }
@@ -288,14 +278,34 @@ impl Chooser<'_> {
 
 /// How many of 256 parts are kept.
 #[derive(Clone, Copy)]
-struct Chance(u64);
+pub(super) struct Chance(u64);
 
 impl Chance {
     const NEVER: Chance = Chance(0);
     const EVEN: Chance = Chance(128);
     const ALWAYS: Chance = Chance(256);
 
-    fn falls(self, random: &mut ModelRandom) -> bool {
+    pub(super) fn falls(self, random: &mut ModelRandom) -> bool {
         random.bits() >> 56 < self.0
     }
+
+    /// How many of so many are kept, of which the last are lost.
+    pub(super) fn of(self, count: usize, random: &mut ModelRandom) -> usize {
+        match self.0 {
+            0 => 0,
+            256 => count,
+            _ => {
+                let product = u128::from(random.bits()) * (count as u128 + 1);
+                (product >> 64) as usize
+            }
+        }
+    }
+}
+
+/// How much of a range is outside of others, of which no two overlap.
+fn outside(range: &Range<u64>, others: &[Range<u64>]) -> u64 {
+    let inside = others
+        .iter()
+        .map(|other| range.end.min(other.end).saturating_sub(range.start.max(other.start)));
+    range.end - range.start - inside.sum::<u64>()
 }

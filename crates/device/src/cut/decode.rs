@@ -1,8 +1,8 @@
 //! Reads a journal after its process has died.
 
 use super::journal::{
-    ENTRY_WORDS, EVERY_DEVICE, EntryKind, EntryWord, FileIdentity, HEADER_WORDS, HeaderWord,
-    JOURNAL_DEVICES_MAX, MAGIC, READY, RESERVED, WriteTraits,
+    ENTRY_WORDS, EntryKind, EntryWord, FileIdentity, HEADER_WORDS, HeaderWord, JOURNAL_DEVICES_MAX,
+    MAGIC, READY, RESERVED, WriteTraits, unpacked,
 };
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,8 +21,8 @@ pub enum JournalError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
     pub kind: EntryKind,
-    /// Where it was made; `None` for flushes of every device.
-    pub device: Option<usize>,
+    /// Where it was made.
+    pub device: usize,
     pub traits: WriteTraits,
     pub file: FileIdentity,
     /// The event at which it began; they rise from entry to entry.
@@ -35,6 +35,9 @@ pub struct JournalEntry {
     pub old_length: u64,
     /// The new length, or the inode that a rename took a name from (0: none).
     pub other: u64,
+    /// What of a write fills space that was unwritten: in one piece, for there is seldom more, and
+    /// what else there is counts as written before.
+    pub filled: Range<u64>,
     saved: Range<usize>,
 }
 
@@ -48,16 +51,17 @@ impl JournalEntry {
         self.kind == EntryKind::Write && self.end() > self.old_length
     }
 
+    /// Whether it is a write into unwritten space.
+    pub(super) fn fills(&self) -> bool {
+        !self.filled.is_empty()
+    }
+
     /// Whether file systems log it in their order: names, lengths that were set, and writes past
-    /// the page cache that made a file longer.
+    /// the page cache that made a file longer or filled unwritten space.
     pub(super) fn is_logged(&self) -> bool {
         use EntryKind::{Create, Length, Rename, Unlink};
         matches!(self.kind, Length | Create | Rename | Unlink)
-            || (self.traits.direct && self.extends())
-    }
-
-    pub(super) fn is_on(&self, device: usize) -> bool {
-        self.device.is_none_or(|own| own == device)
+            || (self.traits.direct && (self.extends() || self.fills()))
     }
 }
 
@@ -153,10 +157,12 @@ impl Words<'_> {
         let saved_begin = (begin + ENTRY_WORDS) * 8;
         let saved = saved_begin..saved_begin.checked_add(saved)?;
         self.0.get(saved.clone())?;
-        let device = (shape >> 40) as u8;
+        let kind = EntryKind::from_code((shape >> 32) as u8)?;
+        let (offset, other) = (word(EntryWord::Offset)?, word(EntryWord::Other)?);
+        let is_write = kind == EntryKind::Write;
         Some(Some(JournalEntry {
-            kind: EntryKind::from_code((shape >> 32) as u8)?,
-            device: (device != EVERY_DEVICE).then_some(usize::from(device)),
+            kind,
+            device: usize::from((shape >> 40) as u8),
             traits: WriteTraits { direct: shape >> 48 & 1 != 0, through: shape >> 48 & 2 != 0 },
             file: FileIdentity {
                 file_system: word(EntryWord::FileSystem)?,
@@ -164,10 +170,11 @@ impl Words<'_> {
             },
             began: word(EntryWord::Began)?,
             over: (progress > READY).then_some(progress),
-            offset: word(EntryWord::Offset)?,
+            offset,
             length: word(EntryWord::Length)?,
             old_length: word(EntryWord::OldLength)?,
-            other: word(EntryWord::Other)?,
+            other: if is_write { 0 } else { other },
+            filled: if is_write { unpacked(other, offset) } else { 0..0 },
             saved,
         }))
     }

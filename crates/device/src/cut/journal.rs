@@ -9,17 +9,18 @@
 //! Time is the number of the last event. Every record has the number at which it began, and one at
 //! which it was over, so that "began after that had ended" can be said of any two of them.
 
+use super::rules::PowerLoss;
+use super::unwritten::{UnwrittenSpace, blocks_behind, blocks_of};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// First word of a journal.
-pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"mydynoJ1");
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"mydynoJ2");
 /// Words before the ring.
 pub(super) const HEADER_WORDS: usize = 64;
 /// Devices that a journal tells apart.
 pub const JOURNAL_DEVICES_MAX: usize = 16;
-/// The device of a flush of metadata that are no single device's.
-pub const EVERY_DEVICE: u8 = u8::MAX;
 
 /// Words of the header.
 #[derive(Clone, Copy)]
@@ -33,8 +34,8 @@ pub(super) enum HeaderWord {
     /// Writes that were not stable when their record made room for another, and their bytes.
     ForcedWrites,
     ForcedBytes,
-    /// Changes that could not be recorded: longer than a quarter of the ring, or of a file that
-    /// could not be read.
+    /// Changes that could not be recorded: longer than a quarter of the ring, of a file that could
+    /// not be read, or of unwritten space in too many pieces.
     Unrecorded,
     /// For each device: changes of names and lengths that began up to this event count as written.
     NamesWritten,
@@ -58,7 +59,7 @@ pub(super) enum EntryWord {
     Length,
     /// Of the file before.
     OldLength,
-    /// [`NewEntry::other`]
+    /// [`NewEntry::other`]; of a write, [`packed`] what of it fills unwritten space.
     Other,
     /// Bytes that follow.
     SavedBytes,
@@ -127,7 +128,7 @@ pub struct NewEntry<'a> {
     /// Length of the file before, as the host says.
     pub file_bytes: u64,
     /// The new length ([`EntryKind::Length`]), or the inode of the file that a name was taken from
-    /// ([`EntryKind::Rename`]; 0: none).
+    /// ([`EntryKind::Rename`]; 0: none). Of writes, the journal knows it.
     pub other: u64,
     /// The name, or the old and the new one; absolute.
     pub names: [&'a [u8]; 2],
@@ -197,6 +198,7 @@ struct PlaceState {
     flushed: u64,
     /// Where the furthest of its writes ends that were begun.
     end: u64,
+    unwritten: UnwrittenSpace,
 }
 
 struct RingState {
@@ -212,18 +214,17 @@ struct RingState {
 pub struct JournalRing<'a> {
     header: &'a [AtomicU64],
     ring: &'a [AtomicU64],
-    /// Devices that lose nothing that is complete.
-    keeps: [bool; JOURNAL_DEVICES_MAX],
+    rules: Vec<PowerLoss>,
     state: Mutex<RingState>,
 }
 
 impl<'a> JournalRing<'a> {
-    /// A journal in words that are all zero, of files at so many places. `None` where it is too
-    /// short to be one.
+    /// A journal in words that are all zero, of files at so many places on devices with these
+    /// rules. `None` where it is too short to be one.
     pub fn new(
         words: &'a [AtomicU64],
         places: usize,
-        keeps: [bool; JOURNAL_DEVICES_MAX],
+        rules: Vec<PowerLoss>,
     ) -> Option<JournalRing<'a>> {
         let (header, ring) = words.split_at_checked(HEADER_WORDS)?;
         if ring.len() < 64 * ENTRY_WORDS {
@@ -237,7 +238,7 @@ impl<'a> JournalRing<'a> {
             places: vec![PlaceState::default(); places],
             flushed: [0; JOURNAL_DEVICES_MAX],
         };
-        let journal = JournalRing { header, ring, keeps, state: Mutex::new(state) };
+        let journal = JournalRing { header, ring, rules, state: Mutex::new(state) };
         journal.set_header(HeaderWord::Magic as usize, MAGIC);
         Some(journal)
     }
@@ -251,12 +252,15 @@ impl<'a> JournalRing<'a> {
         let mut state = self.lock();
         state.events += 1;
         let began = state.events;
+        let before = state.note_space(entry);
+        if before.forgets_space {
+            self.add_header(HeaderWord::Unrecorded, 1);
+        }
         if words > self.ring.len() as u64 / 4 {
             drop(state);
             self.unrecorded(entry, began);
             return None;
         }
-        let old_length = state.note_length(entry);
         let position = self.make_room(&mut state, words);
         let ticket = EntryTicket {
             position,
@@ -278,8 +282,8 @@ impl<'a> JournalRing<'a> {
             (EntryWord::Inode, entry.file.inode),
             (EntryWord::Offset, entry.offset),
             (EntryWord::Length, entry.length),
-            (EntryWord::OldLength, old_length),
-            (EntryWord::Other, entry.other),
+            (EntryWord::OldLength, before.length),
+            (EntryWord::Other, before.other),
             (EntryWord::SavedBytes, 0),
             (EntryWord::Place, entry.place as u64),
         ] {
@@ -316,14 +320,13 @@ impl<'a> JournalRing<'a> {
         if ticket.position >= state.tail {
             self.set(ticket.position, EntryWord::Progress, state.events);
         }
-        if ticket.kind == EntryKind::Flush {
+        let lies = self.rules.get(usize::from(ticket.device)).is_some_and(PowerLoss::lies);
+        if ticket.kind == EntryKind::Flush && !lies {
             if let Some(place) = state.places.get_mut(ticket.place) {
                 place.flushed = place.flushed.max(ticket.began);
             }
-            for (device, flushed) in state.flushed.iter_mut().enumerate() {
-                if ticket.device == EVERY_DEVICE || usize::from(ticket.device) == device {
-                    *flushed = (*flushed).max(ticket.began);
-                }
+            if let Some(flushed) = state.flushed.get_mut(usize::from(ticket.device)) {
+                *flushed = (*flushed).max(ticket.began);
             }
         }
         state.events
@@ -355,8 +358,8 @@ impl<'a> JournalRing<'a> {
         }
     }
 
-    /// When the last flush of a device that is over began: what was over before it is on the
-    /// device.
+    /// When the last flush of a device that is over, and did not lie, began: what was over before
+    /// it is on the device.
     pub fn flushed(&self, device: u8) -> u64 {
         self.lock().flushed.get(usize::from(device)).copied().unwrap_or(0)
     }
@@ -429,9 +432,10 @@ impl<'a> JournalRing<'a> {
         let device = usize::from((shape >> 40) as u8);
         let flushed = state.flushed.get(device).copied().unwrap_or(0);
         let end = word(EntryWord::Offset).saturating_add(word(EntryWord::Length));
-        let keeps =
-            self.keeps.get(device).copied().unwrap_or(false) && end <= word(EntryWord::OldLength);
-        through
+        let is_logged = end > word(EntryWord::OldLength) || word(EntryWord::Other) != 0;
+        let rules = self.rules.get(device);
+        let keeps = rules.is_some_and(|rules| rules.volatile_bytes == 0) && !is_logged;
+        (through && !rules.is_some_and(PowerLoss::lies))
             || place.is_some_and(|place| over < place.flushed)
             || (direct && (keeps || over < flushed))
     }
@@ -477,22 +481,58 @@ impl<'a> JournalRing<'a> {
     }
 }
 
+/// The file before a change.
+struct FileBefore {
+    length: u64,
+    /// [`EntryWord::Other`]
+    other: u64,
+    /// Its unwritten space is in more pieces than can be known.
+    forgets_space: bool,
+}
+
+/// A part of a write that begins so far behind its offset, as a word.
+fn packed(part: &Range<u64>, offset: u64) -> u64 {
+    let from = part.start.saturating_sub(offset);
+    from << 32 | (part.end - part.start) & u64::from(u32::MAX)
+}
+
+/// The part that a word stands for.
+pub(super) fn unpacked(word: u64, offset: u64) -> Range<u64> {
+    let from = offset.saturating_add(word >> 32);
+    from..from.saturating_add(word & u64::from(u32::MAX))
+}
+
 impl RingState {
-    /// The file's length before a change: writes that are under way count, so that a change that
-    /// began later is undone to what the earlier one makes of it.
-    fn note_length(&mut self, entry: &NewEntry) -> u64 {
+    /// The file's length before a change, and what the change fills of it: writes that are under
+    /// way count, so that a change that began later is undone to what the earlier one makes of it.
+    fn note_space(&mut self, entry: &NewEntry) -> FileBefore {
+        let mut before =
+            FileBefore { length: entry.file_bytes, other: entry.other, forgets_space: false };
         let Some(place) = self.places.get_mut(entry.place) else {
-            return entry.file_bytes;
+            return before;
         };
-        let old_length = entry.file_bytes.max(place.end);
+        before.length = before.length.max(place.end);
         match entry.kind {
             EntryKind::Write => {
-                place.end = old_length.max(entry.offset.saturating_add(entry.length));
+                let written = entry.offset..entry.offset.saturating_add(entry.length);
+                let skipped = blocks_behind(before.length)..blocks_of(&written).start;
+                before.forgets_space |= place.unwritten.set(&skipped, true);
+                let filled = place.unwritten.first_in(&blocks_of(&written));
+                let filled = filled.start.max(written.start)..filled.end.min(written.end);
+                before.other = if filled.is_empty() { 0 } else { packed(&filled, entry.offset) };
+                before.forgets_space |= place.unwritten.set(&blocks_of(&written), false);
+                place.end = before.length.max(written.end);
             }
-            EntryKind::Length => place.end = entry.other,
+            EntryKind::Length => {
+                let ends = [before.length, entry.other].map(blocks_behind);
+                let is_longer = entry.other > before.length;
+                let changed = if is_longer { ends[0]..ends[1] } else { ends[1]..u64::MAX };
+                before.forgets_space |= place.unwritten.set(&changed, is_longer);
+                place.end = entry.other;
+            }
             EntryKind::Create => *place = PlaceState::default(),
             _ => {}
         }
-        old_length
+        before
     }
 }

@@ -10,14 +10,16 @@ mod apply;
 mod choice;
 mod decode;
 mod journal;
+mod log;
 mod rules;
 mod stable;
+mod unwritten;
 
 pub use apply::{CutFiles, apply};
 pub use choice::{CutCounts, CutImage};
 pub use decode::{Journal, JournalEntry, JournalError};
 pub use journal::{
-    EVERY_DEVICE, EntryKind, EntryTicket, FileIdentity, JOURNAL_DEVICES_MAX, JournalRing, NewEntry,
-    WriteTraits, journal_bytes,
+    EntryKind, EntryTicket, FileIdentity, JOURNAL_DEVICES_MAX, JournalRing, NewEntry, WriteTraits,
+    journal_bytes,
 };
-pub use rules::PowerLoss;
+pub use rules::{FileSystem, PowerLoss};

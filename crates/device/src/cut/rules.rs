@@ -17,6 +17,16 @@ pub struct PowerLoss {
     pub flush_lies: bool,
 }
 
+/// What file systems do each in its own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4 as it is mounted by default (`data=ordered`, `auto_da_alloc`): the data of a file come
+    /// with the rename by which it replaces another one.
+    Ext4,
+    /// XFS: the rename comes without them.
+    Xfs,
+}
+
 impl PowerLoss {
     /// Whether flushes promise what is not so. Where nothing is lost they cannot.
     pub(super) fn lies(&self) -> bool {
@@ -56,7 +66,7 @@ fn of_members(array: &Array) -> PowerLoss {
         |member| member.power_loss(),
     );
     PowerLoss {
-        volatile_bytes: member.volatile_bytes * u64::from(array.columns()),
+        volatile_bytes: member.volatile_bytes.saturating_mul(u64::from(array.columns())),
         atomic_write_bytes: member.atomic_write_bytes.min(stripe_bytes),
         ..member
     }

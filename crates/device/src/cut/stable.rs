@@ -3,7 +3,9 @@
 use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
 use super::rules::PowerLoss;
+use super::unwritten::blocks_of;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A flush of a file, or the writing out of a part of it, that is over.
 #[derive(Clone, Copy)]
@@ -12,49 +14,51 @@ struct EndedFlush {
     over: u64,
 }
 
-/// Which flushes of a device made something stable: those that were over before an event, of which
-/// the last began then.
-struct DurableFlushes {
-    began: u64,
-    before: u64,
-}
-
 /// What is promised of each entry.
 pub(super) struct Promises {
     /// For each entry: a write whose bytes are stable.
     pub(super) written: Vec<bool>,
-    /// For each device: the last of its logged changes that is stable began then. Logs keep their
-    /// order, so all before it are, too.
-    pub(super) logged: Vec<u64>,
+    /// For each entry: a write that has come to its device, which may have it in its cache.
+    pub(super) arrived: Vec<bool>,
+    /// For each entry: what of it the file system logs is logged, for good.
+    pub(super) logged: Vec<bool>,
+    /// For each entry: when all that the file system logs of it had happened.
+    pub(super) happened: Vec<Option<u64>>,
 }
 
 /// Flushes of one journal, in their order.
 struct Flushes<'a> {
-    journal: &'a Journal,
     devices: &'a [PowerLoss],
     /// Of each file, with the event at which the earliest was over of it and those behind it.
     of_file: HashMap<FileIdentity, Vec<EndedFlush>>,
     ranges: HashMap<FileIdentity, Vec<&'a JournalEntry>>,
-    /// For each device.
-    durable: Vec<DurableFlushes>,
+    /// For each device: when the last flush that is over and did not lie began.
+    durable: Vec<u64>,
 }
 
 impl Promises {
     pub(super) fn of(journal: &Journal, devices: &[PowerLoss]) -> Promises {
-        let mut flushes = Flushes::of(journal, devices);
-        let arrived: Vec<Option<u64>> =
-            journal.entries.iter().map(|entry| flushes.arrived(entry)).collect();
-        let filled: Vec<u64> = devices
-            .iter()
-            .enumerate()
-            .map(|(device, rules)| filled_since(journal, &arrived, device, rules))
+        let flushes = Flushes::of(journal, devices);
+        let entries = || journal.entries.iter();
+        let arrived: Vec<Option<u64>> = entries().map(|entry| flushes.arrived(entry)).collect();
+        let flushed: Vec<bool> = entries()
+            .zip(&arrived)
+            .map(|(entry, arrived)| flushes.is_flushed(entry, *arrived))
             .collect();
-        flushes.find_durable(&filled);
-        let entries = journal.entries.iter().zip(&arrived);
-        let written: Vec<bool> =
-            entries.map(|(entry, arrived)| flushes.is_stable(entry, *arrived, &filled)).collect();
-        let logged = (0..devices.len()).map(|device| flushes.logged(device, &written)).collect();
-        Promises { written, logged }
+        let is_written = |((entry, at), flushed): ((&JournalEntry, &Option<u64>), &bool)| {
+            *flushed || (at.is_some() && flushes.is_kept(entry))
+        };
+        let written = entries().zip(&arrived).zip(&flushed).map(is_written).collect();
+        let (happened, filled) = fills(journal, &arrived, &flushed);
+        let logged = entries().zip(&happened).zip(filled).map(|((entry, at), filled)| {
+            let durable = flushes.durable.get(entry.device).copied().unwrap_or(0);
+            let known = journal.names_written.get(entry.device).copied().unwrap_or(0);
+            let is_write = entry.kind == EntryKind::Write;
+            filled || entry.began <= known || (!is_write && at.is_some_and(|at| at < durable))
+        });
+        let logged = logged.collect();
+        let arrived = arrived.iter().map(Option::is_some).collect();
+        Promises { written, arrived, logged, happened }
     }
 }
 
@@ -62,11 +66,16 @@ impl<'a> Flushes<'a> {
     fn of(journal: &'a Journal, devices: &'a [PowerLoss]) -> Flushes<'a> {
         let mut of_file: HashMap<FileIdentity, Vec<EndedFlush>> = HashMap::new();
         let mut ranges: HashMap<FileIdentity, Vec<&JournalEntry>> = HashMap::new();
+        let mut durable = vec![0; devices.len()];
         for entry in &journal.entries {
             match (entry.kind, entry.over) {
                 (EntryKind::Flush, Some(over)) => {
                     let ended = EndedFlush { began: entry.began, over };
                     of_file.entry(entry.file).or_default().push(ended);
+                    let keeps = devices.get(entry.device).is_some_and(|rules| !rules.lies());
+                    if let Some(durable) = durable.get_mut(entry.device).filter(|_| keeps) {
+                        *durable = entry.began.max(*durable);
+                    }
                 }
                 (EntryKind::SyncRange, Some(_)) => {
                     ranges.entry(entry.file).or_default().push(entry);
@@ -81,7 +90,7 @@ impl<'a> Flushes<'a> {
                 flush.over = earliest;
             }
         }
-        Flushes { journal, devices, of_file, ranges, durable: Vec::new() }
+        Flushes { devices, of_file, ranges, durable }
     }
 
     /// When the device had all of a write: at its end where it went past the page cache, else when
@@ -106,82 +115,56 @@ impl<'a> Flushes<'a> {
         flushes.get(flushes.partition_point(|flush| flush.began < after)).copied()
     }
 
-    /// Flushes make stable what they cover, unless they lie: then it is stable when as much as the
-    /// cache holds has come to the device behind it.
-    fn find_durable(&mut self, filled: &[u64]) {
-        for (device, (rules, filled)) in self.devices.iter().zip(filled).enumerate() {
-            let before = if rules.lies() { *filled } else { u64::MAX };
-            let flushes = self.journal.entries.iter().filter(|entry| {
-                entry.kind == EntryKind::Flush
-                    && entry.is_on(device)
-                    && entry.over.is_some_and(|over| over < before)
-            });
-            let began = flushes.map(|flush| flush.began).max().unwrap_or(0);
-            self.durable.push(DurableFlushes { began, before });
-        }
-    }
-
-    fn is_stable(&self, entry: &JournalEntry, arrived: Option<u64>, filled: &[u64]) -> bool {
-        let (Some(arrived), Some(device)) = (arrived, entry.device) else {
-            return false;
-        };
-        let (Some(rules), Some(durable)) = (self.devices.get(device), self.durable.get(device))
-        else {
-            return true;
-        };
-        let drained = filled.get(device).is_some_and(|since| arrived < *since);
+    /// Whether a flush, of its file or of its device, has covered a write.
+    fn is_flushed(&self, entry: &JournalEntry, arrived: Option<u64>) -> bool {
+        let Some(arrived) = arrived else { return false };
+        let lies = self.devices.get(entry.device).is_some_and(PowerLoss::lies);
+        let durable = self.durable.get(entry.device).copied().unwrap_or(u64::MAX);
         let own = entry.over.and_then(|over| self.own_flush(entry.file, over));
-        let is_flushed =
-            durable.began > arrived || own.is_some_and(|own| own.over < durable.before);
-        let is_acknowledged = is_flushed || (entry.traits.through && (drained || !rules.lies()));
-        // A longer file needs its length, which no cache of data has.
-        is_acknowledged || (drained && !entry.extends())
+        !lies && (durable > arrived || entry.traits.through || own.is_some())
     }
 
-    fn logged(&self, device: usize, written: &[bool]) -> u64 {
-        let durable = self.durable.get(device).map_or(0, |durable| durable.began);
-        let known = self.journal.names_written.get(device).copied().unwrap_or(0);
-        let entries = self.journal.entries.iter().zip(written);
-        let stable = entries.filter(|(entry, written)| {
-            entry.is_logged()
-                && entry.device == Some(device)
-                && (entry.over.is_some_and(|over| over < durable)
-                    || (entry.traits.through && **written))
-        });
-        stable.map(|(entry, _)| entry.began).max().unwrap_or(0).max(known)
+    /// Whether its device keeps a write that it has. A longer file needs its length, and filled
+    /// space its log, which no device has before the file system gives it.
+    fn is_kept(&self, entry: &JournalEntry) -> bool {
+        let survives = self.devices.get(entry.device).is_some_and(|d| d.volatile_bytes == 0);
+        survives && !entry.extends() && !entry.fills()
     }
 }
 
-/// When bytes came to a device and how many, the last first.
-fn arrivals(
-    journal: &Journal,
-    arrived: &[Option<u64>],
-    device: usize,
-) -> impl Iterator<Item = (u64, u64)> + use<> {
-    let writes = journal.entries.iter().zip(arrived);
-    let mut arrivals: Vec<(u64, u64)> = writes
-        .filter(|(entry, _)| entry.device == Some(device))
-        .filter_map(|(entry, at)| Some(((*at)?, entry.length)))
-        .collect();
-    arrivals.sort_unstable_by(|a, b| b.cmp(a));
-    arrivals.into_iter()
+/// Unwritten space that an entry fills.
+struct FilledSpace {
+    entry: usize,
+    blocks: Range<u64>,
 }
 
-/// The event since which as much has come to a device as its cache holds: what it had before, it
-/// has written. That is a promise of the cache's size, not of a flush.
-fn filled_since(
+/// For each entry: when all that it changed had happened, and whether that was flushed. Space is
+/// filled when the first of the writes to it has come to the device, whichever began first.
+fn fills(
     journal: &Journal,
     arrived: &[Option<u64>],
-    device: usize,
-    rules: &PowerLoss,
-) -> u64 {
-    let (mut bytes, mut since) = (0, u64::MAX);
-    for (at, length) in arrivals(journal, arrived, device) {
-        if bytes >= rules.volatile_bytes {
-            break;
+    flushed: &[bool],
+) -> (Vec<Option<u64>>, Vec<bool>) {
+    let is_write = |entry: &JournalEntry| entry.kind == EntryKind::Write;
+    let entries = || journal.entries.iter().zip(arrived);
+    let at =
+        |(entry, at): (&JournalEntry, &Option<u64>)| if is_write(entry) { *at } else { entry.over };
+    let mut happened: Vec<Option<u64>> = entries().map(at).collect();
+    let mut filled = flushed.to_vec();
+    let mut spaces: HashMap<FileIdentity, Vec<FilledSpace>> = HashMap::new();
+    let writes = entries().zip(flushed).enumerate();
+    for (index, ((entry, arrived), flushed)) in writes.filter(|(_, ((e, _), _))| is_write(e)) {
+        let blocks = blocks_of(&(entry.offset..entry.end()));
+        for space in spaces.get(&entry.file).into_iter().flatten() {
+            if space.blocks.start < blocks.end && blocks.start < space.blocks.end {
+                happened[space.entry] = happened[space.entry].into_iter().chain(*arrived).min();
+                filled[space.entry] |= *flushed;
+            }
         }
-        bytes += length;
-        since = at;
+        if entry.fills() && !entry.extends() {
+            let space = FilledSpace { entry: index, blocks: blocks_of(&entry.filled) };
+            spaces.entry(entry.file).or_default().push(space);
+        }
     }
-    if bytes >= rules.volatile_bytes { since } else { 0 }
+    (happened, filled)
 }

@@ -2,8 +2,8 @@
 //! does.
 
 use device::cut::{
-    CutFiles, CutImage, EVERY_DEVICE, EntryKind, EntryTicket, FileIdentity, JOURNAL_DEVICES_MAX,
-    Journal, JournalRing, NewEntry, PowerLoss, WriteTraits, apply,
+    CutFiles, CutImage, EntryKind, EntryTicket, FileIdentity, FileSystem, Journal, JournalRing,
+    NewEntry, PowerLoss, WriteTraits, apply,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,6 +25,7 @@ pub enum Act {
         to: usize,
     },
     Unlink,
+    /// Of the directory of the file.
     FlushDirectory,
 }
 
@@ -149,9 +150,14 @@ pub struct Killed {
 
 impl Killed {
     /// The image of a seed.
-    pub fn cut(&self, devices: &[PowerLoss], seed: u64) -> (Contents, CutImage) {
+    pub fn cut(
+        &self,
+        devices: &[PowerLoss],
+        file_system: FileSystem,
+        seed: u64,
+    ) -> (Contents, CutImage) {
         let journal = Journal::decode(self.journal.clone()).unwrap();
-        let image = CutImage::choose(&journal, devices, seed);
+        let image = CutImage::choose(&journal, devices, file_system, seed);
         let mut files = self.files.clone();
         apply(&journal, &image, &mut files).unwrap();
         (files.contents(), image)
@@ -167,10 +173,10 @@ struct Process<'a> {
     under_way: Vec<(usize, usize, EntryTicket)>,
 }
 
-/// Runs steps with a ring of so many words, and kills the process.
-pub fn run(steps: &[Step], ring_words: usize) -> Killed {
+/// Runs steps on devices with these rules and with a ring of so many words, and kills the process.
+pub fn run(steps: &[Step], rules: PowerLoss, ring_words: usize) -> Killed {
     let words: Vec<AtomicU64> = (0..64 + ring_words).map(|_| AtomicU64::new(0)).collect();
-    let ring = JournalRing::new(&words, NAMES.len(), [false; JOURNAL_DEVICES_MAX]).unwrap();
+    let ring = JournalRing::new(&words, NAMES.len(), vec![rules; 2]).unwrap();
     let mut process = Process {
         files: MemoryFiles::begin(),
         ring,
@@ -258,7 +264,7 @@ impl Process<'_> {
         let file = identity(step.file);
         match &step.act {
             Act::Write { at, .. } => {
-                let byte = self.done.len() as u8 + 1;
+                let byte = (self.done.len() + 1) as u8;
                 let bytes = vec![byte; (at.end - at.start) as usize];
                 self.files.write(file, at.start, &bytes).unwrap();
             }
@@ -308,8 +314,7 @@ fn entry<'a>(step: &Step, name: &'a str, file_bytes: u64, files: &MemoryFiles) -
         }
         Act::Unlink => entry.kind = EntryKind::Unlink,
         Act::FlushDirectory => {
-            (entry.device, entry.file) = (EVERY_DEVICE, FileIdentity::default());
-            entry.place = usize::MAX;
+            (entry.file, entry.place) = (FileIdentity::default(), usize::MAX);
         }
     }
     entry

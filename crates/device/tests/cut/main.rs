@@ -1,10 +1,11 @@
 //! What a loss of power may leave, against all legal images by their definitions.
 
 mod history;
+mod promises;
 mod reference;
 mod ring;
 
-use device::cut::{PowerLoss, WriteTraits};
+use device::cut::{FileSystem, PowerLoss, WriteTraits};
 use history::{Act, Contents, Killed, Step, run};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -13,6 +14,9 @@ use reference::{Reference, Rule};
 use std::collections::BTreeSet;
 
 const RING_WORDS: usize = 1 << 16;
+const VOLATILE: PowerLoss =
+    PowerLoss { volatile_bytes: 1 << 30, atomic_write_bytes: 512, flush_lies: false };
+const PROTECTED: PowerLoss = PowerLoss { volatile_bytes: 0, ..VOLATILE };
 /// Choices of an image that the reference tries.
 const BITS_MAX: usize = 8;
 /// The rarest image of so many choices is one of some 2,000.
@@ -42,7 +46,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => page,
         4 => Just(Act::Flush),
         1 => Just(Act::WriteOut),
-        1 => (0_u64..24).prop_map(|sectors| Act::SetLength(sectors * 512)),
+        2 => (0_u64..40).prop_map(|sectors| Act::SetLength(sectors * 512)),
         1 => Just(Act::Create),
         1 => Just(Act::Unlink),
         1 => (0_usize..4).prop_map(|to| Act::Rename { to }),
@@ -80,16 +84,20 @@ fn rules() -> impl Strategy<Value = PowerLoss> {
     })
 }
 
+fn file_system() -> impl Strategy<Value = FileSystem> {
+    prop_oneof![Just(FileSystem::Ext4), Just(FileSystem::Xfs)]
+}
+
 /// Whether every image that is chosen is legal, and every legal one is chosen.
 fn compare(
     killed: &Killed,
-    rules: PowerLoss,
+    (rules, file_system): (PowerLoss, FileSystem),
     legal: &BTreeSet<Contents>,
 ) -> Result<(), TestCaseError> {
     let devices = [rules; 2];
     let mut missing = legal.clone();
     for seed in 0..SEEDS {
-        let (image, _) = killed.cut(&devices, seed);
+        let (image, _) = killed.cut(&devices, file_system, seed);
         if !legal.contains(&image) {
             return Err(TestCaseError::fail(format!("illegal: seed {seed}")));
         }
@@ -105,8 +113,9 @@ proptest! {
     #![proptest_config(Config { cases: 500, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn images_are_the_legal_ones(steps in steps(), rules in rules()) {
-        let killed = run(&steps, RING_WORDS);
+    fn images_are_the_legal_ones(steps in steps(), rules in rules(), on in file_system()) {
+        let killed = run(&steps, rules, RING_WORDS);
+        let rules = (rules, on);
         let legal = Reference::new(&killed, rules, None).images(BITS_MAX);
         if let Some(legal) = legal {
             compare(&killed, rules, &legal)?;
@@ -118,11 +127,12 @@ proptest! {
 #[test]
 fn every_rule_is_seen() {
     let mut runner = TestRunner::deterministic();
-    let cases = (steps(), rules());
+    let cases = (steps(), rules(), file_system());
     let mut unseen: Vec<Rule> = Rule::ALL.to_vec();
     for _ in 0..20_000 {
-        let (steps, rules) = cases.new_tree(&mut runner).unwrap().current();
-        let killed = run(&steps, RING_WORDS);
+        let (steps, rules, on) = cases.new_tree(&mut runner).unwrap().current();
+        let killed = run(&steps, rules, RING_WORDS);
+        let rules = (rules, on);
         let Some(legal) = Reference::new(&killed, rules, None).images(BITS_MAX) else { continue };
         unseen.retain(|rule| {
             let other = Reference::new(&killed, rules, Some(*rule)).images(BITS_MAX);

@@ -4,7 +4,7 @@
 //! Each rule has a switch. The tests turn every one of them off, and must then see a difference.
 
 use crate::history::{Act, Contents, Done, Killed, MemoryFiles, NAMES, device_of, identity};
-use device::cut::{CutFiles, FileIdentity, PowerLoss};
+use device::cut::{CutFiles, FileIdentity, FileSystem, PowerLoss};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -42,12 +42,24 @@ pub enum Rule {
     WriteOutArrives,
     /// A flush that lies promises nothing.
     LiesPromiseNothing,
-    /// What a cache cannot hold it has written.
+    /// What a cache cannot hold it has written, and no cache says what.
     CachesHaveASize,
+    /// A write into space that was never written is logged, and until then reads as zeros.
+    UnwrittenSpaceIsLogged,
+    /// What is written over it is lost with it.
+    UnwrittenSpaceTakesMoreAlong,
+    /// It is logged when it is over, not when it begins.
+    SpaceIsFilledAtTheEnd,
+    /// A block of it comes as a whole.
+    BlocksAreFilledAsWholes,
+    /// Where a file replaces another one, its data come with its name: ext4.
+    RenamesBringData,
+    /// A flush of a directory promises nothing of other devices.
+    DirectoriesAreOfOneDevice,
 }
 
 impl Rule {
-    pub const ALL: [Rule; 17] = [
+    pub const ALL: [Rule; 23] = [
         Rule::FlushesCoverWhatWasOver,
         Rule::FlushesPromiseAtTheirEnd,
         Rule::PageCacheIsFlushedByFile,
@@ -65,6 +77,12 @@ impl Rule {
         Rule::WriteOutArrives,
         Rule::LiesPromiseNothing,
         Rule::CachesHaveASize,
+        Rule::UnwrittenSpaceIsLogged,
+        Rule::UnwrittenSpaceTakesMoreAlong,
+        Rule::SpaceIsFilledAtTheEnd,
+        Rule::BlocksAreFilledAsWholes,
+        Rule::RenamesBringData,
+        Rule::DirectoriesAreOfOneDevice,
     ];
 }
 
@@ -75,17 +93,40 @@ struct Atom {
     range: Range<u64>,
     /// The bytes that the page cache writes with it; empty: past the page cache.
     with: Range<u64>,
+    /// Blocks of it that read as zeros.
+    unread: Vec<u64>,
+}
+
+impl Atom {
+    /// What of it can be seen.
+    fn parts(&self) -> Vec<Range<u64>> {
+        let (begin, end) = (self.range.start, self.range.end);
+        let blocks = (begin / 4096..end.div_ceil(4096)).filter(|at| !self.unread.contains(at));
+        blocks.map(|at| begin.max(at * 4096)..end.min((at + 1) * 4096)).collect()
+    }
 }
 
 pub struct Reference<'a> {
     done: &'a [Done],
     rules: PowerLoss,
+    file_system: FileSystem,
     off: Option<Rule>,
+    /// For each act: the blocks that it fills, by number.
+    filled: Vec<Vec<u64>>,
 }
 
 impl<'a> Reference<'a> {
-    pub fn new(killed: &'a Killed, rules: PowerLoss, off: Option<Rule>) -> Reference<'a> {
-        Reference { done: &killed.done, rules, off }
+    pub fn new(
+        killed: &'a Killed,
+        (rules, file_system): (PowerLoss, FileSystem),
+        off: Option<Rule>,
+    ) -> Reference<'a> {
+        let done = &killed.done;
+        let filled = match off {
+            Some(Rule::UnwrittenSpaceIsLogged) => vec![Vec::new(); done.len()],
+            _ => filled(done),
+        };
+        Reference { done, rules, file_system, off, filled }
     }
 
     fn on(&self, rule: Rule) -> bool {
@@ -105,7 +146,11 @@ impl<'a> Reference<'a> {
             }
             let atoms = self.atoms(&lost);
             let must: Vec<bool> = (0..self.done.len())
-                .map(|act| self.is_stable(act) || (logged.contains(&act) && !lost.contains(&act)))
+                .map(|act| {
+                    self.is_stable(act)
+                        || (logged.contains(&act) && !lost.contains(&act))
+                        || self.is_brought(act, &lost)
+                })
                 .collect();
             let free: Vec<usize> =
                 (0..atoms.len()).filter(|atom| !must[atoms[*atom].act]).collect();
@@ -143,9 +188,108 @@ impl<'a> Reference<'a> {
     fn is_logged(&self, act: usize) -> bool {
         match &self.done[act].act {
             Act::SetLength(_) | Act::Create | Act::Rename { .. } | Act::Unlink => true,
-            Act::Write { traits, .. } => traits.direct && self.extends(act),
+            Act::Write { traits, .. } => {
+                traits.direct && (self.extends(act) || !self.filled[act].is_empty())
+            }
             _ => false,
         }
+    }
+
+    /// The act that filled a block to which another act wrote: the last one, itself included, since
+    /// the file ended before the block.
+    fn filler(&self, act: usize, block: u64) -> Option<usize> {
+        let file = self.done[act].file;
+        for earlier in (0..=act).rev().filter(|earlier| self.done[*earlier].file == file) {
+            match self.done[earlier].act {
+                Act::SetLength(length) if length.div_ceil(4096) <= block => return None,
+                Act::Write { .. } if self.filled[earlier].contains(&block) => return Some(earlier),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The act and, where it fills space and does no more, the later writes to that.
+    fn writes_to_space(&self, act: usize) -> impl Iterator<Item = usize> + '_ {
+        (act..self.done.len()).filter(move |later| {
+            let is_same = self.done[*later].file == self.done[act].file && !self.extends(act);
+            let at = self.write(*later).map(|(at, _, _)| at.start / 4096..at.end.div_ceil(4096));
+            let touches = |block: &u64| at.as_ref().is_some_and(|at| at.contains(block));
+            *later == act || (is_same && self.filled[act].iter().any(touches))
+        })
+    }
+
+    /// When a logged act had happened. Space is filled with the first of the writes to it that the
+    /// device has.
+    fn happened(&self, act: usize) -> Option<u64> {
+        match self.write(act) {
+            Some(_) => self.writes_to_space(act).filter_map(|write| self.arrived(write)).min(),
+            None => self.over(act),
+        }
+    }
+
+    /// Whether what is logged of a write was flushed.
+    fn is_space_flushed(&self, act: usize) -> bool {
+        self.writes_to_space(act).any(|write| self.is_flushed(write) || self.is_through(write))
+    }
+
+    /// Whether a write was flushed at once.
+    fn is_through(&self, act: usize) -> bool {
+        let through = self.write(act).is_some_and(|(_, _, through)| through);
+        through
+            && self.on(Rule::WriteThroughIsStable)
+            && self.arrived(act).is_some()
+            && !self.lies()
+    }
+
+    /// Whether it is logged for the space that it fills alone.
+    fn is_filling(&self, act: usize) -> bool {
+        self.write(act).is_some() && self.is_logged(act) && !self.extends(act)
+    }
+
+    /// Whether an act that is lost takes the next one along, because that was logged later.
+    fn is_before(&self, lost: usize, next: usize) -> bool {
+        let is_loose = self.is_filling(lost) && self.on(Rule::SpaceIsFilledAtTheEnd);
+        match is_loose {
+            true => self.happened(lost).is_some_and(|at| at < self.done[next].began),
+            false => lost < next,
+        }
+    }
+
+    /// Whether something that was logged earlier is lost.
+    fn is_late(&self, act: usize, lost: &[usize]) -> bool {
+        let mut lost = lost.iter().filter(|lost| self.device(**lost) == self.device(act));
+        lost.any(|lost| self.is_before(*lost, act))
+    }
+
+    /// Whether what an act wrote to a block reads as zeros, because the block was not filled.
+    fn is_unread(&self, act: usize, block: u64, lost: &[usize]) -> bool {
+        let filler = self.filler(act, block);
+        let filler = filler.filter(|by| *by == act || self.on(Rule::UnwrittenSpaceTakesMoreAlong));
+        filler.is_some_and(|by| match self.is_logged(by) {
+            true => lost.contains(&by),
+            false => {
+                self.on(Rule::LengthsComeLater)
+                    && self.is_late(by, lost)
+                    && !self.is_space_flushed(by)
+            }
+        })
+    }
+
+    /// Whether the data of a write come with the name of its file.
+    fn is_brought(&self, act: usize, lost: &[usize]) -> bool {
+        let mut renames = (act..self.done.len()).filter(|rename| {
+            let done = &self.done[*rename];
+            matches!(done.act, Act::Rename { .. })
+                && done.replaced.is_some()
+                && done.file == self.done[act].file
+                && !lost.contains(rename)
+        });
+        self.file_system == FileSystem::Ext4
+            && self.on(Rule::RenamesBringData)
+            && !self.lies()
+            && self.write(act).is_some()
+            && renames.any(|by| self.over(act).is_some_and(|over| over < self.done[by].began))
     }
 
     /// The event by which a flush has seen what was before it.
@@ -170,7 +314,9 @@ impl<'a> Reference<'a> {
     }
 
     fn is_on(&self, flush: usize, device: u8) -> bool {
-        matches!(self.done[flush].act, Act::FlushDirectory) || self.device(flush) == device
+        let is_wide = matches!(self.done[flush].act, Act::FlushDirectory)
+            && !self.on(Rule::DirectoriesAreOfOneDevice);
+        is_wide || self.device(flush) == device
     }
 
     fn is_own(&self, flush: usize, act: usize) -> bool {
@@ -210,34 +356,12 @@ impl<'a> Reference<'a> {
         own.chain(out).map(|flush| self.end_of_flush(flush)).min()
     }
 
-    /// How much has come to a device since that event.
-    fn arrived_since(&self, device: u8, since: u64) -> u64 {
-        let writes = (0..self.done.len()).filter(|act| self.device(*act) == device);
-        let bytes = writes.filter_map(|act| {
-            let (at, _, _) = self.write(act)?;
-            (self.arrived(act)? > since).then_some(at.end - at.start)
-        });
-        bytes.sum()
-    }
-
-    fn is_drained(&self, device: u8, at: u64) -> bool {
-        match self.rules.volatile_bytes {
-            0 => self.on(Rule::ProtectedCachesSurvive),
-            bytes => self.on(Rule::CachesHaveASize) && self.arrived_since(device, at) >= bytes,
-        }
+    fn keeps(&self) -> bool {
+        self.rules.volatile_bytes == 0 && self.on(Rule::ProtectedCachesSurvive)
     }
 
     fn lies(&self) -> bool {
         self.rules.flush_lies && self.on(Rule::LiesPromiseNothing) && self.rules.volatile_bytes > 0
-    }
-
-    /// A flush keeps its promise where it does not lie, or when the cache has had to give up what
-    /// it brought.
-    fn holds(&self, flush: usize, device: u8) -> bool {
-        !self.lies() || {
-            let arrived = self.arrived_since(device, self.end_of_flush(flush));
-            arrived >= self.rules.volatile_bytes
-        }
     }
 
     fn is_flushed(&self, act: usize) -> bool {
@@ -245,41 +369,42 @@ impl<'a> Reference<'a> {
             return false;
         };
         let device = self.device(act);
-        self.flushes().filter(|flush| self.holds(*flush, device)).any(|flush| {
-            let empties = self.is_on(flush, device) && self.on(Rule::FlushesEmptyTheDevice);
-            (self.is_own(flush, act) && self.seen(flush) > over)
-                || (empties && self.seen(flush) > arrived)
-        })
+        !self.lies()
+            && self.flushes().any(|flush| {
+                let empties = self.is_on(flush, device) && self.on(Rule::FlushesEmptyTheDevice);
+                (self.is_own(flush, act) && self.seen(flush) > over)
+                    || (empties && self.seen(flush) > arrived)
+            })
     }
 
     fn is_stable(&self, act: usize) -> bool {
-        let Some(arrived) = self.arrived(act) else { return false };
-        let through = self.write(act).is_some_and(|(_, _, through)| through)
-            && self.on(Rule::WriteThroughIsStable);
-        let drained = self.is_drained(self.device(act), arrived);
+        if self.arrived(act).is_none() {
+            return false;
+        }
         self.is_flushed(act)
-            || (through && (drained || !self.lies()))
-            || (drained && !self.extends(act))
+            || self.is_through(act)
+            || (self.keeps() && !self.extends(act) && self.filled[act].is_empty())
     }
 
     /// Whether these logged acts may be lost.
     fn is_legal_log(&self, logged: &[usize], lost: &[usize]) -> bool {
         let has_later = |first: &usize| {
             let mut kept = logged.iter().filter(|act| !lost.contains(act));
-            kept.any(|act| act > first && self.device(*act) == self.device(*first))
+            kept.any(|act| self.is_before(*first, *act) && self.device(*act) == self.device(*first))
         };
         if self.on(Rule::LogsKeepTheirOrder) && lost.iter().any(has_later) {
             return false;
         }
         !lost.iter().any(|act| {
             let device = self.device(*act);
-            let is_flushed = self.flushes().any(|flush| {
+            let is_flushed = |flush: usize| {
                 self.is_on(flush, device)
-                    && self.holds(flush, device)
                     && self.over(*act).is_some_and(|over| over < self.seen(flush))
-            });
-            let through = self.write(*act).is_some_and(|(_, _, through)| through);
-            is_flushed || (through && self.is_stable(*act))
+            };
+            match self.write(*act) {
+                Some(_) => self.is_space_flushed(*act),
+                None => !self.lies() && self.flushes().any(is_flushed),
+            }
         })
     }
 
@@ -289,17 +414,18 @@ impl<'a> Reference<'a> {
         let ends = earlier.filter_map(|earlier| {
             let done = &self.done[earlier];
             let is_late = self.on(Rule::LengthsComeLater)
-                && lost
-                    .iter()
-                    .any(|lost| *lost < earlier && self.device(*lost) == self.device(earlier));
+                && self.is_late(earlier, lost)
+                && !self.is_stable(earlier);
             match done.act {
                 Act::Create if lost.contains(&earlier) => Some(0),
                 Act::SetLength(length) if lost.contains(&earlier) => {
                     Some(length.min(done.old_length))
                 }
-                Act::Write { .. } if lost.contains(&earlier) => Some(done.old_length),
+                Act::Write { .. } if lost.contains(&earlier) && self.extends(earlier) => {
+                    Some(done.old_length)
+                }
                 Act::Write { .. } if self.extends(earlier) && !self.is_logged(earlier) => {
-                    (is_late && !self.is_stable(earlier)).then_some(done.old_length)
+                    is_late.then_some(done.old_length)
                 }
                 _ => None,
             }
@@ -321,9 +447,11 @@ impl<'a> Reference<'a> {
             while from < end {
                 let page = from / 4096 * 4096..(from / 4096 + 1) * 4096;
                 let is_longer = page.end.min(end) > old_length;
+                let fills = self.filled[act].contains(&(from / 4096));
                 let unit = match direct {
                     true => atomic,
                     false if is_longer && self.on(Rule::BlocksComeWithTheirLength) => 4096,
+                    false if fills && self.on(Rule::BlocksAreFilledAsWholes) => 4096,
                     false => atomic.min(4096),
                 };
                 let unit = from / unit * unit..(from / unit + 1) * unit;
@@ -332,29 +460,48 @@ impl<'a> Reference<'a> {
                     false => end,
                 };
                 let with = if direct { 0..0 } else { unit.start..unit.end.max(to) };
-                atoms.push(Atom { act, range: from..to, with });
+                let unread: Vec<u64> = (from / 4096..to.div_ceil(4096))
+                    .filter(|block| self.is_unread(act, *block, lost))
+                    .collect();
+                if unread.len() as u64 * 4096 < to.next_multiple_of(4096) - from / 4096 * 4096 {
+                    atoms.push(Atom { act, range: from..to, with, unread });
+                }
                 from = to;
             }
         }
         atoms
     }
 
+    /// Whether what was lost has been in the caches.
+    fn is_in_caches(&self, atoms: &[Atom], has: &dyn Fn(usize) -> bool) -> bool {
+        let is_bounded = self.on(Rule::CachesHaveASize) && self.rules.volatile_bytes > 0;
+        let bytes = |device: u8| -> u64 {
+            let lost = atoms.iter().enumerate().filter(|(at, atom)| {
+                !has(*at) && self.device(atom.act) == device && self.arrived(atom.act).is_some()
+            });
+            lost.flat_map(|(_, atom)| atom.parts()).map(|part| part.end - part.start).sum()
+        };
+        let fits = [0, 1].into_iter().all(|device| bytes(device) <= self.rules.volatile_bytes);
+        (!is_bounded && !self.keeps()) || fits
+    }
+
     fn is_legal(&self, atoms: &[Atom], has: &dyn Fn(usize) -> bool, must: &[bool]) -> bool {
-        atoms.iter().enumerate().all(|(at, atom)| {
-            if has(at) {
-                return true;
-            }
-            // What is missing must neither be promised nor be in what was written later.
-            let is_shared = |(later, other): (usize, &Atom)| {
-                has(later)
-                    && later > at
-                    && self.done[other.act].file == self.done[atom.act].file
-                    && other.with.start < atom.with.end
-                    && atom.with.start < other.with.end
-            };
-            let shared = atoms.iter().enumerate().any(is_shared);
-            !(must[atom.act] || shared && self.on(Rule::PagesAreCoherent))
-        })
+        self.is_in_caches(atoms, has)
+            && atoms.iter().enumerate().all(|(at, atom)| {
+                if has(at) {
+                    return true;
+                }
+                // What is missing must neither be promised nor be in what was written later.
+                let is_shared = |(later, other): (usize, &Atom)| {
+                    has(later)
+                        && later > at
+                        && self.done[other.act].file == self.done[atom.act].file
+                        && other.with.start < atom.with.end
+                        && atom.with.start < other.with.end
+                };
+                let shared = atoms.iter().enumerate().any(is_shared);
+                !(must[atom.act] || shared && self.on(Rule::PagesAreCoherent))
+            })
     }
 
     fn image(&self, atoms: &[Atom], has: &dyn Fn(usize) -> bool, lost: &[usize]) -> Contents {
@@ -367,8 +514,9 @@ impl<'a> Reference<'a> {
                     let may_extend = self.extends(act) && self.end(act, lost) >= at.end;
                     let own = atoms.iter().enumerate().filter(|(_, atom)| atom.act == act);
                     for (_, atom) in own.filter(|(atom, _)| has(*atom)) {
-                        let byte = act as u8 + 1;
-                        write(&mut files, file, (atom.range.clone(), byte), may_extend);
+                        for part in atom.parts() {
+                            write(&mut files, file, (part, act as u8 + 1), may_extend);
+                        }
                     }
                 }
                 Act::SetLength(length) if !is_lost => files.set_length(file, *length).unwrap(),
@@ -400,4 +548,33 @@ fn write(
     let end = if may_extend { range.end } else { range.end.min(length) };
     let bytes = vec![byte; end.saturating_sub(range.start) as usize];
     files.write(file, range.start, &bytes).unwrap();
+}
+
+/// The blocks that acts fill, by number: those that their file had gained and that nobody had
+/// written to, in one piece.
+fn filled(done: &[Done]) -> Vec<Vec<u64>> {
+    let mut unwritten: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); NAMES.len()];
+    let fill = |done: &Done| {
+        let unwritten = &mut unwritten[done.file];
+        let ends = |length: u64| length.div_ceil(4096);
+        match &done.act {
+            Act::SetLength(length) if *length > done.old_length => {
+                unwritten.extend(ends(done.old_length)..ends(*length));
+            }
+            Act::SetLength(length) => unwritten.retain(|block| *block < ends(*length)),
+            Act::Create => unwritten.clear(),
+            Act::Write { at, .. } => {
+                unwritten.extend(ends(done.old_length)..at.start / 4096);
+                let own = at.start / 4096..ends(at.end);
+                let first = unwritten.range(own.clone()).next().copied().unwrap_or(own.end);
+                let piece: Vec<u64> =
+                    (first..own.end).take_while(|block| unwritten.contains(block)).collect();
+                unwritten.retain(|block| !own.contains(block));
+                return piece;
+            }
+            _ => {}
+        }
+        Vec::new()
+    };
+    done.iter().map(fill).collect()
 }

@@ -1,18 +1,15 @@
 //! The journal's ring: what it holds, what it gives up, and what the death of a process leaves.
 
 use crate::history::{Act, Step, identity, run};
+use crate::{PROTECTED, VOLATILE};
 use device::cut::{
-    CutImage, EntryKind, JOURNAL_DEVICES_MAX, Journal, JournalError, JournalRing, NewEntry,
-    PowerLoss, WriteTraits,
+    CutImage, EntryKind, FileSystem, Journal, JournalError, JournalRing, NewEntry, WriteTraits,
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seeds among which every way to choose is found.
 const SEEDS: u64 = 64;
-const VOLATILE: PowerLoss =
-    PowerLoss { volatile_bytes: 1 << 30, atomic_write_bytes: 512, flush_lies: false };
-
 fn words(count: usize) -> Vec<AtomicU64> {
     (0..count).map(|_| AtomicU64::new(0)).collect()
 }
@@ -52,13 +49,13 @@ fn rounds(count: usize, with_flush: bool) -> Vec<Step> {
 
 #[test]
 fn what_has_no_room_counts_as_written() {
-    let killed = run(&rounds(30, false), 2000);
+    let killed = run(&rounds(30, false), VOLATILE, 2000);
     let journal = Journal::decode(killed.journal.clone()).unwrap();
     let held = journal.entries.len() as u64;
     assert!((4..30).contains(&held), "{held}");
     assert_eq!((journal.forced_writes, journal.forced_bytes), (30 - held, (30 - held) * 1024));
     // The least of all images: the last of each page that had no room is there.
-    let images = (0..SEEDS).map(|seed| killed.cut(&[VOLATILE; 2], seed));
+    let images = (0..SEEDS).map(|seed| killed.cut(&[VOLATILE; 2], FileSystem::Ext4, seed));
     let least = images.max_by_key(|(_, image)| image.counts.lost_writes);
     let (contents, image) = least.unwrap();
     assert_eq!(image.counts.lost_writes, held);
@@ -71,12 +68,12 @@ fn what_has_no_room_counts_as_written() {
 
 #[test]
 fn what_was_flushed_is_not_missed() {
-    let killed = run(&rounds(30, true), 2000);
+    let killed = run(&rounds(30, true), VOLATILE, 2000);
     let journal = Journal::decode(killed.journal.clone()).unwrap();
     assert!(journal.entries.len() < 60);
     assert_eq!((journal.forced_writes, journal.unrecorded), (0, 0));
     for seed in 0..SEEDS {
-        let (contents, image) = killed.cut(&[VOLATILE; 2], seed);
+        let (contents, image) = killed.cut(&[VOLATILE; 2], FileSystem::Ext4, seed);
         assert_eq!(contents, killed.files.contents());
         assert_eq!(image.counts.unstable_writes, 0);
     }
@@ -86,7 +83,7 @@ fn what_was_flushed_is_not_missed() {
 fn records_that_are_not_ready_are_of_nothing() {
     let words = words(4000);
     assert_eq!(decoded(&words).unwrap_err(), JournalError::NoJournal);
-    let ring = JournalRing::new(&words, 1, [false; JOURNAL_DEVICES_MAX]).unwrap();
+    let ring = JournalRing::new(&words, 1, vec![VOLATILE]).unwrap();
     assert!(decoded(&words).unwrap().entries.is_empty());
     let reserved = ring.begin(&write(100)).unwrap();
     let refused = ring.begin(&write(0)).unwrap();
@@ -104,7 +101,7 @@ fn records_that_are_not_ready_are_of_nothing() {
     // What is longer than a quarter of the ring is not recorded, and told.
     assert!(ring.begin(&write(1 << 20)).is_none());
     assert_eq!(decoded(&words).unwrap().unrecorded, 1);
-    let image = CutImage::choose(&journal, &[VOLATILE], 1);
+    let image = CutImage::choose(&journal, &[VOLATILE], FileSystem::Ext4, 1);
     assert_eq!(image.counts.unstable_writes, 2);
     // No process leaves this.
     words[64].store(0, Ordering::SeqCst);
@@ -117,7 +114,7 @@ proptest! {
     #[test]
     fn the_last_records_are_held(lengths in proptest::collection::vec(0_u64..1000, 1..200)) {
         let words = words(64 + 900);
-        let ring = JournalRing::new(&words, 1, [true; JOURNAL_DEVICES_MAX]).unwrap();
+        let ring = JournalRing::new(&words, 1, vec![PROTECTED]).unwrap();
         let mut made = Vec::new();
         for (number, length) in lengths.iter().enumerate() {
             let Some(ticket) = ring.begin(&write(*length)) else { continue };

@@ -3,9 +3,10 @@
 use crate::common::{Aligned, Bench, open};
 use crate::libaio::{Context, Event, block};
 use device::page::Snapshot;
-use device::{JournalSetup, Profile, Role, builtin};
+use device::{JournalSetup, Profile, Role, RoleSetup, builtin};
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,6 +19,8 @@ const SLOTS: u64 = 32;
 const RENAME_EVERY: u64 = 4;
 const NAMES: u64 = 3;
 const ROUNDS: u64 = 24;
+/// Pages of a file that is written once.
+const SPACE_PAGES: u64 = 4096;
 /// Ends a writer that nobody kills.
 const TIME_MAX: Duration = Duration::from_secs(30);
 const AIO_WRITE: u16 = 1;
@@ -28,6 +31,8 @@ pub fn job(name: &str, files: &Path) -> bool {
         "flush buffered" => write(files, 0, false),
         "flush asynchronous" => write(files, libc::O_DIRECT, true),
         "write through" => write(files, libc::O_DIRECT | libc::O_DSYNC, false),
+        "fill" => fill(files),
+        "flush the directory" => flush_the_directory(files),
         _ => return false,
     }
     true
@@ -81,6 +86,54 @@ fn replace(files: &Path, round: u64) {
     File::open(files).unwrap().sync_all().unwrap();
 }
 
+/// Writes pages one after the other past the page cache, each followed by `then`, and tells each.
+fn write_pages(files: &Path, data: &File, then: impl Fn()) {
+    let told = open(&files.with_file_name("told"), 0);
+    let mut page = Box::new(Aligned([0; 65536]));
+    let began = Instant::now();
+    for round in 1..SPACE_PAGES {
+        for bytes in page.0[..PAGE].chunks_exact_mut(8) {
+            bytes.copy_from_slice(&round.to_le_bytes());
+        }
+        data.write_all_at(&page.0[..PAGE], round * PAGE as u64).unwrap();
+        then();
+        told.write_all_at(&round.to_le_bytes(), 0).unwrap();
+        if began.elapsed() > TIME_MAX {
+            return;
+        }
+    }
+    std::thread::sleep(TIME_MAX);
+}
+
+/// Writes into space that was allocated and never written, without a flush.
+fn fill(files: &Path) {
+    let data = open(&files.join("t.ibd"), libc::O_DIRECT);
+    let bytes = SPACE_PAGES * PAGE as u64;
+    // SAFETY: the descriptor is the file's.
+    assert_eq!(unsafe { libc::posix_fallocate(data.as_raw_fd(), 0, bytes as i64) }, 0);
+    data.sync_all().unwrap();
+    write_pages(files, &data, || {});
+}
+
+/// Writes a log, and flushes the directory in which it is, which is on another device.
+fn flush_the_directory(files: &Path) {
+    let log = open(&files.join("ib_logfile0"), libc::O_DIRECT);
+    log.set_len(SPACE_PAGES * PAGE as u64).unwrap();
+    log.sync_all().unwrap();
+    let directory = File::open(files).unwrap();
+    write_pages(files, &log, || directory.sync_all().unwrap());
+}
+
+/// How many of the pages that were told are not there.
+fn missing_pages(file: &Path, told: u64) -> usize {
+    let data = fs::read(file).unwrap_or_default();
+    let is_there = |round: u64| {
+        let page = data.get(round as usize * PAGE..(round as usize + 1) * PAGE);
+        page.is_some_and(|page| page.chunks_exact(8).all(|bytes| bytes == round.to_le_bytes()))
+    };
+    (1..=told).filter(|round| !is_there(*round)).count()
+}
+
 fn name_of(round: u64) -> String {
     format!("name{}", round / RENAME_EVERY % NAMES)
 }
@@ -130,6 +183,12 @@ fn profile(name: &str, lies: bool) -> Profile {
 
 /// Kills a writer at some moment and cuts the power of its device; what was told and is missing.
 fn kill_and_cut(bench: &Bench, job: &str, seed: u64) -> (Vec<String>, PowerCut) {
+    let (told, cut) = kill_and_cut_at(bench, job, seed);
+    (missing(&bench.directory.path().join("files"), told), cut)
+}
+
+/// Returns how much the writer had told.
+fn kill_and_cut_at(bench: &Bench, job: &str, seed: u64) -> (u64, PowerCut) {
     let directory = bench.directory.path();
     let files = directory.join("files");
     for old in [&files, &directory.join("files.removed")] {
@@ -155,7 +214,7 @@ fn kill_and_cut(bench: &Bench, job: &str, seed: u64) -> (Vec<String>, PowerCut) 
     writer.kill();
     let cut = cut_power(directory, seed).unwrap();
     assert_eq!(fs::read_dir(directory.join("files.removed")).unwrap().count(), 0);
-    (missing(&files, number()), cut)
+    (number(), cut)
 }
 
 fn bench(device: &str, lies: bool) -> Bench {
@@ -190,6 +249,36 @@ fn what_was_flushed_survives_on_a_volatile_cache() {
 #[test]
 fn what_was_flushed_survives_on_a_protected_cache() {
     nothing_told_is_lost("nvme-pm1725");
+}
+
+/// A drive that keeps all that it has keeps no page in space that was never written: that it is
+/// written now is in a log, which nobody has flushed.
+#[test]
+fn unwritten_space_is_lost_without_a_flush() {
+    let bench = bench("nvme-pm1725", false);
+    let file = bench.file("t.ibd");
+    let cuts = (0..ROUNDS).map(|seed| {
+        let (told, _) = kill_and_cut_at(&bench, "fill", seed);
+        assert_eq!(fs::metadata(&file).unwrap().len(), SPACE_PAGES * PAGE as u64);
+        missing_pages(&file, told)
+    });
+    let losses = cuts.filter(|missing| *missing > 1).count();
+    assert!(losses > 4, "{losses} of {ROUNDS} cuts lost pages");
+}
+
+/// The flush of a directory empties no cache of another device, whatever else is in it.
+#[test]
+fn a_directory_is_on_one_device() {
+    let mut bench = bench("sata-850pro", false);
+    bench.setup.devices.push(bench.setup.devices[0].clone());
+    bench.setup.roles.push(RoleSetup { role: Role::Redo, device: 1 });
+    let file = bench.file("ib_logfile0");
+    let cuts = (0..ROUNDS).map(|seed| {
+        let (told, _) = kill_and_cut_at(&bench, "flush the directory", seed);
+        missing_pages(&file, told)
+    });
+    let losses = cuts.filter(|missing| *missing > 1).count();
+    assert!(losses > 4, "{losses} of {ROUNDS} cuts lost pages");
 }
 
 #[test]
