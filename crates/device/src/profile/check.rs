@@ -11,6 +11,11 @@ const DISK_QUEUE_DEPTH_MAX: u32 = 256;
 /// An address space that adds up in 64 bits, whatever an array makes of it (1 EiB).
 const CAPACITY_BYTES_MAX: u64 = 1 << 60;
 
+/// What no figure of a device is below or above, in whatever unit: what is computed from two of
+/// them is a time that can be counted in nanoseconds.
+const FIGURE_MIN: f64 = 1e-3;
+const FIGURE_MAX: f64 = 1e9;
+
 /// A figure and where it stands.
 struct SheetFigure<'a> {
     key: &'a str,
@@ -21,15 +26,15 @@ fn refuse(text: String) -> Checked {
     Err(ProfileError(text))
 }
 
-/// Greater than nothing, and a number.
+/// Greater than nothing, and a number that a device may have.
 fn positive(figures: &[(&str, Option<f64>)]) -> Checked {
     for (key, value) in figures {
         if let Some(value) = value
-            && !(value.is_finite() && *value > 0.0)
+            && !(FIGURE_MIN..=FIGURE_MAX).contains(value)
         {
             return refuse(format!(
-                "`{key}` is {value}: give a number greater than 0, or leave the key out if it is \
-                 optional"
+                "`{key}` is {value}: give a number from {FIGURE_MIN} to {FIGURE_MAX}, or leave the \
+                 key out if it is optional"
             ));
         }
     }
@@ -39,9 +44,9 @@ fn positive(figures: &[(&str, Option<f64>)]) -> Checked {
 fn not_negative(figures: &[(&str, Option<f64>)]) -> Checked {
     for (key, value) in figures {
         if let Some(value) = value
-            && !(value.is_finite() && *value >= 0.0)
+            && !(0.0..=FIGURE_MAX).contains(value)
         {
-            return refuse(format!("`{key}` is {value}: give a number that is not negative"));
+            return refuse(format!("`{key}` is {value}: give a number from 0 to {FIGURE_MAX}"));
         }
     }
     Ok(())
@@ -469,7 +474,7 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
     if let Member::Inline(inline) = &array.member {
         profile(inline).map_err(|error| ProfileError(format!("in `array.member`: {error}")))?;
     }
-    let most = member.capacity_bytes * u64::from(array.columns());
+    let most = member.capacity_bytes.saturating_mul(u64::from(array.columns()));
     if capacity_bytes > most {
         return refuse(format!(
             "`capacity_bytes` is {capacity_bytes}, and the members hold {most}: level {} of \

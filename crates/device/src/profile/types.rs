@@ -242,6 +242,31 @@ impl Disk {
     }
 }
 
+impl Profile {
+    /// How many pages at random places the device reads, or writes, in a second, one after the
+    /// other; whichever is slower. For estimates.
+    pub fn random_pages_per_s(&self) -> f64 {
+        let single = |profile: &Profile| match (&profile.solid_state, &profile.disk) {
+            (Some(solid), _) => solid.random_read_iops.min(solid.random_write_iops),
+            (_, Some(disk)) => {
+                1e6 / (disk.average_seek_ms * 1e3
+                    + disk.revolution_us() / 2.0
+                    + disk.command_overhead_us())
+            }
+            (None, None) => 1.0,
+        };
+        let own = match &self.array {
+            Some(array) => {
+                let member = array.profile().filter(|member| member.array.is_none());
+                member.map_or(1.0, |member| single(&member)) * f64::from(array.columns())
+            }
+            None => single(self),
+        };
+        let limit = self.limits.and_then(|limits| limits.iops).unwrap_or(f64::INFINITY);
+        own.min(limit).max(1.0)
+    }
+}
+
 impl Array {
     /// Members that hold different data.
     pub(crate) fn columns(&self) -> u32 {
