@@ -65,6 +65,9 @@ pub struct InstanceOptions {
     pub cpus: Option<CpuList>,
     /// How many times slower its clock runs, and with it what it waits for as it starts.
     pub dilation: Dilation,
+    /// How many pages at random places the device of its data reads or writes in a second, where
+    /// that is known: a recovery may take as long as its redo log needs for that.
+    pub random_pages_per_s: Option<f64>,
     /// A port that is preferred; another is taken, with a note, where it is not free.
     pub port: Option<u16>,
     /// Statements that it runs at each start before it lets anybody in. They are in no binary log.

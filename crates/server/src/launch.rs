@@ -18,8 +18,12 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 use wire::Password;
 
-/// Longest wait for a server to take connections; recovery after a crash counts in.
-pub(crate) const READY_TIMEOUT: Duration = Duration::from_secs(120);
+/// Longest wait for a server to take connections, beside what a recovery may take.
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
+/// Redo of which a recovery reads and writes a page: records are shorter, and many are of one page.
+const REDO_BYTES_PER_PAGE: f64 = 4096.0;
+/// Pages that a device of which nothing is known reads or writes in a second.
+const RANDOM_PAGES_PER_S: f64 = 1000.0;
 /// Tries with another port where somebody else was faster.
 const PORT_TRIES: usize = 5;
 /// What a fresh data directory needs beside its redo.
@@ -28,6 +32,14 @@ const FRESH_BYTES: u64 = 256 << 20;
 const GALERA_OFF: &str = "--wsrep-on=OFF";
 /// InnoDB's page size where nothing else is set.
 pub(crate) const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
+
+/// Longest wait for a server to take connections: a recovery after a crash counts in, of a redo log
+/// of so many bytes on a device that reads or writes so many pages in a second.
+pub(crate) fn ready_timeout(redo_bytes: u64, random_pages_per_s: Option<f64>) -> Duration {
+    let pages_per_s = random_pages_per_s.unwrap_or(RANDOM_PAGES_PER_S).max(1.0);
+    let pages = redo_bytes as f64 / REDO_BYTES_PER_PAGE;
+    READY_TIMEOUT + Duration::from_secs_f64(pages / pages_per_s)
+}
 
 /// Everything of a start that does not change between tries, and that a server is started again
 /// with.
@@ -291,7 +303,20 @@ fn port_was_taken(log: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{free_port, port_was_taken};
+    use super::{READY_TIMEOUT, free_port, port_was_taken, ready_timeout};
+    use std::time::Duration;
+
+    /// A disk of 80 reads a second takes half an hour for what an NVMe drive does in seconds.
+    #[test]
+    fn patience_grows_with_the_redo_log_and_the_device() {
+        let disk = ready_timeout(512 << 20, Some(80.0));
+        assert_eq!(disk.as_secs(), 120 + (512 << 20) / 4096 / 80);
+        let nvme = ready_timeout(512 << 20, Some(100_000.0));
+        assert!((READY_TIMEOUT..READY_TIMEOUT + Duration::from_secs(2)).contains(&nvme));
+        assert!(ready_timeout(2 << 30, Some(80.0)) > disk);
+        assert!(ready_timeout(96 << 20, None) < READY_TIMEOUT + Duration::from_secs(30));
+        assert!(ready_timeout(u64::MAX, Some(0.0)) > disk);
+    }
 
     #[test]
     fn ports() {

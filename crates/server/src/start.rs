@@ -6,10 +6,10 @@ use crate::home::{self, FileLock};
 use crate::initialise;
 use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
 use crate::instance_dir::{self, InstanceDir};
-use crate::launch::{DEFAULT_PAGE_SIZE_BYTES, Launch, READY_TIMEOUT};
+use crate::launch::{DEFAULT_PAGE_SIZE_BYTES, Launch, ready_timeout};
 use crate::named;
 use crate::process::OnParentDeath;
-use crate::settings::{self, Layout};
+use crate::settings::{self, Layout, redo_bytes};
 use crate::{Home, ServerBuild, ServerError};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -41,16 +41,18 @@ impl Instance {
         let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
         // Whoever was connected to the stopped server of that name can be so again.
         let kept = resumed.as_ref().and_then(|_| read_password(&layout.password()).ok());
+        let set = all_set(&options);
+        let patience = ready_timeout(redo_bytes(build, &set), options.random_pages_per_s);
         let mut launch = Launch {
             build: build.clone(),
-            set: all_set(&options),
+            set,
             users: options.set,
             password: kept.map_or_else(initialise::random_password, Ok)?,
             storage: options.storage,
             environment: options.environment,
             files: options.files,
             cpus: options.cpus,
-            ready_timeout: READY_TIMEOUT.mul_f64(options.dilation.factor()),
+            ready_timeout: patience.mul_f64(options.dilation.factor()),
             on_parent_death: match options.lifetime {
                 Lifetime::Private => OnParentDeath::Kill,
                 Lifetime::Named(_) => OnParentDeath::Survive,

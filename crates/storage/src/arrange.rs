@@ -77,6 +77,8 @@ pub struct Arrangement {
     pub devices: Vec<RoleDevice>,
     /// How many times slower the server's clock runs.
     pub dilation: Dilation,
+    /// How many pages at random places the emulated device of its data reads or writes in a second.
+    pub random_pages_per_s: Option<f64>,
 }
 
 /// The device of a role.
@@ -265,6 +267,7 @@ impl<'a> Arranger<'a> {
                 preconditioned: true,
             });
             self.roles.push(RoleSetup { role: Role::Data, device: 0 });
+            self.arrangement.random_pages_per_s = Some(profile.random_pages_per_s());
         }
         self.arrangement.devices.push(RoleDevice {
             role: Role::Data,

@@ -188,7 +188,8 @@ fn a_server_that_dies_of_its_recovery_is_told() {
 #[test]
 #[ignore = "make soak"]
 fn a_server_that_recovers_for_ever_is_ended() {
-    never_recovers(Signal::STOP, "it took no connections within 120 s");
+    // Two minutes, and what the redo log may take.
+    never_recovers(Signal::STOP, "it took no connections within 1");
 }
 
 #[test]

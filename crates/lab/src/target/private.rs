@@ -413,6 +413,7 @@ impl ResolvedPrivate {
             data_directory: arranged.data_directory.clone(),
             scratch: arranged.scratch.clone(),
             environment: arranged.environment.clone(),
+            random_pages_per_s: arranged.random_pages_per_s,
             files: arranged.files.clone(),
             cpus: self.cpus.as_ref().map(|cpus| cpus.servers.clone()),
             dilation: arranged.dilation,
