@@ -121,14 +121,30 @@ impl<C: Connect> TerminalClient<C> {
     ) -> TerminalClient<C> {
         TerminalClient { server, terminal, beside, outcome: Outcome::Committed, witness }
     }
+}
 
-    /// Tells the witness how a transaction ended.
-    fn witness(&self, input: &Input, result: &Result<Outcome, TransactionError>) {
-        let Some(witness) = &self.witness else { return };
+/// A try that a witness is told of: how it ended, or that it was dropped, as where a load ends that
+/// waits for answers no longer. Whether such a transaction commits nobody will say.
+struct WitnessedTry<'a> {
+    witness: Option<&'a Witness>,
+    input: &'a Input,
+}
+
+impl WitnessedTry<'_> {
+    fn ended(mut self, result: &Result<Outcome, TransactionError>) {
+        let Some(witness) = self.witness.take() else { return };
         match result {
-            Ok(outcome) => witness.acknowledged(input, *outcome),
-            Err(TransactionError::InDoubt(_)) => witness.in_doubt(input),
+            Ok(outcome) => witness.acknowledged(self.input, *outcome),
+            Err(TransactionError::InDoubt(_)) => witness.in_doubt(self.input),
             Err(_) => {}
+        }
+    }
+}
+
+impl Drop for WitnessedTry<'_> {
+    fn drop(&mut self) {
+        if let Some(witness) = self.witness {
+            witness.in_doubt(self.input);
         }
     }
 }
@@ -151,6 +167,7 @@ impl<C: Connect> Client for TerminalClient<C> {
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
         let input = input.tried_at(DateTime::now);
+        let witnessed = WitnessedTry { witness: self.witness.as_deref(), input: &input };
         let result = match (&mut self.beside, &mut self.terminal) {
             (Beside::Replica(reader), primary) => reader.run(primary, &input).await,
             (Beside::Shards(across), AnySession::Clauses(home)) => {
@@ -158,7 +175,7 @@ impl<C: Connect> Client for TerminalClient<C> {
             }
             (_, terminal) => terminal.run(&input).await,
         };
-        self.witness(&input, &result);
+        witnessed.ended(&result);
         match result {
             Err(failure) => Attempt::Failed(classify(&failure)),
             Ok(outcome) => {
@@ -222,7 +239,138 @@ fn classify(failure: &TransactionError) -> Failed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::SessionError;
+    use crate::{InputSource, RunConstants, Transaction};
+    use base::{Answer, Param, Random, RowSource, SessionError, SqlValue, StatementId, Warehouses};
+    use std::convert::Infallible;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    /// A server that answers so many more commands, each with a row of sevens, and is silent then.
+    struct Silent {
+        answers: u64,
+        prepared: u32,
+        queued: usize,
+        sent: u64,
+    }
+
+    const ROW: [SqlValue; 12] = [SqlValue::Int(7); 12];
+
+    impl Session for Silent {
+        fn queue(&mut self, _: StatementId, _: &[Param<'_>]) -> Result<(), SessionError> {
+            self.queued += 1;
+            Ok(())
+        }
+
+        fn queue_query(&mut self, _: &str) -> Result<(), SessionError> {
+            self.queued += 1;
+            Ok(())
+        }
+
+        async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+            self.sent += 1;
+            if self.sent > self.answers {
+                std::future::pending::<()>().await;
+            }
+            self.queued -= 1;
+            let (width, cells) =
+                if self.answers < u64::MAX { (12, &ROW[..]) } else { (0, &[][..]) };
+            let (last_insert_id, affected_rows) = (0, 1);
+            Ok(Answer { last_insert_id, affected_rows, width, cells, bytes: &[], more: false })
+        }
+
+        async fn discard(&mut self) -> Result<(), SessionError> {
+            self.queued = 0;
+            Ok(())
+        }
+
+        fn unanswered(&self) -> usize {
+            self.queued
+        }
+
+        fn set_pipelined(&mut self, _: bool) {}
+
+        async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+            Ok(())
+        }
+
+        async fn prepare(&mut self, _: &str) -> Result<StatementId, SessionError> {
+            self.prepared += 1;
+            Ok(StatementId(self.prepared - 1))
+        }
+
+        async fn all_prepared(&mut self) -> Result<(), SessionError> {
+            Ok(())
+        }
+
+        fn statements(&self) -> u64 {
+            self.sent
+        }
+
+        async fn load_local(
+            &mut self,
+            _: &str,
+            _: &mut dyn RowSource,
+        ) -> Result<u64, SessionError> {
+            panic!("no transaction loads")
+        }
+    }
+
+    impl Silent {
+        fn after(answers: u64) -> Silent {
+            Silent { answers, prepared: 0, queued: 0, sent: 0 }
+        }
+    }
+
+    impl Connect for Silent {
+        type Session = Silent;
+        type Error = Infallible;
+
+        async fn connect(&self) -> Result<Silent, Infallible> {
+            Ok(Silent::after(self.answers))
+        }
+
+        fn may_pass(_: &Infallible) -> bool {
+            false
+        }
+
+        async fn close(_: Silent) {}
+    }
+
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    /// A payment whose answer a load does not wait for any longer may be there or not, whichever
+    /// statement it waited for.
+    #[test]
+    fn what_is_dropped_is_in_doubt() {
+        let constants = RunConstants::for_run(None, 1);
+        let mut source = InputSource::new(Random::new(1, &[1]), constants, Warehouses(1), None);
+        let payment = source.input_of(Transaction::Payment);
+        for answers in [1, 2] {
+            let witness = Arc::new(now(Witness::begin(&mut Silent::after(u64::MAX))).unwrap());
+            let session = Timed::new(Silent::after(answers));
+            let terminal = now(tpcc_mysql::TpccMysqlSession::open(session, None)).unwrap();
+            let terminal = AnySession::TpccMysql(terminal);
+            let mut client = TerminalClient::<Silent>::new(
+                0,
+                terminal,
+                Beside::Nothing,
+                Some(Arc::clone(&witness)),
+            );
+            {
+                let mut attempt = pin!(client.attempt(&payment));
+                let polled = attempt.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert!(polled.is_pending(), "after {answers} answers");
+            }
+            let report = now(witness.compare_with(&mut Silent::after(u64::MAX))).unwrap();
+            assert_eq!(report.rows[1].in_doubt, 1, "after {answers} answers");
+        }
+    }
 
     #[test]
     fn what_ends_a_commit_leaves_it_in_doubt() {
