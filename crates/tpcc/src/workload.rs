@@ -126,6 +126,11 @@ impl<C: Connect + Sync> TpccWorkload<C> {
         self.fresh.as_ref().map_or_else(Vec::new, |fresh| fresh.replica_reads())
     }
 
+    /// What people should know of how replicas were watched.
+    pub fn replica_note(&self) -> Option<String> {
+        self.fresh.as_ref().and_then(|fresh| fresh.note())
+    }
+
     /// Runs the checks of a set.
     ///
     /// # Errors

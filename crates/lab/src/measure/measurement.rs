@@ -293,6 +293,7 @@ impl Measurement<'_> {
             other => other?,
         };
         let mut notes = lengths.finish(&report);
+        notes.extend(begun.workload.replica_note());
         notes.extend(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
         tell_all(&notes, on_progress);
         self.results.record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;

@@ -86,6 +86,14 @@ impl AnyWorkload {
         }
     }
 
+    /// See [`TpccWorkload::replica_note`].
+    pub(crate) fn replica_note(&self) -> Option<String> {
+        match self {
+            AnyWorkload::Tpcc(workload) => workload.replica_note(),
+            AnyWorkload::Script(_) => None,
+        }
+    }
+
     /// See [`Proof::mismatch`].
     pub(crate) fn mismatch(
         &self,
