@@ -11,6 +11,11 @@ use std::time::Duration;
 /// How long the servers may take to end the sessions of a program that is gone.
 const LEAVING_WAIT: Duration = Duration::from_secs(5);
 
+/// What else to know of transactions that are left: a server notices late that a machine is gone,
+/// and holds that run's named locks and row locks meanwhile.
+const LEFT: &str = " (where its machine is gone: KILL its sessions, which SHOW PROCESSLIST lists \
+                    on every shard, and begin again)";
+
 /// What became of prepared transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XaResolved {
@@ -35,7 +40,7 @@ impl XaResolved {
             )
         });
         let going_on = (under_way > 0)
-            .then(|| format!("{} left to it", transactions(under_way, "a run that goes on")));
+            .then(|| format!("{} left to it{LEFT}", transactions(under_way, "a run that goes on")));
         let parts: Vec<String> = ended.into_iter().chain(going_on).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
@@ -221,8 +226,9 @@ mod tests {
             "2 prepared transactions of an ended run were resolved: 1 committed, 1 rolled back"
         );
         let going_on = XaResolved { under_way: 1, ..XaResolved::default() };
-        assert!(
-            going_on.note().unwrap().starts_with("1 prepared transaction of a run that goes on")
-        );
+        let note = going_on.note().unwrap();
+        assert!(note.starts_with("1 prepared transaction of a run that goes on"), "{note}");
+        // Its locks stay until the server notices that nobody is there, or is told.
+        assert!(note.contains("KILL its sessions"), "{note}");
     }
 }
