@@ -30,6 +30,15 @@ pub struct ComparedCell {
     pub new_order_p95_us: Ratio,
 }
 
+impl ComparedCell {
+    /// Takes the p-values away.
+    pub(crate) fn claim_nothing(&mut self) {
+        for ratio in [&mut self.nopm, &mut self.new_order_p95_us] {
+            (ratio.p_value, ratio.p_corrected) = (None, None);
+        }
+    }
+}
+
 /// A table for each dimension but connections and each combination of the others. Corrected
 /// p-values are those of all tables of one dimension together.
 pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellComparison> {

@@ -1,7 +1,7 @@
 //! A lab as one document: its cells, what their repeats gave, and how well that is known.
 
 use crate::cells::{CellOutcome, RepeatOutcome, blocks as model, matrix};
-use crate::comparisons::{CellComparison, comparisons};
+use crate::comparisons::{CellComparison, ComparedCell, comparisons};
 use crate::device_effects::{DeviceEffects, device_effects};
 use crate::drills::{DrillFigures, drills};
 use crate::effects::{DimensionEffects, effects};
@@ -27,6 +27,9 @@ pub struct LabOutcome {
     pub name: String,
     pub status: String,
     pub reason: Option<String>,
+    /// Did what came out decide what was measured next (`advise`, `tune`)? Such a lab has no
+    /// p-values, reversals and turning points: these are of repeats whose number was known before.
+    pub adaptive: bool,
     /// Those that were begun.
     pub cells: Vec<CellOutcome>,
     /// Cells that differ in one thing alone, against the first of them.
@@ -78,7 +81,10 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         cells.push(cell_outcome(results, &cell)?);
     }
     let matrix = matrix(&cells);
-    let comparisons = comparisons(&cells, &matrix);
+    let mut comparisons = comparisons(&cells, &matrix);
+    if lab.adaptive {
+        comparisons.iter_mut().flat_map(|of| &mut of.rows).for_each(ComparedCell::claim_nothing);
+    }
     let (machines, blocks) = (results.machines(id)?, results.blocks(id)?);
     let model = model(&cells, |repeat| repeat.nopm);
     let outcome = |machine| MachineOutcome::of(machine, &blocks, &cells, &model);
@@ -90,11 +96,12 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         name: lab.name,
         status: lab.status.as_str().to_owned(),
         reason: lab.reason,
+        adaptive: lab.adaptive,
         effects: effects(&cells, &matrix),
         device_effects: device_effects(&cells),
         reversals: reversals(&comparisons),
         comparisons,
-        sweeps: sweeps(&cells, &matrix),
+        sweeps: if lab.adaptive { Vec::new() } else { sweeps(&cells, &matrix) },
         cells,
         drills: drills(results, id)?,
         ramps: ramps(results, id)?,

@@ -18,6 +18,11 @@ fn cell(ordinal: u32, device: &str, capacity: &str) -> NewCell {
 /// Two devices with four capacities, three repeats of each; the first cell of the second device
 /// failed.
 fn outcome() -> LabOutcome {
+    let results = measured();
+    lab_outcome(&results, results.lab).unwrap()
+}
+
+fn measured() -> Scratch {
     let results = Scratch::default();
     let mut ordinal = 0;
     for (device, factor) in [("hdd-15k", 1), ("nvme-pm1725", 10)] {
@@ -36,7 +41,24 @@ fn outcome() -> LabOutcome {
         }
     }
     results.finish_lab(results.lab, LabStatus::Done, None).unwrap();
-    lab_outcome(&results, results.lab).unwrap()
+    results
+}
+
+#[test]
+fn where_results_decided_what_was_measured_nothing_is_claimed() {
+    let results = measured();
+    let of_all = |lab: &LabOutcome| -> Vec<analyse::Ratio> {
+        let rows = lab.comparisons.iter().flat_map(|of| &of.rows);
+        rows.flat_map(|row| [row.nopm, row.new_order_p95_us]).collect()
+    };
+    let plan = lab_outcome(&results, results.lab).unwrap();
+    assert!(!plan.adaptive && of_all(&plan).iter().any(analyse::Ratio::differs));
+    results.mark_adaptive(results.lab).unwrap();
+    let searched = lab_outcome(&results, results.lab).unwrap();
+    assert!(searched.adaptive && searched.sweeps.is_empty() && searched.reversals.is_empty());
+    let ratios = of_all(&searched);
+    assert!(ratios.iter().all(|of| of.p_value.is_none() && of.p_corrected.is_none()));
+    assert!(ratios.iter().any(|of| of.ratio_low.is_some()));
 }
 
 #[test]

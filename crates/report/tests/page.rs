@@ -261,6 +261,26 @@ fn labs_that_are_not_finished() {
 }
 
 #[test]
+fn a_lab_that_chose_what_it_measured_says_so_and_has_no_p_values() {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let shape = Shape {
+        devices: &["hdd-15k", "nvme-pm1725"],
+        capacities: &[("200", 0.5), ("2000", 1.0)],
+        repeats: 3,
+        window_s: 6,
+        ..ONE_CELL
+    };
+    let (results, lab) = build(&scratch.path().join("mydyno.db"), &shape);
+    let said = "What came out decided what was measured next";
+    let plain = report::render(&results, lab).unwrap();
+    assert!(plain.contains("(Holm)") && !plain.contains(said));
+    results.mark_adaptive(lab).unwrap();
+    let marked = report::render(&results, lab).unwrap();
+    assert!(marked.contains(said) && marked.contains("id=\"comparisons\""));
+    assert!(!marked.contains("(Holm)") && !marked.contains("of too few repeats"));
+}
+
+#[test]
 fn same_file_same_page() {
     let (scratch, _, first) = page_of(&ONE_CELL, "same");
     let results = Results::open(&scratch.path().join("mydyno.db")).unwrap();

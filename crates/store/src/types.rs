@@ -64,6 +64,9 @@ row! {
         pub mydyno_version: String,
         /// As [`NewLab::turns`].
         pub turns: Option<u32>,
+        /// Did what came out decide what was measured next (`advise`, `tune`)? Then p-values and
+        /// intervals of so many repeats do not hold.
+        pub adaptive: bool,
         /// `running`, `done`, `failed` (the machine ended it; of a command that measures one cell,
         /// that has no result: failed cells of a plan leave it `done`), `interrupted` (by the user,
         /// its process is gone, or only a shard is there).

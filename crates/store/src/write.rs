@@ -43,6 +43,14 @@ impl Results {
         self.must_exist(changed, "lab", lab.0)
     }
 
+    /// From now on what comes out decides what is measured next.
+    pub fn mark_adaptive(&self, lab: LabId) -> Result<(), StoreError> {
+        let changed = self.step(Durable::Flushed, |transaction| {
+            transaction.execute("UPDATE lab SET adaptive = 1 WHERE id = ?1", (lab,))
+        })?;
+        self.must_exist(changed, "lab", lab.0)
+    }
+
     /// Ends a lab.
     pub fn finish_lab(
         &self,

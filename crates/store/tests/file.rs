@@ -114,6 +114,28 @@ fn a_file_of_format_1_is_brought_up_to_date() {
     assert_eq!(version, FORMAT);
 }
 
+#[test]
+fn old_labs_that_chose_what_they_measured_are_marked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let labs = [
+        ("'advise', NULL", "/usr/bin/mydyno advise --prove", true),
+        ("'sata', '[lab]'", "mydyno tune plans/sata.toml", true),
+        ("'advise', '[lab]'", "mydyno lab run advise.toml", false),
+        ("'run', NULL", "mydyno run -c 8", false),
+    ];
+    let row = |(named, command, _): &(&str, &str, bool)| {
+        format!(
+            "INSERT INTO lab (name, plan, command_line, mydyno_version, status, started_utc_ns, \
+             process) VALUES ({named}, '{command}', '0', 'done', 1, '');"
+        )
+    };
+    write_old(&path, 18, &labs.iter().map(row).collect::<String>());
+    let results = Results::open(&path).unwrap();
+    let marked: Vec<bool> = results.labs().unwrap().iter().map(|lab| lab.adaptive).collect();
+    assert_eq!(marked, labs.map(|(_, _, is_adaptive)| is_adaptive));
+}
+
 /// Formats before 11 put what began in the warm-up and ended in the window into no interval. The
 /// driver counted it over the whole run all the same, so the new orders among it are known.
 #[test]

@@ -18,6 +18,7 @@ fn lab(cells: Vec<CellOutcome>) -> LabOutcome {
         name: "lab".to_owned(),
         status: "done".to_owned(),
         reason: None,
+        adaptive: false,
         effects: Vec::new(),
         device_effects: Vec::new(),
         reversals: reversals(&comparisons),

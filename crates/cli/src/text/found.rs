@@ -43,7 +43,10 @@ pub fn text(found: &Found) -> String {
         }
     }
     if !found.effects.is_empty() {
-        out.push_str("\nthroughput by each setting alone, all windows together:\n");
+        out.push_str(
+            "\nthroughput by each setting alone, all windows together (95 % intervals of so many; \
+             the search chose which, so that what seemed good reads high):\n",
+        );
     }
     for of in &found.effects {
         effects(&mut out, of);

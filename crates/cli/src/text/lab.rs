@@ -17,6 +17,12 @@ pub fn lab(lab: &LabOutcome) -> String {
         let _ = write!(out, ", {}", first_line(reason));
     }
     out.push('\n');
+    if lab.adaptive {
+        out.push_str(
+            "what came out decided what was measured next (advise, tune): numbers describe its \
+             windows, and no difference is claimed\n",
+        );
+    }
     machines(&mut out, &lab.machines);
     out.push('\n');
     if !lab.ramps.is_empty() {

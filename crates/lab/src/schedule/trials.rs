@@ -72,6 +72,7 @@ impl<'a> Trials<'a> {
                 lab
             }
         };
+        results.mark_adaptive(lab)?;
         for note in &planned.notes {
             on_progress(Progress::Note(note));
         }
@@ -115,6 +116,7 @@ impl<'a> Trials<'a> {
         let run = self.run();
         if run.lab.get().is_none() {
             let lab = run.begin_lab(host_facts(&self.planned), on_progress)?;
+            self.results.mark_adaptive(lab)?;
             self.lab.get_or_init(|| lab);
         }
         let mut is_begun = false;

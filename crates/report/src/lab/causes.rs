@@ -55,7 +55,7 @@ pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
             details open[rows <= ROWS_MAX] {
                 summary {
                     "Where the time of a transaction differs, " (counted(rows, "cell", "cells")) }
-                @for group in &groups { (group.sentences()) }
+                @for group in &groups { (group.sentences(view.lab.adaptive)) }
             }
         }
     }
@@ -83,13 +83,13 @@ impl<'a> Group<'a> {
     }
 
     /// Of each value but the baseline.
-    fn sentences(&self) -> Markup {
+    fn sentences(&self, is_adaptive: bool) -> Markup {
         let Some((first, rest)) = self.rows.split_first() else {
             return html! {};
         };
         let told = rest.iter().filter_map(|row| {
             let (account, base) = (row.account.as_ref()?, first.account.as_ref()?);
-            Some((row.value, explained(account, base, scatter(row.nopm))))
+            Some((row.value, explained(account, base, scatter(row.nopm, is_adaptive))))
         });
         html! {
             @for (value, words) in told {
@@ -104,8 +104,9 @@ impl<'a> Group<'a> {
 }
 
 /// What to say of a difference in throughput that may be none.
-fn scatter(nopm: &Ratio) -> &'static str {
+fn scatter(nopm: &Ratio, is_adaptive: bool) -> &'static str {
     match (nopm.differs(), nopm.p_corrected) {
+        _ if is_adaptive => "",
         (true, _) => "",
         (false, Some(_)) => ", which is not shown to be a difference",
         (false, None) => ", of too few repeats to claim a difference",

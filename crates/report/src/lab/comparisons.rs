@@ -63,9 +63,14 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
                      is the 95 % confidence interval of a mean over repeats, "
                     "with the drift of the machine in it. Ratios are of cells inside blocks, where \
                      drift is the same for all, each with its own 95 % interval. "
-                    "p is the probability of such a difference where there is none, corrected for \
-                     all comparisons of its table (Holm): below 0.05 it is claimed. "
-                    "Fewer than three repeats support no claim, and one has no interval."
+                    @if outcome.adaptive {
+                        "What came out decided how often a cell was measured, so that no \
+                         difference is claimed."
+                    } @else {
+                        "p is the probability of such a difference where there is none, corrected \
+                         for all comparisons of its table (Holm): below 0.05 it is claimed. "
+                        "Fewer than three repeats support no claim, and one has no interval."
+                    }
                 }
                 @for dimension in dimensions {
                     @let of: Vec<&CellComparison> =
@@ -73,7 +78,7 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
                     h3 { "By " (dimension) }
                     div.charts { @for metric in &METRICS { (figure(view, &of, metric)) } }
                     details.small { summary { "Data table" } (table(view, &of)) }
-                    (reversed(&of, &outcome.reversals))
+                    @if !outcome.adaptive { (reversed(&of, &outcome.reversals)) }
                     (causes(view, &of))
                     (beside_published(view, &of))
                     (footnotes(
