@@ -4,12 +4,14 @@
 //! measured beside the others; and one window with all of them is the other half of a pair for
 //! each, so that a block of n proposals has n + 1 windows instead of 2n.
 
-use crate::judge::{JudgeLimits, JudgedProposal, ProposalVerdict, decided, judged};
+use crate::judge::{JudgeLimits, JudgedProposal, Looks, ProposalVerdict, decided, judged};
 use crate::proof::ProvenFinding;
 use crate::settings::{Settings, changes, with};
 use advise::Finding;
 use analyse::PairedRatios;
-use std::collections::BTreeSet;
+
+/// Pairs with and without all that show no gain by themselves.
+const GROUP_PAIRS_MAX: usize = 2;
 
 /// The throughput of a window, above 0, or why there is none.
 pub(crate) type Window = Result<f64, String>;
@@ -17,7 +19,10 @@ pub(crate) type Window = Result<f64, String>;
 /// Settings that are to be measured side by side.
 pub(crate) struct ProposalBlock {
     pub sets: Vec<Settings>,
-    /// Windows that are left at most, with those of this block.
+    /// What is compared, for people.
+    pub title: &'static str,
+    /// Windows that are left, with those of this block, where every proposal takes all its pairs.
+    /// More are left only where the settings beside one change late.
     pub windows_left: usize,
 }
 
@@ -27,12 +32,15 @@ pub(crate) struct Elimination<'a> {
     proposals: Vec<ComparedFinding<'a>>,
     /// Places of those that help, in the order in which that was found.
     kept: Vec<usize>,
+    /// All that was proposed: the first set of all open ones that had a result.
+    proposed: Option<Settings>,
 }
 
 struct ComparedFinding<'a> {
     finding: &'a Finding,
-    /// Throughput with it by that without it.
-    ratios: PairedRatios,
+    looks: Looks,
+    /// Why others have no result without it. It is measured when these are decided.
+    needed: Option<String>,
     judged: Option<JudgedProposal>,
     /// Why it is not measured.
     left_out: Option<String>,
@@ -46,35 +54,57 @@ impl<'a> Elimination<'a> {
         left_out: Vec<Option<String>>,
     ) -> Elimination<'a> {
         let proposal = |(finding, left_out)| {
-            let ratios = PairedRatios::default();
-            ComparedFinding { finding, ratios, judged: None, left_out }
+            let looks = Looks::default();
+            ComparedFinding { finding, looks, needed: None, judged: None, left_out }
         };
         let proposals = findings.iter().zip(left_out).map(proposal).collect();
-        Elimination { limits, proposals, kept: Vec::new() }
+        Elimination { limits, proposals, kept: Vec::new(), proposed: None }
     }
 
-    /// Measures blocks until all proposals are decided. `measure` gives a window for each set.
+    /// Measures a block, unless all proposals are decided. `measure` gives a window for each set.
     ///
     /// # Errors
     /// Of `measure`; what was decided before holds.
-    pub(crate) fn run<E>(
+    pub(crate) fn block<E>(
         &mut self,
-        mut measure: impl FnMut(&ProposalBlock) -> Result<Vec<Window>, E>,
-    ) -> Result<(), E> {
-        loop {
-            let open = self.open();
-            if open.is_empty() {
-                return Ok(());
+        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+    ) -> Result<bool, E> {
+        let open = self.open();
+        let is_free = |place: &usize| self.proposals[*place].needed.is_none();
+        let mut asked: Vec<usize> = open.iter().copied().filter(is_free).collect();
+        if asked.is_empty() {
+            asked.clone_from(&open);
+        }
+        if asked.is_empty() {
+            return Ok(false);
+        }
+        let mut sets = vec![self.set(&open, None)];
+        sets.extend(asked.iter().map(|left| self.set(&open, Some(*left))));
+        let mut without = self.measured(&sets, &open, measure)?;
+        let [all, _] = without.remove(0);
+        match all {
+            Ok(_) => {
+                self.proposed.get_or_insert_with(|| sets.swap_remove(0));
+                let idle = self.learn(&open, &asked, without);
+                self.drop_idle(&open, idle, measure)?;
             }
-            let mut sets = vec![self.set(&open, None)];
-            sets.extend(open.iter().map(|left| self.set(&open, Some(*left))));
-            let mut windows = measure(&self.block(sets, &open))?;
-            let without = windows.split_off(1);
-            match windows.swap_remove(0) {
-                Ok(all) => self.learn(&open, all, without),
-                Err(reason) => self.find_failing(&open, &without, &reason, &mut measure)?,
+            Err(reason) => self.find_failing(&open, (&asked, &without), &reason, measure)?,
+        }
+        Ok(true)
+    }
+
+    /// Has those dropped for no gain measured anew.
+    pub(crate) fn reopen(&mut self) {
+        for of in &mut self.proposals {
+            if of.judged.as_ref().is_some_and(|of| of.verdict == ProposalVerdict::NoGain) {
+                (of.judged, of.looks) = (None, Looks::default());
             }
         }
+    }
+
+    /// All that was proposed, once it had a result.
+    pub(crate) fn proposed(&self) -> Option<&Settings> {
+        self.proposed.as_ref()
     }
 
     /// What was kept, as variables.
@@ -100,7 +130,7 @@ impl<'a> Elimination<'a> {
         let told = |of: ComparedFinding<'_>| {
             let begun = || {
                 let verdict = ProposalVerdict::Undecided;
-                (of.ratios.pairs() > 0).then(|| judged(&self.limits, &of.ratios, verdict, None))
+                (of.looks.pairs() > 0).then(|| judged(&self.limits, &of.looks, verdict, None))
             };
             ProvenFinding {
                 rule: of.finding.rule,
@@ -140,47 +170,121 @@ impl<'a> Elimination<'a> {
         findings.fold(Settings::new(), |set, finding| with(&set, &changes(finding, &set)))
     }
 
-    fn block(&self, sets: Vec<Settings>, open: &[usize]) -> ProposalBlock {
+    /// A window of each, with one of the first beside it. What has no result is measured once more:
+    /// a hiccup of the machine decides nothing.
+    fn measured<E>(
+        &self,
+        sets: &[Settings],
+        open: &[usize],
+        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+    ) -> Result<Vec<[Window; 2]>, E> {
+        let windows = measure(self.asked(sets.to_vec(), open))?;
+        let first = windows[0].clone();
+        let mut beside: Vec<[Window; 2]> =
+            windows.into_iter().map(|window| [window, first.clone()]).collect();
+        let failed: Vec<usize> = (0..sets.len()).filter(|at| beside[*at][0].is_err()).collect();
+        if failed.is_empty() {
+            return Ok(beside);
+        }
+        let again: Vec<usize> =
+            (0..sets.len()).filter(|at| *at == 0 || failed.contains(at)).collect();
+        let sets = again.iter().map(|at| sets[*at].clone()).collect();
+        let windows = measure(self.asked(sets, open))?;
+        let first = windows[0].clone();
+        for (at, window) in again.into_iter().zip(windows).filter(|(at, _)| failed.contains(at)) {
+            beside[at] = [window, first.clone()];
+        }
+        Ok(beside)
+    }
+
+    fn asked(&self, sets: Vec<Settings>, open: &[usize]) -> ProposalBlock {
         let most = self.limits.pairs_max;
-        let left = |place: &usize| most.saturating_sub(self.proposals[*place].ratios.pairs());
+        let left = |place: &usize| most.saturating_sub(self.proposals[*place].looks.pairs());
         let waiting = self.proposals.iter().filter(|of| !of.is_decided()).count() - open.len();
         let blocks = open.iter().map(left).max().unwrap_or(0);
         let windows: usize = open.iter().map(left).sum();
-        ProposalBlock { sets, windows_left: blocks + windows + 2 * waiting * most }
+        let windows_left = (blocks + windows + 2 * waiting * most).max(sets.len());
+        ProposalBlock { sets, title: "proposals", windows_left }
     }
 
-    /// A block in which all of them together had a result. It drops one proposal of a topic at
-    /// most for having no gain.
-    fn learn(&mut self, open: &[usize], all: f64, without: Vec<Window>) {
-        let mut futile = Vec::new();
-        for (place, without) in open.iter().zip(without) {
-            let of = &mut self.proposals[*place];
-            let verdict = match without {
-                Ok(without) => {
-                    of.ratios.push([without, all]);
-                    decided(&self.limits, &of.ratios)
-                }
-                Err(reason) => {
-                    let reason = format!("the others do not run without it: {reason}");
-                    self.decide(*place, ProposalVerdict::Fails, Some(reason));
+    /// A block in which all of them together had a result. Returns those that show no gain.
+    fn learn(&mut self, open: &[usize], asked: &[usize], without: Vec<[Window; 2]>) -> Vec<usize> {
+        let mut idle = Vec::new();
+        for (place, window) in asked.iter().zip(without) {
+            match window {
+                [Ok(without), Ok(all)] => self.proposals[*place].looks.push([without, all]),
+                [Err(reason), _] => {
+                    self.keep_what_is_needed(*place, open, reason);
                     continue;
                 }
-            };
-            let is_last = of.ratios.pairs() >= self.limits.pairs_max;
-            match verdict {
-                Some(ProposalVerdict::NoGain) if !is_last => futile.push(*place),
+                // It had a result, but not beside the others.
+                _ => {}
+            }
+            match decided(&self.limits, &self.proposals[*place].looks) {
+                Some(ProposalVerdict::NoGain) => idle.push(*place),
                 Some(verdict) => self.decide(*place, verdict, None),
                 None => {}
             }
         }
-        // Of two that do the same, each is useless only while the other is there.
-        let ratio = |place: &usize| self.proposals[*place].ratios.ratio();
-        futile.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-        let mut topics = BTreeSet::new();
-        for place in futile {
-            if topics.insert(self.proposals[place].finding.topic) {
-                self.decide(place, ProposalVerdict::NoGain, None);
+        idle
+    }
+
+    /// Of those that do the same, each is useless only while another is there. So all of them are
+    /// dropped only where they give nothing together; else the weakest, and what the others give is
+    /// another thing then.
+    fn drop_idle<E>(
+        &mut self,
+        open: &[usize],
+        mut idle: Vec<usize>,
+        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+    ) -> Result<(), E> {
+        let ratio = |place: &usize| self.proposals[*place].looks.ratio();
+        idle.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+        if idle.len() > 1 && !self.is_idle_together(open, &idle, measure)? {
+            for place in idle.drain(1..) {
+                self.proposals[place].looks.renew();
             }
+        }
+        for place in idle {
+            self.decide(place, ProposalVerdict::NoGain, None);
+        }
+        Ok(())
+    }
+
+    /// Do all of these give nothing beside the others? Two pairs tell at most: of a group without a
+    /// gain the first one often says so, and one with a gain seldom seems to have none.
+    fn is_idle_together<E>(
+        &self,
+        open: &[usize],
+        idle: &[usize],
+        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+    ) -> Result<bool, E> {
+        let is_open = |place: &&usize| !self.proposals[**place].is_decided();
+        let all: Vec<usize> = open.iter().filter(is_open).copied().collect();
+        let others: Vec<usize> = all.iter().filter(|of| !idle.contains(of)).copied().collect();
+        let sets = [self.set(&all, None), self.set(&others, None)];
+        let mut ratios = PairedRatios::default();
+        for _ in 0..GROUP_PAIRS_MAX {
+            match self.measured(&sets, open, measure)?.pop() {
+                Some([Ok(without), Ok(with)]) => ratios.push([without, with]),
+                _ => return Ok(false),
+            }
+            if ratios.ratio() <= 1.0 + self.limits.gain_min_share {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Nothing runs without it: there is nothing to compare it with. Whether that stays so depends
+    /// on those that are still open, of which one may need it.
+    fn keep_what_is_needed(&mut self, place: usize, open: &[usize], reason: String) {
+        let waits = |other: &usize| *other == place || self.proposals[*other].needed.is_some();
+        if open.iter().all(waits) {
+            let reason = format!("without it nothing runs: {reason}");
+            self.decide(place, ProposalVerdict::Kept, Some(reason));
+        } else {
+            self.proposals[place].needed = Some(reason);
         }
     }
 
@@ -190,16 +294,22 @@ impl<'a> Elimination<'a> {
     fn find_failing<E>(
         &mut self,
         open: &[usize],
-        without: &[Window],
+        (asked, without): (&[usize], &[[Window; 2]]),
         reason: &str,
-        measure: &mut impl FnMut(&ProposalBlock) -> Result<Vec<Window>, E>,
+        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
     ) -> Result<(), E> {
-        let run = open.iter().zip(without).filter(|(_, window)| window.is_ok());
+        let run = asked.iter().zip(without).filter(|(_, [window, _])| window.is_ok());
         let mut suspects: Vec<usize> = run.map(|(place, _)| *place).collect();
         if suspects.is_empty() {
-            let alone = open.iter().map(|place| self.set(&[*place], None)).collect();
+            let with = |alone: &usize| {
+                let is_in =
+                    |place: &&usize| *place == alone || self.proposals[**place].needed.is_some();
+                let with: Vec<usize> = open.iter().filter(is_in).copied().collect();
+                self.set(&with, None)
+            };
+            let alone: Vec<Settings> = asked.iter().map(with).collect();
             let mut fail_alone = false;
-            for (place, window) in open.iter().zip(measure(&self.block(alone, open))?) {
+            for (place, [window, _]) in asked.iter().zip(self.measured(&alone, open, measure)?) {
                 if let Err(reason) = window {
                     fail_alone = true;
                     self.decide(*place, ProposalVerdict::Fails, Some(reason));
@@ -208,7 +318,7 @@ impl<'a> Elimination<'a> {
             if fail_alone {
                 return Ok(());
             }
-            suspects.extend(open);
+            suspects.extend(asked);
         }
         if let Some(last) = suspects.pop() {
             self.decide(last, ProposalVerdict::Fails, Some(reason.to_owned()));
@@ -218,10 +328,15 @@ impl<'a> Elimination<'a> {
 
     fn decide(&mut self, place: usize, verdict: ProposalVerdict, reason: Option<String>) {
         let of = &mut self.proposals[place];
-        of.judged = Some(judged(&self.limits, &of.ratios, verdict, reason));
+        of.judged = Some(judged(&self.limits, &of.looks, verdict, reason));
+        let topic = of.finding.topic;
         if verdict == ProposalVerdict::Kept {
             self.kept.push(place);
+            return;
         }
+        // Those of one topic replace each other.
+        let others = self.proposals.iter_mut();
+        others.filter(|of| of.finding.topic == topic).for_each(|of| of.looks.renew());
     }
 }
 
@@ -234,230 +349,5 @@ impl ComparedFinding<'_> {
     fn overlaps(&self, other: &Finding) -> bool {
         let sets = |variable| self.finding.changes.iter().any(|of| of.variable == variable);
         other.changes.iter().any(|change| sets(change.variable))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Elimination, Window};
-    use crate::judge::{JudgeLimits, ProposalVerdict};
-    use crate::proof::ProvenFinding;
-    use crate::settings::Settings;
-    use ProposalVerdict::{Fails, Harms, Kept, NoGain};
-    use advise::{Finding, Gain, VariableChange};
-    use base::Random;
-    use std::convert::Infallible;
-    use std::f64::consts::TAU;
-
-    fn finding(rule: &'static str, variables: &[&'static str]) -> Finding {
-        let change = |variable: &&'static str| {
-            let (current, proposed) = ("0".to_owned(), "1".to_owned());
-            VariableChange { variable, current, proposed }
-        };
-        Finding {
-            rule,
-            topic: rule.split('-').next().unwrap(),
-            title: "",
-            gain: Gain::Some,
-            seen: String::new(),
-            reason: "",
-            source: "",
-            changes: variables.iter().map(change).collect(),
-            action: None,
-            risks: Vec::new(),
-            restart_needed: false,
-            statements: Vec::new(),
-            option_lines: variables.iter().map(|name| format!("{name} = 1")).collect(),
-        }
-    }
-
-    fn findings(rules: &[&'static str]) -> Vec<Finding> {
-        rules.iter().map(|rule| finding(rule, &[rule])).collect()
-    }
-
-    /// A server whose windows scatter by `noise`, on a machine that drifts by 5 % a block.
-    struct Machine<'a> {
-        random: Random,
-        noise: f64,
-        /// The logarithm of the throughput with these settings, or why there is none.
-        server: &'a dyn Fn(&Settings) -> Result<f64, String>,
-    }
-
-    impl Machine<'_> {
-        fn normal(&mut self) -> f64 {
-            let radius = (-2.0 * self.random.unit().ln()).sqrt();
-            radius * (TAU * self.random.unit()).cos()
-        }
-
-        fn prove(&mut self, findings: &[Finding]) -> (Vec<ProvenFinding>, Settings, usize) {
-            let left_out = vec![None; findings.len()];
-            let mut proof = Elimination::new(JudgeLimits::default(), findings, left_out);
-            let (mut drift, mut windows, mut at_most) = (0.0, 0, None);
-            let ended = proof.run(|block| {
-                drift += 0.05 * self.normal();
-                assert!(*at_most.get_or_insert(block.windows_left) >= windows + block.sets.len());
-                windows += block.sets.len();
-                let window = |set: &Settings| {
-                    let log = (self.server)(set)?;
-                    Ok((drift + log + self.noise * self.normal()).exp())
-                };
-                Ok::<Vec<Window>, Infallible>(block.sets.iter().map(window).collect())
-            });
-            ended.unwrap_or_else(|never| match never {});
-            let kept = proof.kept();
-            (proof.proven(), kept, windows)
-        }
-    }
-
-    fn verdicts(
-        server: &dyn Fn(&Settings) -> Result<f64, String>,
-        findings: &[Finding],
-    ) -> (Vec<Option<ProposalVerdict>>, usize) {
-        let mut machine = Machine { random: Random::new(5, &[]), noise: 0.01, server };
-        let (proposals, _, windows) = machine.prove(findings);
-        let verdict = |of: ProvenFinding| of.judged.map(|judged| judged.verdict);
-        (proposals.into_iter().map(verdict).collect(), windows)
-    }
-
-    fn has(set: &Settings, name: &str) -> bool {
-        set.contains_key(name)
-    }
-
-    /// How many of `runs` proofs end so, and their mean number of pairs, where the proposal is
-    /// worth `effect`.
-    fn ended(verdict: ProposalVerdict, effect: f64, noise: f64) -> (usize, f64) {
-        let findings = findings(&["planted"]);
-        let server = |set: &Settings| Ok(if has(set, "planted") { effect } else { 0.0 });
-        let mut machine = Machine { random: Random::new(11, &[]), noise, server: &server };
-        let (mut ended, mut pairs) = (0, 0);
-        let runs = 2000;
-        for _ in 0..runs {
-            let judged = machine.prove(&findings).0.remove(0).judged.unwrap();
-            ended += usize::from(judged.verdict == verdict);
-            pairs += judged.pairs;
-        }
-        (ended, pairs as f64 / f64::from(runs))
-    }
-
-    #[test]
-    fn what_changes_nothing_is_left_out() {
-        for noise in [0.005, 0.02, 0.1] {
-            let (kept, pairs) = ended(Kept, 0.0, noise);
-            assert!(kept < 100, "{kept} of 2000 with a noise of {noise}");
-            assert!(pairs < 7.0, "{pairs} pairs with a noise of {noise}");
-        }
-    }
-
-    #[test]
-    fn what_harms_is_never_kept() {
-        for (effect, noise) in [(-0.05, 0.02), (-0.1, 0.05), (-0.5, 0.1)] {
-            let (kept, _) = ended(Kept, effect, noise);
-            assert_eq!(kept, 0, "{effect} with a noise of {noise}");
-        }
-    }
-
-    #[test]
-    fn what_helps_is_kept() {
-        for (effect, noise, least, pairs_most) in [
-            (0.5, 0.05, 1990, 4.0),
-            (0.1, 0.05, 1800, 8.0),
-            (0.1, 0.02, 1980, 6.0),
-            (0.05, 0.01, 1980, 6.0),
-        ] {
-            let (kept, pairs) = ended(Kept, effect, noise);
-            assert!(kept >= least, "{kept} of 2000 of {effect} with a noise of {noise}");
-            assert!(pairs < pairs_most, "{pairs} pairs of {effect} with a noise of {noise}");
-        }
-    }
-
-    #[test]
-    fn among_others_a_useless_proposal_is_dropped_and_a_harmful_one_never_kept() {
-        let findings = findings(&["flush", "redo", "capacity", "useless", "harmful", "idle"]);
-        let server = |set: &Settings| {
-            let worth = |name, worth| if has(set, name) { worth } else { 0.0 };
-            Ok(worth("flush", 1.0) + worth("capacity", 0.2) + worth("harmful", -0.2))
-        };
-        let mut machine = Machine { random: Random::new(12, &[]), noise: 0.05, server: &server };
-        let runs = 500;
-        let (mut wrong, mut windows) = ([0; 2], 0);
-        for _ in 0..runs {
-            let (_, kept, taken) = machine.prove(&findings);
-            assert!(has(&kept, "flush") && !has(&kept, "harmful"), "{kept:?}");
-            wrong[0] += usize::from(has(&kept, "useless"));
-            wrong[1] += usize::from(has(&kept, "idle"));
-            windows += taken;
-        }
-        assert!(wrong.iter().all(|wrong| *wrong <= runs / 20), "{wrong:?} of {runs}");
-        // One after the other, the six would take 60 and more.
-        assert!(windows < 43 * runs, "{} windows", windows / runs);
-    }
-
-    #[test]
-    fn what_needs_another_is_kept_with_it() {
-        // The log helps where pages are not written in a hurry, and nothing does before.
-        let server = |set: &Settings| {
-            let log = if has(set, "redo") && has(set, "capacity") { 0.4 } else { 0.0 };
-            Ok(log + if has(set, "capacity") { 0.3 } else { 0.0 })
-        };
-        let (verdicts, windows) = verdicts(&server, &findings(&["redo", "capacity", "idle"]));
-        assert_eq!(verdicts, [Some(Kept), Some(Kept), Some(NoGain)]);
-        assert!(windows < 20, "{windows}");
-    }
-
-    #[test]
-    fn of_two_that_do_the_same_one_is_kept() {
-        let does = |set: &Settings| has(set, "pool-one") || has(set, "pool-other");
-        let server = |set: &Settings| Ok(if does(set) { 0.4 } else { 0.0 });
-        let (verdicts, _) = verdicts(&server, &findings(&["pool-one", "pool-other"]));
-        assert!(verdicts.contains(&Some(Kept)) && verdicts.contains(&Some(NoGain)), "{verdicts:?}");
-    }
-
-    #[test]
-    fn of_two_that_set_one_variable_the_second_waits_for_the_first() {
-        let findings = [finding("flush", &["flush", "pool"]), finding("pool", &["pool"])];
-        let worth = |flush: f64, set: &Settings| {
-            let pool = if has(set, "pool") { 0.3 } else { 0.0 };
-            Ok(pool + if has(set, "flush") { flush } else { 0.0 })
-        };
-        assert_eq!(verdicts(&|set| worth(0.1, set), &findings).0, [Some(Kept), None]);
-        assert_eq!(verdicts(&|set| worth(-0.5, set), &findings).0, [Some(Harms), Some(Kept)]);
-    }
-
-    #[test]
-    fn what_fails_is_found_and_the_others_are_measured() {
-        let good = |set: &Settings| if has(set, "good") { 0.3 } else { 0.0 };
-        let refuses = |name: &'static str| {
-            move |set: &Settings| match has(set, name) {
-                true => Err(format!("no {name}")),
-                false => Ok(good(set)),
-            }
-        };
-        let three = findings(&["good", "bad", "worse"]);
-        let (of_one, _) = verdicts(&refuses("bad"), &three);
-        assert_eq!(of_one, [Some(Kept), Some(Fails), Some(NoGain)]);
-        let (of_two, _) = verdicts(&|set| refuses("bad")(set).and(refuses("worse")(set)), &three);
-        assert_eq!(of_two, [Some(Kept), Some(Fails), Some(Fails)]);
-        let both = |set: &Settings| match has(set, "bad") && has(set, "worse") {
-            true => Err("not both".to_owned()),
-            false => Ok(good(set)),
-        };
-        assert_eq!(verdicts(&both, &three).0, [Some(Kept), Some(NoGain), Some(Fails)]);
-    }
-
-    #[test]
-    fn what_was_measured_of_an_ended_proof_is_told() {
-        let findings = findings(&["a", "b"]);
-        let mut proof = Elimination::new(JudgeLimits::default(), &findings, vec![None; 2]);
-        let mut blocks = 0;
-        let ended = proof.run(|block| {
-            blocks += 1;
-            (blocks < 3).then(|| vec![Ok(100.0); block.sets.len()]).ok_or(())
-        });
-        assert_eq!(ended, Err(()));
-        assert!(proof.kept().is_empty() && proof.option_lines().is_empty());
-        for of in proof.proven() {
-            let judged = of.judged.unwrap();
-            assert_eq!((judged.verdict, judged.pairs), (ProposalVerdict::Undecided, 2));
-        }
     }
 }

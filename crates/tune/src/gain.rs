@@ -3,7 +3,7 @@
 use analyse::{Base, Blocks, Contrast, Observation, mean};
 use serde::Serialize;
 
-/// Pairs that tell what a choice gives. They are measured after it: what was chosen for its luck
+/// Pairs that tell what a search gives. They are measured after it: what was chosen for its luck
 /// has none left in them.
 pub(crate) const CONFIRM_PAIRS: usize = 5;
 const START: usize = 0;
@@ -12,12 +12,13 @@ const CHOSEN: usize = 1;
 /// A choice against the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WholeGain {
+    /// Pairs of fresh windows; of a proof, rounds of them, spread over it.
     pub pairs: usize,
     /// Means of the windows, of what was asked for: NOPM unless it is said.
     pub start_value: Option<f64>,
     pub chosen_value: Option<f64>,
     pub ratio: Option<f64>,
-    /// The 95 % interval.
+    /// The 95 % interval; of a proof, one that knows that the machine drifts.
     pub ratio_low: Option<f64>,
     pub ratio_high: Option<f64>,
 }

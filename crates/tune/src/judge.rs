@@ -43,56 +43,93 @@ pub enum ProposalVerdict {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedProposal {
     pub verdict: ProposalVerdict,
-    /// Measured pairs.
+    /// Pairs behind the ratio.
     pub pairs: usize,
+    /// Pairs before them, beside settings that were dropped since: what it gives may be another
+    /// thing without these.
+    pub earlier_pairs: usize,
     /// Throughput with it by that without it; `None` where no pair has both.
     pub ratio: Option<f64>,
     /// The interval of the last look. Those of all looks are below the ratio, but for a share of
     /// `error_rate` of all comparisons, and above it likewise.
     pub ratio_low: Option<f64>,
     pub ratio_high: Option<f64>,
-    /// Why it fails.
+    /// Why it fails, or why the others fail without it.
     pub reason: Option<String>,
 }
 
-/// What is to be said of a proposal now, if anything. No gain is final only after the last pair:
-/// until then it may be looked at again.
-pub(crate) fn decided(limits: &JudgeLimits, ratios: &PairedRatios) -> Option<ProposalVerdict> {
-    let (pairs, ratio) = (ratios.pairs(), ratios.ratio());
-    let matters = ratio > 1.0 + limits.gain_min_share;
-    match interval(limits, ratios) {
+/// What was measured of a proposal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looks {
+    /// Throughput with it by that without it, beside the settings of now.
+    ratios: PairedRatios,
+    earlier_pairs: usize,
+}
+
+impl Looks {
+    pub(crate) fn push(&mut self, pair: [f64; 2]) {
+        self.ratios.push(pair);
+    }
+
+    pub(crate) fn ratio(&self) -> f64 {
+        self.ratios.ratio()
+    }
+
+    /// All pairs.
+    pub(crate) fn pairs(&self) -> usize {
+        self.earlier_pairs + self.ratios.pairs()
+    }
+
+    /// The settings beside it are others from now on.
+    pub(crate) fn renew(&mut self) {
+        *self = Looks { ratios: PairedRatios::default(), earlier_pairs: self.pairs() };
+    }
+
+    fn is_last(&self, limits: &JudgeLimits) -> bool {
+        self.pairs() >= limits.pairs_max
+            && (self.earlier_pairs == 0 || self.ratios.pairs() >= PAIRS_UNTIL_FUTILE)
+    }
+
+    /// Half of the error rate is for the looks that may end it early, and half for the last one:
+    /// its number is known beforehand, so that it sees what these have to leave open. An interval
+    /// errs on two sides, of which one keeps a proposal, so that each may have twice its half.
+    fn interval(&self, limits: &JudgeLimits) -> Option<[f64; 2]> {
+        match self.is_last(limits) {
+            false => self.ratios.interval(limits.error_rate),
+            true => self.ratios.interval_of_one_look(limits.error_rate),
+        }
+    }
+}
+
+/// What is to be said of a proposal now, if anything. No gain is final only where nothing beside
+/// it changes any more.
+pub(crate) fn decided(limits: &JudgeLimits, looks: &Looks) -> Option<ProposalVerdict> {
+    let matters = looks.ratio() > 1.0 + limits.gain_min_share;
+    match looks.interval(limits) {
         Some([low, _]) if low > 1.0 => {
             return Some(if matters { ProposalVerdict::Kept } else { ProposalVerdict::NoGain });
         }
         Some([_, high]) if high < 1.0 => return Some(ProposalVerdict::Harms),
         _ => {}
     }
-    let is_futile = pairs >= PAIRS_UNTIL_FUTILE && !matters;
-    (is_futile || pairs >= limits.pairs_max).then_some(ProposalVerdict::NoGain)
-}
-
-/// Half of the error rate is for the looks that may end it early, and half for the last one: its
-/// number is known beforehand, so that it sees what these have to leave open. An interval errs on
-/// two sides, of which one keeps a proposal, so that each may have twice its half.
-fn interval(limits: &JudgeLimits, ratios: &PairedRatios) -> Option<[f64; 2]> {
-    match ratios.pairs() < limits.pairs_max {
-        true => ratios.interval(limits.error_rate),
-        false => ratios.interval_of_one_look(limits.error_rate),
-    }
+    let is_futile = looks.pairs() >= PAIRS_UNTIL_FUTILE && looks.ratios.pairs() > 0 && !matters;
+    (is_futile || looks.is_last(limits)).then_some(ProposalVerdict::NoGain)
 }
 
 /// A proposal of which this is said.
 pub(crate) fn judged(
     limits: &JudgeLimits,
-    ratios: &PairedRatios,
+    looks: &Looks,
     verdict: ProposalVerdict,
     reason: Option<String>,
 ) -> JudgedProposal {
-    let interval = interval(limits, ratios);
+    let interval = looks.interval(limits);
+    let pairs = looks.ratios.pairs();
     JudgedProposal {
         verdict,
-        pairs: ratios.pairs(),
-        ratio: (ratios.pairs() > 0).then(|| ratios.ratio()),
+        pairs,
+        earlier_pairs: looks.earlier_pairs,
+        ratio: (pairs > 0).then(|| looks.ratio()),
         ratio_low: interval.map(|[low, _]| low),
         ratio_high: interval.map(|[_, high]| high),
         reason,

@@ -1,6 +1,7 @@
 //! Advice, proven: what a rule proposes is measured against what there is, on this server, this
 //! device and this load, and kept where it helps. And a search, where rules do not reach.
 
+mod course;
 mod elimination;
 mod gain;
 mod halving;
@@ -9,6 +10,8 @@ mod proof;
 mod prove;
 mod search;
 mod settings;
+#[cfg(test)]
+mod simulated;
 
 pub use gain::WholeGain;
 pub use judge::{JudgeLimits, JudgedProposal, ProposalVerdict};

@@ -21,6 +21,13 @@ pub struct AdviceProof {
     pub proposals: Vec<ProvenFinding>,
     /// All kept proposals against the start; `None` where none was kept.
     pub whole: Option<WholeGain>,
+    /// All that was proposed and runs against the start; `None` where nothing did.
+    pub proposed: Option<WholeGain>,
+    /// All that was proposed gave more than what was kept, so that what was dropped for no gain was
+    /// measured anew.
+    pub measured_anew: bool,
+    /// It gave more than what was kept after that too.
+    pub better_together: bool,
     /// For the section `[mysqld]` of the option file.
     pub option_lines: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! Proposals, measured in windows; then all that was kept against the start.
+//! The windows of a proof: which cells of which lab they are, and what they gave.
 
-use crate::elimination::{Elimination, Window};
-use crate::gain::{CONFIRM_PAIRS, WholeGain, gain_of};
+use crate::course::Course;
+use crate::elimination::{ProposalBlock, Window};
 use crate::judge::JudgeLimits;
 use crate::proof::AdviceProof;
 use crate::settings::Settings;
@@ -26,6 +26,9 @@ pub(crate) const NOTHING_ENDED: &str =
 pub(crate) const NOT_FINISHED: &str = "it was not finished";
 /// The last windows of the start by its first one; beyond it they have not had one load.
 const STEADY: std::ops::Range<f64> = 0.67..1.5;
+
+/// Windows of the start whose mean is how it ended.
+const LAST_STARTS: usize = 3;
 
 /// A server that is looked at and measured.
 pub struct Prover<'a> {
@@ -81,12 +84,11 @@ impl<'a> Prover<'a> {
         device: Option<Profile>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<LookedAt, LabError> {
-        let start = self.cell_of(&Settings::new())?;
-        let block = TrialBlock { cells: &[start], repeat: self.next_repeat(), title: START_NAME };
-        let runs = self.trials.block(&block, on_progress)?;
-        let Some(run) = runs.first().copied() else {
-            return Err(LabError::Interrupted);
-        };
+        let mut run = self.start_window(on_progress)?;
+        if self.throughput(run)?.is_err() {
+            // A hiccup of the machine decides nothing.
+            run = self.start_window(on_progress)?;
+        }
         let throughput = self.throughput(run)?.map_err(|reason| no_result(START_NAME, &reason))?;
         self.starts.push(throughput);
         let mut snapshot = snapshot_of_run(self.results, run)?;
@@ -95,6 +97,13 @@ impl<'a> Prover<'a> {
         }
         self.keep_dilation(run)?;
         Ok(LookedAt { findings: advise(&snapshot), snapshot, run })
+    }
+
+    fn start_window(&mut self, on_progress: &mut OnProgress<'_>) -> Result<RepeatId, LabError> {
+        let start = self.cell_of(&Settings::new())?;
+        let block = TrialBlock { cells: &[start], repeat: self.next_repeat(), title: START_NAME };
+        let runs = self.trials.block(&block, on_progress)?;
+        runs.first().copied().ok_or(LabError::Interrupted)
     }
 
     /// Measures what a server under its load is to be told.
@@ -143,21 +152,19 @@ impl<'a> Prover<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(), LabError> {
         let left_out = findings.iter().map(|finding| self.left_out(finding)).collect();
-        let mut elimination = Elimination::new(self.limits, findings, left_out);
-        let mut number = 0;
-        let ended = elimination.run(|block| {
-            number += 1;
-            let left = self.times.left(block.windows_left + 2 * CONFIRM_PAIRS);
-            let title = format!("proposals: block {number}{left}");
-            self.block(&block.sets, &title, on_progress)
-        });
-        let set = elimination.kept();
-        proof.option_lines = elimination.option_lines();
-        proof.proposals = elimination.proven();
+        let mut course = Course::new(self.limits, findings, left_out);
+        let ended = course.run(|block| self.block(&block, on_progress));
+        proof.option_lines = course.elimination.option_lines();
+        proof.measured_anew = course.is_repeated;
+        let given = (course.whole(), course.proposed(), course.is_better_together());
+        let failed = course.failed.take();
+        proof.proposals = course.elimination.proven();
         ended?;
-        if !set.is_empty() {
-            proof.whole = Some(self.confirm(&set, on_progress)?);
+        if let Some((set, reason)) = failed {
+            let what = if set.is_empty() { START_NAME } else { "all that was kept" };
+            return Err(no_result(what, &reason));
         }
+        (proof.whole, proof.proposed, proof.better_together) = given;
         Ok(())
     }
 
@@ -165,11 +172,11 @@ impl<'a> Prover<'a> {
     /// middle, and every second block is turned: so drift is in both halves of each comparison.
     fn block(
         &mut self,
-        sets: &[Settings],
-        title: &str,
+        ProposalBlock { sets, title, windows_left }: &ProposalBlock,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Vec<Window>, LabError> {
         let begun = Instant::now();
+        let title = format!("{title}: block {}{}", self.blocks, self.times.left(*windows_left));
         let mut order: Vec<usize> = (1..sets.len()).collect();
         order.insert(order.len() / 2, 0);
         let repeat = self.next_repeat();
@@ -178,7 +185,7 @@ impl<'a> Prover<'a> {
         }
         let cells = order.iter().map(|place| self.cell_of(&sets[*place]));
         let cells = cells.collect::<Result<Vec<_>, _>>()?;
-        let block = TrialBlock { cells: &cells, repeat, title };
+        let block = TrialBlock { cells: &cells, repeat, title: &title };
         let runs = self.trials.block(&block, on_progress)?;
         if runs.len() < cells.len() {
             return Err(LabError::Interrupted);
@@ -193,26 +200,6 @@ impl<'a> Prover<'a> {
         }
         self.times.learn(sets.len(), begun.elapsed());
         Ok(windows)
-    }
-
-    fn confirm(
-        &mut self,
-        set: &Settings,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<WholeGain, LabError> {
-        let sides = [Settings::new(), set.clone()];
-        let mut measured = Vec::new();
-        for pair in 0..CONFIRM_PAIRS {
-            let left = self.times.left(2 * (CONFIRM_PAIRS - pair));
-            let title = format!("all that was kept: pair {} of {CONFIRM_PAIRS}{left}", pair + 1);
-            let windows = self.block(&sides, &title, on_progress)?;
-            let named = [START_NAME, "all that was kept"].into_iter().zip(windows);
-            let values = named
-                .map(|(what, window)| window.map_err(|reason| no_result(what, &reason)))
-                .collect::<Result<Vec<f64>, LabError>>()?;
-            measured.push([values[0], values[1]]);
-        }
-        Ok(gain_of(&measured))
     }
 
     fn left_out(&self, finding: &Finding) -> Option<String> {
@@ -286,14 +273,14 @@ impl WindowTimes {
             return String::new();
         }
         let left = self.taken.as_secs_f64() / f64::from(self.windows) * windows as f64;
-        format!("; at most {:.0} min left", (left / 60.0).ceil())
+        format!("; rarely more than {:.0} min left", (left / 60.0).ceil())
     }
 }
 
 /// What is to be said of a start whose throughput changed while proposals were measured.
 fn drift(starts: &[f64]) -> Option<String> {
     let (first, later) = starts.split_first()?;
-    let last = mean(&later[later.len().saturating_sub(CONFIRM_PAIRS)..])?;
+    let last = mean(&later[later.len().saturating_sub(LAST_STARTS)..])?;
     (!STEADY.contains(&(last / first))).then(|| {
         format!(
             "{START_NAME} did {first:.0} NOPM at first and {last:.0} at the end: something else \

@@ -243,8 +243,7 @@ impl<'a> Search<'a> {
             let title = format!("the best against the start: pair {at} of {CONFIRM_PAIRS}; {time}");
             let cells = if pair % 2 == 0 { [START, first] } else { [first, START] };
             self.block(&cells, &title, on_progress)?;
-            let last = &self.observed[self.observed.len() - cells.len()..];
-            let of = |cell| last.iter().find(|of| of.cell == cell);
+            let of = |cell| last_window(&self.observed, cell);
             if let (Some(start), Some(best)) = (of(START), of(first))
                 && start.block == best.block
                 && let (Some(start), Some(best)) = (start.value, best.value)
@@ -336,8 +335,30 @@ impl<'a> Search<'a> {
         cells
     }
 
-    /// Measures a block, and keeps what came of it.
+    /// Measures a block, and keeps what came of it. What has no result is measured once more,
+    /// beside the start: a hiccup of the machine decides nothing.
     fn block(
+        &mut self,
+        cells: &[TrialCell],
+        title: &str,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Vec<RepeatId>, LabError> {
+        let runs = self.measured(cells, title, on_progress)?;
+        let mut again: Vec<TrialCell> =
+            cells.iter().copied().filter(|cell| self.has_failed(*cell)).collect();
+        if again.is_empty() {
+            return Ok(runs);
+        }
+        again.retain(|cell| *cell != START);
+        again.insert(0, START);
+        let runs = self.measured(&again, title, on_progress)?;
+        match runs.first() {
+            Some(start) if self.has_failed(START) => Err(self.without_start(*start)?),
+            _ => Ok(runs),
+        }
+    }
+
+    fn measured(
         &mut self,
         cells: &[TrialCell],
         title: &str,
@@ -349,9 +370,6 @@ impl<'a> Search<'a> {
         for (cell, run) in cells.iter().zip(&runs) {
             let observed = self.observe(*cell, *run)?;
             self.observed.push(observed);
-            if *cell == START && observed.value.is_none() {
-                return Err(self.without_start(*run)?);
-            }
         }
         Ok(runs)
     }
@@ -389,9 +407,10 @@ impl<'a> Search<'a> {
         Ok(LabError::Unfit(format!("the first cell of the plan has no result: {why}")))
     }
 
-    /// One window without a result is enough: such a setting is of no use.
+    /// Has its last window no result? After a block that is its second one in a row: such a setting
+    /// is of no use.
     fn has_failed(&self, cell: TrialCell) -> bool {
-        self.observed.iter().any(|of| of.cell == cell && of.value.is_none())
+        last_window(&self.observed, cell).is_some_and(|of| of.value.is_none())
     }
 
     /// The best first.
@@ -429,6 +448,10 @@ impl<'a> Search<'a> {
     }
 }
 
+fn last_window(observed: &[SearchWindow], cell: TrialCell) -> Option<&SearchWindow> {
+    observed.iter().rev().find(|of| of.cell == cell)
+}
+
 /// What is within the limit is better than what is not.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Rank {
@@ -458,7 +481,23 @@ fn difference(value: &str, wanted: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rank, difference};
+    use super::{Rank, START, SearchWindow, difference, last_window};
+    use lab::TrialCell;
+
+    /// A cell that failed is measured again in the same block, so that its last window decides.
+    #[test]
+    fn the_last_window_of_a_cell_tells_whether_it_has_failed() {
+        let window = |cell, value| SearchWindow { cell, block: 1, value, p95_us: None };
+        let mut observed =
+            vec![window(START, Some(1.0)), window(TrialCell(2), None), window(START, Some(1.0))];
+        let has_failed = |observed: &[SearchWindow]| {
+            last_window(observed, TrialCell(2)).is_some_and(|of| of.value.is_none())
+        };
+        assert!(has_failed(&observed));
+        observed.extend([window(TrialCell(2), Some(2.0)), window(START, None)]);
+        assert!(!has_failed(&observed));
+        assert!(last_window(&observed, TrialCell(3)).is_none());
+    }
 
     #[test]
     fn values_are_as_far_apart_as_their_ratio() {
