@@ -43,6 +43,13 @@ pub const DEFERRED_MAX: Duration = Duration::from_secs(5);
 /// timers and task switches of an idle machine take, below what a person or a client program would
 /// notice.
 pub const LATE_AFTER: Duration = Duration::from_millis(1);
+/// A time in which nothing ended is a silence from this length on, where it is also longer than
+/// [`SILENCE_MEDIANS`] response times: shorter ones are seen as response times.
+pub const SILENCE_MIN: Duration = Duration::from_secs(1);
+/// Median response times that a silence is longer than.
+pub const SILENCE_MEDIANS: u64 = 10;
+/// Silences of a run that are kept, the longest ones.
+pub const SILENCES_MAX: usize = 100;
 /// Highest rate of an open loop, in transactions per second: far above what a server of one machine
 /// does.
 pub const RATE_MAX_PER_S: f64 = 10_000_000.0;

@@ -38,22 +38,13 @@ impl Backlog {
 
     /// Puts what is due by `now_ns` into the queue.
     pub(crate) fn offer_due(&self, now_ns: u64, schedule: &Schedule, recorder: &mut Recorder) {
-        self.offer_until(now_ns, limits::QUEUE_MAX, schedule, recorder);
-    }
-
-    fn offer_until(
-        &self,
-        until_ns: u64,
-        queue_max: usize,
-        schedule: &Schedule,
-        recorder: &mut Recorder,
-    ) {
-        let until_ns = until_ns.min(schedule.end_ns().saturating_sub(1));
+        let until_ns = now_ns.min(schedule.end_ns().saturating_sub(1));
         let mut plan = self.plan.borrow_mut();
         while plan.next_ns() <= until_ns {
             let intended_ns = plan.next_ns();
             recorder.offered(intended_ns, schedule);
-            if self.due.len().0 < queue_max {
+            if self.due.len().0 < limits::QUEUE_MAX {
+                recorder.came(intended_ns);
                 self.due.push(intended_ns);
             } else {
                 recorder.skipped(intended_ns);
@@ -76,16 +67,16 @@ impl Backlog {
                 recorder.begun(intended_ns..now_ns, schedule);
                 return Some((intended_ns, now_ns));
             }
-            recorder.skipped(intended_ns);
+            recorder.never_begun(intended_ns, schedule);
         }
         None
     }
 
     /// The window is over: what has not begun will not. May be called again.
     pub(crate) fn end(&self, schedule: &Schedule, recorder: &mut Recorder) {
-        self.offer_until(u64::MAX, 0, schedule, recorder);
+        self.offer_due(u64::MAX, schedule, recorder);
         while let Some(intended_ns) = self.due.try_pop() {
-            recorder.skipped(intended_ns);
+            recorder.never_begun(intended_ns, schedule);
         }
         self.due.close();
     }

@@ -4,7 +4,7 @@ use crate::arrivals::Backlog;
 use crate::breakdown::Waits;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, TransactionType, Workload};
 use crate::options::RunOptions;
-use crate::recorder::{Operated, Recorder, UnderWay};
+use crate::recorder::{Doing, Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::TerminalQueue;
@@ -87,6 +87,8 @@ pub(crate) struct ConnectionTask<'a, W: Workload> {
     pub(crate) pauses: Pauses,
     /// Transactions given up since the last one that ended well.
     pub(crate) errors_in_a_row: u32,
+    /// Since when it is in no transaction, from the start of the run.
+    pub(crate) free_from_ns: u64,
 }
 
 impl<W: Workload> ConnectionTask<'_, W> {
@@ -101,7 +103,13 @@ impl<W: Workload> ConnectionTask<'_, W> {
 
     /// Returns the client, unless it was lost and did not come back.
     async fn serve(&mut self, mut client: W::Client) -> Option<W::Client> {
-        while let Some(job) = self.next().await {
+        loop {
+            let next = self.next().await;
+            let taken_ns = next.as_ref().map_or_else(|| self.schedule.now_ns(), |of| of.taken_ns);
+            self.rested(Doing::Nothing, taken_ns);
+            let Some(job) = next else {
+                return Some(client);
+            };
             if self.transaction(&mut client, &job).await {
                 self.pause_after_errors().await;
                 continue;
@@ -110,7 +118,13 @@ impl<W: Workload> ConnectionTask<'_, W> {
             self.schedule.disconnected();
             client = self.reopen().await?;
         }
-        Some(client)
+    }
+
+    /// It was in no transaction until now.
+    fn rested(&mut self, doing: Doing, now_ns: u64) {
+        let time_ns = self.free_from_ns..now_ns;
+        self.recorder.borrow_mut().rested(doing, time_ns, self.schedule);
+        self.free_from_ns = now_ns;
     }
 
     /// Waits for the next transaction; `None` where there is none to come.
@@ -141,6 +155,9 @@ impl<W: Workload> ConnectionTask<'_, W> {
         let transaction = source.deal();
         let operation = source.draw(transaction);
         let now_ns = self.schedule.now_ns();
+        if begin_ns.is_none() {
+            self.recorder.borrow_mut().came(now_ns);
+        }
         Some(Job {
             transaction,
             operation,
@@ -153,7 +170,12 @@ impl<W: Workload> ConnectionTask<'_, W> {
 
     /// One transaction with its retries; false where the connection was lost.
     async fn transaction(&mut self, client: &mut W::Client, job: &Job<W::Operation>) -> bool {
-        let under_way = UnderWay { transaction: job.transaction, begin_ns: job.begin_ns };
+        let under_way = UnderWay {
+            transaction: job.transaction,
+            begin_ns: job.begin_ns,
+            taken_ns: job.taken_ns,
+            is_paused: false,
+        };
         self.under_way.set(Some(under_way));
         let statements_before = client.statements();
         client.begin();
@@ -174,7 +196,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
                 Next::Connection => break false,
                 Next::Try => {
                     // What pauses has been rolled back and is in no doubt.
-                    self.under_way.set(None);
+                    self.under_way.set(Some(UnderWay { is_paused: true, ..under_way }));
                     let begin = Instant::now();
                     reactor::sleep_until((begin + self.pauses.before_retry(tries)).real()).await;
                     waits.paused_ns += begin.elapsed().as_nanos() as u64;
@@ -194,7 +216,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
 
     /// Records how a try ended, and says what follows from it.
     fn settle(
-        &self,
+        &mut self,
         client: &W::Client,
         job: &Job<W::Operation>,
         attempt: Attempt,
@@ -210,6 +232,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         };
         let mut recorder = self.recorder.borrow_mut();
         recorder.advance(operated.end_ns, self.schedule);
+        let worked_ns = job.taken_ns..operated.end_ns;
         let failed = match attempt {
             Attempt::Failed(failed) => failed,
             well => {
@@ -218,6 +241,8 @@ impl<W: Workload> ConnectionTask<'_, W> {
                 });
                 let statements = client.statement_times();
                 recorder.spent(transaction, &operated, waits, statements);
+                recorder.worked(worked_ns, self.schedule);
+                self.free_from_ns = operated.end_ns;
                 return Next::Transaction;
             }
         };
@@ -232,7 +257,9 @@ impl<W: Workload> ConnectionTask<'_, W> {
             _ => return Next::Try,
         };
         recorder.pending(transaction, job.begin_ns, self.schedule);
-        recorder.given_up(transaction);
+        recorder.ended_badly(transaction, operated.end_ns);
+        recorder.worked(worked_ns, self.schedule);
+        self.free_from_ns = operated.end_ns;
         next
     }
 
@@ -243,16 +270,19 @@ impl<W: Workload> ConnectionTask<'_, W> {
             return;
         }
         let pause = self.pauses.after_errors(self.errors_in_a_row);
-        let begin_ns = self.schedule.now_ns();
-        let end_ns = (begin_ns + pause.as_nanos() as u64).min(self.schedule.end_ns());
-        if begin_ns < end_ns {
-            self.recorder.borrow_mut().paused(begin_ns..end_ns, self.schedule);
-            reactor::sleep_until(self.schedule.instant(end_ns)).await;
-        }
+        let end_ns = (self.free_from_ns + pause.as_nanos() as u64).min(self.schedule.end_ns());
+        reactor::sleep_until(self.schedule.instant(end_ns)).await;
+        self.rested(Doing::PauseAfterError, self.schedule.now_ns());
     }
 
     /// Connects again until it works, cannot work any more, or the run is over.
     async fn reopen(&mut self) -> Option<W::Client> {
+        let client = self.reopened().await;
+        self.rested(Doing::Reopening, self.schedule.now_ns());
+        client
+    }
+
+    async fn reopened(&mut self) -> Option<W::Client> {
         let mut tries = 3;
         while !self.schedule.is_over() {
             let pause = self.pauses.after_errors(tries);

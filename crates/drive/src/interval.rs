@@ -1,6 +1,7 @@
 //! What happened between two moments of a run, type by type.
 
 use crate::client::{PerType, TransactionInfo, WorkloadCounters};
+use crate::silence::{Silence, common};
 use crate::times::Times;
 use std::ops::Range;
 
@@ -111,6 +112,9 @@ pub struct Interval {
     pub counters: WorkloadCounters,
     pub schedule: ScheduleStats,
     pub terminals: TerminalStats,
+    /// Times in which nothing ended, in order: those at its begin and its end, and between them
+    /// those of at least [`base::limits::SILENCE_MIN`].
+    pub silences: Vec<Silence>,
 }
 
 /// What tells intervals of a run apart; they come in this order.
@@ -150,6 +154,7 @@ impl Interval {
             counters: WorkloadCounters::default(),
             schedule: ScheduleStats::default(),
             terminals: TerminalStats::default(),
+            silences: Vec::new(),
         }
     }
 
@@ -193,5 +198,6 @@ impl Interval {
         self.counters.add(&other.counters);
         self.schedule.merge(&other.schedule);
         self.terminals.merge(&other.terminals);
+        self.silences = common(&self.silences, &other.silences);
     }
 }

@@ -7,6 +7,7 @@ use crate::client::{
 };
 use crate::interval::{Interval, Phase, TerminalStats};
 use crate::schedule::Schedule;
+use crate::silence::Silence;
 use crate::timed::StatementTimes;
 use crate::totals::{FailedTries, Totals};
 use base::limits;
@@ -20,6 +21,22 @@ pub(crate) struct Recorder {
     pub(crate) totals: Totals,
     /// Of what the window counts.
     pub(crate) breakdowns: PerType<Breakdown>,
+    /// Transactions that have begun, or wait for their turn, and have not ended.
+    in_flight: u64,
+    /// Since when there was always one.
+    busy_from_ns: u64,
+    /// When the last one ended, or the interval under way began.
+    silent_from_ns: u64,
+    /// Transactions that never began, by the type that they are counted for.
+    never_begun: PerType<u64>,
+}
+
+/// What a connection did for some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    Nothing,
+    PauseAfterError,
+    Reopening,
 }
 
 impl Recorder {
@@ -30,6 +47,10 @@ impl Recorder {
             finished: Vec::new(),
             totals: Totals::default(),
             breakdowns: Default::default(),
+            in_flight: 0,
+            busy_from_ns: 0,
+            silent_from_ns: 0,
+            never_begun: Default::default(),
         }
     }
 
@@ -49,6 +70,7 @@ impl Recorder {
     pub(crate) fn advance(&mut self, now_ns: u64, schedule: &Schedule) {
         while self.current_end_ns(schedule) <= now_ns {
             let end = self.current_end_ns(schedule);
+            self.end_silence(end, true);
             let next = beginning(self.types, end, schedule);
             let mut over = std::mem::replace(&mut self.current, next);
             over.end_offset_ns = end;
@@ -69,6 +91,7 @@ impl Recorder {
     /// Closes the interval under way, which is the drain or, where the run is cut, any other.
     pub(crate) fn finish(&mut self, now_ns: u64, schedule: &Schedule) -> Vec<Interval> {
         self.advance(now_ns, schedule);
+        self.end_silence(now_ns, true);
         let none = Interval::new(self.types, Phase::Drain, now_ns..now_ns);
         let mut last = std::mem::replace(&mut self.current, none);
         last.end_offset_ns = now_ns.max(last.start_offset_ns);
@@ -108,11 +131,74 @@ impl Recorder {
     }
 
     /// A transaction that was still under way when the run was cut: whether it commits nobody will
-    /// say.
+    /// say, unless it paused between two tries.
     pub(crate) fn abandoned(&mut self, of: UnderWay, schedule: &Schedule) {
-        let UnderWay { transaction, begin_ns } = of;
-        self.pending(transaction, begin_ns, schedule);
-        self.totals.in_doubt[transaction.index()] += 1;
+        self.pending(of.transaction, of.begin_ns, schedule);
+        self.worked(of.taken_ns..schedule.end_ns(), schedule);
+        self.totals.in_doubt[of.transaction.index()] += u64::from(!of.is_paused);
+    }
+
+    /// A transaction begins or, before that, is due or submitted.
+    pub(crate) fn came(&mut self, at_ns: u64) {
+        if self.in_flight == 0 {
+            self.busy_from_ns = at_ns;
+        }
+        self.in_flight += 1;
+    }
+
+    /// A transaction that came has ended, however.
+    fn went(&mut self, at_ns: u64) {
+        self.end_silence(at_ns, false);
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// Ends the time in which nothing ended: with a transaction or, at `is_last`, with the interval.
+    fn end_silence(&mut self, at_ns: u64, is_last: bool) {
+        let from_ns = std::mem::replace(&mut self.silent_from_ns, at_ns);
+        let is_first = from_ns == self.current.start_offset_ns;
+        let is_long = u128::from(at_ns.saturating_sub(from_ns)) >= limits::SILENCE_MIN.as_nanos();
+        if (is_first || is_last || is_long) && from_ns < at_ns {
+            let busy_from_ns = if self.in_flight == 0 { at_ns } else { self.busy_from_ns };
+            self.current.silences.push(Silence {
+                from_ns,
+                to_ns: at_ns,
+                busy_from_ns: busy_from_ns.clamp(from_ns, at_ns),
+                in_flight: self.in_flight,
+            });
+        }
+    }
+
+    /// The part of a time that is in the window. It may end now at the latest, so that the window's
+    /// begin is known where the window has begun.
+    fn in_window(&self, time_ns: &Range<u64>, schedule: &Schedule) -> u64 {
+        if self.current.phase == Phase::Warmup {
+            return 0;
+        }
+        let from_ns = time_ns.start.max(schedule.warmup_ns());
+        time_ns.end.min(schedule.end_ns()).saturating_sub(from_ns)
+    }
+
+    /// A connection was in a transaction.
+    pub(crate) fn worked(&mut self, time_ns: Range<u64>, schedule: &Schedule) {
+        self.totals.connection_time.in_transactions_ns += self.in_window(&time_ns, schedule);
+    }
+
+    /// A connection was in none, until now.
+    pub(crate) fn rested(&mut self, doing: Doing, time_ns: Range<u64>, schedule: &Schedule) {
+        self.advance(time_ns.end, schedule);
+        let ns = self.in_window(&time_ns, schedule);
+        let times = &mut self.totals.connection_time;
+        *match doing {
+            Doing::Nothing => &mut times.idle_ns,
+            Doing::PauseAfterError => &mut times.error_pauses_ns,
+            Doing::Reopening => &mut times.lost_ns,
+        } += ns;
+    }
+
+    /// A transaction ends in an error.
+    pub(crate) fn ended_badly(&mut self, transaction: TransactionType, at_ns: u64) {
+        self.went(at_ns);
+        self.given_up(transaction);
     }
 
     /// A transaction that was given up.
@@ -132,6 +218,7 @@ impl Recorder {
         count: impl FnOnce(&mut WorkloadCounters),
     ) {
         let committed = u64::from(*how == Attempt::Committed);
+        self.went(operated.end_ns);
         self.totals.committed[transaction.index()] += committed;
         self.pending(transaction, operated.begin_ns, schedule);
         let in_window = self.current.phase == Phase::Window;
@@ -157,8 +244,8 @@ impl Recorder {
         }
     }
 
-    /// A transaction ends, however: where the window is over and it began before that, it was
-    /// pending at the end of the window.
+    /// A transaction ends, however: where the window is over and it began before that, it was in
+    /// flight at the end of the window.
     pub(crate) fn pending(
         &mut self,
         transaction: TransactionType,
@@ -167,16 +254,8 @@ impl Recorder {
     ) {
         let end_ns = schedule.end_ns();
         let is_pending = self.current.phase == Phase::Drain && begin_ns < end_ns;
-        if is_pending && self.is_deferred(transaction) {
-            self.totals.pending_deferred.record(end_ns - begin_ns);
-        }
-    }
-
-    /// A connection pauses for this time after a transaction that was given up.
-    pub(crate) fn paused(&mut self, pause_ns: Range<u64>, schedule: &Schedule) {
-        self.advance(pause_ns.start, schedule);
-        if self.current.phase == Phase::Window {
-            self.totals.error_pauses_ns += pause_ns.end - pause_ns.start;
+        if is_pending {
+            self.totals.in_flight[transaction.index()].record(end_ns - begin_ns);
         }
     }
 
@@ -221,6 +300,20 @@ impl Recorder {
         self.interval_at(intended_ns).schedule.skipped += 1;
     }
 
+    /// The same because the window is over: it has waited until then. What it would have been was
+    /// not drawn, so that it counts for the type that has least of its share.
+    pub(crate) fn never_begun(&mut self, intended_ns: u64, schedule: &Schedule) {
+        self.skipped(intended_ns);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let dealt = self.never_begun.iter().sum::<u64>() as f64 + 1.0;
+        let lacking = |of: usize| self.types[of].share * dealt - self.never_begun[of] as f64;
+        let of = (0..self.types.len()).max_by(|a, b| lacking(*a).total_cmp(&lacking(*b)));
+        if let Some(of) = of {
+            self.never_begun[of] += 1;
+            self.pending(TransactionType(of as u8), intended_ns, schedule);
+        }
+    }
+
     /// A transaction of the schedule begins: it was due at the start of `lag_ns`, and now is the
     /// end.
     pub(crate) fn begun(&mut self, lag_ns: Range<u64>, schedule: &Schedule) {
@@ -249,6 +342,10 @@ fn beginning(types: &'static [TransactionInfo], start_ns: u64, schedule: &Schedu
 pub(crate) struct UnderWay {
     pub(crate) transaction: TransactionType,
     pub(crate) begin_ns: u64,
+    /// When the connection took it.
+    pub(crate) taken_ns: u64,
+    /// It has been rolled back and will be tried again.
+    pub(crate) is_paused: bool,
 }
 
 /// Where a transaction ran, and its moments from the start of the run.

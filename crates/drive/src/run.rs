@@ -9,11 +9,14 @@ use crate::interval::{Interval, IntervalKey, Phase};
 use crate::options::{RunOptions, WorkerPlace};
 use crate::pace::WorkerShare;
 use crate::schedule::{PhaseOffsets, Schedule};
+use crate::silence::{Silence, Silences};
 use crate::totals::Totals;
 use crate::worker::{self, Message, Start, Work};
 use base::limits::TRANSACTION_TYPES_MAX;
-use base::{clock, now_utc_ns};
+use base::{clock, limits, now_utc_ns};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,6 +83,8 @@ pub struct RunReport {
     /// Where the response time of the window's transactions went.
     pub breakdowns: PerType<Breakdown>,
     pub totals: Totals,
+    /// Times of the window in which nothing ended, whole: they may begin before it, and end after.
+    pub silences: Vec<Silence>,
     /// Transactions that did not end in time after the window; they are among those in doubt.
     pub abandoned: usize,
     /// Partners that were lost: of each, nothing is known beyond the intervals that it reported.
@@ -99,8 +104,27 @@ impl RunReport {
             counters: WorkloadCounters::default(),
             totals: self.totals.without_window(),
             breakdowns: Default::default(),
+            silences: Vec::new(),
             ..self
         }
+    }
+
+    /// Keeps what is a silence by the response times of the window: those of an open loop without
+    /// its queue.
+    fn keep_silences(&mut self, silences: Silences, window_ns: Range<u64>) {
+        let Some(window) = &self.window else {
+            return;
+        };
+        let mut times = window.schedule.service.clone();
+        if times.count() == 0 {
+            window.transactions.iter().for_each(|of| times.merge(&of.latency));
+        }
+        let mut kept = silences.longer_than(limits::SILENCE_MEDIANS * times.at_quantile_ns(0.5));
+        kept.retain(|of| of.busy_from_ns < window_ns.end && of.to_ns > window_ns.start);
+        kept.sort_by_key(|of| Reverse(of.busy_ns()));
+        kept.truncate(limits::SILENCES_MAX);
+        kept.sort_by_key(|of| of.from_ns);
+        self.silences = kept;
     }
 
     /// Adds what an earlier run on the same database did to what concerns the whole run.
@@ -269,6 +293,7 @@ struct Dispatcher {
     /// Intervals that not all workers have reported, with the count of those that have.
     open: BTreeMap<IntervalKey, (u32, Interval)>,
     report: RunReport,
+    silences: Silences,
     finished: u32,
     window_begin: Option<Mark>,
     window_end: Option<Mark>,
@@ -287,6 +312,7 @@ impl Dispatcher {
             workers: sharing,
             open: BTreeMap::new(),
             report: RunReport::default(),
+            silences: Silences::default(),
             finished: 0,
             window_begin: None,
             window_end: None,
@@ -475,6 +501,7 @@ impl Dispatcher {
                 none => *none = Some(Box::new(interval.clone())),
             }
         }
+        self.silences.take(&interval.silences, interval.start_offset_ns..interval.end_offset_ns);
         if interval.phase == Phase::Drain {
             self.report.drain = Some(Box::new(interval.clone()));
         }
@@ -489,8 +516,9 @@ impl Dispatcher {
     fn into_report(mut self) -> RunReport {
         let end = self.window_end.unwrap_or_else(Mark::now);
         let begin = self.window_begin.unwrap_or(end);
-        let schedule = &self.schedule;
-        self.report.warmup_ns = schedule.warmup_ns().min(schedule.end_ns());
+        let window_end_ns = self.schedule.end_ns();
+        self.report.warmup_ns = self.schedule.warmup_ns().min(window_end_ns);
+        self.report.keep_silences(self.silences, self.report.warmup_ns..window_end_ns);
         self.report.window_started_utc_ns = begin.utc_ns;
         self.report.window_ended_utc_ns = end.utc_ns.max(begin.utc_ns);
         self.report.client_cpu_ns += end.cpu_ns.saturating_sub(begin.cpu_ns);

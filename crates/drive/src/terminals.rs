@@ -159,11 +159,13 @@ impl<S: Source> Terminal<'_, S> {
             terminal: (!deferred).then_some(self.place),
         };
         if !deferred {
+            self.recorder.borrow_mut().came(submitted_ns);
             self.queue.requests.push(request);
             self.queue.answers[self.place].wait().await;
         } else if self.queue.requests.len().1 < limits::QUEUE_MAX {
             let waits_ns = limits::DEFERRED_MAX.as_nanos() as u64;
             let latest = self.schedule.instant(submitted_ns + waits_ns);
+            self.recorder.borrow_mut().came(submitted_ns);
             self.queue.requests.push_deferred(request, latest);
             self.at_terminals(|stats, now_ns| stats.acknowledgement.record(now_ns - submitted_ns));
         } else {

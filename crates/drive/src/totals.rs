@@ -12,6 +12,29 @@ pub struct FailedTries {
     pub first_message: String,
 }
 
+/// Where connections were in the window: times of all together, which add up to the window for
+/// each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionTime {
+    /// In transactions, from the begin of the first try on, as far as they were in the window.
+    pub in_transactions_ns: u64,
+    /// Between transactions: waiting for one to come, or drawing its input.
+    pub idle_ns: u64,
+    /// Pausing after transactions that were given up.
+    pub error_pauses_ns: u64,
+    /// Lost, and being opened again.
+    pub lost_ns: u64,
+}
+
+impl ConnectionTime {
+    fn add(&mut self, other: ConnectionTime) {
+        self.in_transactions_ns += other.in_transactions_ns;
+        self.idle_ns += other.idle_ns;
+        self.error_pauses_ns += other.error_pauses_ns;
+        self.lost_ns += other.lost_ns;
+    }
+}
+
 /// What is counted over the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
@@ -21,14 +44,14 @@ pub struct Totals {
     /// Response times of those of the window that began before it: clause 5.4.2 of TPC-C leaves
     /// them out.
     pub begun_before_window: PerType<Times>,
-    /// Deferred transactions that were pending at the end of the window, with their age then.
-    pub pending_deferred: Times,
+    /// Ages of the transactions that were in flight at the end of the window, or had never begun:
+    /// their response times are at least so long.
+    pub in_flight: PerType<Times>,
     /// What the workload counts: of what ended well, and of what is in doubt as its connection was
     /// lost.
     pub counters: WorkloadCounters,
     pub in_doubt_counters: WorkloadCounters,
-    /// Time that all connections together paused in the window after transactions given up.
-    pub error_pauses_ns: u64,
+    pub connection_time: ConnectionTime,
     /// Transactions that were given up.
     pub errors: u64,
     pub reconnects: u64,
@@ -41,8 +64,8 @@ impl Totals {
     pub(crate) fn without_window(self) -> Totals {
         Totals {
             begun_before_window: Default::default(),
-            pending_deferred: Times::default(),
-            error_pauses_ns: 0,
+            in_flight: Default::default(),
+            connection_time: ConnectionTime::default(),
             ..self
         }
     }
@@ -53,11 +76,11 @@ impl Totals {
             self.committed[index] += other.committed[index];
             self.in_doubt[index] += other.in_doubt[index];
             self.begun_before_window[index].merge(&other.begun_before_window[index]);
+            self.in_flight[index].merge(&other.in_flight[index]);
         }
-        self.pending_deferred.merge(&other.pending_deferred);
         self.counters.add(&other.counters);
         self.in_doubt_counters.add(&other.in_doubt_counters);
-        self.error_pauses_ns += other.error_pauses_ns;
+        self.connection_time.add(other.connection_time);
         self.errors += other.errors;
         self.reconnects += other.reconnects;
         for (key, theirs) in other.failed_tries {

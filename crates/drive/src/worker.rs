@@ -211,6 +211,7 @@ impl<W: Workload> Work<'_, W> {
                 recorder,
                 pauses: Pauses::new(self.options, connection),
                 errors_in_a_row: 0,
+                free_from_ns: 0,
             };
             tasks.spawn(task.run(client));
         }
@@ -257,7 +258,7 @@ impl<W: Workload> Work<'_, W> {
                 if let Station::Terminals(queue) = &station {
                     queue.give_up(schedule, &mut recorder);
                 }
-                return Ok(abandoned.len());
+                return Ok(abandoned.iter().filter(|of| !of.is_paused).count());
             }
         }
     }

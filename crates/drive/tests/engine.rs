@@ -371,7 +371,8 @@ fn connections_pause_while_everything_fails() {
     // In the mean 1 s until pauses are of 0.5 s each: some 14 by each connection.
     let errors = report.totals.errors;
     assert!((4 * 5..4 * 40).contains(&errors), "{errors}");
-    let paused = report.totals.error_pauses_ns as f64 / (4 * report.window_ns) as f64;
+    let paused =
+        report.totals.connection_time.error_pauses_ns as f64 / (4 * report.window_ns) as f64;
     assert!((0.7..=1.0).contains(&paused), "{paused}");
     assert!(report.aborted.is_none());
 }
@@ -383,7 +384,8 @@ fn errors_in_between_cost_next_to_nothing() {
         _ => Attempt::Committed,
     };
     let (report, _) = drive(&Fake::new(MS, script), &options(2, 500 * MS));
-    let paused = report.totals.error_pauses_ns as f64 / (2 * report.window_ns) as f64;
+    let paused =
+        report.totals.connection_time.error_pauses_ns as f64 / (2 * report.window_ns) as f64;
     assert!(report.totals.errors > 10 && paused < 0.2, "{paused}");
     assert_eq!(report.totals.counters.0[0], report.totals.committed[0]);
 }

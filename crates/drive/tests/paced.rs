@@ -434,7 +434,7 @@ fn deferred_work_is_done_where_no_connection_is_ever_free() {
     // Those that wait at the end of the window are known with their age.
     let after = intervals.iter().filter(|i| i.phase == Phase::Drain);
     let after: u64 = after.map(|i| i.transactions[DEFERRED.index()].completed()).sum();
-    let pending = &report.totals.pending_deferred;
+    let pending = &report.totals.in_flight[DEFERRED.index()];
     assert!((after.saturating_sub(40)..=after).contains(&pending.count()));
     let oldest = Duration::from_nanos(pending.max_ns);
     assert!(oldest > limits::DEFERRED_MAX / 2, "{oldest:?}");

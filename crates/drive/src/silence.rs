@@ -1,0 +1,240 @@
+//! Silences: times in which no transaction ended although one was in flight. Each worker knows its
+//! own; what all of them have in common is the run's.
+
+use base::limits;
+use std::ops::Range;
+
+/// A time in which nothing ended, in ns from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// From here to its end a transaction was in flight; the end where none was.
+    pub busy_from_ns: u64,
+    /// Transactions that were in flight at its end, or at the end of an interval in it.
+    pub in_flight: u64,
+}
+
+impl Silence {
+    /// Time in which a transaction was in flight and none ended.
+    pub fn busy_ns(&self) -> u64 {
+        self.to_ns - self.busy_from_ns
+    }
+
+    /// What it has in common with that of another worker.
+    fn common(&self, other: &Silence) -> Option<Silence> {
+        let from_ns = self.from_ns.max(other.from_ns);
+        let to_ns = self.to_ns.min(other.to_ns);
+        (from_ns < to_ns).then(|| Silence {
+            from_ns,
+            to_ns,
+            busy_from_ns: self.busy_from_ns.min(other.busy_from_ns).clamp(from_ns, to_ns),
+            in_flight: self.in_flight + other.in_flight,
+        })
+    }
+}
+
+/// What two workers' silences of one interval have in common; both are in order of time.
+pub(crate) fn common(mine: &[Silence], theirs: &[Silence]) -> Vec<Silence> {
+    let (mut i, mut j) = (0, 0);
+    let mut both = Vec::new();
+    while let (Some(one), Some(other)) = (mine.get(i), theirs.get(j)) {
+        both.extend(one.common(other));
+        if one.to_ns < other.to_ns {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    both
+}
+
+/// Silences of a run, interval after interval.
+#[derive(Clone, Debug, Default)]
+pub struct Silences {
+    ended: Vec<Silence>,
+    /// The one that reaches the end of the last interval.
+    open: Option<Silence>,
+}
+
+impl Silences {
+    /// Takes those of the next interval, in ns from the start of the run.
+    pub fn take(&mut self, of_interval: &[Silence], interval_ns: Range<u64>) {
+        for next in of_interval {
+            let joined = match self.open.take() {
+                // Others that touch are divided by a transaction that ended.
+                Some(before)
+                    if before.to_ns == interval_ns.start && next.from_ns == before.to_ns =>
+                {
+                    let was_busy = before.busy_from_ns < before.to_ns;
+                    let busy_from_ns =
+                        if was_busy { before.busy_from_ns } else { next.busy_from_ns };
+                    let in_flight = before.in_flight.max(next.in_flight);
+                    Silence { from_ns: before.from_ns, to_ns: next.to_ns, busy_from_ns, in_flight }
+                }
+                before => {
+                    self.end(before);
+                    *next
+                }
+            };
+            self.open = Some(joined);
+        }
+        if self.open.is_some_and(|open| open.to_ns < interval_ns.end) {
+            let over = self.open.take();
+            self.end(over);
+        }
+    }
+
+    fn end(&mut self, silence: Option<Silence>) {
+        let least_ns = limits::SILENCE_MIN.as_nanos();
+        self.ended.extend(silence.filter(|of| u128::from(of.busy_ns()) >= least_ns));
+    }
+
+    /// The one under way, as far as it is known.
+    pub fn under_way(&self) -> Option<Silence> {
+        self.open.filter(|of| of.busy_ns() > 0)
+    }
+
+    /// All of at least [`limits::SILENCE_MIN`] and `least_ns`, in order of time.
+    pub fn longer_than(mut self, least_ns: u64) -> Vec<Silence> {
+        let last = self.open.take();
+        self.end(last);
+        self.ended.retain(|of| of.busy_ns() >= least_ns);
+        self.ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Silence, Silences, common};
+    use crate::client::{Attempt, TransactionInfo, TransactionType};
+    use crate::interval::Interval;
+    use crate::recorder::{Operated, Recorder};
+    use crate::schedule::Schedule;
+    use base::{Instant, Random};
+
+    const S: u64 = 1_000_000_000;
+
+    fn silence(from_s: u64, to_s: u64, busy_from_s: u64, in_flight: u64) -> Silence {
+        let [from_ns, to_ns, busy_from_ns] = [from_s, to_s, busy_from_s].map(|s| s * S);
+        Silence { from_ns, to_ns, busy_from_ns, in_flight }
+    }
+
+    #[test]
+    fn a_run_is_silent_where_all_workers_are() {
+        let mine = [silence(0, 4, 0, 2), silence(5, 9, 6, 2)];
+        let theirs = [silence(1, 2, 1, 1), silence(3, 7, 7, 0)];
+        let expected = [silence(1, 2, 1, 3), silence(3, 4, 3, 2), silence(5, 7, 6, 2)];
+        assert_eq!(common(&mine, &theirs), expected);
+        assert_eq!(common(&theirs, &mine), expected);
+        assert!(common(&mine, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_silence_goes_on_over_ends_of_intervals() {
+        let mut silences = Silences::default();
+        silences.take(&[silence(0, 1, 1, 0)], 0..S);
+        assert_eq!(silences.under_way(), None, "nothing was in flight");
+        let mut silences = Silences::default();
+        // A transaction comes at 3 s, and nothing ends from 1 s to 13 s.
+        silences.take(&[silence(0, 1, 0, 4), silence(1, 5, 3, 4)], 0..5 * S);
+        assert_eq!(silences.under_way().map(|of| of.busy_ns()), Some(2 * S));
+        silences.take(&[silence(5, 10, 5, 5)], 5 * S..10 * S);
+        silences.take(&[silence(10, 13, 10, 6), silence(14, 15, 15, 0)], 10 * S..15 * S);
+        assert_eq!(silences.under_way(), None);
+        assert_eq!(silences.clone().longer_than(0), [silence(0, 1, 0, 4), silence(1, 13, 3, 6)]);
+        assert_eq!(silences.longer_than(2 * S), [silence(1, 13, 3, 6)]);
+    }
+
+    const TYPES: &[TransactionInfo] = &[TransactionInfo {
+        name: "work",
+        is_primary: true,
+        is_deferred: false,
+        share: 1.0,
+        row_bytes: None,
+    }];
+    const END: u64 = 40 * S;
+
+    /// Transactions of one connection, begin and end: one after another, or with pauses between.
+    fn transactions(random: &mut Random) -> Vec<(u64, u64)> {
+        let mut all = Vec::new();
+        let mut at_ns = 0;
+        while at_ns < END {
+            let pause_ns = [0, 0, 0, 3 * S][random.below(4) as usize];
+            let longest_ns = [S / 5, S / 5, S, 6 * S][random.below(4) as usize];
+            let begin_ns = at_ns + (random.unit() * pause_ns as f64) as u64;
+            at_ns = begin_ns + 1 + (random.unit() * longest_ns as f64) as u64;
+            all.push((begin_ns, at_ns));
+        }
+        all
+    }
+
+    /// What a worker that carries these records.
+    fn recorded(of: &[(u64, u64)], schedule: &Schedule) -> Vec<Interval> {
+        let begins = of.iter().map(|(begin_ns, _)| (*begin_ns, None));
+        let ends = of.iter().map(|(begin_ns, end_ns)| (*end_ns, Some(*begin_ns)));
+        let mut events: Vec<(u64, Option<u64>)> = begins.chain(ends).collect();
+        events.retain(|(at_ns, _)| *at_ns < END);
+        events.sort_unstable();
+        let mut recorder = Recorder::new(TYPES, schedule);
+        for (end_ns, begun) in events {
+            recorder.advance(end_ns, schedule);
+            let Some(begin_ns) = begun else {
+                recorder.came(end_ns);
+                continue;
+            };
+            let operated = Operated { server: 0, begin_ns, scheduled_try_ns: None, end_ns };
+            let work = TransactionType(0);
+            recorder.ended_well(work, &Attempt::Committed, operated, schedule, |_| {});
+        }
+        recorder.finish(END, schedule)
+    }
+
+    fn silences(of: &[Interval]) -> Vec<Silence> {
+        let mut silences = Silences::default();
+        for interval in of {
+            let interval_ns = interval.start_offset_ns..interval.end_offset_ns;
+            silences.take(&interval.silences, interval_ns);
+        }
+        silences.longer_than(0)
+    }
+
+    /// Whatever connections do and however many workers carry them.
+    #[test]
+    fn silences_are_those_of_the_whole_run() {
+        let mut found = 0;
+        for round in 0..300 {
+            let mut random = Random::new(round, &[]);
+            let interval_ns = [S / 3, S, 7 * S][random.below(3) as usize];
+            let schedule = Schedule::new(Instant::now(), 5 * S..30 * S, interval_ns);
+            let workers: Vec<Vec<(u64, u64)>> =
+                (0..=random.below(3)).map(|_| transactions(&mut random)).collect();
+            let mut merged: Vec<Interval> = Vec::new();
+            for worker in &workers {
+                let own = recorded(worker, &schedule);
+                match merged.is_empty() {
+                    true => merged = own,
+                    false => merged.iter_mut().zip(&own).for_each(|(all, own)| all.merge(own)),
+                }
+            }
+            let all = workers.concat();
+            let mut ends: Vec<u64> = all.iter().map(|(_, end_ns)| *end_ns).collect();
+            ends.extend([0, END]);
+            ends.retain(|end_ns| *end_ns <= END);
+            ends.sort_unstable();
+            let expected = ends.windows(2).filter_map(|gap| {
+                let in_flight = || all.iter().filter(|of| of.0 < gap[1] && of.1 >= gap[1]);
+                let busy_from_ns = in_flight().map(|of| of.0).min()?.max(gap[0]);
+                let in_flight = in_flight().count() as u64;
+                let silence = Silence { from_ns: gap[0], to_ns: gap[1], busy_from_ns, in_flight };
+                (silence.busy_ns() >= S).then_some(silence)
+            });
+            let bounds = |of: Silence| (of.from_ns, of.busy_from_ns, of.to_ns);
+            let expected: Vec<_> = expected.map(bounds).collect();
+            let seen: Vec<_> = silences(&merged).into_iter().map(bounds).collect();
+            assert_eq!(seen, expected, "round {round}");
+            found += seen.len();
+        }
+        assert!(found > 300, "{found}");
+    }
+}
