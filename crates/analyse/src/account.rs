@@ -66,8 +66,12 @@ pub struct Account {
     pub log_us: Option<f64>,
     pub page_writes_us: Option<f64>,
     pub network_and_driver_us: Option<f64>,
-    /// What is not explained; below 0 where parts overlap.
+    /// What is not explained.
     pub remainder_us: f64,
+    /// By how much the parts as they were seen are more than the whole, as a share of it; they are
+    /// reduced alike, so that they add up. Above 0 the window was too short for the account: parts
+    /// are of samples a second apart.
+    pub excess_share: f64,
     /// Before the first try, beside `time_us`: behind a schedule, or for a connection.
     pub queued_us: Option<f64>,
 }
@@ -191,10 +195,12 @@ impl Observed {
             parts.page_writes,
             parts.client,
         ];
-        let remainder = self.under_way - known.iter().flatten().sum::<f64>();
-        let us = |amount: f64| amount / self.ended_per_s * 1e6;
+        let seen = known.iter().flatten().sum::<f64>();
+        let excess_share = (seen / self.under_way - 1.0).max(0.0);
+        let whole_us = |amount: f64| amount / self.ended_per_s * 1e6;
+        let us = |amount: f64| whole_us(amount) / (1.0 + excess_share);
         Some(Account {
-            time_us: us(self.under_way),
+            time_us: whole_us(self.under_way),
             known_by,
             running_us: parts.running.map(us),
             core_wait_us: parts.core_wait.map(us),
@@ -203,8 +209,9 @@ impl Observed {
             log_us: parts.log.map(us),
             page_writes_us: parts.page_writes.map(us),
             network_and_driver_us: parts.client.map(us),
-            remainder_us: us(remainder),
-            queued_us: self.queued.map(us),
+            remainder_us: whole_us((self.under_way - seen).max(0.0)),
+            excess_share,
+            queued_us: self.queued.map(whole_us),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::host_shortfall::EmulatedRun;
 use crate::nodes::{NodeFigures, nodes_of};
+use crate::remarks::{is_too_short, longest_silence_s, remarks};
 use crate::repeat_resources::used_by;
 use crate::resources::Resources;
 use crate::samples::Samples;
@@ -22,6 +23,13 @@ pub struct RunDocument {
     /// Where less than 90 % of the requests to emulated devices were in time: the dilation
     /// (`--dilate`) at which this host would have been fast enough, as far as the run tells.
     pub dilation_needed: Option<f64>,
+    /// What is to be known of the window, in sentences: times in which nothing ended, connections
+    /// whose time is in no response time, a window that is too short.
+    pub remarks: Vec<String>,
+    #[serde(skip)]
+    pub longest_silence_s: Option<f64>,
+    #[serde(skip)]
+    pub is_too_short: bool,
 }
 
 /// The document of one repeat.
@@ -38,5 +46,14 @@ pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, Store
     let run = EmulatedRun::of(&summary);
     let missed = resources.as_ref().and_then(|of| run.dilation_missed(of));
     let nodes = nodes_of(results, (&repeat, &cell), &samples)?;
-    Ok(RunDocument { summary, resources, nodes, dilation_needed: missed.map(Dilation::factor) })
+    let window = results.window_summary(&repeat, &cell.what, &totals)?;
+    Ok(RunDocument {
+        summary,
+        resources,
+        nodes,
+        dilation_needed: missed.map(Dilation::factor),
+        remarks: remarks(&window, &cell.what),
+        longest_silence_s: longest_silence_s(&window),
+        is_too_short: is_too_short(&window, &cell.what),
+    })
 }

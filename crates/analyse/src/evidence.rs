@@ -11,6 +11,8 @@ use store::{Repeat, Results, StoreError, StoredCell, StoredStatementTime, TimeKi
 /// Roles of the files that a commit waits for.
 const LOGS: [&str; 2] = ["redo", "binlog"];
 const COMMIT: &str = "commit";
+/// From here on an account whose parts are more than the whole is no evidence.
+const EXCESS_MAX: f64 = 0.15;
 
 /// The repeat whose window it is.
 pub(crate) struct MeasuredWindow<'a> {
@@ -91,7 +93,10 @@ impl OfWindow<'_> {
         let amount = |s: f64| s * load.ended_per_s;
         let process = |name: &str| self.mean(Process, name, "server").map(|ns| ns / 1e9);
         Ok(Some(Observed {
-            under_way: at_driver.map_or(load.in_transactions_mean, |of| amount(of.service_s)),
+            under_way: match at_driver {
+                Some(of) if !load.is_of_window => amount(of.service_s),
+                _ => load.in_transactions_mean,
+            },
             ended_per_s: load.ended_per_s,
             queued: at_driver.map(|of| amount(of.queued_s)),
             sessions: self.sessions(),
@@ -165,7 +170,7 @@ impl OfWindow<'_> {
         let observed = self.observed(measured, resources)?;
         resources.account = observed.and_then(|of| of.account());
         let evidence = Evidence {
-            account: resources.account,
+            account: resources.account.filter(|of| of.excess_share <= EXCESS_MAX),
             offered: offered(measured)?,
             cpu: host_cpu(resources),
             driver_threads: &self.driver_threads(),

@@ -36,6 +36,7 @@ mod published;
 mod ramp_cpu;
 mod ramps;
 mod ratios;
+mod remarks;
 mod repeat_resources;
 mod resources;
 mod reversals;
@@ -80,6 +81,7 @@ pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
 };
 pub use ratios::Ratio;
+pub use remarks::{is_too_short, longest_silence_s, remarks};
 pub use repeat_resources::{account_so_far, used_by};
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PowerMeter,

@@ -9,6 +9,9 @@ pub(crate) struct WindowLoad {
     pub(crate) ended_per_s: f64,
     /// Transactions under way in the mean.
     pub(crate) in_transactions_mean: f64,
+    /// Is that the time of the connections in the window? Else it is the response times of what
+    /// ended in it, as in a window that is under way and in files of a format before 19.
+    pub(crate) is_of_window: bool,
 }
 
 impl WindowLoad {
@@ -24,7 +27,10 @@ impl WindowLoad {
         window_ns: u64,
     ) -> Result<WindowLoad, StoreError> {
         let ended = totals.completed() as f64;
-        let in_transactions_ns = if cell.what.rate_asked.is_some() {
+        let of_window = results.connection_time(repeat.id)?;
+        let in_transactions_ns = if let Some(time) = of_window {
+            time.in_transactions_ns as f64
+        } else if cell.what.rate_asked.is_some() {
             // Response times count from the intended start: the backlog is in them, and keeps no
             // connection busy.
             let times = results.window_times(repeat.id)?;
@@ -42,6 +48,7 @@ impl WindowLoad {
             // one transaction at a time.
             in_transactions_mean: (in_transactions_ns / window_ns)
                 .min(f64::from(cell.what.connections)),
+            is_of_window: of_window.is_some(),
         })
     }
 }

@@ -2,6 +2,7 @@
 //! say.
 
 use crate::ramp_cpu::RampCpu;
+use crate::remarks::remarks;
 use crate::repeat_resources::used_by;
 use crate::runs::{Run, Runs, percentile_noise_share};
 use crate::samples::{Samples, Window};
@@ -88,6 +89,8 @@ pub struct RampPoint {
     /// [`MeasuredPoint::p90_noise_share`]
     #[serde(skip)]
     pub p90_noise_share: BTreeMap<String, f64>,
+    /// As [`crate::RunDocument::remarks`].
+    pub remarks: Vec<String>,
     /// [`MeasuredPoint::rare`]
     #[serde(skip)]
     pub rare: BTreeSet<String>,
@@ -288,6 +291,7 @@ pub fn ramp_point(results: &Results, repeat: &Repeat) -> Result<Option<RampPoint
         primary_p90_us: None,
         p90_us: BTreeMap::new(),
         p90_noise_share: BTreeMap::new(),
+        remarks: Vec::new(),
         rare: BTreeSet::new(),
         cpu: None,
         retries_share: None,
@@ -346,6 +350,8 @@ impl RampPoint {
             }
         }
         self.retries_share = retries_share(&window);
+        let of_window = results.window_summary(repeat, &cell.what, &window)?;
+        self.remarks = remarks(&of_window, &cell.what);
         let samples = Samples::read(results, repeat.id)?;
         let used = used_by(results, (repeat, cell), &window, &samples)?;
         let start_ns = repeat.warmup_ns(&cell.what);

@@ -236,6 +236,10 @@ fn run_position(run: &RunProgress) -> Position {
         base::counted(run.retries as usize, "retry", "retries"),
         base::counted(run.errors as usize, "error", "errors")
     );
+    let message = match run.silent {
+        Some(silence) => format!("{}; {message}", text::silent(silence)),
+        None => message,
+    };
     Position {
         kind: match run.awaited {
             Some(_) => BarKind::AutoRun,

@@ -27,6 +27,7 @@ pub use lab::{lab, repeat};
 pub use lengths::awaited;
 pub use ramp::ramp;
 use std::fmt::Write;
+use std::time::Duration;
 use store::{Summary, TransactionSummary};
 
 /// The summary of a run.
@@ -75,6 +76,10 @@ pub fn summary(measurement: &RunDocument) -> String {
     for (name, of) in summary.transactions.iter() {
         transaction_line(&mut out, (name, width), of);
     }
+    in_flight(&mut out, summary);
+    for remark in &measurement.remarks {
+        let _ = writeln!(out, "{remark}");
+    }
     io_by_role::io_by_role(&mut out, summary);
     if let Some(resources) = &measurement.resources {
         resources::resources(&mut out, resources, summary.throughput_metric);
@@ -85,6 +90,12 @@ pub fn summary(measurement: &RunDocument) -> String {
     inputs(&mut out, summary);
     totals(&mut out, summary);
     out
+}
+
+/// That nothing has ended for some time, while so many transactions are in flight.
+pub fn silent((lasts, in_flight): (Duration, u64)) -> String {
+    let in_flight = base::counted(in_flight as usize, "transaction", "transactions");
+    format!("nothing has ended for {:.1} s, {in_flight} in flight", lasts.as_secs_f64())
 }
 
 /// Servers and workload, in one line.
@@ -193,7 +204,30 @@ fn totals(out: &mut String, summary: &Summary) {
     }
 }
 
+/// What the marks of response times mean, where there are any.
+fn in_flight(out: &mut String, summary: &Summary) {
+    let of_types = || summary.transactions.iter().map(|(_, of)| of);
+    if of_types().any(|of| !of.at_least.is_empty()) {
+        let count: u64 = of_types().map(|of| of.in_flight).sum();
+        let _ = writeln!(
+            out,
+            "≥: at least; {} in flight at the end of the window",
+            match count {
+                1 => "1 transaction was".to_owned(),
+                count => format!("{count} transactions were"),
+            }
+        );
+    }
+}
+
 fn transaction_line(out: &mut String, (name, width): (&str, usize), of: &TransactionSummary) {
+    let mark = |is_at_least: bool| if is_at_least { "≥" } else { "" };
+    let shown = |key: &str, us: Option<f64>| {
+        format!("{}{}", mark(of.at_least.iter().any(|other| other == key)), ms(us))
+    };
+    // What was in flight makes the mean longer, by how much nobody knows.
+    let longer_us = of.mean_with_in_flight_us.filter(|us| *us > 1.01 * of.mean_us.unwrap_or(0.0));
+    let mean = format!("{}{}", mark(longer_us.is_some()), ms(longer_us.or(of.mean_us)));
     let _ = writeln!(
         out,
         "{name:<width$}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
@@ -201,12 +235,12 @@ fn transaction_line(out: &mut String, (name, width): (&str, usize), of: &Transac
         of.rolled_back,
         of.retries,
         of.errors,
-        ms(of.mean_us),
-        ms(of.p50_us),
-        ms(of.p90_us),
-        ms(of.p95_us),
-        ms(of.p99_us),
-        ms(of.max_us)
+        mean,
+        shown("p50_us", of.p50_us),
+        shown("p90_us", of.p90_us),
+        shown("p95_us", of.p95_us),
+        shown("p99_us", of.p99_us),
+        shown("max_us", of.max_us)
     );
 }
 

@@ -49,7 +49,7 @@ pub use proof::{CheckResult, Facts, Proof};
 pub use run::{Control, Event, RunReport, WORKER_THREAD, process_cpu_ns, run};
 pub use schedule::PhaseOffsets;
 pub use schemas::Schemas;
-pub use silence::{Silence, Silences};
+pub use silence::{Silence, SilenceWatch};
 pub use timed::{StatementTime, StatementTimes, Timed};
 pub use times::Times;
 pub use totals::{ConnectionTime, FailedTries, Totals};

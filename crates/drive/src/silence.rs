@@ -1,8 +1,10 @@
 //! Silences: times in which no transaction ended although one was in flight. Each worker knows its
 //! own; what all of them have in common is the run's.
 
+use crate::interval::Interval;
 use base::limits;
 use std::ops::Range;
+use std::time::Duration;
 
 /// A time in which nothing ended, in ns from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,11 +92,6 @@ impl Silences {
         self.ended.extend(silence.filter(|of| u128::from(of.busy_ns()) >= least_ns));
     }
 
-    /// The one under way, as far as it is known.
-    pub fn under_way(&self) -> Option<Silence> {
-        self.open.filter(|of| of.busy_ns() > 0)
-    }
-
     /// All of at least [`limits::SILENCE_MIN`] and `least_ns`, in order of time.
     pub fn longer_than(mut self, least_ns: u64) -> Vec<Silence> {
         let last = self.open.take();
@@ -104,11 +101,39 @@ impl Silences {
     }
 }
 
+/// Watches a run for silences while it goes on.
+#[derive(Clone, Debug, Default)]
+pub struct SilenceWatch {
+    silences: Silences,
+    /// Of the type that most transactions were of, in the last interval in which one ended.
+    median_ns: u64,
+}
+
+impl SilenceWatch {
+    /// Takes the next interval.
+    pub fn take(&mut self, interval: &Interval) {
+        self.silences.take(&interval.silences, interval.start_offset_ns..interval.end_offset_ns);
+        let most = interval.transactions.iter().map(|of| &of.latency);
+        let most = most.max_by_key(|of| of.count());
+        if let Some(most) = most.filter(|of| of.count() > 0) {
+            self.median_ns = most.at_quantile_ns(0.5);
+        }
+    }
+
+    /// How long nothing has ended, and how many transactions are in flight; `None` where that is
+    /// no silence.
+    pub fn now(&self) -> Option<(Duration, u64)> {
+        let silence = self.silences.open?;
+        let lasts = Duration::from_nanos(silence.busy_ns());
+        let is_long = silence.busy_ns() >= limits::SILENCE_MEDIANS * self.median_ns;
+        (lasts >= limits::SILENCE_MIN && is_long).then_some((lasts, silence.in_flight))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Silence, Silences, common};
     use crate::client::{Attempt, TransactionInfo, TransactionType};
-    use crate::interval::Interval;
     use crate::recorder::{Operated, Recorder};
     use crate::schedule::Schedule;
     use base::{Instant, Random};
@@ -134,14 +159,14 @@ mod tests {
     fn a_silence_goes_on_over_ends_of_intervals() {
         let mut silences = Silences::default();
         silences.take(&[silence(0, 1, 1, 0)], 0..S);
-        assert_eq!(silences.under_way(), None, "nothing was in flight");
+        assert_eq!(silences.clone().longer_than(0), [], "nothing was in flight");
         let mut silences = Silences::default();
         // A transaction comes at 3 s, and nothing ends from 1 s to 13 s.
         silences.take(&[silence(0, 1, 0, 4), silence(1, 5, 3, 4)], 0..5 * S);
-        assert_eq!(silences.under_way().map(|of| of.busy_ns()), Some(2 * S));
+        assert_eq!(silences.open.map(|of| of.busy_ns()), Some(2 * S));
         silences.take(&[silence(5, 10, 5, 5)], 5 * S..10 * S);
         silences.take(&[silence(10, 13, 10, 6), silence(14, 15, 15, 0)], 10 * S..15 * S);
-        assert_eq!(silences.under_way(), None);
+        assert_eq!(silences.open.map(|of| of.busy_ns()), Some(0));
         assert_eq!(silences.clone().longer_than(0), [silence(0, 1, 0, 4), silence(1, 13, 3, 6)]);
         assert_eq!(silences.longer_than(2 * S), [silence(1, 13, 3, 6)]);
     }

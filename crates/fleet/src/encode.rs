@@ -3,8 +3,9 @@
 
 use crate::messages::{RankAbort, RankUsage};
 use drive::{
-    Breakdown, DrivenShare, FailedTries, Interval, PerType, Phase, ScheduleStats, TerminalStats,
-    Times, Totals, TransactionInfo, TransactionStats, WorkloadCounters, per_type,
+    Breakdown, ConnectionTime, DrivenShare, FailedTries, Interval, PerType, Phase, ScheduleStats,
+    Silence, TerminalStats, Times, Totals, TransactionInfo, TransactionStats, WorkloadCounters,
+    per_type,
 };
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,15 @@ pub(crate) struct IntervalFrame {
     keying: Vec<TimesFrame>,
     think: Vec<TimesFrame>,
     acknowledgement: TimesFrame,
+    silences: Vec<SilenceFrame>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SilenceFrame {
+    from_ns: u64,
+    to_ns: u64,
+    busy_from_ns: u64,
+    in_flight: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,10 +100,13 @@ pub(crate) struct ShareFrame {
     committed: Vec<u64>,
     in_doubt: Vec<u64>,
     begun_before_window: Vec<TimesFrame>,
-    pending_deferred: TimesFrame,
+    in_flight: Vec<TimesFrame>,
     counters: Vec<u64>,
     in_doubt_counters: Vec<u64>,
+    in_transactions_ns: u64,
+    idle_ns: u64,
     error_pauses_ns: u64,
+    lost_ns: u64,
     errors: u64,
     reconnects: u64,
     failed_tries: Vec<FailedFrame>,
@@ -176,6 +189,20 @@ fn per_type_of(values: &[u64]) -> PerType<u64> {
     all
 }
 
+impl SilenceFrame {
+    fn of(silence: &Silence) -> SilenceFrame {
+        let Silence { from_ns, to_ns, busy_from_ns, in_flight } = *silence;
+        SilenceFrame { from_ns, to_ns, busy_from_ns, in_flight }
+    }
+
+    fn silence(&self) -> Result<Silence, NotUnderstood> {
+        let SilenceFrame { from_ns, to_ns, busy_from_ns, in_flight } = *self;
+        let is_in_order = from_ns <= busy_from_ns && busy_from_ns <= to_ns;
+        let silence = Silence { from_ns, to_ns, busy_from_ns, in_flight };
+        is_in_order.then_some(silence).ok_or(NotUnderstood("a silence"))
+    }
+}
+
 impl IntervalFrame {
     pub(crate) fn of(interval: &Interval) -> IntervalFrame {
         let types = interval.types.len();
@@ -209,6 +236,7 @@ impl IntervalFrame {
             keying: frames(&interval.terminals.keying),
             think: frames(&interval.terminals.think),
             acknowledgement: TimesFrame::of(&interval.terminals.acknowledgement),
+            silences: interval.silences.iter().map(SilenceFrame::of).collect(),
         }
     }
 
@@ -253,6 +281,8 @@ impl IntervalFrame {
             think: all_times(&self.think)?,
             acknowledgement: self.acknowledgement.times()?,
         };
+        let silences = self.silences.iter().map(SilenceFrame::silence);
+        interval.silences = silences.collect::<Result<_, _>>()?;
         Ok(interval)
     }
 }
@@ -263,10 +293,10 @@ impl ShareFrame {
             committed,
             in_doubt,
             begun_before_window,
-            pending_deferred,
+            in_flight,
             counters,
             in_doubt_counters,
-            error_pauses_ns,
+            connection_time,
             errors,
             reconnects,
             failed_tries,
@@ -292,10 +322,13 @@ impl ShareFrame {
             committed: committed.to_vec(),
             in_doubt: in_doubt.to_vec(),
             begun_before_window: begun_before_window.iter().map(TimesFrame::of).collect(),
-            pending_deferred: TimesFrame::of(pending_deferred),
+            in_flight: in_flight.iter().map(TimesFrame::of).collect(),
             counters: counters.0.to_vec(),
             in_doubt_counters: in_doubt_counters.0.to_vec(),
-            error_pauses_ns: *error_pauses_ns,
+            in_transactions_ns: connection_time.in_transactions_ns,
+            idle_ns: connection_time.idle_ns,
+            error_pauses_ns: connection_time.error_pauses_ns,
+            lost_ns: connection_time.lost_ns,
             errors: *errors,
             reconnects: *reconnects,
             failed_tries: failed_tries.iter().map(failed).collect(),
@@ -312,10 +345,15 @@ impl ShareFrame {
             committed: per_type_of(&self.committed),
             in_doubt: per_type_of(&self.in_doubt),
             begun_before_window: all_times(&self.begun_before_window)?,
-            pending_deferred: self.pending_deferred.times()?,
+            in_flight: all_times(&self.in_flight)?,
             counters: counters(&self.counters),
             in_doubt_counters: counters(&self.in_doubt_counters),
-            error_pauses_ns: self.error_pauses_ns,
+            connection_time: ConnectionTime {
+                in_transactions_ns: self.in_transactions_ns,
+                idle_ns: self.idle_ns,
+                error_pauses_ns: self.error_pauses_ns,
+                lost_ns: self.lost_ns,
+            },
             errors: self.errors,
             reconnects: self.reconnects,
             failed_tries: Default::default(),

@@ -4,7 +4,7 @@
 use crate::usage::{Recent, Usage};
 use analyse::{RunProgress, Window};
 use base::{Dilation, Warehouses};
-use drive::{Interval, Phase, TransactionInfo};
+use drive::{Interval, Phase, SilenceWatch, TransactionInfo};
 use std::collections::VecDeque;
 use std::time::Duration;
 use store::SampleBatch;
@@ -139,6 +139,7 @@ pub struct State {
     pub notes: VecDeque<String>,
     /// NOPM of the intervals in [`HISTORY`], the oldest first.
     points: VecDeque<(Window, f64)>,
+    silences: SilenceWatch,
     recent: Recent,
 }
 
@@ -194,6 +195,7 @@ impl State {
         self.warehouses = Some(warehouses).filter(|of| of.0 > 0);
         self.connections = Some(connections);
         self.stage = Stage::Warmup;
+        self.silences = SilenceWatch::default();
         self.run.elapsed = Duration::ZERO;
         self.nopm = None;
     }
@@ -244,6 +246,7 @@ impl State {
     /// Takes an interval that is over.
     pub fn end_interval(&mut self, interval: &Interval) {
         let window = Window { start_ns: interval.start_offset_ns, end_ns: interval.end_offset_ns };
+        self.silences.take(interval);
         self.recent.end_interval(window);
         let ns = length_ns(interval);
         // The drain has no fixed length and ever fewer transactions: its counts are shown, its
@@ -277,6 +280,12 @@ impl State {
         while self.points.front().is_some_and(is_old) {
             self.points.pop_front();
         }
+    }
+
+    /// How long nothing has ended, and how many transactions are in flight, where that is a
+    /// silence.
+    pub fn silence(&self) -> Option<(Duration, u64)> {
+        self.silences.now().filter(|_| self.stage != Stage::Finished)
     }
 
     /// What is left of the run, in whole seconds that add up with those that are over.

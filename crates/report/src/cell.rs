@@ -146,7 +146,8 @@ fn one_repeat(cell: &CellView) -> Markup {
         @if let Some(repeat) = shown {
             @if !repeat.is_done() { (no_result(repeat)) }
             @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
-            @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
+            (remarks(repeat))
+        @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
             @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, false)) }
             @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
             p.soft.small {
@@ -163,6 +164,7 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
     html! {
         @if !repeat.is_done() { (no_result(repeat)) }
         @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
+        (remarks(repeat))
         @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
         @if drawn { (charts(cell, repeat, true)) }
         @if repeat.is_done() {
@@ -187,6 +189,15 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
         @if !repeat.checks.is_empty() {
             h3 { "Consistency after the run" }
             (checks_table(&repeat.checks))
+        }
+    }
+}
+
+/// What is to be known of the window.
+fn remarks(repeat: &RepeatView) -> Markup {
+    html! {
+        @if !repeat.remarks.is_empty() {
+            div.callout { @for remark in &repeat.remarks { p { "In this window " (remark) "." } } }
         }
     }
 }

@@ -16,7 +16,7 @@ use store::{
     CheckedOn, InputCounter, Lab, LabId, LabMachine, LoadId, Moment, NoteOn, PacingSummary, Rates,
     Repeat, RepeatId, RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck,
     StoredFailure, StoredLoad, StoredRank, StoredRequirement, ThroughputMetric, TimesSpent,
-    TransactionTotals, Verdict, WindowTotals,
+    TransactionTotals, Verdict, WindowSummary, WindowTotals,
 };
 
 /// Of more repeats than this a page has only one for each cell, and of that what an overview of so
@@ -80,6 +80,9 @@ pub struct RepeatView {
     pub resources: Option<Resources>,
     /// At which the host would have been fast enough, where it was not.
     pub dilation_needed: Option<f64>,
+    pub window: WindowSummary,
+    /// What is to be known of the window.
+    pub remarks: Vec<String>,
     /// Where the response time of each transaction type went.
     pub times_spent: TimesSpent,
     /// Do statements whose inputs are known travel together?
@@ -234,6 +237,8 @@ impl CellView {
                 bound_by: repeat.bound().map(|bound| bound.by),
                 fidelity: repeat.storage.fidelity,
                 dilation_needed: repeat.dilation_needed,
+                silence_s: analyse::longest_silence_s(&repeat.window),
+                is_too_short: analyse::is_too_short(&repeat.window, &self.cell.what),
             })
             .collect();
         CellEvidence::of(self.cell.what.ordinal, &repeats)
@@ -279,6 +284,7 @@ impl RepeatView {
             is_emulated: cell.what.places.iter().any(|place| place.emulated),
         };
         let storage = results.storage_summary(&repeat, cell)?;
+        let window = results.window_summary(&repeat, &cell.what, &totals)?;
         let resources = analyse::used_by(results, (&repeat, cell), &totals, &samples)?;
         let emulated = EmulatedRun {
             fidelity: storage.fidelity,
@@ -307,6 +313,8 @@ impl RepeatView {
             panels: panels(&samples, run),
             resources,
             dilation_needed: missed.map(Dilation::factor),
+            remarks: analyse::remarks(&window, &cell.what),
+            window,
             times_spent: results.times_spent(&repeat)?,
             is_sent_together: matches!(cell.what.style.as_str(), "pipelined" | "batched"),
             risen: risen(results.status(id, Moment::Start)?, results.status(id, Moment::End)?),

@@ -35,6 +35,10 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
             }
         } }
         @let beyond: u64 = repeat.totals.iter().map(|(_, t)| t.response.out_of_bounds).sum();
+        @let in_flight: u64 = repeat.totals.iter().map(|(_, t)| t.in_flight.count()).sum();
+        @if repeat.totals.iter().any(|(_, t)| t.max_is_at_least()) { p.small {
+            "≥: at least, as " (integer(in_flight)) " transactions were in flight at the end of \
+                the window." } }
         @if beyond > 0 { p.small { (integer(beyond)) " response times were above the histogram's \
             bound; they count in mean and maximum." } }
     }
@@ -56,9 +60,15 @@ fn transaction_row(name: &str, totals: &TransactionTotals, all: u64) -> Markup {
             }
             td.num { (or_na(totals.mean_ns(), ms)) }
             @for q in [0.5, 0.9, 0.95, 0.99, 0.999] {
-                td.num { (or_na(totals.quantile_ns(q).map(|ns| ns as f64), ms)) }
+                td.num {
+                    @if totals.is_at_least(q) { "≥ " }
+                    (or_na(totals.quantile_ns(q).map(|ns| ns as f64), ms))
+                }
             }
-            td.num { (or_na(totals.max_ns(), |ns| ms(ns as f64))) }
+            td.num {
+                @if totals.max_is_at_least() { "≥ " }
+                (or_na(totals.max_ns(), |ns| ms(ns as f64)))
+            }
         }
     }
 }

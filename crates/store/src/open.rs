@@ -14,7 +14,7 @@ pub const APPLICATION_ID: i64 = 0x6d79_6479;
 
 /// The steps from an empty file to the newest format; `PRAGMA user_version` counts those that were
 /// made. A step that was released is never changed.
-const MIGRATIONS: [&str; 19] = [
+const MIGRATIONS: [&str; 20] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
@@ -34,6 +34,7 @@ const MIGRATIONS: [&str; 19] = [
     include_str!("migrations/0017.sql"),
     include_str!("migrations/0018.sql"),
     include_str!("migrations/0019.sql"),
+    include_str!("migrations/0020.sql"),
 ];
 
 /// The newest format, the one that this program writes.

@@ -9,6 +9,7 @@ use crate::presets::CellPreset;
 use crate::ranks::RankSummary;
 use crate::repeats::{InputCounter, Repeat, RepeatResult, RepeatStatus, StoredFailure};
 use crate::summary_devices::{DeviceSummary, ShimSummary};
+use crate::summary_in_flight::{ConnectionTimeSummary, SilenceSummary};
 use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{TransactionTotals, WindowTotals, finite};
@@ -35,6 +36,7 @@ document! {
     let spent = results.times_spent(&repeat)?;
     let pacing = results.pacing_summary(&repeat, &cell, &totals)?;
     let storage = results.storage_summary(&repeat, &cell)?;
+    let window = results.window_summary(&repeat, what, &totals)?;
     {
         /// The version of this document, 2.
         pub schema_version: u32 = SUMMARY_SCHEMA_VERSION,
@@ -151,6 +153,11 @@ document! {
                 (of.name.clone(), TransactionSummary::of(totals, spent, is_done))
             }).collect()
         ),
+        /// Times in which transactions were in flight and none ended; see below.
+        pub silences: Vec<SilenceSummary> = window.silences,
+        /// Where the connections were in the window; `None` where there was none, and in files of a
+        /// format before 19; see below.
+        pub connection_time: Option<ConnectionTimeSummary> = window.connection_time,
         /// Failed tries of the whole run; see below.
         pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
         /// Connections made again after a loss, over the whole run.
@@ -230,6 +237,10 @@ document! {
     );
     let shown = |ns: Option<f64>| ns.filter(|_| done).map(|ns| ns / 1000.0);
     let quantile = |q: f64| shown(totals.quantile_ns(q).map(|ns| ns as f64));
+    let percentiles =
+        [("p50_us", 0.5), ("p90_us", 0.9), ("p95_us", 0.95), ("p99_us", 0.99), ("p999_us", 0.999)];
+    let at_least = percentiles.into_iter().filter(|(_, q)| totals.is_at_least(*q));
+    let at_least = at_least.map(|(key, _)| key).chain(totals.max_is_at_least().then_some("max_us"));
     {
         /// Committed transactions.
         pub committed: u64 = totals.committed,
@@ -248,17 +259,24 @@ document! {
         /// the submission, waiting for a connection included, that of a delivery until its deferred
         /// end.
         pub mean_us: Option<f64> = shown(totals.mean_ns()),
-        /// Percentiles of the same, to three digits.
+        /// Percentiles of the same, to three digits. A transaction that was in flight at the end of
+        /// the window counts where its age then is longer.
         pub p50_us: Option<f64> = quantile(0.5),
         pub p90_us: Option<f64> = quantile(0.9),
         pub p95_us: Option<f64> = quantile(0.95),
         pub p99_us: Option<f64> = quantile(0.99),
         pub p999_us: Option<f64> = quantile(0.999),
-        /// Response time of committed and rolled back transactions, retries included; exact. It
-        /// counts from the first try; in an open loop from the intended start; of terminals from
-        /// the submission, waiting for a connection included, that of a delivery until its deferred
-        /// end.
+        /// The longest of them or, where that is longer, the highest age of a transaction in
+        /// flight.
         pub max_us: Option<f64> = shown(totals.max_ns().map(|ns| ns as f64)),
+        /// Transactions that were in flight at the end of the window, or waited for their turn. Of
+        /// an open loop those that had not begun count for the types by their shares.
+        pub in_flight: u64 = totals.in_flight.count(),
+        /// The mean of `mean_us` with the ages of those in flight: it is at least so long.
+        pub mean_with_in_flight_us: Option<f64> = shown(totals.mean_with_in_flight_ns()),
+        /// Which of the percentiles and the maximum are ages of transactions in flight (`p99_us`,
+        /// `max_us`, ...): the response times are at least so long.
+        pub at_least: Vec<String> = at_least.filter(|_| done).map(str::to_owned).collect(),
         /// Response times above the histogram's bound; they count as slowest.
         pub latency_out_of_bounds: u64 = totals.response.out_of_bounds,
         /// Where the response time went, as below; empty where the repeat failed or its file is of
@@ -326,7 +344,7 @@ document! {
 impl Results {
     /// Adds up the window of a repeat by transaction type.
     pub fn window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
-        let mut totals = WindowTotals::of_types(self.transactions(repeat)?);
+        let mut totals = self.no_window_totals(repeat)?;
         self.for_each_interval(repeat, |row| totals.add(&row))?;
         Ok(totals)
     }

@@ -1,6 +1,7 @@
 //! Intervals added up: what one transaction type did over many of them.
 
 use crate::histogram::Encoded;
+use crate::in_flight::InFlight;
 use crate::row::row;
 use crate::{CellTransaction, IntervalRow, Phase, empty_histogram};
 use hdrhistogram::Histogram;
@@ -21,6 +22,8 @@ pub struct TransactionTotals {
     pub errors: u64,
     /// Response times of what completed.
     pub response: TimeTotals,
+    /// Ages of what was in flight at the end of the window.
+    pub in_flight: TimeTotals,
 }
 
 impl TransactionTotals {
@@ -47,6 +50,7 @@ impl TransactionTotals {
         self.other_retries += other.other_retries;
         self.errors += other.errors;
         self.response.add(&other.response);
+        self.in_flight.add(&other.in_flight);
     }
 
     /// Tries that were made again, whatever the cause.
@@ -71,14 +75,64 @@ impl TransactionTotals {
         self.response.mean_ns()
     }
 
-    /// Exact maximum; `None` where nothing completed.
-    pub fn max_ns(&self) -> Option<u64> {
-        self.response.max_ns()
+    /// The same with the ages of what was in flight, which is at least so long.
+    pub fn mean_with_in_flight_ns(&self) -> Option<f64> {
+        let count = self.response.count() + self.in_flight.count();
+        finite((self.response.sum_ns + self.in_flight.sum_ns) as f64 / count as f64)
     }
 
-    /// As [`TimeTotals::quantile_ns`], of response times.
+    /// Exact maximum or, where that is longer, the highest age; `None` where there was nothing.
+    pub fn max_ns(&self) -> Option<u64> {
+        self.response.max_ns().max(self.in_flight.max_ns())
+    }
+
+    /// Is the maximum an age?
+    pub fn max_is_at_least(&self) -> bool {
+        self.in_flight.max_ns() > self.response.max_ns()
+    }
+
+    /// As [`TimeTotals::quantile_ns`], of response times. What was in flight counts as the estimator
+    /// of Kaplan and Meier has it: a transaction is longer than its age, and of how much longer it
+    /// tells nothing. Where no response time is long enough, the quantile is an age.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        self.response.quantile_ns(quantile)
+        self.quantile(quantile).map(|(ns, _)| ns)
+    }
+
+    /// Is the quantile an age, so that response times are at least so long?
+    pub fn is_at_least(&self, quantile: f64) -> bool {
+        self.quantile(quantile).is_some_and(|(_, is_at_least)| is_at_least)
+    }
+
+    fn quantile(&self, quantile: f64) -> Option<(u64, bool)> {
+        let (ended, in_flight) = (&self.response, &self.in_flight);
+        let alone_ns = ended.quantile_ns(quantile);
+        // So it is in nearly every run.
+        if alone_ns >= in_flight.max_ns() {
+            return alone_ns.map(|ns| (ns, false));
+        }
+        let mut ages = in_flight.histogram.iter_recorded().peekable();
+        let mut longer = in_flight.count();
+        let mut unended = ended.count();
+        let mut exceed_share = 1.0;
+        for time in ended.histogram.iter_recorded() {
+            let ns = time.value_iterated_to();
+            while let Some(age) = ages.next_if(|age| age.value_iterated_to() < ns) {
+                longer -= age.count_at_value();
+            }
+            let count = time.count_at_value();
+            exceed_share *= 1.0 - count as f64 / (unended + longer) as f64;
+            unended -= count;
+            if 1.0 - exceed_share >= quantile {
+                return Some((ns.min(ended.max_ns), false));
+            }
+        }
+        if longer == 0 {
+            return Some((ended.max_ns, false));
+        }
+        // The rest is among those that are in flight for longer than that, in equal parts.
+        let left = 1.0 - (1.0 - quantile) / exceed_share;
+        let rank = in_flight.count() - longer + ((left * longer as f64).ceil() as u64).max(1);
+        in_flight.at_rank(rank).map(|ns| (ns.max(ended.max_ns), true))
     }
 }
 
@@ -99,6 +153,14 @@ impl WindowTotals {
         let found = types.find(|(of, _)| of.name == row.transaction);
         if let Some((_, totals)) = found.filter(|_| row.phase == Phase::Window) {
             totals.add(row);
+        }
+    }
+
+    /// Adds what was in flight at the end of the window.
+    pub(crate) fn add_in_flight(&mut self, row: InFlight) {
+        let found = self.0.iter_mut().find(|(of, _)| of.name == row.transaction);
+        if let Some((_, totals)) = found {
+            totals.in_flight = row.ages;
         }
     }
 
@@ -190,16 +252,16 @@ impl TimeTotals {
     /// The time that a share `quantile` (0..=1) of them did not exceed, to three digits. What was
     /// out of the histogram's bounds counts as slowest, with the maximum as its time.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        self.at_rank((quantile * self.count() as f64).ceil().max(1.0) as u64)
+    }
+
+    /// The one of them that so many, itself included, do not exceed; `None` where there are fewer.
+    fn at_rank(&self, rank: u64) -> Option<u64> {
         let inside = self.histogram.len();
-        let count = self.count();
-        if count == 0 {
-            return None;
+        if rank > inside {
+            return (rank <= self.count()).then_some(self.max_ns);
         }
-        let rank = (quantile * count as f64).ceil().max(1.0);
-        if rank > inside as f64 {
-            return Some(self.max_ns);
-        }
-        let value = self.histogram.value_at_quantile(rank / inside as f64);
+        let value = self.histogram.value_at_quantile(rank as f64 / inside as f64);
         Some(value.min(self.max_ns))
     }
 }
@@ -214,5 +276,91 @@ fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) {
         into.auto(true);
     } else {
         into.add(other).expect("a histogram that resizes itself takes any other");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TimeTotals, TransactionTotals};
+    use base::Random;
+
+    fn times(ns: &[u64]) -> TimeTotals {
+        let mut times = TimeTotals::default();
+        for ns in ns {
+            times.histogram.record(*ns).unwrap();
+            times.sum_ns += ns;
+            times.max_ns = times.max_ns.max(*ns);
+        }
+        times
+    }
+
+    fn totals(ended_ms: &[u64], in_flight_ms: &[u64]) -> TransactionTotals {
+        let [response, in_flight] = [ended_ms, in_flight_ms].map(|all| {
+            let ns: Vec<u64> = all.iter().map(|ms| ms * 1_000_000).collect();
+            times(&ns)
+        });
+        TransactionTotals { response, in_flight, ..TransactionTotals::default() }
+    }
+
+    fn quantile_ms(of: &TransactionTotals, quantile: f64) -> (u64, bool) {
+        let (ns, is_at_least) = of.quantile(quantile).unwrap();
+        ((ns as f64 / 1e6).round() as u64, is_at_least)
+    }
+
+    /// 2,600 of some 10 ms, and four connections that stood still for 5 s at the end.
+    #[test]
+    fn percentiles_reach_what_was_in_flight() {
+        let ended: Vec<u64> = (0..2_600).map(|n| 5 + n % 11).collect();
+        let of = totals(&ended, &[5_000; 4]);
+        assert_eq!(quantile_ms(&of, 0.5), quantile_ms(&totals(&ended, &[]), 0.5));
+        assert_eq!(quantile_ms(&of, 0.99), (15, false));
+        assert_eq!(quantile_ms(&of, 0.999), (5_000, true));
+        assert!(of.max_is_at_least() && !of.is_at_least(0.99));
+        assert_eq!(of.max_ns(), Some(5_000_000_000));
+        // With what is in flight for less than the percentile nothing changes.
+        let short = totals(&ended, &[3; 4]);
+        assert_eq!(quantile_ms(&short, 0.5), (10, false));
+        assert_eq!(quantile_ms(&short, 0.999), (15, false));
+        assert!(!short.max_is_at_least());
+    }
+
+    /// 428 of 3,000 connections have ended anything at all.
+    #[test]
+    fn a_window_that_is_too_short_knows_lower_bounds_alone() {
+        let ended: Vec<u64> = (0..428).map(|n| 10_000 + n).collect();
+        let of = totals(&ended, &[12_000; 2_572]);
+        let (tenth_ms, is_at_least) = quantile_ms(&of, 0.1);
+        assert!((10_290..10_310).contains(&tenth_ms) && !is_at_least, "{tenth_ms}");
+        assert_eq!(quantile_ms(&of, 0.5), (12_000, true));
+        let nothing_ended = totals(&[], &[100, 200, 300, 400]);
+        assert_eq!(quantile_ms(&nothing_ended, 0.5), (200, true));
+        assert_eq!(totals(&[], &[]).quantile_ns(0.5), None);
+        let longest = totals(&[1; 99], &[7_000]);
+        assert_eq!(quantile_ms(&longest, 0.99), (1, false));
+        assert_eq!(quantile_ms(&longest, 0.995), (7_000, true));
+    }
+
+    /// Where it is chance which transactions are cut, percentiles are those without a cut.
+    #[test]
+    fn percentiles_are_those_without_a_cut() {
+        let mut random = Random::new(7, &[]);
+        let mut draw = || (-random.unit().ln() * 1e9) as u64;
+        let (mut ended, mut in_flight, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..40_000 {
+            let ns = draw();
+            all.push(ns);
+            let cut_ns = if n % 4 == 0 { 3 * draw() } else { u64::MAX };
+            if ns > cut_ns { in_flight.push(cut_ns) } else { ended.push(ns) }
+        }
+        let of = TransactionTotals {
+            response: times(&ended),
+            in_flight: times(&in_flight),
+            ..TransactionTotals::default()
+        };
+        for quantile in [0.5, 0.9, 0.95, 0.99] {
+            let truth = times(&all).quantile_ns(quantile).unwrap() as f64;
+            let found = of.quantile_ns(quantile).unwrap() as f64 / truth;
+            assert!((found - 1.0).abs() < 0.04, "{quantile}: {found}");
+        }
     }
 }

@@ -165,3 +165,30 @@ fn without_sessions_parts_are_estimates_that_leave_no_less_than_nothing() {
     assert_eq!(account.running_us, None);
     assert_eq!(account.remainder_us, 3e4);
 }
+
+/// Samples are a second apart, and so may tell of more than the driver's window has.
+#[test]
+fn parts_are_never_more_than_the_whole() {
+    let sessions = Sessions {
+        active: 6.0,
+        running: 1.0,
+        core_wait: 1.0,
+        reads: 3.0,
+        log: 0.5,
+        page_writes: 0.5,
+    };
+    let observed = Observed {
+        under_way: 4.0,
+        ended_per_s: 100.0,
+        sessions: Some(sessions),
+        ..Observed::default()
+    };
+    let account = observed.account().unwrap();
+    assert_eq!((account.time_us, account.remainder_us, account.excess_share), (4e4, 0.0, 0.5));
+    let parts: f64 = Part::ALL.iter().filter_map(|part| account.part_us(*part)).sum();
+    assert!((parts - account.time_us).abs() < 1e-6, "{account:?}");
+    assert_eq!(account.reads_us, Some(2e4));
+    let whole = Observed { under_way: 7.0, ..observed }.account().unwrap();
+    assert_eq!((whole.excess_share, whole.remainder_us), (0.0, 0.0));
+    assert_eq!(whole.network_and_driver_us, Some(1e4));
+}

@@ -13,6 +13,10 @@ pub struct CellEvidence {
     pub fidelity: Option<f64>,
     /// At which this host would have been fast enough for all of them, as far as they tell.
     pub dilation_needed: Option<f64>,
+    /// The longest time in which nothing ended.
+    pub silence_s: Option<f64>,
+    /// Is a window too short for the response times?
+    pub is_too_short: bool,
 }
 
 /// What one repeat tells of its cell.
@@ -21,6 +25,8 @@ pub struct RepeatEvidence {
     pub bound_by: Option<BoundBy>,
     pub fidelity: Option<f64>,
     pub dilation_needed: Option<f64>,
+    pub silence_s: Option<f64>,
+    pub is_too_short: bool,
 }
 
 impl RepeatEvidence {
@@ -30,6 +36,8 @@ impl RepeatEvidence {
             bound_by: bound.map(|bound| bound.by),
             fidelity: run.summary.fidelity,
             dilation_needed: run.dilation_needed,
+            silence_s: run.longest_silence_s,
+            is_too_short: run.is_too_short,
         }
     }
 }
@@ -46,6 +54,8 @@ impl CellEvidence {
             bound_by: first.filter(|_| verdicts.all(|by| by == first)),
             fidelity: fidelities.min_by(f64::total_cmp),
             dilation_needed: needed.max_by(f64::total_cmp),
+            silence_s: repeats.iter().filter_map(|of| of.silence_s).max_by(f64::total_cmp),
+            is_too_short: repeats.iter().any(|of| of.is_too_short),
         }
     }
 }

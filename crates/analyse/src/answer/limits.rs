@@ -16,6 +16,8 @@ pub fn limits(lab: &LabOutcome, cells: &LabCells<'_>, evidence: &[CellEvidence])
     let mut limits = Vec::new();
     limits.extend(missing(lab));
     limits.extend(failed(cells));
+    limits.extend(silent(cells, evidence));
+    limits.extend(too_short(cells, evidence));
     limits.extend(host(cells, evidence));
     limits.extend(driver(cells, evidence));
     limits.extend(few_repeats(lab, cells));
@@ -41,6 +43,39 @@ fn failed(cells: &LabCells<'_>) -> Vec<String> {
         which => format!("There is no result of {which}: {code}."),
     };
     by.into_iter().map(words).collect()
+}
+
+/// ` of SUCH CELLS`, where the lab has several.
+fn of_cells(cells: &LabCells<'_>, places: &[usize]) -> String {
+    match cells.words(places).as_str() {
+        "" => String::new(),
+        which => format!(" of {which}"),
+    }
+}
+
+/// Servers that stood still for a while.
+fn silent(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let silent = cells.evidence(evidence, |of| of.silence_s);
+    let longest_s = silent.iter().map(|(_, s)| *s).max_by(f64::total_cmp)?;
+    let places: Vec<usize> = silent.iter().map(|(at, _)| *at).collect();
+    Some(format!(
+        "For up to {longest_s:.1} s nothing ended in windows{}, although transactions were in \
+         flight: the means tell of a server that stood still for a while.",
+        of_cells(cells, &places)
+    ))
+}
+
+/// Windows that hold few response times.
+fn too_short(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let short = cells.evidence(evidence, |of| of.is_too_short.then_some(()));
+    let places: Vec<usize> = short.iter().map(|(at, ())| *at).collect();
+    (!places.is_empty()).then(|| {
+        format!(
+            "Windows{} are too short for the response times: what was in flight at their ends is \
+             much beside what ended in them. Take longer ones.",
+            of_cells(cells, &places)
+        )
+    })
 }
 
 /// Emulated devices that this host could not keep up with.

@@ -61,9 +61,22 @@ fn evidence(
             bound_by: Some(bound_by),
             fidelity,
             dilation_needed: fidelity.map(|_| 16.0),
+            silence_s: None,
+            is_too_short: false,
         }
     };
     lab.cells.iter().map(one).collect()
+}
+
+#[test]
+fn servers_that_stood_still_are_named() {
+    let lab = lab(grid(5, |_, _| 1_000.0));
+    let mut evidence = evidence(&lab, |_| (BoundBy::ReadIo, Some(0.99)));
+    (evidence[2].silence_s, evidence[2].is_too_short) = (Some(4.96), true);
+    let answer = LabAnswer::of(&lab, &evidence);
+    let said = |words: &str| answer.limits.iter().any(|limit| limit.starts_with(words));
+    assert!(said("For up to 5.0 s nothing ended in windows of "), "{:#?}", answer.limits);
+    assert!(said("Windows of "), "{:#?}", answer.limits);
 }
 
 #[test]

@@ -15,6 +15,7 @@ const EVEN: Account = Account {
     page_writes_us: Some(0.0),
     network_and_driver_us: Some(2_000.0),
     remainder_us: 1_000.0,
+    excess_share: 0.0,
     queued_us: None,
 };
 

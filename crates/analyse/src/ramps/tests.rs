@@ -162,6 +162,7 @@ fn attempt(connections: u32, reason_code: Option<&str>) -> ((u32, u32), Option<R
         primary_p90_us: None,
         p90_us: Default::default(),
         p90_noise_share: Default::default(),
+        remarks: Vec::new(),
         rare: Default::default(),
         cpu: None,
         retries_share: None,

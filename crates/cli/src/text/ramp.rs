@@ -25,7 +25,7 @@ pub fn ramp(ramp: &RampOutcome) -> String {
     let _ = writeln!(out, "{:>8}", "CPU %");
     let mut points: Vec<&RampPoint> = ramp.points.iter().collect();
     points.sort_by_key(|point| point.connections);
-    for point in points {
+    for point in &points {
         let _ = write!(out, "{:>11}", point.connections);
         if let Some(code) = &point.reason_code {
             let _ = writeln!(out, "{:>11}  {code}", "NA");
@@ -45,6 +45,12 @@ pub fn ramp(ramp: &RampOutcome) -> String {
         }
         let busy = point.cpu.map(|cpu| cpu.busy_share * 100.0);
         let _ = writeln!(out, "{:>8}", optional(busy, 0));
+    }
+    for (connections, remark) in points
+        .iter()
+        .flat_map(|point| point.remarks.iter().map(move |remark| (point.connections, remark)))
+    {
+        let _ = writeln!(out, "{connections} connections: {remark}");
     }
     let _ = writeln!(out, "{}", ramp.words);
     out

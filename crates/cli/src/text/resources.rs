@@ -60,6 +60,14 @@ fn of_account(out: &mut String, account: &Account) {
         .collect();
     let _ =
         writeln!(out, "a transaction took {:.2} ms: {}", account.time_us / 1e3, told.join(", "));
+    if account.excess_share > 0.01 {
+        let excess = percent(account.excess_share, 0);
+        let _ = writeln!(
+            out,
+            "the window was too short for this account: its parts were {excess} more than the \
+             whole, and are shown reduced"
+        );
+    }
 }
 
 fn line(out: &mut String, what: &str, parts: &[(Option<String>, &str)]) {

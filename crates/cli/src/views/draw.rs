@@ -2,8 +2,8 @@
 //! transactions beside CPU, I/O, notes. What has no room is left out from the bottom, so that a
 //! small terminal shows the main things.
 
-use crate::text::awaited;
 use crate::text::format::{ms, optional};
+use crate::text::{awaited, silent};
 use base::counted;
 use live::{HISTORY, IoBy, Stage, State, Usage};
 use ratatui::buffer::Buffer;
@@ -82,11 +82,14 @@ fn foot_line(state: &State) -> Line<'static> {
 fn head_lines(state: &State) -> Vec<Line<'_>> {
     let of_lab = state.lab.as_ref().map(|lab| lab.title.as_str());
     let title = of_lab.map(|title| Line::styled(title, TITLE));
-    let far = match state.doing() {
-        Some(doing) => doing.to_owned(),
-        None => how_far(state),
+    let far = match (state.doing(), state.silence()) {
+        (Some(doing), _) => Line::from(doing.to_owned()),
+        (None, Some(silence)) => {
+            Line::styled(format!("{}: {}", state.stage.title(), silent(silence)), BAD)
+        }
+        (None, None) => Line::from(how_far(state)),
     };
-    let run = [Line::from(about(state)), Line::from(far)];
+    let run = [Line::from(about(state)), far];
     title.into_iter().chain(run).collect()
 }
 

@@ -5,6 +5,7 @@ use crate::console::{Piece, live_stdout};
 use crate::failure::Failure;
 use crate::outlet::Outlet;
 use crate::text::format::optional;
+use crate::text::silent;
 use lab::{Interval, Phase};
 use live::{State, nopm};
 use std::fmt::Write;
@@ -31,6 +32,9 @@ impl Lines {
             text.push_str(&header());
         }
         text.push_str(&line(interval, state));
+        if let Some(silence) = state.silence() {
+            text.push_str(&format!("# {}\n", silent(silence)));
+        }
         self.outlet.push(Piece(text));
     }
 

@@ -47,6 +47,7 @@ mod secrets;
 mod seeds;
 mod served;
 mod shards;
+mod silences;
 mod stalls;
 mod stops;
 mod strangers;

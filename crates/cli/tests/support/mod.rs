@@ -210,6 +210,9 @@ pub fn counts_agree(document: &Value) {
     let driver = number(document, "/new_orders_committed_by_driver");
     assert_eq!(number(document, "/new_orders_in_database"), driver);
     assert_eq!(number(document, "/new_orders_in_doubt"), 0);
+    // Connections = throughput x response time, with what passes between transactions.
+    let missing_share = float(document, "/connection_time/missing_share");
+    assert!(missing_share.abs() < 0.01, "{:#}", document["connection_time"]);
 }
 
 /// Every check of the run passed.

@@ -127,7 +127,7 @@ fn errors(report: &RunReport) -> Option<Refusal> {
 /// Connections paused so long after errors that few of these could come.
 fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
     let available_ns = report.window_ns as f64 * f64::from(connections);
-    let share = report.totals.error_pauses_ns as f64 / available_ns.max(1.0);
+    let share = report.totals.connection_time.error_pauses_ns as f64 / available_ns.max(1.0);
     (share > ERRORS_MAX_SHARE).then(|| Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
@@ -290,7 +290,7 @@ mod tests {
     fn pauses_after_errors_count_where_errors_are_few() {
         let mut last_tenth = report(WELL, [20, 20, 0, 2, 0]);
         failed_tries(&mut last_tenth, "new_order", "1290", 20);
-        last_tenth.totals.error_pauses_ns = 8 * last_tenth.window_ns / 10;
+        last_tenth.totals.connection_time.error_pauses_ns = 8 * last_tenth.window_ns / 10;
         let refusal = refusal(&last_tenth, MADE).unwrap();
         assert_eq!(refusal.code, "transaction_errors");
         assert!(refusal.reason.starts_with("connections paused for 10.0 %"));

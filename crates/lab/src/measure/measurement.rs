@@ -15,7 +15,9 @@ use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
 use crate::measure::prepared;
 use crate::measure::quiet::look_at_host;
-use crate::measure::records::{counters_of, failures_of, replicas_of, result_of, times_of};
+use crate::measure::records::{
+    counters_of, failures_of, in_flight_of, replicas_of, result_of, times_of,
+};
 use crate::measure::workload::{self, isolation_on};
 use crate::progress::{OnProgress, Progress};
 use crate::stop;
@@ -428,6 +430,10 @@ impl Measurement<'_> {
         }
         let (transactions, statements) = times_of(report);
         self.results.record_statement_times(self.repeat, &transactions, &statements)?;
+        if report.window_ns > 0 {
+            let (in_flight, time, silences) = in_flight_of(report);
+            self.results.record_in_flight(self.repeat, &in_flight, &time, &silences)?;
+        }
         Ok(self.results.finish_repeat(self.repeat, result)?)
     }
 

@@ -319,7 +319,7 @@ pub(crate) fn judge(
     Some(Judged {
         ceiling,
         new_orders,
-        pending_deliveries: report.totals.pending_deferred.count(),
+        pending_deliveries: pending_deliveries(report).count(),
         efficiency: measured.efficiency(),
         requirements: measured.requirements().into_iter().map(requirement_of).collect(),
     })
@@ -330,9 +330,13 @@ pub(crate) fn judge(
 fn deferred(report: &RunReport) -> Option<verdicts::TimeSummary> {
     let window = report.window.as_ref()?;
     let mut times = window.transactions[Transaction::Delivery.index()].latency.clone();
-    times.merge(&report.totals.pending_deferred);
+    times.merge(pending_deliveries(report));
     let tells = report.window_ns as f64 / 1e9 >= verdicts::DEFERRED_P90_MAX_S;
     tells.then(|| times_of(&times))
+}
+
+fn pending_deliveries(report: &RunReport) -> &Times {
+    &report.totals.in_flight[Transaction::Delivery.index()]
 }
 
 fn times_of(times: &Times) -> verdicts::TimeSummary {
@@ -383,7 +387,7 @@ mod tests {
         let done = &mut report.window.as_mut().unwrap().transactions[3].latency;
         (0..9).for_each(|_| done.record(10_000_000));
         assert!(deferred(&report).unwrap().p90_s < 0.1);
-        (0..100).for_each(|_| report.totals.pending_deferred.record(120_000_000_000));
+        (0..100).for_each(|_| report.totals.in_flight[3].record(120_000_000_000));
         let times = deferred(&report).unwrap();
         assert!(times.p90_s > 119.0 && times.count == 109);
         // A window in which none can have taken too long.

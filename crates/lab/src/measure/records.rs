@@ -2,14 +2,17 @@
 
 use analyse::RunProgress;
 use base::{Warehouses, clock};
-use drive::{Facts, FailedTries, Interval, PerType, Phase, RunReport, Times};
+use drive::{
+    ConnectionTime, Facts, FailedTries, Interval, PerType, Phase, RunReport, SilenceWatch, Times,
+};
 use hdrhistogram::Histogram;
 use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    CounterUnit, InputCounter, IntervalRow, RepeatResult, StoredBand, StoredFailure, StoredReplica,
-    StoredStatementTime, StoredWitness, TimeTotals, TransactionTime, Verdict, empty_histogram,
+    CounterUnit, InFlight, InputCounter, IntervalRow, RepeatResult, StoredBand,
+    StoredConnectionTime, StoredFailure, StoredReplica, StoredSilence, StoredStatementTime,
+    StoredWitness, TimeTotals, TransactionTime, Verdict, empty_histogram,
 };
 use tpcc::database::Sums;
 use tpcc::{InputCounters, ReplicaReads, WITNESSED, WitnessReport, WitnessedRows};
@@ -79,15 +82,38 @@ pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<StoredS
         executed.map(|(kind, times)| StoredStatementTime {
             transaction: transaction.name.to_owned(),
             kind: (*kind).to_owned(),
-            times: TimeTotals {
-                histogram: histogram_of(times),
-                sum_ns: times.sum_ns,
-                max_ns: times.max_ns,
-                out_of_bounds: times.out_of_bounds,
-            },
+            times: totals_of(times),
         })
     });
     (transactions.collect(), statements.collect())
+}
+
+fn totals_of(times: &Times) -> TimeTotals {
+    TimeTotals {
+        histogram: histogram_of(times),
+        sum_ns: times.sum_ns,
+        max_ns: times.max_ns,
+        out_of_bounds: times.out_of_bounds,
+    }
+}
+
+/// What the window has besides the transactions that ended in it.
+pub(crate) fn in_flight_of(
+    report: &RunReport,
+) -> (Vec<InFlight>, StoredConnectionTime, Vec<StoredSilence>) {
+    let of_types = report.types.iter().zip(&report.totals.in_flight);
+    let in_flight = of_types
+        .filter(|(_, ages)| ages.count() > 0)
+        .map(|(of, ages)| InFlight { transaction: of.name.to_owned(), ages: totals_of(ages) });
+    let ConnectionTime { in_transactions_ns, idle_ns, error_pauses_ns, lost_ns } =
+        report.totals.connection_time;
+    let time = StoredConnectionTime { in_transactions_ns, idle_ns, error_pauses_ns, lost_ns };
+    let silences = report.silences.iter().map(|of| StoredSilence {
+        start_offset_ns: of.busy_from_ns,
+        end_offset_ns: of.to_ns,
+        in_flight: of.in_flight,
+    });
+    (in_flight.collect(), time, silences.collect())
 }
 
 /// One row for each transaction type.
@@ -160,10 +186,12 @@ pub(crate) struct Last {
     new_order_p95_us: f64,
     errors: u64,
     retries: u64,
+    silences: SilenceWatch,
 }
 
 impl Last {
     pub(crate) fn take(&mut self, interval: &Interval) {
+        self.silences.take(interval);
         let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
         self.nopm = interval.primary_completed() as f64 * 60e9 / ns as f64;
         let latency = interval.primary_latency();
@@ -182,6 +210,7 @@ impl Last {
             total_is_most: false,
             in_warmup: !self.in_window,
             awaited: None,
+            silent: self.silences.now(),
             nopm: self.nopm,
             new_order_p95_us: self.new_order_p95_us,
             errors: self.errors,

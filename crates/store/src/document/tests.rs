@@ -14,9 +14,11 @@ pub(crate) struct Key {
 }
 
 /// The objects whose tables are on the page, each after a comment with its name.
-const OBJECTS: [(&str, &[Key]); 14] = [
+const OBJECTS: [(&str, &[Key]); 16] = [
     ("Summary", Summary::KEYS),
     ("TransactionSummary", TransactionSummary::KEYS),
+    ("ConnectionTimeSummary", ConnectionTimeSummary::KEYS),
+    ("SilenceSummary", SilenceSummary::KEYS),
     ("TimeSpent", TimeSpent::KEYS),
     ("ErrorSummary", ErrorSummary::KEYS),
     ("InputSummary", InputSummary::KEYS),

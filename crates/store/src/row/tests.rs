@@ -12,12 +12,13 @@ use std::path::Path;
 type Describe = fn(&str, &mut Vec<(String, String)>);
 
 /// The row types of each table.
-const ROWS: [(&str, &[Describe]); 29] = [
+const ROWS: [(&str, &[Describe]); 32] = [
     ("block", &[Block::describe]),
     ("cell", &[StoredCell::describe]),
     ("cell_place", &[CellPlace::describe]),
     ("cell_preset", &[CellPreset::describe]),
     ("cell_transaction", &[CellTransaction::describe]),
+    ("connection_time", &[StoredConnectionTime::describe]),
     ("check_result", &[StoredCheck::describe]),
     ("drill", &[StoredDrill::describe]),
     ("drill_witness", &[StoredWitness::describe]),
@@ -25,6 +26,7 @@ const ROWS: [(&str, &[Describe]); 29] = [
     ("fleet_rank", &[StoredRank::describe]),
     ("replica", &[StoredReplica::describe]),
     ("host_before", &[HostBefore::describe]),
+    ("in_flight", &[InFlight::describe]),
     ("input_counter", &[InputCounter::describe]),
     ("interval", &[IntervalRow::describe]),
     ("interval_schedule", &[ScheduleCounts::describe]),
@@ -39,6 +41,7 @@ const ROWS: [(&str, &[Describe]); 29] = [
     ("role_io", &[RoleIo::describe]),
     ("role_request", &[RequestIo::describe]),
     ("shim", &[ShimFacts::describe]),
+    ("silence", &[StoredSilence::describe]),
     ("statement_time", &[StoredStatementTime::describe]),
     ("transaction_time", &[TransactionTime::describe]),
     ("verdict", &[StoredRequirement::describe]),
@@ -86,6 +89,9 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("interval_time", "id", "The key."),
     ("interval_time", "phase", "As in `interval`."),
     ("statement_time", "executions", "Statements that were sent."),
+    ("connection_time", "repeat_id", "The key."),
+    ("in_flight", "transactions", "How many."),
+    ("silence", "ordinal", "Order of time, from 1."),
     ("verdict", "ordinal", "Order to show them in."),
     ("role_request", "role", "As in `cell_place`."),
     ("shim", "repeat_id", "The key."),

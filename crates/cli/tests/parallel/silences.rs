@@ -1,0 +1,267 @@
+//! Servers that stand still: stopped, behind a lock, and behind a network that forwards nothing, in
+//! the middle of a window and across its begin and end. Each time is named with its length.
+
+use crate::support::{
+    Held, Running, SMALL_REDO, Server, counts_agree, directory, float, install, list, mydyno,
+    number, servers_under, shim, signal, text,
+};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const WARMUP_S: f64 = 4.0;
+const WINDOW_S: f64 = 14.0;
+/// Where a server stands still, in seconds from the start of the run: across the begin of the
+/// window, in it, and across its end.
+const STALLS_S: [(f64, f64); 3] = [(2.5, 5.5), (9.0, 12.0), (15.5, 20.0)];
+
+/// A run over that window.
+fn run(dsn: &str, work: &Path, arguments: &[&str]) -> Running {
+    mydyno(["run", "--dsn", dsn, "--json", "--warmup", "4s", "--window", "14s"])
+        .and_args(["--interval", "100ms"])
+        .and_args(arguments)
+        .in_directory(work)
+        .spawn()
+}
+
+/// Lets it stand still three times; returns how long each time was.
+fn stand_still(running: &mut Running, work: &Path, mut stop: impl FnMut(bool)) -> Vec<f64> {
+    let sql = "SELECT COUNT(*) > 0 FROM interval WHERE repeat_id = (SELECT MAX(id) FROM repeat)";
+    running.until_stored(&work.join("mydyno.db"), sql);
+    let begun = Instant::now();
+    let at = |s: f64| thread::sleep(Duration::from_secs_f64(s).saturating_sub(begun.elapsed()));
+    let lengths = STALLS_S.map(|(from_s, to_s)| {
+        at(from_s);
+        stop(true);
+        let from = Instant::now();
+        at(to_s);
+        stop(false);
+        from.elapsed().as_secs_f64()
+    });
+    lengths.to_vec()
+}
+
+/// Are these times named, and nothing else?
+#[track_caller]
+fn are_named(document: &Value, stalls_s: &[f64]) {
+    let silences = list(document, "/silences");
+    assert_eq!(silences.len(), stalls_s.len(), "{silences:#?}");
+    for (silence, stall_s) in silences.iter().zip(stalls_s) {
+        let off = float(silence, "/duration_s") / stall_s - 1.0;
+        assert!(off.abs() < 0.1, "{off}: {silence:#} of {stall_s} s");
+        assert!(number(silence, "/in_flight") > 0, "{silence:#}");
+    }
+    let start_s = |at: usize| float(&silences[at], "/start_s");
+    assert!(start_s(0) < 0.0 && start_s(1) > 0.0, "{silences:#?}");
+    assert!(float(&silences[2], "/end_s") > WINDOW_S, "{silences:#?}");
+    let remarks: Vec<&str> = list(document, "/remarks").iter().filter_map(Value::as_str).collect();
+    let told = |words: &str| remarks.iter().any(|remark| remark.contains(words));
+    assert!(told("s before the window to ") && told("to the end and for "), "{remarks:#?}");
+    // What was in flight at the end is known with its age, and in the maximum.
+    let transactions = document["transactions"].as_object().unwrap();
+    let in_flight: u64 = transactions.values().map(|of| number(of, "/in_flight")).sum();
+    assert!(in_flight > 0, "{transactions:#?}");
+    let age_us = (WARMUP_S + WINDOW_S - STALLS_S[2].0) * 1e6;
+    let longest_us = |of: &&Value| of["max_us"].as_f64().unwrap_or(0.0);
+    let marked =
+        transactions.values().filter(|of| list(of, "/at_least").iter().any(|key| key == "max_us"));
+    assert!(marked.map(|of| longest_us(&of)).fold(0.0, f64::max) > 0.8 * age_us);
+    counts_agree(document);
+}
+
+static SERVER: LazyLock<Mutex<Server>> =
+    LazyLock::new(|| Mutex::new(Server::loaded("mysql-5.7", &[])));
+
+#[test]
+fn a_stopped_server_is_named_wherever_it_stops() {
+    let (server, work) = (SERVER.lock().unwrap(), directory());
+    let mut running = run(&server.dsn, work.path(), &["-c", "4"]);
+    let stop = |is_stopped| {
+        signal(server.pid, if is_stopped { Signal::STOP } else { Signal::CONT });
+    };
+    let stalls_s = stand_still(&mut running, work.path(), stop);
+    let document = running.wait().exits(0).json();
+    are_named(&document, &stalls_s);
+    // The connections were in transactions all the time, whatever ended in the window.
+    assert!(float(&document, "/connection_time/in_transactions") > 3.96, "{document:#}");
+    let account = &document["resources"]["account"];
+    assert!(account.is_null() || float(account, "/remainder_us") >= 0.0, "{account:#}");
+}
+
+#[test]
+fn a_lock_is_named_wherever_it_comes() {
+    let (server, work) = (SERVER.lock().unwrap(), directory());
+    let mut session = Held::open(&server.dsn);
+    // Of several connections one would hold rows that another waits for, and the lock both.
+    let mut running = run(&server.dsn, work.path(), &["-c", "1"]);
+    let stop = |is_stopped| {
+        let sql = if is_stopped { "FLUSH TABLES WITH READ LOCK" } else { "UNLOCK TABLES" };
+        session.query(sql);
+    };
+    let stalls_s = stand_still(&mut running, work.path(), stop);
+    are_named(&running.wait().exits(0).json(), &stalls_s);
+}
+
+/// A relay between driver and server.
+struct Relay {
+    port: u16,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Relay {
+    fn to(port: u16) -> Relay {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let relay =
+            Relay { port: listener.local_addr().unwrap().port(), is_stopped: is_stopped.clone() };
+        thread::spawn(move || {
+            for near in listener.incoming() {
+                let near = near.unwrap();
+                let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                for stream in [&near, &far] {
+                    stream.set_nodelay(true).unwrap();
+                }
+                let ways = [(near.try_clone(), far.try_clone()), (Ok(far), Ok(near))];
+                for (from, to) in ways {
+                    let (from, to, is_stopped) = (from.unwrap(), to.unwrap(), is_stopped.clone());
+                    thread::spawn(move || forward(from, to, &is_stopped));
+                }
+            }
+        });
+        relay
+    }
+}
+
+fn forward(mut from: TcpStream, mut to: TcpStream, is_stopped: &AtomicBool) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(bytes @ 1..) = from.read(&mut buffer) {
+        while is_stopped.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        if to.write_all(&buffer[..bytes]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Write);
+}
+
+/// An open loop: what is due meanwhile waits, and counts from its intended start.
+#[test]
+fn a_network_that_forwards_nothing_is_named_in_an_open_loop() {
+    let (server, work) = (SERVER.lock().unwrap(), directory());
+    let relay = Relay::to(server.port);
+    let dsn = server.dsn.replace(&format!(":{}", server.port), &format!(":{}", relay.port));
+    let mut running = run(&dsn, work.path(), &["-c", "8", "--rate", "50/s"]);
+    let stop = |is_stopped| relay.is_stopped.store(is_stopped, Ordering::Relaxed);
+    let stalls_s = stand_still(&mut running, work.path(), stop);
+    let document = running.wait().exits(0).json();
+    are_named(&document, &stalls_s);
+    // 50 a second came for 2.5 s, or as long as the machine made it, and none began.
+    let waited = number(&document["open_loop"], "/skipped");
+    let last = &list(&document, "/silences")[2];
+    assert!(waited > 50 && number(last, "/in_flight") >= waited, "{waited}: {last:#}");
+}
+
+/// A run without a stall says nothing of one, and its connections are all accounted for.
+#[test]
+fn a_server_that_goes_on_has_no_remarks_on_silences() {
+    let (server, work) = (SERVER.lock().unwrap(), directory());
+    let document = mydyno(["run", "--dsn", &server.dsn, "--json", "-c", "2", "--window", "4s"])
+        .in_directory(work.path())
+        .run()
+        .exits(0)
+        .json();
+    counts_agree(&document);
+    let time = &document["connection_time"];
+    let in_transactions = float(time, "/in_transactions");
+    assert!((1.9..2.01).contains(&in_transactions), "{time:#}");
+    // By each transaction that ended, connections were in transactions for so long.
+    let held = float(time, "/response_times_in_window");
+    let ended: u64 = document["transactions"]
+        .as_object()
+        .unwrap()
+        .values()
+        .fold(0, |sum, of| sum + number(of, "/committed") + number(of, "/rolled_back"));
+    let product = ended as f64 / held;
+    assert!((product / in_transactions - 1.0).abs() < 0.01, "{product}: {time:#}");
+}
+
+const LAB: &str = "[lab]\nname = \"still\"\nrepeats = 1\n[server]\nengine = [\"mysql-5.7\"]\n\
+    set = { innodb_log_file_size = \"64M\" }\n[load]\nwarehouses = [1]\nconnections = [2]\n\
+    warmup = \"1s\"\nwindow = \"10s\"\n";
+
+/// Stops the server of a process for 3 s in its window, and returns how long that was.
+fn stop_private(running: &mut Running, file: &Path) -> f64 {
+    let sql = "SELECT COUNT(*) >= 10 FROM interval WHERE phase = 'window' AND repeat_id = (SELECT \
+               MAX(id) FROM repeat)";
+    running.until_stored(file, sql);
+    let servers = servers_under(running.pid());
+    assert_eq!(servers.len(), 1);
+    signal(servers[0], Signal::STOP);
+    let from = Instant::now();
+    thread::sleep(Duration::from_secs(3));
+    signal(servers[0], Signal::CONT);
+    from.elapsed().as_secs_f64()
+}
+
+/// Is a time of this length named in one of these sentences?
+#[track_caller]
+fn is_said(sentences: &[Value], stall_s: f64) {
+    let lengths = sentences.iter().filter_map(Value::as_str).filter_map(|sentence| {
+        let (_, length) = sentence.split_once("nothing ended")?;
+        let seconds = length.split(['(', ' ']).filter_map(|word| word.parse::<f64>().ok());
+        seconds.fold(None, |least: Option<f64>, s| {
+            let off = (s / stall_s - 1.0).abs();
+            Some(least.map_or(off, |least| least.min(off)))
+        })
+    });
+    assert!(lengths.fold(1.0, f64::min) < 0.1, "{stall_s} s in {sentences:#?}");
+}
+
+#[test]
+fn the_answer_of_a_lab_names_a_stall() {
+    let work = directory();
+    shim();
+    install("mysql-5.7");
+    std::fs::write(work.path().join("plan.toml"), LAB).unwrap();
+    let mut running = mydyno(["lab", "run", "plan.toml", "--json", "--results", "mydyno.db"])
+        .in_directory(work.path())
+        .spawn();
+    let stall_s = stop_private(&mut running, &work.path().join("mydyno.db"));
+    let document = running.wait().exits(0).json();
+    let limits = list(&document, "/answer/limits");
+    let told = limits.iter().filter_map(Value::as_str);
+    let told = told.filter_map(|of| of.strip_prefix("For up to ")?.split(' ').next()?.parse().ok());
+    let longest_s: Vec<f64> = told.collect();
+    assert!((longest_s[0] / stall_s - 1.0).abs() < 0.1, "{stall_s} s in {limits:#?}");
+    let report = ["report", "--results", "mydyno.db", "-o", "page.html"];
+    mydyno(report).in_directory(work.path()).run().exits(0);
+    let page = std::fs::read_to_string(work.path().join("page.html")).unwrap();
+    assert!(page.contains("In this window nothing ended from "));
+}
+
+#[test]
+#[ignore = "make soak"]
+fn a_step_of_a_ramp_names_a_stall() {
+    let work = directory();
+    shim();
+    install("mysql-5.7");
+    let arguments = ["ramp", "--engine", "mysql-5.7", "-w", "1", "--json", "--warmup", "1s"];
+    let mut running = mydyno(arguments)
+        .and_args(["--window", "8s", "--max-connections", "2", "--start", "1"])
+        .and_args(SMALL_REDO)
+        .in_directory(work.path())
+        .spawn();
+    let stall_s = stop_private(&mut running, &work.path().join("mydyno.db"));
+    let document = running.wait().exits(0).json();
+    let points = list(&document, "/points");
+    let remarks: Vec<Value> = points.iter().flat_map(|of| list(of, "/remarks").to_vec()).collect();
+    is_said(&remarks, stall_s);
+    assert!(text(&document, "/words").len() > 1);
+}
