@@ -152,7 +152,7 @@ impl Recorder {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// Ends the time in which nothing ended: with a transaction or, at `is_last`, with the interval.
+    /// Ends the time in which nothing ended: with a transaction or, at `is_last`, the interval.
     fn end_silence(&mut self, at_ns: u64, is_last: bool) {
         let from_ns = std::mem::replace(&mut self.silent_from_ns, at_ns);
         let is_first = from_ns == self.current.start_offset_ns;

@@ -134,6 +134,7 @@ impl SilenceWatch {
 mod tests {
     use super::{Silence, Silences, common};
     use crate::client::{Attempt, TransactionInfo, TransactionType};
+    use crate::interval::Interval;
     use crate::recorder::{Operated, Recorder};
     use crate::schedule::Schedule;
     use base::{Instant, Random};

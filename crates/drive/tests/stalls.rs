@@ -1,5 +1,5 @@
-//! Stalls by clients that no database stands behind: what is in flight at the end of a window, where
-//! connections are, and for how long nothing ends.
+//! Stalls by clients that no database stands behind: what is in flight at the end of a window,
+//! where connections are, and for how long nothing ends.
 
 use base::limits;
 use drive::{

@@ -95,8 +95,8 @@ pub fn read(
 ) -> Result<(Series, WindowTotals), StoreError> {
     let count = results.interval_count(repeat)?;
     let totals = results.no_window_totals(repeat)?;
-    let types = || totals.iter().map(|(of, _)| of);
-    let mut primary = types().filter(|of| of.is_primary);
+    let types: Vec<CellTransaction> = totals.iter().map(|(of, _)| of.clone()).collect();
+    let mut primary = types.iter().filter(|of| of.is_primary);
     let primary = match (primary.next(), primary.next()) {
         (Some(only), None) => only.name.clone(),
         _ => PRIMARY.to_owned(),
@@ -104,7 +104,7 @@ pub fn read(
     let name = |of: &CellTransaction| (of.name.clone(), transaction(&of.name));
     let mut collector = Collector {
         intervals_per_point: count.div_ceil(points_max).max(1),
-        series: Series { names: types().map(name).collect(), primary, ..Series::default() },
+        series: Series { names: types.iter().map(name).collect(), primary, ..Series::default() },
         point: None,
         window: None,
         totals,

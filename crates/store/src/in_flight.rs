@@ -71,9 +71,15 @@ impl Results {
     /// Totals of a window to which no interval is added yet.
     pub fn no_window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
         let mut totals = WindowTotals::of_types(self.transactions(repeat)?);
-        let sql = "SELECT * FROM in_flight WHERE repeat_id = ?1";
-        self.rows(sql, [repeat])?.into_iter().for_each(|row| totals.add_in_flight(row));
+        for row in self.in_flight(repeat)? {
+            totals.add_in_flight(&row.transaction, &row.ages);
+        }
         Ok(totals)
+    }
+
+    /// What was in flight at the end of the window; none in files of a format before 19.
+    pub fn in_flight(&self, repeat: RepeatId) -> Result<Vec<InFlight>, StoreError> {
+        self.rows("SELECT * FROM in_flight WHERE repeat_id = ?1", [repeat])
     }
 
     /// Where the connections were; `None` without a window, and in files of a format before 19.

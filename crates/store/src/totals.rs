@@ -1,7 +1,6 @@
 //! Intervals added up: what one transaction type did over many of them.
 
 use crate::histogram::Encoded;
-use crate::in_flight::InFlight;
 use crate::row::row;
 use crate::{CellTransaction, IntervalRow, Phase, empty_histogram};
 use hdrhistogram::Histogram;
@@ -91,9 +90,9 @@ impl TransactionTotals {
         self.in_flight.max_ns() > self.response.max_ns()
     }
 
-    /// As [`TimeTotals::quantile_ns`], of response times. What was in flight counts as the estimator
-    /// of Kaplan and Meier has it: a transaction is longer than its age, and of how much longer it
-    /// tells nothing. Where no response time is long enough, the quantile is an age.
+    /// As [`TimeTotals::quantile_ns`], of response times. What was in flight counts as the
+    /// estimator of Kaplan and Meier has it: a transaction is longer than its age, and of how much
+    /// longer it tells nothing. Where no response time is long enough, the quantile is an age.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         self.quantile(quantile).map(|(ns, _)| ns)
     }
@@ -157,10 +156,10 @@ impl WindowTotals {
     }
 
     /// Adds what was in flight at the end of the window.
-    pub(crate) fn add_in_flight(&mut self, row: InFlight) {
-        let found = self.0.iter_mut().find(|(of, _)| of.name == row.transaction);
+    pub(crate) fn add_in_flight(&mut self, transaction: &str, ages: &TimeTotals) {
+        let found = self.0.iter_mut().find(|(of, _)| of.name == transaction);
         if let Some((_, totals)) = found {
-            totals.in_flight = row.ages;
+            totals.in_flight.add(ages);
         }
     }
 
