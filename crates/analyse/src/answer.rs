@@ -13,6 +13,7 @@ mod limits;
 mod tests;
 mod words;
 
+use crate::blocks::CLAIM_REPEATS_MIN;
 use crate::bound::BoundBy;
 use crate::cells::CellOutcome;
 use crate::document::measurement;
@@ -23,7 +24,7 @@ pub use evidence::{CellEvidence, RepeatEvidence};
 use serde::Serialize;
 use std::fmt::Write;
 use store::{RepeatId, Results, StoreError};
-use words::capitalised;
+use words::{capitalised, whole};
 
 /// Values of one dimension that the question names one by one.
 const VALUES_NAMED_MAX: usize = 6;
@@ -96,17 +97,28 @@ fn question(lab: &LabOutcome, cells: &LabCells<'_>) -> String {
     }
 }
 
-/// The cell with the highest mean, and how well that is known.
+/// The cell with the highest mean of those that failed least often, and how well that is known.
 fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
-    let measured =
-        lab.cells.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.nopm.mean?)));
+    let all = || lab.cells.iter().enumerate().filter(|(_, cell)| cell.nopm.mean.is_some());
+    let failed_more = |cell: &CellOutcome| all().any(|(_, other)| cell.failed_more_often(other));
+    let sure = all().filter(|(_, cell)| !failed_more(cell));
+    let measured = sure.filter_map(|(at, cell)| Some((at, cell.nopm.mean?)));
     let (at, mean) = measured.max_by(|one, other| one.1.total_cmp(&other.1))?;
     let cell = &lab.cells[at];
     let known = interval(cell);
-    let metric = cell.metric.title();
+    let gives = format!("{} {}", whole(mean), cell.metric.title());
+    if cell.counted_repeats() < CLAIM_REPEATS_MIN
+        && let Some(words) = differences::measured(cells, at, &gives)
+    {
+        return Some(words);
+    }
     Some(match cells.label(at).as_str() {
-        "" => format!("{} gives {mean:.0} {metric} ({known}).", cell.engine),
-        label => format!("The highest mean is {mean:.0} {metric} ({known}): {label}."),
+        "" => format!("{} gives {gives} ({known}).", cell.engine),
+        label => {
+            let some_failed = all().any(|(_, cell)| failed_more(cell));
+            let of = if some_failed { " of the cells that failed least often" } else { "" };
+            format!("The highest mean{of} is {gives} ({known}): {label}.")
+        }
     })
 }
 
@@ -114,7 +126,7 @@ fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
 fn interval(cell: &CellOutcome) -> String {
     let over_repeats = cell.nopm.over_runs(cell.basis);
     match over_repeats.low.zip(over_repeats.high) {
-        Some((low, high)) => format!("95 %: {:.0} to {high:.0}", low.max(0.0)),
+        Some((low, high)) => format!("95 %: {} to {}", whole(low), whole(high)),
         None => "one repeat".to_owned(),
     }
 }

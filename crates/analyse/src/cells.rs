@@ -95,6 +95,24 @@ impl CellOutcome {
     pub fn has_failed(&self) -> bool {
         self.repeats.iter().any(|repeat| repeat.has_failed)
     }
+
+    /// How many of its repeats have a number that counts.
+    pub(crate) fn counted_repeats(&self) -> usize {
+        self.repeats.iter().filter(|of| of.nopm.is_some() && !of.measured_again).count()
+    }
+
+    /// How many of its repeats failed by themselves, and how many there are.
+    pub(crate) fn failures(&self) -> (usize, usize) {
+        let counted = || self.repeats.iter().filter(|repeat| !repeat.measured_again);
+        (counted().filter(|repeat| repeat.has_failed).count(), counted().count())
+    }
+
+    /// Have more of its repeats failed, as a share, than of another cell? Those that did not may
+    /// be the better ones, so its numbers support no claim against that cell.
+    pub(crate) fn failed_more_often(&self, than: &CellOutcome) -> bool {
+        let ((failed, all), (of_other, all_of_other)) = (self.failures(), than.failures());
+        failed * all_of_other > of_other * all
+    }
 }
 
 /// Of [`CellOutcome::names`]: the device of data.

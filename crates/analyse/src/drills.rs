@@ -85,8 +85,12 @@ impl DrillFigures {
 
     /// Is everything there that was acknowledged, and whole?
     pub fn is_kept(&self) -> bool {
-        let unexplained = self.witnessed.iter().any(|of| of.unexplained > 0);
-        self.with_losses == 0 && self.damaged == 0 && !unexplained
+        self.with_losses == 0 && self.damaged == 0 && self.unexplained() == 0
+    }
+
+    /// Rows that are there, and that neither an acknowledged transaction nor one in doubt explains.
+    pub fn unexplained(&self) -> u64 {
+        self.witnessed.iter().map(|of| of.unexplained).sum()
     }
 
     fn add(&mut self, drilled: &[StoredWitness]) {

@@ -3,7 +3,8 @@
 //! Any two values of a curve are compared inside blocks, with intervals that hold all at once
 //! (Bonferroni over the pairs), since the value with the highest mean is chosen by looking at all.
 //! That a value gives no more is said only with the gain that is excluded, and a value of fewer
-//! than three repeats supports no claim.
+//! than three repeats supports no claim. Of a value without a number, or that failed more often
+//! than others did, nothing is said, nor of what lies beyond the last of the others.
 
 use crate::blocks::{Base, Blocks, Contrast};
 use crate::cells::{CellOutcome, blocks};
@@ -85,6 +86,11 @@ pub struct Turning {
     pub is_rising: bool,
     /// Each value has three repeats or more. Of others nothing is said.
     pub proven: bool,
+    /// Values of which nothing is said: they have no number, or failed in a larger share of their
+    /// repeats than others did.
+    pub unknown: Vec<String>,
+    /// Where the largest values are among those: the last of which something is said.
+    pub ends_at: Option<String>,
     /// The same in words.
     pub finding: String,
 }
@@ -133,13 +139,19 @@ fn curves(
                 })
                 .collect();
             measured.sort_by(|(one, _), (other, _)| one.number.total_cmp(&other.number));
+            let numbers = measured.iter().filter(|(point, _)| point.nopm.is_some());
+            let failed_more = |of: usize| {
+                numbers.clone().any(|(_, other)| cells[of].failed_more_often(&cells[*other]))
+            };
             let known = measured.iter().filter_map(|(point, cell)| {
-                Some(KnownValue { name: &point.value, mean: point.nopm?, cell: *cell })
+                let mean = point.nopm.filter(|_| !failed_more(*cell))?;
+                Some(KnownValue { name: &point.value, mean, cell: *cell })
             });
+            let values = measured.iter().map(|(point, _)| point.value.as_str());
             all.push(Sweep {
                 dimension: dimension.name.clone(),
                 others: slice.others,
-                turning: turning(&Curve::of(&model, known.collect())),
+                turning: turning(&Curve::of(&model, known.collect()), &values.collect::<Vec<_>>()),
                 points: measured.into_iter().map(|(point, _)| point).collect(),
             });
         }
@@ -223,8 +235,8 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// Where throughput turns.
-fn turning(curve: &Curve<'_>) -> Option<Turning> {
+/// Where throughput turns, of all values in ascending order.
+fn turning(curve: &Curve<'_>, values: &[&str]) -> Option<Turning> {
     let known = &curve.known;
     if known.len() < POINTS_MIN {
         return None;
@@ -236,6 +248,9 @@ fn turning(curve: &Curve<'_>) -> Option<Turning> {
     });
     let at_most = curve.worse.iter().rposition(|worse| !worse)?;
     let gain = curve.gain_beyond(curve.at_best);
+    let is_known = |value: &&&str| known.iter().any(|of| of.name == **value);
+    let unknown = values.iter().filter(|value| !is_known(value)).map(|value| (*value).to_owned());
+    let end = known[last].name;
     let mut turning = Turning {
         best: curve.best().name.to_owned(),
         enough: enough.map(|at| known[at].name.to_owned()),
@@ -244,6 +259,8 @@ fn turning(curve: &Curve<'_>) -> Option<Turning> {
         hurts: at_most < last,
         is_rising: curve.at_best == last && curve.worse[..last].iter().all(|worse| *worse),
         proven: curve.supports_claims(),
+        unknown: unknown.collect(),
+        ends_at: (values.last() != Some(&end)).then(|| end.to_owned()),
         finding: String::new(),
     };
     turning.finding = finding(curve, &turning);
@@ -261,8 +278,12 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
         .filter(|at| *at != curve.at_best && !worse[*at])
         .map(|at| known[at].name)
         .collect();
-    if turning.is_rising {
+    // Nothing is said of what lies beyond.
+    let up_to = turning.ends_at.as_ref().map_or_else(String::new, |end| format!(" up to {end}"));
+    if turning.is_rising && turning.ends_at.is_none() {
         parts.push("still rising there".to_owned());
+    } else if turning.is_rising {
+        parts.push(format!("rising{up_to}"));
     } else if turning.proven && alike.len() == last {
         let (first, last) = (known[0].name, known[last].name);
         parts.push(format!("no value from {first} to {last} is shown to differ from it"));
@@ -271,7 +292,9 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
         parts.push(format!("{} {are} not shown to differ from it", alike.join(", ")));
     }
     match (&turning.enough, turning.gain_beyond_best_percent) {
-        (Some(enough), _) => parts.push(format!("a gain above 5 % beyond {enough} is excluded")),
+        (Some(enough), _) => {
+            parts.push(format!("a gain above 5 % beyond {enough}{up_to} is excluded"));
+        }
         (None, Some(percent)) if percent > 0.0 => parts.push(format!(
             "a gain of up to {percent:.0} % beyond {} is not excluded",
             turning.best
@@ -284,7 +307,10 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
     parts.extend(dips.map(|at| format!("{} is worse ({})", known[at].name, lost(curve, at))));
     if turning.hurts {
         let (next, loss) = (known[most + 1].name, lost(curve, most + 1));
-        parts.push(format!("more than {} hurts ({next}: {loss})", turning.most));
+        parts.push(format!("more than {}{up_to} hurts ({next}: {loss})", turning.most));
+    }
+    if !turning.unknown.is_empty() {
+        parts.push(format!("nothing is claimed of {}", turning.unknown.join(", ")));
     }
     parts.join("; ")
 }

@@ -3,23 +3,11 @@
 
 use analyse::NamedValue;
 use base::DateTime;
+pub use base::grouped as integer;
 use store::ThroughputMetric;
 
 /// Shown where a cell has no number.
 pub const NOT_AVAILABLE: &str = "NA";
-
-/// `1234567` as `1,234,567`.
-pub fn integer(value: u64) -> String {
-    let digits = value.to_string();
-    let mut result = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            result.push(',');
-        }
-        result.push(digit);
-    }
-    result
-}
 
 /// A count with a fraction that means nothing to people: truncated, as clause 5.4.4 wants for
 /// throughput.

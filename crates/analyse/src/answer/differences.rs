@@ -1,9 +1,9 @@
 //! What values and connections do to throughput, where it is shown.
 
 use super::cells::LabCells;
-use super::words::{listed, some_of};
-use crate::comparisons::CellComparison;
-use crate::matrix::{Dimension, NamedValue};
+use super::words::{NAMED_MAX, listed, some_of};
+use crate::comparisons::{CellComparison, ComparedCell};
+use crate::matrix::{Dimension, NamedValue, Slice};
 use crate::outcomes::LabOutcome;
 use crate::ratios::Ratio;
 use crate::sweep::{Sweep, Turning, over_connections};
@@ -37,7 +37,7 @@ pub fn by_value(lab: &LabOutcome, cells: &LabCells<'_>) -> Vec<String> {
         let baseline = in_words(dimension, first);
         let mut alike = Vec::new();
         for value in others {
-            let places = places(&tables, value, first);
+            let places = places(cells, &tables, value, first);
             let names = [in_words(dimension, value), baseline.clone()];
             match difference(&names, metric, &places) {
                 Some(words) => sentences.push(words),
@@ -75,6 +75,7 @@ fn in_words_of<'a>(others: impl Iterator<Item = &'a NamedValue>) -> String {
 
 /// Where `value` is compared with `baseline`, by repeats that support a claim.
 fn places<'a>(
+    cells: &LabCells<'_>,
     tables: &[&'a CellComparison],
     value: &str,
     baseline: &str,
@@ -86,8 +87,10 @@ fn places<'a>(
         others().any(|of| of.name == other.name && of.value != other.value)
     };
     for table in tables.iter().filter(|table| table.baseline == baseline) {
-        let row = table.rows.iter().find(|row| row.value == value);
-        let claimed = row.filter(|row| row.nopm.p_corrected.is_some());
+        let row = |value: &str| table.rows.iter().find(|row| row.value == value);
+        let claimed = row(value).filter(|row| row.nopm.p_corrected.is_some());
+        let claimed =
+            claimed.filter(|of| row(baseline).is_none_or(|base| supports(cells, of, base)));
         let ratio = claimed.map(|row| &row.nopm);
         let others = in_words_of(table.others.iter().filter(varies));
         let place =
@@ -96,6 +99,15 @@ fn places<'a>(
     }
     places.sort_by(|one, other| other.times.total_cmp(&one.times));
     places
+}
+
+/// May something be said of a cell against its base? Not of one that failed more often, and not
+/// against a base that did and has the better numbers.
+fn supports(cells: &LabCells<'_>, row: &ComparedCell, base: &ComparedCell) -> bool {
+    let cell = |of: &ComparedCell| cells.all.iter().find(|cell| cell.ordinal == of.ordinal);
+    let Some((of, base)) = cell(row).zip(cell(base)) else { return false };
+    let is_less = row.nopm.ratio.is_some_and(|ratio| ratio < 1.0);
+    !of.failed_more_often(base) && !(is_less && base.failed_more_often(of))
 }
 
 /// What is shown of a value; `None` where nothing is.
@@ -170,6 +182,54 @@ fn number(times: f64) -> String {
     }
 }
 
+/// What the best cell gave, where too few repeats support a claim: how many times what others gave
+/// that differ from it in one thing, by their means. `None` where there are no such cells.
+pub fn measured(cells: &LabCells<'_>, best: usize, gave: &str) -> Option<String> {
+    let mut groups = Vec::new();
+    let mut repeats = vec![cells.all[best].counted_repeats()];
+    for (index, dimension) in cells.matrix.dimensions().iter().enumerate() {
+        let mut others = beside(cells, best, (dimension, &cells.matrix.slices(index)));
+        repeats.extend(others.iter().map(|(_, _, repeats)| *repeats));
+        // Of many, the nearest and the last.
+        if let Some(dropped @ 1..) = others.len().checked_sub(NAMED_MAX) {
+            others.drain(NAMED_MAX - 1..NAMED_MAX - 1 + dropped);
+        }
+        let named = others.iter().map(|(times, of, _)| format!("{} times {of}", number(*times)));
+        groups.extend(named.reduce(|one, other| format!("{one}, {other}")));
+    }
+    let all_have = |count: usize| repeats.iter().all(|repeats| *repeats == count);
+    let runs = match (all_have(1), all_have(2)) {
+        (true, _) => "one run each",
+        (_, true) => "two runs each",
+        _ => "few runs each",
+    };
+    (!groups.is_empty()).then(|| {
+        let (label, groups) = (cells.label(best), groups.join("; "));
+        format!("{label} gave {gave}, {groups}; {runs}, so chance is not excluded.")
+    })
+}
+
+/// Cells that differ from the best in one dimension alone and failed no more often, the nearest
+/// first: how many times theirs the best's mean is, their value, and how many repeats they have.
+fn beside(
+    cells: &LabCells<'_>,
+    best: usize,
+    (dimension, slices): (&Dimension, &[Slice]),
+) -> Vec<(f64, String, usize)> {
+    let slice = slices.iter().find(|slice| slice.cells.iter().any(|(_, cell)| *cell == best));
+    let of_best = &cells.all[best];
+    let others = slice.into_iter().flat_map(|slice| &slice.cells).filter_map(|(value, cell)| {
+        let other = &cells.all[*cell];
+        let times = of_best.nopm.mean? / other.nopm.mean.filter(|mean| *mean > 0.0)?;
+        let is_fair = *cell != best && !other.failed_more_often(of_best);
+        let words = dimension.named(*value).words();
+        is_fair.then(|| (times, words, other.counted_repeats()))
+    });
+    let mut others: Vec<_> = others.collect();
+    others.sort_by(|one, other| one.0.total_cmp(&other.0));
+    others
+}
+
 /// A line of cells over connections, of which enough repeats tell where it turns, grouped by that.
 pub fn by_connections(cells: &LabCells<'_>) -> Vec<String> {
     let mut verdicts: Vec<(String, Vec<String>)> = Vec::new();
@@ -196,11 +256,25 @@ fn where_it_turns(turning: &Turning) -> Option<String> {
     if !turning.proven {
         return None;
     }
-    if turning.hurts {
-        return Some(format!("More than {} connections hurt", turning.most));
-    }
-    if let Some(enough) = &turning.enough {
-        return Some(format!("More than {enough} connections gain 5 % at most"));
-    }
-    turning.is_rising.then(|| format!("Throughput still rises at {} connections", turning.best))
+    let Turning { best, enough, most, .. } = turning;
+    // Beyond the last number nothing is said.
+    let words = match (&turning.ends_at, enough) {
+        (None, _) if turning.hurts => format!("More than {most} connections hurt"),
+        (Some(end), _) if turning.hurts => format!("From {most} to {end} connections, more hurt"),
+        (None, Some(enough)) => format!("More than {enough} connections gain 5 % at most"),
+        (Some(end), Some(enough)) => {
+            format!("From {enough} to {end} connections, throughput rises by 5 % at most")
+        }
+        (None, None) if turning.is_rising => {
+            format!("Throughput still rises at {best} connections")
+        }
+        (Some(end), None) if turning.is_rising => {
+            format!("Throughput rises up to {end} connections")
+        }
+        _ => return None,
+    };
+    Some(match turning.unknown.as_slice() {
+        [] => words,
+        unknown => format!("{words}; nothing is claimed of {}", listed(unknown)),
+    })
 }

@@ -30,17 +30,28 @@ fn missing(lab: &LabOutcome) -> Option<String> {
     (lab.status != "done").then(|| format!("The lab is {}{because}.", lab.status))
 }
 
-/// Cells that have no result, by the reason of their last repeat.
+/// Cells that have no result, by the reason of their last repeat; and those that have fewer than
+/// they have repeats, because some failed.
 fn failed(cells: &LabCells<'_>) -> Vec<String> {
-    let mut by: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, cell) in cells.all.iter().enumerate().filter(|(_, cell)| cell.nopm.mean.is_none()) {
-        if let Some(code) = cell.repeats.iter().rev().find_map(|of| of.reason_code.as_deref()) {
-            by.entry(code).or_default().push(at);
+    let mut by: BTreeMap<(Option<(usize, usize)>, &str), Vec<usize>> = BTreeMap::new();
+    for (at, cell) in cells.all.iter().enumerate() {
+        let some = cell.nopm.mean.map(|_| cell.failures());
+        let codes = cell.repeats.iter().rev().filter(|of| some.is_none() || of.has_failed);
+        let code = codes.into_iter().find_map(|of| of.reason_code.as_deref());
+        if let Some(code) = code {
+            by.entry((some, code)).or_default().push(at);
         }
     }
-    let words = |(code, of): (&str, Vec<usize>)| match cells.words(&of).as_str() {
-        "" => format!("There is no result: {code}."),
-        which => format!("There is no result of {which}: {code}."),
+    let words = |((some, code), of): (_, Vec<usize>)| match (some, cells.words(&of).as_str()) {
+        (None, "") => format!("There is no result: {code}."),
+        (None, which) => format!("There is no result of {which}: {code}."),
+        (Some((failed, all)), "") => {
+            format!("{failed} of {all} repeats have no result: {code}.")
+        }
+        (Some((failed, all)), which) => format!(
+            "{failed} of {all} repeats have no result ({code}), so that nothing is claimed against \
+             cells that failed less often: {which}."
+        ),
     };
     by.into_iter().map(words).collect()
 }
@@ -124,13 +135,7 @@ fn driver(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
 
 /// Cells that support no claim.
 fn few_repeats(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
-    let counted = |cell: &crate::CellOutcome| {
-        cell.repeats.iter().filter(|of| of.nopm.is_some() && !of.measured_again).count()
-    };
-    let few = |at: &usize| {
-        let repeats = counted(&cells.all[*at]);
-        (1..CLAIM_REPEATS_MIN).contains(&repeats)
-    };
+    let few = |at: &usize| (1..CLAIM_REPEATS_MIN).contains(&cells.all[*at].counted_repeats());
     let few: Vec<usize> = (0..cells.all.len()).filter(few).collect();
     if few.is_empty() || !lab.ramps.is_empty() {
         return None;
@@ -152,20 +157,27 @@ pub fn survived(lab: &LabOutcome, cells: &LabCells<'_>) -> Vec<String> {
     if all == 0 {
         return Vec::new();
     }
+    let with = |of: &DrillFigures| {
+        let at = cells.all.iter().position(|cell| cell.ordinal == of.ordinal);
+        let label = at.map_or_else(String::new, |at| cells.label(at));
+        if label.is_empty() { String::new() } else { format!(" with {label}") }
+    };
     let which = |is_hit: &dyn Fn(&DrillFigures) -> u32| {
         let hit = lab.drills.iter().filter(|of| is_hit(of) > 0);
-        let words = hit.map(|of| {
-            let at = cells.all.iter().position(|cell| cell.ordinal == of.ordinal);
-            let label = at.map_or_else(String::new, |at| cells.label(at));
-            let label = if label.is_empty() { String::new() } else { format!(" with {label}") };
-            format!("{} of {}{label}", is_hit(of), of.drills)
-        });
+        let words = hit.map(|of| format!("{} of {}{}", is_hit(of), of.drills, with(of)));
         words.collect::<Vec<String>>()
     };
+    let unexplained = lab.drills.iter().filter(|of| of.unexplained() > 0);
+    let unexplained = unexplained
+        .map(|of| format!("{} after {} drills{}", of.unexplained(), of.drills, with(of)));
     let kinds = [
         ("Acknowledged transactions were lost in", which(&|of| of.with_losses)),
         ("The database was damaged in", which(&|of| of.damaged)),
         ("The server did not recover in", which(&|of| of.drills - of.recovered)),
+        (
+            "Rows were there that no transaction explains, neither acknowledged nor in doubt:",
+            unexplained.collect(),
+        ),
     ];
     let told: Vec<String> = kinds
         .into_iter()

@@ -2,6 +2,7 @@ use super::{CellEvidence, LabAnswer};
 use crate::bound::BoundBy;
 use crate::cells::{CellOutcome, matrix, tests::cell};
 use crate::comparisons::comparisons;
+use crate::drills::{DrillFigures, WitnessedTotal};
 use crate::noise::Noise;
 use crate::outcomes::LabOutcome;
 use crate::reversals::reversals;
@@ -100,7 +101,8 @@ fn devices_bound_a_lab() {
     assert_eq!(
         answer.shown,
         [
-            "The highest mean is 60000 NOPM (95 %: 59764 to 60236): nvme-pm1725, 64 connections.",
+            "The highest mean is 60,000 NOPM (95 %: 59,764 to 60,236): nvme-pm1725, 64 \
+             connections.",
             "sata-850pro gives 4.0 to 15 times the NOPM of hdd-15k: the least with 1 connection, \
              the most with 16 connections.",
             "sas-pm1633 gives 16 to 60 times the NOPM of hdd-15k: the least with 1 connection, the \
@@ -130,7 +132,7 @@ fn cores_bound_a_lab() {
     assert_eq!(
         answer.shown,
         [
-            "The highest mean is 9500 NOPM (95 %: 9463 to 9537): nvme-pm1725, 64 connections.",
+            "The highest mean is 9,500 NOPM (95 %: 9,463 to 9,537): nvme-pm1725, 64 connections.",
             "No difference from hdd-15k is shown for sata-850pro (95 %: 1.00 to 1.00 times), \
              sas-pm1633 (95 %: 1.00 to 1.00 times) and nvme-pm1725 (95 %: 1.00 to 1.00 times).",
             "More than 16 connections gain 5 % at most.",
@@ -177,12 +179,151 @@ fn one_repeat_supports_no_claim() {
     let answer = LabAnswer::of(&lab, &[]);
     assert_eq!(
         answer.shown,
-        ["The highest mean is 699 NOPM (one repeat): nvme-pm1725, 64 connections."]
+        ["nvme-pm1725, 64 connections gave 699 NOPM, 1.17 times sas-pm1633, 1.40 times \
+             sata-850pro, 1.74 times hdd-15k; 1.16 times 16 connections, 1.40 times 4 connections, \
+             1.74 times 1 connection; one run each, so chance is not excluded."]
     );
     assert_eq!(
         answer.limits,
         ["Fewer than 3 repeats, so that no difference is claimed: all cells. `repeats = 3` in \
              a plan, or more, tells what is beyond chance."]
+    );
+}
+
+#[test]
+fn one_repeat_still_says_what_was_measured() {
+    let on = |ordinal, device, nopm| cell(ordinal, (device, "200"), 8, &[nopm]);
+    let mut cells = vec![
+        on(1, "hdd-15k", 310.0),
+        on(2, "sata-850pro", 2_385.0),
+        on(3, "sas-pm1633", 9_118.0),
+        on(4, "nvme-pm1725", 31_000.0),
+    ];
+    let told = |cells: &[CellOutcome]| LabAnswer::of(&lab(cells.to_vec()), &[]).shown.remove(0);
+    assert_eq!(
+        told(&cells),
+        "nvme-pm1725 gave 31,000 NOPM, 3.4 times sas-pm1633, 13 times sata-850pro, 100 times \
+         hdd-15k; one run each, so chance is not excluded."
+    );
+    // What was not measured is beside nothing.
+    (cells[1], cells[2]) = (failing(&cells[1], 1), failing(&cells[2], 1));
+    assert_eq!(
+        told(&cells),
+        "nvme-pm1725 gave 31,000 NOPM, 100 times hdd-15k; one run each, so chance is not excluded."
+    );
+}
+
+/// A cell of which the first repeats have failed.
+fn failing(cell: &CellOutcome, count: usize) -> CellOutcome {
+    let mut of = cell.clone();
+    for repeat in of.repeats.iter_mut().take(count) {
+        (repeat.nopm, repeat.new_order_p95_us, repeat.has_failed) = (None, None, true);
+        repeat.reason_code = Some("server_failed".to_owned());
+    }
+    let left: Vec<f64> = of.repeats.iter().filter_map(|repeat| repeat.nopm).collect();
+    of.nopm = crate::MeanValue::of_repeats(&left);
+    of
+}
+
+#[test]
+fn who_failed_more_often_is_named_and_not_claimed_to_be_better() {
+    let nopm = |_: usize, at: usize| [2_000.0, 8_000.0, 9_500.0, 9_500.0][at];
+    let mut cells = grid(10, |device, at| nopm(device, at) * (device + 1) as f64);
+    // Of the fastest device, those that did not fail are the highest of all.
+    for cell in cells.iter_mut().filter(|cell| cell.settings["data"] == "nvme-pm1725") {
+        *cell = failing(cell, 6);
+    }
+    let answer = LabAnswer::of(&lab(cells.clone()), &[]);
+    assert_eq!(
+        answer.limits,
+        ["6 of 10 repeats have no result (server_failed), so that nothing is claimed against \
+          cells that failed less often: nvme-pm1725."]
+    );
+    let shown = answer.shown.join("\n");
+    assert!(!shown.contains("nvme-pm1725 gives"), "{shown}");
+    assert!(
+        shown.starts_with(
+            "The highest mean of the cells that failed least often is 28,500 NOPM (95 %: "
+        ),
+        "{shown}"
+    );
+    assert!(shown.contains("sas-pm1633 gives 3.0"), "{shown}");
+    // All lines over connections have failed alike inside, so that they may be told.
+    assert!(shown.contains("More than 16 connections gain 5 % at most."), "{shown}");
+    // Against a base that failed more often, only what its best repeats say is not overtaken.
+    let mut cells = grid(10, |device, _| [4_000.0, 2_000.0, 8_000.0, 4_000.0][device]);
+    for cell in cells.iter_mut().filter(|cell| cell.settings["data"] == "hdd-15k") {
+        *cell = failing(cell, 6);
+    }
+    let shown = LabAnswer::of(&lab(cells), &[]).shown.join("\n");
+    assert!(shown.contains("sas-pm1633 gives 2.0"), "{shown}");
+    assert!(!shown.contains("sata-850pro gives"), "{shown}");
+}
+
+#[test]
+fn one_cell_whose_repeats_failed_says_how_many() {
+    let cell = cell(1, ("hdd-15k", "200"), 8, &[204.0, 205.0, 203.0, 204.0]);
+    let answer = LabAnswer::of(&lab(vec![failing(&cell, 1)]), &[]);
+    assert_eq!(answer.limits, ["1 of 4 repeats have no result: server_failed."]);
+}
+
+#[test]
+fn nothing_is_claimed_beyond_the_last_number() {
+    // By connections, what 1 to 128 give; with 256 the server fails, always or mostly.
+    let rising = [1_000.0, 3_000.0, 6_000.0, 9_000.0, 12_000.0];
+    let level = [1_000.0, 3_000.0, 6_000.0, 6_010.0, 6_000.0];
+    let falling = [1_000.0, 3_000.0, 6_000.0, 4_000.0, 3_000.0];
+    let told = |nopm: [f64; 5], failed: usize| {
+        let mut cells = Vec::new();
+        for (at, connections) in [1, 16, 64, 128, 256].into_iter().enumerate() {
+            let scatter = [1.0, 1.001, 0.999, 1.0005, 0.9995];
+            let noise = (0..5).map(|of| scatter[(of * (at + 1)) % 5]);
+            let each: Vec<f64> = noise.map(|noise| nopm[at] * noise).collect();
+            cells.push(cell(at as u32 + 1, ("hdd-15k", "200"), connections, &each));
+        }
+        cells[4] = failing(&cells[4], failed);
+        let answer = LabAnswer::of(&lab(cells), &[]);
+        assert!(answer.limits[0].contains("256 connections"), "{:?}", answer.limits);
+        answer.shown.last().unwrap().clone()
+    };
+    for failed in [5, 1] {
+        assert_eq!(
+            told(rising, failed),
+            "Throughput rises up to 128 connections; nothing is claimed of 256."
+        );
+        assert_eq!(
+            told(level, failed),
+            "From 64 to 128 connections, throughput rises by 5 % at most; nothing is claimed of \
+             256."
+        );
+        assert_eq!(
+            told(falling, failed),
+            "From 64 to 128 connections, more hurt; nothing is claimed of 256."
+        );
+    }
+}
+
+#[test]
+fn nothing_was_lost_only_where_nothing_is_unexplained() {
+    let drilled = |unexplained| {
+        let mut lab = lab(vec![cell(1, ("hdd-15k", "200"), 8, &[204.0])]);
+        let orders = WitnessedTotal { unexplained, ..WitnessedTotal::default() };
+        let witnessed = vec![orders, WitnessedTotal::default()];
+        let figures =
+            DrillFigures { drills: 5, recovered: 5, witnessed, ..DrillFigures::default() };
+        // By this `mydyno crash` decides whether it ends with 6.
+        assert_eq!(figures.is_kept(), unexplained == 0);
+        lab.drills = vec![figures];
+        LabAnswer::of(&lab, &[]).shown.pop().unwrap()
+    };
+    assert_eq!(
+        drilled(0),
+        "In 5 drills nothing was lost that was acknowledged, and nothing damaged."
+    );
+    assert_eq!(
+        drilled(12),
+        "Rows were there that no transaction explains, neither acknowledged nor in doubt: 12 after \
+         5 drills."
     );
 }
 
