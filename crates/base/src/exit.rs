@@ -17,7 +17,7 @@ pub enum Exit {
     ServerFailed = 5,
     /// A consistency check failed.
     CheckFailed = 6,
-    /// A comparison found a regression.
+    /// A comparison found a regression, or a figure is beyond what `--fail-if` allows.
     Regression = 7,
     /// The user interrupted; what was measured until then is kept.
     Interrupted = 130,
@@ -39,6 +39,36 @@ impl Exit {
     /// What another process ended with.
     pub fn of_code(code: u8) -> Exit {
         Exit::ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Failed)
+    }
+
+    /// The reason where no other is known, for programs. `docs/json.md` lists them.
+    pub fn word(self) -> &'static str {
+        match self {
+            Exit::Ok => "ok",
+            Exit::Failed => "failed",
+            Exit::Usage => "usage",
+            Exit::PlanInvalid => "plan_invalid",
+            Exit::Environment => "environment",
+            Exit::ServerFailed => "server_failed",
+            Exit::CheckFailed => "check_failed",
+            Exit::Regression => "regression",
+            Exit::Interrupted => "interrupted",
+        }
+    }
+
+    /// The same in words, where a command has told why by what it found.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Exit::Ok => "everything asked for was done",
+            Exit::Failed => "a part of what was asked for failed",
+            Exit::Usage => "the command line asks for something that cannot be",
+            Exit::PlanInvalid => "the plan is invalid",
+            Exit::Environment => "the machine, the target or the database is not fit for this",
+            Exit::ServerFailed => "the server died or failed",
+            Exit::CheckFailed => "a check failed",
+            Exit::Regression => "there is a regression",
+            Exit::Interrupted => "interrupted; what was measured until then is kept",
+        }
     }
 
     /// The number that the shell sees.

@@ -5,6 +5,8 @@ use base::Exit;
 /// Why the program ends with something else than success.
 pub struct Failure {
     pub exit: Exit,
+    /// Why, for programs, where that is known better than by the exit code.
+    pub reason: Option<String>,
     pub error: anyhow::Error,
 }
 
@@ -14,7 +16,12 @@ pub type Outcome = Result<Exit, Failure>;
 impl Failure {
     /// A failure with an exit code of its own.
     pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
-        Failure { exit, error: anyhow::anyhow!("{message}") }
+        Failure { exit, reason: None, error: anyhow::anyhow!("{message}") }
+    }
+
+    /// Why, for people.
+    pub fn message(&self) -> String {
+        format!("{:#}", self.error)
     }
 }
 
@@ -22,7 +29,7 @@ macro_rules! from_error {
     ($($error:ty),+) => {
         $(impl From<$error> for Failure {
             fn from(error: $error) -> Failure {
-                Failure { exit: error.exit(), error: error.into() }
+                Failure { exit: error.exit(), reason: None, error: error.into() }
             }
         })+
     };
@@ -30,7 +37,6 @@ macro_rules! from_error {
 
 from_error!(
     fleet::FleetError,
-    lab::LabError,
     live::ListenError,
     plan::PlanError,
     server::ServerError,
@@ -40,8 +46,15 @@ from_error!(
     report::ReportError
 );
 
+impl From<lab::LabError> for Failure {
+    fn from(error: lab::LabError) -> Failure {
+        let reason = error.reason_code().map(str::to_owned);
+        Failure { exit: error.exit(), reason, error: error.into() }
+    }
+}
+
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Failure {
-        Failure { exit: Exit::Failed, error: error.into() }
+        Failure { exit: Exit::Failed, reason: None, error: error.into() }
     }
 }

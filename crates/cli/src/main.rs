@@ -4,6 +4,8 @@ mod arguments;
 mod commands;
 mod console;
 mod failure;
+mod json;
+mod junit;
 mod outlet;
 mod text;
 mod tpcc_mysql_format;
@@ -17,7 +19,11 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return unparsed(&error),
+    };
+    let result = match arguments.command {
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Load(arguments) => commands::load::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
@@ -37,12 +43,41 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => commands::installation::completions(&arguments),
         Command::Man(arguments) => commands::installation::man(&arguments),
     };
-    let exit = match result {
-        Ok(exit) => exit,
-        Err(Failure { exit, error }) => {
-            console::tell(format_args!("mydyno: {error:#}"));
-            if console::is_stopped(exit) { Exit::Interrupted } else { exit }
+    let (exit, failure) = match result {
+        Ok(exit) => (exit, None),
+        Err(failure) if console::is_stopped(failure.exit) => {
+            let exit = Exit::Interrupted;
+            (exit, Some(Failure { exit, reason: None, ..failure }))
         }
+        Err(failure) => (failure.exit, Some(failure)),
     };
-    ExitCode::from(exit.code())
+    if let Some(failure) = &failure {
+        console::tell(format_args!("mydyno: {}", failure.message()));
+    }
+    end(exit, failure.as_ref())
+}
+
+/// Prints the document of the command, where it is asked for.
+fn end(exit: Exit, failure: Option<&Failure>) -> ExitCode {
+    let printed = if json::is_asked_for() { json::finish(exit, failure) } else { Ok(()) };
+    ExitCode::from(match printed {
+        Err(unprinted) if exit == Exit::Ok => {
+            console::tell(format_args!("mydyno: {}", unprinted.message()));
+            unprinted.exit.code()
+        }
+        _ => exit.code(),
+    })
+}
+
+/// Help and the version, or why the command line makes no sense.
+fn unparsed(error: &clap::Error) -> ExitCode {
+    // Where nobody reads it, there is nobody to tell.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    let words = error.to_string();
+    // Usage and a hint to --help follow.
+    let first = words.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    end(Exit::Usage, Some(&Failure::new(Exit::Usage, first)))
 }

@@ -94,17 +94,21 @@ impl LabError {
         }
     }
 
+    /// Why, for programs; `None` where there is no more to tell than that it failed.
+    pub fn reason_code(&self) -> Option<&'static str> {
+        match self {
+            LabError::Load(_) => Some("load_failed"),
+            LabError::ServerDied { .. } => Some("server_died"),
+            LabError::Unfit(_) => Some("refused"),
+            _ if self.exit() == Exit::ServerFailed => Some("server_failed"),
+            _ => None,
+        }
+    }
+
     /// The same as why a repeat has no result.
     pub(crate) fn failure(&self) -> RepeatFailure {
-        let reason_code = match self {
-            LabError::Load(_) => "load_failed",
-            LabError::ServerDied { .. } => "server_died",
-            LabError::Unfit(_) => "refused",
-            _ if self.exit() == Exit::ServerFailed => "server_failed",
-            _ => "failed",
-        };
         RepeatFailure {
-            reason_code: reason_code.to_owned(),
+            reason_code: self.reason_code().unwrap_or("failed").to_owned(),
             reason: self.to_string(),
             log_tail: None,
         }

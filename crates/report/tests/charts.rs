@@ -103,7 +103,7 @@ fn charts_show_what_the_file_has() {
                 at(chart, line, x)
             });
         assert_near(nopm, lab.mean(cell.id, |of| summary(of).nopm.unwrap()), "NOPM");
-        let p95_us = lab.mean(cell.id, |of| summary(of).primary_p95_us.unwrap());
+        let p95_us = lab.mean(cell.id, |of| summary(of).primary.p95_us.unwrap());
         assert_near(p95, p95_us / 1e3, "p95");
         let reads_per_s = |of: &Repeat| {
             let storage = lab.results.storage_summary(of, cell).unwrap();

@@ -65,8 +65,8 @@ document! {
         #[serde(skip)]
         pub throughput_metric: ThroughputMetric = what.throughput_metric,
         #[serde(skip)]
-        pub primary_p95_us: Option<f64> =
-            totals.primary().quantile_ns(0.95).filter(|_| is_done).map(|ns| ns as f64 / 1e3),
+        pub primary: TransactionSummary =
+            TransactionSummary::of(&totals.primary(), None, is_done),
         pub style: String = what.style.clone(),
         /// As in the results file; `warehouses`, `home` and `foreign_keys` are `None` where the
         /// workload has none.

@@ -378,7 +378,7 @@ impl<'a> Search<'a> {
         let measured = measurement(self.results, run)?;
         let repeat = self.results.repeat(run)?;
         let is_whole = repeat.is_whole();
-        let p95_us = measured.summary.primary_p95_us;
+        let p95_us = measured.summary.primary.p95_us;
         let price = measured.resources.map(|resources| resources.price);
         let value = match self.asked.objective {
             Objective::Nopm => measured.summary.nopm,

@@ -5,9 +5,11 @@ use super::fleet::FleetArguments;
 use super::measuring::MeasuringArguments;
 use super::target::ResultsArguments;
 use super::values::{listen_address, named};
+use analyse::FailCondition;
 use base::limits;
 use clap::Args;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct RunArguments {
@@ -26,6 +28,15 @@ pub struct RunArguments {
     pub instances: u32,
     #[command(flatten)]
     pub measuring: MeasuringArguments,
+    /// Condition under which the run counts as failed (exit code 7): a figure of it, <, <=, > or
+    /// >=, and a number, such as 'p95_ms>50' or 'nopm<10000'; docs/json.md lists the figures. May
+    /// be given again
+    #[arg(long, value_name = "CONDITION", value_parser = FailCondition::parse)]
+    pub fail_if: Vec<FailCondition>,
+    /// File to write as JUnit XML, for pipelines: the run, each check and each condition of
+    /// --fail-if is a test
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Output format: words (a summary for people) or tpcc-mysql (what tpcc_start prints, live, for
     /// scripts that read it)
     #[arg(

@@ -4,6 +4,7 @@
 use crate::arguments::fleet::FleetArguments;
 use crate::console::Console;
 use crate::failure::Outcome;
+use crate::json;
 use fleet::Leader;
 use lab::FleetWork;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub fn as_rank(
     };
     let mut console = Console::new()?;
     if asked.place.rank > 0 {
+        json::leave_to_rank_zero();
         let followed = asked.follow(work, stop, &mut |progress| console.show(progress));
         console.done();
         return Ok(followed?);

@@ -18,24 +18,26 @@ pub mod ramp;
 pub mod report;
 pub mod run;
 mod run_request;
+mod run_verdict;
 pub mod serve;
 pub mod server;
 #[cfg(test)]
 mod tests;
 pub mod tune;
 
-use crate::console::print;
 use crate::failure::Failure;
+use crate::json;
 use ::lab::LabRunOptions;
 use base::Exit;
 use store::{LabId, Results, ThroughputMetric};
 
-/// Prints a value as one JSON document.
+/// Prints a value as the JSON document of the command, once that is over.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    print(format_args!("{}\n", serde_json::to_string_pretty(value)?))
+    json::hold(serde_json::to_string_pretty(value)? + "\n");
+    Ok(())
 }
 
-/// Prints a document that tells of throughput: its keys are those of the workload.
+/// The same with a document that tells of throughput: its keys are those of the workload.
 fn print_json_of(metric: ThroughputMetric, value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)?;
     let mut out = String::with_capacity(text.len() + 1);
@@ -48,7 +50,8 @@ fn print_json_of(metric: ThroughputMetric, value: &impl serde::Serialize) -> Res
             None => out += &format!("{line}\n"),
         }
     }
-    print(out)
+    json::hold(out);
+    Ok(())
 }
 
 /// What this command measures, all of it.

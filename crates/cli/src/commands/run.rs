@@ -2,6 +2,7 @@
 
 use super::fleet_role::as_rank;
 use super::run_request::validate;
+use super::run_verdict::RunVerdict;
 use super::{lab_options, print_json_of};
 use crate::arguments::run::{Format, RunArguments};
 use crate::console::{Console, live_stdout, print, stop_flag};
@@ -9,26 +10,42 @@ use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::tpcc_mysql_live::TpccMysqlLive;
 use crate::views::Live;
+use analyse::{JudgedCondition, RunDocument};
 use base::Exit;
 use fleet::Leader;
 use lab::{FleetWork, LabRunOptions, Progress, planned_cell, run_lab};
+use serde::Serialize;
 use spec::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Results;
 
+/// The JSON document of the command.
+#[derive(Serialize)]
+struct JudgedRunDocument<'a> {
+    #[serde(flatten)]
+    measurement: &'a RunDocument,
+    conditions: Vec<JudgedCondition>,
+}
+
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
+    let mut verdict = RunVerdict::begin(arguments)?;
+    let ended = drive(arguments, &mut verdict);
+    verdict.end(ended)
+}
+
+fn drive(arguments: &RunArguments, verdict: &mut RunVerdict<'_>) -> Outcome {
     let cell = request(arguments)?;
     let stop = stop_flag();
     let work = FleetWork::Drive(&cell);
     as_rank(&arguments.fleet, ("run", &work), &stop, |fleet| {
-        measure(arguments, &cell, fleet, &stop)
+        measure((arguments, verdict), &cell, fleet, &stop)
     })
 }
 
 fn measure(
-    arguments: &RunArguments,
+    (arguments, verdict): (&RunArguments, &mut RunVerdict<'_>),
     cell: &Cell,
     fleet: Option<Arc<Leader>>,
     stop: &Arc<AtomicBool>,
@@ -67,15 +84,17 @@ fn measure(
     let Some(repeat) = repeat else {
         return Ok(exit);
     };
-    let measurement = analyse::measurement(&results, repeat)?;
+    let (measurement, conditions) = verdict.judge(analyse::measurement(&results, repeat)?);
     let summary = &measurement.summary;
     if let Some(tpcc_mysql) = &mut tpcc_mysql {
         tpcc_mysql.finish(&results, repeat)?;
     } else if arguments.json {
-        print_json_of(summary.throughput_metric, &measurement)?;
+        print_json_of(summary.throughput_metric, &JudgedRunDocument { measurement, conditions })?;
     } else {
         let page = format!("mydyno report --results {}", arguments.results.results.display());
-        print(format_args!("{}\nall of it as a page: {page}\n", text::summary(&measurement)))?;
+        print(text::summary(measurement))?;
+        print(text::conditions(&conditions))?;
+        print(format_args!("\nall of it as a page: {page}\n"))?;
     }
     if let (Some(reason), false) = (&summary.reason, exit == Exit::Ok) {
         let log = results.repeat(repeat)?.log_tail.unwrap_or_default();
@@ -84,7 +103,8 @@ fn measure(
         } else {
             format!("; the end of the server's log:\n{log}")
         };
-        return Err(Failure::new(exit, format!("the run failed: {reason}{tail}")));
+        let failure = Failure::new(exit, format!("the run failed: {reason}{tail}"));
+        return Err(Failure { reason: summary.reason_code.clone(), ..failure });
     }
     Ok(exit)
 }

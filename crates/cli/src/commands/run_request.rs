@@ -19,9 +19,18 @@ pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
     } else if let Some(words) = contradiction_of_format(arguments) {
         words
     } else {
-        return Ok(());
+        return known_figures(arguments);
     };
     Err(Failure::new(Exit::Usage, words))
+}
+
+/// Conditions of `--fail-if` about figures that the workload has.
+fn known_figures(arguments: &RunArguments) -> Result<(), Failure> {
+    let is_tpcc = arguments.driven.workload.is_tpcc();
+    match arguments.fail_if.iter().find_map(|condition| condition.misfit(is_tpcc)) {
+        Some(words) => Err(Failure::new(Exit::Usage, format!("--fail-if: {words}"))),
+        None => Ok(()),
+    }
 }
 
 fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
@@ -105,6 +114,8 @@ mod tests {
             (&["--warmup", "auto:29s"], "30 intervals"),
             (&["--window", "auto:1m", "--interval", "3s"], "30 intervals"),
             (&["--instances", "2"], "private"),
+            (&["--fail-if", "tpm<1"], "tpm is of other workloads"),
+            (&["--workload", "sysbench-oltp", "--fail-if", "nopm<1"], "nopm is of TPC-C"),
         ] {
             let words = refused(arguments);
             assert!(words.contains(word), "{arguments:?}: {words}");

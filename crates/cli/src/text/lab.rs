@@ -86,7 +86,7 @@ pub fn repeat(summary: &Summary) -> String {
             "{nopm:.0} {}, {} p95 {} ms",
             summary.throughput_metric.title(),
             summary.throughput_metric.transaction(),
-            ms(summary.primary_p95_us)
+            ms(summary.primary.p95_us)
         ),
         (None, Some(code)) => format!("NA ({code})"),
         (None, None) => "NA".to_owned(),

@@ -18,8 +18,7 @@ fn run_for(window: &str, dsn: &str, work: &Path, arguments: &[&str]) -> Mydyno {
 }
 
 fn refused(ran: Ran, words: &[&str]) {
-    let ran = ran.exits(4).says(words);
-    assert_eq!(ran.stdout, "");
+    ran.exits(4).says(words).finds_nothing();
 }
 
 #[test]

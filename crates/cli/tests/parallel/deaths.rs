@@ -53,6 +53,7 @@ fn is_stored_as_server_died(work: &Path, document: &Value) {
     assert_eq!(result(&file(work), "SELECT status FROM lab ORDER BY id DESC LIMIT 1"), "failed");
     assert_eq!(text(document, "/status"), "failed");
     assert_eq!(text(document, "/reason_code"), "server_died");
+    assert_eq!(text(document, "/error/reason"), "server_died");
     for key in ["nopm", "tpm_total", "new_orders_in_database"] {
         assert!(document[key].is_null(), "{key} of a failed repeat: {document:#}");
     }

@@ -26,6 +26,7 @@ fn failed(running: Running, file: &Path, reason: &[&str]) -> Value {
     let summary = running.wait().exits(1).json();
     assert_eq!(text(&summary, "/status"), "failed", "{summary:#}");
     assert_eq!(text(&summary, "/reason_code"), "transaction_errors");
+    assert_eq!(text(&summary, "/error/reason"), "transaction_errors");
     for words in reason {
         assert!(text(&summary, "/reason").contains(words), "{summary:#}");
     }

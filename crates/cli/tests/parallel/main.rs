@@ -55,6 +55,7 @@ mod styles;
 #[path = "../support/mod.rs"]
 mod support;
 mod time_functions;
+mod thresholds;
 mod tpcc_mysql;
 mod trouble;
 mod tuned;

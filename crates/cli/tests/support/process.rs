@@ -229,6 +229,17 @@ impl Ran {
         self
     }
 
+    /// Fails where it has found something: stdout is empty, or says why it failed and no more.
+    #[track_caller]
+    pub fn finds_nothing(self) -> Ran {
+        if !self.stdout.is_empty() {
+            let document = self.json();
+            let keys: Vec<&String> = document.as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["error"], "{document:#}");
+        }
+        self
+    }
+
     /// The JSON document, which is all of stdout.
     #[track_caller]
     pub fn json(&self) -> Value {
