@@ -106,9 +106,10 @@ mod tests {
 
     #[test]
     fn everything_else_is_left_alone() {
-        let private = "engine = \"mysql-5.7\"\nset = { innodb_buffer_pool_size = \"512M\", sql_mode \
-                       = \"STRICT_TRANS_TABLES,NO_ZERO_DATE\", innodb_data_file_path = \
-                       \"ibdata1:12M:autoextend\", innodb_doublewrite = [true, false] }";
+        let private = "engine = 'mysql-5.7'\nset = { innodb_buffer_pool_size = '512M', \
+                       sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE', \
+                       innodb_data_file_path = 'ibdata1:12M:autoextend', \
+                       innodb_doublewrite = [true, false] }";
         confined(private, "workload = [\"tpcc\", \"listed.toml\"]").unwrap();
         confined("dsn = \"mysql://u@h:3306/s?ssl-mode=REQUIRED\"", "").unwrap();
     }

@@ -1,7 +1,7 @@
 //! Where the files of a role go, as people write it.
 
 use crate::error::{StorageError, io_at};
-use crate::regular::{Links, read_regular};
+use crate::regular::{SymbolicLinks, read_regular};
 use device::Profile;
 use spec::Place;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ fn absolute(text: &str) -> Result<PathBuf, StorageError> {
 }
 
 fn read_profile(path: &Path) -> Result<Profile, StorageError> {
-    let text = read_regular(path, PROFILE_BYTES_MAX, Links::Followed);
+    let text = read_regular(path, PROFILE_BYTES_MAX, SymbolicLinks::Followed);
     let text = text.map_err(io_at("read the device profile", path))?;
     let bad = |why: String| StorageError::BadProfile { path: path.to_owned(), why };
     Profile::parse(&text).map_err(|error| bad(error.to_string()))

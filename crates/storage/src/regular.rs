@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// May the name be that of a symbolic link?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Links {
+pub enum SymbolicLinks {
     Followed,
     Refused,
 }
@@ -17,10 +17,10 @@ pub enum Links {
 ///
 /// # Errors
 /// It is no regular file, is longer, is not UTF-8, or cannot be read.
-pub fn read_regular(path: &Path, bytes_max: u64, links: Links) -> io::Result<String> {
+pub fn read_regular(path: &Path, bytes_max: u64, links: SymbolicLinks) -> io::Result<String> {
     let (named, follow) = match links {
-        Links::Followed => (std::fs::metadata(path)?, OFlags::empty()),
-        Links::Refused => (std::fs::symlink_metadata(path)?, OFlags::NOFOLLOW),
+        SymbolicLinks::Followed => (std::fs::metadata(path)?, OFlags::empty()),
+        SymbolicLinks::Refused => (std::fs::symlink_metadata(path)?, OFlags::NOFOLLOW),
     };
     let refused = |why: &str| Error::new(ErrorKind::InvalidInput, why.to_owned());
     // To open a device is to use it.
@@ -43,7 +43,7 @@ pub fn read_regular(path: &Path, bytes_max: u64, links: Links) -> io::Result<Str
 
 #[cfg(test)]
 mod tests {
-    use super::{Links, read_regular};
+    use super::{SymbolicLinks, read_regular};
     use std::os::unix::fs::symlink;
     use std::process::Command;
 
@@ -57,14 +57,14 @@ mod tests {
         assert!(made.success());
         symlink("fifo", path("to-fifo")).unwrap();
         let read = |name: &str, links| read_regular(&path(name), 4, links);
-        for links in [Links::Followed, Links::Refused] {
+        for links in [SymbolicLinks::Followed, SymbolicLinks::Refused] {
             assert_eq!(read("file", links).unwrap(), "text");
             for name in ["fifo", "to-fifo", "/dev/zero", ".", "none"] {
                 read(name, links).expect_err(name);
             }
         }
-        assert_eq!(read("link", Links::Followed).unwrap(), "text");
-        read("link", Links::Refused).expect_err("a link");
-        assert!(read_regular(&path("file"), 3, Links::Followed).is_err(), "it is longer");
+        assert_eq!(read("link", SymbolicLinks::Followed).unwrap(), "text");
+        read("link", SymbolicLinks::Refused).expect_err("a link");
+        assert!(read_regular(&path("file"), 3, SymbolicLinks::Followed).is_err(), "it is longer");
     }
 }

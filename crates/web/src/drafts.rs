@@ -9,7 +9,7 @@ use plan::Plan;
 use spec::Place;
 use std::fs;
 use std::path::Path;
-use storage::{Links, read_regular};
+use storage::{SymbolicLinks, read_regular};
 
 /// How names of plans, profiles and workloads end.
 pub const ENDING: &str = ".toml";
@@ -58,7 +58,7 @@ fn place_of(plans: &Path, is_listed: &dyn Fn(&str) -> bool, name: &str) -> Resul
         ));
     }
     let file = plans.join(name);
-    let text = read_regular(&file, PROFILE_BYTES_MAX, Links::Refused);
+    let text = read_regular(&file, PROFILE_BYTES_MAX, SymbolicLinks::Refused);
     let text = text.map_err(|error| format!("cannot read the profile {name}: {error}"))?;
     let profile = Profile::parse(&text).map_err(|_| {
         format!("{name} is no device profile; `mydyno device show {name}` says why")

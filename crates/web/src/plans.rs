@@ -18,7 +18,7 @@ use std::io::{self, Error, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
-use storage::{Links, read_regular};
+use storage::{SymbolicLinks, read_regular};
 
 #[derive(Deserialize)]
 pub struct WhichPlan {
@@ -86,7 +86,7 @@ pub async fn edit(
         return Err(Refused::missing("There is no such plan here."));
     }
     let path = app.plans.join(&which.name);
-    let text = read_regular(&path, PLAN_BYTES_MAX as u64, Links::Refused)
+    let text = read_regular(&path, PLAN_BYTES_MAX as u64, SymbolicLinks::Refused)
         .map_err(|error| Refused::missing(format!("Cannot read {}: {error}.", path.display())))?;
     let results = which.name.replace(ENDING, ".db");
     let needs = check_text(&app, text.clone()).await;
@@ -156,7 +156,7 @@ pub async fn start(
 
 /// Writes a plan where it is not there yet as it is. A link would lead out of the directory.
 fn keep(plan: &Path, text: &str) -> io::Result<()> {
-    let there = read_regular(plan, PLAN_BYTES_MAX as u64, Links::Refused);
+    let there = read_regular(plan, PLAN_BYTES_MAX as u64, SymbolicLinks::Refused);
     if there.is_ok_and(|there| there == text) {
         return Ok(());
     }

@@ -16,8 +16,8 @@ pub struct ServeArguments {
     /// File with the token, 16 characters at least [default: a new one, which is printed]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Origin of the pages as browsers elsewhere see them, behind a proxy: https://NAME. All requests
-    /// need the token then
+    /// Origin of the pages as browsers elsewhere see them, behind a proxy: https://NAME. All
+    /// requests need the token then
     #[arg(long, value_name = "ORIGIN")]
     pub origin: Option<PublicOrigin>,
     /// Ask for the token whatever is asked for, also on this machine
