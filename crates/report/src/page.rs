@@ -229,10 +229,10 @@ fn header(view: &LabView, sections: &LabSections<'_>) -> Markup {
                 div.callout.calm {
                     p {
                         b { "What came out decided what was measured next" }
-                        " (advise, tune): what seemed good has more windows, and was chosen for its \
-                         luck too. The intervals below are those of so many repeats, had their \
-                         number been known before; p-values, reversals and turning points are left \
-                         out. What holds is what the command itself said of fresh windows."
+                        " (advise, tune): what seemed good has more windows, and was chosen for \
+                         its luck too. The intervals below are those of so many repeats, had their \
+                         number been known before; p-values, reversals and turning points are left "
+                        "out. What holds is what the command itself said of fresh windows."
                     }
                 }
             }

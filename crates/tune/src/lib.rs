@@ -11,7 +11,7 @@ mod prove;
 mod search;
 mod settings;
 #[cfg(test)]
-mod simulated;
+mod tests;
 
 pub use gain::WholeGain;
 pub use judge::{JudgeLimits, JudgedProposal, ProposalVerdict};

@@ -15,8 +15,8 @@ pub fn text(proof: &AdviceProof, version: &str) -> String {
         "{} for {version} measured: each gain is that of a proposal beside the others, in windows \
          with it and without it, with an interval that holds however often one looks ({:.0} %). \
          These windows chose it too, so that the gain of one that was kept reads high, most where \
-         the interval begins near 0. Each proposal that changes nothing is kept in {:.0} % of cases \
-         at most, and a gain below {:.2} % is not\n",
+         the interval begins near 0. Each proposal that changes nothing is kept in {:.0} % of \
+         cases at most, and a gain below {:.2} % is not\n",
         counted(judged, "proposal", "proposals"),
         100.0 - proof.error_rate * 100.0,
         proof.error_rate * 100.0,
@@ -102,8 +102,8 @@ fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
     let gain = gain(whole.ratio, [whole.ratio_low, whole.ratio_high]);
     let _ = writeln!(
         out,
-        "\nall that was kept: {} against {} at the start, {} ({} of fresh windows over the proof; 95 % \
-         interval, with the drift of the machine in it)",
+        "\nall that was kept: {} against {} at the start, {} ({} of fresh windows over the proof; \
+         95 % interval, with the drift of the machine in it)",
         nopm(whole.chosen_value),
         nopm(whole.start_value),
         gain.unwrap_or_else(|| NOT_KNOWN.to_owned()),
