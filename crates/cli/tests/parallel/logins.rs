@@ -18,7 +18,7 @@ use std::thread;
 use wire::Connector;
 
 /// A greeting on its way through a [`relay`].
-type OnGreeting = fn(&mut Vec<u8>);
+type OnGreeting = fn(Vec<u8>) -> Vec<u8>;
 
 /// Listens for as many connections as there are `changes`, changes the greeting that the server at
 /// `port` sends to each, and passes on everything else. Returns its port.
@@ -33,8 +33,7 @@ fn relay(port: u16, changes: &'static [OnGreeting]) -> u16 {
             server.read_exact(&mut greeting).unwrap();
             greeting.resize(4 + usize::from(greeting[0]), 0);
             server.read_exact(&mut greeting[4..]).unwrap();
-            change(&mut greeting);
-            client.write_all(&greeting).unwrap();
+            client.write_all(&change(greeting)).unwrap();
             for (mut from, mut to) in
                 [(client.try_clone(), server.try_clone()), (Ok(server), Ok(client))]
                     .map(|(from, to)| (from.unwrap(), to.unwrap()))
@@ -50,18 +49,22 @@ fn relay(port: u16, changes: &'static [OnGreeting]) -> u16 {
 }
 
 /// Takes the offer of TLS out of a greeting.
-fn without_tls(greeting: &mut Vec<u8>) {
+fn without_tls(mut greeting: Vec<u8>) -> Vec<u8> {
     let version = greeting[5..].iter().position(|byte| *byte == 0).unwrap();
     // After the version: connection id 4, scramble 8, filler 1, then the low half of the flags.
     greeting[5 + version + 1 + 13 + 1] &= !(1 << (11 - 8));
+    greeting
 }
 
 /// Adds the answer to a login that has not been made.
-fn with_forged_ok(greeting: &mut Vec<u8>) {
+fn with_forged_ok(mut greeting: Vec<u8>) -> Vec<u8> {
     greeting.extend_from_slice(&[7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0]);
+    greeting
 }
 
-fn unchanged(_: &mut Vec<u8>) {}
+fn unchanged(greeting: Vec<u8>) -> Vec<u8> {
+    greeting
+}
 
 /// How the bytes of a login travel that works.
 #[track_caller]
