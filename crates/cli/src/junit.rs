@@ -19,6 +19,8 @@ pub struct TestCase {
 /// How a test ended.
 pub enum TestEnd {
     Passed,
+    /// It says nothing of this run; why, in words.
+    Skipped(String),
     /// It found what it must not; in words.
     Failed(String),
     /// It could not be made: a reason for programs, and words.
@@ -44,18 +46,20 @@ fn document(cases: &[TestCase]) -> Markup {
         |is_meant: fn(&TestEnd) -> bool| cases.iter().filter(|of| is_meant(&of.ended)).count();
     let failures = count(|ended| matches!(ended, TestEnd::Failed(_)));
     let errors = count(|ended| matches!(ended, TestEnd::Broken(..)));
+    let skipped = count(|ended| matches!(ended, TestEnd::Skipped(_)));
     let time: Duration = cases.iter().map(|case| case.time).sum();
     html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
         testsuites name="mydyno" tests=(cases.len()) failures=(failures) errors=(errors)
             time=(seconds(time)) {
             testsuite name="mydyno run" tests=(cases.len()) failures=(failures) errors=(errors)
-                skipped="0" time=(seconds(time)) {
+                skipped=(skipped) time=(seconds(time)) {
                 @for case in cases {
                     testcase classname={ "mydyno." (case.kind) } name=(printable(&case.name))
                         time=(seconds(case.time)) {
                         @match &case.ended {
                             TestEnd::Passed => {}
+                            TestEnd::Skipped(words) => skipped message=(printable(words)) {}
                             TestEnd::Failed(words) => failure message=(first_line(words)) {
                                 (printable(words))
                             }

@@ -17,8 +17,8 @@ const NAMES_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 128;
 /// Statements of one type of transaction that a rank may tell the times of.
 const STATEMENTS_MAX: usize = 256;
-/// The head of a histogram in V2 format: cookie, length of the counts, an offset, digits, lowest and
-/// highest value, a ratio.
+/// The head of a histogram in V2 format: cookie, length of the counts, an offset, digits, lowest
+/// and highest value, a ratio.
 const HISTOGRAM_HEAD_BYTES: usize = 40;
 const HISTOGRAM_COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 /// Last byte of the digits, and the most that any of ours has.

@@ -89,10 +89,9 @@ impl Inbox {
 }
 
 #[cfg(test)]
-mod fuzz;
-
-#[cfg(test)]
 mod tests {
+    mod fuzz;
+
     use super::{FRAME_BYTES_MAX, Inbox, send};
     use proptest::prelude::*;
     use std::io::{self, ErrorKind, Read};

@@ -68,8 +68,7 @@ pub struct Arrangement {
     /// Variables beside those that the user set; they replace a `log_bin` of the user's.
     pub set: Vec<(String, String)>,
     pub environment: Vec<(OsString, OsString)>,
-    /// Files for the server's own directory, which is its working directory: the shim's setup and
-    /// page.
+    /// Files for the server's own directory, in which it works: the shim's setup and page.
     pub files: Vec<(String, Vec<u8>)>,
     /// For people.
     pub notes: Vec<String>,

@@ -172,7 +172,15 @@ impl Results {
             )?;
             let mut rows = statement.query([repeat])?;
             while let Some(row) = rows.next()? {
-                visit(IntervalRow::get(row, "")?);
+                let row = IntervalRow::get(row, "")?;
+                // Of a file that was changed by others: whoever subtracts rests on this.
+                if row.end_offset_ns < row.start_offset_ns {
+                    return Err(rusqlite::Error::IntegralValueOutOfRange(
+                        4,
+                        row.end_offset_ns as i64,
+                    ));
+                }
+                visit(row);
             }
             Ok(())
         };

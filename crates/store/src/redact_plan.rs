@@ -22,7 +22,7 @@ pub fn redact_plan(text: &str) -> String {
         let is_harmless = !speaks_of_secrets(text) && redact(text) == text;
         return if is_harmless { text.to_owned() } else { HIDDEN.to_owned() };
     };
-    let mut found = Found::default();
+    let mut found = FoundSecrets::default();
     found.look_at_table(document.get_ref(), false);
     let comments = comments_of(text, &mut found.quoted);
     for block in blocks_of(text, &comments) {
@@ -50,14 +50,14 @@ fn replace(text: &str, mut replaced: Vec<(Range<usize>, String)>) -> String {
 
 /// What a document has of interest here, by its places in the text.
 #[derive(Default)]
-struct Found {
+struct FoundSecrets {
     /// Texts and keys, in which a # begins no comment.
     quoted: Vec<Range<usize>>,
     /// Secrets, with what stands for them.
     replaced: Vec<(Range<usize>, String)>,
 }
 
-impl Found {
+impl FoundSecrets {
     fn look_at_table(&mut self, table: &DeTable<'_>, are_secret: bool) {
         for (key, value) in table {
             self.quoted.push(key.span());

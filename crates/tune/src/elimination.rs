@@ -200,7 +200,8 @@ impl<'a> Elimination<'a> {
     fn asked(&self, sets: Vec<Settings>, open: &[usize]) -> ProposalBlock {
         let most = self.limits.pairs_max;
         let left = |place: &usize| most.saturating_sub(self.proposals[*place].looks.pairs());
-        let waiting = self.proposals.iter().filter(|of| !of.is_decided()).count() - open.len();
+        let waits = |place: &usize| !self.proposals[*place].is_decided() && !open.contains(place);
+        let waiting = (0..self.proposals.len()).filter(waits).count();
         let blocks = open.iter().map(left).max().unwrap_or(0);
         let windows: usize = open.iter().map(left).sum();
         let windows_left = (blocks + windows + 2 * waiting * most).max(sets.len());
@@ -265,7 +266,7 @@ impl<'a> Elimination<'a> {
         let sets = [self.set(&all, None), self.set(&others, None)];
         let mut ratios = PairedRatios::default();
         for _ in 0..GROUP_PAIRS_MAX {
-            match self.measured(&sets, open, measure)?.pop() {
+            match self.measured(&sets, &all, measure)?.pop() {
                 Some([Ok(without), Ok(with)]) => ratios.push([without, with]),
                 _ => return Ok(false),
             }

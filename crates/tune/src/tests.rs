@@ -60,7 +60,6 @@ struct Machine {
 
 /// What came of a simulated proof.
 struct SimulatedProof {
-    proposals: Vec<ProvenFinding>,
     kept: Settings,
     whole: Option<WholeGain>,
     proposed: Option<WholeGain>,
@@ -148,7 +147,6 @@ impl Machine {
             proposed: course.proposed(),
             measured_anew: course.is_repeated,
             windows: self.windows,
-            proposals: course.elimination.proven(),
         }
     }
 }

@@ -126,9 +126,18 @@ const SAID: &[(&str, &[&str])] = &[
     ("--stop-plateau 0.5", &["ramp.stop_plateau = 0.5"]),
 ];
 
-/// Flags that say how results are shown, and not what is measured.
-const OUTPUT: [&str; 7] =
-    ["--format", "--watch", "--metrics-listen", "--results", "--output", "--json", "--help"];
+/// Flags that say how results are shown and judged, and not what is measured.
+const OUTPUT: [&str; 9] = [
+    "--format",
+    "--watch",
+    "--metrics-listen",
+    "--results",
+    "--output",
+    "--json",
+    "--fail-if",
+    "--junit",
+    "--help",
+];
 
 /// Flags that say which processes drive, and not what is measured: a plan's cells are measured by
 /// one each, and divided among machines by `lab run --shard`.

@@ -54,8 +54,8 @@ mod strangers;
 mod styles;
 #[path = "../support/mod.rs"]
 mod support;
-mod time_functions;
 mod thresholds;
+mod time_functions;
 mod tpcc_mysql;
 mod trouble;
 mod tuned;

@@ -117,7 +117,7 @@ fn without_tests(text: &str) -> &str {
 #[test]
 fn invariants_come_with_their_proof() {
     let product = |name: &&String| {
-        let is_test = name.ends_with("/tests.rs") || name.contains("/src/tests/");
+        let is_test = name.ends_with("/tests.rs") || name.contains("/tests/");
         name.starts_with("crates/") && name.contains("/src/") && !is_test
     };
     let mut bare = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::journal::{
     ENTRY_WORDS, EntryKind, EntryWord, FileIdentity, HEADER_WORDS, HeaderWord, JOURNAL_DEVICES_MAX,
-    MAGIC, READY, RESERVED, WriteTraits, unpacked,
+    MAGIC, PackedPart, READY, RESERVED, WriteTraits,
 };
 use std::collections::HashSet;
 use std::ops::Range;
@@ -174,7 +174,7 @@ impl Words<'_> {
             length: word(EntryWord::Length)?,
             old_length: word(EntryWord::OldLength)?,
             other: if is_write { 0 } else { other },
-            filled: if is_write { unpacked(other, offset) } else { 0..0 },
+            filled: if is_write { PackedPart(other).at(offset) } else { 0..0 },
             saved,
         }))
     }

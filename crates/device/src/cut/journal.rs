@@ -490,16 +490,20 @@ struct FileBefore {
     forgets_space: bool,
 }
 
-/// A part of a write that begins so far behind its offset, as a word.
-fn packed(part: &Range<u64>, offset: u64) -> u64 {
-    let from = part.start.saturating_sub(offset);
-    from << 32 | (part.end - part.start) & u64::from(u32::MAX)
-}
+/// A part of a write as a word: how far behind the write's offset it begins, and its length.
+pub(super) struct PackedPart(pub(super) u64);
 
-/// The part that a word stands for.
-pub(super) fn unpacked(word: u64, offset: u64) -> Range<u64> {
-    let from = offset.saturating_add(word >> 32);
-    from..from.saturating_add(word & u64::from(u32::MAX))
+impl PackedPart {
+    fn of(part: &Range<u64>, offset: u64) -> PackedPart {
+        let from = part.start.saturating_sub(offset);
+        PackedPart(from << 32 | (part.end - part.start) & u64::from(u32::MAX))
+    }
+
+    /// The part of a write with this offset.
+    pub(super) fn at(&self, offset: u64) -> Range<u64> {
+        let from = offset.saturating_add(self.0 >> 32);
+        from..from.saturating_add(self.0 & u64::from(u32::MAX))
+    }
 }
 
 impl RingState {
@@ -519,7 +523,8 @@ impl RingState {
                 before.forgets_space |= place.unwritten.set(&skipped, true);
                 let filled = place.unwritten.first_in(&blocks_of(&written));
                 let filled = filled.start.max(written.start)..filled.end.min(written.end);
-                before.other = if filled.is_empty() { 0 } else { packed(&filled, entry.offset) };
+                before.other =
+                    if filled.is_empty() { 0 } else { PackedPart::of(&filled, entry.offset).0 };
                 before.forgets_space |= place.unwritten.set(&blocks_of(&written), false);
                 place.end = before.length.max(written.end);
             }

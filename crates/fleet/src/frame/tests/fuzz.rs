@@ -1,8 +1,8 @@
 //! Frames that no rank sends: each is a message or an error, and takes no more memory than frames
 //! may.
 
-use super::{FRAME_BYTES_MAX, HEAD_BYTES, Inbox, MARK, READ_BYTES, send};
 use crate::encode::{IntervalFrame, ShareFrame};
+use crate::frame::{FRAME_BYTES_MAX, HEAD_BYTES, Inbox, MARK, READ_BYTES, send};
 use crate::messages::{
     Agreement, JobPace, RankAbout, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
