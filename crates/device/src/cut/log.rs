@@ -43,14 +43,18 @@ impl LostLog {
         let before = of_device.get(..kept).unwrap_or_default();
         let last = before.last().map_or(0, |(_, entry)| entry.began);
         let happened = |index: usize| promises.happened.get(index).copied().flatten();
+        let is_filling = |entry: &JournalEntry| entry.kind == EntryKind::Write && !entry.extends();
         let may_be_lost = |(index, entry): &&(usize, &JournalEntry)| {
-            let is_filling = entry.kind == EntryKind::Write && !entry.extends();
-            is_filling && !is_promised(*index) && happened(*index).is_none_or(|at| at > last)
+            is_filling(entry) && !is_promised(*index) && happened(*index).is_none_or(|at| at > last)
         };
         let free = before.iter().filter(may_be_lost).map(|(index, _)| *index);
         let writes: Vec<usize> = free.filter(|_| !chance.falls(random)).collect();
-        let late = writes.iter().filter_map(|index| happened(*index)).min().unwrap_or(first);
-        LostLog { first, late: late.min(first), writes }
+        // What began while space was being filled need not be behind that.
+        let behind = of_device.iter().skip(kept).filter_map(|(index, entry)| {
+            if is_filling(entry) { happened(*index) } else { Some(entry.began) }
+        });
+        let late = writes.iter().filter_map(|index| happened(*index)).chain(behind).min();
+        LostLog { first, late: late.unwrap_or(u64::MAX), writes }
     }
 }
 

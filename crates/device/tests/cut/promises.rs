@@ -3,6 +3,7 @@
 use crate::history::{Act, Killed, Step, run};
 use crate::{PROTECTED, RING_WORDS, VOLATILE};
 use device::cut::{CutImage, FileSystem, Journal, PowerLoss, WriteTraits};
+use std::collections::BTreeSet;
 
 /// Seeds among which every way to choose is found.
 const SEEDS: u64 = 400;
@@ -44,6 +45,32 @@ fn a_write_into_unwritten_space_is_lost_until_a_flush() {
     // Space that was written is safe as it is.
     let killed = run(&[of(0, page(1, DIRECT))], PROTECTED, RING_WORDS);
     assert_eq!(losses(&killed, PROTECTED, FileSystem::Ext4, ("a", 4096, 1)), 0);
+}
+
+/// The end of a write through the page cache makes the file longer. It began while a write past the
+/// page cache was filling space before it: the loss of that one says nothing of it, so that its
+/// block comes as a whole with its length.
+#[test]
+fn what_began_while_space_was_filled_is_not_lost_with_it() {
+    let of_file = |at, traits, over_after| {
+        let act = Act::Write { at, traits };
+        Step { file: 1, act, over_after: Some(over_after) }
+    };
+    let steps = [
+        of_file(9728..10240, BUFFERED, 0),
+        of_file(3584..4608, DIRECT, 1),
+        of_file(9216..10752, BUFFERED, 0),
+    ];
+    let killed = run(&steps, PROTECTED, RING_WORDS);
+    let mut seen = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let (image, _) = killed.cut(&[PROTECTED; 2], FileSystem::Ext4, seed);
+        let is_filled = image["b"].get(4096) == Some(&2);
+        let kept = image["b"].iter().filter(|byte| **byte == 3).count();
+        assert!([0, 1536].contains(&kept), "seed {seed} keeps {kept} bytes of 1536");
+        seen.insert((is_filled, kept > 0));
+    }
+    assert_eq!(seen.len(), 4, "each is kept or lost without the other: {seen:?}");
 }
 
 /// A cache of two pages, to which four came: any of them may still be in it, but not three.
