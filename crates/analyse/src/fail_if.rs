@@ -8,8 +8,15 @@ use serde::Serialize;
 use std::fmt;
 use store::{Summary, TransactionSummary};
 
+/// How a figure of a whole run, a count and a response time of a type are found, and how a figure
+/// is compared with its limit.
+type RunValue = fn(&Summary) -> Option<f64>;
+type CountValue = fn(&TransactionSummary) -> u64;
+type TimeValue = fn(&TransactionSummary) -> Option<f64>;
+type Comparison = fn(f64, f64) -> bool;
+
 /// Figures of the whole run, with what they mean.
-const OF_RUN: [(&str, fn(&Summary) -> Option<f64>, &str); 12] = [
+const OF_RUN: [(&str, RunValue, &str); 12] = [
     ("nopm", |run| run.nopm, "new orders per minute; of TPC-C"),
     ("tpm", |run| run.nopm, "the same of other workloads: their primary transactions per minute"),
     ("tpm_total", |run| run.tpm_total, "transactions of all types per minute"),
@@ -29,7 +36,7 @@ const OF_RUN: [(&str, fn(&Summary) -> Option<f64>, &str); 12] = [
 ];
 
 /// Counts of the window: of all types of transactions, or of one.
-const COUNTS: [(&str, fn(&TransactionSummary) -> u64); 6] = [
+const COUNTS: [(&str, CountValue); 6] = [
     ("committed", |of| of.committed),
     ("rolled_back", |of| of.rolled_back),
     ("retries", |of| of.retries),
@@ -39,7 +46,7 @@ const COUNTS: [(&str, fn(&TransactionSummary) -> u64); 6] = [
 ];
 
 /// Response times: of the transactions that throughput counts, or of one type.
-const TIMES: [(&str, fn(&TransactionSummary) -> Option<f64>); 7] = [
+const TIMES: [(&str, TimeValue); 7] = [
     ("mean", |of| of.mean_us),
     ("p50", |of| of.p50_us),
     ("p90", |of| of.p90_us),
@@ -56,7 +63,7 @@ const UNITS: [(&str, f64); 3] = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
 const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
 /// Of the longest first, so that none is taken for another.
-const OPERATORS: [(&str, fn(f64, f64) -> bool); 4] = [
+const OPERATORS: [(&str, Comparison); 4] = [
     ("<=", |value, limit| value <= limit),
     (">=", |value, limit| value >= limit),
     ("<", |value, limit| value < limit),
@@ -68,7 +75,7 @@ const OPERATORS: [(&str, fn(f64, f64) -> bool); 4] = [
 pub struct FailCondition {
     name: String,
     operator: &'static str,
-    holds: fn(f64, f64) -> bool,
+    holds: Comparison,
     limit: f64,
     figure: RunFigure,
 }
@@ -76,11 +83,11 @@ pub struct FailCondition {
 /// Where a figure is in a run's document.
 #[derive(Clone, Copy)]
 enum RunFigure {
-    OfRun(fn(&Summary) -> Option<f64>),
+    OfRun(RunValue),
     /// Of a type; `None` is all.
-    Count(Option<&'static str>, fn(&TransactionSummary) -> u64),
+    Count(Option<&'static str>, CountValue),
     /// Of a type, `None` is those that throughput counts; by so many microseconds.
-    Time(Option<&'static str>, fn(&TransactionSummary) -> Option<f64>, f64),
+    Time(Option<&'static str>, TimeValue, f64),
 }
 
 /// What became of a condition.
@@ -206,7 +213,7 @@ fn in_words(value: f64) -> String {
     }
 }
 
-fn sum(run: &Summary, count: fn(&TransactionSummary) -> u64) -> f64 {
+fn sum(run: &Summary, count: CountValue) -> f64 {
     run.transactions.iter().map(|(_, of)| count(of)).sum::<u64>() as f64
 }
 

@@ -107,7 +107,7 @@ fn supports(cells: &LabCells<'_>, row: &ComparedCell, base: &ComparedCell) -> bo
     let cell = |of: &ComparedCell| cells.all.iter().find(|cell| cell.ordinal == of.ordinal);
     let Some((of, base)) = cell(row).zip(cell(base)) else { return false };
     let is_less = row.nopm.ratio.is_some_and(|ratio| ratio < 1.0);
-    !of.failed_more_often(base) && !(is_less && base.failed_more_often(of))
+    !(of.failed_more_often(base) || is_less && base.failed_more_often(of))
 }
 
 /// What is shown of a value; `None` where nothing is.

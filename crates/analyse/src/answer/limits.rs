@@ -33,7 +33,9 @@ fn missing(lab: &LabOutcome) -> Option<String> {
 /// Cells that have no result, by the reason of their last repeat; and those that have fewer than
 /// they have repeats, because some failed.
 fn failed(cells: &LabCells<'_>) -> Vec<String> {
-    let mut by: BTreeMap<(Option<(usize, usize)>, &str), Vec<usize>> = BTreeMap::new();
+    /// How many repeats failed of how many, where some did not, and why.
+    type Failed<'a> = (Option<(usize, usize)>, &'a str);
+    let mut by: BTreeMap<Failed<'_>, Vec<usize>> = BTreeMap::new();
     for (at, cell) in cells.all.iter().enumerate() {
         let some = cell.nopm.mean.map(|_| cell.failures());
         let codes = cell.repeats.iter().rev().filter(|of| some.is_none() || of.has_failed);

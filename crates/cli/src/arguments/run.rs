@@ -28,9 +28,9 @@ pub struct RunArguments {
     pub instances: u32,
     #[command(flatten)]
     pub measuring: MeasuringArguments,
-    /// Condition under which the run counts as failed (exit code 7): a figure of it, <, <=, > or
-    /// >=, and a number, such as 'p95_ms>50' or 'nopm<10000'; docs/json.md lists the figures. May
-    /// be given again
+    /// Condition under which the run counts as failed (exit code 7): a figure of it, a comparison
+    /// (<, <=, > or >=) and a number, such as 'p95_ms>50' or 'nopm<10000'; docs/json.md lists the
+    /// figures. May be given again
     #[arg(long, value_name = "CONDITION", value_parser = FailCondition::parse)]
     pub fail_if: Vec<FailCondition>,
     /// File to write as JUnit XML, for pipelines: the run, each check and each condition of
