@@ -364,11 +364,7 @@ pub fn is_stopped(exit: Exit) -> bool {
         Exit::Failed | Exit::Environment => Duration::ZERO,
         _ => return false,
     };
-    let begun = Instant::now();
-    while !flag.load(Ordering::Relaxed) && begun.elapsed() < patience {
-        std::thread::sleep(STOP_PATIENCE / 20);
-    }
-    flag.load(Ordering::Relaxed)
+    lab::stop_comes_within(patience, || flag.load(Ordering::Relaxed))
 }
 
 /// A flag that the first Ctrl-C (or SIGTERM, SIGHUP) sets; the second ends the process. Private

@@ -25,6 +25,7 @@ pub use schedule::planned::{Planned, PresetOn, planned_cell, planned_repeats};
 pub use schedule::run_lab::{LabRunOptions, LabRunSummary, require_possible, run_lab};
 pub use schedule::stored::require_idle;
 pub use schedule::trials::{TrialBlock, TrialCell, Trials};
+pub use stop::comes_within as stop_comes_within;
 pub use target::kept::NamedSpec;
 pub use target::named::{start_named_on, stop_named_on};
 pub use target::populate::{LoadSpec, populate_schemas, record_load};

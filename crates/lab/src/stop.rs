@@ -18,9 +18,14 @@ pub(crate) fn is_asked(stop: &AtomicBool) -> bool {
 
 /// Is a stop asked for, or on its way? Takes some seconds where there is none.
 pub(crate) fn comes(is_asked: impl Fn() -> bool) -> bool {
+    comes_within(PATIENCE, is_asked)
+}
+
+/// Is a stop asked for, or does it come within this time?
+pub fn comes_within(patience: Duration, is_asked: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while !is_asked() {
-        if begun.elapsed() >= PATIENCE {
+        if begun.elapsed() >= patience {
             return false;
         }
         thread::sleep(LOOK_EVERY);
