@@ -11,16 +11,18 @@ ENGINES := mysql-5.7 mysql-8.0 mysql-9.7 mariadb-10.11 mariadb-11.8 xtradb-5.6
 # report, btrfs-progs make a file system that shares blocks, debian-archive-keyring verifies the
 # servers of other suites of Debian, fio judges devices, node_exporter is asked as of another machine,
 # and curl asks `mydyno serve` as a stranger does, also through nginx.
-PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
-PACKAGES_TEST := $(PACKAGES_DEMO) btrfs-progs chromium curl debian-archive-keyring fio nginx-light \
+PACKAGES_demo := ca-certificates libssl-dev maven pkg-config xz-utils
+PACKAGES_test := $(PACKAGES_demo) btrfs-progs chromium curl debian-archive-keyring fio nginx-light \
 	prometheus-node-exporter
+# A Slurm of two nodes.
+PACKAGES_soak := munge slurm-client slurmctld slurmd
 
 # Installs the engines that tests and benchmarks start.
 define install
 for engine in $(ENGINES); do $(1) server install $$engine || exit; done
 endef
 
-.PHONY: demo test soak lint bench devices pictures install uninstall deb image build packages-demo packages-test clean
+.PHONY: demo test soak lint bench devices pictures install uninstall deb image build packages-demo packages-test packages-soak clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
@@ -37,7 +39,7 @@ test: packages-test
 # The long tests that `make test` leaves out: those with the attribute `#[ignore = "make soak"]`. As
 # many at a time as there are cores: some ask where a server saturates, which is far below what these
 # tests leave of a machine that they crowd.
-soak:
+soak: packages-soak
 	$(MAKE) test RUST_TEST_THREADS=$$(nproc) TEST_ARGS='-- --ignored $(SOAK_ARGS)'
 
 lint: packages-demo
@@ -104,8 +106,8 @@ image:
 build: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
 
-packages-demo packages-test:
-	@.ci/packages $(if $(filter packages-test,$@),$(PACKAGES_TEST),$(PACKAGES_DEMO))
+packages-demo packages-test packages-soak: packages-%:
+	@.ci/packages $(PACKAGES_$*)
 
 clean:
 	$(CARGO) clean

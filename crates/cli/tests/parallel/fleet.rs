@@ -1,13 +1,15 @@
 //! One measurement that several processes drive against a real server, as launchers start them.
 
 use crate::support::{
-    AMPLE, Mydyno, Running, Server, all_checks_hold, counts_agree, directory, execute, lent, list,
-    mydyno, number, result, signal, text,
+    AMPLE, Mydyno, Running, Server, all_checks_hold, counts_agree, directory, execute, float, lent,
+    list, mydyno, number, result, signal, text,
 };
 use rustix::process::Signal;
 use serde_json::Value;
 use std::net::TcpListener;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const TOKEN: &str = "only for this test";
 
@@ -166,4 +168,31 @@ fn ranks_that_do_not_belong_together_are_refused() {
     .run()
     .exits(4)
     .says(&["all ranks reach"]);
+}
+
+/// As in `silences`, of all ranks together.
+#[test]
+#[ignore = "make soak"]
+fn a_fleet_names_a_stall() {
+    let server = Server::loaded("mysql-5.7", &[]);
+    let (work, address) = (directory(), free_address());
+    let command = ["run", "--dsn", &server.dsn, "-c", "6", "--warmup", "1s", "--window", "10s"];
+    let followers = followers((MPI, &command), 3, &address, work.path());
+    let leader = rank((MPI, &command), (0, 3), &address, work.path());
+    let mut leader = leader.and_args(["--json"]).spawn();
+    leader.until_measuring(work.path());
+    signal(server.pid, Signal::STOP);
+    let from = Instant::now();
+    sleep(Duration::from_secs(3));
+    signal(server.pid, Signal::CONT);
+    let stall_s = from.elapsed().as_secs_f64();
+    let document = leader.wait().exits(0).json();
+    followers.into_iter().for_each(|follower| drop(follower.wait().exits(0)));
+    let silences = list(&document, "/silences");
+    assert_eq!(silences.len(), 1, "{silences:#?}");
+    let off = float(&silences[0], "/duration_s") / stall_s - 1.0;
+    assert!(off.abs() < 0.1, "{stall_s} s: {silences:#?}");
+    assert_eq!(number(&silences[0], "/in_flight"), 6);
+    assert!(float(&document, "/connection_time/in_transactions") > 5.94, "{document:#}");
+    counts_agree(&document);
 }

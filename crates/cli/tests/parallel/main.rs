@@ -48,6 +48,7 @@ mod seeds;
 mod served;
 mod shards;
 mod silences;
+mod slurm;
 mod stalls;
 mod stops;
 mod strangers;

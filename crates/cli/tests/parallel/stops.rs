@@ -3,7 +3,7 @@
 
 use crate::support::{
     AMPLE, Mydyno, Running, SMALL_REDO, directory, install, mydyno, number, populate, result,
-    results, servers_under, shim, text, until,
+    results, servers_under, session, shim, text, until,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -15,15 +15,16 @@ use std::time::{Duration, Instant};
 const ENGINE: &str = "mysql-5.7";
 const FILE: &str = "mydyno.db";
 
+/// One that has ended meanwhile is stopped.
+fn send(pid: u32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
+}
+
 /// Signals the servers of a command, and so much later the command itself.
 fn stop_all(running: &Running, signal: Signal, apart: Duration) {
-    let send = |pid: u32| {
-        // One that has ended meanwhile is stopped.
-        let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
-    };
-    servers_under(running.pid()).into_iter().for_each(send);
+    servers_under(running.pid()).into_iter().for_each(|pid| send(pid, signal));
     sleep(apart);
-    send(running.pid());
+    send(running.pid(), signal);
 }
 
 fn a_server_runs(running: &Running) -> bool {
@@ -127,6 +128,32 @@ fn a_lab_is_stopped_at_many_moments() {
     let document = stopped(work.path(), moments);
     all_are_done(work.path(), &document, 16);
     assert!(begun.elapsed() < Duration::from_secs(1_800), "{:?}", begun.elapsed());
+}
+
+/// As `systemctl stop` and `docker stop` do: SIGTERM to all that there is.
+#[test]
+#[ignore = "make soak"]
+fn a_lab_whose_session_is_signalled_goes_on() {
+    populate(ENGINE);
+    let work = directory();
+    plan(work.path(), 8, "connections = [1, 2]\n");
+    let mut most = 0;
+    for moment_ms in [400, 3_300, 1_250, 5_100, 2_700] {
+        let mut running = lab(work.path()).in_its_own_session().spawn();
+        until("a server runs", || running.has_ended() || a_server_runs(&running));
+        sleep(Duration::from_millis(moment_ms));
+        let all = session(running.pid());
+        most = most.max(all.len());
+        all.into_iter().for_each(|pid| send(pid, Signal::TERM));
+        let ran = running.wait();
+        assert!(matches!(ran.code, Some(130 | 0)), "{:?}: {}", ran.code, ran.stderr);
+    }
+    assert!(most > 1, "the servers were not of the session");
+    let ended = lab(work.path()).run().exits(0).json();
+    for why in failures(work.path()) {
+        assert_eq!(why, ["interrupted"]);
+    }
+    all_are_done(work.path(), &ended, 16);
 }
 
 #[test]

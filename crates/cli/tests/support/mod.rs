@@ -15,7 +15,7 @@ mod terminal;
 
 pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
-pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under};
+pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under, session};
 pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, try_connect, value};
 pub use tab::Tab;

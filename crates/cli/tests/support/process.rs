@@ -70,10 +70,20 @@ impl Mydyno {
 
     /// Largest file that the process may write (RLIMIT_FSIZE), in KiB.
     pub fn files_of_at_most_kib(self, kib: u64) -> Mydyno {
-        let mut command = Command::new("bash");
         // Ignored, so that writing fails instead of killing the process, as on a full disk.
         let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
-        command.arg("-c").arg(script).arg(BINARY).args(&self.arguments);
+        self.started_by("bash", &["-c", &script])
+    }
+
+    /// In a session of its own, whose id is the process's.
+    pub fn in_its_own_session(self) -> Mydyno {
+        self.started_by("setsid", &[])
+    }
+
+    /// Another program becomes the command.
+    fn started_by(self, program: &str, arguments: &[&str]) -> Mydyno {
+        let mut command = Command::new(program);
+        command.args(arguments).arg(BINARY).args(&self.arguments);
         for (name, value) in self.command.get_envs() {
             match value {
                 Some(value) => command.env(name, value),

@@ -217,6 +217,16 @@ pub fn servers_under(owner: u32) -> Vec<u32> {
         .collect()
 }
 
+/// The processes of a session.
+pub fn session(id: u32) -> Vec<u32> {
+    let of = |pid: u32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // After the name, which may hold anything: state, parent, process group, session.
+        stat.rsplit_once(") ")?.1.split(' ').nth(3)?.parse().ok()
+    };
+    processes().filter(|pid| of(*pid) == Some(id)).collect()
+}
+
 fn processes() -> impl Iterator<Item = u32> {
     std::fs::read_dir("/proc")
         .unwrap()
