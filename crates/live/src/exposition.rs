@@ -31,6 +31,9 @@ pub(crate) fn text(state: &State) -> String {
     let help = "New orders per minute in the last interval.";
     out.begin("mydyno_nopm", MetricType::Gauge, help);
     out.optional(state.nopm);
+    let help = "How long no transaction has ended, where that is longer than usual; else 0.";
+    out.begin("mydyno_silence_seconds", MetricType::Gauge, help);
+    out.optional(state.nopm.map(|_| state.silence().map_or(0.0, |(of, _)| of.as_secs_f64())));
     let help = "Response times in the last interval, by quantile.";
     out.begin("mydyno_response_seconds", MetricType::Summary, help);
     for of in &state.types {
@@ -162,6 +165,7 @@ mod tests {
         let text = text(&in_window());
         for (sample, expected) in [
             ("mydyno_nopm", 12_000.0),
+            ("mydyno_silence_seconds", 0.0),
             ("mydyno_connections", 8.0),
             ("mydyno_phase{phase=\"window\"}", 1.0),
             ("mydyno_phase{phase=\"warmup\"}", 0.0),
@@ -251,7 +255,7 @@ mod tests {
     #[test]
     fn the_format_is_kept() {
         let exported = exported();
-        assert_eq!(exported.len(), 9);
+        assert_eq!(exported.len(), 10);
         assert!(exported.values().all(|samples| !samples.is_empty()));
         assert!(cpu_text(1.25).ends_with("mydyno_cpu_seconds_total 1.25\n"));
         assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
