@@ -3,7 +3,7 @@
 
 use crate::support::{
     Held, Running, SMALL_REDO, Server, counts_agree, directory, float, install, list, mydyno,
-    number, servers_under, shim, signal, text,
+    number, servers_under, shim, signal,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -304,8 +304,7 @@ fn a_step_of_a_ramp_names_a_stall() {
         .spawn();
     let stall_s = stop_private(&mut running, &work.path().join("mydyno.db"));
     let document = running.wait().exits(0).json();
-    let points = list(&document, "/points");
+    let points = list(&document, "/ramp/points");
     let remarks: Vec<Value> = points.iter().flat_map(|of| list(of, "/remarks").to_vec()).collect();
     is_said(&remarks, stall_s);
-    assert!(text(&document, "/words").len() > 1);
 }
