@@ -26,7 +26,8 @@ pub use cells::KnownNames;
 pub use dimension::Setting;
 pub use error::PlanError;
 pub use needs::{
-    CellNeeds, Files, Host, MissingImage, Needs, Sizes, size_in_warehouses, tables_bytes,
+    CellNeeds, Files, Host, MissingImage, Needs, Sizes, loading_redo_file_bytes,
+    size_in_warehouses, tables_bytes,
 };
 pub use order::{Order, Shard, Turn, TurnSchedule, execution_order};
 pub use parse::PLAN_BYTES_MAX;

@@ -17,8 +17,9 @@ const LOADING_POOL_BYTES: u64 = 1 << 30;
 /// Undo and temporary files grow while a server runs: what is there before is two thirds of what
 /// may be needed.
 const GROWTH_PERCENT: u64 = 150;
-/// Redo of the server that loads an image, which the image keeps.
-const IMAGE_REDO_BYTES: u64 = 2 << 30;
+/// Least and most of each of the two redo files of the server that loads an image.
+const LOADING_REDO_FILE_MIN: u64 = 64 << 20;
+const LOADING_REDO_FILE_MAX: u64 = 1 << 30;
 /// Start and stop of a server, connecting, and what is asked of it before and after.
 const SERVER_TIME: Duration = Duration::from_secs(5);
 /// Beside its pool, of each server after the first.
@@ -146,10 +147,18 @@ pub struct MissingImage {
     pub page_size_bytes: u32,
 }
 
+/// Bytes of each of the two redo files of the server that loads an image: enough that it seldom
+/// waits for a checkpoint. The servers of clones make files of the size that they are asked for.
+pub fn loading_redo_file_bytes(population: &PopulationSpec) -> u64 {
+    let bytes = tables_bytes(population) / 8;
+    bytes.next_multiple_of(1 << 20).clamp(LOADING_REDO_FILE_MIN, LOADING_REDO_FILE_MAX)
+}
+
 impl MissingImage {
     /// Bytes of it on disk.
     pub fn disk_bytes(&self) -> u64 {
-        tables_bytes(&self.population).saturating_add(IMAGE_REDO_BYTES)
+        let redo_bytes = loading_redo_file_bytes(&self.population).saturating_mul(2);
+        tables_bytes(&self.population).saturating_add(redo_bytes)
     }
 
     /// Memory while it is loaded.

@@ -14,7 +14,7 @@ use crate::target::populate::{LoadSpec, check_disk, divided, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, lines};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
-use plan::{size_in_warehouses, tables_bytes};
+use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, Data, DividedCpus, Ending, Flavour, GaleraCluster, Home, IMAGES_VARIABLE,
     Image, ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
@@ -286,7 +286,9 @@ impl ResolvedPrivate {
         let settings = LOADING_SETTINGS.iter();
         let mut set: Vec<(String, String)> =
             settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let redo_bytes = loading_redo_file_bytes(&spec.population);
         set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
+        set.push(("innodb_log_file_size".to_owned(), redo_bytes.to_string()));
         let galera = match self.private.topology {
             Topology::MultiPrimary => GaleraCluster::of(&self.build, 1)?.nodes().pop(),
             _ => None,
