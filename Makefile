@@ -22,7 +22,7 @@ define install
 for engine in $(ENGINES); do $(1) server install $$engine || exit; done
 endef
 
-.PHONY: demo test soak lint bench devices pictures install uninstall deb image build packages-demo packages-test packages-soak clean
+.PHONY: demo test soak lint bench devices pictures install uninstall deb package image build packages-demo packages-test packages-soak clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
@@ -74,33 +74,38 @@ pictures: packages-test build
 # Installs what `make build` made: the program, the libraries that it preloads, completions and
 # manual pages. `make install PREFIX=$$HOME/.local` needs no root; `make uninstall` takes it away.
 PREFIX ?= /usr/local
+BUILT ?= target/release
 DESTDIR ?=
 ROOT = $(DESTDIR)$(PREFIX)
 install:
-	install -D -m 755 -t "$(ROOT)/bin" target/release/mydyno
-	install -D -m 644 -t "$(ROOT)/lib/mydyno" target/release/libmydyno_shim.so target/release/libmydyno_clock.so
+	install -D -m 755 -t "$(ROOT)/bin" $(BUILT)/mydyno
+	install -D -m 644 -t "$(ROOT)/lib/mydyno" $(BUILT)/libmydyno_shim.so $(BUILT)/libmydyno_clock.so
 	mkdir -p "$(ROOT)/share/bash-completion/completions" "$(ROOT)/share/zsh/site-functions" \
 		"$(ROOT)/share/fish/vendor_completions.d"
-	target/release/mydyno completions bash >"$(ROOT)/share/bash-completion/completions/mydyno"
-	target/release/mydyno completions zsh >"$(ROOT)/share/zsh/site-functions/_mydyno"
-	target/release/mydyno completions fish >"$(ROOT)/share/fish/vendor_completions.d/mydyno.fish"
-	target/release/mydyno man "$(ROOT)/share/man/man1"
+	$(BUILT)/mydyno completions bash >"$(ROOT)/share/bash-completion/completions/mydyno"
+	$(BUILT)/mydyno completions zsh >"$(ROOT)/share/zsh/site-functions/_mydyno"
+	$(BUILT)/mydyno completions fish >"$(ROOT)/share/fish/vendor_completions.d/mydyno.fish"
+	$(BUILT)/mydyno man "$(ROOT)/share/man/man1"
 
 uninstall:
 	rm -rf "$(ROOT)/bin/mydyno" "$(ROOT)/lib/mydyno" "$(ROOT)"/share/man/man1/mydyno*.1 \
 		"$(ROOT)/share/bash-completion/completions/mydyno" "$(ROOT)/share/zsh/site-functions/_mydyno" \
 		"$(ROOT)/share/fish/vendor_completions.d/mydyno.fish"
 
-# A package for Debian 12 and what is newer: target/mydyno.deb.
-deb: build
+# A package for Debian 12 and what is newer, target/mydyno.deb, of what lies in BUILT.
+deb: build package
+
+package:
 	@.ci/packages dpkg-dev
-	command -v cargo-deb >/dev/null || $(CARGO) install --locked cargo-deb
 	rm -rf target/package
 	$(MAKE) install DESTDIR=$(CURDIR)/target/package PREFIX=/usr
-	$(CARGO) deb --locked --no-build --package cli --output $(CURDIR)/target/mydyno.deb
+	contrib/deb $(CURDIR)/target/package $(CURDIR)/target/mydyno.deb
 
-# A container image for labs on many machines (contrib/README.md).
-image:
+target/mydyno.deb:
+	$(MAKE) deb
+
+# A container image for labs on many machines (contrib/README.md), with that package.
+image: target/mydyno.deb
 	docker build -f contrib/Dockerfile -t mydyno .
 
 build: packages-demo
