@@ -17,6 +17,9 @@ const HOLDERS_SHARE: f64 = 0.5;
 /// From here on the server serves a queue for locks, whatever its cores do for that.
 const QUEUE_SHARE: f64 = 0.8;
 
+/// Where nothing ended for so much of a window, nothing is said to have bound it.
+const SILENT_SHARE: f64 = 0.1;
+
 /// The numbers of a window that tell what bound it; `None` is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Evidence<'a> {
@@ -25,6 +28,9 @@ pub(crate) struct Evidence<'a> {
     /// Of the server's machine.
     pub(crate) cpu: Option<HostCpu>,
     pub(crate) driver_threads: &'a [DriverThread],
+    /// Of the window, the time in which nothing ended and something was in flight, where that is
+    /// far longer than a response takes: a silence.
+    pub(crate) silent_share: f64,
 }
 
 /// What was asked of the server, where that is not as much as it can do.
@@ -198,6 +204,10 @@ fn percent(share: f64) -> String {
 
 /// What limited; `None` where what was sampled does not tell.
 pub(crate) fn bound(evidence: &Evidence<'_>) -> Option<Bound> {
+    // What held the server up is not among the parts, and was no limit of the rest of the time.
+    if evidence.silent_share >= SILENT_SHARE {
+        return None;
+    }
     if let Some(bound) = driver(evidence) {
         return Some(bound);
     }

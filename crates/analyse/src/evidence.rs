@@ -3,6 +3,7 @@
 use crate::account::{GroupCommit, Observed, Sessions};
 use crate::bound::{Evidence, HostCpu, Offered, bound};
 use crate::load::WindowLoad;
+use crate::remarks::silent_share;
 use crate::resources::{HostMachine, OfWindow, Resources};
 use store::MetricSource::{Process, Server, Shim};
 use store::{Rates, TransactionTime, WindowTotals};
@@ -169,11 +170,14 @@ impl OfWindow<'_> {
     ) -> Result<(), StoreError> {
         let observed = self.observed(measured, resources)?;
         resources.account = observed.and_then(|of| of.account());
+        let MeasuredWindow { results, repeat, cell, totals, .. } = measured;
+        let window = results.window_summary(repeat, &cell.what, totals)?;
         let evidence = Evidence {
             account: resources.account.filter(|of| of.excess_share <= EXCESS_MAX),
             offered: offered(measured)?,
             cpu: host_cpu(resources),
             driver_threads: &self.driver_threads(),
+            silent_share: silent_share(&window),
         };
         resources.bound = bound(&evidence);
         Ok(())

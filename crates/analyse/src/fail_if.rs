@@ -115,13 +115,18 @@ impl FailCondition {
         let known = OPERATORS.into_iter().find(|(operator, _)| rest.starts_with(operator));
         let (operator, holds) = known.ok_or(FORM)?;
         let number = rest[operator.len()..].trim();
+        let name = name.trim();
         let limit = match number.strip_suffix('%') {
+            Some(_) if !name.ends_with("_share") && name != "fidelity" => {
+                return Err(format!(
+                    "{name} is no share, so that {number} is no limit of it; write a number"
+                ));
+            }
             Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
             None => number.parse(),
         };
         let limit = limit.ok().filter(|limit: &f64| limit.is_finite());
         let limit = limit.ok_or_else(|| format!("{number:?} is no number; {FORM}"))?;
-        let name = name.trim();
         let figure = RunFigure::named(name).ok_or_else(|| unknown(name))?;
         Ok(FailCondition { name: name.to_owned(), operator, holds, limit, figure })
     }

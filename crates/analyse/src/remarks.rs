@@ -26,6 +26,14 @@ pub fn longest_silence_s(window: &WindowSummary) -> Option<f64> {
     window.silences.iter().map(|of| of.duration_s).max_by(f64::total_cmp)
 }
 
+/// The share of the window in which nothing ended.
+pub(crate) fn silent_share(window: &WindowSummary) -> f64 {
+    let inside =
+        |of: &SilenceSummary| (of.end_s.min(window.window_s) - of.start_s.max(0.0)).max(0.0);
+    let silent_s: f64 = window.silences.iter().map(inside).sum();
+    if window.window_s > 0.0 { silent_s / window.window_s } else { 0.0 }
+}
+
 /// Is a window too short for the response time of its transactions?
 pub fn is_too_short(window: &WindowSummary, cell: &NewCell) -> bool {
     window.connection_time.as_ref().is_some_and(|time| {
@@ -116,7 +124,7 @@ fn balance(window: &WindowSummary, time: &ConnectionTimeSummary, cell: &NewCell)
 
 #[cfg(test)]
 mod tests {
-    use super::{is_too_short, longest_silence_s, remarks};
+    use super::{is_too_short, longest_silence_s, remarks, silent_share};
     use store::{ConnectionTimeSummary, NewCell, SilenceSummary, WindowSummary};
 
     fn silence(start_s: f64, end_s: f64) -> SilenceSummary {
@@ -134,6 +142,13 @@ mod tests {
             response_times_in_window: Some(600.0),
         };
         WindowSummary { window_s: 14.0, silences, connection_time: Some(time) }
+    }
+
+    #[test]
+    fn only_what_is_silent_inside_the_window_is_of_it() {
+        let all = vec![silence(-1.0, 1.4), silence(5.0, 6.4), silence(12.6, 20.0)];
+        assert!((silent_share(&window(all, 4.0, 4.0)) - 0.3).abs() < 1e-9);
+        assert!(silent_share(&window(Vec::new(), 4.0, 4.0)).abs() < 1e-9);
     }
 
     fn cell(connections: u32) -> NewCell {

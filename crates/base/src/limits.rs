@@ -22,10 +22,15 @@ pub const CORES_MAX: u32 = 1024;
 pub const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
 /// Longest wait for a connection to be accepted and logged in.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait for what a server answers at once: its settings, counters and kinds of tables.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long after the end of the window a transaction may still run before its connection is given
 /// up as in doubt. Above InnoDB's default lock wait timeout of 50 s, so that a waiting transaction
 /// ends by the server's own rule.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// The same where a stop is asked for, in real time: who ends a job waits for 10 to 30 s before he
+/// kills it.
+pub const STOPPED_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has
 /// 2,000 with no pause.
 pub const TRIES_MAX: u32 = 100;

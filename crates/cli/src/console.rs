@@ -41,7 +41,20 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
 
 /// Says something on stderr. Where nobody reads that, there is nobody to tell.
 pub fn tell(text: impl Display) {
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = io::stderr().write_all(format!("{}\n", printable(&text.to_string())).as_bytes());
+}
+
+/// A server's words may hold what a terminal obeys.
+fn printable(text: &str) -> String {
+    let is_harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_harmless(c) {
+            true => shown.push(c),
+            false => shown.extend(c.escape_default()),
+        }
+    }
+    shown
 }
 
 fn write_stdout(text: &str) -> io::Result<()> {

@@ -396,6 +396,7 @@ impl Dispatcher {
                 }
             }
             Control::Stop => {
+                self.schedule.drain_within(limits::STOPPED_DRAIN_TIMEOUT);
                 if self.schedule.now_ns() < self.schedule.end_ns() && !self.report.interrupted {
                     self.report.interrupted = true;
                     self.schedule.end_soon();

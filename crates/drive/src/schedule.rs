@@ -31,11 +31,18 @@ pub(crate) struct Schedule {
     warmup_ns: AtomicU64,
     /// Only ever earlier.
     end_ns: AtomicU64,
+    /// After the end. Only ever shorter.
+    drain_ns: AtomicU64,
     /// The latest end of an interval that a worker has begun. Locked once an interval, which costs
     /// nothing.
     begun_ns: Mutex<u64>,
     aborted: AtomicBool,
     connected: AtomicU32,
+}
+
+/// 584 years fit.
+fn ns(time: Duration) -> u64 {
+    time.as_nanos() as u64
 }
 
 impl Schedule {
@@ -48,6 +55,7 @@ impl Schedule {
             window_max_ns: window_ns.end.saturating_sub(window_ns.start),
             warmup_ns: AtomicU64::new(window_ns.start),
             end_ns: AtomicU64::new(window_ns.end),
+            drain_ns: AtomicU64::new(ns(limits::DRAIN_TIMEOUT)),
             begun_ns: Mutex::new(0),
             aborted: AtomicBool::new(false),
             connected: AtomicU32::new(0),
@@ -56,7 +64,6 @@ impl Schedule {
 
     /// Of a run with these options. Where partners take part, an early end has to reach them first.
     pub(crate) fn of(options: &RunOptions, start: Instant, has_partners: bool) -> Schedule {
-        let ns = |time: Duration| time.as_nanos() as u64;
         let window_ns = ns(options.warmup)..ns(options.warmup + options.window);
         let schedule = Schedule::new(start, window_ns, ns(options.interval));
         let end_lead = if has_partners { clock::dilated(END_LEAD) } else { Duration::ZERO };
@@ -68,8 +75,7 @@ impl Schedule {
     }
 
     pub(crate) fn now_ns(&self) -> u64 {
-        // 584 years fit.
-        self.start.elapsed().as_nanos() as u64
+        ns(self.start.elapsed())
     }
 
     /// When to wake who waits until then.
@@ -156,7 +162,12 @@ impl Schedule {
     }
 
     pub(crate) fn drain_end_ns(&self) -> u64 {
-        self.end_ns() + limits::DRAIN_TIMEOUT.as_nanos() as u64
+        self.end_ns() + self.drain_ns.load(Ordering::Relaxed)
+    }
+
+    /// Waits no longer than that for what is under way.
+    pub(crate) fn drain_within(&self, real: Duration) {
+        self.drain_ns.fetch_min(ns(clock::dilated(real)), Ordering::Relaxed);
     }
 
     pub(crate) fn is_over(&self) -> bool {

@@ -11,9 +11,57 @@ const OUTSIDE: [&str; 3] = ["server_binary", "defaults_file", "power_command"];
 /// Parameters of a `dsn` that name no file.
 const DSN_PARAMETERS: [&str; 2] = ["ssl-mode", "get-server-public-key"];
 
+/// How the names of server variables begin that name no program, file, address or SQL: those of
+/// storage engines, caches, limits and replication's threads.
+const VARIABLES: [&str; 41] = [
+    "aria_",
+    "autocommit",
+    "back_log",
+    "binlog_",
+    "bulk_insert_buffer_size",
+    "character_set_",
+    "collation_",
+    "completion_type",
+    "default_storage_engine",
+    "eq_range_index_dive_limit",
+    "expire_logs_days",
+    "flush",
+    "foreign_key_checks",
+    "gtid_",
+    "host_cache_size",
+    "innodb_",
+    "interactive_timeout",
+    "join_",
+    "key_",
+    "large_pages",
+    "lock_wait_timeout",
+    "log_bin",
+    "log_slave_updates",
+    "max_",
+    "metadata_locks_",
+    "min_",
+    "net_",
+    "open_files_limit",
+    "optimizer_",
+    "performance_schema",
+    "query_",
+    "read_",
+    "replica_p",
+    "slave_p",
+    "sort_",
+    "sql_mode",
+    "sync_",
+    "table_",
+    "thread_",
+    "tmp_table_size",
+    "transaction_",
+];
+/// How those among them end that are places.
+const PLACES: [&str; 5] = ["_dir", "tmpdir", "_directory", "_directories", "_file"];
+
 impl Plan {
     /// Refuses a plan that names a program, a file other than those that `is_listed` knows by
-    /// their plain names, or a server variable whose value could be a path or SQL. Places are not
+    /// their plain names, or a server variable that may be a path, a program or SQL. Places are not
     /// looked at: [`crate::KnownNames::place`] decides on them.
     ///
     /// # Errors
@@ -32,11 +80,24 @@ impl Plan {
 }
 
 fn refused(key: &str, span: Span) -> PlanProblem {
+    let what = match key.starts_with("set.") {
+        true => {
+            "names more than a number, a size or a choice of a storage engine, a cache or a limit"
+        }
+        false => "names a program or a file of this machine",
+    };
     let why = format!(
-        "`{key}` names a program or a file of this machine, which a plan of a browser may not; \
-         leave it out, or start this plan on a terminal: mydyno lab run"
+        "`{key}` {what}, which a plan of a browser may not; leave it out, or start this plan on a \
+         terminal: mydyno lab run"
     );
     PlanProblem::new(span, why)
+}
+
+fn is_harmless(variable: &str) -> bool {
+    let name = variable.strip_prefix("set.").unwrap_or(variable);
+    let name = name.strip_prefix("loose_").unwrap_or(name);
+    VARIABLES.iter().any(|begin| name.starts_with(begin))
+        && !PLACES.iter().any(|end| name.ends_with(end))
 }
 
 fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
@@ -48,7 +109,7 @@ fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
             Ok(WorkloadKind::File(path)) => !is_listed(&path),
             _ => false,
         },
-        _ if setting.is_variable() => !is_word(value),
+        _ if setting.is_variable() => !is_harmless(setting.name()) || !is_word(value),
         _ => false,
     }
 }
@@ -91,7 +152,12 @@ mod tests {
             ("dsn", "dsn = \"mysql://u@h/s?socket=/run/x\"", ""),
             ("dsn", "dsn = \"mysql://u@h/s?ssl-mode=REQUIRED&%73ocket=x\"", ""),
             ("set.plugin_dir", "engine = \"mysql-5.7\"\nset = { plugin-dir = \"/tmp\" }", ""),
-            ("set.tmpdir", "engine = \"mysql-5.7\"\nset = { tmpdir = \"..\" }", ""),
+            ("set.tmpdir", "engine = \"mysql-5.7\"\nset = { tmpdir = \"x\" }", ""),
+            ("set.innodb_tmpdir", "engine = \"mysql-5.7\"\nset = { innodb_tmpdir = \"x\" }", ""),
+            ("set.plugin_load", "engine = \"mysql-5.7\"\nset = { plugin_load = \"x.so\" }", ""),
+            ("set.wsrep_provider", "engine = \"mysql-5.7\"\nset = { wsrep_provider = \"x\" }", ""),
+            ("set.general_log", "engine = \"mysql-5.7\"\nset = { general_log = true }", ""),
+            ("set.chroot", "engine = \"mysql-5.7\"\nset = { chroot = \"x\" }", ""),
             (
                 "set.init_connect",
                 "engine = \"mysql-5.7\"\nset = { init_connect = \"SELECT LOAD_FILE(0x2f)\" }",

@@ -60,7 +60,10 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreEr
     if !exists && if_missing == IfMissing::Fail {
         return Err(StoreError::Missing { path: path.to_path_buf() });
     }
-    if exists && !path.is_file() {
+    // An empty file is for `create_or_open`: who only reads writes nothing into it.
+    let is_empty =
+        || if_missing == IfMissing::Fail && path.metadata().is_ok_and(|of| of.len() == 0);
+    if exists && (!path.is_file() || is_empty()) {
         return Err(StoreError::Foreign { path: path.to_path_buf() });
     }
     let sql = |cause| StoreError::from_sqlite(path, cause);

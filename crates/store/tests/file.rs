@@ -51,6 +51,9 @@ fn an_empty_file_is_taken_and_a_missing_one_is_named() {
     assert_eq!(missing.exit(), Exit::Usage);
     assert!(missing.to_string().contains("mydyno.db; run `mydyno run` first"), "{missing}");
     std::fs::write(&path, "").unwrap();
+    // Who reads makes nothing of it.
+    assert!(matches!(error_of(Results::open(&path)), StoreError::Foreign { .. }));
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
     Results::create_or_open(&path).unwrap();
     let nowhere = error_of(Results::create_or_open(&directory.path().join("no/such/place.db")));
     assert!(matches!(nowhere, StoreError::CannotOpen { .. }), "{nowhere}");

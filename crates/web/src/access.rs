@@ -156,12 +156,27 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     all.next().is_none().then_some(first)
 }
 
-/// Did a proxy pass it on, so that who asks may be anywhere? Proxies that say nothing of it speak
-/// HTTP/1.0, which no browser does.
+/// What proxies tell of who asks, beside `X-Forwarded-*`.
+const PROXY_HEADERS: [&str; 11] = [
+    "cf-connecting-ip",
+    "client-ip",
+    "forwarded",
+    "front-end-https",
+    "true-client-ip",
+    "via",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
+    "x-original-forwarded-for",
+    "x-real-ip",
+];
+
+/// Did a proxy pass it on, so that who asks may be anywhere? Many that say nothing of it speak
+/// HTTP/1.0, which no browser does. One that speaks HTTP/1.1 and says nothing is not recognised.
 fn is_forwarded(request: &Request) -> bool {
     let tells = |name: &HeaderName| {
         let name = name.as_str();
-        name.starts_with("x-forwarded") || ["forwarded", "via", "x-real-ip"].contains(&name)
+        name.starts_with("x-forwarded") || PROXY_HEADERS.contains(&name)
     };
     request.version() < Version::HTTP_11 || request.headers().keys().any(tells)
 }

@@ -237,7 +237,7 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let (runtime, pages) = (runtime(), pages(work.path()));
         let counts = |most: u32| (1..=most).map(|n| format!("{n},")).collect::<String>();
-        let variables: String = (0..2_000).map(|n| format!("v{n} = 1\n")).collect();
+        let variables: String = (0..2_000).map(|n| format!("innodb_v{n} = 1\n")).collect();
         let excluded = "[[exclude]]\nconnections = 1\n".repeat(4_000);
         let plan = |repeats: u32, variables: &str, excluded: &str| {
             format!(

@@ -40,12 +40,25 @@ fn with(change: fn(&mut Account)) -> Evidence<'static> {
     // The time is what the parts make it.
     let parts = crate::account::Part::ALL.map(|part| account.part_us(part).unwrap_or(0.0));
     account.time_us = parts.iter().sum();
-    Evidence { account: Some(account), offered: None, cpu: busy(0.4), driver_threads: &[FREE] }
+    Evidence {
+        account: Some(account),
+        offered: None,
+        cpu: busy(0.4),
+        driver_threads: &[FREE],
+        silent_share: 0.0,
+    }
 }
 
 #[track_caller]
 fn judged(evidence: &Evidence) -> Bound {
     bound(evidence).unwrap()
+}
+
+#[test]
+fn a_window_in_which_the_server_stood_still_is_bound_by_nothing_that_is_known() {
+    let reads = with(|of| of.reads_us = Some(20_000.0));
+    assert!(bound(&Evidence { silent_share: 0.09, ..reads }).is_some());
+    assert_eq!(bound(&Evidence { silent_share: 0.1, ..reads }), None);
 }
 
 #[test]

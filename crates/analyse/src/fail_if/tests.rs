@@ -75,6 +75,8 @@ fn what_makes_no_sense_is_refused_with_what_would() {
         ("p95_ms>inf", "\"inf\" is no number"),
         ("p95_ms==50", "NAME<NUMBER"),
         (">50", "unknown figure \"\""),
+        ("nopm<90%", "nopm is no share"),
+        ("p95_ms>1%", "p95_ms is no share"),
     ] {
         assert!(refused(text).contains(word), "{text}: {}", refused(text));
     }

@@ -39,17 +39,24 @@ pub fn run(arguments: &ServeArguments) -> Outcome {
     let served = serve(options, &stop, |address| {
         tell(format_args!("mydyno: {scheme}://{address}/ until Ctrl-C"));
         if is_new {
-            tell(format_args!("token, the password to change something: {}", told.as_str()));
+            tell(format_args!("token, the password of these pages: {}", told.as_str()));
         }
     });
     served.map(|()| Exit::Ok).map_err(|error| Failure::new(error.exit(), error.to_string()))
 }
 
+/// A token is a line.
+const TOKEN_FILE_BYTES_MAX: u64 = 4 << 10;
+
 fn token_of(file: &Path) -> Result<ServeToken, Failure> {
     let refused = |words: String| Failure::new(Exit::Usage, words);
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        refused(format!("cannot read the token of {}: {error}; name another file", file.display()))
-    })?;
+    let text = storage::read_regular(file, TOKEN_FILE_BYTES_MAX, storage::SymbolicLinks::Followed)
+        .map_err(|error| {
+            refused(format!(
+                "cannot read the token of {}: {error}; name another file",
+                file.display()
+            ))
+        })?;
     ServeToken::of(&text).ok_or_else(|| {
         refused(format!("the token of {} has fewer than 16 characters", file.display()))
     })

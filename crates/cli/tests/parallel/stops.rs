@@ -63,6 +63,27 @@ fn a_server_that_is_stopped_before_mydyno_is_no_dead_server() {
     }
 }
 
+/// Who ends a job waits for 10 to 30 s before he kills it. What is in flight at a server that stands
+/// still was waited for a minute.
+#[test]
+fn a_server_that_stands_still_does_not_hold_up_a_stop() {
+    populate(ENGINE);
+    let work = directory();
+    let mut running = mydyno(["run", "--engine", ENGINE, "-w", "1", "--json", "-c", "2"])
+        .and_args(["--warmup", "0", "--window", AMPLE])
+        .and_args(["--set", "innodb_buffer_pool_size=256M"])
+        .and_args(SMALL_REDO)
+        .in_directory(work.path())
+        .spawn();
+    running.until_measuring(work.path());
+    servers_under(running.pid()).into_iter().for_each(|server| send(server, Signal::STOP));
+    sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    running.signal(Signal::TERM);
+    running.wait().exits(130).json();
+    assert!(begun.elapsed() < Duration::from_secs(50), "{:?}", begun.elapsed());
+}
+
 fn lab(work: &Path) -> Mydyno {
     shim();
     install(ENGINE);

@@ -159,12 +159,13 @@ pub(crate) fn notes_after(
         notes.extend(of_auto(lengths.warmup, warmup).and_then(note_on_warmup));
         notes.extend(of_auto(lengths.window, window).and_then(note_on_window));
     }
-    // Percentiles say nothing of what never began.
+    // In percentiles each is at least as old as it was at the end of the window.
     let skipped = window.schedule.skipped;
     if skipped > 0 {
         notes.push(format!(
-            "{skipped} transactions of the schedule never began and are in no percentile: the \
-             server does not keep up with this rate; lower --rate, or raise -c"
+            "{skipped} transactions of the schedule never began: percentiles have the time that \
+             they had waited by then. Where nothing stood still, the server does not keep up with \
+             this rate; lower --rate, or raise -c"
         ));
     }
     notes

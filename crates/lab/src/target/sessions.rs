@@ -1,7 +1,7 @@
 //! Sessions of set-up, proof and sampling: each is a connection that is used once.
 
 use crate::error::LabError;
-use base::Connect;
+use base::{Connect, SessionError, limits};
 use drive::Schemas;
 use reactor::Tasks;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,16 +18,30 @@ pub(crate) fn block_on<T>(
     reactor::block_on(future).map_err(LabError::Reactor)?
 }
 
-/// Connects, uses the session and closes it.
+/// Connects, uses the session and closes it: for what a server answers at once. It is given up
+/// after [`limits::ANSWER_TIMEOUT`].
 pub(crate) fn with_session<T>(
     connector: &Connector,
     use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    block_on(async {
+    block_on(answered(async {
         let mut session = connector.connect().await?;
         let result = use_it(&mut session).await;
         Connector::close(session).await;
         result
+    }))
+}
+
+/// A server that stands still after a login answers nothing for ever.
+async fn answered<T>(asking: impl Future<Output = Result<T, LabError>>) -> Result<T, LabError> {
+    let at = Instant::now() + limits::ANSWER_TIMEOUT;
+    reactor::timeout_at(at, asking).await.unwrap_or_else(|_| {
+        let why = format!(
+            "it accepts connections and has answered nothing for {} s: it stands still, or a lock \
+             holds it (SHOW PROCESSLIST); try again when it answers",
+            limits::ANSWER_TIMEOUT.as_secs()
+        );
+        Err(LabError::Session { doing: "ask the server", error: SessionError::Lost(why) })
     })
 }
 
@@ -59,7 +73,7 @@ pub(crate) fn with_sessions<T>(
     servers: &Schemas<Connector>,
     use_them: impl AsyncFnOnce(&mut [Connection]) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    block_on(on_each(servers, use_them))
+    block_on(answered(on_each(servers, use_them)))
 }
 
 async fn on_each<T>(
