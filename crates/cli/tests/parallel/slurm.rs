@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 const ENGINE: &str = "mysql-5.7";
 /// Its lab has so many repeats of 2 s each, of which two run at a time.
@@ -150,12 +150,12 @@ fn an_array_that_is_requeued_measures_everything() {
         })
     };
     // At other moments in every run, which are told where it fails.
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
+    let now = base::now_utc_ns().unsigned_abs();
     for moment_ms in [now % 4_000, now / 7 % 9_000, now / 31 % 14_000] {
         println!("requeued {moment_ms} ms after it ran");
         let runs = || slurm.states().iter().any(|state| state == "RUNNING");
         until("the job runs", || runs() || slurm.states().is_empty());
-        sleep(Duration::from_millis(moment_ms.into()));
+        sleep(Duration::from_millis(moment_ms));
         // It may have ended by now.
         slurm.ask("scontrol", &["requeue", &job]);
         until("the job is stopped", || !slurm.states().iter().any(|state| state == "COMPLETING"));
