@@ -49,7 +49,7 @@ document! {
     let written_bytes = each(bytes.and_then(|(_, _, written)| written));
     // What was rolled back has left no row.
     let of_types = totals.iter();
-    let row_bytes = of_types.map(|(of, ended)| Some((of.row_bytes? * ended.committed) as f64));
+    let row_bytes = of_types.map(|(of, ended)| Some(of.row_bytes? as f64 * ended.committed as f64));
     let row_bytes = row_bytes.sum::<Option<f64>>();
     let row_bytes = row_bytes.map(|bytes| bytes / totals.completed() as f64);
     let asked = |name: &str, roles: &[&str]| {

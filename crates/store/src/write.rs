@@ -167,6 +167,14 @@ impl Results {
         Ok(())
     }
 
+    /// Marks a repeat that is done as ended before its time: its numbers are kept, and it is
+    /// measured again where a plan wants it whole.
+    pub fn cut_repeat(&self, repeat: RepeatId) -> Result<(), StoreError> {
+        let sql = "UPDATE repeat SET interrupted = 1 WHERE id = ?1 AND status = 'done'";
+        self.step(Durable::Flushed, |transaction| transaction.execute(sql, [repeat]))?;
+        Ok(())
+    }
+
     /// Ends a repeat without a result to show. A repeat that was finished may fail afterwards
     /// (`check_failed`), and so may one that was interrupted (`timed_out`); one that has failed
     /// keeps its first reason and gets the further one as a note.

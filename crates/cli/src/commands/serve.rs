@@ -14,6 +14,11 @@ pub fn run(arguments: &ServeArguments) -> Outcome {
         let words = format!("there is no {}; name results files or directories", source.display());
         return Err(Failure::new(Exit::Usage, words));
     }
+    if arguments.plans.exists() && !arguments.plans.is_dir() {
+        let words =
+            format!("{} is no directory; name that of the plans", arguments.plans.display());
+        return Err(Failure::new(Exit::Usage, words));
+    }
     let environment = |what: &str, error: std::io::Error| {
         Failure::new(Exit::Environment, format!("{what}: {error}"))
     };

@@ -63,8 +63,8 @@ fn a_server_that_is_stopped_before_mydyno_is_no_dead_server() {
     }
 }
 
-/// Who ends a job waits for 10 to 30 s before he kills it. What is in flight at a server that stands
-/// still was waited for a minute.
+/// Who ends a job waits for 10 to 30 s before he kills it. What is in flight at a server that
+/// stands still was waited for a minute.
 #[test]
 fn a_server_that_stands_still_does_not_hold_up_a_stop() {
     populate(ENGINE);
@@ -135,6 +135,23 @@ fn a_lab_whose_processes_are_all_stopped_goes_on() {
     plan(work.path(), 3, "connections = 2\n");
     let document = stopped(work.path(), [0, 1_203, 2_604]);
     all_are_done(work.path(), &document, 3);
+}
+
+/// A repeat whose checks were cut short is measured again, so that it is none that is whole.
+#[test]
+fn a_stop_in_the_checks_leaves_no_whole_repeat() {
+    populate(ENGINE);
+    let work = directory();
+    plan(work.path(), 1, "connections = 2\n");
+    let mut running = lab(work.path()).spawn();
+    running.until_stored(&work.path().join(FILE), "SELECT status = 'done' FROM repeat");
+    running.signal(Signal::INT);
+    let ran = running.wait();
+    assert!(matches!(ran.code, Some(130 | 0)), "{:?}: {}", ran.code, ran.stderr);
+    let unchecked = "SELECT COUNT(*) FROM repeat WHERE status = 'done' AND NOT interrupted AND id \
+                     NOT IN (SELECT repeat_id FROM check_result WHERE repeat_id IS NOT NULL)";
+    assert_eq!(result(&work.path().join(FILE), unchecked), "0");
+    all_are_done(work.path(), &lab(work.path()).run().exits(0).json(), 1);
 }
 
 /// Also while its image is made.

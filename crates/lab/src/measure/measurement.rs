@@ -544,8 +544,11 @@ impl Measurement<'_> {
             // A database whose server was stopped is not checked, and has lost nothing.
             Err(error) if error.exit() == Exit::Interrupted || self.await_stop() => {
                 // What goes with its server cannot be checked later.
-                if !self.subject.is_private() {
-                    on_progress(Progress::Note("the checks were interrupted: run `mydyno check`"));
+                match self.subject.is_private() {
+                    true => self.results.cut_repeat(self.repeat)?,
+                    false => on_progress(Progress::Note(
+                        "the checks were interrupted: run `mydyno check`",
+                    )),
                 }
                 return Ok(Exit::Interrupted);
             }
