@@ -5,7 +5,7 @@
 #   bench/proofs.sh target/release/mydyno DIRECTORY     (quiet machine; about 3 h)
 set -u
 BINARY=$(readlink -f "${1:?usage: proofs.sh MYDYNO DIRECTORY}")
-WORK=${2:?usage: proofs.sh MYDYNO DIRECTORY}
+WORK=$(realpath -m "${2:?usage: proofs.sh MYDYNO DIRECTORY}")
 PAIRS=${PAIRS:-12}                  # fresh windows of each cell in the long confirmation
 DEVICES=${DEVICES:-"sata-850pro nvme-pm1725"}
 SEEDS=${SEEDS:-"1 2 3 4 5"}
@@ -30,11 +30,11 @@ for seed in $SEEDS; do for device in $DEVICES; do
     fi
 done; done
 
-# The truth: all sets that were kept against the start, in one lab for each device whose blocks have
-# fresh windows of each. `lab run` goes on where it ended.
-python3 - "$WORK" "$PAIRS" $DEVICES <<'PY' | tee -a "$LOG"
-import json, pathlib, sqlite3, sys
-work, pairs, devices = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+# The truth: blocks of fresh windows, each with one of the start and of every set that was kept, in
+# an order that turns.
+python3 - "$WORK" $DEVICES <<'PY' | tee -a "$LOG"
+import json, pathlib, sys
+work, devices = pathlib.Path(sys.argv[1]), sys.argv[2:]
 for device in devices:
     sets = []
     for path in sorted(work.glob(f"{device}-?.json")):

@@ -36,18 +36,24 @@ fn failures(work: &Path) -> Vec<Vec<String>> {
     results(&work.join(FILE), "SELECT reason_code FROM repeat WHERE status = 'failed'")
 }
 
+/// A run that measures until it is stopped.
+fn measuring(work: &Path) -> Running {
+    let mut running = mydyno(["run", "--engine", ENGINE, "-w", "1", "--json", "-c", "2"])
+        .and_args(["--warmup", "0", "--window", AMPLE])
+        .and_args(["--set", "innodb_buffer_pool_size=256M"])
+        .and_args(SMALL_REDO)
+        .in_directory(work)
+        .spawn();
+    running.until_measuring(work);
+    running
+}
+
 #[test]
 fn a_server_that_is_stopped_before_mydyno_is_no_dead_server() {
     populate(ENGINE);
     for signal in [Signal::TERM, Signal::KILL] {
         let work = directory();
-        let mut running = mydyno(["run", "--engine", ENGINE, "-w", "1", "--json", "-c", "2"])
-            .and_args(["--warmup", "0", "--window", AMPLE])
-            .and_args(["--set", "innodb_buffer_pool_size=256M"])
-            .and_args(SMALL_REDO)
-            .in_directory(work.path())
-            .spawn();
-        running.until_measuring(work.path());
+        let running = measuring(work.path());
         for server in servers_under(running.pid()) {
             kill_process(Pid::from_raw(server.cast_signed()).unwrap(), signal).unwrap();
         }
@@ -69,13 +75,7 @@ fn a_server_that_is_stopped_before_mydyno_is_no_dead_server() {
 fn a_server_that_stands_still_does_not_hold_up_a_stop() {
     populate(ENGINE);
     let work = directory();
-    let mut running = mydyno(["run", "--engine", ENGINE, "-w", "1", "--json", "-c", "2"])
-        .and_args(["--warmup", "0", "--window", AMPLE])
-        .and_args(["--set", "innodb_buffer_pool_size=256M"])
-        .and_args(SMALL_REDO)
-        .in_directory(work.path())
-        .spawn();
-    running.until_measuring(work.path());
+    let running = measuring(work.path());
     servers_under(running.pid()).into_iter().for_each(|server| send(server, Signal::STOP));
     sleep(Duration::from_millis(500));
     let begun = Instant::now();
