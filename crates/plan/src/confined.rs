@@ -94,14 +94,16 @@ fn refused(key: &str, span: Span) -> PlanProblem {
 }
 
 fn is_harmless(variable: &str) -> bool {
-    let name = variable.strip_prefix("set.").unwrap_or(variable);
-    let name = name.strip_prefix("loose_").unwrap_or(name);
+    let name = variable.strip_prefix("loose_").unwrap_or(variable);
     VARIABLES.iter().any(|begin| name.starts_with(begin))
         && !PLACES.iter().any(|end| name.ends_with(end))
 }
 
 fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
     let value = setting.value();
+    if let Some(variable) = setting.variable() {
+        return !is_harmless(variable) || !is_word(value);
+    }
     match setting.name() {
         "engine" => is_binary(value),
         "dsn" => value.split_once('?').is_some_and(|(_, query)| !query.split('&').all(is_plain)),
@@ -109,7 +111,6 @@ fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
             Ok(WorkloadKind::File(path)) => !is_listed(&path),
             _ => false,
         },
-        _ if setting.is_variable() => !is_harmless(setting.name()) || !is_word(value),
         _ => false,
     }
 }

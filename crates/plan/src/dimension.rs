@@ -75,18 +75,18 @@ impl Setting {
     pub(crate) fn is_setting(&self) -> bool {
         match self.what {
             What::Place(role) => role != Role::Data,
-            What::Other(_) => self.name == "preset" || self.is_variable(),
+            What::Other(_) => self.name == "preset" || self.variable().is_some(),
         }
     }
 
-    /// Is it a server variable?
-    pub(crate) fn is_variable(&self) -> bool {
-        self.name.starts_with(VARIABLE)
+    /// The name of the server variable that it is.
+    pub(crate) fn variable(&self) -> Option<&str> {
+        self.name.strip_prefix(VARIABLE)
     }
 
     /// Its name and value in results, where it has no column of its own there.
     pub fn row(&self) -> Option<(String, String)> {
-        let variable = self.name.strip_prefix(VARIABLE);
+        let variable = self.variable();
         let is_row = matches!(self.what, What::Place(_)) || variable.is_some();
         let is_row = is_row || ["rate", "terminals"].contains(&&*self.name);
         let name = variable.unwrap_or(&self.name);
