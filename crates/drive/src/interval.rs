@@ -56,14 +56,15 @@ pub struct ScheduleStats {
     pub late: u64,
     /// Those that never began: the queue was full, or the window ended before their turn.
     pub skipped: u64,
-    /// From the intended start to the begin of the first try.
+    /// From the intended start to the begin of the first try or, of what waited for its turn until
+    /// the window was over, to the end of that.
     pub lag: Times,
     /// From there to the end of the last try, of what ended well.
     pub service: Times,
 }
 
 impl ScheduleStats {
-    fn merge(&mut self, other: &ScheduleStats) {
+    pub(crate) fn merge(&mut self, other: &ScheduleStats) {
         self.offered += other.offered;
         self.late += other.late;
         self.skipped += other.skipped;

@@ -304,6 +304,8 @@ impl Recorder {
     /// not drawn, so that it counts for the type that has least of its share.
     pub(crate) fn never_begun(&mut self, intended_ns: u64, schedule: &Schedule) {
         self.skipped(intended_ns);
+        let lag_ns = schedule.end_ns().saturating_sub(intended_ns);
+        self.interval_at(intended_ns).schedule.lag.record(lag_ns);
         self.in_flight = self.in_flight.saturating_sub(1);
         let dealt = self.never_begun.iter().sum::<u64>() as f64 + 1.0;
         let lacking = |of: usize| self.types[of].share * dealt - self.never_begun[of] as f64;
@@ -485,6 +487,28 @@ mod tests {
         let ends: Vec<_> = intervals.iter().map(|i| (i.phase, i.end_offset_ns)).collect();
         use Phase::{Drain, Warmup, Window};
         assert_eq!(ends, [(Warmup, 1_000), (Warmup, 1_500), (Window, 2_200), (Drain, 2_300)]);
+    }
+
+    /// A server that stands still at the end of the window: what waits for it is not on time.
+    #[test]
+    fn what_never_begins_has_lagged_until_the_end() {
+        let schedule = schedule();
+        let mut recorder = Recorder::new(TYPES, &schedule);
+        for intended_ns in [1_600, 2_600] {
+            recorder.offered(intended_ns, &schedule);
+            recorder.came(intended_ns);
+        }
+        recorder.begun(1_600..1_700, &schedule);
+        recorder.advance(4_100, &schedule);
+        recorder.never_begun(2_600, &schedule);
+        let mut window = crate::interval::ScheduleStats::default();
+        for interval in recorder.finish(4_200, &schedule) {
+            if interval.phase == Phase::Window {
+                window.merge(&interval.schedule);
+            }
+        }
+        assert_eq!((window.offered, window.skipped, window.late), (2, 1, 0));
+        assert_eq!((window.lag.count(), window.lag.max_ns), (2, 4_000 - 2_600));
     }
 
     #[test]

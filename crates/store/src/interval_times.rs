@@ -28,7 +28,8 @@ row! {
 word!(
     /// What a time of `interval_time` is.
     TimeKind {
-        /// From the intended start to the begin of the first try.
+        /// From the intended start to the begin of the first try, or to the end of the window where
+        /// that came before it.
         Lag = "lag",
         /// From the begin of the first try to the end of the last.
         Service = "service",

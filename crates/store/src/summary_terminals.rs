@@ -103,7 +103,8 @@ document! {
         pub late: u64 = counts.late,
         /// Those that never began.
         pub skipped: u64 = counts.skipped,
-        /// From the intended start to the begin of the first try.
+        /// From the intended start to the begin of the first try, or to the end of the window where
+        /// that came before it.
         pub lag_p50_us: Option<f64> = quantile(TimeKind::Lag, 0.5),
         pub lag_p99_us: Option<f64> = quantile(TimeKind::Lag, 0.99),
         pub lag_max_us: Option<f64> = longest(TimeKind::Lag),
