@@ -2,7 +2,7 @@
 //! docs/statistics.md: `cargo run -p analyse --example blocks`.
 #![expect(clippy::print_stdout, reason = "a program whose output is this table")]
 
-#[path = "../tests/simulated/mod.rs"]
+#[path = "../tests/it/simulated.rs"]
 mod simulated;
 
 const TRIALS: usize = 20_000;

@@ -1,5 +1,5 @@
 //! A device at work allocates nothing: it runs inside the I/O path of a server whose allocator may
-//! be doing I/O itself.
+//! be doing I/O itself. The allocator that counts is the process's, so no other tests are in it.
 
 use device::page::AccessKind;
 use device::{Access, Device, RequestState, Ticket, builtins};

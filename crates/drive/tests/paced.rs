@@ -1,4 +1,6 @@
-//! Open loops and terminals with clients that no database stands behind.
+//! Open loops and terminals with clients that no database stands behind. They are judged by when
+//! each transaction begins, and some keep all cores busy: other tests in the process would be late
+//! by them, and they by others.
 
 use base::limits;
 use drive::{

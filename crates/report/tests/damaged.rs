@@ -1,8 +1,8 @@
 //! Results files that are damaged, written by somebody else, or no results files at all: whatever
 //! is in one, what reads it ends soon, with what is there or with an error, and takes no memory
-//! that the file does not need.
+//! that the file does not need. Memory is that of the process, so no other tests are in it.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
+#[expect(dead_code, reason = "most of it is for `it`")]
 mod common;
 
 use analyse::{lab_answer, lab_outcome, measurement};

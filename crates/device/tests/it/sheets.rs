@@ -1,0 +1,143 @@
+//! Every builtin does what its sheet promises, measured as `mydyno device verify` measures it with
+//! fio.
+
+use crate::simulator::{Load, closed_loop, flush_latency_us, turns};
+use device::page::AccessKind;
+use device::{Device, Profile, builtin, builtins};
+
+/// Long enough for some thousands of requests.
+fn seconds(iops: f64) -> f64 {
+    (20_000.0 / iops).clamp(0.2, 20.0)
+}
+
+/// Where the extents of a file lie decides how long a disk's seeks are: a sheet is about the mean
+/// file.
+fn files(profile: &Profile) -> u64 {
+    if turns(profile) { 16 } else { 1 }
+}
+
+struct Sheets {
+    missed: Vec<String>,
+}
+
+impl Sheets {
+    /// Compares a promise with the mean over the files.
+    fn compare(
+        &mut self,
+        profile: &Profile,
+        figure: &str,
+        promise: Option<f64>,
+        measure: impl Fn(&mut Device, u64, f64) -> f64,
+    ) {
+        let Some(promised) = promise else { return };
+        let files = files(profile);
+        let measured = (0..files).map(|file| {
+            let mut device = Device::new(profile, 1 + file);
+            measure(&mut device, 77 + file, promised)
+        });
+        let measured = measured.sum::<f64>() / files as f64;
+        let tolerance = if figure == "flush_latency_us" { 0.1 } else { 0.05 };
+        if (measured / promised - 1.0).abs() > tolerance {
+            self.missed.push(format!(
+                "{} {figure}: {promised} promised, {measured:.1} measured",
+                profile.name
+            ));
+        }
+    }
+
+    fn random(&mut self, profile: &Profile) {
+        let sheet = &profile.sheet;
+        let depth = sheet.random_read_queue_depth.unwrap_or(1);
+        let promise = sheet.random_read_iops;
+        self.compare(profile, "random_read_iops", promise, |device, file, iops| {
+            let load = Load::random(AccessKind::Read, depth, seconds(iops)).on(profile);
+            closed_loop(device, file, load).iops
+        });
+        let depth = sheet.random_write_queue_depth.unwrap_or(1);
+        let promise = sheet.random_write_iops;
+        self.compare(profile, "random_write_iops", promise, |device, file, iops| {
+            let mut load = Load::random(AccessKind::Write, depth, seconds(iops)).on(profile);
+            device.precondition();
+            load.ramp_seconds = profile.write_cache_settles_in().as_secs_f64();
+            closed_loop(device, file, load).iops
+        });
+        let promise = sheet.random_write_peak_iops;
+        let peak_seconds = profile.peak_seconds().unwrap_or(0.0);
+        self.compare(profile, "random_write_peak_iops", promise, |device, file, _| {
+            let load = Load::random(AccessKind::Write, depth, peak_seconds).on(profile);
+            closed_loop(device, file, load).iops
+        });
+    }
+
+    fn others(&mut self, profile: &Profile) {
+        let sheet = &profile.sheet;
+        for (figure, kind, promise) in [
+            ("sequential_read_mb_per_s", AccessKind::Read, sheet.sequential_read_mb_per_s),
+            ("sequential_write_mb_per_s", AccessKind::Write, sheet.sequential_write_mb_per_s),
+        ] {
+            self.compare(profile, figure, promise, |device, file, mb_per_s| {
+                let load = Load::sequential(kind, (5_000.0 / mb_per_s).min(20.0));
+                closed_loop(device, file, load).mb_per_s
+            });
+        }
+        let promise = sheet.read_latency_us;
+        self.compare(profile, "read_latency_us", promise, |device, file, us| {
+            let load = Load::random(AccessKind::Read, 1, seconds(1e6 / us)).on(profile);
+            closed_loop(device, file, load).latency_us
+        });
+        let promise = sheet.flush_latency_us;
+        self.compare(profile, "flush_latency_us", promise, |device, file, _| {
+            flush_latency_us(device, profile, file, 2000)
+        });
+    }
+}
+
+#[test]
+fn builtins_keep_the_promises_of_their_sheets() {
+    let mut sheets = Sheets { missed: Vec::new() };
+    for profile in &builtins() {
+        sheets.random(profile);
+        sheets.others(profile);
+    }
+    assert!(sheets.missed.is_empty(), "{:#?}", sheets.missed);
+}
+
+#[test]
+fn no_sheet_is_exceeded_however_many_requests_are_outstanding() {
+    for profile in builtins().iter().filter(|profile| !turns(profile)) {
+        for (kind, promise) in [
+            (AccessKind::Read, profile.sheet.random_read_iops),
+            (AccessKind::Write, profile.sheet.random_write_iops),
+        ] {
+            let Some(promised) = promise else { continue };
+            for depth in [1, 8, 64, 1024] {
+                let mut device = Device::new(profile, 3);
+                device.precondition();
+                let load = Load::random(kind, depth, 20_000.0 / promised);
+                let measured = closed_loop(&mut device, 5, load).iops;
+                assert!(
+                    measured <= promised * 1.05,
+                    "{} {kind:?} at depth {depth}: {measured}",
+                    profile.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn devices_are_in_the_order_of_the_papers() {
+    // What a small transaction asks for: some reads, a log write, a flush.
+    let cost_us = |name: &str| {
+        let profile = builtin(name).unwrap();
+        let device = || Device::new(&profile, 1);
+        let load = Load::random(AccessKind::Read, 1, 1.0);
+        let read_us = closed_loop(&mut device(), 1, load).latency_us;
+        let load = Load::random(AccessKind::Write, 1, 1.0);
+        let write_us = closed_loop(&mut device(), 1, load).latency_us;
+        read_us + write_us + flush_latency_us(&mut device(), &profile, 1, 200)
+    };
+    let order = ["nvme-pm1725", "sas-pm1633", "sata-850pro", "hdd-15k"].map(cost_us);
+    assert!(order.is_sorted(), "{order:?}");
+    assert!(order[3] > order[0] * 70.0, "{order:?}");
+}

@@ -1,0 +1,414 @@
+//! The file: formats, foreign files, full disks, and what a killed process leaves behind.
+
+use crate::common::{cell, interval, lab, result, running, write_old};
+use base::Exit;
+use rusqlite::Connection;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use store::{
+    APPLICATION_ID, FORMAT, LabStatus, Phase, RepeatFailure, RepeatId, RepeatStatus, Results,
+    StoreError,
+};
+use testkit::begin;
+
+fn error_of(outcome: Result<Results, StoreError>) -> StoreError {
+    outcome.err().expect("the file was opened")
+}
+
+#[test]
+fn a_new_file_gets_the_newest_format_and_keeps_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    for _ in 0..2 {
+        Results::create_or_open(&path).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        let pragma = |name: &str| -> String {
+            connection
+                .pragma_query_value(None, name, |row| {
+                    row.get_ref(0)?
+                        .as_str()
+                        .map(str::to_owned)
+                        .or_else(|_| Ok(row.get::<_, i64>(0)?.to_string()))
+                })
+                .unwrap()
+        };
+        assert_eq!(pragma("user_version"), FORMAT.to_string());
+        assert_eq!(pragma("application_id"), APPLICATION_ID.to_string());
+        assert_eq!(pragma("journal_mode"), "wal");
+        assert_eq!(pragma("integrity_check"), "ok");
+    }
+}
+
+#[test]
+fn an_empty_file_is_taken_and_a_missing_one_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let missing = error_of(Results::open(&path));
+    assert_eq!(missing.exit(), Exit::Usage);
+    assert!(missing.to_string().contains("mydyno.db; run `mydyno run` first"), "{missing}");
+    std::fs::write(&path, "").unwrap();
+    // Who reads makes nothing of it.
+    assert!(matches!(error_of(Results::open(&path)), StoreError::Foreign { .. }));
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    Results::create_or_open(&path).unwrap();
+    let nowhere = error_of(Results::create_or_open(&directory.path().join("no/such/place.db")));
+    assert!(matches!(nowhere, StoreError::CannotOpen { .. }), "{nowhere}");
+    assert_eq!(nowhere.exit(), Exit::Environment);
+}
+
+/// Two labs that start at once and name the same new file.
+#[test]
+fn many_may_make_the_file_at_once() {
+    for _ in 0..20 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mydyno.db");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| lab(&Results::create_or_open(&path).unwrap()));
+            }
+        });
+        assert_eq!(Results::open(&path).unwrap().labs().unwrap().len(), 8);
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    drop(Results::create_or_open(&path).unwrap());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7_000).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for error in [error_of(Results::open(&path)), error_of(Results::create_or_open(&path))] {
+        assert_eq!(error.exit(), Exit::Environment);
+        let text = error.to_string();
+        assert!(text.contains("has format 7000") && text.contains("upgrade mydyno"), "{text}");
+    }
+    assert!(std::fs::read(&path).unwrap() == before, "the file was changed");
+}
+
+#[test]
+fn a_file_of_format_1_is_brought_up_to_date() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let rows = "INSERT INTO lab VALUES (1, 'run', NULL, 'mydyno run', '0.1.0', 'done', NULL, 1, 2, \
+        'x'); INSERT INTO cell VALUES (1, 1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', \
+        'mysql://h/d', 'tpcc', 'statements', 10, 8, 0, 1, 1, 2, 1, 1); INSERT INTO repeat (id, \
+        cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
+        statements, committed_new_orders, in_doubt_new_orders, reconnects, window_started_utc_ns, \
+        window_ended_utc_ns, process) VALUES (1, 1, 1, 1, 'done', 1, 2000000000, 1, 1, 0, 0, 0, 1, \
+        2, 'x');";
+    write_old(&path, 1, rows);
+    let results = Results::open(&path).unwrap();
+    let lab = results.labs().unwrap()[0].id;
+    let cell = results.cells(lab).unwrap().remove(0).what;
+    assert_eq!((cell.schemas, cell.warmup_auto, cell.precision_share), (1, false, None));
+    let summary = results.summary(RepeatId(1)).unwrap();
+    assert_eq!((summary.status.as_str(), summary.result_metadata), ("done", None));
+    assert!(summary.terminals.is_none() && summary.open_loop.is_none());
+    drop(results);
+    let version: i64 = Connection::open(&path)
+        .unwrap()
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(version, FORMAT);
+}
+
+#[test]
+fn old_labs_that_chose_what_they_measured_are_marked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let labs = [
+        ("'advise', NULL", "/usr/bin/mydyno advise --prove", true),
+        ("'sata', '[lab]'", "mydyno tune plans/sata.toml", true),
+        ("'advise', '[lab]'", "mydyno lab run advise.toml", false),
+        ("'run', NULL", "mydyno run -c 8", false),
+    ];
+    let row = |(named, command, _): &(&str, &str, bool)| {
+        format!(
+            "INSERT INTO lab (name, plan, command_line, mydyno_version, status, started_utc_ns, \
+             process) VALUES ({named}, '{command}', '0', 'done', 1, '');"
+        )
+    };
+    write_old(&path, 18, &labs.iter().map(row).collect::<String>());
+    let results = Results::open(&path).unwrap();
+    let marked: Vec<bool> = results.labs().unwrap().iter().map(|lab| lab.adaptive).collect();
+    assert_eq!(marked, labs.map(|(_, _, is_adaptive)| is_adaptive));
+}
+
+/// Formats before 11 put what began in the warm-up and ended in the window into no interval. The
+/// driver counted it over the whole run all the same, so the new orders among it are known.
+#[test]
+fn new_orders_that_an_earlier_format_left_out_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    // One second of window. Of 40 new orders committed, 10 are in the warm-up, 20 in the window and
+    // 3 in the drain, so 7 straddled the begin of the window. The third one has terminals.
+    let mut rows =
+        "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, \
+        process) VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
+            .to_owned();
+    for (id, capacity, terminals) in [(1, "NULL", "NULL"), (2, "300.0", "NULL"), (3, "NULL", "10")]
+    {
+        rows += &format!(
+            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, \
+             target, workload, style, warehouses, connections, home, foreign_keys, warmup_ns, \
+             window_ns, interval_ns, seed, terminals) VALUES ({id}, 1, {id}, '', '', '', '', '', \
+             'tpcc', 'statements', 1, 8, 0, 1, 0, 1, 1, 1, {terminals}); INSERT INTO repeat (id, \
+             cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
+             statements, committed_new_orders, in_doubt_new_orders, reconnects, capacity_per_s, \
+             window_started_utc_ns, window_ended_utc_ns, process) VALUES ({id}, {id}, 1, 1, \
+             'done', 1, 1000000000, 1, 1, 40, 0, 0, {capacity}, 1, 2, '');"
+        );
+        for (phase, committed) in [("warmup", 10), ("window", 20), ("drain", 3)] {
+            rows += &format!(
+                "INSERT INTO interval (repeat_id, phase, start_offset_ns, end_offset_ns, \
+                 transaction_type, committed, rolled_back, deadlocks, lock_wait_timeouts, \
+                 other_retries, errors, latency_sum_ns, latency_max_ns, latency_out_of_bounds) \
+                 VALUES ({id}, '{phase}', 0, 1, 'new_order', {committed}, 1, 0, 0, 0, 0, 0, 0, 0);"
+            );
+        }
+    }
+    write_old(&path, 10, &rows);
+    let results = Results::open(&path).unwrap();
+    let summary = |id| results.summary(RepeatId(id)).unwrap();
+    let (converted, unknown, terminals) = (summary(1), summary(2), summary(3));
+    assert_eq!(converted.nopm, Some(60.0 * 28.0));
+    assert!(converted.notes[0].contains("NOPM has the 7 new orders added"));
+    // The closed loop that found the capacity has no intervals: nothing can be said of the run.
+    assert_eq!(unknown.nopm, Some(60.0 * 21.0));
+    assert!(unknown.notes[0].contains("all rates, NOPM too, are low"));
+    let terminals = terminals.terminals.unwrap();
+    assert_eq!(terminals.nopm_within_window, Some(60.0 * 21.0));
+}
+
+#[test]
+fn a_foreign_file_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("notes.txt");
+    std::fs::write(&text, "not a database, but long enough to look like one. ".repeat(40)).unwrap();
+    let database = directory.path().join("other.db");
+    let other = Connection::open(&database).unwrap();
+    other.execute_batch("CREATE TABLE lab (id INTEGER)").unwrap();
+    drop(other);
+    for path in [&text, &database] {
+        let before = std::fs::read(path).unwrap();
+        for error in [error_of(Results::open(path)), error_of(Results::create_or_open(path))] {
+            assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+            assert_eq!(error.exit(), Exit::Environment);
+        }
+        assert!(std::fs::read(path).unwrap() == before, "{} was changed", path.display());
+    }
+    assert!(matches!(error_of(Results::open(directory.path())), StoreError::Foreign { .. }));
+}
+
+/// Root may write everything, so the archive is a file system that is mounted for reading; without
+/// the right to mount, the test shows the other half: that reading asks for nothing but the file.
+#[test]
+fn a_file_in_a_directory_that_cannot_be_written_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a b%.db");
+    let (results, lab, ..) = running(&path);
+    drop(results);
+    let place = directory.path().to_str().unwrap();
+    let bound = Mounted::new(&["--bind", "-o", "ro", place], directory.path());
+    let results = Results::open(&path).unwrap();
+    assert_eq!(results.lab(lab).unwrap().name, "test");
+    if bound.is_some() {
+        let refused = results.finish_lab(lab, LabStatus::Done, None).unwrap_err();
+        assert!(refused.to_string().contains("read-only"), "{refused}");
+    }
+    drop((results, bound));
+}
+
+/// A mounted file system that goes away with its value.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    /// `None` where this user may not mount.
+    fn new(arguments: &[&str], place: &Path) -> Option<Mounted> {
+        let mut command = Command::new("mount");
+        command.args(arguments).arg(place);
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        let mounted = command.status().is_ok_and(|status| status.success());
+        mounted.then(|| Mounted(place.to_path_buf()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        Command::new("umount").arg("-l").arg(&self.0).status().ok();
+    }
+}
+
+/// Set in the child process of the tests below: the file to write to.
+const CHILD: &str = "MYDYNO_STORE_TEST_CHILD";
+
+/// Runs the test `name` of this binary as a process of its own, through `launcher` where one is
+/// given.
+fn child(name: &str, path: &Path, launcher: &[&str]) -> Command {
+    let this = std::env::current_exe().unwrap();
+    let mut command = match launcher {
+        [] => Command::new(&this),
+        [program, arguments @ ..] => {
+            let mut command = Command::new(program);
+            command.args(arguments).arg(&this);
+            command
+        }
+    };
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+    command.env(CHILD, path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// As the child: finishes one repeat, then measures another until it is killed.
+#[test]
+fn child_measures_forever() {
+    let Some(path) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let (results, _, cell, first) = running(Path::new(&path));
+    results.append_intervals(first, &[interval(0, Phase::Window, &[1_000, 2_000])]).unwrap();
+    results.finish_repeat(first, &result()).unwrap();
+    let second = begin(&results, cell, 2);
+    for n in 0.. {
+        results.append_intervals(second, &[interval(n, Phase::Window, &[1_000, 2_000])]).unwrap();
+    }
+}
+
+#[test]
+fn kill_9_loses_only_the_running_repeat() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let mut child = child("file::child_measures_forever", &path, &[]).spawn().unwrap();
+    // It has begun its second repeat and stored intervals of it.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let stored = || -> Option<i64> {
+        let connection = Connection::open(&path).ok()?;
+        let count = "SELECT count(*) FROM interval WHERE repeat_id = 2";
+        connection.query_row(count, [], |row| row.get(0)).ok()
+    };
+    while stored().unwrap_or(0) < 50 {
+        assert!(Instant::now() < deadline, "the child stores nothing");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+
+    // While it lives, nobody takes its repeat away.
+    let living = Results::open(&path).unwrap();
+    let cell_id = living.cells(living.labs().unwrap()[0].id).unwrap()[0].id;
+    assert_eq!(living.repeats(cell_id).unwrap()[1].status, RepeatStatus::Running);
+    drop(living);
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let results = Results::open(&path).unwrap();
+    let lab = results.labs().unwrap().remove(0);
+    assert_eq!(lab.status, LabStatus::Interrupted);
+    let repeats = results.repeats(cell_id).unwrap();
+    assert_eq!(repeats[0].status, RepeatStatus::Done);
+    assert_eq!(repeats[0].result, Some(result()));
+    assert_eq!(repeats[1].status, RepeatStatus::Failed);
+    assert_eq!(repeats[1].reason_code.as_deref(), Some("interrupted_process"));
+    let mut intervals = 0;
+    results.for_each_interval(repeats[1].id, |_| intervals += 1).unwrap();
+    assert!(intervals >= 50, "{intervals} intervals");
+
+    // The lab goes on: the same cell, a further attempt of the same repeat.
+    results.resume_lab(lab.id).unwrap();
+    assert_eq!(results.begin_cell(lab.id, &cell()).unwrap(), cell_id);
+    let again = begin(&results, cell_id, 2);
+    results.finish_repeat(again, &result()).unwrap();
+    let repeats = results.repeats(cell_id).unwrap();
+    assert_eq!((repeats.len(), repeats[1].attempt, repeats[1].status), (2, 2, RepeatStatus::Done));
+    assert_eq!(results.attempts(cell_id).unwrap().len(), 3);
+    let integrity: String = Connection::open(&path)
+        .unwrap()
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(integrity, "ok");
+}
+
+/// As the child, under a limit on the size of files: stores until that fails; 0 only where it fails
+/// as it should.
+#[test]
+fn child_fills_the_disk() {
+    let Some(path) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let path = Path::new(&path);
+    let (results, _, _, repeat) = running(path);
+    let filled = (0..100_000).find_map(|n| {
+        let rows: Vec<_> =
+            (0..20).map(|k| interval(n * 20 + k, Phase::Window, &[1_000, 2_000 + n])).collect();
+        results.append_intervals(repeat, &rows).err()
+    });
+    let error = filled.expect("the limit was never reached");
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    assert_eq!(error.exit(), Exit::Environment);
+    let text = error.to_string();
+    assert!(text.contains("mydyno.db") && text.contains("free space"), "{text}");
+    assert!(text.contains("everything stored before is kept"), "{text}");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    // The shell ignores SIGXFSZ for its successors, so that a write beyond the limit fails instead
+    // of killing.
+    let limited = ["sh", "-c", "trap '' XFSZ; exec prlimit --fsize=400000 -- \"$0\" \"$@\""];
+    let status = child("file::child_fills_the_disk", &path, &limited).status().unwrap();
+    assert!(
+        status.success(),
+        "the child said {status}; 127 means that prlimit of the package util-linux is missing"
+    );
+    what_was_stored_is_there(&path);
+
+    // A real full file system, where this user may mount one.
+    let small = directory.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    if let Some(_mounted) = Mounted::new(&["-t", "tmpfs", "-o", "size=600k", "tmpfs"], &small) {
+        let path = small.join("mydyno.db");
+        let status = child("file::child_fills_the_disk", &path, &[]).status().unwrap();
+        assert!(status.success(), "the child on tmpfs said {status}");
+        // To where there is room, with what the write-ahead log holds.
+        let copy = directory.path().join("copy.db");
+        for suffix in ["", "-wal"] {
+            let name = |base: &Path| format!("{}{suffix}", base.display());
+            std::fs::copy(name(&path), name(&copy)).unwrap();
+        }
+        what_was_stored_is_there(&copy);
+    }
+}
+
+fn what_was_stored_is_there(path: &Path) {
+    let results = Results::open(path).unwrap();
+    let lab = results.labs().unwrap()[0].id;
+    let cell = results.cells(lab).unwrap()[0].id;
+    let repeat = results.repeats(cell).unwrap().remove(0);
+    assert_eq!(repeat.reason_code.as_deref(), Some("interrupted_process"));
+    let mut intervals = 0;
+    results.for_each_interval(repeat.id, |row| intervals += row.committed).unwrap();
+    assert!(
+        intervals > 0 && intervals % 20 == 0,
+        "{intervals}: a step is stored whole or not at all"
+    );
+}
+
+#[test]
+fn no_password_reaches_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let (results, _, _, repeat) = running(&path);
+    let why = RepeatFailure {
+        reason_code: "server_died".to_owned(),
+        reason: "no answer from mysql://u:geheim@h:3306/d".to_owned(),
+        log_tail: Some("started with --password=geheim\n".to_owned()),
+    };
+    results.fail_repeat(repeat, &why).unwrap();
+    let lab = lab(&results);
+    results.finish_lab(lab, LabStatus::Failed, Some("mysql://u:geheim@h")).unwrap();
+    drop(results);
+    let file = std::fs::read(&path).unwrap();
+    assert!(!file.windows(6).any(|bytes| bytes == b"geheim"));
+}
