@@ -18,7 +18,7 @@ const LOADING_POOL_BYTES: u64 = 1 << 30;
 /// may be needed.
 const GROWTH_PERCENT: u64 = 150;
 /// Least and most of each of the two redo files of the server that loads an image.
-const LOADING_REDO_FILE_MIN: u64 = 64 << 20;
+const LOADING_REDO_FILE_MIN: u64 = 16 << 20;
 const LOADING_REDO_FILE_MAX: u64 = 1 << 30;
 /// Start and stop of a server, connecting, and what is asked of it before and after.
 const SERVER_TIME: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
-//! Images: populated data directories, kept once and cloned for every cell, so that each starts
-//! from the same bytes and loading is paid once. An image is there whole or not at all: it is
-//! renamed into place.
+//! Images: data directories, populated or just initialised, kept once and cloned for every cell, so
+//! that each starts from the same bytes and loading is paid once. An image is there whole or not at
+//! all: it is renamed into place.
 
 use crate::copy::{FileCopy, Storage, Tree, copy_files};
 use crate::error::io_at;
@@ -63,9 +63,11 @@ pub enum ImageContents {
     },
     /// What the setup of a workload's file makes, by the hash of the file.
     File { workload_xxh3: String },
+    /// System tables and nothing else, by the version of how they are made.
+    Initialised { initialised: u32 },
 }
 
-/// A populated data directory.
+/// A data directory that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     key: ImageKey,
@@ -99,7 +101,7 @@ pub(crate) struct CloneTo {
 
 impl ImageKey {
     /// The name of its directory: every part is in it, readable.
-    fn directory_name(&self) -> String {
+    pub(crate) fn directory_name(&self) -> String {
         let plain = |text: &str| -> String {
             let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
             text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
@@ -132,6 +134,9 @@ impl ImageKey {
             }
             ImageContents::File { workload_xxh3 } => {
                 (format!("file{}", plain(workload_xxh3)), String::new())
+            }
+            ImageContents::Initialised { initialised } => {
+                (format!("initialised{initialised}"), String::new())
             }
         };
         format!(

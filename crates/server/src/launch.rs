@@ -4,12 +4,13 @@ use crate::copy::Storage;
 use crate::error::io_at;
 use crate::galera::{GaleraNode, NodePlace};
 use crate::home;
-use crate::image;
+use crate::image::{CloneTo, Image};
 use crate::initialise;
+use crate::initialised;
 use crate::instance::Data;
 use crate::process::{self, NotReady, OnParentDeath, Process};
 use crate::settings::{Layout, Settings};
-use crate::{ServerBuild, ServerError};
+use crate::{Home, ServerBuild, ServerError};
 use base::CpuList;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -93,27 +94,37 @@ impl Launch {
     }
 
     /// Puts the data directory's first content in place.
-    pub(crate) fn fill(&mut self, data: &Data) -> Result<(), ServerError> {
+    pub(crate) fn fill(&mut self, home: &Home, data: &Data) -> Result<(), ServerError> {
         // No port is opened while a data directory is initialised.
         let settings = self.settings(0)?;
         match data {
             Data::Fresh => {
                 let needed = settings.redo_bytes(&self.build).saturating_add(FRESH_BYTES);
                 home::require_free(&self.layout.data, needed, "a fresh data directory")?;
-                initialise::initialise(&self.build, &self.layout)
+                if !initialised::is_common(&settings) {
+                    return initialise::initialise(&self.build, &self.layout);
+                }
+                let page_size = settings.number("innodb_page_size");
+                let page_size = page_size.and_then(|bytes| u32::try_from(bytes).ok());
+                let page_size = page_size.unwrap_or(DEFAULT_PAGE_SIZE_BYTES);
+                self.clone_from(&initialised::image(home, &self.build, page_size)?, &settings)
             }
             Data::Clone(image) => {
                 image.require_build(&self.build)?;
-                let elsewhere = |name| settings.get(name).map(PathBuf::from);
-                image.clone_into(&image::CloneTo {
-                    data: self.layout.data.clone(),
-                    redo: elsewhere("innodb_log_group_home_dir"),
-                    undo: elsewhere("innodb_undo_directory"),
-                    storage: self.storage,
-                    redo_is_remade: settings.remakes_redo(&self.build, image.redo_file_bytes(0)),
-                })
+                self.clone_from(image, &settings)
             }
         }
+    }
+
+    fn clone_from(&self, image: &Image, settings: &Settings) -> Result<(), ServerError> {
+        let elsewhere = |name| settings.get(name).map(PathBuf::from);
+        image.clone_into(&CloneTo {
+            data: self.layout.data.clone(),
+            redo: elsewhere("innodb_log_group_home_dir"),
+            undo: elsewhere("innodb_undo_directory"),
+            storage: self.storage,
+            redo_is_remade: settings.remakes_redo(&self.build, image.redo_file_bytes(0)),
+        })
     }
 
     /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster

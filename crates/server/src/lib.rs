@@ -4,7 +4,8 @@
 //!   version.
 //! - [`Instance`] is a running server of mydyno's own, private to this process or named;
 //!   [`stop_named`] ends the latter.
-//! - [`Image`] is a populated data directory that instances start on a clone of.
+//! - [`Image`] is a data directory, populated or just initialised, that instances start on a clone
+//!   of.
 //! - [`preset`] holds the configurations of the white papers, translated for a build.
 //! - [`Target`] is a server that somebody else runs, named by a DSN or by MySQL option files.
 //!
@@ -21,6 +22,7 @@ mod galera;
 mod home;
 mod image;
 mod initialise;
+mod initialised;
 mod install;
 mod instance;
 mod instance_dir;

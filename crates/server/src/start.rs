@@ -67,7 +67,7 @@ impl Instance {
                 .notes
                 .push("the data of the stopped server of that name is used again".to_owned());
         } else {
-            launch.fill(&options.data)?;
+            launch.fill(home, &options.data)?;
         }
         let secret = launch.password.reveal();
         home::write_private(&launch.layout.password(), format!("{secret}\n"))?;

@@ -2,7 +2,7 @@
 
 use super::place::PlaceArguments;
 use super::preset::PresetArguments;
-use super::values::{setting, size};
+use super::values::{setting, size, warehouses};
 use base::Dilation;
 use clap::{Args, Subcommand};
 use spec::parse_dilation;
@@ -78,6 +78,10 @@ pub struct ServerStartArguments {
     pub preset: PresetArguments,
     #[command(flatten)]
     pub places: PlaceArguments,
+    /// Number of warehouses of a TPC-C database that a new server begins with, cloned from an image
+    /// as those of private servers are [default: no database]
+    #[arg(short, long, value_name = "N", value_parser = warehouses())]
+    pub warehouses: Option<u32>,
     /// Run the clock and the emulated devices of the server K times slower than real ones, 1 to
     /// 100, until it is stopped; `mydyno run --dsn` tells results in its seconds
     #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]

@@ -2,15 +2,16 @@
 
 use super::print_json;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
-use crate::console::{print, tell};
+use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use ::server::{
     AfterStop, Availability, Ending, Home, ListedEngine, NamedInstance, Secret, ServerBuild, find,
     install, list, named, render_dsn,
 };
-use base::{Exit, document};
+use base::{Exit, Warehouses, document};
 use lab::{NamedSpec, start_named_on, stop_named_on};
 use serde::Serialize;
+use spec::PopulationSpec;
 use std::path::Path;
 
 /// Runs the command.
@@ -121,9 +122,17 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         set: arguments.set.clone(),
         placement: arguments.places.placement(),
         port: arguments.port,
+        population: arguments.warehouses.map(|warehouses| PopulationSpec {
+            warehouses: Warehouses(warehouses),
+            ..PopulationSpec::default()
+        }),
         dilation: arguments.dilate,
     };
-    let (instance, notes) = start_named_on(home, &build, &spec)?;
+    // Only a load listens to it.
+    let stop = arguments.warehouses.map(|_| stop_flag()).unwrap_or_default();
+    let mut console = Console::new()?;
+    let (instance, notes) = start_named_on(home, &build, &spec, &stop, &mut |p| console.show(p))?;
+    console.done();
     let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();
     let connect =
         wire::ConnectOptions { schema: Some(lab::SCHEMA.to_owned()), ..instance.connect_options() };

@@ -2,7 +2,7 @@
 //! seen and named.
 
 use crate::support::{
-    ENGINES, SMALL_REDO, Server, assert_described, directory, lent, list, mydyno, populate, text,
+    SMALL_REDO, Server, assert_described, directory, lent, list, mydyno, populate, text,
 };
 use serde_json::Value;
 
@@ -88,27 +88,29 @@ fn one_database_is_tested() {
     refused(&["--acid", "--workload", "sysbench-oltp"]).says(&["--acid"]);
 }
 
-#[test]
-#[ignore = "make soak"]
-fn all_engines_pass_where_they_must() {
-    for engine in ENGINES {
-        let server = Server::loaded(engine, &[]);
-        let options = ["--acid", "--isolation", "all", "--json"];
-        let check = mydyno(["check", "--dsn", &server.dsn]).and_args(options).run();
-        levels_are_told_apart(&check.exits(0).json());
-    }
+fn passes_where_it_must(engine: &str) {
+    let server = Server::loaded(engine, &[]);
+    let options = ["--acid", "--isolation", "all", "--json"];
+    let check = mydyno(["check", "--dsn", &server.dsn]).and_args(options).run();
+    levels_are_told_apart(&check.exits(0).json());
 }
 
-#[test]
-#[ignore = "make soak"]
-fn all_engines_survive_a_kill() {
-    for engine in ENGINES {
-        populate(engine);
-        let work = directory();
-        let check = mydyno(["check", "--engine", engine, "-w", "1", "--acid", "--json"])
-            .and_args(SMALL_REDO)
-            .in_directory(work.path())
-            .run();
-        assert_eq!(durability(&check.exits(0).json())["verdict"], "passed", "{engine}");
-    }
+engines! {
+    passes_where_it_must;
+    soak: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6, mysql_9_7, mariadb_11_8;
+}
+
+fn survives_a_kill(engine: &str) {
+    populate(engine);
+    let work = directory();
+    let check = mydyno(["check", "--engine", engine, "-w", "1", "--acid", "--json"])
+        .and_args(SMALL_REDO)
+        .in_directory(work.path())
+        .run();
+    assert_eq!(durability(&check.exits(0).json())["verdict"], "passed", "{engine}");
+}
+
+engines! {
+    survives_a_kill;
+    soak: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6, mysql_9_7, mariadb_11_8;
 }

@@ -1,8 +1,6 @@
 //! `mydyno advise`: what it proposes is accepted by the server that it is proposed for.
 
-use crate::support::{
-    ENGINES, Held, Server, directory, execute, float, mydyno, number, text, value,
-};
+use crate::support::{Held, Server, directory, execute, float, mydyno, number, text, value};
 use advise::{
     AdvisedDevice, AdvisedServer, Finding, NamedValues, Risk, ServerMachine, ServerSnapshot,
     StatusWatch, advise,
@@ -178,39 +176,10 @@ fn lines_are_accepted(engine: &str) {
     }
 }
 
-#[test]
-fn lines_for_mysql_5_7() {
-    lines_are_accepted(ENGINES[0]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn lines_for_mysql_8_0() {
-    lines_are_accepted(ENGINES[1]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn lines_for_mariadb_10_11() {
-    lines_are_accepted(ENGINES[2]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn lines_for_xtradb_5_6() {
-    lines_are_accepted(ENGINES[3]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn lines_for_mysql_9_7() {
-    lines_are_accepted(ENGINES[4]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn lines_for_mariadb_11_8() {
-    lines_are_accepted(ENGINES[5]);
+engines! {
+    lines_are_accepted;
+    test: mysql_5_7;
+    soak: mysql_8_0, mariadb_10_11, xtradb_5_6, mysql_9_7, mariadb_11_8;
 }
 
 fn finding<'a>(advice: &'a Value, rule: &str) -> &'a Value {

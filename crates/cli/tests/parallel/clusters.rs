@@ -45,8 +45,8 @@ fn errors(summary: &Value) -> u64 {
 
 /// What Group Replication and Galera answer where two members change one row, and what a server
 /// answers that cannot keep a statement prepared, costs a try and no transaction.
-fn conflicts_are_tried_again_on(engine: &str, settings: &[&str]) {
-    let server = Server::loaded(engine, settings);
+fn conflicts_are_tried_again_on(engine: &str) {
+    let server = Server::loaded(engine, &[]);
     let work = directory();
     for (error, style) in [
         (3101, Style::Statements),
@@ -81,16 +81,9 @@ fn conflicts_are_tried_again_on(engine: &str, settings: &[&str]) {
     }
 }
 
-#[test]
-#[ignore = "make soak"]
-fn conflicts_are_tried_again_on_mysql_8_0() {
-    conflicts_are_tried_again_on(ENGINES[1], &[]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn conflicts_are_tried_again_on_mysql_5_7() {
-    conflicts_are_tried_again_on(ENGINES[0], &[]);
+engines! {
+    conflicts_are_tried_again_on;
+    soak: mysql_5_7, mysql_8_0;
 }
 
 /// A Galera node that is not ready answers 1047: the connection is closed and made anew.
@@ -178,7 +171,7 @@ fn history_has_a_key_where_mysql_8_0_demands_one() {
 #[ignore = "make soak"]
 fn history_has_a_key_where_mariadb_demands_one() {
     let demand = "SET GLOBAL innodb_force_primary_key = 1";
-    let settings = ["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=64M"];
+    let settings = ["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=16M"];
     let styles = [Style::Procedures];
     history_may_have_a_key_on(ENGINES[2], &settings, Some(demand), &styles);
 }

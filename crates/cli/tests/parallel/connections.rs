@@ -204,7 +204,7 @@ fn tls() {
     let identity = tcp(NATIVE, &format!("?ssl-mode=VERIFY_IDENTITY&ssl-ca={}", ca.display()));
     check(&["--dsn", &identity]).run().exits(4).says(&["no TLS connection"]);
     // The certificate of another authority: that of another server.
-    let other = Server::start("mysql-8.0", &QUICK);
+    let other = Server::start("mysql-9.7", &QUICK);
     let wrong = home().join("instances").join(&other.name).join("data/ca.pem");
     assert!(wrong.exists(), "{}", wrong.display());
     let dsn = tcp(NATIVE, &format!("?ssl-mode=VERIFY_CA&ssl-ca={}", wrong.display()));
@@ -218,7 +218,7 @@ fn tls() {
 /// A server that has TLS switched off is told as such.
 #[test]
 fn no_tls_on_the_server() {
-    let server = Server::start(ENGINES[2], &[]);
+    let server = Server::start(ENGINES[2], &["innodb_log_file_size=16M"]);
     execute(&server.dsn, ["CREATE DATABASE tpcc"]);
     let dsn = format!("{}?ssl-mode=REQUIRED", server.dsn);
     check(&["--dsn", &dsn]).run().exits(4).says(&[

@@ -57,15 +57,10 @@ fn all_is_kept(engine: &str) {
     assert!(report.contains("What survives"));
 }
 
-#[test]
-fn mysql_5_7_keeps_what_is_flushed() {
-    all_is_kept(ENGINES[0]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn the_other_engines_keep_what_is_flushed() {
-    ENGINES[1..].iter().for_each(|engine| all_is_kept(engine));
+engines! {
+    all_is_kept;
+    test: mysql_5_7;
+    soak: mysql_8_0, mariadb_10_11, xtradb_5_6, mysql_9_7, mariadb_11_8;
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn takes_between<T>(dilated: Range<Duration>, work: impl FnOnce() -> T) -> T {
 
 fn dilated_server(engine: &str, settings: &[&str]) -> Server {
     shim();
-    let own = ["innodb_log_file_size=64M", "innodb_buffer_pool_size=64M"];
+    let own = ["innodb_log_file_size=16M", "innodb_buffer_pool_size=64M"];
     let settings: Vec<&str> = own.iter().chain(settings).copied().collect();
     let options = ["--dilate", "4", "--data", "nvme-pm1725", "--page-cache", "64M"];
     Server::start_with(engine, &settings, &options)
@@ -178,40 +178,15 @@ fn every_timer_is_dilated(engine: &str, statement_limit: (&str, &str)) {
 const OF_MYSQL: (&str, &str) = ("SET SESSION max_execution_time = 600", "3024");
 const OF_MARIADB: (&str, &str) = ("SET SESSION max_statement_time = 0.6", "1969");
 
-#[test]
-#[ignore = "make soak"]
-fn every_timer_of_mysql_57_is_dilated() {
-    every_timer_is_dilated("mysql-5.7", OF_MYSQL);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn every_timer_of_mysql_80_is_dilated() {
-    every_timer_is_dilated("mysql-8.0", OF_MYSQL);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn every_timer_of_mysql_97_is_dilated() {
-    every_timer_is_dilated("mysql-9.7", OF_MYSQL);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn every_timer_of_mariadb_1011_is_dilated() {
-    every_timer_is_dilated("mariadb-10.11", OF_MARIADB);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn every_timer_of_mariadb_118_is_dilated() {
-    every_timer_is_dilated("mariadb-11.8", OF_MARIADB);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn every_timer_of_xtradb_56_is_dilated() {
-    every_timer_is_dilated("xtradb-5.6", OF_MARIADB);
+engines! {
+    every_timer_is_dilated;
+    soak:
+        mysql_5_7(OF_MYSQL),
+        mysql_8_0(OF_MYSQL),
+        mariadb_10_11(OF_MARIADB),
+        xtradb_5_6(OF_MARIADB),
+        mysql_9_7(OF_MYSQL),
+        mariadb_11_8(OF_MARIADB);
 }
 
 fn run(work: &Path, arguments: &[&str]) -> crate::support::Ran {
@@ -311,7 +286,7 @@ fn the_least_dilation_is_found_once_for_a_cell() {
     let work = directory();
     let plan = "[lab]\nname = 'auto'\nrepeats = 2\n\
                 [server]\nengine = 'mysql-5.7'\ndilate = 'auto'\ndilate_max = 4\n\
-                set = { innodb_log_file_size = '64M', innodb_buffer_pool_size = '24M' }\n\
+                set = { innodb_log_file_size = '16M', innodb_buffer_pool_size = '24M' }\n\
                 [storage]\ndata = 'nvme-pm1725'\n\
                 [load]\nwarehouses = 1\nconnections = 16\nwarmup = '1s'\nwindow = '2s'\n";
     std::fs::write(work.path().join("auto.toml"), plan).unwrap();

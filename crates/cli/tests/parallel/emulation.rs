@@ -82,32 +82,10 @@ fn is_emulated_and_proven(engine: &str) -> Value {
     document
 }
 
-#[test]
-fn mysql_5_7_is_emulated_and_proven() {
-    is_emulated_and_proven("mysql-5.7");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_8_0_is_emulated_and_proven() {
-    is_emulated_and_proven("mysql-8.0");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn xtradb_5_6_is_emulated_and_proven() {
-    is_emulated_and_proven("xtradb-5.6");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_10_11_falls_back_from_io_uring() {
-    falls_back_from_io_uring("mariadb-10.11");
-}
-
-#[test]
-fn mariadb_11_8_falls_back_from_io_uring() {
-    falls_back_from_io_uring("mariadb-11.8");
+engines! {
+    is_emulated_and_proven;
+    test: mysql_5_7;
+    soak: mysql_8_0, xtradb_5_6, mysql_9_7;
 }
 
 fn falls_back_from_io_uring(engine: &str) {
@@ -117,10 +95,10 @@ fn falls_back_from_io_uring(engine: &str) {
     assert!(notes.contains("io_uring"), "{notes}");
 }
 
-#[test]
-#[ignore = "make soak"]
-fn mysql_9_7_is_emulated_and_proven() {
-    is_emulated_and_proven("mysql-9.7");
+engines! {
+    falls_back_from_io_uring;
+    test: mariadb_11_8;
+    soak: mariadb_10_11;
 }
 
 #[test]
@@ -212,12 +190,23 @@ fn start_named(engine: &str, name: &str, places: &[&str]) -> (String, u32) {
 }
 
 /// Loaded, driven and killed under the shim, recovered and checked under it.
-fn what_was_committed_survives(engine: &str, profile: &str) {
-    what_was_committed_survives_in_time(engine, profile, "1");
+fn what_was_committed_survives_a_kill_9_of(engine: &str, profile: &str) {
+    what_was_committed_survives(engine, profile, "1");
+}
+
+engines! {
+    what_was_committed_survives_a_kill_9_of;
+    soak:
+        mysql_5_7("sata-850pro"),
+        mysql_8_0("nvme-pm1725"),
+        mariadb_10_11("nvme-pm1725"),
+        xtradb_5_6("nvme-pm1725"),
+        mysql_9_7("nvme-pm1725"),
+        mariadb_11_8("nvme-pm1725");
 }
 
 /// The same with a clock that is so many times slower.
-fn what_was_committed_survives_in_time(engine: &str, profile: &str, dilation: &str) {
+fn what_was_committed_survives(engine: &str, profile: &str, dilation: &str) {
     let work = directory();
     let file = work.path().join("mydyno.db");
     shim();
@@ -261,44 +250,8 @@ fn what_was_committed_survives_in_time(engine: &str, profile: &str, dilation: &s
 
 #[test]
 #[ignore = "make soak"]
-fn what_was_committed_survives_a_kill_9_of_mysql_5_7() {
-    what_was_committed_survives("mysql-5.7", "sata-850pro");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn what_was_committed_survives_a_kill_9_of_mysql_8_0() {
-    what_was_committed_survives("mysql-8.0", "nvme-pm1725");
-}
-
-#[test]
-#[ignore = "make soak"]
 fn what_was_committed_survives_a_kill_9_in_dilated_time() {
-    what_was_committed_survives_in_time("mysql-5.7", "nvme-pcie4", "2");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn what_was_committed_survives_a_kill_9_of_xtradb_5_6() {
-    what_was_committed_survives("xtradb-5.6", "nvme-pm1725");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn what_was_committed_survives_a_kill_9_of_mariadb_10_11() {
-    what_was_committed_survives("mariadb-10.11", "nvme-pm1725");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn what_was_committed_survives_a_kill_9_of_mysql_9_7() {
-    what_was_committed_survives("mysql-9.7", "nvme-pm1725");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn what_was_committed_survives_a_kill_9_of_mariadb_11_8() {
-    what_was_committed_survives("mariadb-11.8", "nvme-pm1725");
+    what_was_committed_survives("mysql-5.7", "nvme-pcie4", "2");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::styles::{is_described, time_adds_up};
 use crate::support::{
-    ENGINES, Held, Server, alive, directory, execute, float, home, mydyno, number, text, until,
+    Held, Server, alive, directory, execute, float, home, mydyno, number, text, until,
 };
 use base::Warehouses;
 use serde_json::Value;
@@ -15,43 +15,11 @@ use tpcc::population::database_bytes_estimate;
 const CONNECTIONS: u64 = 8;
 const TRANSACTIONS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
-#[test]
-fn mysql_5_7() {
-    main_job(ENGINES[0]);
-}
-
-#[test]
-fn mysql_8_0() {
-    main_job(ENGINES[1]);
-}
-
-#[test]
-fn mariadb_10_11() {
-    main_job(ENGINES[2]);
-}
-
-#[test]
-fn xtradb_5_6() {
-    main_job(ENGINES[3]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_9_7() {
-    main_job(ENGINES[4]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_11_8() {
-    main_job(ENGINES[5]);
-}
-
 /// The main job in the style `statements`; `make soak` has all of them on all engines.
 fn main_job(engine: &str) {
     let work = directory();
     let server =
-        Server::start(engine, &["innodb_buffer_pool_size=256M", "innodb_log_file_size=64M"]);
+        Server::start(engine, &["innodb_buffer_pool_size=256M", "innodb_log_file_size=16M"]);
     assert_eq!(text(&server.started, "/engine"), engine);
     let loaded = mydyno(["load", "--dsn", &server.dsn, "-w", "2", "--json"])
         .in_directory(work.path())
@@ -71,6 +39,12 @@ fn main_job(engine: &str) {
     all_checks_passed(&checked["checks"]);
     tables_can_be_partitioned(&server);
     stops_and_leaves_nothing(server);
+}
+
+engines! {
+    main_job;
+    test: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6;
+    soak: mysql_9_7, mariadb_11_8;
 }
 
 fn tables_can_be_partitioned(server: &Server) {

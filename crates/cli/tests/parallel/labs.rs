@@ -46,7 +46,7 @@ fn tamper(directory: &Path, sql: &str) {
 
 /// Two cells that differ in their connections, measured one after the other.
 const TWO_CELLS: &str = "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset \
-    = { innodb_log_file_size = \"64M\" }\n[load]\n\
+    = { innodb_log_file_size = \"16M\" }\n[load]\n\
                          warehouses = [1]\nconnections = [1, 2]\nwarmup = \"0s\"\n";
 
 #[test]
@@ -112,7 +112,7 @@ fn cells_that_fail_are_results() {
     plan(
         here,
         "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { sql_mode = \
-         [\"ANSI\", \"NO_SUCH_MODE\"], innodb_log_file_size = \"64M\" }\n\
+         [\"ANSI\", \"NO_SUCH_MODE\"], innodb_log_file_size = \"16M\" }\n\
          [load]\nwarehouses = [1]\nconnections = [2]\nwarmup = \"0s\"\nwindow = \"2s\"\n",
     );
     let document = ended(here, &[]).exits(0).json();
@@ -161,7 +161,7 @@ fn lock_waits_and_time_end_a_cell() {
     plan(
         here,
         "repeats = 1\nrepeat_time_limit = \"3100ms\"\n[server]\nengine = [\"mysql-5.7\"]\nset = { \
-         innodb_log_file_size = \"64M\" }\n[load]\nwarehouses = [1]\nconnections = [2]\nwarmup \
+         innodb_log_file_size = \"16M\" }\n[load]\nwarehouses = [1]\nconnections = [2]\nwarmup \
          = \"0s\"\nwindow = \"3s\"\n",
     );
     let document = ended(here, &[]).exits(0).json();
@@ -249,7 +249,7 @@ fn a_servers_binary_is_an_engine() {
     let with = |engines: &str| {
         format!(
             "repeats = 1\n[server]\nengine = {engines}\nset = {{ innodb_buffer_pool_size \
-             = \"150M\", innodb_log_file_size = \"64M\" }}\n[load]\nwarehouses = 1\nconnections = \
+             = \"150M\", innodb_log_file_size = \"16M\" }}\n[load]\nwarehouses = 1\nconnections = \
              2\nwarmup = \"0s\"\nwindow = \"1s\"\n"
         )
     };

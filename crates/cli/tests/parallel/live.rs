@@ -95,7 +95,7 @@ fn io_on_emulated_devices_is_shown_by_role() {
     populate("mysql-5.7");
     let mut terminal = OnTerminal::start(&format!(
         "run --engine mysql-5.7 -w 1 -c 2 --warmup 1s --window {AMPLE} --data nvme-pm1725 --set \
-         innodb_log_file_size=64M --watch",
+         innodb_log_file_size=16M --watch",
     ));
     terminal.until_numbers(&[(" NOPM ", 1), ("data ", 5), ("redo ", 5)]);
     let shown = screen(&terminal.seen()).join("\n");

@@ -1,6 +1,11 @@
 //! The real binary against real servers. These tests run beside each other, on a machine that is
 //! busy with the others: what needs it to itself is in `serial`, which cargo runs before or after.
 
+// First, for its macros.
+#[macro_use]
+#[path = "../support/mod.rs"]
+mod support;
+
 mod acid;
 mod advised;
 mod bad_input;
@@ -53,8 +58,6 @@ mod stalls;
 mod stops;
 mod strangers;
 mod styles;
-#[path = "../support/mod.rs"]
-mod support;
 mod thresholds;
 mod time_functions;
 mod tpcc_mysql;

@@ -2,8 +2,8 @@
 //! server, and with work of known size.
 
 use crate::support::{
-    Bed, Documented, ENGINES, Held, OBSERVED, PATIENCE, alive, connect_options, execute, monitor,
-    mydyno, number, other_reading, read, table, until, value,
+    Bed, Documented, Held, OBSERVED, PATIENCE, alive, connect_options, execute, monitor, mydyno,
+    number, other_reading, read, table, until, value,
 };
 use base::{Connect, Session, SessionError};
 use observe::{Readings, SampleSource, Sampled, Sampler, ServerSource};
@@ -32,32 +32,10 @@ const MARIADB_LACKS: [&str; 6] = [
     "rows_deleted",
 ];
 
-#[test]
-#[ignore = "make soak"]
-fn mysql_5_7() {
-    println!("{}", whole(ENGINES[0], &MYSQL_LACKS));
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_8_0() {
-    println!("{}", whole(ENGINES[1], &MYSQL_LACKS));
-}
-
-#[test]
-fn mariadb_10_11() {
-    println!("{}", whole(ENGINES[2], &MARIADB_LACKS));
-}
-
-#[test]
-#[ignore = "make soak"]
-fn xtradb_5_6() {
-    println!("{}", whole(ENGINES[3], &XTRADB_LACKS));
-}
-
-/// Everything with one server of the engine, which lacks some metrics. Returns what a reading has
+/// Everything with one server of the engine, which lacks some metrics. Prints what a reading has
 /// and costs, and how long each step took.
-fn whole(engine: &'static str, lacks: &[&str]) -> String {
+#[expect(clippy::print_stdout, reason = "it is for who asks for it by --nocapture")]
+fn whole(engine: &'static str, lacks: &[&str]) {
     let mut bed = Bed::start(engine);
     let delivered = bed.read();
     let table = table(engine, &delivered);
@@ -94,7 +72,13 @@ fn whole(engine: &'static str, lacks: &[&str]) -> String {
         step(&mut bed);
         told += &format!("  {title}: {:?}\n", start.elapsed());
     }
-    told
+    println!("{told}");
+}
+
+engines! {
+    whole;
+    test: mariadb_10_11(&MARIADB_LACKS);
+    soak: mysql_5_7(&MYSQL_LACKS), mysql_8_0(&MYSQL_LACKS), xtradb_5_6(&XTRADB_LACKS);
 }
 
 /// Each metric lies between a reading before and one behind it, and there are no others.

@@ -155,24 +155,9 @@ fn replicas_follow(engine: &str) {
     assert!(notes.any(|note| is_back(&note)), "{document:#}");
 }
 
-#[test]
-#[ignore = "make soak"]
-fn replicas_of_mysql_5_7_have_all_rows() {
-    replicas_follow("mysql-5.7");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn replicas_of_mariadb_10_11_have_all_rows() {
-    replicas_follow("mariadb-10.11");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn replicas_of_the_other_engines_have_all_rows() {
-    for engine in ["mysql-8.0", "mysql-9.7", "mariadb-11.8", "xtradb-5.6"] {
-        replicas_follow(engine);
-    }
+engines! {
+    replicas_follow;
+    soak: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6, mysql_9_7, mariadb_11_8;
 }
 
 #[test]

@@ -192,7 +192,9 @@ fn planted_proposals_are_left_out() {
     let work = directory();
     let results = Results::create_or_open(&work.path().join("mydyno.db")).unwrap();
     let mut private = Private {
-        set: vec![("innodb_buffer_pool_size".to_owned(), "64M".to_owned())],
+        set: [("innodb_buffer_pool_size", "64M"), ("innodb_log_file_size", "64M")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec(),
         population: PopulationSpec { warehouses: Warehouses(1), ..PopulationSpec::default() },
         dilate: Dilate::NONE,
         ..Private::of_engine("mysql-5.7")

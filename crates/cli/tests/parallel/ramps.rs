@@ -178,7 +178,7 @@ name = \"supported\"
 repeats = 1
 [server]
 engine = \"mysql-5.7\"
-set = { innodb_buffer_pool_size = [\"64M\", \"128M\"], innodb_log_file_size = \"64M\" }
+set = { innodb_buffer_pool_size = [\"64M\", \"128M\"], innodb_log_file_size = \"16M\" }
 [load]
 warehouses = 1
 warmup = \"0s\"

@@ -1,7 +1,7 @@
 //! Style `procedures` finds a customer by name as the other styles do, whatever the server's
 //! default character set.
 
-use crate::support::{ENGINES, QUICK, Server, connect_options, directory, mydyno, query};
+use crate::support::{QUICK, Server, connect_options, directory, mydyno, query};
 use base::{Connect, Random, Session, Warehouses};
 use spec::{Isolation, Style};
 use tpcc::input::CustomerKey;
@@ -60,7 +60,7 @@ fn install_procedures(dsn: &str) {
 
 fn equal_on(engine: &str) {
     let mut settings: Vec<&str> = match engine {
-        "mariadb-10.11" => vec!["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=64M"],
+        "mariadb-10.11" => vec!["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=16M"],
         _ => QUICK.to_vec(),
     };
     settings.push("character_set_server=utf8mb4");
@@ -81,25 +81,8 @@ fn equal_on(engine: &str) {
     assert_eq!(query(&server.dsn, types), ["latin1_bin"]);
 }
 
-#[test]
-fn mysql_5_7() {
-    equal_on(ENGINES[0]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_8_0() {
-    equal_on(ENGINES[1]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_10_11() {
-    equal_on(ENGINES[2]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn xtradb_5_6() {
-    equal_on(ENGINES[3]);
+engines! {
+    equal_on;
+    test: mysql_5_7;
+    soak: mysql_8_0, mariadb_10_11, xtradb_5_6;
 }

@@ -2,7 +2,7 @@
 //! databases.
 
 use crate::support::{
-    ENGINES, QUICK, Server, connect_options, directory, execute, mydyno, query, without_its_rows,
+    QUICK, Server, connect_options, directory, execute, mydyno, query, without_its_rows,
 };
 use base::{Connect, Random, Session, Warehouses};
 use spec::{Isolation, Style};
@@ -116,7 +116,7 @@ fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>
 fn all_styles_on(engine: &str) {
     let work_directory = directory();
     let settings: &[&str] = match engine {
-        "mariadb-10.11" => &["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=64M"],
+        "mariadb-10.11" => &["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=16M"],
         _ => &QUICK,
     };
     let server = Server::start(engine, settings);
@@ -136,14 +136,7 @@ fn all_styles_on(engine: &str) {
     }
 }
 
-#[test]
-#[ignore = "make soak"]
-fn mysql_5_7() {
-    all_styles_on(ENGINES[0]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_10_11() {
-    all_styles_on(ENGINES[2]);
+engines! {
+    all_styles_on;
+    soak: mysql_5_7, mariadb_10_11;
 }

@@ -54,7 +54,7 @@ fn secrets_stay_where_they_were_given() {
     let plan = inputs.path().join("plan.toml");
     let text = format!(
         "[lab]\nname = 'secrets'\nrepeats = 1\n# The meter before had the password {SECRET}.\n\
-         [server]\nengine = 'mysql-5.7'\nset.innodb_log_file_size = '64M'\n\
+         [server]\nengine = 'mysql-5.7'\nset.innodb_log_file_size = '16M'\n\
          set.\"report_password\" = '{SECRET}'\n[load]\nwarehouses = 1\nconnections = 2\n\
          warmup = '0s'\nwindow = '3s'\n# power_command = '''\n#   watts {SECRET}\n# '''\n\
          [meters]\n\"power_command\" = \"\"\"\\\n  P={OF_METER}; echo 200 {OF_METER} | \\\n  \

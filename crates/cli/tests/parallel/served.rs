@@ -87,7 +87,7 @@ fn status(answer: &str) -> &str {
 fn file_with_a_lab(work: &Path) {
     let plan = "[lab]\nname = \"<img src=x onerror=alert(1)>\"\nrepeats = 1\n\
                 [server]\nengine = \"mysql-5.7\"\n\
-                set = { innodb_log_file_size = \"64M\" }\n\
+                set = { innodb_log_file_size = \"16M\" }\n\
                 [load]\nwarehouses = 1\nconnections = [1, 2]\n\
                 check = false\nwarmup = \"0s\"\nwindow = \"1s\"\n";
     fs::write(work.join("markup.toml"), plan).unwrap();
@@ -264,7 +264,7 @@ fn a_lab_is_started_watched_and_stopped() {
     let served = serve(work.path(), "127.0.0.1:0");
     let headers = format!("{}{AUTHORIZATION}", served.own());
     let plan = "[lab]\nname = \"watched\"\nrepeats = 1\n[server]\nengine = \"mysql-5.7\"\n\
-                set = { innodb_log_file_size = \"64M\" }\n\
+                set = { innodb_log_file_size = \"16M\" }\n\
                 [load]\nwarehouses = 1\nconnections = [1, 2]\nwarmup = \"0s\"\nwindow = \"600s\"\n";
     let plan: String = plan.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let form = format!("name=watched.toml&results=watched.db&text={plan}");

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Two cells and three repeats.
 const PLAN: &str = "[lab]\nname = \"shards\"\nrepeats = 3\n[server]\nengine = \"mysql-5.7\"\n\
-                    set = { innodb_log_file_size = \"64M\" }\n[load]\nwarehouses = 1\n\
+                    set = { innodb_log_file_size = \"16M\" }\n[load]\nwarehouses = 1\n\
                     connections = [1, 2]\nwarmup = \"0s\"\nwindow = \"1s\"\n";
 
 fn shard(directory: &Path, shard: u32) -> Mydyno {

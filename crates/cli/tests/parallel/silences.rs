@@ -237,7 +237,7 @@ fn a_server_that_goes_on_has_no_remarks_on_silences() {
 }
 
 const LAB: &str = "[lab]\nname = \"still\"\nrepeats = 1\n[server]\nengine = [\"mysql-5.7\"]\n\
-    set = { innodb_log_file_size = \"64M\" }\n[load]\nwarehouses = [1]\nconnections = [2]\n\
+    set = { innodb_log_file_size = \"16M\" }\n[load]\nwarehouses = [1]\nconnections = [2]\n\
     warmup = \"1s\"\nwindow = \"10s\"\n";
 
 /// Stops the server of a process for 3 s in its window, and returns how long that was.

@@ -17,7 +17,7 @@ const ENGINE: &str = "mysql-5.7";
 /// Its lab has so many repeats of 2 s each, of which two run at a time.
 const REPEATS: u64 = 16;
 const PLAN: &str = "[lab]\nname = 'array'\nrepeats = 8\n[server]\nengine = 'mysql-5.7'\n\
-                    set = { innodb_log_file_size = '64M' }\n[load]\nwarehouses = 1\n\
+                    set = { innodb_log_file_size = '16M' }\n[load]\nwarehouses = 1\n\
                     connections = [1, 2]\nwarmup = '0s'\nwindow = '2s'\n";
 /// The whole array, requeues included, takes some minutes.
 const PATIENCE: Duration = Duration::from_secs(1_200);

@@ -94,7 +94,7 @@ fn lab(work: &Path) -> Mydyno {
 fn plan(work: &Path, repeats: u32, more: &str) {
     let text = format!(
         "[lab]\nname = 'stops'\nrepeats = {repeats}\n[server]\nengine = '{ENGINE}'\nset = {{ \
-         innodb_log_file_size = '64M' }}\n[load]\nwarehouses = 1\nwarmup = '0s'\nwindow = \
+         innodb_log_file_size = '16M' }}\n[load]\nwarehouses = 1\nwarmup = '0s'\nwindow = \
          '1s'\n{more}"
     );
     fs::write(work.join("plan.toml"), text).unwrap();

@@ -2,7 +2,7 @@
 //! and the checks pass. Some of it is done on the servers of `engines.rs` too.
 
 use crate::support::{
-    ENGINES, Server, all_checks_hold, directory, float, list, mydyno, number, result, text,
+    Server, all_checks_hold, directory, float, list, mydyno, number, result, text,
 };
 use serde_json::Value;
 use spec::Style;
@@ -114,7 +114,7 @@ fn all_on(engine: &str, of_terminals: Style) {
     let work = directory();
     let settings = [
         "innodb_buffer_pool_size=256M",
-        "innodb_log_file_size=64M",
+        "innodb_log_file_size=16M",
         "innodb_flush_log_at_trx_commit=0",
     ];
     let server = Server::start(engine, &settings);
@@ -136,38 +136,13 @@ fn all_on(engine: &str, of_terminals: Style) {
     assert!(failed.iter().all(|name| known.contains(name)), "{failed:?}");
 }
 
-#[test]
-#[ignore = "make soak"]
-fn mysql_5_7() {
-    all_on(ENGINES[0], Style::Procedures);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_8_0() {
-    all_on(ENGINES[1], Style::Batched);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_10_11() {
-    all_on(ENGINES[2], Style::Pipelined);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn xtradb_5_6() {
-    all_on(ENGINES[3], Style::Statements);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_9_7() {
-    all_on(ENGINES[4], Style::Procedures);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_11_8() {
-    all_on(ENGINES[5], Style::Batched);
+engines! {
+    all_on;
+    soak:
+        mysql_5_7(Style::Procedures),
+        mysql_8_0(Style::Batched),
+        mariadb_10_11(Style::Pipelined),
+        xtradb_5_6(Style::Statements),
+        mysql_9_7(Style::Procedures),
+        mariadb_11_8(Style::Batched);
 }

@@ -9,7 +9,9 @@ use std::path::Path;
 
 const PLAN: &str = "[lab]\nname = \"small\"\n[server]\nengine = \"mysql-5.7\"\n\
                     [server.set]\ninnodb_buffer_pool_size = [\"8M\", \"64M\"]\n\
-                    innodb_io_capacity = [200, 2000]\n[storage]\ndata = \"sata-850pro\"\n\
+                    innodb_io_capacity = [200, 2000]\n\
+                    innodb_log_file_size = \"16M\"\n\
+                    [storage]\ndata = \"sata-850pro\"\n\
                     [load]\nwarehouses = 1\nconnections = 4\nwarmup = \"1s\"\n\
                     window = \"2s\"\ncheck = false\n";
 

@@ -253,22 +253,9 @@ fn transactions_cross_shards_of(engine: &str) {
     pair.stop();
 }
 
-#[test]
-#[ignore = "make soak"]
-fn xa_transactions_cross_shards_of_mysql() {
-    transactions_cross_shards_of("mysql-5.7");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn xa_transactions_cross_shards_of_mariadb() {
-    transactions_cross_shards_of("mariadb-10.11");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn xa_transactions_cross_shards_of_mysql_8() {
-    transactions_cross_shards_of("mysql-8.0");
+engines! {
+    transactions_cross_shards_of;
+    soak: mysql_5_7, mysql_8_0, mariadb_10_11;
 }
 
 /// A branch that is prepared, and whether it is the one that decides.
@@ -352,6 +339,11 @@ fn a_killed_coordinator_is_recovered_on(engine: &str) {
     pair.stop();
 }
 
+engines! {
+    a_killed_coordinator_is_recovered_on;
+    soak: mysql_5_7, mariadb_10_11;
+}
+
 /// Transactions of others, and of a connection that lives.
 fn what_is_not_ours_is_left_alone(pair: &Pair) {
     let lock = tpcc::lock::lock_name("divided");
@@ -382,18 +374,6 @@ fn what_is_not_ours_is_left_alone(pair: &Pair) {
         let ended = session.try_query(&format!("XA ROLLBACK {branch}"));
         assert_eq!(ended.is_ok(), is_left, "{branch}: {ended:?}");
     }
-}
-
-#[test]
-#[ignore = "make soak"]
-fn a_killed_coordinator_is_recovered_on_mysql() {
-    a_killed_coordinator_is_recovered_on("mysql-5.7");
-}
-
-#[test]
-#[ignore = "make soak"]
-fn a_killed_coordinator_is_recovered_on_mariadb() {
-    a_killed_coordinator_is_recovered_on("mariadb-10.11");
 }
 
 #[test]

@@ -4,7 +4,12 @@
 mod bound;
 mod sheets;
 mod standstill;
-#[expect(dead_code, unused_imports, reason = "most of it is for the tests that run in parallel")]
+#[expect(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "most of it is for the tests that run in parallel"
+)]
 #[path = "../support/mod.rs"]
 mod support;
 

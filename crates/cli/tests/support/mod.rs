@@ -1,10 +1,13 @@
 //! What the tests of the real binary share: a home for its servers, the binary with a time limit,
 //! servers that never outlive the test process, SQL, and the results file.
 //!
-//! Engines are installed once, by the real `server install`, into the user's own home; everything
-//! else of these tests lies in a home of the test process under cargo's directory for tests, which
-//! goes away with it.
+//! Engines are installed once, by the real `server install`, into the user's own home. Images stay
+//! under cargo's directory for tests, for as long as the sources do that they are made by.
+//! Everything else of these tests lies in a home of the test process there, which goes away with
+//! it.
 
+#[macro_use]
+mod engines;
 mod observed;
 mod process;
 mod server;
@@ -13,6 +16,7 @@ mod sql;
 mod tab;
 mod terminal;
 
+pub use engines::ENGINES;
 pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
 pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under, session};
@@ -23,6 +27,7 @@ pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -32,8 +37,6 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tpcc::transactions::Outcome;
 
-pub const ENGINES: [&str; 6] =
-    ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6", "mysql-9.7", "mariadb-11.8"];
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mydyno");
 /// Longest time for anything that these tests wait for: far more than a busy machine needs.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -49,6 +52,7 @@ pub fn home() -> &'static Path {
         let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&home).unwrap();
         link_engines(&home);
+        symlink(images(), home.join("images")).unwrap();
         let clean_up = "read _; cd \"$MYDYNO_HOME/instances\" && for name in *; do [ -d \"$name\" \
             ] && \"$0\" server stop \"$name\" --remove; done; rm -rf \"$MYDYNO_HOME\"";
         let shell = Command::new("sh")
@@ -70,10 +74,43 @@ pub fn home() -> &'static Path {
 pub fn home_of_its_own() -> TempDir {
     let own = directory();
     link_engines(own.path());
-    let images = home().join("images");
-    std::fs::create_dir_all(&images).unwrap();
-    symlink(images, own.path().join("images")).unwrap();
+    symlink(images(), own.path().join("images")).unwrap();
     own
+}
+
+/// The directory of the images of all tests, by what they are made by: those of other sources go.
+fn images() -> &'static Path {
+    static IMAGES: LazyLock<PathBuf> = LazyLock::new(|| {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut sources: Vec<PathBuf> = ["lab/src/target", "oltp/src", "server/src", "tpcc/src"]
+            .iter()
+            .flat_map(|folder| files_below(&crates.join(folder)))
+            .collect();
+        sources.sort();
+        let mut hash = DefaultHasher::new();
+        for source in &sources {
+            std::fs::read(source).unwrap().hash(&mut hash);
+        }
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let name = format!("images-{:016x}", hash.finish());
+        for entry in std::fs::read_dir(root).unwrap().flatten() {
+            let other = entry.file_name().to_string_lossy().into_owned();
+            if other.starts_with("images-") && other != name {
+                // Another process may be about it too.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        let images = root.join(name);
+        std::fs::create_dir_all(&images).unwrap();
+        images
+    });
+    &IMAGES
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { files_below(&path) } else { vec![path] };
+    entries.flat_map(below).collect()
 }
 
 fn link_engines(home: &Path) {

@@ -5,21 +5,20 @@ use super::{home, install, mydyno, number, text};
 use serde_json::Value;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Settings for tests that do not measure: little to initialise, little to flush.
 pub const QUICK: [&str; 5] = [
     "innodb_buffer_pool_size=256M",
-    "innodb_log_file_size=64M",
+    "innodb_log_file_size=32M",
     "innodb_flush_log_at_trx_commit=0",
     "innodb_doublewrite=0",
     "innodb_fast_shutdown=2",
 ];
 
-/// For private servers, which otherwise copy redo of 2 GiB from their image.
-pub const SMALL_REDO: [&str; 2] = ["--set", "innodb_log_file_size=64M"];
+/// For private servers, which otherwise write 2 GiB of redo at their first start.
+pub const SMALL_REDO: [&str; 2] = ["--set", "innodb_log_file_size=16M"];
 
 /// A named server.
 pub struct Server {
@@ -41,10 +40,7 @@ impl Server {
     /// With further options of `mydyno server start`.
     pub fn start_with(engine: &str, settings: &[&str], options: &[&str]) -> Server {
         install(engine);
-        Server::start_as(new_name(), engine, settings, options)
-    }
-
-    fn start_as(name: String, engine: &str, settings: &[&str], options: &[&str]) -> Server {
+        let name = new_name();
         let mut arguments = vec!["server", "start", "--engine", engine, "--name", &name, "--json"];
         for setting in settings {
             arguments.extend(["--set", setting]);
@@ -63,21 +59,12 @@ impl Server {
 
     /// A quick server without a database.
     pub fn quick(engine: &str, settings: &[&str]) -> Server {
-        Server::copied(engine, settings, Template::Empty)
+        Server::start(engine, &[&QUICK[..], settings].concat())
     }
 
     /// A quick server with one warehouse.
     pub fn loaded(engine: &str, settings: &[&str]) -> Server {
-        Server::copied(engine, settings, Template::OneWarehouse)
-    }
-
-    /// A quick server that begins with a copy of the data of a stopped one, which takes a second
-    /// where to initialise and to load takes many.
-    fn copied(engine: &str, settings: &[&str], of: Template) -> Server {
-        let name = new_name();
-        copy_instance(&template(engine, of), &name);
-        let all: Vec<&str> = QUICK.iter().chain(settings).copied().collect();
-        Server::start_as(name, engine, &all, &[])
+        Server::start_with(engine, &[&QUICK[..], settings].concat(), &["-w", "1"])
     }
 
     /// The DSN with another schema.
@@ -150,54 +137,6 @@ fn new_name() -> String {
     static NAMED: AtomicU32 = AtomicU32::new(0);
     let ordinal = NAMED.fetch_add(1, Ordering::Relaxed);
     format!("test-{}-{ordinal}", std::process::id())
-}
-
-/// What is in the database `tpcc` of a server that others are copies of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Template {
-    Empty,
-    OneWarehouse,
-}
-
-/// The name of the stopped server that others of the engine are copies of; made at the first call.
-fn template(engine: &str, kind: Template) -> String {
-    static MADE: Mutex<Vec<(String, Template, String)>> = Mutex::new(Vec::new());
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_it = |(of, is, _): &&(String, Template, String)| of == engine && *is == kind;
-    if let Some((.., name)) = made.iter().find(is_it) {
-        return name.clone();
-    }
-    // It ends with all pages written, so that a copy has nothing to recover.
-    let settings = [&QUICK[..4], &["innodb_fast_shutdown=1"]].concat();
-    let server = Server::start(engine, &settings);
-    if kind == Template::OneWarehouse {
-        let work = super::directory();
-        mydyno(["load", "--dsn", &server.dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
-    }
-    let name = server.name.clone();
-    mydyno(["server", "stop", &name]).run().exits(0);
-    // Its data stays until the home goes.
-    std::mem::forget(server);
-    made.push((engine.to_owned(), kind, name.clone()));
-    name
-}
-
-/// Copies what a stopped server has; a start with the new name goes on with it.
-fn copy_instance(from: &str, to: &str) {
-    let instances = home().join("instances");
-    let partial = home().join(to);
-    let copied = Command::new("cp")
-        .args(["-a", "--sparse=always"])
-        .args([&instances.join(from), &partial])
-        .status();
-    assert!(copied.unwrap().success(), "cannot copy {from}");
-    // The server's identity, where it has one, and what it has logged.
-    let _ = std::fs::remove_file(partial.join("data/auto.cnf"));
-    std::fs::remove_file(partial.join("error.log")).unwrap();
-    let record = partial.join("instance.json");
-    let renamed = std::fs::read_to_string(&record).unwrap().replace(from, to);
-    std::fs::write(&record, renamed).unwrap();
-    std::fs::rename(&partial, instances.join(to)).unwrap();
 }
 
 /// Does this process run? A dead one that nobody has reaped has no command line.

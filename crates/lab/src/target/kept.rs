@@ -8,7 +8,7 @@ use base::Dilation;
 use device::Role;
 use device::page::Snapshot;
 use serde::{Deserialize, Serialize};
-use spec::{OF_REAL_DEVICES, Placement};
+use spec::{OF_REAL_DEVICES, Placement, PopulationSpec};
 use std::path::{Path, PathBuf};
 use storage::{Arrangement, ShimPage, is_in_memory};
 use store::CellPlace;
@@ -25,6 +25,8 @@ pub struct NamedSpec {
     /// directory for data that is not there yet becomes the data directory itself.
     pub placement: Placement,
     pub port: Option<u16>,
+    /// The database that a new server begins with; None: an empty one.
+    pub population: Option<PopulationSpec>,
     /// How many times slower its clock runs, until it is stopped.
     pub dilation: Dilation,
 }

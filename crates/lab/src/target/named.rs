@@ -1,22 +1,25 @@
 //! Named servers, with their files where they are placed.
 
 use crate::error::LabError;
+use crate::progress::OnProgress;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, lines, with_users};
-use crate::target::private::files_of;
+use crate::target::private::{ResolvedPrivate, files_of};
+use plan::tables_bytes;
 use server::preset::Translated;
 use server::{
-    AfterStop, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
+    AfterStop, Data, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
     stop_named,
 };
-use spec::Placement;
+use spec::{Placement, Private};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::{InstanceGroup, ServerFiles, arrange};
 
-/// What will be loaded is not known: ten warehouses and room to grow.
+/// Where it is not known what will be loaded: ten warehouses and room to grow.
 const TABLES_BYTES_ASSUMED: u64 = 2 << 30;
 /// Nor is half of it, which the modelled page cache of private servers has.
 const PAGE_CACHE_BYTES: u64 = 1 << 30;
@@ -27,16 +30,22 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 /// instance.
 ///
 /// # Errors
-/// Where a place cannot be used or is another one than before, or the server does not start.
+/// Where a place cannot be used or is another one than before, the server's database cannot be made
+/// or it has one already, or the server does not start.
 pub fn start_named_on(
     home: &Home,
     build: &ServerBuild,
     spec: &NamedSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
 ) -> Result<(Instance, Vec<String>), LabError> {
     let known = server::named(home)?;
     // Without a record, what is there is of a start that was killed half-way, and nothing to go on
     // with.
     let is_known = known.iter().any(|server| server.name == spec.name);
+    if is_known && spec.population.is_some() {
+        return Err(not_empty(&spec.name));
+    }
     let kept = match is_known {
         true => read(&home.instances().join(&spec.name))?,
         false => None,
@@ -44,6 +53,7 @@ pub fn start_named_on(
     let is_plain = spec.placement == Placement::default();
     let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
     let spec = &NamedSpec { set, ..spec.clone() };
+    let data = first_data(home, build, spec, stop, on_progress)?;
     let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),
@@ -51,7 +61,7 @@ pub fn start_named_on(
             return Err(not_dilatable());
         }
         None if is_plain => {
-            let instance = plain(home, build, spec, preset.as_ref())?;
+            let instance = plain(home, build, spec, (preset.as_ref(), data))?;
             return Ok((instance, preset_note.into_iter().collect()));
         }
         None if is_known => return Err(not_placed(&spec.name)),
@@ -69,6 +79,7 @@ pub fn start_named_on(
         );
     }
     let options = InstanceOptions {
+        data,
         storage: if kept.data_is_emulated { Storage::Emulated } else { Storage::Real },
         preset: lines(preset.as_ref()),
         set: spec.set.iter().chain(&kept.set).cloned().collect(),
@@ -140,9 +151,10 @@ fn plain(
     home: &Home,
     build: &ServerBuild,
     spec: &NamedSpec,
-    preset: Option<&Translated>,
+    (preset, data): (Option<&Translated>, Data),
 ) -> Result<Instance, LabError> {
     let options = InstanceOptions {
+        data,
         preset: lines(preset),
         set: spec.set.clone(),
         files: vec![configured_file(preset)?],
@@ -150,6 +162,35 @@ fn plain(
         ..InstanceOptions::default()
     };
     Ok(start_named(home, build, &spec.name, options)?)
+}
+
+/// What a new server begins with: a clone of the image of its database, which is made where there
+/// is none, or nothing.
+fn first_data(
+    home: &Home,
+    build: &ServerBuild,
+    spec: &NamedSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Data, LabError> {
+    let Some(population) = &spec.population else {
+        return Ok(Data::Fresh);
+    };
+    let private = Private {
+        set: spec.set.clone(),
+        population: population.clone(),
+        ..Private::of_engine(&build.engine)
+    };
+    let resolved = ResolvedPrivate::on_build(home, build.clone(), &private, 0)?;
+    let (mut images, _) = resolved.images(&[], stop, on_progress)?;
+    Ok(images.pop().map_or(Data::Fresh, Data::Clone))
+}
+
+fn not_empty(name: &str) -> LabError {
+    LabError::Unfit(format!(
+        "the server {name:?} has data already; leave -w out to go on with it, or choose another \
+         --name (`mydyno server stop {name} --remove` removes it with its data)"
+    ))
 }
 
 fn not_placed(name: &str) -> LabError {
@@ -165,9 +206,11 @@ fn new(
     preset: Option<&Translated>,
 ) -> Result<(Kept, Vec<String>), LabError> {
     let set = with_users(preset, &spec.set);
+    let population = spec.population.as_ref();
+    let tables_bytes = population.map_or(TABLES_BYTES_ASSUMED, tables_bytes);
     let files = ServerFiles {
         is_named: true,
-        ..files_of(build, &set, TABLES_BYTES_ASSUMED, InstanceGroup::of_one())?
+        ..files_of(build, &set, tables_bytes, InstanceGroup::of_one())?
     };
     let mut placement = spec.placement.clone();
     let mut notes = Vec::new();

@@ -1,8 +1,6 @@
 //! Images: kept once, cloned as often as needed, with the data in them.
 
-use crate::{
-    ENGINES, STOP_TIMEOUT, build, has_redo, own_home, query, redo_bytes, set, small, start,
-};
+use crate::{STOP_TIMEOUT, build, has_redo, own_home, query, redo_bytes, set, small, start};
 use server::{
     Data, Ending, Flavour, Home, Image, ImageContents, ImageKey, Instance, InstanceOptions,
     ServerBuild,
@@ -35,38 +33,6 @@ fn publish(home: &Home, build: &ServerBuild, key: &ImageKey, options: InstanceOp
     assert!(early.to_string().contains("still runs"), "{early}");
     assert_eq!(server.stop(STOP_TIMEOUT).unwrap(), Ending::Clean);
     Image::publish(home, key, server.data_directory(), "{\"checksum\":7}").unwrap()
-}
-
-#[test]
-fn mysql_5_7() {
-    clones_of_an_image(ENGINES[0]);
-}
-
-#[test]
-fn mysql_8_0() {
-    clones_of_an_image(ENGINES[1]);
-}
-
-#[test]
-fn mariadb_10_11() {
-    clones_of_an_image(ENGINES[2]);
-}
-
-#[test]
-fn xtradb_5_6() {
-    clones_of_an_image(ENGINES[3]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_9_7() {
-    clones_of_an_image(ENGINES[4]);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_11_8() {
-    clones_of_an_image(ENGINES[5]);
 }
 
 /// Clones of an image with small pages start at the same time and hold its data, each for itself;
@@ -120,6 +86,12 @@ fn clones_of_an_image(engine: &str) {
     let again = start(&home, &build, clone());
     let rows = query(&again.connect_options(), "SELECT COUNT(*) FROM tpcc.t");
     assert_eq!(rows, ["2"]);
+}
+
+engines! {
+    clones_of_an_image;
+    test: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6;
+    soak: mysql_9_7, mariadb_11_8;
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Real servers of all engines. Engines are installed once per machine, into MYDYNO_HOME or its
 //! default; everything else of a test lies in a directory of its own.
 
+// Of the tests of the whole program.
+#[macro_use]
+#[path = "../../../cli/tests/support/engines.rs"]
+mod engines;
 mod images;
 mod installing;
 mod lifetimes;
@@ -8,14 +12,13 @@ mod presets;
 mod starting;
 
 use base::{Connect, Session};
+use engines::ENGINES;
 use server::{Flavour, Home, Instance, InstanceOptions, ServerBuild, ServerError, install};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::{ConnectError, ConnectOptions, Connector};
 
-pub const ENGINES: [&str; 6] =
-    ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6", "mysql-9.7", "mariadb-11.8"];
 /// Enough for what does not depend on the engine's release.
 pub const SOME_ENGINES: [&str; 4] = [ENGINES[0], ENGINES[1], ENGINES[2], ENGINES[3]];
 /// Enough for what does not depend on the release, but on the family.

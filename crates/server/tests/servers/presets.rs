@@ -1,7 +1,7 @@
 //! Each engine with each preset: what SHOW GLOBAL VARIABLES says is what the translation set, and
 //! the server's log has no complaint of a variable.
 
-use crate::{ENGINES, SOME_ENGINES, STOP_TIMEOUT, build, own_home, query};
+use crate::{SOME_ENGINES, STOP_TIMEOUT, build, own_home, query};
 use base::{Warehouses, parse_size};
 use server::preset::{Fate, PresetScale, Translated, find};
 use server::{AfterStop, Home, Instance, InstanceOptions, start_named, stop_named};
@@ -24,36 +24,14 @@ const STARTS: [(&str, u32); 9] = [
 /// Of them, those that differ most.
 const DIFFERENT: [(&str, u32); 3] = [STARTS[2], STARTS[5], STARTS[8]];
 
-#[test]
-fn mysql_5_7() {
-    every_preset(ENGINES[0], &DIFFERENT);
+fn presets_that_differ_most(engine: &str) {
+    every_preset(engine, &DIFFERENT);
 }
 
-#[test]
-fn mysql_8_0() {
-    every_preset(ENGINES[1], &DIFFERENT);
-}
-
-#[test]
-fn mariadb_10_11() {
-    every_preset(ENGINES[2], &DIFFERENT);
-}
-
-#[test]
-fn xtradb_5_6() {
-    every_preset(ENGINES[3], &DIFFERENT);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mysql_9_7() {
-    every_preset(ENGINES[4], &DIFFERENT);
-}
-
-#[test]
-#[ignore = "make soak"]
-fn mariadb_11_8() {
-    every_preset(ENGINES[5], &DIFFERENT);
+engines! {
+    presets_that_differ_most;
+    test: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6;
+    soak: mysql_9_7, mariadb_11_8;
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! The engines, and a macro that makes a test of a property for each of them.
+
+/// The name that an engine has in the catalogue, by the one that it has in Rust.
+macro_rules! engine {
+    (mysql_5_7) => {
+        "mysql-5.7"
+    };
+    (mysql_8_0) => {
+        "mysql-8.0"
+    };
+    (mariadb_10_11) => {
+        "mariadb-10.11"
+    };
+    (xtradb_5_6) => {
+        "xtradb-5.6"
+    };
+    (mysql_9_7) => {
+        "mysql-9.7"
+    };
+    (mariadb_11_8) => {
+        "mariadb-11.8"
+    };
+}
+
+pub const ENGINES: [&str; 6] = [
+    engine!(mysql_5_7),
+    engine!(mysql_8_0),
+    engine!(mariadb_10_11),
+    engine!(xtradb_5_6),
+    engine!(mysql_9_7),
+    engine!(mariadb_11_8),
+];
+
+/// One test for each engine, which calls a property with the engine's name: `make test` has those
+/// of `test`, `make soak` those of `soak`. They are in a module with the property's name, such as
+/// `starts::mysql_5_7`.
+///
+///     engines! {
+///         starts;
+///         test: mysql_5_7, mariadb_10_11;
+///         soak: xtradb_5_6;
+///     }
+///
+/// A second argument of the property stands behind the engine: `mysql_5_7(Style::Batched)`.
+macro_rules! engines {
+    (
+        $property:ident;
+        $(test: $($test:ident $(($test_with:expr))?),+;)?
+        $(soak: $($soak:ident $(($soak_with:expr))?),+;)?
+    ) => {
+        mod $property {
+            use super::*;
+
+            $($(
+                #[test]
+                fn $test() {
+                    $property(engine!($test) $(, $test_with)?);
+                }
+            )+)?
+            $($(
+                #[test]
+                #[ignore = "make soak"]
+                fn $soak() {
+                    $property(engine!($soak) $(, $soak_with)?);
+                }
+            )+)?
+        }
+    };
+}

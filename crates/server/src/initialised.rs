@@ -1,0 +1,119 @@
+//! Images of data directories that have just been initialised: a server takes seconds to make its
+//! system tables, and a copy of them is there at once.
+
+use crate::error::io_at;
+use crate::home::{self, FileLock};
+use crate::image::{Image, ImageContents, ImageKey};
+use crate::initialise::initialise;
+use crate::instance_dir::InstanceDir;
+use crate::settings::{Layout, Settings};
+use crate::{Home, ServerBuild, ServerError};
+use std::fs;
+
+/// Raised when another data directory comes of the same build.
+const VERSION: u32 = 1;
+/// Little redo, which the server of a clone makes to its own size. What the file system of the home
+/// cannot do matters to no copy.
+const SETTINGS: [(&str, &str); 3] = [
+    ("innodb_log_file_size", "48M"),
+    ("innodb_flush_method", "fsync"),
+    ("innodb_use_native_aio", "OFF"),
+];
+/// Variables that a data directory is made with and keeps.
+const KEPT: [&str; 8] = [
+    "aria_log_dir_path",
+    "early_plugin_load",
+    "innodb_checksum_algorithm",
+    "innodb_data_file_path",
+    "innodb_data_home_dir",
+    "innodb_file_per_table",
+    "innodb_undo_tablespaces",
+    "lower_case_table_names",
+];
+
+/// What it may take, with its redo.
+const INITIALISED_BYTES: u64 = 512 << 20;
+
+/// Is a data directory for these settings like that of any other server, but for its page size?
+pub(crate) fn is_common(settings: &Settings) -> bool {
+    let is_kept = |name: &str| KEPT.contains(&name) || name.contains("encrypt");
+    !settings.lines().iter().any(|(name, _)| is_kept(name.trim_start_matches("loose_")))
+}
+
+/// The image for this build, made where there is none.
+///
+/// # Errors
+/// [`ServerError::Failed`] with the log where the server cannot initialise a data directory;
+/// [`ServerError::Disk`], [`ServerError::Data`], [`ServerError::Io`].
+pub(crate) fn image(
+    home: &Home,
+    build: &ServerBuild,
+    page_size_bytes: u32,
+) -> Result<Image, ServerError> {
+    let key = ImageKey {
+        engine: build.engine.clone(),
+        version: build.version.clone(),
+        contents: ImageContents::Initialised { initialised: VERSION },
+        page_size_bytes,
+        seed: 0,
+    };
+    // Who makes it at the same time as others spares them the work.
+    let lock = home.images().join(format!(".lock-initialise-{}", key.directory_name()));
+    let _lock = FileLock::wait(&lock, &mut || {})?;
+    if let Some(image) = Image::find(home, &key) {
+        return Ok(image);
+    }
+    let mut dir = InstanceDir::private(home)?;
+    let data = dir.path.join("data");
+    let layout = Layout { directory: dir.path.clone(), socket: dir.socket()?, data };
+    home::private_directory(&layout.data)?;
+    home::private_directory(&layout.temporary())?;
+    let page_size = ("innodb_page_size".to_owned(), page_size_bytes.to_string());
+    let set = SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let set: Vec<(String, String)> = set.chain([page_size]).collect();
+    let settings = Settings::new(build, &layout, 0, &set);
+    home::require_free(&layout.data, INITIALISED_BYTES, "a fresh data directory")?;
+    fs::write(layout.my_cnf(), settings.my_cnf()).map_err(io_at("write", &layout.my_cnf()))?;
+    initialise(build, &layout)?;
+    Image::publish(home, &key, &layout.data, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_common;
+    use crate::ServerBuild;
+    use crate::catalogue::Flavour;
+    use crate::settings::{Layout, Settings};
+    use std::path::PathBuf;
+
+    #[test]
+    fn what_a_data_directory_keeps_is_not_common() {
+        let build = ServerBuild {
+            engine: "x".into(),
+            flavour: Flavour::Mysql,
+            version: "8.0.15".into(),
+            numbers: (8, 0, 15),
+            binary: "/x/bin/mysqld".into(),
+            basedir: "/x".into(),
+            library_path: None,
+            origin: "x".into(),
+        };
+        let path = PathBuf::from("/x");
+        let layout = Layout { directory: path.clone(), data: path.clone(), socket: path };
+        let common = |set: &[(&str, &str)]| {
+            let set: Vec<(String, String)> =
+                set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            is_common(&Settings::new(&build, &layout, 0, &set))
+        };
+        assert!(common(&[]));
+        assert!(common(&[("innodb_log_file_size", "64M"), ("innodb_undo_directory", "/y")]));
+        for name in [
+            "lower-case-table-names",
+            "innodb_data_file_path",
+            "loose_innodb_encrypt_tables",
+            "Innodb_Undo_Tablespaces",
+        ] {
+            assert!(!common(&[(name, "1")]), "{name}");
+        }
+    }
+}
