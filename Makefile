@@ -45,7 +45,7 @@ soak: packages-soak
 # Some of them, which the last commit decides on: as many as begin within that time, one after
 # another. Those that ask what bounds a server need a machine that does nothing else. Slurm and a
 # million cases take longer than that time.
-SOAK_CI_SECONDS ?= 180
+SOAK_CI_SECONDS ?= 100
 soak-ci:
 	$(MAKE) test TEST_ARGS='--soak --seconds $(SOAK_CI_SECONDS) --skip bound:: --skip slurm:: \
 		--skip million --skip very_many'
