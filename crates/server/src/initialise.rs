@@ -7,8 +7,9 @@
 
 use crate::catalogue::Flavour;
 use crate::error::io_at;
+use crate::home;
 use crate::process::{self, OnParentDeath, Process};
-use crate::settings::Layout;
+use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ use wire::Password;
 /// The account of mydyno on its own servers.
 pub(crate) const USER: &str = "mydyno";
 const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
+/// What a fresh data directory needs beside its redo.
+const FRESH_BYTES: u64 = 256 << 20;
 /// Slowest seen is 10 s; a busy disk may take much longer.
 const INITIALISE_TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -69,11 +72,21 @@ pub(crate) fn accounts_sql(build: &ServerBuild, password: &Password) -> String {
     sql
 }
 
+/// Refuses a file system without room for a fresh data directory and the redo of these settings.
+pub(crate) fn require_room(
+    build: &ServerBuild,
+    layout: &Layout,
+    settings: &Settings,
+) -> Result<(), ServerError> {
+    let needed = settings.redo_bytes(build).saturating_add(FRESH_BYTES);
+    home::require_free(&layout.data, needed, "a fresh data directory")
+}
+
 /// Fills the empty data directory of `layout`, whose my.cnf is written.
 pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), ServerError> {
     let mut command = build.command();
     command.arg(format!("--defaults-file={}", layout.my_cnf().display()));
-    // With 2, which the server may be given, MariaDB leaves a first page that it cannot recover.
+    // Its own settings may say 2, after which MariaDB does not find the first page of ibdata1.
     command.arg("--innodb-fast-shutdown=1");
     let script = layout.directory.join("bootstrap.sql");
     match build.flavour {

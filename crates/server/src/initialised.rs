@@ -4,9 +4,9 @@
 use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::image::{Image, ImageContents, ImageKey};
-use crate::initialise::initialise;
+use crate::initialise::{initialise, require_room};
 use crate::instance_dir::InstanceDir;
-use crate::settings::{Layout, Settings};
+use crate::settings::{DEFAULT_PAGE_SIZE_BYTES, Layout, Settings};
 use crate::{Home, ServerBuild, ServerError};
 use std::fs;
 
@@ -31,16 +31,14 @@ const KEPT: [&str; 8] = [
     "lower_case_table_names",
 ];
 
-/// What it may take, with its redo.
-const INITIALISED_BYTES: u64 = 512 << 20;
-
 /// Is a data directory for these settings like that of any other server, but for its page size?
-pub(crate) fn is_common(settings: &Settings) -> bool {
+fn is_common(settings: &Settings) -> bool {
     let is_kept = |name: &str| KEPT.contains(&name) || name.contains("encrypt");
     !settings.lines().iter().any(|(name, _)| is_kept(name.trim_start_matches("loose_")))
 }
 
-/// The image for this build, made where there is none.
+/// The image for a server of this build with these settings, made where there is none. `None`
+/// where the settings want a data directory of their own.
 ///
 /// # Errors
 /// [`ServerError::Failed`] with the log where the server cannot initialise a data directory;
@@ -48,8 +46,13 @@ pub(crate) fn is_common(settings: &Settings) -> bool {
 pub(crate) fn image(
     home: &Home,
     build: &ServerBuild,
-    page_size_bytes: u32,
-) -> Result<Image, ServerError> {
+    wanted: &Settings,
+) -> Result<Option<Image>, ServerError> {
+    if !is_common(wanted) {
+        return Ok(None);
+    }
+    let page_size = wanted.number("innodb_page_size").and_then(|bytes| u32::try_from(bytes).ok());
+    let page_size_bytes = page_size.unwrap_or(DEFAULT_PAGE_SIZE_BYTES);
     let key = ImageKey {
         engine: build.engine.clone(),
         version: build.version.clone(),
@@ -61,7 +64,7 @@ pub(crate) fn image(
     let lock = home.images().join(format!(".lock-initialise-{}", key.directory_name()));
     let _lock = FileLock::wait(&lock, &mut || {})?;
     if let Some(image) = Image::find(home, &key) {
-        return Ok(image);
+        return Ok(Some(image));
     }
     let mut dir = InstanceDir::private(home)?;
     let data = dir.path.join("data");
@@ -72,10 +75,10 @@ pub(crate) fn image(
     let set = SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let set: Vec<(String, String)> = set.chain([page_size]).collect();
     let settings = Settings::new(build, &layout, 0, &set);
-    home::require_free(&layout.data, INITIALISED_BYTES, "a fresh data directory")?;
+    require_room(build, &layout, &settings)?;
     fs::write(layout.my_cnf(), settings.my_cnf()).map_err(io_at("write", &layout.my_cnf()))?;
     initialise(build, &layout)?;
-    Image::publish(home, &key, &layout.data, "")
+    Image::publish(home, &key, &layout.data, "").map(Some)
 }
 
 #[cfg(test)]

@@ -27,12 +27,8 @@ const REDO_BYTES_PER_PAGE: f64 = 4096.0;
 const RANDOM_PAGES_PER_S: f64 = 1000.0;
 /// Tries with another port where somebody else was faster.
 const PORT_TRIES: usize = 5;
-/// What a fresh data directory needs beside its redo.
-const FRESH_BYTES: u64 = 256 << 20;
 /// On a command line, which wins over the my.cnf.
 const GALERA_OFF: &str = "--wsrep-on=OFF";
-/// InnoDB's page size where nothing else is set.
-pub(crate) const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
 
 /// Longest wait for a server to take connections: a recovery after a crash counts in, of a redo log
 /// of so many bytes on a device that reads or writes so many pages in a second.
@@ -99,15 +95,11 @@ impl Launch {
         let settings = self.settings(0)?;
         match data {
             Data::Fresh => {
-                let needed = settings.redo_bytes(&self.build).saturating_add(FRESH_BYTES);
-                home::require_free(&self.layout.data, needed, "a fresh data directory")?;
-                if !initialised::is_common(&settings) {
-                    return initialise::initialise(&self.build, &self.layout);
+                initialise::require_room(&self.build, &self.layout, &settings)?;
+                match initialised::image(home, &self.build, &settings)? {
+                    Some(image) => self.clone_from(&image, &settings),
+                    None => initialise::initialise(&self.build, &self.layout),
                 }
-                let page_size = settings.number("innodb_page_size");
-                let page_size = page_size.and_then(|bytes| u32::try_from(bytes).ok());
-                let page_size = page_size.unwrap_or(DEFAULT_PAGE_SIZE_BYTES);
-                self.clone_from(&initialised::image(home, &self.build, page_size)?, &settings)
             }
             Data::Clone(image) => {
                 image.require_build(&self.build)?;

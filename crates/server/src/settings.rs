@@ -40,6 +40,8 @@ const REDO_FILE_SIZE: &str = "innodb_log_file_size";
 const REDO_FILES: &str = "innodb_log_files_in_group";
 /// The default of `innodb_log_file_size` where servers have one size for all redo.
 const REDO_FILE_BYTES_OLD: u64 = 48 << 20;
+/// InnoDB's page size where nothing else is set.
+pub(crate) const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
 /// Kernel AIO events that InnoDB asks for per I/O thread.
 const AIO_EVENTS_PER_THREAD: u64 = 256;
 
