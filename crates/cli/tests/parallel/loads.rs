@@ -230,3 +230,14 @@ fn ctrl_c_while_an_image_is_made_leaves_nothing() {
     }
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// A server that has data is not loaded a second time, and goes on with what it has.
+#[test]
+fn a_named_server_begins_with_a_database_once() {
+    let server = Server::loaded("mysql-5.7", &[]);
+    mydyno(["server", "stop", &server.name]).run().exits(0);
+    let start = ["server", "start", "--engine", "mysql-5.7", "--name", &server.name, "--json"];
+    mydyno(start).and_args(["-w", "1"]).run().exits(4).says(&["has data already", "leave -w out"]);
+    let again = mydyno(start).and_args(QUICK.iter().flat_map(|set| ["--set", set])).run();
+    mydyno(["check", "--dsn", text(&again.exits(0).json(), "/dsn")]).run().exits(0);
+}

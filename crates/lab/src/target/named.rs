@@ -53,7 +53,8 @@ pub fn start_named_on(
     let is_plain = spec.placement == Placement::default();
     let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
     let spec = &NamedSpec { set, ..spec.clone() };
-    let data = first_data(home, build, spec, stop, on_progress)?;
+    // Not before it is known that the server can be placed: it may have to be loaded.
+    let mut data = || first_data(home, build, spec, stop, on_progress);
     let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),
@@ -61,7 +62,7 @@ pub fn start_named_on(
             return Err(not_dilatable());
         }
         None if is_plain => {
-            let instance = plain(home, build, spec, (preset.as_ref(), data))?;
+            let instance = plain(home, build, spec, (preset.as_ref(), data()?))?;
             return Ok((instance, preset_note.into_iter().collect()));
         }
         None if is_known => return Err(not_placed(&spec.name)),
@@ -79,7 +80,7 @@ pub fn start_named_on(
         );
     }
     let options = InstanceOptions {
-        data,
+        data: data()?,
         storage: if kept.data_is_emulated { Storage::Emulated } else { Storage::Real },
         preset: lines(preset.as_ref()),
         set: spec.set.iter().chain(&kept.set).cloned().collect(),

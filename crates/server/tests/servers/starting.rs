@@ -5,8 +5,8 @@ use crate::{
     left_in_run, own_home, query, redo_bytes, refused, set, small, start, variable,
 };
 use server::{
-    Availability, Data, Ending, Home, Instance, InstanceOptions, Secret, ServerBuild, ServerError,
-    Target, find, list, render_dsn,
+    Availability, Data, Ending, Home, ImageContents, Instance, InstanceOptions, Secret,
+    ServerBuild, ServerError, Target, find, kept_images, list, render_dsn,
 };
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
@@ -40,6 +40,29 @@ fn every_engine_installs_starts_and_stops() {
         assert!(!exists(&directory));
         assert!(left_in_run(&home).is_empty());
     }
+}
+
+/// Data directories are initialised once; those that keep their settings are by themselves.
+#[test]
+fn fresh_data_is_a_clone_where_it_can_be() {
+    let build = build("mysql-5.7");
+    let (_temp, home) = own_home();
+    let images = || -> Vec<ImageContents> {
+        let kept = kept_images(&home).unwrap();
+        kept.iter().map(|kept| kept.image.key().contents.clone()).collect()
+    };
+    let with = |name: &str, value: &str| {
+        let mut options = small();
+        options.set.push((name.to_owned(), value.to_owned()));
+        variable(&start(&home, &build, options).connect_options(), name)
+    };
+    assert_eq!(with("lower_case_table_names", "1"), "1");
+    assert_eq!(images(), []);
+    assert_eq!(with("innodb_io_capacity", "300"), "300");
+    assert_eq!(with("innodb_io_capacity", "400"), "400");
+    assert_eq!(images(), [ImageContents::Initialised { initialised: 1 }]);
+    assert_eq!(with("innodb_page_size", "4096"), "4096");
+    assert_eq!(images().len(), 2);
 }
 
 /// What the settings say is what the server has.
