@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 use store::{MetricKind, MetricSource};
 
 /// A pool that does not hold the table `big`, and a binary log whose cache does not hold a
@@ -18,6 +19,9 @@ pub const OBSERVED: [&str; 5] = [
     "binlog_cache_size=4096",
     "sync_binlog=0",
 ];
+
+/// How long pages are waited for that a server still writes.
+const WRITES_PATIENCE: Duration = Duration::from_secs(30);
 
 pub type Metrics = BTreeMap<String, (MetricKind, i64)>;
 
@@ -93,7 +97,8 @@ impl Bed {
     }
 
     /// Where the server has all of these metrics, they have risen so by `work`, and nothing fell
-    /// that cannot.
+    /// that cannot. What has not risen enough is read again for a while: a server counts a page
+    /// once it is written, and threads of it write after the statement has ended.
     pub fn rises(
         &mut self,
         at_least: &[(&str, i64)],
@@ -102,7 +107,18 @@ impl Bed {
     ) {
         let before = self.read();
         work(self);
-        let after = self.read();
+        let begun = Instant::now();
+        let mut after = self.read();
+        let lacks = |after: &Metrics| {
+            let lacks = |(name, rise): &(&str, i64)| {
+                after.get(*name).is_some_and(|(_, value)| value - before[*name].1 < *rise)
+            };
+            at_least.iter().any(lacks)
+        };
+        while lacks(&after) && begun.elapsed() < WRITES_PATIENCE {
+            std::thread::sleep(Duration::from_millis(100));
+            after = self.read();
+        }
         for (name, (kind, value)) in &after {
             assert!(*kind == MetricKind::Gauge || *value >= before[name].1, "{name} fell");
         }
