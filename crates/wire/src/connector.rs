@@ -6,7 +6,7 @@ use crate::login::{Login, ServerKey};
 use crate::options::{Address, ConnectOptions, TlsMode};
 use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
 use crate::protocol::Protocol;
-use crate::tls::TlsSetup;
+use crate::tls::{TlsSetup, reasons};
 use crate::transport::{Endpoint, Transport};
 use base::{Exit, SessionError, limits};
 use openssl::pkey::PKey;
@@ -184,7 +184,7 @@ impl Connector {
             Address::Tcp { host, .. } => host.clone(),
             Address::Unix(_) => "localhost".to_owned(),
         };
-        let session = setup.session(&host).map_err(|error| failed(error.to_string()))?;
+        let session = setup.session(&host).map_err(|error| failed(reasons(&error)))?;
         connection.start_tls(session).await.map_err(|error| failed(error.to_string()))?;
         self.was_encrypted.store(true, Ordering::Relaxed);
         Ok(())
@@ -278,7 +278,7 @@ impl Connector {
 /// The RSA public key of a file.
 fn public_key(file: &Path) -> Result<PKey<openssl::pkey::Public>, SessionError> {
     let read = std::fs::read(file).map_err(|error| error.to_string());
-    let key = read.and_then(|pem| PKey::public_key_from_pem(&pem).map_err(|e| e.to_string()));
+    let key = read.and_then(|pem| PKey::public_key_from_pem(&pem).map_err(|e| reasons(&e)));
     key.map_err(|error| {
         SessionError::Unexpected(format!(
             "server-public-key-path {}: {error}; it must be the server's RSA public key as a PEM \

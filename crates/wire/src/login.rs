@@ -5,6 +5,7 @@
 
 use crate::auth::{self, AuthMethod};
 use crate::packet::{PacketReader, malformed};
+use crate::tls::reasons;
 use base::SessionError;
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Public};
@@ -157,16 +158,18 @@ impl<'a> Login<'a> {
     fn encrypted(&self, key: &PKey<Public>) -> Result<Vec<u8>, SessionError> {
         auth::rsa_encrypted(self.password, &self.scramble, key).map_err(|error| {
             SessionError::Unexpected(format!(
-                "the password cannot be encrypted with the server's RSA key ({error}); use \
-                 ssl-mode=REQUIRED"
+                "the password cannot be encrypted with the server's RSA key ({}); use \
+                 ssl-mode=REQUIRED",
+                reasons(&error)
             ))
         })
     }
 
     fn refused(&self, error: &ErrorStack) -> SessionError {
         SessionError::Unexpected(format!(
-            "this machine's OpenSSL refuses what {} computes; it may be in FIPS mode ({error})",
-            self.method.name()
+            "this machine's OpenSSL refuses what {} computes; it may be in FIPS mode ({})",
+            self.method.name(),
+            reasons(error)
         ))
     }
 }

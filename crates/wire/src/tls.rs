@@ -39,7 +39,7 @@ impl TlsSetup {
         if let Some(gap) = files.gap() {
             return Err(gap);
         }
-        let phrase = |error: ErrorStack| error.to_string();
+        let phrase = |error: ErrorStack| reasons(&error);
         let mut builder = SslContext::builder(SslMethod::tls_client()).map_err(phrase)?;
         builder.set_min_proto_version(Some(SslVersion::TLS1)).map_err(phrase)?;
         builder.set_cipher_list("DEFAULT@SECLEVEL=0").map_err(phrase)?;
@@ -47,13 +47,16 @@ impl TlsSetup {
         builder.set_verify(SslVerifyMode::NONE);
         if let (true, Some(ca)) = (verifies, &files.ssl_ca) {
             builder.set_verify(SslVerifyMode::PEER);
-            builder.set_ca_file(ca).map_err(|error| {
+            let is_set = readable(ca).and_then(|()| builder.set_ca_file(ca).map_err(phrase));
+            is_set.map_err(|error| {
                 let ca = ca.display();
                 format!("ssl-ca {ca}: {error}; it must be a PEM file with CA certificates")
             })?;
         }
         if let (Some(cert), Some(key)) = (&files.ssl_cert, &files.ssl_key) {
-            builder.set_certificate_chain_file(cert).map_err(|error| {
+            let is_set = readable(cert)
+                .and_then(|()| builder.set_certificate_chain_file(cert).map_err(phrase));
+            is_set.map_err(|error| {
                 let cert = cert.display();
                 format!("ssl-cert {cert}: {error}; it must be a PEM file with certificates")
             })?;
@@ -88,5 +91,20 @@ impl TlsSetup {
 /// OpenSSL by itself would ask for a passphrase at the terminal.
 fn private_key(file: &Path) -> Result<PKey<Private>, String> {
     let pem = std::fs::read(file).map_err(|error| error.to_string())?;
-    PKey::private_key_from_pem_callback(&pem, |_| Ok(0)).map_err(|error| error.to_string())
+    PKey::private_key_from_pem_callback(&pem, |_| Ok(0)).map_err(|error| reasons(&error))
+}
+
+/// OpenSSL's own words for a missing file are none that a person reads.
+fn readable(file: &Path) -> Result<(), String> {
+    std::fs::File::open(file).map(drop).map_err(|error| error.to_string())
+}
+
+/// What OpenSSL says of an error, without the places of its source.
+pub(crate) fn reasons(error: &ErrorStack) -> String {
+    let mut reasons: Vec<&str> = error.errors().iter().filter_map(|of| of.reason()).collect();
+    reasons.dedup();
+    match reasons.as_slice() {
+        [] => error.to_string(),
+        reasons => reasons.join(": "),
+    }
 }

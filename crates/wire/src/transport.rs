@@ -1,6 +1,7 @@
 //! Bytes to and from the server: TCP or unix socket, plain or TLS, never blocking the thread.
 
 use crate::options::Address;
+use crate::tls::reasons;
 use base::limits;
 use openssl::ssl::{ErrorCode, Ssl, SslStream};
 use reactor::PolledSocket;
@@ -269,7 +270,14 @@ impl Transport {
                     self.source.readable().await;
                 }
                 ErrorCode::WANT_WRITE => self.source.writable(self.socket.as_fd()).await?,
-                _ => return Err(error.into_io_error().unwrap_or_else(io::Error::other)),
+                _ => {
+                    let told = error.ssl_error().map(reasons);
+                    return Err(match (told, error.into_io_error()) {
+                        (_, Ok(error)) => error,
+                        (Some(told), Err(_)) => io::Error::other(told),
+                        (None, Err(error)) => io::Error::other(error),
+                    });
+                }
             }
         }
     }
