@@ -61,7 +61,8 @@ pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
 pub use pages::{CorruptPages, corrupt_pages};
 pub use process::errors_in;
 pub use settings::{
-    CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, redo_bytes, validate as validate_settings,
+    CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, REDO_BYTES_BASE, redo_bytes,
+    validate as validate_settings,
 };
 pub use start::require_startable;
 pub use target::{Target, TargetRequest};

@@ -33,8 +33,9 @@ const RESERVED: [&str; 13] = [
 /// What a server that mydyno starts takes where neither a preset nor the user says otherwise.
 pub const CONNECTIONS_BASE: u32 = 1000;
 pub const PREPARED_STATEMENTS_BASE: u32 = 200_000;
-/// Redo in all files together, equal on every engine whether it has two files or one.
-const REDO_BYTES: u64 = 2 << 30;
+/// Redo in all files together, equal on every engine whether it has two files or one: half of the
+/// pool. MySQL 5.7 writes all of it before its first start is over.
+pub const REDO_BYTES_BASE: u64 = 512 << 20;
 const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
 const REDO_FILE_SIZE: &str = "innodb_log_file_size";
 const REDO_FILES: &str = "innodb_log_files_in_group";
@@ -197,10 +198,10 @@ impl Settings {
         self.put("max_prepared_stmt_count", &statements);
         self.put("innodb_buffer_pool_size", "1G");
         if has_redo_capacity(build) {
-            self.put("innodb_redo_log_capacity", &REDO_BYTES.to_string());
+            self.put("innodb_redo_log_capacity", &REDO_BYTES_BASE.to_string());
         } else {
             let files = if single_redo_file(build) { 1 } else { 2 };
-            self.put("innodb_log_file_size", &(REDO_BYTES / files).to_string());
+            self.put("innodb_log_file_size", &(REDO_BYTES_BASE / files).to_string());
         }
         self.put("innodb_flush_log_at_trx_commit", "1");
         self.put("innodb_doublewrite", "ON");
@@ -406,7 +407,7 @@ mod tests {
             (Flavour::MariaDb, (11, 8, 6)),
         ] {
             let build = build(flavour, numbers);
-            assert_eq!(settings(&build, &[]).redo_bytes(&build), 2 << 30);
+            assert_eq!(settings(&build, &[]).redo_bytes(&build), 512 << 20);
         }
         let build = build(Flavour::Mysql, (8, 0, 30));
         let small = settings(&build, &[("innodb-log-file-size", "48M")]);

@@ -17,7 +17,7 @@ pub const QUICK: [&str; 5] = [
     "innodb_fast_shutdown=2",
 ];
 
-/// For private servers, which otherwise write 2 GiB of redo at their first start.
+/// For private servers, which otherwise write 512 MiB of redo at their first start.
 pub const SMALL_REDO: [&str; 2] = ["--set", "innodb_log_file_size=16M"];
 
 /// A named server.

@@ -10,7 +10,7 @@ use plan::{
     execution_order,
 };
 use server::preset::Translated;
-use server::{Home, IMAGES_VARIABLE, ImageKey, ServerError};
+use server::{Home, IMAGES_VARIABLE, ImageKey, REDO_BYTES_BASE, ServerError};
 use spec::{Cell, Server};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use storage::RoleDevice;
 
 /// The buffer pool and the redo log of a server where nothing else is set.
 pub(crate) const DEFAULT_SIZES: Sizes =
-    Sizes { pool_bytes: POOL_BYTES_DEFAULT, redo_bytes: 2 << 30 };
+    Sizes { pool_bytes: POOL_BYTES_DEFAULT, redo_bytes: REDO_BYTES_BASE };
 
 /// Whose cells are measured.
 #[derive(Clone, Debug, Default)]

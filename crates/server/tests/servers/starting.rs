@@ -84,7 +84,7 @@ fn effective_settings(server: &Instance) {
     listens_on_loopback_only(server);
     let doublewrite = variable(&tcp, "innodb_doublewrite");
     assert!(doublewrite == "1" || doublewrite == "ON", "{doublewrite}");
-    assert_eq!(redo_bytes(server), 2 << 30);
+    assert_eq!(redo_bytes(server), 512 << 20);
     assert!(server.notes.is_empty(), "{:?}", server.notes);
 }
 
