@@ -112,3 +112,168 @@ impl Cell {
         format!("{:016x}", xxh3_64(self.identity().as_bytes()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Cell, Connections, DatabaseKind, Dilate, External, Fault, Isolation, Length, Lengths, Load,
+        Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, Scale, Server, Spacing,
+        Style, Topology, WorkloadKind,
+    };
+    use base::{Dilation, Warehouses};
+    use device::Role;
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn cell() -> Cell {
+        Cell {
+            server: Server::Private(Private::of_engine("mysql-5.7")),
+            load: Load::of_seed(1),
+            lengths: Lengths::default(),
+            checks: false,
+            lock_wait_timeouts_max_share: None,
+            meters: Meters::default(),
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut Cell)) -> Cell {
+        let mut cell = cell();
+        change(&mut cell);
+        cell
+    }
+
+    fn private(change: impl FnOnce(&mut Private)) -> Cell {
+        let mut private = Private::of_engine("mysql-5.7");
+        change(&mut private);
+        Cell { server: Server::Private(private), ..cell() }
+    }
+
+    fn external(external: External) -> Cell {
+        Cell { server: Server::External(external), ..cell() }
+    }
+
+    fn set(of: &[(&str, &str)]) -> Vec<(String, String)> {
+        of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn placed(file: Option<&str>, at: Option<&str>, rpm: f64) -> Place {
+        let mut profile = device::builtin("hdd-15k").unwrap();
+        profile.disk.as_mut().unwrap().rpm += rpm;
+        let path = |text: &str| PathBuf::from(text);
+        Place::Emulated { profile: Box::new(profile), file: file.map(path), at: at.map(path) }
+    }
+
+    fn on(role: Role, place: Place) -> Cell {
+        private(|of| drop(of.placement.places.insert(role, place)))
+    }
+
+    fn preset(name: &str, scale: Scale) -> Cell {
+        private(|of| of.preset = Some(Preset { name: name.to_owned(), scale }))
+    }
+
+    fn rate(spacing: Spacing) -> Cell {
+        with(|of| of.load.rate = Some(OpenLoop { rate: "500/s".parse().unwrap(), spacing }))
+    }
+
+    /// The default, and others of which each is another measurement.
+    fn of_private_servers() -> Vec<Cell> {
+        let dilate = |most| private(|of| of.dilate = Dilate::Auto { most: Dilation::whole(most) });
+        let population =
+            |change: fn(&mut crate::PopulationSpec)| private(|of| change(&mut of.population));
+        vec![
+            cell(),
+            private(|of| of.engine = "mysql-8.0".to_owned()),
+            preset("config-1", Scale::Auto),
+            preset("config-1", Scale::Papers),
+            preset("config-1", Scale::For(Warehouses(500))),
+            private(|of| of.set = set(&[("a", "1")])),
+            private(|of| of.set = set(&[("a", "1"), ("b", "2")])),
+            private(|of| of.instances = 2),
+            private(|of| (of.instances, of.topology) = (2, Topology::Shards)),
+            private(|of| of.dilate = Dilate::By(Dilation::whole(2))),
+            dilate(4),
+            dilate(8),
+            private(|of| of.cores = Some(1)),
+            private(|of| of.fault = Some(Fault::Kill)),
+            on(Role::Data, Place::Directory(PathBuf::from("/mnt/x"))),
+            on(Role::Redo, Place::Directory(PathBuf::from("/mnt/x"))),
+            on(Role::Data, placed(None, None, 0.0)),
+            on(Role::Data, placed(None, Some("/mnt/y"), 0.0)),
+            on(Role::Data, placed(Some("a.toml"), None, 0.0)),
+            on(Role::Data, placed(Some("a.toml"), None, 1.0)),
+            private(|of| of.placement.page_cache_bytes = Some(1)),
+            private(|of| of.placement.count = true),
+            population(|of| of.warehouses = Warehouses(11)),
+            population(|of| of.foreign_keys = false),
+            population(|of| of.partitions = 2),
+            population(|of| of.seed = 2),
+            population(|of| of.database = DatabaseKind::Sbtest),
+            population(|of| (of.database, of.sbtest.rows) = (DatabaseKind::Sbtest, 1)),
+            population(|of| of.database = DatabaseKind::File("a.toml".to_owned())),
+        ]
+    }
+
+    fn of_other_servers_and_loads() -> Vec<Cell> {
+        let s = Duration::from_secs;
+        let auto = |share| {
+            let window = Length::auto(s(600));
+            with(|of| of.lengths = Lengths { window, precision_share: share, ..of.lengths })
+        };
+        vec![
+            external(External::default()),
+            external(External { dsns: vec!["mysql://h/d".to_owned()], ..External::default() }),
+            external(External { defaults_file: Some("my.cnf".into()), ..External::default() }),
+            external(External { schemas: Some(2), ..External::default() }),
+            external(External { topology: Topology::MultiPrimary, ..External::default() }),
+            external(External { set: set(&[("a", "1")]), ..External::default() }),
+            with(|of| of.load.workload = WorkloadKind::SysbenchOltp(OltpMix::ReadOnly)),
+            with(|of| of.load.style = Style::Batched),
+            with(|of| of.load.connections = Connections::Fixed(8)),
+            with(|of| of.load.connections = Connections::Ramp(RampLimits::default())),
+            with(|of| of.lengths.warmup = Length::fixed(s(1))),
+            with(|of| of.lengths.window = Length::fixed(s(1))),
+            with(|of| of.lengths.interval = s(2)),
+            with(|of| of.lengths.warmup.is_auto = true),
+            auto(None),
+            auto(Some(0.01)),
+            with(|of| of.load.isolation = Some(Isolation::Serializable)),
+            with(|of| of.load.threads = Some(2)),
+            with(|of| of.load.warehouses = Some(Warehouses(2))),
+            with(|of| of.load.inactive_warehouses = 1),
+            with(|of| of.load.terminals = Some(10)),
+            with(|of| of.load.home = true),
+            with(|of| of.load.xa = true),
+            rate(Spacing::Poisson),
+            rate(Spacing::Uniform),
+            with(|of| of.load.retry_pause = s(1)),
+        ]
+    }
+
+    /// Two measurements have one key where nothing is different that their results depend on.
+    #[test]
+    fn all_that_results_depend_on_is_in_the_key() {
+        let cells = [of_private_servers(), of_other_servers_and_loads()].concat();
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for (place, cell) in cells.iter().enumerate() {
+            let key = cell.key();
+            assert_eq!(key.len(), 16);
+            let other = seen.insert(key, place);
+            assert_eq!(other, None, "cell {place} has the key of another:\n{}", cell.identity());
+        }
+        for same in [
+            with(|of| of.checks = true),
+            with(|of| of.load.seed = 2),
+            with(|of| of.lock_wait_timeouts_max_share = Some(0.5)),
+            with(|of| of.meters.power_command = Some("true".to_owned())),
+            with(|of| of.lengths.precision_share = Some(0.01)),
+            preset(crate::defaults::PRESET, Scale::Auto),
+        ] {
+            assert_eq!(same.identity(), cell().identity());
+        }
+        let turned = private(|of| of.set = set(&[("b", "2"), ("a", "1")]));
+        assert_eq!(turned.key(), cells[6].key());
+        let one = external(External { schemas: Some(1), ..External::default() });
+        assert_eq!(one.key(), external(External::default()).key());
+    }
+}

@@ -352,3 +352,6 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

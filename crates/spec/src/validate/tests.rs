@@ -1,0 +1,277 @@
+//! Each rule at its bound: what is just allowed, and what is just refused.
+
+use super::Field;
+use crate::{
+    Cell, Connections, DatabaseKind, Dilate, Fault, Length, Lengths, Load, Meters, OltpMix,
+    OpenLoop, Place, PopulationSpec, Private, RampLimits, Server, Spacing, Style, Topology,
+    WorkloadKind,
+};
+use crate::{External, OF_REAL_DEVICES};
+use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
+use base::{Dilation, Warehouses};
+use device::Role;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A change of the default cell.
+type Change = fn(&mut Cell);
+
+fn cell() -> Cell {
+    Cell {
+        server: Server::Private(Private::of_engine("mysql-5.7")),
+        load: Load::of_seed(1),
+        lengths: Lengths::default(),
+        checks: false,
+        lock_wait_timeouts_max_share: None,
+        meters: Meters::default(),
+    }
+}
+
+fn private(cell: &mut Cell) -> &mut Private {
+    match &mut cell.server {
+        Server::Private(private) => private,
+        Server::External(_) => panic!("the cell has a server that was there"),
+    }
+}
+
+fn population(cell: &mut Cell) -> &mut PopulationSpec {
+    &mut private(cell).population
+}
+
+fn external(cell: &mut Cell) -> &mut External {
+    if let Server::Private(_) = cell.server {
+        cell.server = Server::External(External::default());
+    }
+    match &mut cell.server {
+        Server::External(external) => external,
+        Server::Private(_) => unreachable!("it was replaced"),
+    }
+}
+
+fn ramp() -> Connections {
+    Connections::Ramp(RampLimits::default())
+}
+
+fn rate() -> Option<OpenLoop> {
+    Some(OpenLoop { rate: "500/s".parse().unwrap(), spacing: Spacing::Poisson })
+}
+
+fn emulated(cell: &mut Cell, role: Role) {
+    let profile = Box::new(device::builtin("sata-850pro").unwrap());
+    let place = Place::Emulated { profile, file: None, at: None };
+    private(cell).placement.places.insert(role, place);
+}
+
+fn real(cell: &mut Cell, role: Role) {
+    private(cell).placement.places.insert(role, Place::Directory(PathBuf::from("/mnt/x")));
+}
+
+#[track_caller]
+fn allowed(changes: &[Change]) {
+    let mut cell = cell();
+    changes.iter().for_each(|change| change(&mut cell));
+    assert_eq!(cell.validate(), Ok(()));
+}
+
+#[track_caller]
+fn refused(field: Field, changes: &[Change]) -> String {
+    let mut cell = cell();
+    changes.iter().for_each(|change| change(&mut cell));
+    let problem = cell.validate().unwrap_err();
+    assert_eq!(problem.field, field, "{}", problem.why);
+    problem.why
+}
+
+const SPEC: Change = |cell| cell.load.workload = WorkloadKind::TpccSpec;
+const MYSQL: Change = |cell| cell.load.workload = WorkloadKind::TpccMysql;
+const OLTP: Change = |cell| cell.load.workload = WorkloadKind::SysbenchOltp(OltpMix::ReadWrite);
+const FILE: Change = |cell| cell.load.workload = WorkloadKind::File("a.toml".to_owned());
+const RAMP: Change = |cell| cell.load.connections = ramp();
+const RATE: Change = |cell| cell.load.rate = rate();
+const HOME: Change = |cell| cell.load.home = true;
+const BATCHED: Change = |cell| cell.load.style = Style::Batched;
+const SHARDS: Change = |cell| {
+    private(cell).topology = Topology::Shards;
+    private(cell).instances = 2;
+};
+const REPLICAS: Change = |cell| {
+    private(cell).topology = Topology::PrimaryReplicas;
+    private(cell).instances = 2;
+};
+const KILL: Change = |cell| private(cell).fault = Some(Fault::Kill);
+const POWER_CUT: Change = |cell| private(cell).fault = Some(Fault::PowerCut);
+const ON_A_PROFILE: Change = |cell| emulated(cell, Role::Data);
+
+#[test]
+fn workloads_take_what_they_have() {
+    allowed(&[]);
+    for workload in [MYSQL, OLTP, FILE] {
+        allowed(&[workload]);
+        allowed(&[workload, RATE]);
+        allowed(&[workload, RAMP]);
+        assert!(refused(Field::Style, &[workload, BATCHED]).contains("batched"));
+        refused(Field::Home, &[workload, HOME]);
+    }
+    let warehouses: Change = |cell| cell.load.warehouses = Some(Warehouses(2));
+    allowed(&[warehouses]);
+    allowed(&[MYSQL, warehouses]);
+    refused(Field::Warehouses, &[OLTP, warehouses]);
+    refused(Field::Warehouses, &[FILE, warehouses]);
+    allowed(&[HOME, BATCHED]);
+    allowed(&[RATE]);
+    refused(Field::Rate, &[RATE, RAMP]);
+    refused(Field::Terminals, &[|cell| cell.load.terminals = Some(10)]);
+    refused(Field::InactiveWarehouses, &[|cell| cell.load.inactive_warehouses = 1]);
+}
+
+#[test]
+fn terminals_have_a_pace_of_their_own() {
+    allowed(&[SPEC, |cell| cell.load.terminals = Some(10)]);
+    refused(Field::Workload, &[SPEC, RAMP]);
+    refused(Field::Rate, &[SPEC, RATE]);
+    refused(Field::Home, &[SPEC, HOME]);
+    // Of ten warehouses that are made, or of those that are named.
+    allowed(&[SPEC, |cell| cell.load.inactive_warehouses = 9]);
+    refused(Field::InactiveWarehouses, &[SPEC, |cell| cell.load.inactive_warehouses = 10]);
+    let named: Change = |cell| cell.load.warehouses = Some(Warehouses(3));
+    allowed(&[SPEC, named, |cell| cell.load.inactive_warehouses = 2]);
+    refused(Field::InactiveWarehouses, &[SPEC, named, |cell| cell.load.inactive_warehouses = 3]);
+}
+
+#[test]
+fn a_ramp_has_sound_limits() {
+    allowed(&[RAMP]);
+    let limits = RampLimits { step: 0, ..RampLimits::default() };
+    let mut of = cell();
+    of.load.connections = Connections::Ramp(limits);
+    assert_eq!(of.validate().unwrap_err().field, Field::Ramp);
+}
+
+#[test]
+fn lengths_have_room_for_their_intervals() {
+    let seconds = |s| Duration::from_secs(s);
+    let most = u64::from(AUTO_INTERVALS_MIN);
+    let with = |lengths: Lengths| Cell { lengths, ..cell() }.validate().map_err(|of| of.field);
+    let default = Lengths::default();
+    let window = |length| Lengths { window: length, ..default };
+    let warmup = |length| Lengths { warmup: length, ..default };
+    assert_eq!(with(window(Length::auto(seconds(most)))), Ok(()));
+    assert_eq!(with(window(Length::auto(seconds(most - 1)))), Err(Field::Window));
+    assert_eq!(with(warmup(Length::auto(seconds(most)))), Ok(()));
+    assert_eq!(with(warmup(Length::auto(seconds(most - 1)))), Err(Field::Warmup));
+    assert_eq!(with(window(Length::fixed(seconds(1)))), Ok(()));
+    let precise = |length| Lengths { precision_share: Some(0.01), ..window(length) };
+    assert_eq!(with(precise(Length::auto(seconds(600)))), Ok(()));
+    assert_eq!(with(precise(Length::fixed(seconds(600)))), Err(Field::Precision));
+    let interval = |interval| Lengths { interval, ..window(Length::fixed(seconds(5))) };
+    assert_eq!(with(interval(seconds(5))), Ok(()));
+    assert_eq!(with(interval(seconds(5) + Duration::from_nanos(1))), Err(Field::Interval));
+}
+
+#[test]
+fn topologies_are_of_workloads_that_are_known() {
+    allowed(&[SHARDS]);
+    allowed(&[REPLICAS]);
+    allowed(&[REPLICAS, SPEC]);
+    allowed(&[REPLICAS, |cell| cell.load.style = Style::Pipelined]);
+    refused(Field::Topology, &[REPLICAS, BATCHED]);
+    refused(Field::Topology, &[SHARDS, SPEC]);
+    refused(Field::Topology, &[SHARDS, OLTP]);
+    refused(Field::Topology, &[REPLICAS, MYSQL]);
+    allowed(&[SHARDS, BATCHED]);
+    allowed(&[OLTP, |cell| {
+        private(cell).topology = Topology::MultiPrimary;
+        private(cell).instances = 2;
+    }]);
+    refused(Field::Topology, &[SHARDS, |cell| private(cell).instances = 1]);
+    let warehouses: Change = |cell| population(cell).warehouses = Warehouses(2);
+    allowed(&[SHARDS, warehouses]);
+    refused(Field::Warehouses, &[SHARDS, |cell| population(cell).warehouses = Warehouses(1)]);
+}
+
+#[test]
+fn servers_that_were_there_have_schemas_by_themselves() {
+    let schemas: Change = |cell| external(cell).schemas = Some(2);
+    allowed(&[schemas]);
+    refused(Field::Schemas, &[schemas, SPEC]);
+    refused(Field::Schemas, &[schemas, |cell| external(cell).topology = Topology::MultiPrimary]);
+    allowed(&[|cell| external(cell).topology = Topology::MultiPrimary]);
+    allowed(&[|cell| external(cell).schemas = None, SPEC]);
+}
+
+#[test]
+fn xa_is_over_shards_without_foreign_keys() {
+    let xa: Change = |cell| cell.load.xa = true;
+    let keyless: Change = |cell| population(cell).foreign_keys = false;
+    allowed(&[xa, SHARDS, keyless]);
+    allowed(&[xa, SHARDS, keyless, |cell| cell.load.style = Style::Pipelined]);
+    refused(Field::Xa, &[xa, SHARDS]);
+    refused(Field::Xa, &[xa, keyless]);
+    refused(Field::Xa, &[xa, SHARDS, keyless, BATCHED]);
+}
+
+#[test]
+fn a_fault_is_of_one_witnessed_server() {
+    allowed(&[KILL]);
+    allowed(&[KILL, SPEC]);
+    refused(Field::Fault, &[KILL, |cell| private(cell).instances = 2]);
+    refused(Field::Fault, &[KILL, OLTP]);
+    refused(Field::Fault, &[KILL, RAMP]);
+    refused(Field::Fault, &[POWER_CUT]);
+    allowed(&[POWER_CUT, ON_A_PROFILE]);
+    refused(Field::Fault, &[POWER_CUT, ON_A_PROFILE, |cell| real(cell, Role::Redo)]);
+}
+
+#[test]
+fn private_servers_share_what_there_is() {
+    allowed(&[|cell| private(cell).instances = 8]);
+    refused(Field::Instances, &[|cell| private(cell).instances = 9]);
+    refused(Field::Instances, &[SPEC, |cell| private(cell).instances = 2]);
+    let one: Change = |cell| cell.load.connections = Connections::Fixed(1);
+    allowed(&[one]);
+    refused(Field::Instances, &[one, |cell| private(cell).instances = 2]);
+    allowed(&[|cell| private(cell).cores = Some(1)]);
+    allowed(&[|cell| private(cell).cores = Some(CORES_MAX)]);
+    refused(Field::Cores, &[|cell| private(cell).cores = Some(0)]);
+    refused(Field::Cores, &[|cell| private(cell).cores = Some(CORES_MAX + 1)]);
+}
+
+#[test]
+fn partitions_are_of_tables_without_foreign_keys() {
+    let partitions: Change = |cell| population(cell).partitions = 1;
+    refused(Field::Partitions, &[partitions]);
+    allowed(&[partitions, |cell| population(cell).foreign_keys = false]);
+    allowed(&[|cell| population(cell).database = DatabaseKind::Sbtest, OLTP]);
+    let sbtest: Change = |cell| {
+        population(cell).database = DatabaseKind::Sbtest;
+        population(cell).foreign_keys = false;
+    };
+    refused(Field::Partitions, &[OLTP, sbtest, partitions]);
+}
+
+#[test]
+fn real_devices_are_as_they_are() {
+    let page_cache: Change = |cell| private(cell).placement.page_cache_bytes = Some(1 << 30);
+    refused(Field::PageCache, &[page_cache]);
+    refused(Field::PageCache, &[page_cache, |cell| real(cell, Role::Data)]);
+    allowed(&[page_cache, ON_A_PROFILE]);
+    allowed(&[page_cache, |cell| emulated(cell, Role::Redo)]);
+    let dilate: Change = |cell| private(cell).dilate = Dilate::By(Dilation::whole(2));
+    assert_eq!(refused(Field::Dilate, &[dilate]), OF_REAL_DEVICES);
+    allowed(&[dilate, ON_A_PROFILE]);
+    refused(Field::Dilate, &[dilate, ON_A_PROFILE, |cell| real(cell, Role::Redo)]);
+    allowed(&[|cell| real(cell, Role::Data)]);
+}
+
+#[test]
+fn each_field_has_the_name_of_its_key() {
+    let names = [
+        (Field::Workload, "workload"),
+        (Field::Warehouses, "warehouses"),
+        (Field::InactiveWarehouses, "inactive_warehouses"),
+        (Field::PageCache, "page_cache"),
+        (Field::Xa, "xa"),
+        (Field::Ramp, "ramp"),
+    ];
+    assert!(names.iter().all(|(field, name)| field.name() == *name));
+}
