@@ -60,7 +60,7 @@ static SOUND: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| [sound(&LAB), sound(&RAM
 static UNTYPED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| [0, 1].map(|at| untyped(&SOUND[at])));
 
 fn scratch() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    tempfile::tempdir().unwrap()
 }
 
 fn sound(shape: &Shape) -> Vec<u8> {

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod common;
+mod damaged;
 mod devices;
 mod docs;
 mod file;
