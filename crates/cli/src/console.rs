@@ -92,6 +92,8 @@ pub struct Console {
     outlet: Outlet<Told>,
     /// Notes, to be stored with what they belong to.
     pub notes: Vec<String>,
+    /// Says how long each part of a measurement took.
+    pub is_verbose: bool,
     told: NotesTold,
 }
 
@@ -111,6 +113,8 @@ enum Told {
     /// A new step begins.
     Step(String),
     Note(String),
+    /// How long a part of a measurement took.
+    Took(String),
     Position(Position),
     /// What was under way is over.
     Done,
@@ -156,6 +160,7 @@ impl Console {
         Ok(Console {
             outlet: Outlet::start("console", move |told, left_out| bars.take(told, left_out))?,
             notes: Vec::new(),
+            is_verbose: false,
             told: NotesTold::default(),
         })
     }
@@ -195,6 +200,11 @@ impl Console {
             | Progress::LabBegins(_)
             | Progress::LabGoesOn { .. }
             | Progress::Reached { .. } => {}
+            Progress::Took(part, time) if self.is_verbose => {
+                let time_s = time.as_secs_f64();
+                self.outlet.push(Told::Took(format!("{time_s:8.2} s  {part}")));
+            }
+            Progress::Took(..) => {}
             Progress::Checks { done, total } => self.position(Position {
                 kind: BarKind::Checks,
                 what: "checking",
@@ -298,6 +308,7 @@ impl Bars {
                 self.done();
                 tell(step);
             }
+            Told::Took(part) => self.bar.suspend(|| tell(part)),
             Told::Note(note) => self.bar.suspend(|| tell(format_args!("note: {note}"))),
             Told::Position(position) => self.show(position),
             Told::Done => self.done(),

@@ -94,6 +94,19 @@ impl LabError {
         }
     }
 
+    /// May a stop be why, which takes the server along before this process hears of it?
+    pub(crate) fn may_be_a_stop(&self) -> bool {
+        !matches!(
+            self,
+            LabError::Interrupted
+                | LabError::Unfit(_)
+                | LabError::Plan(_)
+                | LabError::BadWorkload { .. }
+                | LabError::Store(_)
+                | LabError::NotSetBack { .. }
+        )
+    }
+
     /// Why, for programs; `None` where there is no more to tell than that it failed.
     pub fn reason_code(&self) -> Option<&'static str> {
         match self {

@@ -6,6 +6,7 @@ use base::Warehouses;
 use drive::{Interval, LoadProgress, TransactionInfo};
 use plan::PlannedCell;
 use spec::Cell;
+use std::time::{Duration, Instant};
 use store::{LabId, RepeatId, SampleBatch};
 
 /// Something that happened, or how far something has come.
@@ -51,7 +52,24 @@ pub enum Progress<'a> {
         done: u64,
         total: u64,
     },
+    /// A part of a measurement is over, and took that long in real time.
+    Took(&'static str, Duration),
 }
 
 /// Takes what a command tells.
 pub type OnProgress<'a> = dyn FnMut(Progress<'_>) + 'a;
+
+/// Tells how long the parts of a measurement took, one after another.
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn begin() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    /// The part that began with the end of the one before is over.
+    pub(crate) fn lap(&mut self, part: &'static str, on_progress: &mut OnProgress<'_>) {
+        let begun = std::mem::replace(&mut self.0, Instant::now());
+        on_progress(Progress::Took(part, begun.elapsed()));
+    }
+}

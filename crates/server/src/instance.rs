@@ -99,6 +99,8 @@ pub struct Instance {
     pub(crate) named: bool,
     /// What was not as asked for: fall-backs and lowered limits, for people.
     pub notes: Vec<String>,
+    /// How long its data directory took to be filled, and then the server to take connections.
+    pub start_times: [Duration; 2],
     /// Last, so that it is removed after the server has ended.
     pub(crate) dir: InstanceDir,
 }

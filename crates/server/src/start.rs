@@ -13,6 +13,7 @@ use crate::settings::{self, DEFAULT_PAGE_SIZE_BYTES, Layout, redo_bytes};
 use crate::{Home, ServerBuild, ServerError};
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Instant;
 
 impl Instance {
     /// Starts a server and waits until it takes connections. What earlier commands left behind is
@@ -37,6 +38,7 @@ impl Instance {
             // Results are no place for what other commands left.
             Lifetime::Private => Vec::new(),
         };
+        let begun = Instant::now();
         let (mut dir, lock, resumed) = open_directory(home, build, &options)?;
         let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
         // Whoever was connected to the stopped server of that name can be so again.
@@ -71,6 +73,7 @@ impl Instance {
         }
         let secret = launch.password.reveal();
         home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
+        let filled = Instant::now();
         let arguments = launch.first_arguments(&options.data)?;
         let (process, port, settings) = launch.run(options.port, &arguments)?;
         let mut instance = Instance {
@@ -79,6 +82,7 @@ impl Instance {
             process: Mutex::new(process),
             named: false,
             notes: std::mem::take(&mut launch.notes),
+            start_times: [filled - begun, filled.elapsed()],
             launch,
             dir,
         };

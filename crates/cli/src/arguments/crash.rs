@@ -46,6 +46,9 @@ pub struct CrashArguments {
     pub window: Length,
     #[command(flatten)]
     pub measuring: MeasuringArguments,
+    /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Report to write, an HTML page
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,

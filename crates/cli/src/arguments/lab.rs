@@ -71,6 +71,9 @@ pub struct LabRunArguments {
     /// URL of the Prometheus node_exporter of the servers' machine; see `mydyno run --help`
     #[arg(long, value_name = "URL", value_parser = exporter)]
     pub host_metrics: Option<String>,
+    /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Show the repeats live: a dashboard on a terminal, else a line for each interval; the results
     /// follow
     #[arg(long, conflicts_with = "json")]

@@ -45,6 +45,9 @@ pub struct RampArguments {
     pub check: bool,
     #[command(flatten)]
     pub measuring: MeasuringArguments,
+    /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
+    #[arg(short, long)]
+    pub verbose: bool,
     /// HTML report
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,

@@ -44,6 +44,9 @@ pub struct RunArguments {
         value_parser = named(Format::ALL, Format::name)
     )]
     pub format: Format,
+    /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Show the run live: a dashboard on a terminal, else a line for each interval; the summary
     /// follows
     #[arg(long, conflicts_with = "json")]

@@ -31,6 +31,7 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let cell = cell(arguments)?;
     let stop = stop_flag();
     let mut console = Console::new()?;
+    console.is_verbose = arguments.verbose;
     let results = Results::create_or_open(&arguments.results.results)?;
     let settings = arguments.measuring.settings();
     let planned = planned_repeats("crash", cell, settings, arguments.cuts)?;

@@ -98,7 +98,9 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     check_meters(&options.meters, &stop)?;
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
-    let summary = execute(&results, &planned, &options, &stop, &mut live)?;
+    let mut console = Console::new()?;
+    console.is_verbose = arguments.verbose;
+    let summary = execute(&results, &planned, &options, &stop, (&mut live, console))?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
         let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
@@ -157,9 +159,8 @@ fn execute(
     planned: &Planned,
     options: &LabRunOptions,
     stop: &AtomicBool,
-    live: &mut Live,
+    (live, mut console): (&mut Live, Console),
 ) -> Result<LabRunSummary, Failure> {
-    let mut console = Console::new()?;
     let mut told = NotesTold::default();
     let ended = run_lab(results, planned, options, stop, &mut |progress| {
         // The results file keeps it for each repeat.
@@ -211,7 +212,8 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
     let mut live = Live::begin(false, None, &stop)?;
-    let summary = execute(&results, &planned, &lab_options(), &stop, &mut live)?;
+    let view = (&mut live, Console::new()?);
+    let summary = execute(&results, &planned, &lab_options(), &stop, view)?;
     let lab = AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
     if json {

@@ -48,6 +48,7 @@ fn measure(
 ) -> Outcome {
     lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
+    console.is_verbose = arguments.verbose;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("ramp", cell.clone(), arguments.measuring.settings())?;
     let mut begun = None;

@@ -54,6 +54,7 @@ fn measure(
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, stop)?;
     lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
+    console.is_verbose = arguments.verbose;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("run", cell.clone(), arguments.measuring.settings())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;

@@ -127,8 +127,9 @@ const SAID: &[(&str, &[&str])] = &[
 ];
 
 /// Flags that say how results are shown and judged, and not what is measured.
-const OUTPUT: [&str; 9] = [
+const OUTPUT: [&str; 10] = [
     "--format",
+    "--verbose",
     "--watch",
     "--metrics-listen",
     "--results",

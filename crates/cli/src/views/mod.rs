@@ -164,7 +164,10 @@ fn take(state: &mut State, progress: &Progress<'_>) {
             state.step(format!("checking: {done} of {total}"));
         }
         Progress::Reached { subject, cell } => state.about = about(cell, Some(subject)),
-        Progress::TurnEnds(_) | Progress::LabBegins(_) | Progress::LabGoesOn { .. } => {}
+        Progress::TurnEnds(_)
+        | Progress::LabBegins(_)
+        | Progress::LabGoesOn { .. }
+        | Progress::Took(..) => {}
     }
 }
 
@@ -201,6 +204,7 @@ impl Dashboard {
             | Progress::TurnEnds(_)
             | Progress::LabBegins(_)
             | Progress::LabGoesOn { .. }
+            | Progress::Took(..)
             | Progress::Reached { .. } => {}
             // Of a lab all is on it, from its first repeat to its last.
             Progress::TurnStarts { .. } => {

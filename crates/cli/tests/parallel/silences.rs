@@ -117,6 +117,21 @@ fn a_stopped_server_is_named_in_an_open_loop() {
     assert!(number(&document["open_loop"], "/skipped") > 50, "{document:#}");
 }
 
+/// One that never goes on cannot be asked any more: why there is no result tells of it.
+#[test]
+#[ignore = "make soak"]
+fn a_server_that_stays_stopped_is_named() {
+    let (server, work) = (server(), directory());
+    let mut running = run(&server.dsn, work.path(), CLOSED);
+    running.until_measuring(work.path());
+    signal(server.pid, Signal::STOP);
+    let ran = running.wait().exits(5);
+    signal(server.pid, Signal::CONT);
+    let document = ran.json();
+    let told = document.to_string();
+    assert!(told.contains("nothing ended from") && told.contains("4 transactions"), "{told}");
+}
+
 fn with_lock(arguments: &[&str]) {
     let (server, work) = (server(), directory());
     let mut session = Held::open(&server.dsn);

@@ -1,5 +1,6 @@
 //! Is a run whose transactions fail a result? One rule for every workload, lab and ramp.
 
+use base::counted;
 use drive::{RunReport, TransactionStats};
 
 /// ER_LOCK_WAIT_TIMEOUT.
@@ -144,6 +145,20 @@ fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
 pub(crate) fn all_errors(report: &RunReport) -> String {
     let names: Vec<&str> = report.types.iter().map(|of| of.name).collect();
     first_errors(report, &names)
+}
+
+/// Why a server is gone, and that nothing ended any more before, where that is so: it may stand
+/// still.
+pub(crate) fn with_silence(reason: String, report: &RunReport) -> String {
+    let end_ns = report.warmup_ns + report.window_ns;
+    let Some(last) = report.silences.last().filter(|of| of.to_ns >= end_ns) else {
+        return reason;
+    };
+    let from_s = last.busy_from_ns.saturating_sub(report.warmup_ns) as f64 / 1e9;
+    let in_flight = counted(last.in_flight as usize, "transaction", "transactions");
+    format!(
+        "{reason}; nothing ended from {from_s:.1} s of the window on, with {in_flight} in flight"
+    )
 }
 
 /// The same of transactions of these types.

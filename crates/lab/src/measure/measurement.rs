@@ -8,7 +8,9 @@ use crate::measure::check::{FailedChecks, check, record};
 use crate::measure::cpus::RunCpus;
 use crate::measure::drill::Drill;
 use crate::measure::driving::driver_threads;
-use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
+use crate::measure::failed_transactions::{
+    Made, TRANSACTION_ERRORS, all_errors, refusal, with_silence,
+};
 use crate::measure::fleet_run::FleetRun;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
@@ -19,7 +21,7 @@ use crate::measure::records::{
     counters_of, failures_of, in_flight_of, replicas_of, result_of, times_of,
 };
 use crate::measure::workload::{self, isolation_on};
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{OnProgress, Progress, Stopwatch};
 use crate::stop;
 use crate::target::nodes;
 use crate::target::populate::engine_name;
@@ -83,6 +85,7 @@ pub(crate) fn measure(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<MeasuredRepeat, LabError> {
+    let mut watch = Stopwatch::begin();
     subject.require_armed()?;
     let _clock = clock::dilate(subject.dilation());
     let databases = subject.databases()?;
@@ -121,6 +124,7 @@ pub(crate) fn measure(
         on_progress(progress);
     };
     tell_all(&notes(subject, cell, &begun), on_progress);
+    watch.lap("reading variables, status and tables", on_progress);
     let measurement = Measurement {
         results: place.results,
         repeat,
@@ -283,8 +287,10 @@ impl Measurement<'_> {
         begun: &BeforeRun,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
+        let mut watch = Stopwatch::begin();
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
         look_at_host(self.results, self.repeat, self.subject, on_progress)?;
+        watch.lap("seeing whether the host is quiet", on_progress);
         let mut lengths =
             PhaseEnds::of(&self.cell.lengths, &begun.variables, self.subject.instances());
         let driven = self.drive(databases, begun, &mut lengths, on_progress);
@@ -294,6 +300,7 @@ impl Measurement<'_> {
             }
             other => other?,
         };
+        watch.lap("connecting, warm-up, window and drain", on_progress);
         let mut notes = lengths.finish(&report);
         notes.extend(begun.workload.replica_note());
         notes.extend(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
@@ -323,7 +330,7 @@ impl Measurement<'_> {
         }
         let (facts, variables, status) = match read_after(databases, begun, self.stop) {
             Ok(after) => after,
-            Err(error) => return self.failed(error),
+            Err(error) => return self.failed_after(&report, error),
         };
         self.record_server(Moment::End, &variables, &status)?;
         if let Some(note) = note_on_changed(&begun.variables, &variables) {
@@ -343,7 +350,9 @@ impl Measurement<'_> {
         let result = lengths.complete(result);
         self.finish(begun, &report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
-        match self.prove(begun, &report, &facts)? {
+        let ended = self.prove(begun, &report, &facts)?;
+        watch.lap("reading them again, and storing", on_progress);
+        match ended {
             Some(exit) => Ok(exit),
             None => self.check(databases, begun, on_progress),
         }
@@ -482,7 +491,7 @@ impl Measurement<'_> {
         match abort.cause {
             AbortCause::ServerGone => {
                 let reason = self.subject.ended().unwrap_or(abort.reason.clone());
-                self.fail(Exit::ServerFailed, "server_died", &reason)
+                self.fail(Exit::ServerFailed, "server_died", &with_silence(reason, report))
             }
             AbortCause::PartnerLost => self.fail(Exit::Failed, "rank_lost", &abort.reason),
             AbortCause::Useless => {
@@ -496,7 +505,7 @@ impl Measurement<'_> {
     /// Stores what the measurement could not go on after, and says what the command dies of.
     fn broken_off(&self, error: LabError) -> Result<LabError, LabError> {
         let error = self.subject.explain(error);
-        if error.exit() != Exit::Interrupted {
+        if error.exit() != Exit::Interrupted && error.may_be_a_stop() {
             self.await_stop();
         }
         Ok(match self.fail(error.exit(), "failed", &error.to_string())? {
@@ -507,13 +516,18 @@ impl Measurement<'_> {
 
     /// Stores what stopped a run that had begun.
     fn failed(&self, error: LabError) -> Result<Exit, LabError> {
-        if error.exit() != Exit::Interrupted {
-            self.await_stop();
-        }
-        self.store_failure(error)
+        self.failed_after(&RunReport::default(), error)
     }
 
-    fn store_failure(&self, error: LabError) -> Result<Exit, LabError> {
+    /// The same of a run whose load is over.
+    fn failed_after(&self, report: &RunReport, error: LabError) -> Result<Exit, LabError> {
+        if error.exit() != Exit::Interrupted && error.may_be_a_stop() {
+            self.await_stop();
+        }
+        self.store_failure(report, error)
+    }
+
+    fn store_failure(&self, report: &RunReport, error: LabError) -> Result<Exit, LabError> {
         let error = self.subject.explain(error);
         // A server that answered before and cannot be reached now is gone.
         let unreachable = matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
@@ -522,7 +536,7 @@ impl Measurement<'_> {
             Exit::ServerFailed => (Exit::ServerFailed, "server_died"),
             exit => (exit, "failed"),
         };
-        self.fail(exit, code, &error.to_string())
+        self.fail(exit, code, &with_silence(error.to_string(), report))
     }
 
     /// The workload's checks, where they are asked for.
@@ -535,6 +549,7 @@ impl Measurement<'_> {
         if !self.cell.checks {
             return Ok(Exit::Ok);
         }
+        let mut watch = Stopwatch::begin();
         let each = self.subject.word_for_database();
         let asked = (&begun.workload, CheckSet::Consistency);
         let checked = check(databases, each, asked, self.stop, on_progress);
@@ -552,8 +567,9 @@ impl Measurement<'_> {
                 }
                 return Ok(Exit::Interrupted);
             }
-            Err(error) => return self.store_failure(error),
+            Err(error) => return self.store_failure(&RunReport::default(), error),
         };
+        watch.lap("checking", on_progress);
         if checks.is_empty() {
             let note = format!("workload {} has no checks", self.cell.load.workload);
             on_progress(Progress::Note(&note));

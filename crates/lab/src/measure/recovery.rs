@@ -7,7 +7,7 @@ use crate::measure::check::check;
 use crate::measure::drill::Drill;
 use crate::measure::measurement::Measurement;
 use crate::measure::records::witnessed_of;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{OnProgress, Progress, Stopwatch};
 use crate::target::sessions::with_session_until;
 use base::{Exit, Session, clock};
 use drive::{RunReport, Schemas};
@@ -50,6 +50,7 @@ impl Measurement<'_> {
         let instance = self.subject.instance().ok_or_else(|| {
             LabError::Unfit("only a private server can be ended; name an engine".to_owned())
         })?;
+        let mut watch = Stopwatch::begin();
         let mut stored = StoredDrill { fault: drill.fault.to_string(), ..StoredDrill::default() };
         drill.react(self.subject, instance, driven, &mut stored)?;
         instance.kill()?;
@@ -94,6 +95,7 @@ impl Measurement<'_> {
         };
         let witnessed = report.as_ref().map(witnessed_of).unwrap_or_default();
         self.results.record_drill(self.repeat, &stored, &witnessed)?;
+        watch.lap("the fault, recovering, and asking what is there", on_progress);
         Ok(Exit::Ok)
     }
 

@@ -6,7 +6,7 @@ use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::ramp::{ramp, store_failed_ramp};
 use crate::measure::seeds::seed_of_repeat;
 use crate::measure::workload::{metric_of, settings_of, transactions_of};
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{OnProgress, Progress, Stopwatch};
 use crate::schedule::pilot::Pilots;
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::stored::has_ended;
@@ -175,7 +175,9 @@ impl LabRun<'_> {
             // Each has to be mended by the user.
             LabError::Store(_) | LabError::NotSetBack { .. } => false,
             _ if error.exit() == Exit::Interrupted => !timed_out,
-            _ if timed_out || is_stored || is_of_machine(error) => stop::is_asked(self.stop),
+            _ if timed_out || is_stored || is_of_machine(error) || !error.may_be_a_stop() => {
+                stop::is_asked(self.stop)
+            }
             _ => stop::comes(|| stop::is_asked(self.stop)),
         }
     }
@@ -261,6 +263,7 @@ impl LabRun<'_> {
         let subject = prepared.start(dilation, stop, &mut |progress: Progress<'_>| {
             noting(notes, on_progress, progress);
         })?;
+        let mut watch = Stopwatch::begin();
         reach(&subject)?;
         on_progress(Progress::Reached { subject: &subject, cell: &cell.what });
         if self.lab.get().is_none() {
@@ -281,10 +284,14 @@ impl LabRun<'_> {
             }
             _ => None,
         };
+        watch.lap("reaching it, and what its host is", on_progress);
         let ended = self.measure_on(turn, &subject, notes, stop, on_progress);
+        let mut watch = Stopwatch::begin();
         if let Some(changed) = changed {
             changed.restore()?;
         }
+        drop(subject);
+        watch.lap("ending the server", on_progress);
         ended
     }
 

@@ -5,7 +5,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use advise::set_statement;
-use base::Session;
+use base::{Session, SessionError};
 use server::{ChangeJournal, Home, NamedVariables, ServerChange};
 use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
@@ -213,8 +213,11 @@ fn is_equal(now: &str, wanted: &str) -> bool {
 async fn execute(session: &mut Connection, name: &str, value: &str) -> Result<(), LabError> {
     let sql = set_statement(name, value);
     let set = session.query(sql.trim_end_matches(';')).await;
-    set.map(|_| ()).map_err(|error| {
-        LabError::Unfit(format!("the server does not take {name} = {value}: {error}"))
+    set.map(|_| ()).map_err(|error| match error {
+        SessionError::Server { .. } => {
+            LabError::Unfit(format!("the server does not take {name} = {value}: {error}"))
+        }
+        error => LabError::Session { doing: "setting a variable", error },
     })
 }
 

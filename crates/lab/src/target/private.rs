@@ -344,6 +344,7 @@ impl ResolvedPrivate {
         images: &[Image],
         dilation: Dilation,
         stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
     ) -> Result<Subject, LabError> {
         let Private { instances, placement, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
@@ -365,7 +366,7 @@ impl ResolvedPrivate {
                 return Err(LabError::Interrupted);
             }
             let node = cluster.node(&self.build, servers.len());
-            let server = self.start_one(image.clone(), arranged, node)?;
+            let server = self.start_one(image.clone(), arranged, node, on_progress)?;
             self.join(&cluster, &servers, &server)?;
             servers.push(server);
         }
@@ -405,6 +406,7 @@ impl ResolvedPrivate {
         image: Image,
         arranged: &Arrangement,
         node: NodeOptions,
+        on_progress: &mut OnProgress<'_>,
     ) -> Result<Subject, LabError> {
         let divided = &self.divided;
         let options = InstanceOptions {
@@ -424,6 +426,9 @@ impl ResolvedPrivate {
             ..InstanceOptions::default()
         };
         let instance = disk_space::start(&self.home, &self.build, options)?;
+        let [filled, ready] = instance.start_times;
+        on_progress(Progress::Took("copying the image", filled));
+        on_progress(Progress::Took("starting the server", ready));
         let mut placed = Placed::of(arranged, instance.directory());
         placed.require_shim(&self.build)?;
         placed.notes.extend(instance.notes.iter().cloned());

@@ -84,7 +84,7 @@ impl PreparedServer<'_> {
                     "starting {} {} on a clone",
                     build.engine, build.version
                 )));
-                private.start(images, dilation, stop)
+                private.start(images, dilation, stop, on_progress)
             }
             PreparedServer::External(server) => external(server, on_progress),
         }
