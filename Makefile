@@ -22,7 +22,7 @@ define install
 for engine in $(ENGINES); do $(1) server install $$engine || exit; done
 endef
 
-.PHONY: demo test soak soak-ci lint bench devices pictures install uninstall deb package image build packages-demo packages-test packages-soak clean
+.PHONY: demo test soak soak-ci mutants lint bench devices pictures install uninstall deb package image build packages-demo packages-test packages-soak clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
@@ -49,6 +49,11 @@ SOAK_CI_SECONDS ?= 100
 soak-ci:
 	$(MAKE) test TEST_ARGS='--soak --seconds $(SOAK_CI_SECONDS) --skip bound:: --skip slurm:: \
 		--skip million --skip very_many'
+
+# How many small faults of the product its crates' own tests notice; hours. See .ci/mutants.
+mutants: packages-test
+	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
+	.ci/mutants
 
 lint: packages-demo
 	$(CARGO) fmt --all --check

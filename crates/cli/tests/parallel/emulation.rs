@@ -2,8 +2,8 @@
 //! refused.
 
 use crate::support::{
-    AMPLE, Ran, Running, SMALL_REDO, directory, float, home, install, mydyno, number, result,
-    results, servers_under, shim, signal, text, value,
+    AMPLE, Ran, Running, SMALL_REDO, directory, directory_on_disk, float, home, install, mydyno,
+    number, result, results, servers_under, shim, signal, text, value,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -256,7 +256,7 @@ fn what_was_committed_survives_a_kill_9_in_dilated_time() {
 
 #[test]
 fn a_named_server_goes_on_in_the_data_directory_that_was_made_for_it() {
-    let work = directory();
+    let work = directory_on_disk();
     shim();
     install("mysql-5.7");
     let data = work.path().join("data");

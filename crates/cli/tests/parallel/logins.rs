@@ -299,7 +299,8 @@ fn plugins_of_mariadb() -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins-mariadb-11.8");
     let plugins = place.join("usr/lib/mysql/plugin");
     if !plugins.is_dir() {
-        let work = directory();
+        // On the file system of `place`.
+        let work = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let output =
             Command::new("sh").args(["-c", FETCH]).current_dir(work.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

@@ -3,8 +3,8 @@
 //!
 //! Engines are installed once, by the real `server install`, into the user's own home. Images stay
 //! under cargo's directory for tests, for as long as the sources do that they are made by.
-//! Everything else of these tests lies in a home of the test process there, which goes away with
-//! it.
+//! Everything else of these tests lies in a home of the test process in the directory for temporary
+//! files, and goes away with it.
 
 #[macro_use]
 mod engines;
@@ -48,8 +48,7 @@ pub const AMPLE: &str = "1000s";
 /// gone, however it ends: the shell's stdin is a pipe from here.
 pub fn home() -> &'static Path {
     static HOME: LazyLock<(PathBuf, Child)> = LazyLock::new(|| {
-        let name = format!("cli-home-{}", std::process::id());
-        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let home = std::env::temp_dir().join(format!("mydyno-cli-{}", std::process::id()));
         std::fs::create_dir_all(&home).unwrap();
         link_engines(&home);
         symlink(images(), home.join("images")).unwrap();
@@ -148,6 +147,11 @@ pub fn populate(engine: &str) {
 /// A working directory of a test.
 pub fn directory() -> TempDir {
     tempfile::Builder::new().prefix("work-").tempdir_in(home()).unwrap()
+}
+
+/// The same on a disk, wherever other files of tests are: servers treat memory in other ways.
+pub fn directory_on_disk() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 /// Polls until the condition holds.
