@@ -84,7 +84,7 @@ impl CellOutcome {
         names.push(("partitions".to_owned(), self.partitions.to_string()));
         names.push(("workload".to_owned(), self.workload.clone()));
         names.push(("style".to_owned(), self.style.clone()));
-        // A cell that has met no server yet, or that an earlier mydyno measured, does not say it.
+        // A cell that has met no server yet does not say it.
         let isolation = self.isolation.as_deref().unwrap_or("repeatable-read");
         names.push(("isolation".to_owned(), isolation.to_owned()));
         names.push((CONNECTIONS.to_owned(), self.connections.to_string()));

@@ -10,7 +10,7 @@ pub(crate) struct WindowLoad {
     /// Transactions under way in the mean.
     pub(crate) in_transactions_mean: f64,
     /// Is that the time of the connections in the window? Else it is the response times of what
-    /// ended in it, as in a window that is under way and in files of a format before 19.
+    /// ended in it, as in a window that is under way.
     pub(crate) is_of_window: bool,
 }
 

@@ -148,13 +148,6 @@ fn placed(
             notes.push(format!("{name}: repeat {id} has no result and is left out"));
             continue;
         };
-        if run.is_low {
-            notes.push(format!(
-                "{}: repeat {id} was measured by an earlier mydyno, which left out what began \
-                 before the window: its notes say how far its numbers are low",
-                asked.name
-            ));
-        }
         let repeat = results.repeat(*id)?;
         all.push(PlacedRun {
             run,

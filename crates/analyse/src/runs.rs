@@ -110,8 +110,6 @@ impl MeanValue {
 pub(crate) struct Run {
     pub(crate) id: RepeatId,
     pub(crate) metric: ThroughputMetric,
-    /// Is something of its window in no interval?
-    pub(crate) is_low: bool,
     pub(crate) nopm: Option<f64>,
     pub(crate) p95_us: Option<f64>,
     /// One value for each interval of the window; their means are the two numbers.
@@ -148,7 +146,6 @@ impl Run {
         Ok(Some(Run {
             id,
             metric: results.cell(repeat.cell)?.what.throughput_metric,
-            is_low: repeat.new_orders_left_out != Some(0),
             nopm,
             p95_us,
             nopm_series: nopm.map_or_else(Vec::new, |nopm| rates(&intervals, nopm)),

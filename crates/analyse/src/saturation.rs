@@ -206,12 +206,10 @@ impl fmt::Display for Saturation {
 
 /// Failures that are a count's own: it was too much for the target. Any other is the ramp's, which
 /// then has no saturation point.
-const OF_COUNT: [&str; 8] = [
+const OF_COUNT: [&str; 7] = [
     "lock_wait_timeout",
     "transaction_errors",
     "mix_outside_chance",
-    // Of earlier files.
-    "transactions_fail",
     "server_died",
     "no_new_orders",
     "no_transactions",

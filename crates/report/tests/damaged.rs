@@ -341,7 +341,7 @@ fn strangers(directory: &Path) -> Vec<(PathBuf, &'static str)> {
         (at("loop"), ""),
         (at("none"), "none"),
         (at("other.db"), "is not a results file of mydyno"),
-        (at("newer.db"), "upgrade mydyno"),
+        (at("newer.db"), "this mydyno reads format"),
     ]
 }
 

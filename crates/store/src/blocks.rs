@@ -56,7 +56,7 @@ impl Results {
     ) -> Result<u32, StoreError> {
         let mut machines = self.machines(lab)?;
         self.step(Durable::Flushed, |transaction| {
-            // Repeats of an earlier format have no row here; their block is their ordinal.
+            // Repeats outside of blocks have no row here; their block is their ordinal.
             let block = transaction.query_row(
                 "SELECT 1 + max(coalesce((SELECT max(block) FROM block WHERE lab_id = ?1), 0), \
                  coalesce((SELECT max(coalesce(r.block, r.ordinal)) FROM repeat AS r \
@@ -71,7 +71,7 @@ impl Results {
         })
     }
 
-    /// Blocks of a lab in the order of time; none of a file of a format before 11.
+    /// Blocks of a lab in the order of time.
     pub fn blocks(&self, lab: LabId) -> Result<Vec<Block>, StoreError> {
         self.rows("SELECT * FROM block WHERE lab_id = ?1 ORDER BY block", [lab])
     }

@@ -23,8 +23,7 @@ row! {
         /// Whether the device is emulated.
         pub emulated: bool,
         /// 16 hexadecimal digits of the figures of an emulated device's profile, by which a lab
-        /// that goes on sees that they were changed; `None` in files of format 7, and of servers of
-        /// `server start`.
+        /// that goes on sees that they were changed; `None` of servers of `server start`.
         pub profile_fingerprint: Option<String>,
         /// Where the bytes really are.
         pub backing: String,

@@ -20,16 +20,10 @@ pub enum StoreError {
     Foreign { path: PathBuf },
 
     #[error(
-        "results file {} has format {found}, this mydyno reads up to {known}; upgrade mydyno, or \
-         name another file with --results", path.display()
+        "results file {} has format {found}, and this mydyno reads format {known}; read it with \
+         the mydyno that wrote it, or name another file with --results", path.display()
     )]
-    Newer { path: PathBuf, found: i64, known: i64 },
-
-    #[error(
-        "results file {} has the older format {found} and cannot be written; make it writable \
-         once, so that it can be brought to format {known}", path.display()
-    )]
-    OldAndReadOnly { path: PathBuf, found: i64, known: i64 },
+    OtherFormat { path: PathBuf, found: i64, known: i64 },
 
     #[error(
         "no room to store results in {} ({cause}); free space on its file system, or name a file \
@@ -80,8 +74,7 @@ impl StoreError {
         match self {
             StoreError::Missing { .. } | StoreError::NotFound { .. } => Exit::Usage,
             StoreError::Foreign { .. }
-            | StoreError::Newer { .. }
-            | StoreError::OldAndReadOnly { .. }
+            | StoreError::OtherFormat { .. }
             | StoreError::DiskFull { .. }
             | StoreError::Busy { .. }
             | StoreError::Damaged { .. }

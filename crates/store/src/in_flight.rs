@@ -77,12 +77,12 @@ impl Results {
         Ok(totals)
     }
 
-    /// What was in flight at the end of the window; none in files of a format before 19.
+    /// What was in flight at the end of the window.
     pub fn in_flight(&self, repeat: RepeatId) -> Result<Vec<InFlight>, StoreError> {
         self.rows("SELECT * FROM in_flight WHERE repeat_id = ?1", [repeat])
     }
 
-    /// Where the connections were; `None` without a window, and in files of a format before 19.
+    /// Where the connections were; `None` without a window.
     pub fn connection_time(
         &self,
         repeat: RepeatId,
@@ -91,7 +91,7 @@ impl Results {
         Ok(self.rows(sql, [repeat])?.pop())
     }
 
-    /// Times in which nothing ended, in their order; none in files of a format before 19.
+    /// Times in which nothing ended, in their order.
     pub fn silences(&self, repeat: RepeatId) -> Result<Vec<StoredSilence>, StoreError> {
         self.rows("SELECT * FROM silence WHERE repeat_id = ?1 ORDER BY ordinal", [repeat])
     }

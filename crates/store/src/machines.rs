@@ -171,9 +171,9 @@ mod tests {
         // One of the same kind is another machine, and no difference to results.
         let twin = facts(("host_name", "node-2"));
         assert_eq!((was.difference(&twin), was.has(&twin)), (None, false));
-        // Some processors do not say what they are, and older files not on which host they were.
-        let older = LabMachine { machine: 1, facts: facts(("", ""))[2..].to_vec() };
-        assert!(older.has(&facts(("cpu_model", "Xeon"))));
-        assert_eq!(older.name(), "machine 1");
+        // Some processors do not say what they are.
+        let silent = LabMachine { machine: 1, facts: facts(("", ""))[2..].to_vec() };
+        assert!(silent.has(&facts(("cpu_model", "Xeon"))));
+        assert_eq!(silent.name(), "machine 1");
     }
 }

@@ -1,5 +1,4 @@
-//! Opening the file: is it ours, is it of a format that we know, and bringing an older one up to
-//! date.
+//! Opening the file: is it ours, is it of our format, and making one of an empty file.
 //!
 //! Nothing is written before the file is known to be ours or empty.
 
@@ -12,33 +11,11 @@ use std::time::{Duration, Instant};
 /// "mydy" in the file's header (`PRAGMA application_id`), by which `file` and we know the format.
 pub const APPLICATION_ID: i64 = 0x6d79_6479;
 
-/// The steps from an empty file to the newest format; `PRAGMA user_version` counts those that were
-/// made. A step that was released is never changed.
-const MIGRATIONS: [&str; 20] = [
-    include_str!("migrations/0001.sql"),
-    include_str!("migrations/0002.sql"),
-    include_str!("migrations/0003.sql"),
-    include_str!("migrations/0004.sql"),
-    include_str!("migrations/0005.sql"),
-    include_str!("migrations/0006.sql"),
-    include_str!("migrations/0007.sql"),
-    include_str!("migrations/0008.sql"),
-    include_str!("migrations/0009.sql"),
-    include_str!("migrations/0010.sql"),
-    include_str!("migrations/0011.sql"),
-    include_str!("migrations/0012.sql"),
-    include_str!("migrations/0013.sql"),
-    include_str!("migrations/0014.sql"),
-    include_str!("migrations/0015.sql"),
-    include_str!("migrations/0016.sql"),
-    include_str!("migrations/0017.sql"),
-    include_str!("migrations/0018.sql"),
-    include_str!("migrations/0019.sql"),
-    include_str!("migrations/0020.sql"),
-];
+/// What an empty file becomes.
+const SCHEMA: &str = include_str!("schema.sql");
 
-/// The newest format, the one that this program writes.
-pub const FORMAT: i64 = MIGRATIONS.len() as i64;
+/// The format (`PRAGMA user_version`), the only one that this program reads and writes.
+pub const FORMAT: i64 = 1;
 
 /// How long a write waits for another process to end its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,7 +62,7 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreEr
         }
         return open_read_only(path);
     }
-    set_up(connection, path)
+    set_up(connection, path, if_missing)
 }
 
 /// A file that cannot be written (a mounted archive, another user's): without write-ahead log,
@@ -111,37 +88,39 @@ fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
         .map_err(sql)?
     };
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
-    let found = identify(&connection, path)?.unwrap_or(0);
-    if found < FORMAT {
-        return Err(StoreError::OldAndReadOnly { path: path.to_path_buf(), found, known: FORMAT });
+    match identify(&connection, path)? {
+        Contents::Results => Ok(Opened { connection, writable: false }),
+        Contents::Nothing => Err(StoreError::Foreign { path: path.to_path_buf() }),
     }
-    Ok(Opened { connection, writable: false })
 }
 
-fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError> {
+fn set_up(
+    mut connection: Connection,
+    path: &Path,
+    if_missing: IfMissing,
+) -> Result<Opened, StoreError> {
     let sql = |cause| StoreError::from_sqlite(path, cause);
-    patiently(|| {
-        identify(&connection, path)?;
-        connection.pragma_update(None, "journal_mode", "wal").map_err(sql)
+    let found = patiently(|| {
+        let found = identify(&connection, path)?;
+        if found == Contents::Nothing && if_missing == IfMissing::Fail {
+            return Err(StoreError::Foreign { path: path.to_path_buf() });
+        }
+        connection.pragma_update(None, "journal_mode", "wal").map_err(sql)?;
+        Ok(found)
     })?;
     connection.pragma_update(None, "synchronous", "normal").map_err(sql)?;
-    // A step may make a table anew, whose rows must not take others with them.
-    connection.pragma_update(None, "foreign_keys", "off").map_err(sql)?;
-    let transaction =
-        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-    // Read again under the lock: another process may have made the file in the meantime.
-    let found = identify(&transaction, path)?.unwrap_or(0);
-    for (step, migration) in MIGRATIONS.iter().enumerate() {
-        if step as i64 >= found {
-            transaction.execute_batch(migration).map_err(sql)?;
-        }
-    }
-    if found < FORMAT {
-        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
-        transaction.pragma_update(None, "user_version", FORMAT).map_err(sql)?;
-    }
-    transaction.commit().map_err(sql)?;
     connection.pragma_update(None, "foreign_keys", "on").map_err(sql)?;
+    if found == Contents::Nothing {
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        // Read again under the lock: another process may have made the file in the meantime.
+        if identify(&transaction, path)? == Contents::Nothing {
+            transaction.execute_batch(SCHEMA).map_err(sql)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
+            transaction.pragma_update(None, "user_version", FORMAT).map_err(sql)?;
+        }
+        transaction.commit().map_err(sql)?;
+    }
     Ok(Opened { connection, writable: true })
 }
 
@@ -159,10 +138,19 @@ fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T,
     }
 }
 
-/// The format of our file, or `None` for an empty database. Reads only.
-fn identify(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
+/// What is in a file that is ours to use.
+#[derive(Clone, Copy, PartialEq)]
+enum Contents {
+    /// An empty database.
+    Nothing,
+    /// Tables of our format.
+    Results,
+}
+
+/// Reads only.
+fn identify(connection: &Connection, path: &Path) -> Result<Contents, StoreError> {
     // One statement sees one state of the file: another process may be making it at this moment.
-    let (application, version, objects): (i64, i64, i64) = connection
+    let found: (i64, i64, i64) = connection
         .query_row(
             "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
              FROM pragma_application_id, pragma_user_version",
@@ -170,20 +158,12 @@ fn identify(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreEr
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )
         .map_err(|cause| StoreError::from_sqlite(path, cause))?;
-    if application == APPLICATION_ID {
-        if version > FORMAT {
-            return Err(StoreError::Newer {
-                path: path.to_path_buf(),
-                found: version,
-                known: FORMAT,
-            });
-        }
-        return Ok(Some(version));
-    }
-    if application == 0 && version == 0 && objects == 0 {
-        Ok(None)
-    } else {
-        Err(StoreError::Foreign { path: path.to_path_buf() })
+    let path = path.to_path_buf();
+    match found {
+        (APPLICATION_ID, FORMAT, _) => Ok(Contents::Results),
+        (APPLICATION_ID, found, _) => Err(StoreError::OtherFormat { path, found, known: FORMAT }),
+        (0, 0, 0) => Ok(Contents::Nothing),
+        _ => Err(StoreError::Foreign { path }),
     }
 }
 

@@ -73,11 +73,11 @@ row! {
         pub my_cnf: Option<String> as Redacted,
         /// What the inputs of its transactions derive from: drawn by each `run`, `ramp` and `demo`
         /// unless `--seed` names it; in a lab one for each repeat, the same in all cells, whenever
-        /// it is measured; each point of a ramp has one of its own. `None` where it was not driven,
-        /// and in files of a format before 11, where it is that of the cell.
+        /// it is measured; each point of a ramp has one of its own. `None` where it was not
+        /// driven.
         pub seed: Option<u64> as Bits,
-        /// Threads of the driver that carried the connections; `None` where it was not driven, and
-        /// in files of a format before 11.
+        /// Threads of the driver that carried the connections; `None` where it was not
+        /// driven.
         pub driver_threads: Option<u32>,
         /// The CPUs that its servers were kept to (`cores` of the cell), as their kernel tells:
         /// `0-3,8`; `None` where they were kept to none.
@@ -89,7 +89,7 @@ row! {
         /// durations and rates are in their time; 1 is real time.
         pub dilation: f64,
         /// Bytes of the tables and indexes of its database before the run, of all schemas; `None`
-        /// where the server did not tell, and in files of a format before 14.
+        /// where the server did not tell.
         pub data_bytes: Option<u64>,
     }
 
@@ -102,8 +102,8 @@ row! {
         /// The number of the attempt, from 1; where a repeat was measured again, the highest one
         /// counts.
         pub attempt: u32,
-        /// The block of the lab in which it was measured, see `block`; `None` outside labs and in
-        /// files of a format before 11: take `ordinal`.
+        /// The block of the lab in which it was measured, see `block`; `None` outside labs: take
+        /// `ordinal`.
         pub block: u32 as BlockOrOrdinal,
         /// `running`, `done`, `failed`, `skipped`.
         pub status: RepeatStatus,
@@ -111,9 +111,8 @@ row! {
         /// `load_failed`, `timed_out`, `check_failed`, `transaction_errors` (more than 1 % of the
         /// transactions of a type that ended in the window were errors, or connections paused for
         /// more than 1 % of it after errors), `mix_outside_chance` (the types of what ended are not
-        /// the mix that was dealt, beyond chance), `transactions_fail` (in measurements of earlier
-        /// versions: none ended well), `not_checked` (the checks after a ramp could not be made),
-        /// `disk_full` (no room for the server's files; its lab measures it again),
+        /// the mix that was dealt, beyond chance), `not_checked` (the checks after a ramp could not
+        /// be made), `disk_full` (no room for the server's files; its lab measures it again),
         /// `interrupted_process` (mydyno itself was killed), ...
         pub reason_code: Option<String>,
         /// The same for people.
@@ -122,17 +121,12 @@ row! {
         pub finished_utc_ns: Option<i64>,
         /// What was measured; a failed repeat has it only where it failed after its window.
         pub result: Option<RepeatResult> as Parts = "",
-        /// New orders that ended in the window and are in no interval: 0, but in measurements of a
-        /// format before 11, which left out what began before the window; `None` where such a file
-        /// does not tell.
-        pub new_orders_left_out: Option<u64>,
         pub my_cnf: Option<String>,
         /// The last lines of the server's error log, of a repeat that failed.
         pub log_tail: Option<String>,
-        /// As [`NewRepeat::seed`]; `None` too in files of a format before 11, where its cell has
-        /// it.
+        /// As [`NewRepeat::seed`].
         pub seed: Option<u64> as Bits,
-        /// As [`NewRepeat::driver_threads`]; `None` too in files of a format before 11.
+        /// As [`NewRepeat::driver_threads`].
         pub driver_threads: Option<u32>,
         /// As [`NewRepeat::server_cpus`].
         pub server_cpus: Option<String>,
@@ -209,7 +203,7 @@ row! {
         pub window_started_utc_ns: i64,
         pub window_ended_utc_ns: i64,
         /// Length of the warm-up as it was: the window begins so long after the start of the run;
-        /// `None` without a result, and in files of a format before 7, where it was as planned.
+        /// `None` without a result.
         pub warmup_measured_ns: Option<u64>,
         /// Whether the server was steady when an automatic warm-up ended; `None` for other
         /// warm-ups.
@@ -242,7 +236,7 @@ row! {
         /// where the rate is a share of that.
         pub capacity_per_s: Option<f64>,
         /// Half the width of the 95 % interval of that, as a share of it; `None` where the loop was
-        /// too short to tell, and in files of a format before 11.
+        /// too short to tell.
         pub capacity_precision_share: Option<f64>,
         /// Transactions of all types per second of the schedule of an open loop.
         pub rate_per_s: Option<f64>,
@@ -255,7 +249,7 @@ row! {
         /// `None` for others.
         pub new_orders_within_window: Option<u64>,
         /// Deliveries that were queued or under way at the end of the window, of workload
-        /// `tpcc-spec`; `None` for others, and in measurements of a format before 11.
+        /// `tpcc-spec`; `None` for others.
         pub pending_deliveries: Option<u64>,
         /// `new_orders_within_window` per minute / (12.86 x active warehouses); 0 to 1 and a
         /// little; `None` where there are not ten terminals for each.

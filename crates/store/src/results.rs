@@ -29,7 +29,7 @@ impl Results {
     /// Opens a results file that exists. One that this user cannot write is opened for reading.
     ///
     /// # Errors
-    /// The file is missing, not ours, newer than this program, or cannot be read.
+    /// The file is missing, not ours, of another format, or cannot be read.
     pub fn open(path: &Path) -> Result<Results, StoreError> {
         Results::with(path, open(path, IfMissing::Fail)?)
     }
@@ -37,7 +37,7 @@ impl Results {
     /// Opens a results file, made first where there is none.
     ///
     /// # Errors
-    /// The file is not ours, newer than this program, or cannot be written.
+    /// The file is not ours, of another format, or cannot be written.
     pub fn create_or_open(path: &Path) -> Result<Results, StoreError> {
         Results::with(path, open(path, IfMissing::Create)?)
     }

@@ -65,8 +65,7 @@ impl Results {
         })
     }
 
-    /// The transactions of the window by type; none where the file is of a format before 11 or
-    /// nothing was counted.
+    /// The transactions of the window by type; none where nothing was counted.
     pub fn transaction_times(&self, repeat: RepeatId) -> Result<Vec<TransactionTime>, StoreError> {
         let sql = "SELECT * FROM transaction_time WHERE repeat_id = ?1 ORDER BY transaction_type";
         self.rows(sql, [repeat])

@@ -76,16 +76,14 @@ document! {
         pub foreign_keys: Option<bool> = what.foreign_keys,
         pub partitions: u32 = what.partitions,
         /// Does HISTORY have a primary key, which TPC-C does not give it (`mydyno load
-        /// --history-key`); `None` in files of a format before 11.
+        /// --history-key`).
         pub history_key: Option<bool> = what.history_key,
         /// Isolation level of the sessions: `repeatable-read`, `read-committed`, `serializable` or
-        /// `read-uncommitted`, with `tpcc-mysql` any that the server has by itself; `None` in files
-        /// of a format before 11.
+        /// `read-uncommitted`, with `tpcc-mysql` any that the server has by itself.
         pub isolation: Option<String> = what.isolation.clone(),
         /// What the inputs derive from: with `--seed` the same come again.
         pub seed: u64 = repeat.seed.unwrap_or(what.seed),
-        /// Threads that carried the connections; `None` where it was not driven, and in files of a
-        /// format before 11.
+        /// Threads that carried the connections; `None` where it was not driven.
         pub driver_threads: Option<u32> = repeat.driver_threads,
         /// How many times slower than real clocks those of the server and of the driver ran: all
         /// durations and rates are in their time; 1 is real time.
@@ -125,7 +123,7 @@ document! {
         pub precision_share: Option<f64> = what.precision_share,
         pub window_precision_share: Option<f64> = done.and_then(|r| r.window_precision_share),
         /// New orders that ended in the window, whenever they began, per minute; deliberate
-        /// rollbacks included. Measurements in files begun with a format before 11: see `notes`.
+        /// rollbacks included.
         pub nopm: Option<f64> = rates.nopm,
         /// The part of each of several servers, in their order; empty where there was one.
         pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
@@ -155,8 +153,7 @@ document! {
         ),
         /// Times in which transactions were in flight and none ended; see below.
         pub silences: Vec<SilenceSummary> = window.silences,
-        /// Where the connections were in the window; `None` where there was none, and in files of a
-        /// format before 19; see below.
+        /// Where the connections were in the window; `None` where there was none; see below.
         pub connection_time: Option<ConnectionTimeSummary> = window.connection_time,
         /// Failed tries of the whole run; see below.
         pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
@@ -279,8 +276,7 @@ document! {
         pub at_least: Vec<String> = at_least.filter(|_| done).map(str::to_owned).collect(),
         /// Response times above the histogram's bound; they count as slowest.
         pub latency_out_of_bounds: u64 = totals.response.out_of_bounds,
-        /// Where the response time went, as below; empty where the repeat failed or its file is of
-        /// a format before 11.
+        /// Where the response time went, as below; empty where the repeat failed.
         pub time_spent: Vec<TimeSpent> = spent.cloned().unwrap_or_default(),
     }
 }
@@ -383,8 +379,7 @@ impl Rates {
         };
         let window_s = seconds(result.measured_window_ns);
         let cpu_s = seconds(result.client_cpu_ns);
-        let in_intervals = totals.primary().completed();
-        let primary = (in_intervals + repeat.new_orders_left_out.unwrap_or(0)) as f64;
+        let primary = totals.primary().completed() as f64;
         let all = totals.completed();
         let statements = result.statements as f64;
         Rates {

@@ -63,7 +63,7 @@ document! {
 pub struct WindowSummary {
     pub window_s: f64,
     pub silences: Vec<SilenceSummary>,
-    /// `None` without a window, and in files of a format before 19.
+    /// `None` without a window.
     pub connection_time: Option<ConnectionTimeSummary>,
 }
 

@@ -25,8 +25,8 @@ document! {
     };
     let deliveries = totals.get("delivery").map(|totals| &totals.response);
     {
-        /// Terminals; warehouses that they are for; inactive ones, with rows and without terminals
-        /// (`None` in files of a format before 11).
+        /// Terminals; warehouses that they are for; inactive ones, with rows and without
+        /// terminals.
         pub count: u32 = cell.terminals.unwrap_or_default(),
         pub paced_warehouses: u32 = cell.warehouses.unwrap_or_default(),
         pub inactive_warehouses: Option<u32> = cell.inactive_warehouses,

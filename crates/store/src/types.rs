@@ -47,8 +47,7 @@ row! {
         pub command_line: String as Redacted,
         /// The version of the program that measured.
         pub mydyno_version: String,
-        /// Repeats of all cells that the plan asks for; `None` without a plan, and in files of a
-        /// format before 15.
+        /// Repeats of all cells that the plan asks for; `None` without a plan.
         pub turns: Option<u32>,
         /// Hardware and system: CPU model, cores, memory, kernel, file system, ...
         pub host_facts: Vec<(String, String)> as Elsewhere,
@@ -112,11 +111,9 @@ row! {
         /// Partitions of each table whose primary key has the warehouse; 0 where none is
         /// partitioned.
         pub partitions: u32,
-        /// Whether HISTORY has a primary key, which TPC-C does not give it; `None` in files of a
-        /// format before 11, where mydyno gave it none.
+        /// Whether HISTORY has a primary key, which TPC-C does not give it.
         pub history_key: Option<bool>,
-        /// Isolation level of the sessions, as `repeatable-read`; `None` in files of a format
-        /// before 11, where it was that or, of `tpcc-mysql`, the server's.
+        /// Isolation level of the sessions, as `repeatable-read`.
         pub isolation: Option<String>,
         /// The warm-up as planned: the most, where it is automatic. What it was is in `repeat`.
         pub warmup_ns: u64,
@@ -124,15 +121,14 @@ row! {
         pub window_ns: u64,
         /// The interval as planned.
         pub interval_ns: u64,
-        /// Whether the warm-up ends when the server is steady; 0 in files of a format before 7.
+        /// Whether the warm-up ends when the server is steady.
         pub warmup_auto: bool,
         /// Whether the window ends when its mean throughput is known to `precision_share`.
         pub window_auto: bool,
         /// Half the width of the mean's 95 % confidence interval that is asked for, as a share of
         /// the mean; `None` where the window is not automatic.
         pub precision_share: Option<f64>,
-        /// The seed as the plan or the command has it: 64 bits, shown negative from 2^63. In files
-        /// of a format before 11 the inputs of all repeats derive from it.
+        /// The seed as the plan or the command has it: 64 bits, shown negative from 2^63.
         pub seed: u64 as Bits,
         /// Schemas that connections are spread over (`--schemas`), each with so many warehouses; 1
         /// where there is one.
@@ -146,12 +142,12 @@ row! {
         /// `--cores`); `None` where they had all that they found. Which ones is in `repeat`.
         pub cores: Option<u32>,
         /// How often the server describes the columns of results: `always`, `cached` (once for each
-        /// statement) or `omitted` (as the client asked for); `None` in files of format 1.
+        /// statement) or `omitted` (as the client asked for).
         pub result_metadata: Option<String>,
         /// Terminals of workload `tpcc-spec`; `None` for the other workloads.
         pub terminals: Option<u32>,
         /// Warehouses of the database besides `warehouses`, with rows and without terminals (clause
-        /// 4.2.2); `None` for other workloads than `tpcc-spec`, and in files of a format before 11.
+        /// 4.2.2); `None` for other workloads than `tpcc-spec`.
         pub inactive_warehouses: Option<u32>,
         /// The rate of an open loop: `500/s`, or `80%` of the capacity; `None` for a closed loop
         /// and for terminals.

@@ -103,14 +103,13 @@ fn names(transactions: &[CellTransaction]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What a file of a format before 11 does not say was so.
+/// What a cell that has met no server does not say yet is so.
 fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
     known.unwrap_or(before).to_string()
 }
 
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server
-/// gets a new port. So may the seed: a lab goes on with the same plan, and before format 11 cells
-/// of ramps had seeds that derived from it.
+/// gets a new port. The seed is that of the plan, which a lab goes on with.
 pub(crate) fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
     let fields = |cell: &NewCell| -> [(&'static str, String); 19] {
         let mut settings = cell.settings.clone();

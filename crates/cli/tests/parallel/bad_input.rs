@@ -245,7 +245,7 @@ fn results_files_that_are_not_to_be_written() {
     other.execute_batch("CREATE TABLE milk (litres INT)").unwrap();
     drop(other);
     for (name, words) in [
-        ("mydyno.db", &["has format 99", "upgrade mydyno"][..]),
+        ("mydyno.db", &["has format 99", "this mydyno reads format 1"][..]),
         ("text", &["is not a results file of mydyno", "--results"]),
         ("other.db", &["is not a results file of mydyno", "--results"]),
         (".", &["is not a results file of mydyno", "--results"]),

@@ -1,12 +1,10 @@
 //! A small lab, the same in every run.
 
-use rusqlite::Connection;
 use std::path::Path;
 use store::{
-    APPLICATION_ID, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell, NewLab,
-    NewRepeat, Phase, PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind,
-    RequirementUnit, Results, RoleIo, ShimFacts, StoredBand, StoredRequirement, TimeTotals,
-    Verdict, empty_histogram,
+    CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase,
+    PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, RequirementUnit, Results,
+    RoleIo, ShimFacts, StoredBand, StoredRequirement, TimeTotals, Verdict, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -137,20 +135,6 @@ pub fn requirement(value: Option<f64>) -> StoredRequirement {
         allowed,
         chance: allowed,
         verdict: Verdict::of(value, allowed, allowed),
-    }
-}
-
-/// A file of an earlier format with these rows.
-pub fn write_old(path: &Path, format: i64, rows: &str) {
-    let old = Connection::open(path).unwrap();
-    for format in 1..=format {
-        let file = format!("src/migrations/{format:04}.sql");
-        let migration = std::fs::read_to_string(file).unwrap();
-        old.execute_batch(&migration).unwrap();
-    }
-    old.execute_batch(rows).unwrap();
-    for (pragma, value) in [("application_id", APPLICATION_ID), ("user_version", format)] {
-        old.pragma_update(None, pragma, value).unwrap();
     }
 }
 

@@ -1,14 +1,13 @@
 //! The file: formats, foreign files, full disks, and what a killed process leaves behind.
 
-use crate::common::{cell, interval, lab, result, running, write_old};
+use crate::common::{cell, interval, lab, result, running};
 use base::Exit;
 use rusqlite::Connection;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use store::{
-    APPLICATION_ID, FORMAT, LabStatus, Phase, RepeatFailure, RepeatId, RepeatStatus, Results,
-    StoreError,
+    APPLICATION_ID, FORMAT, LabStatus, Phase, RepeatFailure, RepeatStatus, Results, StoreError,
 };
 use testkit::begin;
 
@@ -72,114 +71,38 @@ fn many_may_make_the_file_at_once() {
     }
 }
 
+/// As a newer mydyno would write, or one before the first release.
 #[test]
-fn a_newer_format_is_refused_with_what_to_do() {
+fn another_format_is_refused_with_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
     drop(Results::create_or_open(&path).unwrap());
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7_000).unwrap();
-    let before = std::fs::read(&path).unwrap();
-    for error in [error_of(Results::open(&path)), error_of(Results::create_or_open(&path))] {
-        assert_eq!(error.exit(), Exit::Environment);
-        let text = error.to_string();
-        assert!(text.contains("has format 7000") && text.contains("upgrade mydyno"), "{text}");
-    }
-    assert!(std::fs::read(&path).unwrap() == before, "the file was changed");
-}
-
-#[test]
-fn a_file_of_format_1_is_brought_up_to_date() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("mydyno.db");
-    let rows = "INSERT INTO lab VALUES (1, 'run', NULL, 'mydyno run', '0.1.0', 'done', NULL, 1, 2, \
-        'x'); INSERT INTO cell VALUES (1, 1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', \
-        'mysql://h/d', 'tpcc', 'statements', 10, 8, 0, 1, 1, 2, 1, 1); INSERT INTO repeat (id, \
-        cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
-        statements, committed_new_orders, in_doubt_new_orders, reconnects, window_started_utc_ns, \
-        window_ended_utc_ns, process) VALUES (1, 1, 1, 1, 'done', 1, 2000000000, 1, 1, 0, 0, 0, 1, \
-        2, 'x');";
-    write_old(&path, 1, rows);
-    let results = Results::open(&path).unwrap();
-    let lab = results.labs().unwrap()[0].id;
-    let cell = results.cells(lab).unwrap().remove(0).what;
-    assert_eq!((cell.schemas, cell.warmup_auto, cell.precision_share), (1, false, None));
-    let summary = results.summary(RepeatId(1)).unwrap();
-    assert_eq!((summary.status.as_str(), summary.result_metadata), ("done", None));
-    assert!(summary.terminals.is_none() && summary.open_loop.is_none());
-    drop(results);
-    let version: i64 = Connection::open(&path)
-        .unwrap()
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(version, FORMAT);
-}
-
-#[test]
-fn old_labs_that_chose_what_they_measured_are_marked() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("mydyno.db");
-    let labs = [
-        ("'advise', NULL", "/usr/bin/mydyno advise --prove", true),
-        ("'sata', '[lab]'", "mydyno tune plans/sata.toml", true),
-        ("'advise', '[lab]'", "mydyno lab run advise.toml", false),
-        ("'run', NULL", "mydyno run -c 8", false),
-    ];
-    let row = |(named, command, _): &(&str, &str, bool)| {
-        format!(
-            "INSERT INTO lab (name, plan, command_line, mydyno_version, status, started_utc_ns, \
-             process) VALUES ({named}, '{command}', '0', 'done', 1, '');"
-        )
-    };
-    write_old(&path, 18, &labs.iter().map(row).collect::<String>());
-    let results = Results::open(&path).unwrap();
-    let marked: Vec<bool> = results.labs().unwrap().iter().map(|lab| lab.adaptive).collect();
-    assert_eq!(marked, labs.map(|(_, _, is_adaptive)| is_adaptive));
-}
-
-/// Formats before 11 put what began in the warm-up and ended in the window into no interval. The
-/// driver counted it over the whole run all the same, so the new orders among it are known.
-#[test]
-fn new_orders_that_an_earlier_format_left_out_are_counted() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("mydyno.db");
-    // One second of window. Of 40 new orders committed, 10 are in the warm-up, 20 in the window and
-    // 3 in the drain, so 7 straddled the begin of the window. The third one has terminals.
-    let mut rows =
-        "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, \
-        process) VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
-            .to_owned();
-    for (id, capacity, terminals) in [(1, "NULL", "NULL"), (2, "300.0", "NULL"), (3, "NULL", "10")]
-    {
-        rows += &format!(
-            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, \
-             target, workload, style, warehouses, connections, home, foreign_keys, warmup_ns, \
-             window_ns, interval_ns, seed, terminals) VALUES ({id}, 1, {id}, '', '', '', '', '', \
-             'tpcc', 'statements', 1, 8, 0, 1, 0, 1, 1, 1, {terminals}); INSERT INTO repeat (id, \
-             cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
-             statements, committed_new_orders, in_doubt_new_orders, reconnects, capacity_per_s, \
-             window_started_utc_ns, window_ended_utc_ns, process) VALUES ({id}, {id}, 1, 1, \
-             'done', 1, 1000000000, 1, 1, 40, 0, 0, {capacity}, 1, 2, '');"
-        );
-        for (phase, committed) in [("warmup", 10), ("window", 20), ("drain", 3)] {
-            rows += &format!(
-                "INSERT INTO interval (repeat_id, phase, start_offset_ns, end_offset_ns, \
-                 transaction_type, committed, rolled_back, deadlocks, lock_wait_timeouts, \
-                 other_retries, errors, latency_sum_ns, latency_max_ns, latency_out_of_bounds) \
-                 VALUES ({id}, '{phase}', 0, 1, 'new_order', {committed}, 1, 0, 0, 0, 0, 0, 0, 0);"
-            );
+    for format in [0, 2, 20, 7_000] {
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", format).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        for error in [error_of(Results::open(&path)), error_of(Results::create_or_open(&path))] {
+            assert_eq!(error.exit(), Exit::Environment);
+            let text = error.to_string();
+            let found = format!("has format {format}, and this mydyno reads format {FORMAT}");
+            assert!(text.contains(&found) && text.contains("another file"), "{text}");
         }
+        assert!(std::fs::read(&path).unwrap() == before, "the file was changed");
     }
-    write_old(&path, 10, &rows);
-    let results = Results::open(&path).unwrap();
-    let summary = |id| results.summary(RepeatId(id)).unwrap();
-    let (converted, unknown, terminals) = (summary(1), summary(2), summary(3));
-    assert_eq!(converted.nopm, Some(60.0 * 28.0));
-    assert!(converted.notes[0].contains("NOPM has the 7 new orders added"));
-    // The closed loop that found the capacity has no intervals: nothing can be said of the run.
-    assert_eq!(unknown.nopm, Some(60.0 * 21.0));
-    assert!(unknown.notes[0].contains("all rates, NOPM too, are low"));
-    let terminals = terminals.terminals.unwrap();
-    assert_eq!(terminals.nopm_within_window, Some(60.0 * 21.0));
+}
+
+/// Who reads makes no tables, whatever SQLite has put there.
+#[test]
+fn an_empty_database_is_taken_by_who_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let empty = Connection::open(&path).unwrap();
+    empty.execute_batch("CREATE TABLE one (n INTEGER); DROP TABLE one; VACUUM").unwrap();
+    drop(empty);
+    let before = std::fs::read(&path).unwrap();
+    assert!(!before.is_empty());
+    assert!(matches!(error_of(Results::open(&path)), StoreError::Foreign { .. }));
+    assert!(std::fs::read(&path).unwrap() == before, "the file was changed");
+    assert_eq!(Results::create_or_open(&path).unwrap().labs().unwrap(), []);
 }
 
 #[test]

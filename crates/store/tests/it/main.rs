@@ -1,5 +1,5 @@
 //! The results file as its readers and writers see it: what is written comes back, also from files
-//! of earlier formats, of several machines and of killed processes.
+//! of several machines and of killed processes.
 
 mod blocks;
 mod common;

@@ -1,9 +1,8 @@
 //! What terminals and schedules store.
 
-use crate::common::{interval, paced_cell, requirement, result, running, running_as, write_old};
+use crate::common::{interval, paced_cell, requirement, result, running, running_as};
 use hdrhistogram::Histogram;
-use rusqlite::Connection;
-use store::{PacedInterval, Phase, RepeatResult, Results, ScheduleCounts, TimeKind, TimeRow};
+use store::{PacedInterval, Phase, RepeatResult, ScheduleCounts, TimeKind, TimeRow};
 use testkit::SECOND_NS;
 
 fn times(kind: TimeKind, transaction: Option<&str>, times_ms: &[u64]) -> TimeRow {
@@ -99,43 +98,4 @@ fn verdicts_come_back_in_order() {
     // A closed loop without terminals has neither.
     let summary = results.summary(repeat).unwrap();
     assert!(summary.terminals.is_none() && summary.open_loop.is_none());
-}
-
-/// Before format 11 an inactive warehouse had terminals and no rows, and clause 4.1.3 was judged by
-/// as many warehouses as the terminals would have needed.
-#[test]
-fn terminals_without_rows_of_an_earlier_format_prove_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("mydyno.db");
-    let mut rows = "INSERT INTO lab (id, name, command_line, mydyno_version, status, \
-        started_utc_ns, process) VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
-        .to_owned();
-    // 10 warehouses with rows: with their own terminals, and with those of 990 absent ones besides.
-    for (id, terminals, inactive) in [(1, 100, 0), (2, 10_000, 990)] {
-        rows += &format!(
-            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, \
-             target, workload, style, warehouses, connections, home, foreign_keys, warmup_ns, \
-             window_ns, interval_ns, seed, terminals, inactive_warehouses) VALUES ({id}, 1, {id}, \
-             '', '', '', '', '', 'tpcc-spec', 'statements', 10, 8, 0, 1, 0, 1, 1, 1, {terminals}, \
-             {inactive}); INSERT INTO repeat (id, cell_id, ordinal, attempt, status, \
-             started_utc_ns, efficiency, process) VALUES ({id}, {id}, 1, 1, 'running', 1, 0.97, \
-             ''); INSERT INTO verdict (repeat_id, ordinal, name, title, clause, unit, value, \
-             verdict) VALUES ({id}, 1, 'nopm_per_warehouse', '', '4.1.3', 'nopm_per_warehouse', \
-             12.54, 'within'), ({id}, 2, 'payment_p90', '', '5.2.5.3', 's', 0.1, 'within');"
-        );
-    }
-    write_old(&path, 10, &rows);
-    drop(Results::open(&path).unwrap());
-    let file = Connection::open(&path).unwrap();
-    let left = |sql: &str| -> Vec<i64> {
-        let mut statement = file.prepare(sql).unwrap();
-        let rows = statement.query_map([], |row| row.get(0)).unwrap();
-        rows.map(Result::unwrap).collect()
-    };
-    let judged = "SELECT repeat_id FROM verdict WHERE clause = '4.1.3'";
-    assert_eq!(left(judged), [1]);
-    assert_eq!(left("SELECT repeat_id FROM verdict ORDER BY 1"), [1, 1, 2]);
-    assert_eq!(left("SELECT id FROM repeat WHERE efficiency IS NOT NULL"), [1]);
-    let known = "SELECT id FROM cell WHERE inactive_warehouses IS NOT NULL";
-    assert_eq!(left(known), Vec::<i64>::new());
 }
