@@ -89,8 +89,8 @@ fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
     };
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     match identify(&connection, path)? {
-        Contents::Results => Ok(Opened { connection, writable: false }),
-        Contents::Nothing => Err(StoreError::Foreign { path: path.to_path_buf() }),
+        FoundFile::Results => Ok(Opened { connection, writable: false }),
+        FoundFile::Nothing => Err(StoreError::Foreign { path: path.to_path_buf() }),
     }
 }
 
@@ -102,7 +102,7 @@ fn set_up(
     let sql = |cause| StoreError::from_sqlite(path, cause);
     let found = patiently(|| {
         let found = identify(&connection, path)?;
-        if found == Contents::Nothing && if_missing == IfMissing::Fail {
+        if found == FoundFile::Nothing && if_missing == IfMissing::Fail {
             return Err(StoreError::Foreign { path: path.to_path_buf() });
         }
         connection.pragma_update(None, "journal_mode", "wal").map_err(sql)?;
@@ -110,11 +110,11 @@ fn set_up(
     })?;
     connection.pragma_update(None, "synchronous", "normal").map_err(sql)?;
     connection.pragma_update(None, "foreign_keys", "on").map_err(sql)?;
-    if found == Contents::Nothing {
+    if found == FoundFile::Nothing {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         // Read again under the lock: another process may have made the file in the meantime.
-        if identify(&transaction, path)? == Contents::Nothing {
+        if identify(&transaction, path)? == FoundFile::Nothing {
             transaction.execute_batch(SCHEMA).map_err(sql)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
             transaction.pragma_update(None, "user_version", FORMAT).map_err(sql)?;
@@ -140,7 +140,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T,
 
 /// What is in a file that is ours to use.
 #[derive(Clone, Copy, PartialEq)]
-enum Contents {
+enum FoundFile {
     /// An empty database.
     Nothing,
     /// Tables of our format.
@@ -148,7 +148,7 @@ enum Contents {
 }
 
 /// Reads only.
-fn identify(connection: &Connection, path: &Path) -> Result<Contents, StoreError> {
+fn identify(connection: &Connection, path: &Path) -> Result<FoundFile, StoreError> {
     // One statement sees one state of the file: another process may be making it at this moment.
     let found: (i64, i64, i64) = connection
         .query_row(
@@ -160,9 +160,9 @@ fn identify(connection: &Connection, path: &Path) -> Result<Contents, StoreError
         .map_err(|cause| StoreError::from_sqlite(path, cause))?;
     let path = path.to_path_buf();
     match found {
-        (APPLICATION_ID, FORMAT, _) => Ok(Contents::Results),
+        (APPLICATION_ID, FORMAT, _) => Ok(FoundFile::Results),
         (APPLICATION_ID, found, _) => Err(StoreError::OtherFormat { path, found, known: FORMAT }),
-        (0, 0, 0) => Ok(Contents::Nothing),
+        (0, 0, 0) => Ok(FoundFile::Nothing),
         _ => Err(StoreError::Foreign { path }),
     }
 }

@@ -221,7 +221,8 @@ fn a_run_is_told_in_dilated_seconds() {
     late_by_a_share(&document, &file);
     let busy = float(&document, "/resources/host/cpu_busy_share");
     let idle = float(&document, "/resources/host/cpu_idle_share");
-    assert!((0.0..=1.0).contains(&busy) && busy + idle > 0.7, "{busy} {idle}");
+    // Clocks and counters are not read at one instant.
+    assert!((0.0..=1.01).contains(&busy) && busy + idle > 0.7, "{busy} {idle}");
 }
 
 /// Requests are late by some share of what the devices take, which is that of the stored sums; how
