@@ -22,7 +22,8 @@ define install
 for engine in $(ENGINES); do $(1) server install $$engine || exit; done
 endef
 
-.PHONY: demo test soak soak-ci mutants lint bench devices pictures install uninstall deb package image build packages-demo packages-test packages-soak clean
+.PHONY: demo test soak soak-ci mutants lint bench devices pictures install uninstall deb package \
+	image build packages-demo packages-test packages-soak clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock

@@ -75,8 +75,8 @@ fn committing_ns(statements: &[StoredStatementTime], totals: &WindowTotals) -> O
 }
 
 impl OfWindow<'_> {
-    /// What was seen of the transactions. `None` of terminals of which the driver
-    /// has counted nothing: their response times have waits for a connection in them.
+    /// What was seen of the transactions. `None` of terminals of which the driver has counted
+    /// nothing: their response times have waits for a connection in them.
     pub(crate) fn observed(
         &self,
         measured: &MeasuredWindow<'_>,

@@ -158,8 +158,7 @@ pub(crate) fn differences(
         };
         let (base, other): (Vec<String>, Vec<String>) = (values(&base), values(&other));
         let is_same = base == other && base.len() == 1;
-        let may_be_missing = key.1.starts_with(VARIABLE);
-        let is_missing = may_be_missing && (base == [ABSENT] || other == [ABSENT]);
+        let is_missing = key.1.starts_with(VARIABLE) && (base == [ABSENT] || other == [ABSENT]);
         (!is_same && !is_missing).then(|| Difference {
             aspect: key.0,
             name: key.1.trim_start_matches(VARIABLE).to_owned(),

@@ -110,11 +110,9 @@ impl NotesTold {
 
 /// What goes to stderr.
 enum Told {
-    /// A new step begins.
+    /// A new step begins, or how long a part took that is over.
     Step(String),
     Note(String),
-    /// How long a part of a measurement took.
-    Took(String),
     Position(Position),
     /// What was under way is over.
     Done,
@@ -202,7 +200,7 @@ impl Console {
             | Progress::Reached { .. } => {}
             Progress::Took(part, time) if self.is_verbose => {
                 let time_s = time.as_secs_f64();
-                self.outlet.push(Told::Took(format!("{time_s:8.2} s  {part}")));
+                self.outlet.push(Told::Step(format!("{time_s:8.2} s  {part}")));
             }
             Progress::Took(..) => {}
             Progress::Checks { done, total } => self.position(Position {
@@ -308,7 +306,6 @@ impl Bars {
                 self.done();
                 tell(step);
             }
-            Told::Took(part) => self.bar.suspend(|| tell(part)),
             Told::Note(note) => self.bar.suspend(|| tell(format_args!("note: {note}"))),
             Told::Position(position) => self.show(position),
             Told::Done => self.done(),

@@ -96,15 +96,15 @@ impl LabError {
 
     /// May a stop be why, which takes the server along before this process hears of it?
     pub(crate) fn may_be_a_stop(&self) -> bool {
-        !matches!(
+        let is_of_asking = matches!(
             self,
-            LabError::Interrupted
-                | LabError::Unfit(_)
+            LabError::Unfit(_)
                 | LabError::Plan(_)
                 | LabError::BadWorkload { .. }
                 | LabError::Store(_)
                 | LabError::NotSetBack { .. }
-        )
+        );
+        !is_of_asking && self.exit() != Exit::Interrupted
     }
 
     /// Why, for programs; `None` where there is no more to tell than that it failed.

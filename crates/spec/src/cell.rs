@@ -114,7 +114,7 @@ impl Cell {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use crate::{
         Cell, Connections, DatabaseKind, Dilate, External, Fault, Isolation, Length, Lengths, Load,
         Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, Scale, Server, Spacing,
@@ -126,7 +126,8 @@ mod tests {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    fn cell() -> Cell {
+    /// One on a private server, by default in all.
+    pub(crate) fn cell() -> Cell {
         Cell {
             server: Server::Private(Private::of_engine("mysql-5.7")),
             load: Load::of_seed(1),

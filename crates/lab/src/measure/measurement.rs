@@ -505,7 +505,7 @@ impl Measurement<'_> {
     /// Stores what the measurement could not go on after, and says what the command dies of.
     fn broken_off(&self, error: LabError) -> Result<LabError, LabError> {
         let error = self.subject.explain(error);
-        if error.exit() != Exit::Interrupted && error.may_be_a_stop() {
+        if error.may_be_a_stop() {
             self.await_stop();
         }
         Ok(match self.fail(error.exit(), "failed", &error.to_string())? {
@@ -521,7 +521,7 @@ impl Measurement<'_> {
 
     /// The same of a run whose load is over.
     fn failed_after(&self, report: &RunReport, error: LabError) -> Result<Exit, LabError> {
-        if error.exit() != Exit::Interrupted && error.may_be_a_stop() {
+        if error.may_be_a_stop() {
             self.await_stop();
         }
         self.store_failure(report, error)

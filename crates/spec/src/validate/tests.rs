@@ -1,12 +1,12 @@
 //! Each rule at its bound: what is just allowed, and what is just refused.
 
 use super::Field;
+use crate::cell::tests::cell;
 use crate::{
-    Cell, Connections, DatabaseKind, Dilate, Fault, Length, Lengths, Load, Meters, OltpMix,
-    OpenLoop, Place, PopulationSpec, Private, RampLimits, Server, Spacing, Style, Topology,
-    WorkloadKind,
+    Cell, Connections, DatabaseKind, Dilate, External, Fault, Length, Lengths, OF_REAL_DEVICES,
+    OltpMix, OpenLoop, Place, PopulationSpec, Private, RampLimits, Server, Spacing, Style,
+    Topology, WorkloadKind,
 };
-use crate::{External, OF_REAL_DEVICES};
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 use base::{Dilation, Warehouses};
 use device::Role;
@@ -15,17 +15,6 @@ use std::time::Duration;
 
 /// A change of the default cell.
 type Change = fn(&mut Cell);
-
-fn cell() -> Cell {
-    Cell {
-        server: Server::Private(Private::of_engine("mysql-5.7")),
-        load: Load::of_seed(1),
-        lengths: Lengths::default(),
-        checks: false,
-        lock_wait_timeouts_max_share: None,
-        meters: Meters::default(),
-    }
-}
 
 fn private(cell: &mut Cell) -> &mut Private {
     match &mut cell.server {
