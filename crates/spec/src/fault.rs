@@ -62,3 +62,18 @@ impl FromStr for Fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Fault;
+
+    #[test]
+    fn faults_are_read_as_they_are_written() {
+        for text in ["kill", "power-cut", "io-error", "io-error:redo"] {
+            let fault: Fault = text.parse().unwrap();
+            assert_eq!(fault.to_string(), text);
+            assert_eq!(fault.of_device().is_some(), text.starts_with("io-error"));
+        }
+        assert!("fire".parse::<Fault>().unwrap_err().contains("power-cut, kill"));
+    }
+}

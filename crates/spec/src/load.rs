@@ -362,7 +362,17 @@ impl fmt::Display for Rate {
 
 #[cfg(test)]
 mod tests {
-    use super::Rate;
+    use super::{Rate, WorkloadKind};
+
+    #[test]
+    fn workloads_have_names_or_are_files() {
+        for workload in WorkloadKind::NAMED {
+            assert_eq!(workload.name().parse().as_ref(), Ok(workload));
+        }
+        assert_eq!("x/a.toml".parse(), Ok(WorkloadKind::File("x/a.toml".to_owned())));
+        let unknown = "tpch".parse::<WorkloadKind>().unwrap_err();
+        assert!(unknown.contains("tpcc-spec"), "{unknown}");
+    }
 
     #[test]
     fn rates_as_people_write_them() {

@@ -246,3 +246,19 @@ impl PopulationSpec {
         format!("{tables}\nseed={}", self.seed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::PopulationSpec;
+    use base::Warehouses;
+
+    #[test]
+    fn shards_are_parts_of_one_population() {
+        let whole = PopulationSpec { warehouses: Warehouses(5), ..PopulationSpec::default() };
+        let range = |of: &PopulationSpec| (of.range().first(), of.range().last());
+        let shards = whole.divided(2);
+        assert_eq!(range(&whole), (1, 5));
+        assert_eq!(shards.iter().map(range).collect::<Vec<_>>(), [(1, 3), (4, 5)]);
+        assert!(shards.iter().all(|shard| shard.warehouses == whole.warehouses));
+    }
+}
