@@ -41,6 +41,14 @@ impl ReplicaStatus {
     pub fn replicates(&self) -> bool {
         self.receives == "Yes" && self.applies == "Yes"
     }
+
+    /// Does it still connect to its source, after what it knows without a fault? MySQL and MariaDB
+    /// have a word of their own for it.
+    pub fn is_connecting(&self) -> bool {
+        ["Connecting", "Preparing"].contains(&self.receives.as_str())
+            && self.receiving_error.is_empty()
+            && self.applies == "Yes"
+    }
 }
 
 /// How this server replicates; `None` where it is no replica.

@@ -1,10 +1,13 @@
 //! A primary and its replica as one target: what is read, what was stale, and what is refused.
 
 use crate::support::{
-    Server, all_checks_hold, counts_agree, directory, execute, list, mydyno, number, query, text,
+    Relay, Running, Server, all_checks_hold, counts_agree, directory, execute, list, mydyno,
+    number, query, text,
 };
 use serde_json::Value;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 const ENGINE: &str = "mariadb-10.11";
 const PRIMARY: [&str; 3] = ["log_bin=ON", "binlog_format=ROW", "server_id=1"];
@@ -32,14 +35,16 @@ fn pair() -> (Server, Server) {
     (primary, replica)
 }
 
-fn run(work: &Path, dsns: [&str; 2]) -> Value {
+fn start(work: &Path, dsns: [&str; 2]) -> Running {
     mydyno(["run", "--topology", "primary-replicas", "--json", "--check", "-c", "4"])
         .and_args(["--dsn", dsns[0], "--dsn", dsns[1]])
         .and_args(["--warmup", "0", "--window", "3s"])
         .in_directory(work)
-        .run()
-        .exits(0)
-        .json()
+        .spawn()
+}
+
+fn run(work: &Path, dsns: [&str; 2]) -> Value {
+    start(work, dsns).wait().exits(0).json()
 }
 
 /// Why a run is refused.
@@ -98,6 +103,18 @@ fn reads_go_to_the_replica_and_stale_ones_are_counted() {
     execute(&replica.dsn, ["STOP SLAVE"]);
     let words = refused(&right);
     assert!(words.contains("node 2 of 2") && words.contains("does not replicate"), "{words}");
+
+    // One that was just started connects yet, and is waited for.
+    let relay = Relay::to(primary.port);
+    relay.stop(true);
+    let source = format!("CHANGE MASTER TO MASTER_DELAY = 0, MASTER_PORT = {}", relay.port);
+    execute(&replica.dsn, [source.as_str(), "START SLAVE"]);
+    let running = start(work.path(), dsns);
+    thread::sleep(Duration::from_millis(1_500));
+    relay.stop(false);
+    all_checks_hold(&running.wait().exits(0).json());
+
+    execute(&replica.dsn, ["STOP SLAVE"]);
     execute(&replica.dsn, ["RESET SLAVE ALL"]);
     assert!(refused(&right).contains("replicates from nobody"));
 }

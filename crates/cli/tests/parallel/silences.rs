@@ -2,16 +2,13 @@
 //! the middle of a window and across its begin and end. Each time is named with its length.
 
 use crate::support::{
-    Held, Running, SMALL_REDO, Server, counts_agree, directory, float, install, list, mydyno,
-    number, servers_under, shim, signal,
+    Held, Relay, Running, SMALL_REDO, Server, counts_agree, directory, float, install, list,
+    mydyno, number, servers_under, shim, signal,
 };
 use rustix::process::Signal;
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -155,55 +152,12 @@ fn a_lock_is_named_in_an_open_loop() {
     with_lock(OPEN_BY_ONE);
 }
 
-/// A relay between driver and server.
-struct Relay {
-    port: u16,
-    is_stopped: Arc<AtomicBool>,
-}
-
-impl Relay {
-    fn to(port: u16) -> Relay {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let is_stopped = Arc::new(AtomicBool::new(false));
-        let relay =
-            Relay { port: listener.local_addr().unwrap().port(), is_stopped: is_stopped.clone() };
-        thread::spawn(move || {
-            for near in listener.incoming() {
-                let near = near.unwrap();
-                let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
-                for stream in [&near, &far] {
-                    stream.set_nodelay(true).unwrap();
-                }
-                let ways = [(near.try_clone(), far.try_clone()), (Ok(far), Ok(near))];
-                for (from, to) in ways {
-                    let (from, to, is_stopped) = (from.unwrap(), to.unwrap(), is_stopped.clone());
-                    thread::spawn(move || forward(from, to, &is_stopped));
-                }
-            }
-        });
-        relay
-    }
-}
-
-fn forward(mut from: TcpStream, mut to: TcpStream, is_stopped: &AtomicBool) {
-    let mut buffer = vec![0; 1 << 16];
-    while let Ok(bytes @ 1..) = from.read(&mut buffer) {
-        while is_stopped.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(5));
-        }
-        if to.write_all(&buffer[..bytes]).is_err() {
-            break;
-        }
-    }
-    let _ = to.shutdown(std::net::Shutdown::Write);
-}
-
 fn with_silent_network(arguments: &[&str]) -> Value {
     let (server, work) = (server(), directory());
     let relay = Relay::to(server.port);
     let dsn = server.dsn.replace(&format!(":{}", server.port), &format!(":{}", relay.port));
     let mut running = run(&dsn, work.path(), arguments);
-    let stop = |is_stopped| relay.is_stopped.store(is_stopped, Ordering::Relaxed);
+    let stop = |is_stopped| relay.stop(is_stopped);
     let stalls_s = stand_still(&mut running, work.path(), stop);
     let document = running.wait().exits(0).json();
     are_named(&document, &stalls_s);

@@ -10,6 +10,7 @@
 mod engines;
 mod observed;
 mod process;
+mod relay;
 mod server;
 mod shim;
 mod sql;
@@ -19,6 +20,7 @@ mod terminal;
 pub use engines::ENGINES;
 pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
+pub use relay::Relay;
 pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under, session};
 pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, try_connect, value};

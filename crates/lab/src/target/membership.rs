@@ -3,12 +3,15 @@
 use crate::error::LabError;
 use crate::target::sessions::with_session;
 use base::{Session, SessionError, clock};
-use observe::replica_status;
-use std::time::Duration;
+use observe::{ReplicaStatus, replica_status};
+use reactor::sleep_until;
+use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
 
 /// How long a node may take to be in the cluster once it takes connections.
 pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a replica that was just started may take to connect to its source.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', \
@@ -98,14 +101,18 @@ fn no_member() -> LabError {
     )
 }
 
-/// Refuses what does not replicate.
+/// Refuses what does not replicate; one that connects to its source is waited for.
 ///
 /// # Errors
 /// [`LabError::Unfit`] with what it says, and what to do; [`LabError::Session`].
 pub(crate) async fn require_replica(session: &mut Connection) -> Result<(), LabError> {
-    let status = replica_status(session).await;
-    let status =
-        status.map_err(|error| LabError::Session { doing: "asking how it replicates", error })?;
+    let failed = |error| LabError::Session { doing: "asking how it replicates", error };
+    let until = Instant::now() + CONNECT_PATIENCE;
+    let mut status = replica_status(session).await.map_err(failed)?;
+    while status.as_ref().is_some_and(ReplicaStatus::is_connecting) && Instant::now() < until {
+        sleep_until(Instant::now() + LOOK_EVERY).await;
+        status = replica_status(session).await.map_err(failed)?;
+    }
     match status {
         Some(status) if status.replicates() => Ok(()),
         Some(status) => Err(LabError::Unfit(format!(

@@ -1,0 +1,55 @@
+//! A network between two programs.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A relay to a server, that can be told to forward nothing.
+pub struct Relay {
+    pub port: u16,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Relay {
+    pub fn to(port: u16) -> Relay {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let relay =
+            Relay { port: listener.local_addr().unwrap().port(), is_stopped: is_stopped.clone() };
+        thread::spawn(move || {
+            for near in listener.incoming() {
+                let near = near.unwrap();
+                let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                for stream in [&near, &far] {
+                    stream.set_nodelay(true).unwrap();
+                }
+                let ways = [(near.try_clone(), far.try_clone()), (Ok(far), Ok(near))];
+                for (from, to) in ways {
+                    let (from, to, is_stopped) = (from.unwrap(), to.unwrap(), is_stopped.clone());
+                    thread::spawn(move || forward(from, to, &is_stopped));
+                }
+            }
+        });
+        relay
+    }
+
+    pub fn stop(&self, is_stopped: bool) {
+        self.is_stopped.store(is_stopped, Ordering::Relaxed);
+    }
+}
+
+fn forward(mut from: TcpStream, mut to: TcpStream, is_stopped: &AtomicBool) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(bytes @ 1..) = from.read(&mut buffer) {
+        while is_stopped.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        if to.write_all(&buffer[..bytes]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Write);
+}
