@@ -19,17 +19,6 @@ pub trait Proof: Workload {
     /// Why the facts are not what they have to be after what the driver committed; of several
     /// databases, the sums of their facts.
     fn mismatch(&self, report: &RunReport, before: &Facts, after: &Facts) -> Option<String>;
-
-    /// Proves a database consistent, and tells of steps done and of all; an empty list where there
-    /// is nothing to prove it by.
-    ///
-    /// # Errors
-    /// Where the server refuses.
-    fn checks<S: Session>(
-        &self,
-        session: &mut S,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> impl Future<Output = Result<Vec<CheckResult>, SessionError>>;
 }
 
 /// Numbers that the rows of a database add up to. Only the workload knows what each means.

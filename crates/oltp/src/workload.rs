@@ -52,6 +52,39 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
     ) -> ScriptWorkload<C> {
         ScriptWorkload { schemas, script, options }
     }
+
+    /// Proves a database consistent, and tells of steps done and of all; an empty list where there
+    /// is nothing to prove it by.
+    ///
+    /// # Errors
+    /// Where the server refuses.
+    pub async fn checks<S: Session>(
+        &self,
+        session: &mut S,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Vec<CheckResult>, SessionError> {
+        let total = self.script.checks.len() as u64;
+        let mut results = Vec::new();
+        for (done, check) in (0..).zip(&self.script.checks) {
+            progress(done, total);
+            let start = Instant::now();
+            let answer = session.query(&check.sql).await?;
+            let text = |row: Row<'_>| {
+                let values: Vec<String> = (0..answer.width).map(|at| row.text(at)).collect();
+                values.join(", ")
+            };
+            results.push(CheckResult {
+                name: check.name.clone(),
+                title: check.title.clone(),
+                clause: String::new(),
+                passed: answer.is_empty(),
+                offending_rows: answer.len() as u64,
+                examples: answer.rows().take(OFFENDING_ROWS_MAX).map(text).collect(),
+                duration_ns: start.elapsed().as_nanos() as u64,
+            });
+        }
+        Ok(results)
+    }
 }
 
 impl<C: Connect + Sync> Workload for ScriptWorkload<C> {
@@ -103,34 +136,6 @@ impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
                  does somebody else use the database?"
             )
         })
-    }
-
-    async fn checks<S: Session>(
-        &self,
-        session: &mut S,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<CheckResult>, SessionError> {
-        let total = self.script.checks.len() as u64;
-        let mut results = Vec::new();
-        for (done, check) in (0..).zip(&self.script.checks) {
-            progress(done, total);
-            let start = Instant::now();
-            let answer = session.query(&check.sql).await?;
-            let text = |row: Row<'_>| {
-                let values: Vec<String> = (0..answer.width).map(|at| row.text(at)).collect();
-                values.join(", ")
-            };
-            results.push(CheckResult {
-                name: check.name.clone(),
-                title: check.title.clone(),
-                clause: String::new(),
-                passed: answer.is_empty(),
-                offending_rows: answer.len() as u64,
-                examples: answer.rows().take(OFFENDING_ROWS_MAX).map(text).collect(),
-                duration_ns: start.elapsed().as_nanos() as u64,
-            });
-        }
-        Ok(results)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Running tasks to their end.
 
 use crate::core::Core;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 /// A set of tasks that run together on this thread.
@@ -71,9 +71,27 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     output.ok_or_else(|| io::Error::other("the reactor ended before its only task"))
 }
 
+/// Runs futures side by side in one task. What wakes one has all of them polled: for a few.
+pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut futures: Vec<_> = futures.into_iter().map(Box::pin).collect();
+    let mut outputs: Vec<_> = futures.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, output) in futures.iter_mut().zip(&mut outputs) {
+            if output.is_none()
+                && let Poll::Ready(value) = future.as_mut().poll(context)
+            {
+                *output = Some(value);
+            }
+        }
+        if outputs.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    outputs.into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::{PolledSocket, Tasks, TimedOut, block_on, sleep_until, timeout_at};
+    use crate::{PolledSocket, Tasks, TimedOut, block_on, join_all, sleep_until, timeout_at};
     use std::cell::RefCell;
     use std::io::{ErrorKind, Read, Write};
     use std::os::fd::AsFd;
@@ -96,6 +114,19 @@ mod tests {
         drop(tasks);
         assert_eq!(order.into_inner(), [10, 20, 30]);
         assert!(start.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[test]
+    fn what_is_joined_runs_side_by_side_and_keeps_its_order() {
+        let start = Instant::now();
+        let sleeps = [60u64, 20, 40].map(|ms| async move {
+            sleep_until(start + Duration::from_millis(ms)).await;
+            (ms, start.elapsed())
+        });
+        let ended = block_on(join_all(sleeps)).unwrap();
+        assert_eq!(ended.iter().map(|of| of.0).collect::<Vec<_>>(), [60, 20, 40]);
+        assert!(ended[1].1 < ended[2].1 && ended[2].1 < ended[0].1, "{ended:?}");
+        assert!(block_on(join_all(Vec::<std::future::Ready<()>>::new())).unwrap().is_empty());
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! TPC-C as a workload of the driver.
 
-use crate::checks::{CheckSet, run_checks};
 use crate::client::{AnySession, Beside, ReplicaSession, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
@@ -13,7 +12,7 @@ use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mys
 use base::{Connect, Random, Session, SessionError, WarehouseRange, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
-    CheckResult, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, Timed, TransactionInfo,
+    Facts, Failed, Opening, Proof, RunReport, Schemas, Source, Timed, TransactionInfo,
     TransactionType, Workload, failed_by,
 };
 use spec::{Isolation, Style, Topology};
@@ -131,17 +130,9 @@ impl<C: Connect + Sync> TpccWorkload<C> {
         self.fresh.as_ref().and_then(|fresh| fresh.note())
     }
 
-    /// Runs the checks of a set.
-    ///
-    /// # Errors
-    /// As [`run_checks`].
-    pub async fn check_set<S: Session>(
-        &self,
-        session: &mut S,
-        set: CheckSet,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<CheckResult>, SessionError> {
-        run_checks(session, set, self.options.configured, progress).await
+    /// How many warehouses a database of it has.
+    pub fn configured(&self) -> Warehouses {
+        self.options.configured
     }
 
     /// The same transactions with other inputs.
@@ -167,14 +158,6 @@ impl<C: Connect + Sync> Proof for TpccWorkload<C> {
             ),
         };
         mismatch(report, &before.into(), &after.into(), known)
-    }
-
-    async fn checks<S: Session>(
-        &self,
-        session: &mut S,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<CheckResult>, SessionError> {
-        self.check_set(session, CheckSet::Consistency, progress).await
     }
 }
 

@@ -5,7 +5,7 @@ use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{OnProgress, Progress};
 use crate::target::nodes;
-use crate::target::sessions::{with_session_until, with_sessions_until};
+use crate::target::sessions::{until, with_sessions_until};
 use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
@@ -20,8 +20,8 @@ use wire::{Connection, Connector};
 /// What is counted from 0.
 const SCHEMA: &str = "schema";
 
-/// Runs the checks of a set, in one snapshot of each schema, and adds the schemas up, or asks what
-/// holds over all shards; `each` is the word for one of them in examples, and `stop` ends them
+/// Runs the checks of a set, each in one snapshot of each schema, and adds the schemas up, or asks
+/// what holds over all shards; `each` is the word for one of them in examples, and `stop` ends them
 /// early.
 ///
 /// # Errors
@@ -40,15 +40,13 @@ pub(crate) fn check(
     let count = databases.iter().count() as u64;
     let mut all: Vec<drive::CheckResult> = Vec::new();
     for (number, connector) in databases.iter().enumerate() {
-        let mut found = with_session_until(connector, stop, async |session| {
-            let progress = &mut |done, total| {
-                on_progress(Progress::Checks {
-                    done: number as u64 * total + done,
-                    total: count * total,
-                });
-            };
-            workload.checks(session, set, progress).await
-        })?;
+        let progress = &mut |done, total| {
+            on_progress(Progress::Checks {
+                done: number as u64 * total + done,
+                total: count * total,
+            });
+        };
+        let mut found = until(stop, workload.checks(connector, set, progress))?;
         if several {
             // Schemas have a number in their names, from 0; servers count from 1, as everywhere
             // else.

@@ -7,7 +7,7 @@ use crate::measure::preflight::PreparedStatements;
 use crate::measure::seeds;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
-use base::now_utc_ns;
+use base::{Connect, Warehouses, now_utc_ns};
 use drive::{CheckResult, Facts, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
 use oltp::{Script, ScriptOptions, ScriptWorkload};
 use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
@@ -17,9 +17,12 @@ use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 use tpcc::xa::XaRun;
 use tpcc::{
     CheckSet, Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
-    TpccWorkload, Transaction, Witness, prepared_statements,
+    TpccWorkload, Transaction, Witness, prepared_statements, run_checks,
 };
-use wire::{Connection, Connector};
+use wire::Connector;
+
+/// Checks of so many warehouses run side by side: it is the server's cores that they wait for.
+const CHECK_SESSIONS: u32 = 4;
 
 /// A workload of any crate.
 pub(crate) enum AnyWorkload {
@@ -111,17 +114,34 @@ impl AnyWorkload {
         }
     }
 
-    /// See [`Proof::checks`]; of TPC-C another set of checks may be asked.
+    /// Proves a database consistent; of TPC-C a set of checks may be asked. An empty list where
+    /// there is nothing to prove it by.
+    ///
+    /// # Errors
+    /// Where the server refuses or is gone.
     pub(crate) async fn checks(
         &self,
-        session: &mut Connection,
+        connector: &Connector,
         set: CheckSet,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Vec<CheckResult>, LabError> {
-        let checks = match self {
-            AnyWorkload::Tpcc(workload) => workload.check_set(session, set, progress).await,
-            AnyWorkload::Script(workload) => workload.checks(session, progress).await,
+        let mut sessions = vec![connector.connect().await?];
+        let warehouses = match self {
+            AnyWorkload::Tpcc(workload) => workload.configured(),
+            AnyWorkload::Script(_) => Warehouses(0),
         };
+        for _ in 1..warehouses.0.min(CHECK_SESSIONS) {
+            // The account may be allowed no more of them.
+            let Ok(session) = connector.connect().await else { break };
+            sessions.push(session);
+        }
+        let checks = match self {
+            AnyWorkload::Tpcc(_) => run_checks(&mut sessions, set, warehouses, progress).await,
+            AnyWorkload::Script(workload) => workload.checks(&mut sessions[0], progress).await,
+        };
+        for session in sessions {
+            Connector::close(session).await;
+        }
         checks.map_err(|error| LabError::Session { doing: "checking the database", error })
     }
 }

@@ -1,6 +1,6 @@
-//! Proves a database consistent: runs the checks of `list` in one consistent snapshot, so also
-//! under load. Of a database that is divided over shards each has a snapshot of its own: there
-//! nobody may change it meanwhile.
+//! Proves a database consistent: runs the checks of `list`, each of them in one consistent
+//! snapshot, so also under load. Of a database that is divided over shards each has a snapshot of
+//! its own: there nobody may change it meanwhile.
 
 mod across;
 mod list;
@@ -17,7 +17,9 @@ use base::limits::OFFENDING_ROWS_MAX;
 use base::{Answer, Session, SessionError, WarehouseRange, Warehouses};
 use drive::CheckResult;
 use list::Scan;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Which checks are asked.
@@ -74,7 +76,7 @@ struct Running {
     examples: Vec<String>,
     duration: Duration,
     /// The only warehouses to look at; `None` is all.
-    suspects: Option<BTreeSet<u32>>,
+    suspects: Option<Rc<BTreeSet<u32>>>,
 }
 
 impl Running {
@@ -106,7 +108,7 @@ impl Running {
         &mut self,
         session: &mut S,
         warehouse: u32,
-        clean: &[Scan],
+        clean: Option<Scan>,
     ) -> Result<(), SessionError> {
         if let Some(suspects) = &self.suspects {
             let Some(nth) = suspects.iter().position(|&suspect| suspect == warehouse) else {
@@ -119,7 +121,8 @@ impl Running {
         }
         let start = Instant::now();
         for statement in self.check.statements {
-            if !statement.is_per_warehouse() || statement.scan.is_some_and(|s| clean.contains(&s)) {
+            let is_spared = statement.scan.is_some_and(|scan| Some(scan) <= clean);
+            if !statement.is_per_warehouse() || is_spared {
                 continue;
             }
             self.look(session, statement, warehouse).await?;
@@ -148,13 +151,25 @@ impl Running {
         }
     }
 
-    /// Adds what was found on a shard, by its number from 1.
-    fn add_of_shard(&mut self, found: Running, shard: usize) {
+    /// The same check, which has found nothing yet.
+    fn begin(&self) -> Running {
+        Running { suspects: self.suspects.clone(), ..Running::of(self.check) }
+    }
+
+    /// Adds what was found elsewhere.
+    fn add(&mut self, found: Running) {
         self.offending_rows += found.offending_rows;
         self.duration += found.duration;
         let room = OFFENDING_ROWS_MAX.saturating_sub(self.examples.len());
-        let named = found.examples.into_iter().map(|row| format!("shard {shard}, {row}"));
-        self.examples.extend(named.take(room));
+        self.examples.extend(found.examples.into_iter().take(room));
+    }
+
+    /// Adds what was found on a shard, by its number from 1.
+    fn add_of_shard(&mut self, mut found: Running, shard: usize) {
+        for row in &mut found.examples {
+            row.insert_str(0, &format!("shard {shard}, "));
+        }
+        self.add(found);
     }
 
     fn result(self) -> CheckResult {
@@ -186,33 +201,46 @@ async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionErr
     Ok(u64::try_from(row.int(0)?).unwrap_or(0))
 }
 
-/// Runs the checks of a set on warehouses 1..=`warehouses` in one consistent read-only snapshot,
-/// which ends with it. `progress` hears of steps done and of all steps. The schema must be the
-/// session's default one. Without foreign keys C10, X1 and X4 count each warehouse beyond the first
-/// [`OFFENDING_ROWS_MAX`] offending ones as one row.
+/// Runs the checks of a set on warehouses 1..=`warehouses`. Each session, of which there is one at
+/// least, has a consistent read-only snapshot, which ends with it, and takes the next warehouse
+/// when it is done with one; the first looks at what is of no warehouse. `progress` hears of steps
+/// done and of all steps. The schema must be the sessions' default one. Without foreign keys C10,
+/// X1 and X4 count each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending ones as one
+/// row.
 ///
 /// # Errors
-/// The first error of the session; what was found until then is lost with it, as it proves nothing.
+/// The first error of a session; what was found until then is lost with it, as it proves nothing.
 pub async fn run_checks<S: Session>(
-    session: &mut S,
+    sessions: &mut [S],
     set: CheckSet,
     warehouses: Warehouses,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
-    let screened = warehouses.0 > 1 && !screens::is_indexed(session).await?;
-    begin_snapshot(session).await?;
-    let range = WarehouseRange::all(warehouses);
-    let scope = Scope::Whole { screened };
-    let mut part = ShardSession { session: &mut *session, range };
+    let Some(first) = sessions.first_mut() else { return Ok(Vec::new()) };
+    let screened = warehouses.0 > 1 && !screens::is_indexed(first).await?;
+    for session in sessions.iter_mut() {
+        begin_snapshot(session).await?;
+    }
     let steps = 1 + u64::from(warehouses.0) + if screened { 3 } else { 0 };
-    let mut steps = Steps { done: 0, total: steps, progress };
-    let asked = asked(std::slice::from_mut(&mut part), set).await;
-    let result = match asked {
-        Ok(checks) => run_in_snapshot(part, &checks, scope, &mut steps).await,
-        Err(error) => Err(error),
-    };
-    end_snapshot(session, &result).await?;
+    let steps = RefCell::new(Steps { done: 0, total: steps, progress });
+    let result = run_in_snapshot(sessions, (set, warehouses), screened, &steps).await;
+    for session in sessions {
+        end_snapshot(session, &result).await?;
+    }
     Ok(result?.into_iter().map(Running::result).collect())
+}
+
+async fn run_in_snapshot<S: Session>(
+    sessions: &mut [S],
+    (set, warehouses): (CheckSet, Warehouses),
+    screened: bool,
+    steps: &RefCell<Steps<'_>>,
+) -> Result<Vec<Running>, SessionError> {
+    let range = WarehouseRange::all(warehouses);
+    let Some(session) = sessions.first_mut() else { return Ok(Vec::new()) };
+    let parts = &mut [ShardSession { session, range }];
+    let checks = asked(parts, set).await?;
+    run(sessions, range, &checks, Scope::Whole { screened }, steps).await
 }
 
 /// Runs the checks of a set over the shards of a database, of which there is one at least and which
@@ -232,7 +260,8 @@ pub async fn run_checks_of_shards<S: Session>(
     }
     let each = parts.iter().map(|part| 2 + u64::from(part.range.count()));
     let total = each.sum::<u64>() + 3;
-    let result = run_in_snapshots(parts, set, &mut Steps { done: 0, total, progress }).await;
+    let steps = RefCell::new(Steps { done: 0, total, progress });
+    let result = run_in_snapshots(parts, set, &steps).await;
     for part in parts {
         end_snapshot(part.session, &result).await?;
     }
@@ -288,44 +317,82 @@ async fn asked<S: Session>(
     Ok(set.checks(as_loaded))
 }
 
-async fn run_in_snapshot<S: Session>(
-    mut part: ShardSession<'_, S>,
+/// Runs checks in the snapshots of sessions that all see these warehouses.
+async fn run<S: Session>(
+    sessions: &mut [S],
+    range: WarehouseRange,
     checks: &[&'static Check],
     scope: Scope,
-    steps: &mut Steps<'_>,
+    steps: &RefCell<Steps<'_>>,
 ) -> Result<Vec<Running>, SessionError> {
-    steps.step();
+    steps.borrow_mut().step();
     let checks = checks.iter().filter(|check| scope.has(check));
     let mut running: Vec<Running> = checks.copied().map(Running::of).collect();
-    if scope == (Scope::Whole { screened: true }) {
-        screen(std::slice::from_mut(&mut part), &mut running, steps).await?;
-    }
-    let ShardSession { session, range } = part;
-    for check in &mut running {
-        check.run_whole(session).await?;
-    }
-    steps.step();
-    // All checks of a warehouse before the next one: its pages are read from the device once.
-    for warehouse in range.iter() {
-        let clean = scan(session, warehouse, scope, &mut running).await?;
-        for check in &mut running {
-            check.run_warehouse(session, warehouse, &clean).await?;
+    if let Some(session) = sessions.first_mut() {
+        if scope == (Scope::Whole { screened: true }) {
+            let parts = &mut [ShardSession { session: &mut *session, range }];
+            screen(parts, &mut running, steps).await?;
         }
-        steps.step();
+        for check in &mut running {
+            check.run_whole(session).await?;
+        }
+    }
+    steps.borrow_mut().step();
+    let left: RefCell<VecDeque<u32>> = RefCell::new(range.iter().collect());
+    let by_session = sessions.iter_mut().map(|session| async {
+        let found = next_warehouses(session, &left, scope, &running, steps).await;
+        if found.is_err() {
+            left.borrow_mut().clear();
+        }
+        found
+    });
+    let mut found = Vec::new();
+    for of_session in reactor::join_all(by_session).await {
+        found.extend(of_session?);
+    }
+    // Examples are those of the first warehouses, whoever was first to look at them.
+    found.sort_by_key(|(warehouse, _)| *warehouse);
+    for (_, of_warehouse) in found {
+        for (all, found) in running.iter_mut().zip(of_warehouse) {
+            all.add(found);
+        }
     }
     Ok(running)
+}
+
+/// Runs the checks on one warehouse of those that are left after the other. All checks of a
+/// warehouse come before the next one: its pages are read from the device once.
+async fn next_warehouses<S: Session>(
+    session: &mut S,
+    left: &RefCell<VecDeque<u32>>,
+    scope: Scope,
+    running: &[Running],
+    steps: &RefCell<Steps<'_>>,
+) -> Result<Vec<(u32, Vec<Running>)>, SessionError> {
+    let mut all = Vec::new();
+    let next = || left.borrow_mut().pop_front();
+    while let Some(warehouse) = next() {
+        let mut found: Vec<Running> = running.iter().map(Running::begin).collect();
+        let clean = scan(session, warehouse, scope, &mut found).await?;
+        for check in &mut found {
+            check.run_warehouse(session, warehouse, clean).await?;
+        }
+        steps.borrow_mut().step();
+        all.push((warehouse, found));
+    }
+    Ok(all)
 }
 
 async fn run_in_snapshots<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     set: CheckSet,
-    steps: &mut Steps<'_>,
+    steps: &RefCell<Steps<'_>>,
 ) -> Result<Vec<Running>, SessionError> {
     let checks = asked(parts, set).await?;
     let mut running: Vec<Running> = checks.iter().copied().map(Running::of).collect();
     for (part, shard) in parts.iter_mut().zip(1..) {
-        let part = ShardSession { session: &mut *part.session, range: part.range };
-        for found in run_in_snapshot(part, &checks, Scope::Shard, steps).await? {
+        let sessions = std::slice::from_mut(&mut *part.session);
+        for found in run(sessions, part.range, &checks, Scope::Shard, steps).await? {
             let mut all = running.iter_mut();
             if let Some(of_all) = all.find(|of_all| of_all.check.name == found.check.name) {
                 of_all.add_of_shard(found, shard);
@@ -349,7 +416,7 @@ async fn name_suspects<S: Session>(
         return Ok(());
     };
     let start = Instant::now();
-    for (nth, warehouse) in suspects.into_iter().enumerate() {
+    for (nth, &warehouse) in suspects.iter().enumerate() {
         let home = parts.iter().position(|part| part.range.contains(warehouse));
         let found = match home {
             Some(home) if nth < OFFENDING_ROWS_MAX => {
@@ -368,44 +435,45 @@ async fn name_suspects<S: Session>(
     Ok(())
 }
 
-/// The scans that find nothing in a warehouse. Their time is shared equally by the checks that they
-/// spare.
+/// The widest scan that finds nothing in a warehouse. The time of each is shared equally by the
+/// checks that it spares.
 async fn scan<S: Session>(
     session: &mut S,
     warehouse: u32,
     scope: Scope,
     running: &mut [Running],
-) -> Result<Vec<Scan>, SessionError> {
-    let mut clean = Vec::new();
+) -> Result<Option<Scan>, SessionError> {
     for scan in Scan::ALL.into_iter().filter(|scan| scope.scans(*scan)) {
         let start = Instant::now();
-        if session.query(&scan.sql(warehouse)).await?.is_empty() {
-            clean.push(scan);
-        }
-        let shares = |check: &Check| check.statements.iter().any(|s| s.scan == Some(scan));
-        let sharing = running.iter().filter(|running| shares(running.check)).count().max(1);
-        let share = start.elapsed() / u32::try_from(sharing).unwrap_or(1);
-        for running in running.iter_mut().filter(|running| shares(running.check)) {
+        let is_clean = session.query(&scan.sql(warehouse)).await?.is_empty();
+        let is_spared = |statement: &Statement| statement.scan.is_some_and(|of| of <= scan);
+        let shares = |running: &&mut Running| running.check.statements.iter().any(is_spared);
+        let mut sharing: Vec<_> = running.iter_mut().filter(shares).collect();
+        let share = start.elapsed() / u32::try_from(sharing.len().max(1)).unwrap_or(1);
+        for running in &mut sharing {
             running.duration += share;
         }
+        if is_clean {
+            return Ok(Some(scan));
+        }
     }
-    Ok(clean)
+    Ok(None)
 }
 
 /// Finds the suspects of the three checks that have a screen.
 async fn screen<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     running: &mut [Running],
-    steps: &mut Steps<'_>,
+    steps: &RefCell<Steps<'_>>,
 ) -> Result<(), SessionError> {
     let mut start = Instant::now();
     let mut keep = |name: &str, suspects: BTreeSet<u32>| {
         if let Some(check) = running.iter_mut().find(|running| running.check.name == name) {
-            check.suspects = Some(suspects);
+            check.suspects = Some(Rc::new(suspects));
             check.duration += start.elapsed();
         }
         start = Instant::now();
-        steps.step();
+        steps.borrow_mut().step();
     };
     keep("X1", screens::stock_suspects(parts).await?);
     let (suspects, paid) = screens::payment_suspects(parts).await?;
