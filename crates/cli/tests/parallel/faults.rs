@@ -7,16 +7,10 @@ mod unpopulated;
 use crate::support::{Held, Server, directory, mydyno, number, result, text, until};
 use planted::{FAULTS, Fault};
 use serde_json::Value;
-use std::sync::LazyLock;
 
-static SERVER: LazyLock<Server> = LazyLock::new(|| Server::quick("mysql-5.7", &[]));
-
-/// A database with one warehouse in a schema of the test's own.
-fn loaded(schema: &str) -> String {
-    let work = directory();
-    let dsn = SERVER.schema(schema);
-    mydyno(["load", "--dsn", &dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
-    dsn
+/// A database of the test's own, with one warehouse.
+fn loaded() -> Server {
+    Server::loaded("mysql-5.7", &[])
 }
 
 fn change(session: &mut Held, statements: &[&str]) {
@@ -34,15 +28,16 @@ fn failed(checks: &Value) -> Vec<&str> {
 
 #[test]
 fn each_planted_fault_fails_its_checks_and_no_others() {
-    let dsn = loaded("tpcc");
-    let mut session = Held::open(&dsn);
+    let server = loaded();
+    let dsn = &server.dsn;
+    let mut session = Held::open(dsn);
     session.query("SET SESSION foreign_key_checks = 0");
     for fault in FAULTS {
         change(&mut session, fault.plant);
-        fault_is_found(&dsn, fault);
+        fault_is_found(dsn, fault);
         change(&mut session, fault.repair);
     }
-    let repaired = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(0).json();
+    let repaired = mydyno(["check", "--dsn", dsn, "--json"]).run().exits(0).json();
     assert_eq!(failed(&repaired["checks"]), Vec::<&str>::new());
     assert_eq!(repaired["passed"], true);
 }
@@ -69,18 +64,18 @@ fn fault_is_found(dsn: &str, fault: &Fault) {
 
 #[test]
 fn a_fault_makes_a_run_with_checks_fail() {
-    let dsn = loaded("planted");
-    let work = directory();
+    let (server, work) = (loaded(), directory());
+    let dsn = &server.dsn;
     let fault = &FAULTS[0];
     assert_eq!(fault.check, "C1");
-    change(&mut Held::open(&dsn), fault.plant);
+    change(&mut Held::open(dsn), fault.plant);
     // People are told which rows are wrong.
-    let words = mydyno(["check", "--dsn", &dsn]).run().exits(6);
+    let words = mydyno(["check", "--dsn", dsn]).run().exits(6);
     for word in ["C1  FAILED", "offending rows, such as", "16 of 18 checks passed"] {
         assert!(words.stdout.contains(word), "{word}: {}", words.stdout);
     }
     let run = |check: &[&str]| {
-        mydyno(["run", "--dsn", &dsn, "-c", "2", "--warmup", "0", "--window", "2s", "--json"])
+        mydyno(["run", "--dsn", dsn, "-c", "2", "--warmup", "0", "--window", "2s", "--json"])
             .and_args(check)
             .in_directory(work.path())
             .run()
@@ -106,14 +101,14 @@ fn a_fault_makes_a_run_with_checks_fail() {
 /// driver's.
 #[test]
 fn a_second_writer_makes_a_run_fail() {
-    let dsn = loaded("disturbed");
-    let work = directory();
+    let (server, work) = (loaded(), directory());
+    let dsn = &server.dsn;
     let file = work.path().join("mydyno.db");
-    let mut running = mydyno(["run", "--dsn", &dsn, "-c", "2", "--warmup", "0", "--window", "3s"])
+    let mut running = mydyno(["run", "--dsn", dsn, "-c", "2", "--warmup", "0", "--window", "3s"])
         .and_args(["--json"])
         .in_directory(work.path())
         .spawn();
-    let mut other = Held::open(&dsn);
+    let mut other = Held::open(dsn);
     let executed = "SELECT COUNT(*) FROM history WHERE h_date > '2000-01-01'";
     let before: u64 = other.query(executed)[0].parse().unwrap();
     until("transactions run", || {

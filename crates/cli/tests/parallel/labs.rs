@@ -316,7 +316,7 @@ fn a_lab_can_be_watched() {
     shim();
     let temp = directory();
     let here = temp.path();
-    plan(here, &format!("{TWO_CELLS}window = \"5s\"\n"));
+    plan(here, &format!("{TWO_CELLS}window = \"3s\"\n"));
     // What is waited for below is one repeat after the other.
     populate("mysql-5.7");
     let database = here.join(DATABASE);

@@ -52,6 +52,7 @@ mod secrets;
 mod seeds;
 mod served;
 mod shards;
+mod sheets;
 mod silences;
 mod slurm;
 mod stalls;

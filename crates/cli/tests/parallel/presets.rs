@@ -73,13 +73,12 @@ fn a_named_server_keeps_its_preset_for_results() {
     install(engine);
     let name = format!("preset-{}", std::process::id());
     let started = mydyno(["server", "start", "--engine", engine, "--name", &name, "--json"])
-        .and_args(["--preset", "config-1", "--scale", "1"])
+        .and_args(["--preset", "config-1", "--scale", "1", "-w", "1"])
         .run()
         .exits(0)
         .json();
     assert!(has_note(&started, &["preset config-1", "unknown here"]), "{started:#}");
     let dsn = text(&started, "/dsn");
-    mydyno(["load", "--dsn", dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
     let summary = mydyno(["run", "--dsn", dsn, "-c", "2", "--warmup", "0", "--window", "1s"])
         .and_args(["--json"])
         .in_directory(work.path())

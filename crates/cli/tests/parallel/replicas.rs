@@ -38,7 +38,7 @@ fn pair() -> (Server, Server) {
 fn start(work: &Path, dsns: [&str; 2]) -> Running {
     mydyno(["run", "--topology", "primary-replicas", "--json", "--check", "-c", "4"])
         .and_args(["--dsn", dsns[0], "--dsn", dsns[1]])
-        .and_args(["--warmup", "0", "--window", "3s"])
+        .and_args(["--warmup", "0", "--window", "2s"])
         .in_directory(work)
         .spawn()
 }

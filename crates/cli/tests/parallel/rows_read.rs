@@ -1,7 +1,7 @@
 //! Style `procedures` finds a customer by name as the other styles do, whatever the server's
 //! default character set.
 
-use crate::support::{QUICK, Server, connect_options, directory, mydyno, query};
+use crate::support::{QUICK, Server, connect_options, query};
 use base::{Connect, Random, Session, Warehouses};
 use spec::{Isolation, Style};
 use tpcc::input::CustomerKey;
@@ -64,9 +64,7 @@ fn equal_on(engine: &str) {
         _ => QUICK.to_vec(),
     };
     settings.push("character_set_server=utf8mb4");
-    let server = Server::start(engine, &settings);
-    let work = directory();
-    mydyno(["load", "--dsn", &server.dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
+    let server = Server::start_with(engine, &settings, &["-w", "1"]);
     install_procedures(&server.dsn);
     let read = [Style::Statements, Style::Batched, Style::Procedures]
         .map(|style| read_per_payment(&server.dsn, style));

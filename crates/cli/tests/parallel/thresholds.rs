@@ -72,7 +72,7 @@ fn a_run_is_judged_by_its_figures() {
     let run = |conditions: &[&str]| {
         let conditions = conditions.iter().flat_map(|condition| ["--fail-if", condition]);
         mydyno(["run", "--dsn", &server.dsn, "-w", "1", "-c", "2", "--check"])
-            .and_args(["--warmup", "1s", "--window", "3s", "--junit", "junit.xml"])
+            .and_args(["--warmup", "0", "--window", "1s", "--junit", "junit.xml"])
             .and_args(conditions)
             .in_directory(work.path())
     };

@@ -47,12 +47,11 @@ fn counts_are_equal(summary: &Value) {
 
 #[test]
 fn its_statements_on_a_database_of_ours() {
-    let server = lent();
-    let dsn = server.schema("ours");
-    load(&dsn, &["-w", "1"]).run().exits(0);
+    let server = Server::loaded("mysql-5.7", &[]);
+    let dsn = &server.dsn;
     // Enough connections on one warehouse that two Deliveries would take one order, if they could.
     let arguments = ["--workload", "tpcc-mysql", "-c", "8", "--check", "--json"];
-    let summary = run(&dsn, &arguments)
+    let summary = run(dsn, &arguments)
         .run()
         .exits(0)
         .says(&["note: workload tpcc-mysql keeps", "which is expected"])
@@ -68,23 +67,22 @@ fn its_statements_on_a_database_of_ours() {
     assert!((70.0..105.0).contains(&per_new_order), "{per_new_order}");
     // Whole amounts, and c_data of bad credit is written.
     let cents = "SELECT COUNT(*) FROM history WHERE h_amount <> FLOOR(h_amount)";
-    assert_eq!(value(&dsn, cents), "0");
+    assert_eq!(value(dsn, cents), "0");
     let written = "SELECT COUNT(*) > 0, MIN(LENGTH(c_data)) > 300 FROM customer WHERE c_data LIKE \
         '| %' AND c_credit = 'BC'";
-    assert_eq!(query(&dsn, written), ["1|1"]);
+    assert_eq!(query(dsn, written), ["1|1"]);
 
     // The database remembers, and says what it can no longer prove; a fault beyond that is still
     // found.
-    let checked = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(0).json();
+    let checked = mydyno(["check", "--dsn", dsn, "--json"]).run().exits(0).json();
     assert_eq!(failed(&checked), ["C12", "X1", "X2", "X4"]);
     assert!(checked["notes"].to_string().contains("tpcc-mysql has run"));
-    query(&dsn, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1");
-    let broken = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(6).json();
+    query(dsn, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1");
+    let broken = mydyno(["check", "--dsn", dsn, "--json"]).run().exits(6).json();
     assert!(failed(&broken).contains(&"C1"));
-    load(&dsn, &["-w", "1", "--force"]).run().exits(0);
-    let anew = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(0).json();
+    load(dsn, &["-w", "1", "--force"]).run().exits(0);
+    let anew = mydyno(["check", "--dsn", dsn, "--json"]).run().exits(0).json();
     assert_eq!(failed(&anew), Vec::<&str>::new());
-    execute(&server.dsn, ["DROP DATABASE ours"]);
 }
 
 /// Lines of the format, without those before the banner.
@@ -108,11 +106,9 @@ fn lines_of<'a>(printed: &'a str, password: &str) -> Vec<&'a str> {
 /// What `tpcc_start` prints, by the words that scripts look for.
 #[test]
 fn its_output() {
-    let server = lent();
-    let dsn = server.schema("output");
-    load(&dsn, &["-w", "1"]).run().exits(0);
+    let server = Server::loaded("mysql-5.7", &[]);
     for workload in ["tpcc-mysql", "tpcc"] {
-        let ran = run_for("4", &dsn, &["--workload", workload, "--format", "tpcc-mysql"])
+        let ran = run_for("4", &server.dsn, &["--workload", workload, "--format", "tpcc-mysql"])
             .and_args(["-c", "3", "--interval", "2"])
             .run()
             .exits(0);
@@ -136,7 +132,6 @@ fn its_output() {
         let nopm = success as f64 * 15.0;
         assert!((tpmc / nopm - 1.0).abs() < 0.2, "{tpmc} {nopm}");
     }
-    execute(&server.dsn, ["DROP DATABASE output"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What needs the machine to itself. Tests of a binary of their own, which cargo runs while no
-//! other's run, and which take turns.
+//! What needs a machine that computes next to nothing else: tests of a binary of their own. Those
+//! that need it to themselves take turns.
 
 mod bound;
 mod sheets;
@@ -15,7 +15,7 @@ mod support;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One test at a time.
+/// One such test at a time.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

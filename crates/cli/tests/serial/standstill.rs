@@ -2,27 +2,24 @@
 //! waited is known.
 
 use crate::support::{Server, counts_agree, directory, float, mydyno, number, signal, text};
-use crate::turn;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::LazyLock;
 use std::time::Duration;
-
-static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
 
 /// Runs, and lets the server stand still for some seconds in the window.
 fn run_with_a_stall(work: &Path, stall_s: u64, arguments: &[&str]) -> Value {
-    let mut running = mydyno(["run", "--dsn", &SERVER.dsn, "--json"])
+    let server = Server::loaded("mysql-5.7", &[]);
+    let mut running = mydyno(["run", "--dsn", &server.dsn, "--json"])
         .and_args(arguments)
         .in_directory(work)
         .spawn();
     running.until_measuring(work);
-    signal(SERVER.pid, Signal::STOP);
+    signal(server.pid, Signal::STOP);
     std::thread::sleep(Duration::from_secs(stall_s));
-    signal(SERVER.pid, Signal::CONT);
+    signal(server.pid, Signal::CONT);
     running.wait().exits(0).json()
 }
 
@@ -48,7 +45,7 @@ fn longest_ms(document: &Value) -> f64 {
 #[test]
 fn an_open_loop_shows_a_stalled_server_in_full() {
     const RATE: f64 = 50.0;
-    let (_turn, work) = (turn(), directory());
+    let work = directory();
     let arguments =
         ["--rate", "50/s", "--arrivals", "uniform", "-c", "8", "--warmup", "2s", "--window", "10s"];
     let document = run_with_a_stall(work.path(), 2, &arguments);
@@ -81,7 +78,7 @@ fn an_open_loop_shows_a_stalled_server_in_full() {
 
 #[test]
 fn terminals_see_a_stalled_server() {
-    let (_turn, work) = (turn(), directory());
+    let work = directory();
     // 1,000 terminals on one warehouse: 48 transactions per second.
     let arguments = [
         "--workload",

@@ -12,6 +12,7 @@ mod observed;
 mod process;
 mod relay;
 mod server;
+mod sheets;
 mod shim;
 mod sql;
 mod tab;
@@ -22,6 +23,7 @@ pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading
 pub use process::{Mydyno, Ran, Running, mydyno};
 pub use relay::Relay;
 pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under, session};
+pub use sheets::{PATIENT, verified};
 pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, try_connect, value};
 pub use tab::Tab;

@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Settings for tests that do not measure: little to initialise, little to flush.
-pub const QUICK: [&str; 5] = [
+/// Settings for tests that do not measure: little to initialise, little to flush, and cores left to
+/// the tests beside it.
+pub const QUICK: [&str; 6] = [
     "innodb_buffer_pool_size=256M",
+    "innodb_spin_wait_delay=0",
     "innodb_log_file_size=32M",
     "innodb_flush_log_at_trx_commit=0",
     "innodb_doublewrite=0",

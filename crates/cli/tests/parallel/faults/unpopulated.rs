@@ -1,7 +1,7 @@
 //! Faults of tools that load, one for each rule of the population.
 
-use super::{SERVER, change, loaded};
-use crate::support::{Held, directory, execute, lent, list, mydyno, text};
+use super::{change, loaded};
+use crate::support::{Held, directory, lent, list, mydyno, text};
 use serde_json::Value;
 
 /// Each breaks the rule that it is listed with, and leaves no trace of a transaction.
@@ -41,18 +41,16 @@ fn failed_rules(checks: &[Value]) -> Vec<&str> {
 
 #[test]
 fn each_broken_rule_of_the_population_is_found() {
-    let dsn = loaded("unpopulated");
-    let audit = || mydyno(["check", "--dsn", &dsn, "--population", "--json"]).run();
+    let server = loaded();
+    let audit = || mydyno(["check", "--dsn", &server.dsn, "--population", "--json"]).run();
     let document = audit().exits(0).json();
     assert_eq!(list(&document, "/checks").len(), 18 + FAULTS.len());
     assert_eq!(document["notes"].as_array().unwrap().len(), 0);
-    let mut session = Held::open(&dsn);
+    let mut session = Held::open(&server.dsn);
     session.query("SET SESSION foreign_key_checks = 0");
     change(&mut session, &FAULTS.map(|(_, plant)| plant));
     let document = audit().exits(6).json();
     assert_eq!(failed_rules(list(&document, "/checks")), FAULTS.map(|(rule, _)| rule));
-    drop(session);
-    execute(&SERVER.dsn, ["DROP DATABASE unpopulated"]);
 }
 
 /// One that mydyno did not load has to be told from one that a run has changed.
