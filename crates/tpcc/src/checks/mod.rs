@@ -216,7 +216,7 @@ pub async fn run_checks<S: Session>(
     warehouses: Warehouses,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
-    let Some(first) = sessions.first_mut() else { return Ok(Vec::new()) };
+    let first = sessions.first_mut().ok_or_else(no_session)?;
     let screened = warehouses.0 > 1 && !screens::is_indexed(first).await?;
     for session in sessions.iter_mut() {
         begin_snapshot(session).await?;
@@ -230,6 +230,11 @@ pub async fn run_checks<S: Session>(
     Ok(result?.into_iter().map(Running::result).collect())
 }
 
+/// Nothing that was not asked may pass.
+fn no_session() -> SessionError {
+    SessionError::Unexpected("no session to run checks in".to_owned())
+}
+
 async fn run_in_snapshot<S: Session>(
     sessions: &mut [S],
     (set, warehouses): (CheckSet, Warehouses),
@@ -237,7 +242,7 @@ async fn run_in_snapshot<S: Session>(
     steps: &RefCell<Steps<'_>>,
 ) -> Result<Vec<Running>, SessionError> {
     let range = WarehouseRange::all(warehouses);
-    let Some(session) = sessions.first_mut() else { return Ok(Vec::new()) };
+    let session = sessions.first_mut().ok_or_else(no_session)?;
     let parts = &mut [ShardSession { session, range }];
     let checks = asked(parts, set).await?;
     run(sessions, range, &checks, Scope::Whole { screened }, steps).await
@@ -328,14 +333,13 @@ async fn run<S: Session>(
     steps.borrow_mut().step();
     let checks = checks.iter().filter(|check| scope.has(check));
     let mut running: Vec<Running> = checks.copied().map(Running::of).collect();
-    if let Some(session) = sessions.first_mut() {
-        if scope == (Scope::Whole { screened: true }) {
-            let parts = &mut [ShardSession { session: &mut *session, range }];
-            screen(parts, &mut running, steps).await?;
-        }
-        for check in &mut running {
-            check.run_whole(session).await?;
-        }
+    let session = sessions.first_mut().ok_or_else(no_session)?;
+    if scope == (Scope::Whole { screened: true }) {
+        let parts = &mut [ShardSession { session: &mut *session, range }];
+        screen(parts, &mut running, steps).await?;
+    }
+    for check in &mut running {
+        check.run_whole(session).await?;
     }
     steps.borrow_mut().step();
     let left: RefCell<VecDeque<u32>> = RefCell::new(range.iter().collect());
