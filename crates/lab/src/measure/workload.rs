@@ -11,6 +11,7 @@ use base::{Connect, Warehouses, now_utc_ns};
 use drive::{CheckResult, Facts, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
 use oltp::{Script, ScriptOptions, ScriptWorkload};
 use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
+use std::iter;
 use std::sync::Arc;
 use store::{CellTransaction, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
@@ -125,7 +126,8 @@ impl AnyWorkload {
         set: CheckSet,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Vec<CheckResult>, LabError> {
-        let mut sessions = vec![connector.connect().await?];
+        let mut first = connector.connect().await?;
+        let mut others = Vec::new();
         let warehouses = match self {
             AnyWorkload::Tpcc(workload) => workload.configured(),
             AnyWorkload::Script(_) => Warehouses(0),
@@ -133,13 +135,15 @@ impl AnyWorkload {
         for _ in 1..warehouses.0.min(CHECK_SESSIONS) {
             // The account may be allowed no more of them.
             let Ok(session) = connector.connect().await else { break };
-            sessions.push(session);
+            others.push(session);
         }
         let checks = match self {
-            AnyWorkload::Tpcc(_) => run_checks(&mut sessions, set, warehouses, progress).await,
-            AnyWorkload::Script(workload) => workload.checks(&mut sessions[0], progress).await,
+            AnyWorkload::Tpcc(_) => {
+                run_checks((&mut first, &mut others), set, warehouses, progress).await
+            }
+            AnyWorkload::Script(workload) => workload.checks(&mut first, progress).await,
         };
-        for session in sessions {
+        for session in iter::once(first).chain(others) {
             Connector::close(session).await;
         }
         checks.map_err(|error| LabError::Session { doing: "checking the database", error })

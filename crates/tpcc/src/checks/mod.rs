@@ -19,6 +19,7 @@ use drive::CheckResult;
 use list::Scan;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
+use std::iter;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -201,51 +202,39 @@ async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionErr
     Ok(u64::try_from(row.int(0)?).unwrap_or(0))
 }
 
-/// Runs the checks of a set on warehouses 1..=`warehouses`. Each session, of which there is one at
-/// least, has a consistent read-only snapshot, which ends with it, and takes the next warehouse
-/// when it is done with one; the first looks at what is of no warehouse. `progress` hears of steps
-/// done and of all steps. The schema must be the sessions' default one. Without foreign keys C10,
-/// X1 and X4 count each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending ones as one
-/// row.
+/// Runs the checks of a set on warehouses 1..=`warehouses`. Each session has a consistent read-only
+/// snapshot, which ends with it, and takes the next warehouse when it is done with one; the first
+/// looks at what is of no warehouse. `progress` hears of steps done and of all steps. The schema
+/// must be the sessions' default one. Without foreign keys C10, X1 and X4 count each warehouse
+/// beyond the first [`OFFENDING_ROWS_MAX`] offending ones as one row.
 ///
 /// # Errors
 /// The first error of a session; what was found until then is lost with it, as it proves nothing.
 pub async fn run_checks<S: Session>(
-    sessions: &mut [S],
+    (first, others): (&mut S, &mut [S]),
     set: CheckSet,
     warehouses: Warehouses,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
-    let first = sessions.first_mut().ok_or_else(no_session)?;
     let screened = warehouses.0 > 1 && !screens::is_indexed(first).await?;
-    for session in sessions.iter_mut() {
+    for session in iter::once(&mut *first).chain(others.iter_mut()) {
         begin_snapshot(session).await?;
     }
     let steps = 1 + u64::from(warehouses.0) + if screened { 3 } else { 0 };
     let steps = RefCell::new(Steps { done: 0, total: steps, progress });
-    let result = run_in_snapshot(sessions, (set, warehouses), screened, &steps).await;
-    for session in sessions {
+    let range = WarehouseRange::all(warehouses);
+    let part = &mut [ShardSession { session: &mut *first, range }];
+    let result = match asked(part, set).await {
+        Ok(checks) => {
+            let scope = Scope::Whole { screened };
+            run((&mut *first, &mut *others), range, &checks, scope, &steps).await
+        }
+        Err(error) => Err(error),
+    };
+    for session in iter::once(first).chain(others) {
         end_snapshot(session, &result).await?;
     }
     Ok(result?.into_iter().map(Running::result).collect())
-}
-
-/// Nothing that was not asked may pass.
-fn no_session() -> SessionError {
-    SessionError::Unexpected("no session to run checks in".to_owned())
-}
-
-async fn run_in_snapshot<S: Session>(
-    sessions: &mut [S],
-    (set, warehouses): (CheckSet, Warehouses),
-    screened: bool,
-    steps: &RefCell<Steps<'_>>,
-) -> Result<Vec<Running>, SessionError> {
-    let range = WarehouseRange::all(warehouses);
-    let session = sessions.first_mut().ok_or_else(no_session)?;
-    let parts = &mut [ShardSession { session, range }];
-    let checks = asked(parts, set).await?;
-    run(sessions, range, &checks, Scope::Whole { screened }, steps).await
 }
 
 /// Runs the checks of a set over the shards of a database, of which there is one at least and which
@@ -324,7 +313,7 @@ async fn asked<S: Session>(
 
 /// Runs checks in the snapshots of sessions that all see these warehouses.
 async fn run<S: Session>(
-    sessions: &mut [S],
+    (first, others): (&mut S, &mut [S]),
     range: WarehouseRange,
     checks: &[&'static Check],
     scope: Scope,
@@ -333,17 +322,16 @@ async fn run<S: Session>(
     steps.borrow_mut().step();
     let checks = checks.iter().filter(|check| scope.has(check));
     let mut running: Vec<Running> = checks.copied().map(Running::of).collect();
-    let session = sessions.first_mut().ok_or_else(no_session)?;
     if scope == (Scope::Whole { screened: true }) {
-        let parts = &mut [ShardSession { session: &mut *session, range }];
-        screen(parts, &mut running, steps).await?;
+        let part = &mut [ShardSession { session: &mut *first, range }];
+        screen(part, &mut running, steps).await?;
     }
     for check in &mut running {
-        check.run_whole(session).await?;
+        check.run_whole(first).await?;
     }
     steps.borrow_mut().step();
     let left: RefCell<VecDeque<u32>> = RefCell::new(range.iter().collect());
-    let by_session = sessions.iter_mut().map(|session| async {
+    let by_session = iter::once(first).chain(others).map(|session| async {
         let found = next_warehouses(session, &left, scope, &running, steps).await;
         if found.is_err() {
             left.borrow_mut().clear();
@@ -395,8 +383,8 @@ async fn run_in_snapshots<S: Session>(
     let checks = asked(parts, set).await?;
     let mut running: Vec<Running> = checks.iter().copied().map(Running::of).collect();
     for (part, shard) in parts.iter_mut().zip(1..) {
-        let sessions = std::slice::from_mut(&mut *part.session);
-        for found in run(sessions, part.range, &checks, Scope::Shard, steps).await? {
+        let session = &mut *part.session;
+        for found in run((session, &mut []), part.range, &checks, Scope::Shard, steps).await? {
             let mut all = running.iter_mut();
             if let Some(of_all) = all.find(|of_all| of_all.check.name == found.check.name) {
                 of_all.add_of_shard(found, shard);
