@@ -25,7 +25,7 @@ use store::{FORMAT, LabId, Results, StoreError};
 use tempfile::TempDir;
 
 /// Cases of each kind in `make test`, and in `make soak`.
-const CASES: u32 = 100;
+const CASES: u32 = 60;
 const CASES_OF_SOAK: u32 = 20_000;
 /// Far more than a machine needs that is busy with other tests.
 const PATIENCE: Duration = Duration::from_secs(300);

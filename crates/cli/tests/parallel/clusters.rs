@@ -2,7 +2,7 @@
 //! has a key.
 
 use crate::support::{
-    BINARY, ENGINES, Held, QUICK, Server, all_checks_hold, counts_agree, directory, execute,
+    BINARY, ENGINES, Held, QUICK, Server, all_checks_hold, counts_agree, directory, execute, lent,
     mydyno, number, query, result, results, text, value,
 };
 use serde_json::Value;
@@ -217,8 +217,7 @@ fn the_isolation_level_is_an_option() {
 /// A server that somebody else runs needs nothing of this user's directories.
 #[test]
 fn a_server_with_a_dsn_needs_no_home() {
-    let server = Server::quick(ENGINES[0], &[]);
-    let work = directory();
+    let (server, work) = (lent(), directory());
     let bare = |arguments: &[&str]| {
         let output = Command::new(BINARY)
             .args(arguments)
@@ -230,7 +229,9 @@ fn a_server_with_a_dsn_needs_no_home() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {said}");
     };
-    bare(&["load", "--dsn", &server.dsn, "-w", "1"]);
+    let small = ["--workload", "sysbench-oltp", "--tables", "1", "--table-size", "100"];
+    bare(&[&["load", "--dsn", &server.schema("homeless")][..], &small].concat());
+    execute(&server.dsn, ["DROP DATABASE homeless"]);
     bare(&["check", "--dsn", &server.dsn]);
     let short = ["--warmup", "0", "--window", "1s", "-c", "2"];
     bare(&[&["run", "--dsn", &server.dsn][..], &short].concat());

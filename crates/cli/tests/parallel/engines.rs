@@ -33,10 +33,6 @@ fn main_job(engine: &str) {
     summary_is_whole(&summary, engine);
     is_described(&summary, engine, Style::Statements);
     time_adds_up(&summary, &work.path().join("mydyno.db"));
-    let checked = mydyno(["check", "--dsn", &server.dsn, "--json"]).run().exits(0).json();
-    assert_eq!(checked["passed"], true);
-    assert_eq!(number(&checked, "/warehouses"), 2);
-    all_checks_passed(&checked["checks"]);
     tables_can_be_partitioned(&server);
     stops_and_leaves_nothing(server);
 }

@@ -95,7 +95,10 @@ fn two_loads_of_one_schema_exclude_each_other_and_ctrl_c_ends_one_in_good_order(
         other.wait().exits(4).says(&["another load is at work", "\"locked\""]);
     }
     // The schema is another, so is the lock.
-    load(&SERVER.schema("free"), &["-w", "1"]).run().exits(0);
+    let mut free = load(&SERVER.schema("free"), &["-w", "1", "--threads", "1"]).spawn();
+    until_chunks(&mut free, "free", 1);
+    free.signal(Signal::INT);
+    free.wait();
     if first.has_ended() {
         first.wait().exits(0);
     } else {
@@ -180,7 +183,7 @@ fn a_changed_mydyno_meta_is_no_reason_to_drop_what_is_not_asked_for(dsn: &str) {
 #[test]
 fn a_server_that_dies_during_a_load_goes_on_with_it() {
     let server = Server::quick("mysql-5.7", &[]);
-    let mut running = load(&server.dsn, &["-w", "2"]).spawn();
+    let mut running = load(&server.dsn, &["-w", "1", "--threads", "1"]).spawn();
     let mut session = Held::open(&server.schema("information_schema"));
     until("chunks are loaded", || {
         assert!(!running.has_ended(), "it ended early: {}", running.stderr());
@@ -201,7 +204,7 @@ fn a_server_that_dies_during_a_load_goes_on_with_it() {
     }
     let again = again.run().exits(0).json();
     let dsn = text(&again, "/dsn");
-    load(dsn, &["-w", "2"]).run().exits(0);
+    load(dsn, &["-w", "1"]).run().exits(0);
     mydyno(["check", "--dsn", dsn]).run().exits(0);
 }
 
