@@ -129,7 +129,7 @@ fn what_offends_is_named(pair: &Pair) {
          WHERE c_w_id = 4 AND c_d_id = 5 AND c_id = 6",
     );
     query(&pair.dsns[0], "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2");
-    // Shards are known by their warehouses, in whatever order they are named.
+    // In any order; a shard has the number of its DSN.
     let check = mydyno(["check", "--dsn", second, "--dsn", &pair.dsns[0], "--json"]);
     let document = check.and_args(SHARDS).run().exits(6).json();
     let failed = list(&document, "/checks").iter().filter(|check| check["passed"] == false);
@@ -138,10 +138,10 @@ fn what_offends_is_named(pair: &Pair) {
     let names: Vec<&str> = failed.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["C1", "C8", "C10", "X1", "X4"], "{failed:#?}");
     for (name, words) in [
-        ("C1", "shard 1, w_id 2"),
-        ("C10", "shard 2, w_id 4, d_id 5, c_id 6, c_balance"),
-        ("X1", "shard 2, w_id 3, i_id 77, s_ytd"),
-        ("X4", "shard 2, w_id 4, d_id 5, c_id 6, c_payment_cnt"),
+        ("C1", "shard 2, w_id 2"),
+        ("C10", "shard 1, w_id 4, d_id 5, c_id 6, c_balance"),
+        ("X1", "shard 1, w_id 3, i_id 77, s_ytd"),
+        ("X4", "shard 1, w_id 4, d_id 5, c_id 6, c_payment_cnt"),
     ] {
         assert!(failed.iter().any(|(of, told)| *of == name && told.contains(words)), "{failed:#?}");
     }
