@@ -8,11 +8,12 @@
 use crate::clock::{self, Woken};
 use crate::flight::Flight;
 use crate::meter::CountedRequest;
-use crate::real;
 use crate::record;
 use crate::state::ShimState;
+use crate::system::system;
 use device::cut::EntryTicket;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +47,15 @@ pub(crate) struct EmulatedRequest {
     pub(crate) result: i64,
     /// Its record in the journal, which is over when somebody is told of it.
     pub(crate) ticket: Option<EntryTicket>,
+}
+
+impl EmulatedRequest {
+    /// Who waited for it is told, at the end of that time.
+    fn end(self, state: &ShimState, waited_ns: Range<u64>) {
+        let bytes = u64::try_from(self.result).ok();
+        record::over(self.ticket, bytes.is_some());
+        self.flight.end(state, waited_ns, bytes);
+    }
 }
 
 impl Ord for EmulatedRequest {
@@ -226,9 +236,7 @@ impl Context {
                 result: request.result,
                 result2: 0,
             });
-            let bytes = u64::try_from(request.result).ok();
-            record::over(request.ticket, bytes.is_some());
-            request.flight.end(state, since_ns..now_ns, bytes);
+            request.end(state, since_ns..now_ns);
         }
     }
 
@@ -241,13 +249,9 @@ impl Context {
         state: &ShimState,
         events: &mut Events,
     ) -> i64 {
-        let timeout = libc::timespec {
-            tv_sec: (wait_ns / 1_000_000_000) as i64,
-            tv_nsec: (wait_ns % 1_000_000_000) as i64,
-        };
-        let timeout: *const libc::timespec =
-            if wait_ns == u64::MAX { std::ptr::null() } else { &raw const timeout };
-        let result = real::system(
+        let timeout = (wait_ns < u64::MAX).then(|| clock::timespec_of(wait_ns));
+        let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let result = system(
             libc::SYS_io_getevents,
             [
                 id as usize,
@@ -258,7 +262,7 @@ impl Context {
             ],
         );
         if result < 0 {
-            return -i64::from(real::errno());
+            return -i64::from(preload::errno());
         }
         let now_ns = clock::now_ns();
         for _ in 0..result {
@@ -384,9 +388,7 @@ impl Context {
             let Some(mut request) = request else { break };
             let since_ns = clock::now_ns();
             request.flight.wait(state);
-            let bytes = u64::try_from(request.result).ok();
-            record::over(request.ticket, bytes.is_some());
-            request.flight.end(state, since_ns..clock::now_ns(), bytes);
+            request.end(state, since_ns..clock::now_ns());
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
         }
         let now_ns = clock::now_ns();
