@@ -12,7 +12,9 @@ use crate::record;
 use crate::state::ShimState;
 use crate::system::system;
 use device::cut::EntryTicket;
+use libc::c_int;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -213,7 +215,7 @@ impl Context {
     fn take_due(&self, state: &ShimState, since_ns: u64, events: &mut Events) -> u64 {
         let mut table = self.lock();
         loop {
-            let Some(first) = table.emulated.peek() else {
+            let Some(mut first) = table.emulated.peek_mut() else {
                 return u64::MAX;
             };
             let next_ns = first.flight.when_ns();
@@ -221,14 +223,12 @@ impl Context {
             if next_ns > now_ns || events.is_full() {
                 return next_ns;
             }
-            let Some(mut request) = table.emulated.pop() else {
-                return u64::MAX;
-            };
-            if request.flight.is_queued() {
-                request.flight.poll(state, now_ns);
-                table.emulated.push(request);
+            if first.flight.is_queued() {
+                // It takes its new place in the order.
+                first.flight.poll(state, now_ns);
                 continue;
             }
+            let request = PeekMut::pop(first);
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
             events.push(IoEvent {
                 data: request.data,
@@ -251,16 +251,9 @@ impl Context {
     ) -> i64 {
         let timeout = (wait_ns < u64::MAX).then(|| clock::timespec_of(wait_ns));
         let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        let result = system(
-            libc::SYS_io_getevents,
-            [
-                id as usize,
-                min.min(events.room()),
-                events.room(),
-                events.free() as usize,
-                timeout as usize,
-            ],
-        );
+        let (room, free) = (events.room(), events.free() as usize);
+        let arguments = [id as usize, min.min(room), room, free, timeout as usize];
+        let result = system(libc::SYS_io_getevents, arguments);
         if result < 0 {
             return -i64::from(preload::errno());
         }
@@ -308,11 +301,7 @@ impl Context {
                 return events.count() as i64;
             }
             if !self.is(id) {
-                // What has been taken would be lost with an error.
-                return match events.count() {
-                    0 => -i64::from(libc::EINVAL),
-                    count => count as i64,
-                };
+                return events.count_or(libc::EINVAL);
             }
             let now_ns = clock::now_ns();
             if now_ns >= until_ns {
@@ -325,10 +314,7 @@ impl Context {
                 self.wait_here(state, seen, until_ns)
             };
             if interrupted {
-                return match events.count() {
-                    0 => -i64::from(libc::EINTR),
-                    count => count as i64,
-                };
+                return events.count_or(libc::EINTR);
             }
         }
     }
@@ -415,6 +401,11 @@ impl Events {
 
     fn count(&self) -> usize {
         self.count
+    }
+
+    /// What has been taken would be lost with an error.
+    fn count_or(&self, errno: c_int) -> i64 {
+        if self.count == 0 { -i64::from(errno) } else { self.count as i64 }
     }
 
     fn room(&self) -> usize {

@@ -240,15 +240,12 @@ impl WriteBack {
         if self.under_way.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut awaited = AwaitedPages { place, since_ns: clock::now_ns(), claimed: 0, last: None };
+        let since_ns = clock::now_ns();
+        let mut awaited = AwaitedPages { place, claimed: 0, back: CameBack::new(since_ns) };
         while let Some(until_ns) = self.look_for(state, &mut awaited) {
             wait_until(state, until_ns);
         }
-        if let Some(last) = awaited.last {
-            let bytes = Some(last.run.bytes());
-            let waited_ns = awaited.since_ns..clock::now_ns();
-            last.flight.end(state, waited_ns, bytes);
-        }
+        awaited.back.end(state);
     }
 
     /// Takes up what is complete of what is awaited. Returns when to look again, or `None` where
@@ -259,7 +256,7 @@ impl WriteBack {
         for (index, slot) in self.lock().iter_mut().enumerate() {
             let Some(request) = slot else { continue };
             let began_ns = request.flight.counted.began_ns;
-            if request.run.place != awaited.place || began_ns > awaited.since_ns {
+            if request.run.place != awaited.place || began_ns > awaited.back.since_ns {
                 continue;
             }
             let bit = 1_u64 << index;
@@ -275,7 +272,7 @@ impl WriteBack {
             } else if awaited.claimed & bit != 0 {
                 awaited.claimed &= !bit;
                 if let Some(request) = self.take(slot) {
-                    keep_last(&mut awaited.last, state, request, now_ns);
+                    awaited.back.add(state, request, now_ns);
                 }
             }
         }
@@ -286,22 +283,39 @@ impl WriteBack {
 /// What somebody waits for of a file.
 struct AwaitedPages {
     place: usize,
-    since_ns: u64,
     /// A bit for each slot that only this takes from.
     claimed: u64,
-    /// The last to come back.
-    last: Option<PageRequest>,
+    back: CameBack,
 }
 
 const _: () = assert!(UNDER_WAY_MAX <= u64::BITS as usize);
 
-/// Keeps the last of several to come back; the others end unjudged.
-fn keep_last(last: &mut Option<PageRequest>, state: &ShimState, request: PageRequest, now_ns: u64) {
-    let when_ns = request.flight.when_ns();
-    let is_last = !matches!(last, Some(last) if last.flight.when_ns() > when_ns);
-    let earlier = if is_last { last.replace(request) } else { Some(request) };
-    if let Some(earlier) = earlier {
-        earlier.end_unjudged(state, now_ns);
+/// Requests that somebody waits for together, and that came back. The last is judged: for the
+/// others nobody looked when they were due.
+struct CameBack {
+    since_ns: u64,
+    last: Option<PageRequest>,
+}
+
+impl CameBack {
+    fn new(since_ns: u64) -> CameBack {
+        CameBack { since_ns, last: None }
+    }
+
+    fn add(&mut self, state: &ShimState, request: PageRequest, now_ns: u64) {
+        let when_ns = request.flight.when_ns();
+        let is_last = self.last.as_ref().is_none_or(|last| last.flight.when_ns() <= when_ns);
+        let earlier = if is_last { self.last.replace(request) } else { Some(request) };
+        if let Some(earlier) = earlier {
+            earlier.end_unjudged(state, now_ns);
+        }
+    }
+
+    fn end(self, state: &ShimState) {
+        if let Some(last) = self.last {
+            let bytes = Some(last.run.bytes());
+            last.flight.end(state, self.since_ns..clock::now_ns(), bytes);
+        }
     }
 }
 
@@ -424,21 +438,13 @@ impl ReadBatch {
         }
     }
 
-    /// Waits for all. The last to come back is judged: for the others nobody looked when they were
-    /// due.
-    pub(crate) fn wait(mut self, state: &ShimState) {
-        let since_ns = self.since_ns;
-        let mut last: Option<PageRequest> = None;
-        for slot in &mut self.flights {
-            let Some(mut request) = slot.take() else {
-                continue;
-            };
+    /// Waits for all.
+    pub(crate) fn wait(self, state: &ShimState) {
+        let mut back = CameBack::new(self.since_ns);
+        for mut request in self.flights.into_iter().flatten() {
             request.wait(state);
-            keep_last(&mut last, state, request, clock::now_ns());
+            back.add(state, request, clock::now_ns());
         }
-        if let Some(last) = last {
-            let bytes = Some(last.run.bytes());
-            last.flight.end(state, since_ns..clock::now_ns(), bytes);
-        }
+        back.end(state);
     }
 }
