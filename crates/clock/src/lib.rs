@@ -1,32 +1,21 @@
 //! The library that is preloaded into an unmodified server so that its clocks run slower than the
 //! real ones: who reads time is told the dilated one, and who waits waits so much longer.
 //!
-//! It is told by the variable [`base::CLOCK_VARIABLE`]; without that it only forwards. All clocks
-//! are the real ones at the moment that the variable names and slower from there on, but those that
-//! count CPU time: a core does in a second what it does. Time in files is the kernel's, and real.
-//! Nothing is allocated and nothing panics after the start.
+//! It is told by the variable [`base::CLOCK_VARIABLE`]; without it every call is passed through.
+//! All clocks are the real ones at the moment that the variable names and slower from there on, but
+//! those that count CPU time: a core does in a second what it does. Time in files is the kernel's,
+//! and real. Nothing is allocated and nothing panics after the start.
 //!
 //! The shim, which stands in front of this library, reads and sleeps past it.
 
 #![expect(unsafe_code, reason = "C functions are taken over and called, with times by pointer")]
 
-/// Functions that are others under a second name.
-macro_rules! also {
-    ($(fn $name:ident = $other:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty;)*) => {$(
-        #[unsafe(no_mangle)]
-        extern "C-unwind" fn $name($($argument: $type),*) -> $result {
-            $other($($argument),*)
-        }
-    )*};
-}
-
 mod clocks;
-mod passed;
 mod poll_hooks;
 mod read_hooks;
-mod real;
 mod sleep_hooks;
 mod start;
 mod system_calls;
 mod thread_hooks;
 mod timer_hooks;
+mod translated;

@@ -1,17 +1,23 @@
 //! Taking over, before the program begins. Where that fails the process ends: it must not run in
 //! another time than its devices.
 
-use crate::clocks::{Clocks, Timeline, take_over};
-use crate::passed::CTime;
-use crate::real;
+use crate::clocks::{CLOCKS_MAX, Clocks, TIMELINES, take_over};
+use crate::translated::CTime;
+use crate::{poll_hooks, read_hooks, sleep_hooks, system_calls, thread_hooks, timer_hooks};
 use base::{CLOCK_VARIABLE, DilatedClock};
+use libc::clockid_t;
 
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
 extern "C" fn start() {
-    real::find_all();
+    poll_hooks::real::find_all();
+    read_hooks::real::find_all();
+    sleep_hooks::real::find_all();
+    system_calls::real::find_all();
+    thread_hooks::real::find_all();
+    timer_hooks::real::find_all();
     let Some(text) = std::env::var_os(CLOCK_VARIABLE).filter(|text| !text.is_empty()) else {
         return;
     };
@@ -31,23 +37,28 @@ fn dilated(monotonic: DilatedClock) -> Clocks {
         origin_ns: now_ns.saturating_sub(passed_ns),
         ..monotonic
     };
-    let passed_ns = || now_ns(Timeline::Monotonic).saturating_sub(monotonic.origin_ns);
-    let ticks = u64::try_from(real::times(std::ptr::null_mut())).unwrap_or(0);
+    let passed_ns = || now_ns(libc::CLOCK_MONOTONIC).saturating_sub(monotonic.origin_ns);
+    let mut by_number = [None; CLOCKS_MAX];
+    for timeline in TIMELINES {
+        let dilated = match timeline[0] {
+            libc::CLOCK_MONOTONIC => monotonic,
+            other => of(now_ns(other), passed_ns()),
+        };
+        timeline.iter().for_each(|clock| by_number[*clock as usize] = Some(dilated));
+    }
+    let ticks = u64::try_from(read_hooks::real::times(std::ptr::null_mut())).unwrap_or(0);
     // SAFETY: asks for a number.
     let per_s = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).unwrap_or(100);
     let passed_ticks = u128::from(passed_ns()) * u128::from(per_s) / 1_000_000_000;
     Clocks {
-        dilated: Timeline::ALL.map(|timeline| match timeline {
-            Timeline::Monotonic => monotonic,
-            other => of(now_ns(other), passed_ns()),
-        }),
+        by_number,
         ticks: of(ticks, passed_ticks as u64),
         durations: DilatedClock { origin_ns: 0, ..monotonic },
     }
 }
 
-fn now_ns(timeline: Timeline) -> u64 {
+fn now_ns(clock: clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    real::clock_gettime(timeline.clock(), &raw mut time);
+    read_hooks::real::clock_gettime(clock, &raw mut time);
     time.ns().unwrap_or(0)
 }

@@ -1,9 +1,9 @@
 //! `syscall`, by which programs read and wait past the C library's functions.
 
-use crate::passed::{Passed, wait_ms};
-use crate::poll_hooks::IO_PGETEVENTS;
-use crate::{poll_hooks, read_hooks, real, sleep_hooks, timer_hooks};
-use libc::{c_int, c_long, clockid_t, timespec};
+use crate::clocks::clocks;
+use crate::translated::{TranslatedTime, wait_ms};
+use crate::{poll_hooks, read_hooks, sleep_hooks, timer_hooks};
+use libc::{c_int, c_long, c_void, clockid_t, sigset_t, size_t, timespec};
 
 /// What a system call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,22 +66,20 @@ fn call_waiting(
     mut arguments: [c_long; ARGUMENTS],
     (at, wait): (usize, Wait),
 ) -> c_long {
-    let Some(argument) = arguments.get_mut(at) else {
-        return call(number, arguments);
-    };
+    let argument = &mut arguments[at];
     let given = *argument as *const timespec;
-    let mut passed = match wait {
-        Wait::For | Wait::Left => Passed::wait(given),
-        Wait::Until(clock) => Passed::until(clock, given),
+    let mut translated = match wait {
+        Wait::For | Wait::Left => TranslatedTime::wait(given),
+        Wait::Until(clock) => TranslatedTime::until(clock, given),
         Wait::Milliseconds => {
             *argument = c_long::from(wait_ms(*argument as c_int));
             return call(number, arguments);
         }
     };
-    *argument = passed.as_mut_ptr() as c_long;
+    *argument = translated.as_mut_ptr() as c_long;
     let result = call(number, arguments);
     if wait == Wait::Left {
-        passed.give_back();
+        translated.give_back();
     }
     result
 }
@@ -98,29 +96,20 @@ fn as_system_call(error: c_int) -> c_long {
 /// Calls that are functions of the C library too, with the same arguments.
 fn as_function(number: c_long, [a, b, c, d, e, _]: [c_long; ARGUMENTS]) -> Option<c_long> {
     Some(c_long::from(match number {
-        libc::SYS_clock_gettime => read_hooks::clock_gettime(a as clockid_t, b as *mut _),
-        libc::SYS_gettimeofday => read_hooks::gettimeofday(a as *mut _, b as *mut _),
-        libc::SYS_getrusage => read_hooks::getrusage(a as c_int, b as *mut _),
-        libc::SYS_nanosleep => sleep_hooks::nanosleep(a as *const _, b as *mut _),
+        libc::SYS_clock_gettime => read_hooks::clock_gettime(a as _, b as _),
+        libc::SYS_gettimeofday => read_hooks::gettimeofday(a as _, b as _),
+        libc::SYS_getrusage => read_hooks::getrusage(a as _, b as _),
+        libc::SYS_nanosleep => sleep_hooks::nanosleep(a as _, b as _),
         libc::SYS_clock_nanosleep => {
-            let (clock, flags) = (a as clockid_t, b as c_int);
-            let error = sleep_hooks::clock_nanosleep(clock, flags, c as *const _, d as *mut _);
+            let error = sleep_hooks::clock_nanosleep(a as _, b as _, c as _, d as _);
             return Some(as_system_call(error));
         }
-        libc::SYS_setsockopt => {
-            let (socket, level, option) = (a as c_int, b as c_int, c as c_int);
-            poll_hooks::setsockopt(socket, level, option, d as *const _, e as u32)
-        }
-        libc::SYS_getsockopt => {
-            let (socket, level, option) = (a as c_int, b as c_int, c as c_int);
-            poll_hooks::getsockopt(socket, level, option, d as *mut _, e as *mut _)
-        }
-        libc::SYS_setitimer => timer_hooks::setitimer(a as c_int, b as *const _, c as *mut _),
-        libc::SYS_getitimer => timer_hooks::getitimer(a as c_int, b as *mut _),
-        libc::SYS_timerfd_settime => {
-            timer_hooks::timerfd_settime(a as c_int, b as c_int, c as *const _, d as *mut _)
-        }
-        libc::SYS_timerfd_gettime => timer_hooks::timerfd_gettime(a as c_int, b as *mut _),
+        libc::SYS_setsockopt => poll_hooks::setsockopt(a as _, b as _, c as _, d as _, e as _),
+        libc::SYS_getsockopt => poll_hooks::getsockopt(a as _, b as _, c as _, d as _, e as _),
+        libc::SYS_setitimer => timer_hooks::setitimer(a as _, b as _, c as _),
+        libc::SYS_getitimer => timer_hooks::getitimer(a as _, b as _),
+        libc::SYS_timerfd_settime => timer_hooks::timerfd_settime(a as _, b as _, c as _, d as _),
+        libc::SYS_timerfd_gettime => timer_hooks::timerfd_gettime(a as _, b as _),
         _ => return as_old_function(number, [a, b, c, d, e]),
     }))
 }
@@ -129,16 +118,14 @@ fn as_function(number: c_long, [a, b, c, d, e, _]: [c_long; ARGUMENTS]) -> Optio
 #[cfg(target_arch = "x86_64")]
 fn as_old_function(number: c_long, [a, b, c, d, e]: [c_long; 5]) -> Option<c_long> {
     Some(match number {
-        libc::SYS_time => read_hooks::time(a as *mut _),
-        libc::SYS_alarm => c_long::from(timer_hooks::alarm(a as u32)),
-        libc::SYS_poll => c_long::from(poll_hooks::poll(a as *mut _, b as u64, c as c_int)),
+        libc::SYS_time => read_hooks::time(a as _),
+        libc::SYS_alarm => c_long::from(timer_hooks::alarm(a as _)),
+        libc::SYS_poll => c_long::from(poll_hooks::poll(a as _, b as _, c as _)),
         libc::SYS_select => {
-            let (read, write, except) = (b as *mut _, c as *mut _, d as *mut _);
-            c_long::from(poll_hooks::select(a as c_int, read, write, except, e as *mut _))
+            c_long::from(poll_hooks::select(a as _, b as _, c as _, d as _, e as _))
         }
         libc::SYS_epoll_wait => {
-            let (epoll, events, room) = (a as c_int, b as *mut _, c as c_int);
-            c_long::from(poll_hooks::epoll_wait(epoll, events, room, d as c_int))
+            c_long::from(poll_hooks::epoll_wait(a as _, b as _, c as _, d as _))
         }
         _ => return None,
     })
@@ -149,22 +136,55 @@ fn as_old_function(_: c_long, _: [c_long; 5]) -> Option<c_long> {
     None
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn syscall(
-    number: c_long,
-    a: c_long,
-    b: c_long,
-    c: c_long,
-    d: c_long,
-    e: c_long,
-    f: c_long,
-) -> c_long {
-    let arguments = [a, b, c, d, e, f];
-    if crate::clocks::clocks().is_none() {
-        return call(number, arguments);
+/// `SYS_io_pgetevents`, which `libc` does not have for every architecture.
+#[cfg(target_arch = "x86_64")]
+const IO_PGETEVENTS: c_long = 333;
+#[cfg(not(target_arch = "x86_64"))]
+const IO_PGETEVENTS: c_long = 292;
+
+/// What the kernel takes a mask of signals by.
+#[repr(C)]
+struct SignalMask {
+    mask: *const sigset_t,
+    bytes: size_t,
+}
+
+/// As libaio has it: an error is a negative number.
+fn as_libaio(result: c_long) -> c_int {
+    if result < 0 { -preload::errno() } else { result as c_int }
+}
+
+preload::hooks! { "C-unwind"
+    fn syscall(
+        number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long,
+    ) -> c_long, or -1 {
+        let arguments = [a, b, c, d, e, f];
+        if clocks().is_none() {
+            return call(number, arguments);
+        }
+        if let Some(wait) = wait_of(number, &arguments) {
+            return call_waiting(number, arguments, wait);
+        }
+        as_function(number, arguments).unwrap_or_else(|| call(number, arguments))
     }
-    if let Some(wait) = wait_of(number, &arguments) {
-        return call_waiting(number, arguments, wait);
+
+    /// libaio's. Programs load it when they please, so it is not looked for behind us.
+    fn io_getevents(
+        context: c_long, min: c_long, max: c_long, events: *mut c_void, timeout: *const timespec,
+    ) -> c_int {
+        let (events, timeout) = (events as c_long, timeout as c_long);
+        as_libaio(syscall(libc::SYS_io_getevents, context, min, max, events, timeout, 0))
     }
-    as_function(number, arguments).unwrap_or_else(|| call(number, arguments))
+
+    fn io_pgetevents(
+        context: c_long, min: c_long, max: c_long, events: *mut c_void, timeout: *const timespec,
+        mask: *const sigset_t,
+    ) -> c_int {
+        /// Of the kernel's mask, which is shorter than the C library's.
+        const MASK_BYTES: size_t = 8;
+        let mask = SignalMask { mask, bytes: MASK_BYTES };
+        let (events, timeout) = (events as c_long, timeout as c_long);
+        let mask = &raw const mask as c_long;
+        as_libaio(syscall(IO_PGETEVENTS, context, min, max, events, timeout, mask))
+    }
 }

@@ -2,22 +2,10 @@
 //! only who made the timer knows its clock.
 
 use crate::clocks::clocks;
-use crate::passed::{CTime, Passed, dilated_rest_ns, shorten};
-use crate::real;
+use crate::translated::{CTime, TranslatedTime, dilated_rest_ns, to_dilated};
 use libc::{c_int, c_uint, itimerspec, itimerval, timer_t, timespec, timeval};
 
 const NS_PER_S: u64 = 1_000_000_000;
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn alarm(seconds: c_uint) -> c_uint {
-    let Some(clocks) = clocks() else {
-        return real::alarm(seconds);
-    };
-    let in_seconds = |ns: u64| c_uint::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(c_uint::MAX);
-    let real_ns = clocks.durations.real_ns(u64::from(seconds) * NS_PER_S);
-    let left = real::alarm(in_seconds(real_ns));
-    in_seconds(dilated_rest_ns(&clocks.durations, u64::from(left) * NS_PER_S))
-}
 
 /// A timer as C has it, in one of two forms.
 trait Timer: Copy {
@@ -60,8 +48,12 @@ fn set_timer<T: Timer>(
         return dilated(set(new, old), old);
     };
     let [value, interval] = given.times();
-    let value = if is_absolute { Passed::until_of_either(value) } else { Passed::wait(value) };
-    let interval = Passed::wait(interval);
+    let value = if is_absolute {
+        TranslatedTime::until_unknown_clock(value)
+    } else {
+        TranslatedTime::wait(value)
+    };
+    let interval = TranslatedTime::wait(interval);
     // SAFETY: each is a copy of the program's time, or ours.
     let passed = unsafe { T::of(value.as_ptr().read(), interval.as_ptr().read()) };
     dilated(set(&raw const passed, old), old)
@@ -71,59 +63,55 @@ fn set_timer<T: Timer>(
 fn dilated<T: Timer>(result: c_int, timer: *mut T) -> c_int {
     // SAFETY: null, or what the system has written for the program.
     if let (0, Some(timer)) = (result, unsafe { timer.as_mut() }) {
-        timer.times().into_iter().for_each(|time| shorten(time));
+        timer.times().into_iter().for_each(|time| to_dilated(time));
     }
     result
 }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn setitimer(
-    which: c_int,
-    new: *const itimerval,
-    old: *mut itimerval,
-) -> c_int {
-    if which != libc::ITIMER_REAL {
-        return real::setitimer(which, new, old);
+preload::hooks! { "C-unwind"
+    fn alarm(seconds: c_uint) -> c_uint, or 0 {
+        let Some(clocks) = clocks() else {
+            return real::alarm(seconds);
+        };
+        let in_seconds = |ns: u64| c_uint::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(c_uint::MAX);
+        let real_ns = clocks.durations.real_ns(u64::from(seconds) * NS_PER_S);
+        let left = real::alarm(in_seconds(real_ns));
+        in_seconds(dilated_rest_ns(&clocks.durations, u64::from(left) * NS_PER_S))
     }
-    set_timer(false, (new, old), |new, old| real::setitimer(which, new, old))
-}
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn getitimer(which: c_int, now: *mut itimerval) -> c_int {
-    let result = real::getitimer(which, now);
-    if which == libc::ITIMER_REAL { dilated(result, now) } else { result }
-}
+    fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int, or -1 {
+        if which != libc::ITIMER_REAL {
+            return real::setitimer(which, new, old);
+        }
+        set_timer(false, (new, old), |new, old| real::setitimer(which, new, old))
+    }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn timer_settime(
-    timer: timer_t,
-    flags: c_int,
-    new: *const itimerspec,
-    old: *mut itimerspec,
-) -> c_int {
-    set_timer(flags & libc::TIMER_ABSTIME != 0, (new, old), |new, old| {
-        real::timer_settime(timer, flags, new, old)
-    })
-}
+    fn getitimer(which: c_int, now: *mut itimerval) -> c_int, or -1 {
+        let result = real::getitimer(which, now);
+        if which == libc::ITIMER_REAL { dilated(result, now) } else { result }
+    }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn timer_gettime(timer: timer_t, now: *mut itimerspec) -> c_int {
-    dilated(real::timer_gettime(timer, now), now)
-}
+    fn timer_settime(
+        timer: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec,
+    ) -> c_int, or -1 @ "GLIBC_2.3.3" {
+        set_timer(flags & libc::TIMER_ABSTIME != 0, (new, old), |new, old| {
+            real::timer_settime(timer, flags, new, old)
+        })
+    }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn timerfd_settime(
-    timer: c_int,
-    flags: c_int,
-    new: *const itimerspec,
-    old: *mut itimerspec,
-) -> c_int {
-    set_timer(flags & libc::TFD_TIMER_ABSTIME != 0, (new, old), |new, old| {
-        real::timerfd_settime(timer, flags, new, old)
-    })
-}
+    fn timer_gettime(timer: timer_t, now: *mut itimerspec) -> c_int, or -1 @ "GLIBC_2.3.3" {
+        dilated(real::timer_gettime(timer, now), now)
+    }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn timerfd_gettime(timer: c_int, now: *mut itimerspec) -> c_int {
-    dilated(real::timerfd_gettime(timer, now), now)
+    fn timerfd_settime(
+        timer: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec,
+    ) -> c_int, or -1 {
+        set_timer(flags & libc::TFD_TIMER_ABSTIME != 0, (new, old), |new, old| {
+            real::timerfd_settime(timer, flags, new, old)
+        })
+    }
+
+    fn timerfd_gettime(timer: c_int, now: *mut itimerspec) -> c_int, or -1 {
+        dilated(real::timerfd_gettime(timer, now), now)
+    }
 }

@@ -11,18 +11,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// The exit code of an environment that is not fit.
 const UNFIT: c_int = 4;
 
-/// Where a function is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FunctionPlace {
-    /// In the libraries behind the one that asks.
-    Behind,
-    /// In the C library itself, past all that is preloaded.
-    CLibrary,
-}
-
-/// A function of another library. It is looked up once, without allocation.
+/// A function of the libraries behind the one that asks. It is looked up once, without allocation.
 pub struct Function {
-    place: FunctionPlace,
     name: &'static CStr,
     /// The version to take where the library has it; empty for the default. Before glibc 2.36
     /// `dlsym` found the oldest behind a library, which is another function for some names.
@@ -31,12 +21,8 @@ pub struct Function {
 }
 
 impl Function {
-    pub const fn new(
-        place: FunctionPlace,
-        name: &'static CStr,
-        version: &'static CStr,
-    ) -> Function {
-        Function { place, name, version, found: AtomicPtr::new(null_mut()) }
+    pub const fn new(name: &'static CStr, version: &'static CStr) -> Function {
+        Function { name, version, found: AtomicPtr::new(null_mut()) }
     }
 
     /// Where it is; null where there is none.
@@ -48,32 +34,84 @@ impl Function {
 
     #[cold]
     fn look_up(&self) -> *mut c_void {
-        let Some(library) = self.library() else {
-            return null_mut();
-        };
         let mut found = null_mut();
         if !self.version.is_empty() {
             // SAFETY: both texts end with a zero byte.
-            found = unsafe { libc::dlvsym(library, self.name.as_ptr(), self.version.as_ptr()) };
+            found =
+                unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
         }
         if found.is_null() {
             // SAFETY: as above.
-            found = unsafe { libc::dlsym(library, self.name.as_ptr()) };
+            found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         }
         self.found.store(found, Ordering::Relaxed);
         found
     }
+}
 
-    fn library(&self) -> Option<*mut c_void> {
-        if self.place == FunctionPlace::Behind {
-            // Behind the library that this code is linked into.
-            return Some(libc::RTLD_NEXT);
+/// Functions that a library takes over. Each is exported with its body, under its name and those
+/// that follow `also`:
+///
+/// ```text
+/// fn fsync(fd: c_int) -> c_int, or -1 { sync(fd, || real::fsync(fd)) }
+/// fn creat(path: *const c_char, mode: mode_t) -> c_int, also creat64 { open(path, NEW, mode) }
+/// ```
+///
+/// With `or`, the module `real` has the function behind it, as [`functions`] declares it. What
+/// comes first is the calling convention: `"C-unwind"` where a thread may be cancelled inside.
+#[macro_export]
+macro_rules! hooks {
+    ($abi:tt $(
+        $(#[$doc:meta])*
+        fn $name:ident $arguments:tt -> $ret:ty
+            $(, or $($number:literal)? $($constant:ident)? $(@ $version:literal)?)?
+            $(, also $alias:ident)* $body:block
+    )*) => {
+        pub(crate) mod real {
+            use super::*;
+
+            $crate::functions! { $($(
+                fn $name $arguments -> $ret, or $($number)? $($constant)? $(@ $version)?;
+            )?)* }
         }
-        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
-        // SAFETY: it is loaded, as this library needs it too, and stays so.
-        let library = unsafe { libc::dlopen(c"libc.so.6".as_ptr(), flags) };
-        (!library.is_null()).then_some(library)
-    }
+
+        $crate::exports! { $abi
+            $($(#[$doc])* fn $name $arguments -> $ret $(, also $alias)* $body)*
+        }
+    };
+}
+
+/// [`hooks`] that have no function behind them.
+#[macro_export]
+macro_rules! exports {
+    ($abi:tt $(
+        $(#[$doc:meta])*
+        fn $name:ident $arguments:tt -> $ret:ty $(, also $alias:ident)* $body:block
+    )*) => {
+        $(
+            $crate::export! { $abi $(#[$doc])* $name $arguments $ret, $body }
+            $($crate::export! { $abi $alias $arguments $ret, $name })*
+        )*
+    };
+}
+
+/// One exported function, or another name of it.
+#[macro_export]
+macro_rules! export {
+    (
+        $abi:tt $(#[$doc:meta])*
+        $name:ident ($($arg:ident: $type:ty),* $(,)?) $ret:ty, $body:block
+    ) => {
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub(crate) extern $abi fn $name($($arg: $type),*) -> $ret $body
+    };
+    ($abi:tt $alias:ident ($($arg:ident: $type:ty),* $(,)?) $ret:ty, $name:ident) => {
+        #[unsafe(no_mangle)]
+        extern $abi fn $alias($($arg: $type),*) -> $ret {
+            $name($($arg),*)
+        }
+    };
 }
 
 /// Functions to call by their own names, each with what it returns where it is not to be found
@@ -84,15 +122,14 @@ impl Function {
 /// would be without the caller.
 #[macro_export]
 macro_rules! functions {
-    ($place:ident: $(
-        fn $name:ident $(@ $version:literal)? ($($arg:ident: $type:ty),* $(,)?) -> $ret:ty,
-            or $missing:expr;
+    ($(
+        fn $name:ident ($($arg:ident: $type:ty),* $(,)?) -> $ret:ty,
+            or $($number:literal)? $($constant:ident)? $(@ $version:literal)?;
     )*) => {
         struct Functions { $($name: $crate::Function,)* }
 
         static FUNCTIONS: Functions = Functions { $(
             $name: $crate::Function::new(
-                $crate::FunctionPlace::$place,
                 $crate::text(concat!(stringify!($name), "\0")),
                 $crate::text(concat!($($version,)? "\0")),
             ),
@@ -108,7 +145,7 @@ macro_rules! functions {
             let found = FUNCTIONS.$name.find();
             if found.is_null() {
                 $crate::set_errno($crate::ENOSYS);
-                return $missing;
+                return $($number)? $($constant)?;
             }
             // SAFETY: the C library's function of this name has this type; variable arguments
             // travel as fixed ones do on x86_64 and aarch64.

@@ -8,11 +8,14 @@
 use crate::clock::{self, Woken};
 use crate::flight::Flight;
 use crate::meter::CountedRequest;
-use crate::real;
 use crate::record;
 use crate::state::ShimState;
+use crate::system::system;
 use device::cut::EntryTicket;
+use libc::c_int;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +49,15 @@ pub(crate) struct EmulatedRequest {
     pub(crate) result: i64,
     /// Its record in the journal, which is over when somebody is told of it.
     pub(crate) ticket: Option<EntryTicket>,
+}
+
+impl EmulatedRequest {
+    /// Who waited for it is told, at the end of that time.
+    fn end(self, state: &ShimState, waited_ns: Range<u64>) {
+        let bytes = u64::try_from(self.result).ok();
+        record::over(self.ticket, bytes.is_some());
+        self.flight.end(state, waited_ns, bytes);
+    }
 }
 
 impl Ord for EmulatedRequest {
@@ -203,7 +215,7 @@ impl Context {
     fn take_due(&self, state: &ShimState, since_ns: u64, events: &mut Events) -> u64 {
         let mut table = self.lock();
         loop {
-            let Some(first) = table.emulated.peek() else {
+            let Some(mut first) = table.emulated.peek_mut() else {
                 return u64::MAX;
             };
             let next_ns = first.flight.when_ns();
@@ -211,14 +223,12 @@ impl Context {
             if next_ns > now_ns || events.is_full() {
                 return next_ns;
             }
-            let Some(mut request) = table.emulated.pop() else {
-                return u64::MAX;
-            };
-            if request.flight.is_queued() {
-                request.flight.poll(state, now_ns);
-                table.emulated.push(request);
+            if first.flight.is_queued() {
+                // It takes its new place in the order.
+                first.flight.poll(state, now_ns);
                 continue;
             }
+            let request = PeekMut::pop(first);
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
             events.push(IoEvent {
                 data: request.data,
@@ -226,9 +236,7 @@ impl Context {
                 result: request.result,
                 result2: 0,
             });
-            let bytes = u64::try_from(request.result).ok();
-            record::over(request.ticket, bytes.is_some());
-            request.flight.end(state, since_ns..now_ns, bytes);
+            request.end(state, since_ns..now_ns);
         }
     }
 
@@ -241,24 +249,13 @@ impl Context {
         state: &ShimState,
         events: &mut Events,
     ) -> i64 {
-        let timeout = libc::timespec {
-            tv_sec: (wait_ns / 1_000_000_000) as i64,
-            tv_nsec: (wait_ns % 1_000_000_000) as i64,
-        };
-        let timeout: *const libc::timespec =
-            if wait_ns == u64::MAX { std::ptr::null() } else { &raw const timeout };
-        let result = real::system(
-            libc::SYS_io_getevents,
-            [
-                id as usize,
-                min.min(events.room()),
-                events.room(),
-                events.free() as usize,
-                timeout as usize,
-            ],
-        );
+        let timeout = (wait_ns < u64::MAX).then(|| clock::timespec_of(wait_ns));
+        let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let (room, free) = (events.room(), events.free() as usize);
+        let arguments = [id as usize, min.min(room), room, free, timeout as usize];
+        let result = system(libc::SYS_io_getevents, arguments);
         if result < 0 {
-            return -i64::from(real::errno());
+            return -i64::from(preload::errno());
         }
         let now_ns = clock::now_ns();
         for _ in 0..result {
@@ -304,11 +301,7 @@ impl Context {
                 return events.count() as i64;
             }
             if !self.is(id) {
-                // What has been taken would be lost with an error.
-                return match events.count() {
-                    0 => -i64::from(libc::EINVAL),
-                    count => count as i64,
-                };
+                return events.count_or(libc::EINVAL);
             }
             let now_ns = clock::now_ns();
             if now_ns >= until_ns {
@@ -321,10 +314,7 @@ impl Context {
                 self.wait_here(state, seen, until_ns)
             };
             if interrupted {
-                return match events.count() {
-                    0 => -i64::from(libc::EINTR),
-                    count => count as i64,
-                };
+                return events.count_or(libc::EINTR);
             }
         }
     }
@@ -384,9 +374,7 @@ impl Context {
             let Some(mut request) = request else { break };
             let since_ns = clock::now_ns();
             request.flight.wait(state);
-            let bytes = u64::try_from(request.result).ok();
-            record::over(request.ticket, bytes.is_some());
-            request.flight.end(state, since_ns..clock::now_ns(), bytes);
+            request.end(state, since_ns..clock::now_ns());
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
         }
         let now_ns = clock::now_ns();
@@ -413,6 +401,11 @@ impl Events {
 
     fn count(&self) -> usize {
         self.count
+    }
+
+    /// What has been taken would be lost with an error.
+    fn count_or(&self, errno: c_int) -> i64 {
+        if self.count == 0 { -i64::from(errno) } else { self.count as i64 }
     }
 
     fn room(&self) -> usize {

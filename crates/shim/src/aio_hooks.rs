@@ -1,20 +1,19 @@
 //! The functions of libaio. Errors are returned as negative numbers, as libaio does.
 
 use crate::aio::{self, Context, EmulatedRequest, Events, InKernel, IoEvent};
-use crate::buffered;
 use crate::clock;
 use crate::faults;
 use crate::files::{self, File, Open};
-use crate::flight::{EmulatedPlace, Extent, Flight};
+use crate::flight::{Extent, Flight};
+use crate::io_hooks::real;
 use crate::meter::CountedRequest;
-use crate::real;
-use crate::record;
 use crate::state::{Inside, ShimState, state};
-use crate::transfer::{self, TransferLength};
-use crate::write_back::WRITE_BACK;
+use crate::system::system;
+use crate::transfer::{FileRequest, TransferLength};
 use device::Role;
 use device::page::AccessKind;
-use libc::{c_int, c_long, iovec, timespec};
+use libc::{c_int, c_long, iovec, sigset_t, timespec};
+use preload::errno;
 
 /// The kernel's layout, on machines with the low byte first.
 #[repr(C)]
@@ -67,95 +66,13 @@ impl AioOperation {
     }
 }
 
-fn failure() -> c_int {
-    -real::errno()
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn io_setup(requests: c_int, context: *mut u64) -> c_int {
-    let result = real::system(libc::SYS_io_setup, [requests as usize, context as usize]);
-    if result < 0 {
-        return failure();
-    }
-    if state().is_some() {
-        // SAFETY: the kernel has just written it.
-        let id = unsafe { context.read() };
-        if !aio::register(id, usize::try_from(requests).unwrap_or(0)) {
-            real::system(libc::SYS_io_destroy, [id as usize]);
-            // SAFETY: as above; who tries again has to find 0 there.
-            unsafe { context.write(0) };
-            return -libc::EAGAIN;
-        }
-    }
-    0
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn io_queue_init(requests: c_int, context: *mut u64) -> c_int {
-    if requests <= 0 {
-        return -libc::EINVAL;
-    }
-    // SAFETY: the program passes where to write, as libaio demands.
-    unsafe { context.write(0) };
-    io_setup(requests, context)
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn io_destroy(id: u64) -> c_int {
-    let context = aio::find(id);
-    if let (Some(state), Some(context)) = (state(), context) {
-        let _inside = Inside::enter();
-        context.destroy(state);
-    }
-    match real::system(libc::SYS_io_destroy, [id as usize]) {
-        0 => 0,
-        _ => failure(),
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn io_queue_release(id: u64) -> c_int {
-    io_destroy(id)
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn io_submit(id: u64, count: c_long, iocbs: *mut *mut Iocb) -> c_int {
-    let (Some(state), Some(context)) = (state(), aio::find(id)) else {
-        return submit_to_kernel(id, count as usize, iocbs);
-    };
-    let Ok(count) = usize::try_from(count) else {
-        return -libc::EINVAL;
-    };
-    let _inside = Inside::enter();
-    let mut submitted = 0;
-    while submitted < count {
-        let at = iocbs.wrapping_add(submitted);
-        // SAFETY: the program passes that many pointers to control blocks.
-        let iocb = unsafe { **at };
-        let result = match emulated(state, &iocb) {
-            // SAFETY: as above.
-            Some(what) => submit_here(state, context, (&iocb, unsafe { *at } as u64), what),
-            None => {
-                let run = (submitted + 1..count).find(|next| {
-                    // SAFETY: as above.
-                    let iocb = unsafe { **iocbs.wrapping_add(*next) };
-                    emulated(state, &iocb).is_some()
-                });
-                forward(state, context, id, (at, run.unwrap_or(count) - submitted))
-            }
-        };
-        match result {
-            done if done > 0 => submitted += done as usize,
-            error if submitted == 0 => return error,
-            _ => break,
-        }
-    }
-    submitted as c_int
+/// As libaio has it: an error is a negative number.
+fn as_libaio(result: c_long) -> c_int {
+    if result < 0 { -errno() } else { result as c_int }
 }
 
 fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
-    let result = real::system(libc::SYS_io_submit, [id as usize, count, iocbs as usize]);
-    if result < 0 { failure() } else { result as c_int }
+    as_libaio(system(libc::SYS_io_submit, [id as usize, count, iocbs as usize]))
 }
 
 /// What is emulated, and on which file.
@@ -175,17 +92,6 @@ fn length(iocb: &Iocb, operation: AioOperation) -> u64 {
     }
 }
 
-/// A request of a context, on a file that is emulated.
-struct AskedEvents<'a> {
-    iocb: &'a Iocb,
-    operation: AioOperation,
-    open: Open,
-    role: Role,
-    extent: Extent,
-    /// Where its role is emulated.
-    target: Option<EmulatedPlace>,
-}
-
 /// Does a request on the host and leaves it until it is due. Returns 1, or an error.
 fn submit_here(
     state: &ShimState,
@@ -196,47 +102,29 @@ fn submit_here(
     if !context.reserve() {
         return -libc::EAGAIN;
     }
-    WRITE_BACK.go_on(state);
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
-    let bytes = length(iocb, operation);
-    let role = state.role_at(file, offset);
-    let device = state.device_of(role).filter(|_| state.meter.is_armed());
-    let asked = AskedEvents {
-        iocb,
-        operation,
-        open,
-        role,
-        extent: Extent { offset, bytes },
-        target: device.map(|device| EmulatedPlace { device, role, file: file.identity() }),
-    };
-    let grows = || {
-        let end = offset.saturating_add(bytes);
-        operation.kind() == AccessKind::Write && end > files::file_bytes(iocb.fd as c_int)
-    };
-    let refusal = faults::refusal(state, role, grows);
-    let ticket = match operation.kind() {
-        _ if refusal.is_some() => None,
-        AccessKind::Write => {
-            record::write_begins(state, (iocb.fd as c_int, open), role, asked.extent)
-        }
-        AccessKind::Flush => record::flush_begins(state, (iocb.fd as c_int, open), role),
-        AccessKind::Read => None,
-    };
+    let extent = Extent { offset, bytes: length(iocb, operation) };
+    let request = FileRequest::new(state, (iocb.fd as c_int, open, file), operation.kind(), extent);
+    let refusal = request.refusal(state);
+    let ticket = if refusal.is_none() { request.record(state) } else { None };
     let (mut flight, result) = match refusal {
-        Some(errno) => (Flight::uncounted(), -i64::from(errno)),
-        None => asked.perform(state),
+        Some(errno) => (Flight::uncounted(), -(errno as isize)),
+        None => {
+            let is_emulated = state.is_emulated(request.role);
+            request.begin(state, || on_host(iocb, operation, is_emulated))
+        }
     };
-    flight.host_done(state, clock::now_ns());
     let has_event_fd = iocb.flags & HAS_EVENT_FD != 0;
-    let is_synced = operation.kind() == AccessKind::Write && open.is_sync() && result > 0;
+    let is_synced = request.is_synced(result);
     if has_event_fd || is_synced {
         // There is no thread that could signal or flush later.
         flight.wait(state);
     }
-    if let Some(target) = asked.target.filter(|_| is_synced) {
-        transfer::flush(state, open.place(), target);
+    if is_synced {
+        request.flush(state);
     }
-    context.push(EmulatedRequest { flight, data: iocb.data, object, result, ticket });
+    let (data, result) = (iocb.data, result as i64);
+    context.push(EmulatedRequest { flight, data, object, result, ticket });
     if has_event_fd {
         let one = 1_u64;
         real::write(iocb.event_fd as c_int, (&raw const one).cast(), 8);
@@ -244,43 +132,8 @@ fn submit_here(
     1
 }
 
-impl AskedEvents<'_> {
-    /// Hands it to the model and does it on the host. Returns what its completion tells, too.
-    fn perform(&self, state: &ShimState) -> (Flight, i64) {
-        let kind = self.operation.kind();
-        let place = self.open.place();
-        let Some(target) = self.target else {
-            let flight = Flight::unmodelled(state, kind, self.role, clock::now_ns());
-            let is_emulated = state.is_emulated(self.role);
-            return (flight, on_host(self.iocb, self.operation, is_emulated));
-        };
-        if !self.open.is_direct() && kind != AccessKind::Flush {
-            // As in the kernel, a request through the page cache is over when it has been
-            // submitted.
-            let request =
-                buffered::BufferedRequest { fd: self.iocb.fd as c_int, place, extent: self.extent };
-            let mut result = 0;
-            buffered::transfer(state, kind, request, || {
-                result = on_host(self.iocb, self.operation, true);
-                result as isize
-            });
-            return (Flight::uncounted(), result);
-        }
-        match kind {
-            AccessKind::Flush => buffered::write_out(state, place),
-            AccessKind::Write => {
-                let Extent { offset, bytes } = self.extent;
-                buffered::drop_bytes(state, place, offset..offset.saturating_add(bytes), true);
-            }
-            AccessKind::Read => {}
-        }
-        let flight = Flight::begin(state, kind, target, self.extent, clock::now_ns());
-        (flight, on_host(self.iocb, self.operation, true))
-    }
-}
-
 /// Returns what the completion tells: bytes or a negative error.
-fn on_host(iocb: &Iocb, operation: AioOperation, is_emulated: bool) -> i64 {
+fn on_host(iocb: &Iocb, operation: AioOperation, is_emulated: bool) -> isize {
     let fd = iocb.fd as c_int;
     let (buffer, bytes) = (iocb.buffer as *mut libc::c_void, iocb.bytes as usize);
     let (vector, count) = (iocb.buffer as *const iovec, iocb.bytes as c_int);
@@ -295,7 +148,7 @@ fn on_host(iocb: &Iocb, operation: AioOperation, is_emulated: bool) -> i64 {
         AioOperation::Flush if is_emulated => 0,
         AioOperation::Flush => real::fsync(fd) as isize,
     };
-    if result < 0 { -i64::from(real::errno()) } else { result as i64 }
+    if result < 0 { -(errno() as isize) } else { result }
 }
 
 /// Gives requests to the kernel and counts those of files that are seen.
@@ -332,69 +185,132 @@ fn forward(
 
 fn counted_role(state: &ShimState, iocb: &Iocb) -> Option<(Role, AccessKind)> {
     let operation = AioOperation::from_iocb(iocb)?;
-    let file = files::seen(iocb.fd as c_int)?.file()?;
+    let file = files::seen(iocb.fd as c_int)?.file();
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     Some((state.role_at(file, offset), operation.kind()))
 }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn io_getevents(
-    id: u64,
-    min: c_long,
-    max: c_long,
-    events: *mut IoEvent,
-    timeout: *const timespec,
-) -> c_int {
-    let (Some(state), Some(context)) = (state(), aio::find(id)) else {
-        let (id, min, max) = (id as usize, min as usize, max as usize);
-        let (events, timeout) = (events as usize, timeout as usize);
-        let result = real::system(libc::SYS_io_getevents, [id, min, max, events, timeout]);
-        return if result < 0 { failure() } else { result as c_int };
-    };
-    let (Ok(min), Ok(max)) = (usize::try_from(min), usize::try_from(max)) else {
-        return -libc::EINVAL;
-    };
-    if min > max {
-        return -libc::EINVAL;
+/// When a wait that the program passes is over.
+fn end_of_wait_ns(timeout: *const timespec) -> u64 {
+    // SAFETY: null, or a time that the program passes.
+    match unsafe { timeout.as_ref() } {
+        None => u64::MAX,
+        Some(timeout) => {
+            let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000);
+            clock::now_ns().saturating_add(wait_ns.saturating_add(timeout.tv_nsec as u64))
+        }
     }
-    let _inside = Inside::enter();
-    let until_ns = if timeout.is_null() {
-        u64::MAX
-    } else {
-        // SAFETY: not null, so a time that the program passes.
-        let timeout = unsafe { *timeout };
-        let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000);
-        clock::now_ns().saturating_add(wait_ns.saturating_add(timeout.tv_nsec as u64))
-    };
-    let mut events = Events::new(events, max);
-    context.get(state, id, min, until_ns, &mut events) as c_int
 }
 
-/// Does what `io_getevents` does, with other signals held back meanwhile.
-#[unsafe(no_mangle)]
-extern "C" fn io_pgetevents(
-    id: u64,
-    min: c_long,
-    max: c_long,
-    events: *mut IoEvent,
-    timeout: *const timespec,
-    mask: *const libc::sigset_t,
-) -> c_int {
-    if mask.is_null() {
-        return io_getevents(id, min, max, events, timeout);
+preload::exports! { "C"
+    fn io_setup(requests: c_int, context: *mut u64) -> c_int {
+        let result = system(libc::SYS_io_setup, [requests as usize, context as usize]);
+        if result < 0 {
+            return as_libaio(result);
+        }
+        if state().is_some() {
+            // SAFETY: the kernel has just written it.
+            let id = unsafe { context.read() };
+            if !aio::register(id, usize::try_from(requests).unwrap_or(0)) {
+                system(libc::SYS_io_destroy, [id as usize]);
+                // SAFETY: as above; who tries again has to find 0 there.
+                unsafe { context.write(0) };
+                return -libc::EAGAIN;
+            }
+        }
+        0
     }
-    let mut before = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the program passes a mask, and where the old one goes is ours.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, before.as_mut_ptr()) };
-    let result = io_getevents(id, min, max, events, timeout);
-    // SAFETY: written above.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-    result
-}
 
-/// What is emulated has been done: there is nothing to take back, as in the kernel for files.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn io_cancel(id: u64, iocb: *mut Iocb, event: *mut IoEvent) -> c_int {
-    let result = real::system(libc::SYS_io_cancel, [id as usize, iocb as usize, event as usize]);
-    if result < 0 { failure() } else { 0 }
+    fn io_queue_init(requests: c_int, context: *mut u64) -> c_int {
+        if requests <= 0 {
+            return -libc::EINVAL;
+        }
+        // SAFETY: the program passes where to write, as libaio demands.
+        unsafe { context.write(0) };
+        io_setup(requests, context)
+    }
+
+    fn io_destroy(id: u64) -> c_int, also io_queue_release {
+        if let (Some(state), Some(context)) = (state(), aio::find(id)) {
+            let _inside = Inside::enter();
+            context.destroy(state);
+        }
+        as_libaio(system(libc::SYS_io_destroy, [id as usize]))
+    }
+
+    fn io_submit(id: u64, count: c_long, iocbs: *mut *mut Iocb) -> c_int {
+        let (Some(state), Some(context)) = (state(), aio::find(id)) else {
+            return submit_to_kernel(id, count as usize, iocbs);
+        };
+        let Ok(count) = usize::try_from(count) else {
+            return -libc::EINVAL;
+        };
+        let _inside = Inside::enter();
+        let mut submitted = 0;
+        while submitted < count {
+            let at = iocbs.wrapping_add(submitted);
+            // SAFETY: the program passes that many pointers to control blocks.
+            let iocb = unsafe { **at };
+            let result = match emulated(state, &iocb) {
+                // SAFETY: as above.
+                Some(what) => submit_here(state, context, (&iocb, unsafe { *at } as u64), what),
+                None => {
+                    let run = (submitted + 1..count).find(|next| {
+                        // SAFETY: as above.
+                        let iocb = unsafe { **iocbs.wrapping_add(*next) };
+                        emulated(state, &iocb).is_some()
+                    });
+                    forward(state, context, id, (at, run.unwrap_or(count) - submitted))
+                }
+            };
+            match result {
+                done if done > 0 => submitted += done as usize,
+                error if submitted == 0 => return error,
+                _ => break,
+            }
+        }
+        submitted as c_int
+    }
+
+    fn io_getevents(
+        id: u64, min: c_long, max: c_long, events: *mut IoEvent, timeout: *const timespec,
+    ) -> c_int {
+        let (Some(state), Some(context)) = (state(), aio::find(id)) else {
+            let (id, min, max) = (id as usize, min as usize, max as usize);
+            let arguments = [id, min, max, events as usize, timeout as usize];
+            return as_libaio(system(libc::SYS_io_getevents, arguments));
+        };
+        let (Ok(min), Ok(max)) = (usize::try_from(min), usize::try_from(max)) else {
+            return -libc::EINVAL;
+        };
+        if min > max {
+            return -libc::EINVAL;
+        }
+        let _inside = Inside::enter();
+        let until_ns = end_of_wait_ns(timeout);
+        context.get(state, id, min, until_ns, &mut Events::new(events, max)) as c_int
+    }
+
+    /// Does what `io_getevents` does, with other signals held back meanwhile.
+    fn io_pgetevents(
+        id: u64, min: c_long, max: c_long, events: *mut IoEvent, timeout: *const timespec,
+        mask: *const sigset_t,
+    ) -> c_int {
+        if mask.is_null() {
+            return io_getevents(id, min, max, events, timeout);
+        }
+        let mut before = std::mem::MaybeUninit::<sigset_t>::zeroed();
+        // SAFETY: the program passes a mask, and where the old one goes is ours.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, before.as_mut_ptr()) };
+        let result = io_getevents(id, min, max, events, timeout);
+        // SAFETY: written above.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+        result
+    }
+
+    /// What is emulated has been done: there is nothing to take back, as in the kernel for files.
+    fn io_cancel(id: u64, iocb: *mut Iocb, event: *mut IoEvent) -> c_int {
+        let arguments = [id as usize, iocb as usize, event as usize];
+        as_libaio(system(libc::SYS_io_cancel, arguments)).min(0)
+    }
 }

@@ -5,11 +5,11 @@ use crate::clock;
 use crate::files::file_bytes;
 use crate::flight::Extent;
 use crate::readers;
-use crate::real::keeping_errno;
 use crate::state::ShimState;
-use crate::write_back::{Pressure, WRITE_BACK, WriteBatch, cache_changed};
+use crate::write_back::{Pressure, ReadBatch, WRITE_BACK, cache_changed};
 use device::page::{AccessKind, Global};
 use libc::c_int;
+use preload::keeping_errno;
 use std::ops::Range;
 
 /// What is read or written, by whom.
@@ -47,7 +47,7 @@ pub(crate) fn transfer(
     } else {
         0
     };
-    keeping_errno(|| WRITE_BACK.go_on(state));
+    keeping_errno(|| WRITE_BACK.run_writeback(state));
     // What the host takes is a part of what the device takes, not beside it.
     let began_ns = clock::now_ns();
     let result = call();
@@ -78,31 +78,31 @@ fn read(state: &ShimState, request: BufferedRequest, began_ns: u64) {
     } else {
         0
     };
-    let brought = bring(state, request.place, pages.clone(), ahead_end, began_ns);
-    state.meter.add(Global::CacheHits, brought.hits);
-    state.meter.add(Global::CacheMisses, brought.misses);
-    let was_used = brought.misses > 0;
+    let found = read_in(state, request.place, pages.clone(), ahead_end, began_ns);
+    state.meter.add(Global::CacheHits, found.hits);
+    state.meter.add(Global::CacheMisses, found.misses);
+    let was_used = found.misses > 0;
     readers::remember(request.fd, &pages, window, was_used);
 }
 
 /// How many pages were there, and how many were not.
 #[derive(Clone, Copy)]
-struct Brought {
+struct PagesRead {
     hits: u64,
     misses: u64,
 }
 
-/// Brings pages into the cache for who waits since `began_ns`, and waits for those that were not
+/// Reads pages into the cache for who waits since `began_ns`, and waits for those that were not
 /// there or are still being read. Where the last is missing, what comes until `ahead_end` is
-/// brought as well.
-fn bring(
+/// read as well.
+fn read_in(
     state: &ShimState,
     place: usize,
     pages: Range<u32>,
     ahead_end: u32,
     began_ns: u64,
-) -> Brought {
-    let mut group: Option<WriteBatch> = None;
+) -> PagesRead {
+    let mut group: Option<ReadBatch> = None;
     let (mut hits, mut misses) = (0, 0);
     // Requests begin later than what they are for only where something else had to be waited for.
     let mut begin_ns = began_ns;
@@ -136,7 +136,7 @@ fn bring(
             PageRun { place, first, pages: next - first }
         };
         if run.pages > 0 {
-            let group = group.get_or_insert_with(|| WriteBatch::new(began_ns));
+            let group = group.get_or_insert_with(|| ReadBatch::new(began_ns));
             group.begin_not_before(begin_ns);
             group.send(state, run);
         }
@@ -148,7 +148,7 @@ fn bring(
     if hits > 0 {
         wait_until_read(state, place, pages);
     }
-    Brought { hits, misses }
+    PagesRead { hits, misses }
 }
 
 /// How often a page is looked at of which nobody knows yet when it will be read, and for how long
@@ -202,7 +202,7 @@ fn write(state: &ShimState, began_ns: u64, request: BufferedRequest, bytes_befor
         let to = (from + PAGE_BYTES).min(bytes_before);
         let is_covered = extent.offset <= from && extent.offset + extent.bytes >= to;
         if from < bytes_before && !is_covered {
-            bring(state, place, number..number + 1, 0, begin_ns);
+            read_in(state, place, number..number + 1, 0, begin_ns);
             begin_ns = clock::now_ns();
         }
     }
@@ -229,7 +229,7 @@ fn throttle(state: &ShimState, dirtied_pages: u64) {
         if WRITE_BACK.pressure(state, now_ns) != Pressure::Throttle {
             return;
         }
-        WRITE_BACK.go_on(state);
+        WRITE_BACK.run_writeback(state);
         match WRITE_BACK.wait_for_one(state) {
             None => return,
             Some(pages) => written += pages,

@@ -4,6 +4,9 @@
 //! Pages are found by hash, dirty ones hang on two lists in the order in which they became dirty
 //! (all of them, and those of their file), and a clock hand looks for pages to give up. All memory
 //! is taken when it is made; pages that were never used cost none.
+//!
+//! An index is [`NONE`] or one that the cache gave, so there is a page of it; a place is one of a
+//! file, so there are lists of it.
 
 use crate::limits::FILES_MAX;
 use std::ops::Range;
@@ -137,15 +140,12 @@ impl PageCache {
 
     /// When the page became dirty that has been so for longest.
     pub(crate) fn oldest_ns(&self) -> Option<u64> {
-        let page = self.pages.get(self.age.first as usize)?;
+        let page = &self.pages[self.age.first as usize];
         page.is_dirty.then_some(page.when_ns)
     }
 
-    fn page(&mut self, index: u32) -> Option<&mut Page> {
-        if index == NONE {
-            return None;
-        }
-        self.pages.get_mut(index as usize)
+    fn page(&mut self, index: u32) -> &mut Page {
+        &mut self.pages[index as usize]
     }
 
     fn bucket(&self, place: usize, number: u32) -> usize {
@@ -155,9 +155,9 @@ impl PageCache {
     }
 
     fn find(&self, place: usize, number: u32) -> Option<u32> {
-        let mut index = *self.buckets.get(self.bucket(place, number))?;
+        let mut index = self.buckets[self.bucket(place, number)];
         while index != NONE {
-            let page = self.pages.get(index as usize)?;
+            let page = &self.pages[index as usize];
             if page.number == number && page.place as usize == place {
                 return Some(index);
             }
@@ -173,13 +173,10 @@ impl PageCache {
     /// Whether it is there; it is then kept for longer.
     pub(crate) fn touch(&mut self, place: usize, number: u32) -> bool {
         let found = self.find(place, number);
-        match found.and_then(|index| self.page(index)) {
-            Some(page) => {
-                page.was_touched = true;
-                true
-            }
-            None => false,
+        if let Some(index) = found {
+            self.page(index).was_touched = true;
         }
+        found.is_some()
     }
 
     /// Puts a page in, if it is not there. Returns what has to be written because its place was
@@ -190,14 +187,9 @@ impl PageCache {
         }
         let (index, evicted) = self.take_place();
         let bucket = self.bucket(place, number);
-        let Some(head) = self.buckets.get_mut(bucket) else {
-            return evicted;
-        };
-        let same_hash = std::mem::replace(head, index);
-        if let Some(page) = self.page(index) {
-            *page =
-                Page { number, place: place as u32, same_hash, is_used: true, ..Page::default() };
-        }
+        let same_hash = std::mem::replace(&mut self.buckets[bucket], index);
+        *self.page(index) =
+            Page { number, place: place as u32, same_hash, is_used: true, ..Page::default() };
         self.link(Chain::File, index);
         self.count += 1;
         evicted
@@ -206,7 +198,7 @@ impl PageCache {
     fn take_place(&mut self) -> (u32, Option<PageRun>) {
         if self.free != NONE {
             let index = self.free;
-            self.free = self.page(index).map_or(NONE, |page| page.same_hash);
+            self.free = self.page(index).same_hash;
             return (index, None);
         }
         if (self.fresh as usize) < self.pages.len() {
@@ -217,9 +209,7 @@ impl PageCache {
         loop {
             let index = self.hand;
             self.hand = if index >= self.capacity() { 1 } else { index + 1 };
-            let Some(page) = self.page(index) else {
-                continue;
-            };
+            let page = self.page(index);
             if std::mem::take(&mut page.was_touched) {
                 continue;
             }
@@ -231,7 +221,7 @@ impl PageCache {
             let run = run.map(|(place, number)| self.clean_around(place, number));
             self.remove(index);
             // It hangs at the head of the free list.
-            self.free = self.page(index).map_or(NONE, |page| page.same_hash);
+            self.free = self.page(index).same_hash;
             return (index, run);
         }
     }
@@ -252,18 +242,17 @@ impl PageCache {
 
     /// What has become dirty meanwhile needs no reading.
     fn set_ready(&mut self, place: usize, number: u32, ready_ns: u64) {
-        let found = self.find(place, number);
-        if let Some(page) = found.and_then(|index| self.page(index))
-            && !page.is_dirty
+        if let Some(index) = self.find(place, number)
+            && !self.page(index).is_dirty
         {
-            page.when_ns = ready_ns;
+            self.page(index).when_ns = ready_ns;
         }
     }
 
     /// When the last of these pages is there, of those that are known.
     pub(crate) fn ready_ns(&self, place: usize, numbers: Range<u32>) -> u64 {
         let of_page = |number| {
-            let page = self.pages.get(self.find(place, number)? as usize)?;
+            let page = &self.pages[self.find(place, number)? as usize];
             (!page.is_dirty).then_some(page.when_ns)
         };
         numbers.filter_map(of_page).max().unwrap_or(0)
@@ -274,7 +263,7 @@ impl PageCache {
         let Some(index) = self.find(place, number) else {
             return;
         };
-        let Some(page) = self.page(index) else { return };
+        let page = self.page(index);
         page.was_touched = true;
         if !page.is_dirty {
             page.is_dirty = true;
@@ -286,34 +275,29 @@ impl PageCache {
     }
 
     fn clean(&mut self, index: u32) {
-        let is_dirty = self.page(index).is_some_and(|page| page.is_dirty);
-        if is_dirty {
+        if std::mem::take(&mut self.page(index).is_dirty) {
             self.unlink(Chain::Age, index);
             self.unlink(Chain::Dirty, index);
             self.dirty_count -= 1;
-            if let Some(page) = self.page(index) {
-                page.is_dirty = false;
-            }
         }
     }
 
-    fn is_dirty(&mut self, place: usize, number: u32) -> Option<u32> {
-        let index = self.find(place, number)?;
-        self.page(index)?.is_dirty.then_some(index)
+    fn find_dirty(&self, place: usize, number: u32) -> Option<u32> {
+        self.find(place, number).filter(|index| self.pages[*index as usize].is_dirty)
     }
 
     /// Takes a dirty page and its dirty neighbours to be written: they are clean from now on.
     fn clean_around(&mut self, place: usize, number: u32) -> PageRun {
         let (mut first, mut end) = (number, number);
         while end - first < RUN_PAGES_MAX
-            && let Some(index) = self.is_dirty(place, end)
+            && let Some(index) = self.find_dirty(place, end)
         {
             self.clean(index);
             end += 1;
         }
         while end - first < RUN_PAGES_MAX
             && first > 0
-            && let Some(index) = self.is_dirty(place, first - 1)
+            && let Some(index) = self.find_dirty(place, first - 1)
         {
             self.clean(index);
             first -= 1;
@@ -323,35 +307,31 @@ impl PageCache {
 
     /// Takes what has been dirty for longest, if it became so before that time.
     pub(crate) fn take_oldest(&mut self, before_ns: u64) -> Option<PageRun> {
-        let index = self.age.first;
-        self.take(index, before_ns)
+        self.take(self.age.first, before_ns)
     }
 
     /// Whether a file has pages that became dirty before that time.
     pub(crate) fn is_file_dirty(&self, place: usize, before_ns: u64) -> bool {
-        let index = self.files.get(place).map_or(NONE, |file| file.dirty.first);
-        let page = self.pages.get(index as usize).filter(|_| index != NONE);
-        page.is_some_and(|page| page.when_ns <= before_ns)
+        let index = self.files[place].dirty.first;
+        index != NONE && self.pages[index as usize].when_ns <= before_ns
     }
 
     /// Takes what has been dirty for longest in a file.
     pub(crate) fn take_of_file(&mut self, place: usize, before_ns: u64) -> Option<PageRun> {
-        let index = self.files.get(place)?.dirty.first;
-        self.take(index, before_ns)
+        self.take(self.files[place].dirty.first, before_ns)
     }
 
     fn take(&mut self, index: u32, before_ns: u64) -> Option<PageRun> {
-        let page = *self.page(index)?;
-        (page.when_ns <= before_ns).then(|| self.clean_around(page.place as usize, page.number))
+        let page = *self.page(index);
+        (index != NONE && page.when_ns <= before_ns)
+            .then(|| self.clean_around(page.place as usize, page.number))
     }
 
     /// Takes pages of a file out, dirty ones only where they no longer matter.
     pub(crate) fn drop_pages(&mut self, place: usize, numbers: Range<u32>, with_dirty: bool) {
-        let Some(file) = self.files.get(place) else {
-            return;
-        };
-        let mut index = file.pages.first;
-        while let Some(page) = self.page(index).map(|page| *page) {
+        let mut index = self.files[place].pages.first;
+        while index != NONE {
+            let page = *self.page(index);
             let is_in = numbers.contains(&page.number);
             if is_in && (with_dirty || !page.is_dirty) {
                 self.clean(index);
@@ -371,7 +351,7 @@ impl PageCache {
 
     pub(crate) fn clear(&mut self) {
         for index in 1..self.fresh {
-            if self.page(index).is_some_and(|page| page.is_used) {
+            if self.page(index).is_used {
                 self.clean(index);
                 self.remove(index);
             }
@@ -380,71 +360,55 @@ impl PageCache {
 
     /// Takes a clean page out.
     fn remove(&mut self, index: u32) {
-        let Some(page) = self.page(index).map(|page| *page) else {
-            return;
-        };
+        let page = *self.page(index);
         self.unlink(Chain::File, index);
         let bucket = self.bucket(page.place as usize, page.number);
         let mut before = NONE;
-        let mut at = self.buckets.get(bucket).copied().unwrap_or(NONE);
+        let mut at = self.buckets[bucket];
         while at != NONE && at != index {
             before = at;
-            at = self.page(at).map_or(NONE, |page| page.same_hash);
+            at = self.page(at).same_hash;
         }
-        match self.page(before) {
-            Some(before) => before.same_hash = page.same_hash,
-            None => {
-                if let Some(head) = self.buckets.get_mut(bucket) {
-                    *head = page.same_hash;
-                }
-            }
+        match before {
+            NONE => self.buckets[bucket] = page.same_hash,
+            before => self.page(before).same_hash = page.same_hash,
         }
         let free = std::mem::replace(&mut self.free, index);
-        if let Some(page) = self.page(index) {
-            *page = Page { same_hash: free, ..Page::default() };
-        }
+        *self.page(index) = Page { same_hash: free, ..Page::default() };
         self.count -= 1;
     }
 
-    fn list(&mut self, chain: Chain, place: usize) -> Option<&mut List> {
+    fn list(&mut self, chain: Chain, place: u32) -> &mut List {
         match chain {
-            Chain::Age => Some(&mut self.age),
-            Chain::Dirty => self.files.get_mut(place).map(|file| &mut file.dirty),
-            Chain::File => self.files.get_mut(place).map(|file| &mut file.pages),
+            Chain::Age => &mut self.age,
+            Chain::Dirty => &mut self.files[place as usize].dirty,
+            Chain::File => &mut self.files[place as usize].pages,
         }
     }
 
     /// Hangs a page at the end of a list.
     fn link(&mut self, chain: Chain, index: u32) {
-        let place = self.page(index).map_or(0, |page| page.place as usize);
-        let Some(list) = self.list(chain, place) else {
-            return;
-        };
+        let place = self.page(index).place;
+        let list = self.list(chain, place);
         let before = std::mem::replace(&mut list.last, index);
-        if before == NONE {
-            list.first = index;
+        match before {
+            NONE => list.first = index,
+            before => self.page(before).links(chain).after = index,
         }
-        if let Some(page) = self.page(before) {
-            page.links(chain).after = index;
-        }
-        if let Some(page) = self.page(index) {
-            *page.links(chain) = Links { before, after: NONE };
-        }
+        *self.page(index).links(chain) = Links { before, after: NONE };
     }
 
     fn unlink(&mut self, chain: Chain, index: u32) {
-        let Some(page) = self.page(index) else { return };
-        let place = page.place as usize;
+        let page = self.page(index);
+        let place = page.place;
         let Links { before, after } = std::mem::take(page.links(chain));
-        if let Some(page) = self.page(before) {
-            page.links(chain).after = after;
-        } else if let Some(list) = self.list(chain, place) {
-            list.first = after;
+        match before {
+            NONE => self.list(chain, place).first = after,
+            before => self.page(before).links(chain).after = after,
         }
-        if let Some(page) = self.page(after) {
-            page.links(chain).before = before;
-        } else if let Some(list) = self.list(chain, place) {
-            list.last = before;
+        match after {
+            NONE => self.list(chain, place).last = before,
+            after => self.page(after).links(chain).before = before,
         }
     }
 }

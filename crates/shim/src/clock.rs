@@ -10,9 +10,12 @@
 //! sleep ends in a short one.
 
 use base::{CLOCK_VARIABLE, DilatedClock};
-use libc::{c_int, c_long, clockid_t, timespec};
-use preload::{Function, FunctionPlace};
+use preload::Function;
+use rustix::io::Errno;
+use rustix::thread::futex;
+use rustix::time::{ClockId, Timespec};
 use std::cell::Cell;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -46,30 +49,14 @@ thread_local! {
     static LATE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The C library's own, which are real whatever is preloaded beside the shim.
-mod c_library {
-    use libc::{c_int, c_long, clockid_t, timespec};
-
-    preload::functions! { CLibrary:
-        fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int, or -1;
-        fn clock_nanosleep(
-            clock: clockid_t, flags: c_int, time: *const timespec, left: *mut timespec
-        ) -> c_int, or libc::ENOSYS;
-        fn syscall(
-            number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long
-        ) -> c_long, or -1;
-    }
-}
-
 /// The program's clock, where it is another than the real one.
 static DILATED: OnceLock<DilatedClock> = OnceLock::new();
 
-/// Finds the functions and the program's clock.
+/// Finds the program's clock.
 ///
 /// # Errors
 /// Where it is no clock, or the program would have another one than its devices.
 pub(crate) fn prepare() -> Result<(), String> {
-    c_library::find_all();
     let Some(text) = std::env::var_os(CLOCK_VARIABLE).filter(|text| !text.is_empty()) else {
         return Ok(());
     };
@@ -80,8 +67,12 @@ pub(crate) fn prepare() -> Result<(), String> {
         return Ok(());
     }
     // The loader goes on without a library that it cannot load.
-    let [behind, c_library] = [FunctionPlace::Behind, FunctionPlace::CLibrary]
-        .map(|place| Function::new(place, c"clock_gettime", c"").find());
+    let behind = Function::new(c"clock_gettime", c"").find();
+    // SAFETY: the C library is loaded, as the shim needs it too; the texts end with zero bytes.
+    let c_library = unsafe {
+        let library = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        libc::dlsym(library, c"clock_gettime".as_ptr())
+    };
     if behind == c_library {
         return Err(format!(
             "time is dilated ({CLOCK_VARIABLE}), but no clock is preloaded behind the shim"
@@ -121,21 +112,21 @@ fn dilated_duration_ns(ns: u64) -> u64 {
 /// CPU time of this thread, in the program's time: what a core does in a second it does in less of
 /// a dilated one. Unlike the other clock it is a call of the kernel.
 pub(crate) fn thread_cpu_ns() -> u64 {
-    dilated_duration_ns(read(libc::CLOCK_THREAD_CPUTIME_ID))
+    dilated_duration_ns(read(ClockId::ThreadCPUTime))
 }
 
 fn real_now_ns() -> u64 {
-    read(libc::CLOCK_MONOTONIC)
+    read(ClockId::Monotonic)
 }
 
-fn read(clock: clockid_t) -> u64 {
-    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-    c_library::clock_gettime(clock, &raw mut time);
+fn read(clock: ClockId) -> u64 {
+    let time = rustix::time::clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn timespec_of(ns: u64) -> timespec {
-    timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
+/// As the kernel has it.
+pub(crate) fn timespec_of(ns: u64) -> Timespec {
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }
 
 /// Threads sleep 50 us longer than asked unless they say that they mind.
@@ -143,8 +134,7 @@ fn be_precise() {
     IS_PRECISE.with(|is_precise| {
         if !is_precise.get() {
             is_precise.set(true);
-            // SAFETY: sets a number of this thread.
-            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };
+            let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
         }
     });
 }
@@ -211,14 +201,9 @@ fn sleep_until(wake_ns: u64) -> u64 {
         let stop_ns = next_stop_ns(now..wake_ns);
         let until = timespec_of(stop_ns);
         // A signal ends the sleep early, and it is begun again.
-        let result = c_library::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &raw const until,
-            std::ptr::null_mut(),
-        );
+        let slept = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until);
         now = real_now_ns();
-        if result == 0 && stop_ns == wake_ns {
+        if slept.is_ok() && stop_ns == wake_ns {
             learn(now.saturating_sub(wake_ns));
         }
     }
@@ -242,36 +227,22 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
         u64::MAX => u64::MAX,
         until_ns => next_stop_ns(real_now_ns()..until_ns),
     };
-    let until = timespec_of(stop_ns);
-    let until: *const timespec =
-        if stop_ns == u64::MAX { std::ptr::null() } else { &raw const until };
-    let result = futex(word, libc::FUTEX_WAIT_BITSET, seen, until);
-    match (result, preload::errno()) {
-        (-1, libc::ETIMEDOUT) => {
+    let until = (stop_ns < u64::MAX).then(|| timespec_of(stop_ns));
+    let flags = futex::Flags::PRIVATE;
+    match futex::wait_bitset(word, flags, seen, until.as_ref(), NonZeroU32::MAX) {
+        Err(Errno::TIMEDOUT) => {
             if stop_ns == until_ns {
                 learn(real_now_ns().saturating_sub(until_ns));
             }
             Woken::Time
         }
-        (-1, libc::EINTR) => Woken::Signal,
+        Err(Errno::INTR) => Woken::Signal,
         _ => Woken::Changed,
     }
 }
 
 pub(crate) fn wake_all(word: &AtomicU32) {
-    futex(word, libc::FUTEX_WAKE, i32::MAX as u32, std::ptr::null());
-}
-
-fn futex(word: &AtomicU32, operation: c_int, value: u32, until: *const timespec) -> c_long {
-    c_library::syscall(
-        libc::SYS_futex,
-        word.as_ptr() as c_long,
-        c_long::from(operation | libc::FUTEX_PRIVATE_FLAG),
-        c_long::from(value),
-        until as c_long,
-        0,
-        c_long::from(u32::MAX),
-    )
+    let _ = futex::wake(word, futex::Flags::PRIVATE, i32::MAX as u32);
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Telling a crash inside the shim from one of the server: its handlers are called as before, after
 //! the page has been told.
 
-use crate::real;
 use crate::state::{Inside, state};
 use device::page::Global;
 use libc::{c_int, c_void, sigaction as Action, siginfo_t};
@@ -9,40 +8,44 @@ use std::mem::MaybeUninit;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What the program wants done for a signal.
-struct Wanted {
+/// The program's handler of a signal.
+struct ServerHandler {
     signal: c_int,
     handler: AtomicUsize,
     /// Its handler takes three arguments.
     has_info: AtomicBool,
 }
 
-const fn wanted(signal: c_int) -> Wanted {
-    Wanted { signal, handler: AtomicUsize::new(libc::SIG_DFL), has_info: AtomicBool::new(false) }
+const fn default(signal: c_int) -> ServerHandler {
+    ServerHandler {
+        signal,
+        handler: AtomicUsize::new(libc::SIG_DFL),
+        has_info: AtomicBool::new(false),
+    }
 }
 
-static WANTED: [Wanted; 5] = [
-    wanted(libc::SIGSEGV),
-    wanted(libc::SIGBUS),
-    wanted(libc::SIGILL),
-    wanted(libc::SIGFPE),
-    wanted(libc::SIGABRT),
+static HANDLERS: [ServerHandler; 5] = [
+    default(libc::SIGSEGV),
+    default(libc::SIGBUS),
+    default(libc::SIGILL),
+    default(libc::SIGFPE),
+    default(libc::SIGABRT),
 ];
 
-fn wanted_for(signal: c_int) -> Option<&'static Wanted> {
-    WANTED.iter().find(|wanted| wanted.signal == signal)
+fn handler_of(signal: c_int) -> Option<&'static ServerHandler> {
+    HANDLERS.iter().find(|handler| handler.signal == signal)
 }
 
 /// Handles what the program does not handle itself, too.
 pub(crate) fn watch() {
-    for wanted in &WANTED {
-        let Some(mut action) = real_action(wanted.signal) else {
+    for of_server in &HANDLERS {
+        let Some(mut action) = real_action(of_server.signal) else {
             continue;
         };
         if action.sa_sigaction == libc::SIG_DFL {
             action.sa_sigaction = crashed as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            real::sigaction(wanted.signal, &raw const action, std::ptr::null_mut());
+            real::sigaction(of_server.signal, &raw const action, std::ptr::null_mut());
         }
     }
 }
@@ -54,17 +57,23 @@ fn real_action(signal: c_int) -> Option<Action> {
     (result == 0).then(|| unsafe { action.assume_init() })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int {
-    let (Some(_), Some(wanted)) = (state(), wanted_for(signal)) else {
-        return real::sigaction(signal, new, old);
-    };
-    let Some(mut before) = real_action(signal) else {
+preload::hooks! { "C"
+    fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int, or -1 {
+        let (Some(_), Some(of_server)) = (state(), handler_of(signal)) else {
+            return real::sigaction(signal, new, old);
+        };
+        set_action(of_server, new, old)
+    }
+}
+
+/// Does what `sigaction` does, behind our handler.
+fn set_action(of_server: &ServerHandler, new: *const Action, old: *mut Action) -> c_int {
+    let Some(mut before) = real_action(of_server.signal) else {
         return -1;
     };
     if before.sa_sigaction == crashed as *const () as usize {
-        before.sa_sigaction = wanted.handler.load(Ordering::SeqCst);
-        if !wanted.has_info.load(Ordering::SeqCst) {
+        before.sa_sigaction = of_server.handler.load(Ordering::SeqCst);
+        if !of_server.has_info.load(Ordering::SeqCst) {
             before.sa_flags &= !libc::SA_SIGINFO;
         }
     }
@@ -77,15 +86,15 @@ extern "C" fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> 
             action.sa_sigaction = ours;
             action.sa_flags |= libc::SA_SIGINFO;
         }
-        let result = real::sigaction(signal, &raw const action, std::ptr::null_mut());
+        let result = real::sigaction(of_server.signal, &raw const action, std::ptr::null_mut());
         if result != 0 {
             return result;
         }
         // Who got ours from `signal` and gives it back wants what it was before.
         if asked.sa_sigaction != libc::SIG_IGN && asked.sa_sigaction != ours {
             let has_info = asked.sa_flags & libc::SA_SIGINFO != 0;
-            wanted.has_info.store(has_info, Ordering::SeqCst);
-            wanted.handler.store(asked.sa_sigaction, Ordering::SeqCst);
+            of_server.has_info.store(has_info, Ordering::SeqCst);
+            of_server.handler.store(asked.sa_sigaction, Ordering::SeqCst);
         }
     }
     if !old.is_null() {
@@ -102,15 +111,15 @@ extern "C" fn crashed(signal: c_int, info: *mut siginfo_t, context: *mut c_void)
         state.meter.set(Global::CrashInside, u64::from(Inside::is()));
         state.meter.set(Global::CrashSignal, signal as u64);
     }
-    let Some(wanted) = wanted_for(signal) else {
+    let Some(of_server) = handler_of(signal) else {
         return;
     };
-    let handler = wanted.handler.load(Ordering::SeqCst);
+    let handler = of_server.handler.load(Ordering::SeqCst);
     if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
         die_of(signal);
         return;
     }
-    if wanted.has_info.load(Ordering::SeqCst) {
+    if of_server.has_info.load(Ordering::SeqCst) {
         // SAFETY: the program gave it as a handler of this type.
         let handler = unsafe {
             std::mem::transmute::<usize, extern "C" fn(c_int, *mut siginfo_t, *mut c_void)>(handler)

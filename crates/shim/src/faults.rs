@@ -27,7 +27,7 @@ pub(crate) fn refusal(
     match now(state, role)? {
         FaultKind::IoError => Some(libc::EIO),
         FaultKind::DeviceLost => {
-            let device = state.devices.get(state.device_of(role)?)?;
+            let device = &state.devices[state.device_of(role)?];
             (!device.with(Device::lose_member)).then_some(libc::EIO)
         }
         FaultKind::DiskFull => grows().then_some(libc::ENOSPC),
@@ -38,7 +38,7 @@ pub(crate) fn refusal(
 /// The error with which a file does not get that length.
 pub(crate) fn length_refusal(fd: c_int, bytes: u64) -> Option<c_int> {
     let (state, open) = (state()?, files::seen(fd)?);
-    refusal(state, open.file()?.role(), || bytes > files::file_bytes(fd))
+    refusal(state, open.file().role(), || bytes > files::file_bytes(fd))
 }
 
 /// Writes by `call`, which gets how many of the bytes: all of them or, where writes are short, the
@@ -60,7 +60,7 @@ fn is_short(fd: c_int, offset: u64) -> bool {
     let Some(state) = state().filter(|state| state.meter.get(Global::Fault) != 0) else {
         return false;
     };
-    let file = files::seen(fd).and_then(files::Open::file);
+    let file = files::seen(fd).map(files::Open::file);
     let role = file.map(|file| state.role_at(file, offset));
     role.and_then(|role| now(state, role)) == Some(FaultKind::ShortWrite)
 }

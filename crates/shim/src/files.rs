@@ -2,6 +2,7 @@
 //! descriptor is looked up by one load.
 
 use crate::limits::{DESCRIPTORS_MAX, FILES_MAX};
+use crate::system::status;
 use crate::{names, readers};
 use device::Role;
 use std::os::raw::c_int;
@@ -60,8 +61,8 @@ impl Open {
         (self.0 & FILE_MASK) as usize
     }
 
-    pub(crate) fn file(self) -> Option<&'static File> {
-        FILES.get(self.place())
+    pub(crate) fn file(self) -> &'static File {
+        at(self.place())
     }
 
     /// The program asked for `O_DIRECT`.
@@ -97,8 +98,7 @@ impl File {
     }
 
     pub(crate) fn role(&self) -> Role {
-        let index = self.traits.load(Ordering::Relaxed) & ROLE_MASK;
-        Role::ALL.get(index as usize).copied().unwrap_or(Role::Data)
+        Role::ALL[(self.traits.load(Ordering::Relaxed) & ROLE_MASK) as usize]
     }
 
     pub(crate) fn is_system_tablespace(&self) -> bool {
@@ -136,20 +136,12 @@ pub(crate) fn seen(fd: c_int) -> Option<Open> {
 
 /// How long a file is.
 pub(crate) fn file_bytes(fd: c_int) -> u64 {
-    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the status is ours, and read only where it was written.
-    unsafe {
-        if libc::fstat(fd, status.as_mut_ptr()) == 0 {
-            u64::try_from(status.assume_init().st_size).unwrap_or(0)
-        } else {
-            0
-        }
-    }
+    status(fd).map_or(0, |status| u64::try_from(status.st_size).unwrap_or(0))
 }
 
-/// The file of a place.
-pub(crate) fn at(place: usize) -> Option<&'static File> {
-    FILES.get(place)
+/// The file of a place, which is one that this file gave.
+pub(crate) fn at(place: usize) -> &'static File {
+    &FILES[place]
 }
 
 /// Tables are full, so a file is not seen.
@@ -184,7 +176,7 @@ pub(crate) fn close(fd: c_int) -> Option<usize> {
     if open.0 & SEEN == 0 {
         return None;
     }
-    let file = open.file()?;
+    let file = open.file();
     // Either this sees that the name is gone or `forget` sees that the descriptor is, or both do.
     let is_last = file.descriptors.fetch_sub(1, Ordering::SeqCst) == 1;
     (is_last && file.key() == NAMELESS).then_some(open.place())
@@ -192,11 +184,9 @@ pub(crate) fn close(fd: c_int) -> Option<usize> {
 
 /// Nothing of a file without a name is left: another may have its place.
 pub(crate) fn release(place: usize) {
-    if let Some(file) = FILES.get(place) {
-        let (from, to) = (NAMELESS, FREE_AGAIN);
-        // Where two saw that it was over, one comes too late, and the place is not its any more.
-        let _ = file.key.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
-    }
+    let (from, to) = (NAMELESS, FREE_AGAIN);
+    // Where two saw that it was over, one comes too late, and the place is not its any more.
+    let _ = at(place).key.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
 }
 
 /// `to`, which was closed, is now what `from` is.
@@ -205,10 +195,8 @@ pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), TooMany> {
         return Ok(());
     };
     let word = descriptor(to).ok_or(TooMany)?;
-    if let Some(file) = open.file() {
-        file.descriptors.fetch_add(1, Ordering::Relaxed);
-        word.store(open.0, Ordering::Relaxed);
-    }
+    open.file().descriptors.fetch_add(1, Ordering::Relaxed);
+    word.store(open.0, Ordering::Relaxed);
     Ok(())
 }
 
@@ -227,7 +215,7 @@ fn place_of(relative: &[u8], role: Role) -> Option<(usize, bool)> {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let identity = names::identity_of(relative);
     let place = find(identity).or_else(|| find_free(identity))?;
-    let file = FILES.get(place)?;
+    let file = at(place);
     let is_new = file.key() != identity;
     if is_new {
         file.become_named(relative, role);
@@ -242,7 +230,7 @@ fn probes(identity: u64) -> impl Iterator<Item = usize> {
 
 fn find(identity: u64) -> Option<usize> {
     for place in probes(identity) {
-        match FILES.get(place)?.key() {
+        match at(place).key() {
             NEVER_USED => break,
             found if found == identity => return Some(place),
             _ => {}
@@ -253,10 +241,7 @@ fn find(identity: u64) -> Option<usize> {
 }
 
 fn find_free(identity: u64) -> Option<usize> {
-    let is_free = |place: &usize| {
-        FILES.get(*place).is_some_and(|file| matches!(file.key(), NEVER_USED | FREE_AGAIN))
-    };
-    probes(identity).find(is_free)
+    probes(identity).find(|place| matches!(at(*place).key(), NEVER_USED | FREE_AGAIN))
 }
 
 /// The place of the file of this name, if it has one.
@@ -268,19 +253,16 @@ pub(crate) fn named(relative: &[u8]) -> Option<usize> {
 /// pages are to be dropped, and then [`release`] gives the place back.
 pub(crate) fn forget(place: usize) -> bool {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    FILES.get(place).is_some_and(|file| {
-        file.key.store(NAMELESS, Ordering::SeqCst);
-        file.descriptors.load(Ordering::SeqCst) == 0
-    })
+    let file = at(place);
+    file.key.store(NAMELESS, Ordering::SeqCst);
+    file.descriptors.load(Ordering::SeqCst) == 0
 }
 
 /// The file has another name now, and with it perhaps another role. Its place stays, because
 /// descriptors and pages refer to it.
 pub(crate) fn rename(place: usize, relative: &[u8], role: Role) {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(file) = FILES.get(place) {
-        file.become_named(relative, role);
-    }
+    at(place).become_named(relative, role);
 }
 
 #[cfg(test)]
@@ -303,7 +285,7 @@ mod tests {
 
         // Files without a name are still where they were on the device, and keep their places until
         // their pages are dropped.
-        let identities = || [first, second].map(|place| at(place).unwrap().identity());
+        let identities = || [first, second].map(|place| at(place).identity());
         let before = identities();
         assert!(!forget(first) && !forget(second));
         assert_eq!(identities(), before);

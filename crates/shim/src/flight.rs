@@ -6,8 +6,7 @@ use crate::meter::{CountedRequest, tolerance_ns};
 use crate::state::ShimState;
 use device::page::{AccessKind, Global};
 use device::{
-    Access, Completion, FaultKind, FileOffset, Full, RequestState, Role, SLOW_FACTOR, Ticket,
-    device_address,
+    Access, FaultKind, FileOffset, Full, RequestState, Role, SLOW_FACTOR, device_address,
 };
 use std::ops::Range;
 
@@ -31,23 +30,8 @@ pub(crate) struct Flight {
     pub(crate) counted: CountedRequest,
     is_counted: bool,
     device: usize,
-    stage: Option<FlightStage>,
-}
-
-enum FlightStage {
-    Due(Completion),
-    Queued(Ticket, u64),
-}
-
-impl From<RequestState> for FlightStage {
-    fn from(progress: RequestState) -> FlightStage {
-        match progress {
-            RequestState::Decided(completion) => FlightStage::Due(completion),
-            RequestState::Queued { ticket, ask_again_ns } => {
-                FlightStage::Queued(ticket, ask_again_ns)
-            }
-        }
-    }
+    /// `None` where the model does not know it.
+    stage: Option<RequestState>,
 }
 
 impl Flight {
@@ -60,16 +44,9 @@ impl Flight {
         extent: Extent,
         now_ns: u64,
     ) -> Flight {
-        state.meter.begin(target.role, now_ns);
-        let mut flight = Flight {
-            counted: CountedRequest { role: target.role, kind, began_ns: now_ns },
-            is_counted: true,
-            device: target.device,
-            stage: None,
-        };
-        let Some(emulated) = state.devices.get(target.device) else {
-            return flight;
-        };
+        let mut flight = Flight::unmodelled(state, kind, target.role, now_ns);
+        flight.device = target.device;
+        let emulated = &state.devices[target.device];
         let access = Access {
             kind,
             address: device_address(
@@ -83,7 +60,7 @@ impl Flight {
         let answer = emulated.with(|device| device.submit(now_ns, access));
         count_model_call(state, from_ns);
         match answer {
-            Ok(progress) => flight.advance(state, progress.into()),
+            Ok(progress) => flight.advance(state, progress),
             Err(Full) => state.meter.add(Global::ModelFull, 1),
         }
         flight
@@ -115,8 +92,8 @@ impl Flight {
         }
     }
 
-    fn advance(&mut self, state: &ShimState, mut stage: FlightStage) {
-        if let FlightStage::Due(completion) = &mut stage {
+    fn advance(&mut self, state: &ShimState, mut stage: RequestState) {
+        if let RequestState::Decided(completion) = &mut stage {
             let CountedRequest { role, kind, began_ns } = self.counted;
             if faults::now(state, role) == Some(FaultKind::FailSlow) {
                 let response_ns = completion.due_ns.saturating_sub(began_ns);
@@ -132,8 +109,8 @@ impl Flight {
     /// not know it.
     pub(crate) fn when_ns(&self) -> u64 {
         match &self.stage {
-            Some(FlightStage::Due(completion)) => completion.due_ns,
-            Some(FlightStage::Queued(_, ask_again_ns)) => *ask_again_ns,
+            Some(RequestState::Decided(completion)) => completion.due_ns,
+            Some(RequestState::Queued { ask_again_ns, .. }) => *ask_again_ns,
             None => 0,
         }
     }
@@ -141,25 +118,23 @@ impl Flight {
     /// When it is complete, as far as that is decided.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         match &self.stage {
-            Some(FlightStage::Due(completion)) => Some(completion.due_ns),
-            Some(FlightStage::Queued(..)) | None => None,
+            Some(RequestState::Decided(completion)) => Some(completion.due_ns),
+            Some(RequestState::Queued { .. }) | None => None,
         }
     }
 
     pub(crate) fn is_queued(&self) -> bool {
-        matches!(self.stage, Some(FlightStage::Queued(..)))
+        matches!(self.stage, Some(RequestState::Queued { .. }))
     }
 
     /// Asks the model again for what is queued. To be called from [`Flight::when_ns`] on.
     pub(crate) fn poll(&mut self, state: &ShimState, now_ns: u64) {
-        let Some(emulated) = state.devices.get(self.device) else {
-            return;
-        };
         match self.stage.take() {
-            Some(FlightStage::Queued(ticket, _)) => {
+            Some(RequestState::Queued { ticket, .. }) => {
+                let emulated = &state.devices[self.device];
                 let progress = emulated.with(|device| device.poll(now_ns, ticket));
                 count_model_call(state, now_ns);
-                self.advance(state, progress.into());
+                self.advance(state, progress);
             }
             stage => self.stage = stage,
         }
@@ -167,7 +142,7 @@ impl Flight {
 
     /// Waits until the device has decided and the request is due. No lock is held meanwhile.
     pub(crate) fn wait(&mut self, state: &ShimState) {
-        loop {
+        while self.stage.is_some() {
             let spun_ns = clock::wait_until(self.when_ns(), state.spin);
             state.meter.add(Global::SpinNs, spun_ns);
             if !self.is_queued() {
@@ -178,12 +153,21 @@ impl Flight {
     }
 
     /// The host has done its part.
-    pub(crate) fn host_done(&self, state: &ShimState, now_ns: u64) {
+    pub(crate) fn host_done(&self, state: &ShimState) {
         if let Some(due_ns) = self.due_ns() {
             let response_ns = due_ns.saturating_sub(self.counted.began_ns);
-            if now_ns > due_ns + tolerance_ns(response_ns) {
+            if clock::now_ns() > due_ns + tolerance_ns(response_ns) {
                 state.meter.overrun(self.counted.role);
             }
+        }
+    }
+
+    /// Waits until it is complete, and counts it.
+    pub(crate) fn finish(mut self, state: &ShimState, bytes: Option<u64>) {
+        if self.is_counted {
+            self.wait(state);
+            let began_ns = self.counted.began_ns;
+            self.end(state, began_ns..clock::now_ns(), bytes);
         }
     }
 
@@ -192,18 +176,15 @@ impl Flight {
         if !self.is_counted {
             return;
         }
-        let Some(due_ns) = self.due_ns() else {
-            state.meter.end(self.counted, waited_ns.end, bytes);
-            return;
-        };
-        if due_ns < waited_ns.start {
+        let mut ended_ns = waited_ns.end;
+        match self.due_ns() {
             // Nobody was waiting when the device was done: that says nothing of how true the
             // emulation is.
-            state.meter.end(self.counted, due_ns, bytes);
-            return;
+            Some(due_ns) if due_ns < waited_ns.start => ended_ns = due_ns,
+            Some(due_ns) => state.meter.judge(self.counted, due_ns..ended_ns),
+            None => {}
         }
-        state.meter.judge(self.counted, due_ns..waited_ns.end);
-        state.meter.end(self.counted, waited_ns.end, bytes);
+        state.meter.end(self.counted, ended_ns, bytes);
     }
 
     /// It is complete, as one of several: it came back when it was due, and whoever waited did so

@@ -4,16 +4,17 @@
 
 use crate::limits::FILES_MAX;
 use crate::path::PathOf;
-use crate::real;
 use crate::removed::Removed;
+use crate::system::{map_shared, read_all};
 use device::cut::{
     EntryKind, EntryTicket, FileIdentity, JournalRing, NewEntry, PowerLoss, WriteTraits,
     journal_bytes,
 };
 use device::{JournalSetup, Setup};
 use libc::{c_int, off_t};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 use std::fmt::Display;
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::AtomicU64;
 
@@ -50,7 +51,13 @@ impl WriteJournal {
         let unfit =
             |why: &dyn Display| format!("the journal {} cannot be used: {why}", journal.file);
         let bytes = journal_bytes(journal.ring_bytes);
-        let words = map(&journal.file, bytes).map_err(|error| unfit(&error))?;
+        allocate(&journal.file, bytes).map_err(|error| unfit(&error))?;
+        let mapped = map_shared(&journal.file, bytes as usize, std::ptr::null_mut());
+        let (_, mapped) = mapped.map_err(|why| unfit(&why))?;
+        // SAFETY: mapped just now at this length, aligned to pages, never unmapped, and written by
+        // atomic operations, or by the kernel where a record's owner alone has them.
+        let words: &[AtomicU64] =
+            unsafe { std::slice::from_raw_parts(mapped.cast(), bytes as usize / 8) };
         let rules: Vec<PowerLoss> =
             setup.devices.iter().map(|device| device.profile.power_loss()).collect();
         let ring = JournalRing::new(words, FILES_MAX, rules);
@@ -80,17 +87,21 @@ impl WriteJournal {
 
     /// Reads what is going to be replaced. `None` where that fails.
     fn save(&self, fd: c_int, ticket: &EntryTicket, from: u64) -> Option<u64> {
-        let read =
-            |fd| read_all(fd, self.ring.room(ticket), ticket.replaced_bytes(), FileFrom(from));
-        let mut saved = read(fd);
-        if saved.is_none() && real::errno() == libc::EBADF {
-            // It may be written only.
-            let again = PathOf::link_of(fd)?;
-            let fd = real::open(again.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC, 0);
-            saved = read(fd);
-            real::close(fd);
+        let (room, bytes) = (self.ring.room(ticket), ticket.replaced_bytes() as usize);
+        assert!(bytes <= size_of_val(room), "a record has room for what it replaces");
+        // SAFETY: so many bytes of the journal's mapping, which are this record's until it is over.
+        // Other processes read them only after this one has died.
+        let to = unsafe { std::slice::from_raw_parts_mut(room.as_ptr().cast_mut().cast(), bytes) };
+        match read_all(fd, to, from) {
+            Err(rustix::io::Errno::BADF) => {
+                // It may be written only.
+                let again = PathOf::link_of(fd)?;
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let file = rustix::fs::open(again.as_c_str(), flags, Mode::empty()).ok()?;
+                read_all(file.as_raw_fd(), to, from).ok()
+            }
+            saved => saved.ok(),
         }
-        saved
     }
 
     /// Records what has happened. Returns that event.
@@ -100,53 +111,19 @@ impl WriteJournal {
     }
 }
 
-/// Where in a file reading begins.
-#[derive(Clone, Copy)]
-struct FileFrom(u64);
-
-fn read_all(fd: c_int, to: &[AtomicU64], bytes: u64, FileFrom(from): FileFrom) -> Option<u64> {
-    // The words are memory of the journal's mapping, which other processes read only after this one
-    // has died.
-    let begin = to.as_ptr().cast_mut().cast::<u8>();
-    let mut saved = 0;
-    while saved < bytes {
-        let (at, left) = (begin.wrapping_add(saved as usize), (bytes - saved) as usize);
-        match real::pread(fd, at.cast(), left, (from + saved) as off_t) {
-            0 => break,
-            got => saved += u64::try_from(got).ok()?,
-        }
+/// Makes a file of zeros, for which there is space.
+fn allocate(path: &str, bytes: u64) -> std::io::Result<()> {
+    let file = File::create(path)?;
+    // SAFETY: the descriptor is open.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as off_t) } {
+        0 => Ok(()),
+        error => Err(std::io::Error::from_raw_os_error(error)),
     }
-    Some(saved)
 }
 
-fn map(path: &str, bytes: u64) -> std::io::Result<&'static [AtomicU64]> {
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(true).open(path)?;
-    let fd = file.as_raw_fd();
-    match real::posix_fallocate(fd, 0, bytes as off_t) {
-        0 => {}
-        error => return Err(std::io::Error::from_raw_os_error(error)),
-    }
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_SHARED;
-    let mapped = real::mmap(std::ptr::null_mut(), bytes as usize, protection, flags, fd, 0);
-    if mapped == libc::MAP_FAILED {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: mapped just now at this length, aligned to pages, never unmapped, and written by
-    // atomic operations, or by the kernel where a record's owner alone has them.
-    Ok(unsafe { std::slice::from_raw_parts(mapped.cast(), bytes as usize / 8) })
-}
-
-/// The file of a descriptor or a name, as far as it is a regular one.
-pub(crate) fn identify(status: impl FnOnce(*mut libc::stat) -> c_int) -> Option<RecordedFile> {
-    let mut room = std::mem::MaybeUninit::<libc::stat>::uninit();
-    if status(room.as_mut_ptr()) != 0 {
-        return None;
-    }
-    // SAFETY: written, as the call says.
-    let status = unsafe { room.assume_init() };
-    (status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(RecordedFile {
+/// A file as it is recorded, as far as it is a regular one.
+pub(crate) fn identify(status: &Stat) -> Option<RecordedFile> {
+    FileType::from_raw_mode(status.st_mode).is_file().then_some(RecordedFile {
         file: FileIdentity { file_system: status.st_dev, inode: status.st_ino },
         bytes: u64::try_from(status.st_size).unwrap_or(0),
         has_name: status.st_nlink > 0,

@@ -3,41 +3,11 @@
 //! function for.
 
 use crate::state::{Inside, ShimState, state};
-use crate::{aio_hooks, files, real};
+use crate::system::syscall as real_syscall;
+use crate::{aio_hooks, files};
 use device::page::Global;
-use libc::{c_int, c_long, c_uint, c_void, off_t, size_t};
-
-#[unsafe(no_mangle)]
-extern "C" fn mmap(
-    near: *mut c_void,
-    bytes: size_t,
-    protection: c_int,
-    flags: c_int,
-    fd: c_int,
-    at: off_t,
-) -> *mut c_void {
-    if fd >= 0
-        && let Some(state) = state()
-        && is_refused(state, flags, fd)
-    {
-        state.meter.add(Global::MapsRefused, 1);
-        real::set_errno(libc::ENODEV);
-        return libc::MAP_FAILED;
-    }
-    real::mmap(near, bytes, protection, flags, fd, at)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn mmap64(
-    near: *mut c_void,
-    bytes: size_t,
-    protection: c_int,
-    flags: c_int,
-    fd: c_int,
-    at: off_t,
-) -> *mut c_void {
-    mmap(near, bytes, protection, flags, fd, at)
-}
+use libc::{MAP_FAILED, c_int, c_long, c_uint, c_void, off_t, size_t};
+use preload::set_errno;
 
 /// What is written or read through memory that files share with others is not seen. Private
 /// mappings load programs and tables.
@@ -51,77 +21,73 @@ fn is_refused(state: &ShimState, flags: c_int, fd: c_int) -> bool {
     file.is_some_and(|file| !file.may_be_mapped())
 }
 
-/// Counts and refuses an attempt to use io_uring, which would go past the shim. `None` where it
-/// only forwards.
+/// Counts and refuses an attempt to use io_uring, which would go past the shim. `None` where
+/// every call is passed through.
 fn refuse_uring() -> Option<c_int> {
     state()?.meter.add(Global::UringRefused, 1);
-    Some(-libc::ENOSYS)
+    Some(NO_URING)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn io_uring_queue_init(entries: c_uint, ring: *mut c_void, flags: c_uint) -> c_int {
-    refuse_uring().unwrap_or_else(|| real::io_uring_queue_init(entries, ring, flags))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn io_uring_queue_init_params(
-    entries: c_uint,
-    ring: *mut c_void,
-    params: *mut c_void,
-) -> c_int {
-    refuse_uring().unwrap_or_else(|| real::io_uring_queue_init_params(entries, ring, params))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn io_uring_queue_init_mem(
-    entries: c_uint,
-    ring: *mut c_void,
-    params: *mut c_void,
-    buffer: *mut c_void,
-    bytes: size_t,
-) -> c_int {
-    refuse_uring()
-        .unwrap_or_else(|| real::io_uring_queue_init_mem(entries, ring, params, buffer, bytes))
-}
+const NO_URING: c_int = -libc::ENOSYS;
 
 /// As C has it: an error is -1 and `errno`.
 fn as_system_call(result: c_int) -> c_long {
     if result < 0 {
-        real::set_errno(-result);
+        set_errno(-result);
         return -1;
     }
     c_long::from(result)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn syscall(
-    number: c_long,
-    a: c_long,
-    b: c_long,
-    c: c_long,
-    d: c_long,
-    e: c_long,
-    f: c_long,
-) -> c_long {
-    if state().is_none() {
-        return real::syscall(number, a, b, c, d, e, f);
+preload::hooks! { "C"
+    fn mmap(
+        near: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, fd: c_int, at: off_t,
+    ) -> *mut c_void, or MAP_FAILED, also mmap64 {
+        if fd >= 0
+            && let Some(state) = state()
+            && is_refused(state, flags, fd)
+        {
+            state.meter.add(Global::MapsRefused, 1);
+            set_errno(libc::ENODEV);
+            return MAP_FAILED;
+        }
+        real::mmap(near, bytes, protection, flags, fd, at)
     }
-    match number {
-        libc::SYS_io_uring_setup => {
-            if let Some(refused) = refuse_uring() {
-                return as_system_call(refused);
-            }
-            real::syscall(number, a, b, c, d, e, f)
+
+    fn io_uring_queue_init(
+        entries: c_uint, ring: *mut c_void, flags: c_uint,
+    ) -> c_int, or NO_URING {
+        refuse_uring().unwrap_or_else(|| real::io_uring_queue_init(entries, ring, flags))
+    }
+
+    fn io_uring_queue_init_params(
+        entries: c_uint, ring: *mut c_void, params: *mut c_void,
+    ) -> c_int, or NO_URING {
+        refuse_uring().unwrap_or_else(|| real::io_uring_queue_init_params(entries, ring, params))
+    }
+
+    fn io_uring_queue_init_mem(
+        entries: c_uint, ring: *mut c_void, params: *mut c_void, buffer: *mut c_void,
+        bytes: size_t,
+    ) -> c_int, or NO_URING {
+        refuse_uring()
+            .unwrap_or_else(|| real::io_uring_queue_init_mem(entries, ring, params, buffer, bytes))
+    }
+
+    fn syscall(
+        number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long,
+    ) -> c_long {
+        if state().is_none() {
+            return real_syscall(number, a, b, c, d, e, f);
         }
-        libc::SYS_io_setup => as_system_call(aio_hooks::io_setup(a as c_int, b as *mut u64)),
-        libc::SYS_io_destroy => as_system_call(aio_hooks::io_destroy(a as u64)),
-        libc::SYS_io_submit => as_system_call(aio_hooks::io_submit(a as u64, b, c as *mut _)),
-        libc::SYS_io_getevents => {
-            as_system_call(aio_hooks::io_getevents(a as u64, b, c, d as *mut _, e as *const _))
-        }
-        libc::SYS_io_cancel => {
-            as_system_call(aio_hooks::io_cancel(a as u64, b as *mut _, c as *mut _))
-        }
-        _ => real::syscall(number, a, b, c, d, e, f),
+        as_system_call(match number {
+            libc::SYS_io_uring_setup => refuse_uring().unwrap_or(NO_URING),
+            libc::SYS_io_setup => aio_hooks::io_setup(a as _, b as _),
+            libc::SYS_io_destroy => aio_hooks::io_destroy(a as _),
+            libc::SYS_io_submit => aio_hooks::io_submit(a as _, b, c as _),
+            libc::SYS_io_getevents => aio_hooks::io_getevents(a as _, b, c, d as _, e as _),
+            libc::SYS_io_cancel => aio_hooks::io_cancel(a as _, b as _, c as _),
+            _ => return real_syscall(number, a, b, c, d, e, f),
+        })
     }
 }

@@ -18,7 +18,8 @@ pub(crate) fn tolerance_ns(response_ns: u64) -> u64 {
     (response_ns / TOLERANCE_PART).max(TOLERANCE_NS)
 }
 
-/// The page, and what is needed to count time with requests outstanding.
+/// The page, of which each word that is counted in has its place ([`device::page`]), and what is
+/// needed to count time with requests outstanding.
 pub(crate) struct Meter {
     words: &'static [AtomicU64; PAGE_WORDS],
     began_ns: u64,
@@ -42,39 +43,31 @@ impl Meter {
         }
     }
 
-    fn word(&self, index: usize) -> Option<&AtomicU64> {
-        self.words.get(index)
-    }
-
     fn add_at(&self, index: usize, value: u64) {
-        if let Some(word) = self.word(index) {
-            word.fetch_add(value, Ordering::Relaxed);
-        }
+        self.words[index].fetch_add(value, Ordering::Relaxed);
     }
 
     fn raise_at(&self, index: usize, value: u64) {
-        if let Some(word) = self.word(index)
-            && word.load(Ordering::Relaxed) < value
-        {
-            word.fetch_max(value, Ordering::Relaxed);
+        if self.words[index].load(Ordering::Relaxed) < value {
+            self.words[index].fetch_max(value, Ordering::Relaxed);
         }
+    }
+
+    fn word(&self, word: Global) -> &AtomicU64 {
+        &self.words[global_word(word)]
     }
 
     pub(crate) fn get(&self, word: Global) -> u64 {
-        self.word(global_word(word)).map_or(0, |word| word.load(Ordering::Relaxed))
+        self.word(word).load(Ordering::Relaxed)
     }
 
     pub(crate) fn set(&self, word: Global, value: u64) {
-        if let Some(word) = self.word(global_word(word)) {
-            word.store(value, Ordering::Relaxed);
-        }
+        self.word(word).store(value, Ordering::Relaxed);
     }
 
     /// Sets what nobody has set yet.
     pub(crate) fn set_first(&self, word: Global, value: u64) {
-        if let Some(word) = self.word(global_word(word)) {
-            let _ = word.compare_exchange(0, value, Ordering::Relaxed, Ordering::Relaxed);
-        }
+        let _ = self.word(word).compare_exchange(0, value, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     pub(crate) fn add(&self, word: Global, value: u64) {
@@ -87,10 +80,8 @@ impl Meter {
 
     /// A request goes to the device.
     pub(crate) fn begin(&self, role: Role, now_ns: u64) {
-        let Some(queue) = self.queues.get(role.index()) else {
-            return;
-        };
-        let outstanding = queue.enter(now_ns.saturating_sub(self.began_ns));
+        let since_ns = now_ns.saturating_sub(self.began_ns);
+        let outstanding = self.queues[role.index()].enter(since_ns);
         self.add_at(role_word(role, OfRole::Outstanding), 1);
         self.raise_at(role_word(role, OfRole::OutstandingMax), outstanding);
     }
@@ -99,10 +90,8 @@ impl Meter {
     pub(crate) fn end(&self, counted: CountedRequest, ended_ns: u64, bytes: Option<u64>) {
         let CountedRequest { role, kind, began_ns } = counted;
         let response_ns = ended_ns.saturating_sub(began_ns);
-        if let Some(queue) = self.queues.get(role.index()) {
-            let busy_ns = queue.leave(ended_ns.saturating_sub(self.began_ns));
-            self.add_at(role_word(role, OfRole::BusyNs), busy_ns);
-        }
+        let busy_ns = self.queues[role.index()].leave(ended_ns.saturating_sub(self.began_ns));
+        self.add_at(role_word(role, OfRole::BusyNs), busy_ns);
         self.add_at(role_word(role, OfRole::OutstandingNs), response_ns);
         self.add_at(role_word(role, OfRole::Outstanding), 1_u64.wrapping_neg());
         let Some(bytes) = bytes else { return };

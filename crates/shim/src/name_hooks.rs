@@ -2,30 +2,14 @@
 
 use crate::buffered;
 use crate::faults;
-use crate::files;
+use crate::files::{self, Open};
 use crate::flight::Extent;
 use crate::path::PathOf;
-use crate::real;
-use crate::real::keeping_errno;
 use crate::record::{self, NameBefore};
 use crate::state::{Inside, ShimState, state};
 use device::cut::{EntryKind, EntryTicket, NewEntry};
-use libc::{c_char, c_int, c_uint, off_t};
-
-#[unsafe(no_mangle)]
-extern "C" fn unlink(path: *const c_char) -> c_int {
-    gone(libc::AT_FDCWD, path, || real::unlink(path))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn unlinkat(at: c_int, path: *const c_char, flags: c_int) -> c_int {
-    gone(at, path, || real::unlinkat(at, path, flags))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn remove(path: *const c_char) -> c_int {
-    gone(libc::AT_FDCWD, path, || real::remove(path))
-}
+use libc::{ENOSYS, c_char, c_int, c_uint, off_t};
+use preload::{keeping_errno, set_errno};
 
 /// The place of the file that a name means, where it is one that is or was open.
 fn place_of(state: &ShimState, at: c_int, name: *const c_char) -> Option<usize> {
@@ -63,33 +47,6 @@ fn gone(at: c_int, name: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
-    let Some(state) = state() else {
-        return real::rename(from, to);
-    };
-    let _inside = Inside::enter();
-    let (place, replaced) =
-        (place_of(state, libc::AT_FDCWD, from), place_of(state, libc::AT_FDCWD, to));
-    let before = NameBefore::of(state, libc::AT_FDCWD, from);
-    let other = NameBefore::of(state, libc::AT_FDCWD, to)
-        .filter(|other| before.as_ref().is_some_and(|before| before.file() != other.file()))
-        .filter(|other| other.keep(libc::AT_FDCWD, to));
-    let result = real::rename(from, to);
-    keeping_errno(|| record_rename(result == 0, before.as_ref(), other.as_ref(), to));
-    if result == 0 && place != replaced {
-        keeping_errno(|| {
-            if let Some(replaced) = replaced {
-                forget(state, replaced);
-            }
-            if let Some(place) = place {
-                renamed(state, place, to);
-            }
-        });
-    }
-    result
-}
-
 /// Records a rename. A file that lost its name by it is kept.
 fn record_rename(
     is_done: bool,
@@ -118,10 +75,7 @@ fn renamed(state: &ShimState, place: usize, to: *const c_char) {
     let path = PathOf::of_name(libc::AT_FDCWD, to);
     let relative = path.as_ref().and_then(|path| state.relative(path.bytes()));
     match relative {
-        Some(relative) => {
-            let role = state.every_file.unwrap_or_else(|| crate::names::role_of(relative));
-            files::rename(place, relative, role);
-        }
+        Some(relative) => files::rename(place, relative, state.role_of(relative)),
         None => forget(state, place),
     }
 }
@@ -141,34 +95,6 @@ fn end_of(at: off_t, bytes: off_t) -> u64 {
     u64::try_from(at.saturating_add(bytes)).unwrap_or(u64::MAX)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn ftruncate(fd: c_int, bytes: off_t) -> c_int {
-    if let Some(errno) = faults::length_refusal(fd, end_of(0, bytes)) {
-        real::set_errno(errno);
-        return -1;
-    }
-    let result = record::truncate(fd, bytes);
-    if result == 0 {
-        dropped(fd, bytes, u64::MAX, true);
-    }
-    result
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int {
-    if let Some(errno) = faults::length_refusal(fd, end_of(at, bytes)) {
-        real::set_errno(errno);
-        return -1;
-    }
-    let ticket = allocation_begins(fd, mode, at, bytes);
-    let result = real::fallocate(fd, mode, at, bytes);
-    record::over(ticket, result == 0);
-    if result == 0 && mode & libc::FALLOC_FL_PUNCH_HOLE != 0 {
-        dropped(fd, at, end_of(at, bytes), true);
-    }
-    result
-}
-
 /// Space of a file is about to be taken or given back.
 fn allocation_begins(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> Option<EntryTicket> {
     let begin = u64::try_from(at).ok()?;
@@ -180,43 +106,18 @@ fn allocation_begins(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> Option<
     record::length_begins(fd, |length| if mode == 0 { length.max(end) } else { length })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn posix_fallocate(fd: c_int, at: off_t, bytes: off_t) -> c_int {
-    if let Some(errno) = faults::length_refusal(fd, end_of(at, bytes)) {
-        return errno;
-    }
-    let ticket = allocation_begins(fd, 0, at, bytes);
-    let result = real::posix_fallocate(fd, at, bytes);
+/// Sets a file's length.
+pub(crate) fn truncate(fd: c_int, bytes: off_t) -> c_int {
+    let ticket = record::length_begins(fd, |_| u64::try_from(bytes).unwrap_or(0));
+    let result = real::ftruncate(fd, bytes);
     record::over(ticket, result == 0);
     result
 }
 
-/// `POSIX_FADV_DONTNEED` empties the kernel's cache, so it empties the modelled one.
-#[unsafe(no_mangle)]
-extern "C" fn posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int {
-    let result = real::posix_fadvise(fd, at, bytes, advice);
-    if result == 0 && advice == libc::POSIX_FADV_DONTNEED {
-        let to = if bytes == 0 { u64::MAX } else { end_of(at, bytes) };
-        dropped(fd, at, to, false);
-    }
-    result
-}
-
-/// Begins to write, or waits for what is written, without a flush. The whole file is written,
-/// whatever part is named.
-#[unsafe(no_mangle)]
-extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int {
-    let open = files::seen(fd);
-    let (Some(state), Some(open)) = (state(), open) else {
-        return real::sync_file_range(fd, at, bytes, flags);
-    };
-    if state.emulated_file(open).is_none() {
-        return real::sync_file_range(fd, at, bytes, flags);
-    }
+/// Writes out what is dirty of an emulated file, or begins to, as `flags` of `sync_file_range` say.
+fn write_out(state: &ShimState, (fd, open): (c_int, Open), extent: Extent, flags: c_uint) {
     let _inside = Inside::enter();
     let waits = libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    let extent =
-        Extent { offset: u64::try_from(at).unwrap_or(0), bytes: u64::try_from(bytes).unwrap_or(0) };
     let ticket = (flags & waits == waits)
         .then(|| record::write_out_begins(state, (fd, open), extent))
         .flatten();
@@ -228,12 +129,108 @@ extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint)
         }
     }
     record::over(ticket, true);
-    0
 }
 
-also! {
-    fn ftruncate64 = ftruncate(fd: c_int, bytes: off_t) -> c_int;
-    fn posix_fallocate64 = posix_fallocate(fd: c_int, at: off_t, bytes: off_t) -> c_int;
-    fn fallocate64 = fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int;
-    fn posix_fadvise64 = posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int;
+preload::hooks! { "C"
+    fn unlink(path: *const c_char) -> c_int, or -1 {
+        gone(libc::AT_FDCWD, path, || real::unlink(path))
+    }
+
+    fn unlinkat(at: c_int, path: *const c_char, flags: c_int) -> c_int, or -1 {
+        gone(at, path, || real::unlinkat(at, path, flags))
+    }
+
+    fn remove(path: *const c_char) -> c_int, or -1 {
+        gone(libc::AT_FDCWD, path, || real::remove(path))
+    }
+
+    fn rename(from: *const c_char, to: *const c_char) -> c_int, or -1 {
+        let Some(state) = state() else {
+            return real::rename(from, to);
+        };
+        let _inside = Inside::enter();
+        let [place, replaced] = [from, to].map(|name| place_of(state, libc::AT_FDCWD, name));
+        let before = NameBefore::of(state, libc::AT_FDCWD, from);
+        let other = NameBefore::of(state, libc::AT_FDCWD, to)
+            .filter(|other| before.as_ref().is_some_and(|before| before.file() != other.file()))
+            .filter(|other| other.keep(libc::AT_FDCWD, to));
+        let result = real::rename(from, to);
+        keeping_errno(|| record_rename(result == 0, before.as_ref(), other.as_ref(), to));
+        if result == 0 && place != replaced {
+            keeping_errno(|| {
+                if let Some(replaced) = replaced {
+                    forget(state, replaced);
+                }
+                if let Some(place) = place {
+                    renamed(state, place, to);
+                }
+            });
+        }
+        result
+    }
+
+    fn ftruncate(fd: c_int, bytes: off_t) -> c_int, or -1, also ftruncate64 {
+        if let Some(errno) = faults::length_refusal(fd, end_of(0, bytes)) {
+            set_errno(errno);
+            return -1;
+        }
+        let result = truncate(fd, bytes);
+        if result == 0 {
+            dropped(fd, bytes, u64::MAX, true);
+        }
+        result
+    }
+
+    fn fallocate(
+        fd: c_int, mode: c_int, at: off_t, bytes: off_t,
+    ) -> c_int, or -1, also fallocate64 {
+        if let Some(errno) = faults::length_refusal(fd, end_of(at, bytes)) {
+            set_errno(errno);
+            return -1;
+        }
+        let ticket = allocation_begins(fd, mode, at, bytes);
+        let result = real::fallocate(fd, mode, at, bytes);
+        record::over(ticket, result == 0);
+        if result == 0 && mode & libc::FALLOC_FL_PUNCH_HOLE != 0 {
+            dropped(fd, at, end_of(at, bytes), true);
+        }
+        result
+    }
+
+    fn posix_fallocate(
+        fd: c_int, at: off_t, bytes: off_t,
+    ) -> c_int, or ENOSYS, also posix_fallocate64 {
+        if let Some(errno) = faults::length_refusal(fd, end_of(at, bytes)) {
+            return errno;
+        }
+        let ticket = allocation_begins(fd, 0, at, bytes);
+        let result = real::posix_fallocate(fd, at, bytes);
+        record::over(ticket, result == 0);
+        result
+    }
+
+    /// `POSIX_FADV_DONTNEED` empties the kernel's cache, so it empties the modelled one.
+    fn posix_fadvise(
+        fd: c_int, at: off_t, bytes: off_t, advice: c_int,
+    ) -> c_int, or ENOSYS, also posix_fadvise64 {
+        let result = real::posix_fadvise(fd, at, bytes, advice);
+        if result == 0 && advice == libc::POSIX_FADV_DONTNEED {
+            let to = if bytes == 0 { u64::MAX } else { end_of(at, bytes) };
+            dropped(fd, at, to, false);
+        }
+        result
+    }
+
+    /// Begins to write, or waits for what is written, without a flush. The whole file is written,
+    /// whatever part is named.
+    fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int, or -1 {
+        match (state(), files::seen(fd)) {
+            (Some(state), Some(open)) if state.emulated_file(open).is_some() => {
+                let [offset, bytes] = [at, bytes].map(|of| u64::try_from(of).unwrap_or(0));
+                write_out(state, (fd, open), Extent { offset, bytes }, flags);
+                0
+            }
+            _ => real::sync_file_range(fd, at, bytes, flags),
+        }
+    }
 }

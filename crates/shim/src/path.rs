@@ -1,9 +1,35 @@
 //! Paths of descriptors and names, as the kernel has them.
 
-use crate::real;
+use crate::system::system;
 use libc::{c_char, c_int};
+use rustix::path::DecInt;
+use std::ffi::CStr;
 
 const PATH_MAX: usize = 4096;
+const NAME_MAX: usize = 1024;
+
+/// A name that is made without allocation. What is behind it is zeros.
+pub(crate) struct ShortName([u8; NAME_MAX]);
+
+impl ShortName {
+    /// The number of a file in a directory. `None` where the directory's name is too long.
+    pub(crate) fn of_number(directory: &[u8], number: u64) -> Option<ShortName> {
+        let mut name = ShortName([0; NAME_MAX]);
+        let number = DecInt::new(number);
+        let number = number.as_bytes();
+        let length = directory.len() + 1 + number.len();
+        let place = name.0.get_mut(..length).filter(|_| length < NAME_MAX)?;
+        let (place, end) = place.split_at_mut(directory.len());
+        place.copy_from_slice(directory);
+        end[0] = b'/';
+        end[1..].copy_from_slice(number);
+        Some(name)
+    }
+
+    pub(crate) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.0).unwrap_or_default()
+    }
+}
 
 /// The path of an open descriptor.
 pub(crate) struct PathOf {
@@ -12,56 +38,42 @@ pub(crate) struct PathOf {
 }
 
 impl PathOf {
-    /// The name by which a descriptor can be opened again, with a zero behind it.
-    pub(crate) fn link_of(fd: c_int) -> Option<[u8; 26]> {
-        let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-        let mut digits = [0; 20];
-        let digits = decimal(u32::try_from(fd).ok()?.into(), &mut digits)?;
-        let places = link.iter_mut().skip("/proc/self/fd/".len());
-        for (place, digit) in places.zip(digits) {
-            *place = *digit;
-        }
-        Some(link)
+    /// The name by which a descriptor can be opened again.
+    pub(crate) fn link_of(fd: c_int) -> Option<ShortName> {
+        ShortName::of_number(b"/proc/self/fd", u64::try_from(fd).ok()?)
     }
 
     pub(crate) fn of_descriptor(fd: c_int) -> Option<PathOf> {
         let link = PathOf::link_of(fd)?;
         let mut path = PathOf { bytes: [0; PATH_MAX], length: 0 };
-        // SAFETY: the link ends with a zero byte; the buffer has this length.
-        let length = unsafe {
-            libc::readlink(link.as_ptr().cast(), path.bytes.as_mut_ptr().cast(), PATH_MAX)
-        };
-        path.length = usize::try_from(length).ok()?;
+        let link = link.as_c_str();
+        path.length = rustix::fs::readlinkat_raw(rustix::fs::CWD, link, &mut path.bytes).ok()?;
         Some(path)
     }
 
     /// The path of what a name means, as far as it is one that can be looked at.
     pub(crate) fn of_name(at: c_int, name: *const c_char) -> Option<PathOf> {
-        let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let fd = real::openat(at, name, flags, 0);
-        if fd < 0 {
-            return None;
-        }
-        let path = PathOf::of_descriptor(fd);
-        real::close(fd);
-        path
+        of_name(at, name, PathOf::of_descriptor)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
+        &self.bytes[..self.length]
     }
 }
 
-/// The digits of a number.
-pub(crate) fn decimal(number: u64, digits: &mut [u8; 20]) -> Option<&[u8]> {
-    let mut rest = number;
-    let mut begin = digits.len();
-    loop {
-        begin -= 1;
-        *digits.get_mut(begin)? = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            return digits.get(begin..);
-        }
+/// Asks for something of what a name means, by a descriptor that only this has.
+pub(crate) fn of_name<T>(
+    at: c_int,
+    name: *const c_char,
+    ask: impl FnOnce(c_int) -> Option<T>,
+) -> Option<T> {
+    let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let fd = system(libc::SYS_openat, [at as usize, name as usize, flags as usize]);
+    if fd < 0 {
+        return None;
     }
+    let answer = ask(fd as c_int);
+    // SAFETY: opened here, and nobody else's.
+    unsafe { rustix::io::close(fd as c_int) };
+    answer
 }

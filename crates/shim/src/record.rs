@@ -6,13 +6,16 @@
 use crate::files::{self, Open};
 use crate::flight::Extent;
 use crate::journal::{RecordedFile, WriteJournal, identify};
-use crate::path::PathOf;
-use crate::real::{self, keeping_errno};
+use crate::path::{PathOf, of_name};
 use crate::removed::RemovedFile;
 use crate::state::{ShimState, state};
+use crate::system::status;
 use device::Role;
 use device::cut::{EntryKind, EntryTicket, FileIdentity, NewEntry, WriteTraits};
-use libc::{c_char, c_int, off_t};
+use device::page::AccessKind;
+use libc::{c_char, c_int};
+use preload::keeping_errno;
+use rustix::fs::FileType;
 
 /// The file of a descriptor, where it is to be recorded: on an emulated device, and with a name.
 fn recorded(
@@ -22,36 +25,28 @@ fn recorded(
 ) -> Option<(&WriteJournal, RecordedFile)> {
     let journal = state.journal.as_ref()?;
     let device = state.device_of(role)?;
-    // SAFETY: the call writes to where it is told to.
-    let file = identify(|status| unsafe { libc::fstat(fd, status) })?;
+    let file = identify(&status(fd)?)?;
     file.has_name.then(|| (journal, file.on(device).at(place)))
 }
 
-/// A write is about to begin.
-pub(crate) fn write_begins(
+/// A write or a flush is about to begin. Of reads nothing is recorded.
+pub(crate) fn begins(
     state: &ShimState,
     (fd, open): (c_int, Open),
-    role: Role,
+    (role, kind): (Role, AccessKind),
     extent: Extent,
 ) -> Option<EntryTicket> {
-    if extent.bytes == 0 {
+    if kind == AccessKind::Read || (kind == AccessKind::Write && extent.bytes == 0) {
         return None;
     }
     let (journal, file) = recorded(state, (fd, open.place()), role)?;
+    if kind == AccessKind::Flush {
+        return journal.ring.begin(&file.entry(EntryKind::Flush));
+    }
     let traits = WriteTraits { direct: open.is_direct(), through: open.is_sync() };
     let (offset, length) = (extent.offset, extent.bytes);
     let entry = NewEntry { traits, offset, length, ..file.entry(EntryKind::Write) };
     journal.begin(fd, &entry)
-}
-
-/// A flush is about to begin.
-pub(crate) fn flush_begins(
-    state: &ShimState,
-    (fd, open): (c_int, Open),
-    role: Role,
-) -> Option<EntryTicket> {
-    let (journal, file) = recorded(state, (fd, open.place()), role)?;
-    journal.ring.begin(&file.entry(EntryKind::Flush))
 }
 
 /// The flush of a directory is about to begin: it flushes what was logged on the device that the
@@ -60,12 +55,7 @@ pub(crate) fn directory_flush_begins(state: &ShimState, fd: c_int) -> Option<Ent
     let journal = state.journal.as_ref()?;
     let path = PathOf::of_descriptor(fd)?;
     let device = state.device_of(state.role_in(path.bytes())?)?;
-    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the status is ours, and read only where it was written.
-    let is_directory = unsafe {
-        libc::fstat(fd, status.as_mut_ptr()) == 0
-            && status.assume_init().st_mode & libc::S_IFMT == libc::S_IFDIR
-    };
+    let is_directory = FileType::from_raw_mode(status(fd)?.st_mode).is_dir();
     let entry = RecordedFile::NONE.on(device).entry(EntryKind::Flush);
     is_directory.then(|| journal.ring.begin(&entry)).flatten()
 }
@@ -76,7 +66,7 @@ pub(crate) fn write_out_begins(
     (fd, open): (c_int, Open),
     extent: Extent,
 ) -> Option<EntryTicket> {
-    let role = open.file()?.role();
+    let role = open.file().role();
     let (journal, file) = recorded(state, (fd, open.place()), role)?;
     let length = if extent.bytes == 0 { u64::MAX } else { extent.bytes };
     let entry = file.entry(EntryKind::SyncRange);
@@ -86,7 +76,7 @@ pub(crate) fn write_out_begins(
 /// A file is about to have another length, which `of` makes of the one that it has.
 pub(crate) fn length_begins(fd: c_int, of: impl FnOnce(u64) -> u64) -> Option<EntryTicket> {
     let (state, open) = (state()?, files::seen(fd)?);
-    let (journal, file) = recorded(state, (fd, open.place()), open.file()?.role())?;
+    let (journal, file) = recorded(state, (fd, open.place()), open.file().role())?;
     let other = of(file.bytes);
     let entry = NewEntry { other, ..file.entry(EntryKind::Length) };
     (other != file.bytes).then(|| journal.begin(fd, &entry)).flatten()
@@ -95,7 +85,7 @@ pub(crate) fn length_begins(fd: c_int, of: impl FnOnce(u64) -> u64) -> Option<En
 /// Bytes of a file are about to become zeros.
 pub(crate) fn hole_begins(fd: c_int, extent: Extent) -> Option<EntryTicket> {
     let (state, open) = (state()?, files::seen(fd)?);
-    let (journal, file) = recorded(state, (fd, open.place()), open.file()?.role())?;
+    let (journal, file) = recorded(state, (fd, open.place()), open.file().role())?;
     let length = extent.bytes.min(file.bytes.saturating_sub(extent.offset));
     let entry = NewEntry { offset: extent.offset, length, ..file.entry(EntryKind::Write) };
     (length > 0).then(|| journal.begin(fd, &entry)).flatten()
@@ -121,19 +111,10 @@ pub(crate) fn over(ticket: Option<EntryTicket>, is_done: bool) {
 
 /// A file was made.
 pub(crate) fn created(state: &ShimState, fd: c_int, path: &PathOf, place: usize) {
-    let Some(role) = files::at(place).map(files::File::role) else { return };
-    if let Some((journal, file)) = recorded(state, (fd, place), role) {
+    if let Some((journal, file)) = recorded(state, (fd, place), files::at(place).role()) {
         let entry = file.entry(EntryKind::Create);
         journal.note(&NewEntry { names: [path.bytes(), b""], ..entry });
     }
-}
-
-/// Sets a file's length.
-pub(crate) fn truncate(fd: c_int, bytes: off_t) -> c_int {
-    let ticket = length_begins(fd, |_| u64::try_from(bytes).unwrap_or(0));
-    let result = real::ftruncate(fd, bytes);
-    over(ticket, result == 0);
-    result
 }
 
 /// A name that is about to be taken away from a file.
@@ -150,13 +131,10 @@ impl<'a> NameBefore<'a> {
     pub(crate) fn of(state: &'a ShimState, at: c_int, name: *const c_char) -> Option<Self> {
         let journal = state.journal.as_ref()?;
         keeping_errno(|| {
-            let path = PathOf::of_name(at, name)?;
-            let relative = state.relative(path.bytes())?;
-            let role = state.every_file.unwrap_or_else(|| crate::names::role_of(relative));
-            let device = state.device_of(role)?;
-            let flags = libc::AT_SYMLINK_NOFOLLOW;
-            // SAFETY: the program passes a name, and the call writes to where it is told to.
-            let recorded = identify(|status| unsafe { libc::fstatat(at, name, status, flags) })?;
+            let (path, recorded) = of_name(at, name, |fd| {
+                Some((PathOf::of_descriptor(fd)?, identify(&status(fd)?)?))
+            })?;
+            let device = state.device_of(state.role_of(state.relative(path.bytes())?))?;
             let is_in = |watched: &Vec<u8>| {
                 let rest = path.bytes().strip_prefix(watched.as_slice());
                 rest.is_some_and(|rest| rest.first() == Some(&b'/'))
@@ -172,8 +150,9 @@ impl<'a> NameBefore<'a> {
         let Some(to) = removed.name(self.directory, self.recorded.file.inode) else {
             return false;
         };
+        let to = to.as_c_str().as_ptr();
         // SAFETY: both names end with a zero byte.
-        let link = || unsafe { libc::linkat(at, name, libc::AT_FDCWD, to.as_ptr(), 0) == 0 };
+        let link = || unsafe { libc::linkat(at, name, libc::AT_FDCWD, to, 0) == 0 };
         self.recorded.has_one_name && keeping_errno(link)
     }
 

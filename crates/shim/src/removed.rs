@@ -1,11 +1,8 @@
-//! Files whose names were taken away: kept under another name for as long as a loss of power may
-//! bring them back.
+//! Unlinked files: kept under another name for as long as a loss of power may bring them back.
 
-use crate::path::decimal;
-use crate::real;
+use crate::path::ShortName;
 use device::REMOVED_SUFFIX;
 use device::cut::JournalRing;
-use libc::c_char;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +10,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many files are kept at most; of more, the first removals count as stable.
 const KEPT_MAX: usize = 64;
-const NAME_MAX: usize = 1024;
 
 /// The directories in which they are, and which there are.
 pub(crate) struct Removed {
@@ -31,15 +27,6 @@ pub(crate) struct RemovedFile {
     pub(crate) inode: u64,
     /// The event at which its removal was over.
     pub(crate) over: u64,
-}
-
-/// A name, with a zero at its end.
-pub(crate) struct RemovedName([u8; NAME_MAX]);
-
-impl RemovedName {
-    pub(crate) fn as_ptr(&self) -> *const c_char {
-        self.0.as_ptr().cast()
-    }
 }
 
 impl Removed {
@@ -65,24 +52,13 @@ impl Removed {
     }
 
     /// `None` where the directory's name is too long.
-    pub(crate) fn name(&self, directory: usize, inode: u64) -> Option<RemovedName> {
-        let mut name = RemovedName([0; NAME_MAX]);
-        let mut digits = [0; 20];
-        let digits = decimal(inode, &mut digits)?;
-        let directory = self.directories.get(directory)?;
-        let parts = directory.iter().chain(b"/").chain(digits);
-        if directory.len() + digits.len() + 2 > NAME_MAX {
-            return None;
-        }
-        for (place, byte) in name.0.iter_mut().zip(parts) {
-            *place = *byte;
-        }
-        Some(name)
+    pub(crate) fn name(&self, directory: usize, inode: u64) -> Option<ShortName> {
+        ShortName::of_number(&self.directories[directory], inode)
     }
 
     pub(crate) fn unlink(&self, directory: usize, inode: u64) {
         if let Some(name) = self.name(directory, inode) {
-            real::unlink(name.as_ptr());
+            let _ = rustix::fs::unlink(name.as_c_str());
         }
     }
 
@@ -90,12 +66,9 @@ impl Removed {
     /// logged before.
     pub(crate) fn add(&self, file: RemovedFile, ring: &JournalRing) {
         let mut kept = self.lock();
-        let free = kept.iter().position(Option::is_none);
-        let first = || {
-            let over = |at: &usize| kept.get(*at).copied().flatten().map_or(0, |file| file.over);
-            (0..KEPT_MAX).min_by_key(over)
-        };
-        let Some(slot) = free.or_else(first).and_then(|at| kept.get_mut(at)) else { return };
+        // `None`, which is free, is less than any event.
+        let over = |slot: &&mut Option<RemovedFile>| slot.map(|file| file.over);
+        let Some(slot) = kept.iter_mut().min_by_key(over) else { return };
         match slot.replace(file) {
             Some(first) => {
                 ring.names_are_written(first.device, first.over);

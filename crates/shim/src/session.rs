@@ -8,7 +8,6 @@
 //! found too.
 
 use crate::clock;
-use crate::real;
 use crate::state::{ShimState, state};
 use device::Role;
 use device::page::{AccessKind, Global, SESSION_THREAD};
@@ -16,7 +15,6 @@ use libc::{
     c_int, c_uint, c_void, fd_set, nfds_t, pollfd, sigset_t, size_t, ssize_t, timespec, timeval,
 };
 use std::cell::Cell;
-use std::ffi::CStr;
 
 /// No descriptor.
 const NONE: c_int = -1;
@@ -39,9 +37,7 @@ fn begins(socket: c_int) {
     let is_new = SESSION.with(|session| session.socket.replace(socket) != socket);
     if is_new && state().is_some() {
         SESSION.with(|session| session.since_ns.set(clock::now_ns()));
-        let name: &CStr = SESSION_THREAD;
-        // SAFETY: names this thread; the name ends with a zero byte and is never freed.
-        unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
+        let _ = rustix::thread::set_name(SESSION_THREAD);
     }
 }
 
@@ -119,27 +115,6 @@ fn for_client(count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn recv(socket: c_int, to: *mut c_void, bytes: size_t, flags: c_int) -> ssize_t {
-    begins(socket);
-    real::recv(socket, to, bytes, flags)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn poll(of: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
-    for_client(count, || real::poll(of, count, timeout_ms))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ppoll(
-    of: *mut pollfd,
-    count: nfds_t,
-    timeout: *const timespec,
-    mask: *const sigset_t,
-) -> c_int {
-    for_client(count, || real::ppoll(of, count, timeout, mask))
-}
-
 /// Sleeps by `call`, and counts how long a session did.
 fn sleeping(call: impl FnOnce() -> c_int) -> c_int {
     let Some(state) = state().filter(|_| SESSION.with(SessionThread::is_on)) else {
@@ -152,25 +127,38 @@ fn sleeping(call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
-    sleeping(|| real::nanosleep(time, left))
-}
+preload::hooks! { "C"
+    fn recv(
+        socket: c_int, to: *mut c_void, bytes: size_t, flags: c_int,
+    ) -> ssize_t, or -1 {
+        begins(socket);
+        real::recv(socket, to, bytes, flags)
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn usleep(time_us: c_uint) -> c_int {
-    sleeping(|| real::usleep(time_us))
-}
+    fn poll(of: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int, or -1 {
+        for_client(count, || real::poll(of, count, timeout_ms))
+    }
 
-/// `select` on no descriptor is a sleep: InnoDB of MySQL 5.6 has no other.
-#[unsafe(no_mangle)]
-extern "C" fn select(
-    count: c_int,
-    read: *mut fd_set,
-    write: *mut fd_set,
-    except: *mut fd_set,
-    timeout: *mut timeval,
-) -> c_int {
-    let call = || real::select(count, read, write, except, timeout);
-    if count == 0 { sleeping(call) } else { call() }
+    fn ppoll(
+        of: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t,
+    ) -> c_int, or -1 {
+        for_client(count, || real::ppoll(of, count, timeout, mask))
+    }
+
+    fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int, or -1 {
+        sleeping(|| real::nanosleep(time, left))
+    }
+
+    fn usleep(time_us: c_uint) -> c_int, or -1 {
+        sleeping(|| real::usleep(time_us))
+    }
+
+    /// `select` on no descriptor is a sleep: InnoDB of MySQL 5.6 has no other.
+    fn select(
+        count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set,
+        timeout: *mut timeval,
+    ) -> c_int, or -1 {
+        let call = || real::select(count, read, write, except, timeout);
+        if count == 0 { sleeping(call) } else { call() }
+    }
 }

@@ -9,14 +9,12 @@
 //! killed. A device that was left in the middle of a request goes on as it is: its numbers may be
 //! off by that request, of a process that is dead.
 
-use crate::real;
+use crate::system::map_shared;
 use device::{Device, DeviceSetup, SHARED_BYTES, Sharing};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt::Display;
-use std::fs::OpenOptions;
 use std::mem::size_of;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Far from where Linux puts programs, heaps, libraries and stacks, and below 2^39, where the
@@ -96,30 +94,8 @@ pub(crate) fn devices(
             sharing.memory
         )
     };
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&sharing.memory)
-        .map_err(|error| unfit(&error))?;
-    let bytes = file.metadata().map_err(|error| unfit(&error))?.len();
-    if bytes != SHARED_BYTES as u64 {
-        return Err(unfit(&format!("it has {bytes} bytes, not {SHARED_BYTES}")));
-    }
-    let mapped = real::mmap(
-        ADDRESS as *mut libc::c_void,
-        SHARED_BYTES,
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE,
-        file.as_raw_fd(),
-        0,
-    );
-    if mapped == libc::MAP_FAILED {
-        return Err(unfit(&std::io::Error::last_os_error()));
-    }
-    // Kernels before 4.17 take the address as a wish.
-    if mapped as usize != ADDRESS {
-        return Err(unfit(&format!("the address {ADDRESS:#x} is taken in this process")));
-    }
+    let mapped = map_shared(&sharing.memory, SHARED_BYTES, ADDRESS as *mut libc::c_void);
+    let (file, mapped) = mapped.map_err(|why| unfit(&why))?;
     file.lock().map_err(|error| unfit(&error))?;
     // SAFETY: mapped just now, longer than a header, aligned to pages, zero at first, and never
     // unmapped.
@@ -280,6 +256,7 @@ mod tests {
     use super::{Building, Held, make_all};
     use device::page::AccessKind;
     use device::{Access, Device, DeviceSetup, SHARED_BYTES, builtins};
+    use rustix::mm::{MapFlags, ProtFlags};
 
     fn make(setup: &DeviceSetup) -> Device {
         Device::new(&setup.profile, setup.seed)
@@ -287,14 +264,11 @@ mod tests {
 
     /// A mapping of this process stands in for a file's.
     fn map() {
-        let mapped = crate::real::mmap(
-            super::ADDRESS as *mut libc::c_void,
-            SHARED_BYTES,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
-            -1,
-            0,
-        );
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
+        let (at, protection) = (super::ADDRESS as *mut _, ProtFlags::READ | ProtFlags::WRITE);
+        // SAFETY: nothing that is mapped already is replaced.
+        let mapped = unsafe { rustix::mm::mmap_anonymous(at, SHARED_BYTES, protection, flags) };
+        let mapped = mapped.unwrap();
         assert_eq!(mapped as usize, super::ADDRESS);
     }
 
@@ -310,7 +284,6 @@ mod tests {
 
     #[test]
     fn every_device_fits_and_works_there() {
-        crate::real::find_all();
         map();
         let outside = vec![1_u8; 100];
         for profile in builtins() {

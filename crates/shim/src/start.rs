@@ -5,12 +5,12 @@ use crate::cache::PageCache;
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
 use crate::state::{EmulatedDevice, ShimState, take_over};
-use crate::{clock, crash, real, shared};
+use crate::system::{self, map_shared};
+use crate::{clock, crash, file_hooks, io_hooks, map_hooks, name_hooks, session, shared};
 use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
 use device::{Device, DeviceSetup, Role, SETUP_VARIABLE, Setup, Sharing};
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
-use std::os::fd::AsRawFd;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -30,7 +30,13 @@ extern "C" fn start() {
 }
 
 fn prepare(path: &OsStr) -> Result<(), String> {
-    real::find_all();
+    system::find_all();
+    crash::real::find_all();
+    file_hooks::real::find_all();
+    io_hooks::real::find_all();
+    map_hooks::real::find_all();
+    name_hooks::real::find_all();
+    session::real::find_all();
     clock::prepare()?;
     let text = fs::read_to_string(path)
         .map_err(|error| format!("the setup cannot be read: {error}; {SETUP_VARIABLE} names it"))?;
@@ -70,30 +76,14 @@ fn take_page(meter: &Meter) -> bool {
 }
 
 fn map_page(path: &str) -> Result<&'static [AtomicU64; PAGE_WORDS], String> {
-    let unfit = |why: &dyn std::fmt::Display| format!("the page {path} cannot be used: {why}");
-    let file =
-        OpenOptions::new().read(true).write(true).open(path).map_err(|error| unfit(&error))?;
-    let bytes = file.metadata().map_err(|error| unfit(&error))?.len();
-    if bytes != PAGE_BYTES as u64 {
-        return Err(unfit(&format!("it has {bytes} bytes, not {PAGE_BYTES}")));
-    }
-    let mapped = real::mmap(
-        std::ptr::null_mut(),
-        PAGE_BYTES,
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_SHARED,
-        file.as_raw_fd(),
-        0,
-    );
-    if mapped == libc::MAP_FAILED {
-        return Err(unfit(&std::io::Error::last_os_error()));
-    }
+    let unfit = |why: &str| format!("the page {path} cannot be used: {why}");
+    let mapped = map_shared(path, PAGE_BYTES, std::ptr::null_mut());
+    let (_, mapped) = mapped.map_err(|why| unfit(&why))?;
     // SAFETY: mapped just now at this length, aligned to pages, never unmapped, and written by
     // atomic operations only.
     let words = unsafe { &*mapped.cast::<[AtomicU64; PAGE_WORDS]>() };
-    let magic = words.first().map_or(0, |word| word.load(Ordering::Relaxed));
-    if magic != MAGIC {
-        return Err(unfit(&"it is no page of this version of mydyno"));
+    if words[0].load(Ordering::Relaxed) != MAGIC {
+        return Err(unfit("it is no page of this version of mydyno"));
     }
     Ok(words)
 }
@@ -112,10 +102,10 @@ fn directories(names: &[String]) -> Result<Vec<Vec<u8>>, String> {
 fn devices(setup: &Setup) -> Result<Vec<EmulatedDevice>, String> {
     let Some(sharing) = &setup.sharing else {
         let own = setup.devices.iter().map(device);
-        return Ok(own.map(EmulatedDevice::alone).collect());
+        return Ok(own.map(EmulatedDevice::own).collect());
     };
     let shared = shared::devices(sharing, &setup.devices, device)?;
-    Ok(shared.iter().map(EmulatedDevice::together).collect())
+    Ok(shared.iter().map(EmulatedDevice::shared).collect())
 }
 
 fn device(setup: &DeviceSetup) -> Device {

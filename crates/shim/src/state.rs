@@ -36,40 +36,41 @@ pub(crate) struct ShimState {
 
 pub(crate) struct EmulatedDevice {
     pub(crate) capacity_bytes: u64,
-    device: Used,
+    device: DeviceHandle,
 }
 
-/// Who uses a device.
+/// A device as this process uses it.
 #[expect(
     clippy::large_enum_variant,
     reason = "there are a few per process, and a box would cost each request an access to memory"
 )]
-enum Used {
-    /// This process alone.
-    Alone(Mutex<Device>),
-    Together(&'static SharedDevice),
+enum DeviceHandle {
+    Own(Mutex<Device>),
+    Shared(&'static SharedDevice),
 }
 
 impl EmulatedDevice {
-    pub(crate) fn alone(device: Device) -> EmulatedDevice {
+    pub(crate) fn own(device: Device) -> EmulatedDevice {
         EmulatedDevice {
             capacity_bytes: device.capacity_bytes(),
-            device: Used::Alone(Mutex::new(device)),
+            device: DeviceHandle::Own(Mutex::new(device)),
         }
     }
 
-    pub(crate) fn together(device: &'static SharedDevice) -> EmulatedDevice {
+    pub(crate) fn shared(device: &'static SharedDevice) -> EmulatedDevice {
         EmulatedDevice {
             capacity_bytes: device.with(|device| device.capacity_bytes()),
-            device: Used::Together(device),
+            device: DeviceHandle::Shared(device),
         }
     }
 
     /// Asks the model, one thread at a time.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Device) -> T) -> T {
         match &self.device {
-            Used::Alone(device) => ask(&mut device.lock().unwrap_or_else(PoisonError::into_inner)),
-            Used::Together(device) => device.with(ask),
+            DeviceHandle::Own(device) => {
+                ask(&mut device.lock().unwrap_or_else(PoisonError::into_inner))
+            }
+            DeviceHandle::Shared(device) => device.with(ask),
         }
     }
 }
@@ -80,7 +81,7 @@ impl ShimState {
     }
 
     pub(crate) fn device_of(&self, role: Role) -> Option<usize> {
-        self.device_of_role.get(role.index()).copied().flatten()
+        self.device_of_role[role.index()]
     }
 
     pub(crate) fn is_emulated(&self, role: Role) -> bool {
@@ -98,7 +99,12 @@ impl ShimState {
 
     /// The file of a descriptor that is emulated.
     pub(crate) fn emulated_file(&self, open: Open) -> Option<&'static File> {
-        open.file().filter(|file| self.is_file_emulated(file))
+        Some(open.file()).filter(|file| self.is_file_emulated(file))
+    }
+
+    /// The role of a file, by its path below a watched directory.
+    pub(crate) fn role_of(&self, relative: &[u8]) -> Role {
+        self.every_file.unwrap_or_else(|| names::role_of(relative))
     }
 
     /// The role of a byte of a file.
@@ -135,7 +141,7 @@ impl ShimState {
 
 static STATE: AtomicPtr<ShimState> = AtomicPtr::new(std::ptr::null_mut());
 
-/// `None` where the shim only forwards: without a setup, and before it has been read.
+/// `None` where every call is passed through: without a setup, and before it has been read.
 pub(crate) fn state() -> Option<&'static ShimState> {
     // SAFETY: null, or what was leaked by `take_over`.
     unsafe { STATE.load(Ordering::Acquire).as_ref() }

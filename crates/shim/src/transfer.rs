@@ -5,22 +5,24 @@ use crate::clock;
 use crate::faults;
 use crate::files::{self, File, Open};
 use crate::flight::{EmulatedPlace, Extent, Flight};
-use crate::meter::CountedRequest;
-use crate::real::{self, keeping_errno};
 use crate::record;
 use crate::session;
 use crate::state::{Inside, ShimState, state};
+use crate::system::seek;
 use crate::write_back::WRITE_BACK;
 use device::Role;
+use device::cut::EntryTicket;
 use device::page::AccessKind;
 use libc::{c_int, iovec, off_t};
+use preload::{keeping_errno, set_errno};
+use rustix::fs::SeekFrom;
 
 /// Where in its file a request begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Begin {
-    At(off_t),
-    /// At the descriptor's position, or at the end of the file where it appends.
-    Position,
+pub(crate) enum Offset {
+    Absolute(off_t),
+    /// The descriptor's position, or the end of the file where it appends.
+    Current,
 }
 
 /// How long a request is.
@@ -47,11 +49,122 @@ impl TransferLength {
     }
 }
 
-/// Reads or writes by `call`; `begin` and `length` say what.
+/// A read, write or flush of a file that is seen.
+#[derive(Clone, Copy)]
+pub(crate) struct FileRequest {
+    fd: c_int,
+    open: Open,
+    kind: AccessKind,
+    pub(crate) role: Role,
+    extent: Extent,
+    /// Where the model is asked about it.
+    target: Option<EmulatedPlace>,
+}
+
+impl FileRequest {
+    pub(crate) fn new(
+        state: &ShimState,
+        (fd, open, file): (c_int, Open, &File),
+        kind: AccessKind,
+        extent: Extent,
+    ) -> FileRequest {
+        let is_flush = kind == AccessKind::Flush;
+        let role = if is_flush { file.role() } else { state.role_at(file, extent.offset) };
+        let device = state.device_of(role).filter(|_| extent.bytes > 0 || is_flush);
+        let device = device.filter(|_| state.meter.is_armed());
+        let target = device.map(|device| EmulatedPlace { device, role, file: file.identity() });
+        FileRequest { fd, open, kind, role, extent, target }
+    }
+
+    /// The error with which it fails, without being done.
+    pub(crate) fn refusal(&self, state: &ShimState) -> Option<c_int> {
+        faults::refusal(state, self.role, || {
+            self.kind == AccessKind::Write && self.end() > files::file_bytes(self.fd)
+        })
+    }
+
+    /// The program may ask for anything.
+    fn end(&self) -> u64 {
+        self.extent.offset.saturating_add(self.extent.bytes)
+    }
+
+    /// Its record in the journal, which is to be over when somebody is told of it.
+    pub(crate) fn record(&self, state: &ShimState) -> Option<EntryTicket> {
+        record::begins(state, (self.fd, self.open), (self.role, self.kind), self.extent)
+    }
+
+    /// Hands it to the model and does it on the host, by `call`. What goes through the page cache
+    /// is over then, as in the kernel.
+    pub(crate) fn begin(&self, state: &ShimState, call: impl FnOnce() -> isize) -> (Flight, isize) {
+        let place = self.open.place();
+        let Some(target) = self.target else {
+            let flight = Flight::unmodelled(state, self.kind, self.role, clock::now_ns());
+            if state.is_emulated(self.role) && !state.meter.is_armed() {
+                buffered::stay_empty(state);
+            }
+            return (flight, call());
+        };
+        if self.kind != AccessKind::Flush && !self.open.is_direct() {
+            let request = BufferedRequest { fd: self.fd, place, extent: self.extent };
+            let result = buffered::transfer(state, self.kind, request, call);
+            return (Flight::uncounted(), result);
+        }
+        WRITE_BACK.run_writeback(state);
+        match self.kind {
+            AccessKind::Flush => buffered::write_out(state, place),
+            // Past the page cache, in which nothing of what it writes stays.
+            AccessKind::Write => {
+                buffered::drop_bytes(state, place, self.extent.offset..self.end(), true);
+            }
+            AccessKind::Read => {}
+        }
+        let flight = Flight::begin(state, self.kind, target, self.extent, clock::now_ns());
+        let result = call();
+        keeping_errno(|| flight.host_done(state));
+        (flight, result)
+    }
+
+    /// Whether it is a write with that result that a flush belongs to.
+    pub(crate) fn is_synced(&self, result: isize) -> bool {
+        self.kind == AccessKind::Write && self.open.is_sync() && result > 0
+    }
+
+    /// Writes what is dirty of its file, flushes the device's cache and waits for both.
+    pub(crate) fn flush(&self, state: &ShimState) {
+        if state.is_emulated(self.role) {
+            let extent = Extent { offset: 0, bytes: 0 };
+            let flush = FileRequest { kind: AccessKind::Flush, extent, ..*self };
+            let (flight, _) = flush.begin(state, || 0);
+            flight.finish(state, Some(0));
+        }
+    }
+
+    /// Does it, and waits until it is due.
+    fn complete(&self, state: &ShimState, call: impl FnOnce() -> isize) -> isize {
+        if let Some(errno) = self.refusal(state) {
+            set_errno(errno);
+            return -1;
+        }
+        session::waiting(state, (self.role, self.kind), || {
+            let ticket = self.record(state);
+            let (flight, result) = self.begin(state, call);
+            keeping_errno(|| {
+                flight.finish(state, u64::try_from(result).ok());
+                if self.is_synced(result) {
+                    self.flush(state);
+                }
+            });
+            record::over(ticket, result >= 0);
+            result
+        })
+    }
+}
+
+/// Reads or writes by `call`; `offset` and `length` say what.
 pub(crate) fn transfer(
     fd: c_int,
     kind: AccessKind,
-    (begin, length): (Begin, TransferLength),
+    (offset, length): (Offset, TransferLength),
     call: impl FnOnce() -> isize,
 ) -> isize {
     let Some((state, open, file)) = seen(fd) else {
@@ -60,141 +173,29 @@ pub(crate) fn transfer(
     let _inside = Inside::enter();
     let needs_offset = state.is_file_emulated(file) || file.is_system_tablespace();
     let extent = Extent {
-        offset: if needs_offset { offset_of(fd, open, kind, begin) } else { 0 },
+        offset: if needs_offset { offset_of(fd, open, kind, offset) } else { 0 },
         bytes: length.bytes(),
     };
-    let role = state.role_at(file, extent.offset);
-    let grows = || {
-        let end = extent.offset.saturating_add(extent.bytes);
-        kind == AccessKind::Write && end > files::file_bytes(fd)
-    };
-    if let Some(errno) = faults::refusal(state, role, grows) {
-        real::set_errno(errno);
-        return -1;
-    }
-    session::waiting(state, (role, kind), || {
-        let is_write = kind == AccessKind::Write;
-        let ticket =
-            is_write.then(|| record::write_begins(state, (fd, open), role, extent)).flatten();
-        let result = transfer_seen(state, (fd, open, file), (role, kind), extent, call);
-        record::over(ticket, result >= 0);
-        result
-    })
-}
-
-fn transfer_seen(
-    state: &ShimState,
-    (fd, open, file): (c_int, Open, &File),
-    (role, kind): (Role, AccessKind),
-    extent: Extent,
-    call: impl FnOnce() -> isize,
-) -> isize {
-    let is_synced = kind == AccessKind::Write && open.is_sync();
-    match state.device_of(role) {
-        Some(device) if extent.bytes > 0 && state.meter.is_armed() => {
-            let target = EmulatedPlace { device, role, file: file.identity() };
-            let place = open.place();
-            let result = if open.is_direct() {
-                direct_at(state, (kind, place), target, extent, call)
-            } else {
-                let request = BufferedRequest { fd, place, extent };
-                buffered::transfer(state, kind, request, call)
-            };
-            if is_synced && result > 0 {
-                keeping_errno(|| flush(state, place, target));
-            }
-            result
-        }
-        device => {
-            let began_ns = clock::now_ns();
-            let counts = |kind, began_ns| CountedRequest { role, kind, began_ns };
-            let result = counted(state, counts(kind, began_ns), call);
-            if device.is_some() {
-                if !state.meter.is_armed() {
-                    buffered::stay_empty(state);
-                }
-                if is_synced && result > 0 {
-                    counted(state, counts(AccessKind::Flush, clock::now_ns()), || 0);
-                }
-            }
-            result
-        }
-    }
+    FileRequest::new(state, (fd, open, file), kind, extent).complete(state, call)
 }
 
 /// The state and the file of a descriptor that is seen.
 fn seen(fd: c_int) -> Option<(&'static ShimState, Open, &'static File)> {
     let state = state()?;
     let open = files::seen(fd)?;
-    Some((state, open, open.file()?))
+    Some((state, open, open.file()))
 }
 
-fn offset_of(fd: c_int, open: Open, kind: AccessKind, begin: Begin) -> u64 {
-    let offset = match begin {
-        Begin::At(offset) => offset,
-        Begin::Position if kind == AccessKind::Write && open.is_append() => {
-            // The write is going to move the position there.
-            real::lseek(fd, 0, libc::SEEK_END)
+fn offset_of(fd: c_int, open: Open, kind: AccessKind, offset: Offset) -> u64 {
+    match offset {
+        Offset::Absolute(offset) => u64::try_from(offset).unwrap_or(0),
+        Offset::Current => {
+            // An appending write is going to move the position there.
+            let is_append = kind == AccessKind::Write && open.is_append();
+            let from = if is_append { SeekFrom::End(0) } else { SeekFrom::Current(0) };
+            seek(fd, from).unwrap_or(0)
         }
-        Begin::Position => real::lseek(fd, 0, libc::SEEK_CUR),
-    };
-    u64::try_from(offset).unwrap_or(0)
-}
-
-/// Forwards and counts.
-pub(crate) fn counted(
-    state: &ShimState,
-    counted: CountedRequest,
-    call: impl FnOnce() -> isize,
-) -> isize {
-    state.meter.begin(counted.role, counted.began_ns);
-    let result = call();
-    let bytes = u64::try_from(result).ok();
-    state.meter.end(counted, clock::now_ns(), bytes);
-    result
-}
-
-/// A request past the page cache, in which nothing of what it writes stays.
-fn direct_at(
-    state: &ShimState,
-    (kind, place): (AccessKind, usize),
-    target: EmulatedPlace,
-    extent: Extent,
-    call: impl FnOnce() -> isize,
-) -> isize {
-    WRITE_BACK.go_on(state);
-    if kind == AccessKind::Write {
-        let end = extent.offset.saturating_add(extent.bytes);
-        buffered::drop_bytes(state, place, extent.offset..end, true);
     }
-    direct(state, kind, target, extent, call)
-}
-
-/// A request past the page cache: to the model, to the host, and back when it is due.
-fn direct(
-    state: &ShimState,
-    kind: AccessKind,
-    target: EmulatedPlace,
-    extent: Extent,
-    call: impl FnOnce() -> isize,
-) -> isize {
-    let began_ns = clock::now_ns();
-    let mut flight = Flight::begin(state, kind, target, extent, began_ns);
-    let result = call();
-    keeping_errno(|| {
-        flight.host_done(state, clock::now_ns());
-        flight.wait(state);
-        flight.end(state, began_ns..clock::now_ns(), u64::try_from(result).ok());
-    });
-    result
-}
-
-/// Writes what is dirty of a file, flushes the device's cache and waits for both.
-pub(crate) fn flush(state: &ShimState, place: usize, target: EmulatedPlace) {
-    WRITE_BACK.go_on(state);
-    buffered::write_out(state, place);
-    let none = Extent { offset: 0, bytes: 0 };
-    direct(state, AccessKind::Flush, target, none, || 0);
 }
 
 /// `fsync` and its like: `call` is the real one, for files that are on real storage.
@@ -203,26 +204,10 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         return sync_unseen(fd, call);
     };
     let _inside = Inside::enter();
-    let role = file.role();
-    if let Some(errno) = faults::refusal(state, role, || false) {
-        real::set_errno(errno);
-        return -1;
-    }
-    let ticket = record::flush_begins(state, (fd, open), role);
-    let began_ns = clock::now_ns();
-    let counts = CountedRequest { role, kind: AccessKind::Flush, began_ns };
-    let result =
-        session::waiting(state, (role, AccessKind::Flush), || match state.device_of(role) {
-            Some(device) if state.meter.is_armed() => {
-                let target = EmulatedPlace { device, role, file: file.identity() };
-                flush(state, open.place(), target);
-                0
-            }
-            Some(_) => counted(state, counts, || 0) as c_int,
-            None => counted(state, counts, || call() as isize) as c_int,
-        });
-    record::over(ticket, result == 0);
-    result
+    let extent = Extent { offset: 0, bytes: 0 };
+    let request = FileRequest::new(state, (fd, open, file), AccessKind::Flush, extent);
+    let is_emulated = state.is_emulated(request.role);
+    request.complete(state, || if is_emulated { 0 } else { call() as isize }) as c_int
 }
 
 /// Of what is no file that is seen, only directories matter, and only to the journal.

@@ -31,7 +31,7 @@ pub(crate) enum Pressure {
 }
 
 /// A request for a run of pages.
-pub(crate) struct Paged {
+pub(crate) struct PageRequest {
     pub(crate) flight: Flight,
     run: PageRun,
     /// Somebody waits for it and takes it up.
@@ -39,7 +39,7 @@ pub(crate) struct Paged {
 }
 
 pub(crate) struct WriteBack {
-    slots: Mutex<[Option<Paged>; UNDER_WAY_MAX]>,
+    slots: Mutex<[Option<PageRequest>; UNDER_WAY_MAX]>,
     under_way: AtomicU32,
     under_way_pages: AtomicU64,
     /// What is in the cache: the page that is shared with another process has a copy, which is not
@@ -74,7 +74,7 @@ impl WriteBack {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, [Option<Paged>; UNDER_WAY_MAX]> {
+    fn lock(&self) -> MutexGuard<'_, [Option<PageRequest>; UNDER_WAY_MAX]> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +114,7 @@ impl WriteBack {
     }
 
     /// Takes up what is complete, and sends what is due to be written.
-    pub(crate) fn go_on(&self, state: &ShimState) {
+    pub(crate) fn run_writeback(&self, state: &ShimState) {
         let now_ns = clock::now_ns();
         let pressure = self.pressure(state, now_ns);
         if pressure == Pressure::None && self.under_way.load(Ordering::Relaxed) == 0 {
@@ -146,31 +146,31 @@ impl WriteBack {
         cache_changed(state);
     }
 
-    fn send(&self, state: &ShimState, run: PageRun, now_ns: u64) -> Option<Paged> {
-        let paged = begin(state, AccessKind::Write, run, now_ns)?;
+    fn send(&self, state: &ShimState, run: PageRun, now_ns: u64) -> Option<PageRequest> {
+        let request = begin(state, AccessKind::Write, run, now_ns)?;
         self.under_way.fetch_add(1, Ordering::Relaxed);
         self.under_way_pages.fetch_add(u64::from(run.pages), Ordering::Relaxed);
-        Some(paged)
+        Some(request)
     }
 
     /// What is complete leaves its slot, and not before: until then it counts as under way, and who
     /// flushes its file finds it.
-    fn take(&self, slot: &mut Option<Paged>) -> Option<Paged> {
-        let paged = slot.take()?;
+    fn take(&self, slot: &mut Option<PageRequest>) -> Option<PageRequest> {
+        let request = slot.take()?;
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        self.under_way_pages.fetch_sub(u64::from(paged.run.pages), Ordering::Relaxed);
-        Some(paged)
+        self.under_way_pages.fetch_sub(u64::from(request.run.pages), Ordering::Relaxed);
+        Some(request)
     }
 
     /// Takes up what is complete, unless somebody waits for it.
-    fn take_up(&self, state: &ShimState, slot: &mut Option<Paged>, now_ns: u64) {
-        let Some(paged) = slot else { return };
-        paged.poll(state, now_ns);
-        if !paged.is_claimed
-            && paged.is_over(now_ns)
-            && let Some(paged) = self.take(slot)
+    fn take_up(&self, state: &ShimState, slot: &mut Option<PageRequest>, now_ns: u64) {
+        let Some(request) = slot else { return };
+        request.poll(state, now_ns);
+        if !request.is_claimed
+            && request.is_over(now_ns)
+            && let Some(request) = self.take(slot)
         {
-            paged.end_unjudged(state, now_ns);
+            request.end_unjudged(state, now_ns);
         }
     }
 
@@ -178,35 +178,33 @@ impl WriteBack {
     /// `None` where nothing is under way at all.
     pub(crate) fn wait_for_one(&self, state: &ShimState) -> Option<u64> {
         let mut slots = self.lock();
-        let when_ns =
-            |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
-        let others_ns =
-            slots.iter_mut().filter(|slot| slot.is_some()).map(|slot| when_ns(&slot)).min()?;
+        let others_ns = slots.iter().flatten().map(|request| request.flight.when_ns()).min()?;
         let free = slots.iter_mut().enumerate();
-        let free = free.filter(|(_, slot)| slot.as_ref().is_some_and(|paged| !paged.is_claimed));
-        let earliest = free.min_by_key(|(_, slot)| when_ns(slot));
-        let Some((index, Some(paged))) = earliest else {
+        let free = free.filter_map(|(index, slot)| Some((index, slot.as_mut()?)));
+        let free = free.filter(|(_, request)| !request.is_claimed);
+        let Some((index, request)) = free.min_by_key(|(_, request)| request.flight.when_ns())
+        else {
             drop(slots);
             // As many wait as requests are under way: this one looks again when one has left.
             wait_until(state, others_ns.max(clock::now_ns() + CROWDED_STEP_NS));
             return Some(0);
         };
-        paged.is_claimed = true;
+        request.is_claimed = true;
         drop(slots);
         loop {
             let now_ns = clock::now_ns();
             let mut slots = self.lock();
             // It stays there until it is taken here.
-            let slot = slots.get_mut(index)?;
-            let paged = slot.as_mut()?;
-            paged.poll(state, now_ns);
-            if paged.is_over(now_ns) {
-                let paged = self.take(slot)?;
-                let pages = u64::from(paged.run.pages);
-                paged.end_unjudged(state, now_ns);
+            let slot = &mut slots[index];
+            let request = slot.as_mut()?;
+            request.poll(state, now_ns);
+            if request.is_over(now_ns) {
+                let request = self.take(slot)?;
+                let pages = u64::from(request.run.pages);
+                request.end_unjudged(state, now_ns);
                 return Some(pages);
             }
-            let when_ns = paged.flight.when_ns();
+            let when_ns = request.flight.when_ns();
             drop(slots);
             wait_until(state, when_ns);
         }
@@ -242,15 +240,12 @@ impl WriteBack {
         if self.under_way.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut awaited = AwaitedPages { place, since_ns: clock::now_ns(), claimed: 0, last: None };
+        let since_ns = clock::now_ns();
+        let mut awaited = AwaitedPages { place, claimed: 0, back: CameBack::new(since_ns) };
         while let Some(until_ns) = self.look_for(state, &mut awaited) {
             wait_until(state, until_ns);
         }
-        if let Some(last) = awaited.last {
-            let bytes = Some(last.run.bytes());
-            let waited_ns = awaited.since_ns..clock::now_ns();
-            last.flight.end(state, waited_ns, bytes);
-        }
+        awaited.back.end(state);
     }
 
     /// Takes up what is complete of what is awaited. Returns when to look again, or `None` where
@@ -259,25 +254,25 @@ impl WriteBack {
         let now_ns = clock::now_ns();
         let (mut ask_ns, mut due_ns) = (None, None);
         for (index, slot) in self.lock().iter_mut().enumerate() {
-            let Some(paged) = slot else { continue };
-            let began_ns = paged.flight.counted.began_ns;
-            if paged.run.place != awaited.place || began_ns > awaited.since_ns {
+            let Some(request) = slot else { continue };
+            let began_ns = request.flight.counted.began_ns;
+            if request.run.place != awaited.place || began_ns > awaited.back.since_ns {
                 continue;
             }
             let bit = 1_u64 << index;
-            if !std::mem::replace(&mut paged.is_claimed, true) {
+            if !std::mem::replace(&mut request.is_claimed, true) {
                 awaited.claimed |= bit;
             }
-            paged.poll(state, now_ns);
-            let when_ns = paged.flight.when_ns();
-            if paged.flight.is_queued() {
+            request.poll(state, now_ns);
+            let when_ns = request.flight.when_ns();
+            if request.flight.is_queued() {
                 ask_ns = Some(ask_ns.unwrap_or(when_ns).min(when_ns));
             } else if when_ns > now_ns {
                 due_ns = due_ns.max(Some(when_ns));
             } else if awaited.claimed & bit != 0 {
                 awaited.claimed &= !bit;
-                if let Some(paged) = self.take(slot) {
-                    keep_last(&mut awaited.last, state, paged, now_ns);
+                if let Some(request) = self.take(slot) {
+                    awaited.back.add(state, request, now_ns);
                 }
             }
         }
@@ -288,22 +283,39 @@ impl WriteBack {
 /// What somebody waits for of a file.
 struct AwaitedPages {
     place: usize,
-    since_ns: u64,
     /// A bit for each slot that only this takes from.
     claimed: u64,
-    /// The last to come back.
-    last: Option<Paged>,
+    back: CameBack,
 }
 
 const _: () = assert!(UNDER_WAY_MAX <= u64::BITS as usize);
 
-/// Keeps the last of several to come back; the others end unjudged.
-fn keep_last(last: &mut Option<Paged>, state: &ShimState, paged: Paged, now_ns: u64) {
-    let when_ns = paged.flight.when_ns();
-    let is_last = !matches!(last, Some(last) if last.flight.when_ns() > when_ns);
-    let earlier = if is_last { last.replace(paged) } else { Some(paged) };
-    if let Some(earlier) = earlier {
-        earlier.end_unjudged(state, now_ns);
+/// Requests that somebody waits for together, and that came back. The last is judged: for the
+/// others nobody looked when they were due.
+struct CameBack {
+    since_ns: u64,
+    last: Option<PageRequest>,
+}
+
+impl CameBack {
+    fn new(since_ns: u64) -> CameBack {
+        CameBack { since_ns, last: None }
+    }
+
+    fn add(&mut self, state: &ShimState, request: PageRequest, now_ns: u64) {
+        let when_ns = request.flight.when_ns();
+        let is_last = self.last.as_ref().is_none_or(|last| last.flight.when_ns() <= when_ns);
+        let earlier = if is_last { self.last.replace(request) } else { Some(request) };
+        if let Some(earlier) = earlier {
+            earlier.end_unjudged(state, now_ns);
+        }
+    }
+
+    fn end(self, state: &ShimState) {
+        if let Some(last) = self.last {
+            let bytes = Some(last.run.bytes());
+            last.flight.end(state, self.since_ns..clock::now_ns(), bytes);
+        }
     }
 }
 
@@ -318,16 +330,16 @@ pub(crate) fn begin(
     kind: AccessKind,
     run: PageRun,
     now_ns: u64,
-) -> Option<Paged> {
-    let file = files::at(run.place)?;
+) -> Option<PageRequest> {
+    let file = files::at(run.place);
     let role = state.role_at(file, run.offset());
     let target = EmulatedPlace { device: state.device_of(role)?, role, file: file.identity() };
     let extent = Extent { offset: run.offset(), bytes: run.bytes() };
     let flight = Flight::begin(state, kind, target, extent, now_ns);
-    Some(Paged { flight, run, is_claimed: false })
+    Some(PageRequest { flight, run, is_claimed: false })
 }
 
-impl Paged {
+impl PageRequest {
     fn poll(&mut self, state: &ShimState, now_ns: u64) {
         if self.flight.is_queued() && self.flight.when_ns() <= now_ns {
             self.flight.poll(state, now_ns);
@@ -359,8 +371,8 @@ impl Paged {
 }
 
 /// Reads of pages that somebody waits for together.
-pub(crate) struct WriteBatch {
-    flights: [Option<Paged>; UNDER_WAY_MAX],
+pub(crate) struct ReadBatch {
+    flights: [Option<PageRequest>; UNDER_WAY_MAX],
     count: usize,
     /// Since when somebody waits.
     since_ns: u64,
@@ -368,10 +380,10 @@ pub(crate) struct WriteBatch {
     begin_ns: u64,
 }
 
-impl WriteBatch {
+impl ReadBatch {
     /// A batch for who waits since then, and whose requests begin then.
-    pub(crate) fn new(since_ns: u64) -> WriteBatch {
-        WriteBatch {
+    pub(crate) fn new(since_ns: u64) -> ReadBatch {
+        ReadBatch {
             flights: [const { None }; UNDER_WAY_MAX],
             count: 0,
             since_ns,
@@ -388,9 +400,9 @@ impl WriteBatch {
         self.count < UNDER_WAY_MAX
     }
 
-    fn add(&mut self, paged: Paged) {
+    fn add(&mut self, request: PageRequest) {
         if let Some(slot) = self.flights.iter_mut().find(|slot| slot.is_none()) {
-            *slot = Some(paged);
+            *slot = Some(request);
             self.count += 1;
         }
     }
@@ -402,12 +414,13 @@ impl WriteBatch {
             return;
         }
         let waiting = self.flights.iter_mut().filter(|slot| slot.is_some());
-        let when_ns =
-            |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
-        if let Some(mut paged) = waiting.min_by_key(when_ns).and_then(Option::take) {
+        let when_ns = |slot: &&mut Option<PageRequest>| {
+            slot.as_ref().map_or(0, |request| request.flight.when_ns())
+        };
+        if let Some(mut request) = waiting.min_by_key(when_ns).and_then(Option::take) {
             self.count -= 1;
-            paged.wait(state);
-            paged.end_unjudged(state, clock::now_ns());
+            request.wait(state);
+            request.end_unjudged(state, clock::now_ns());
         }
         self.begin_ns = clock::now_ns();
     }
@@ -416,30 +429,22 @@ impl WriteBatch {
     pub(crate) fn send(&mut self, state: &ShimState, run: PageRun) {
         self.make_room(state);
         match begin(state, AccessKind::Read, run, self.begin_ns) {
-            Some(paged) => {
-                paged.flight.host_done(state, clock::now_ns());
-                paged.tell_ready(state);
-                self.add(paged);
+            Some(request) => {
+                request.flight.host_done(state);
+                request.tell_ready(state);
+                self.add(request);
             }
             None => state.cache().ready_at(run, 0),
         }
     }
 
-    /// Waits for all. The last to come back is judged: for the others nobody looked when they were
-    /// due.
-    pub(crate) fn wait(mut self, state: &ShimState) {
-        let since_ns = self.since_ns;
-        let mut last: Option<Paged> = None;
-        for slot in &mut self.flights {
-            let Some(mut paged) = slot.take() else {
-                continue;
-            };
-            paged.wait(state);
-            keep_last(&mut last, state, paged, clock::now_ns());
+    /// Waits for all.
+    pub(crate) fn wait(self, state: &ShimState) {
+        let mut back = CameBack::new(self.since_ns);
+        for mut request in self.flights.into_iter().flatten() {
+            request.wait(state);
+            back.add(state, request, clock::now_ns());
         }
-        if let Some(last) = last {
-            let bytes = Some(last.run.bytes());
-            last.flight.end(state, since_ns..clock::now_ns(), bytes);
-        }
+        back.end(state);
     }
 }

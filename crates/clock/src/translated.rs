@@ -1,9 +1,9 @@
-//! Times that the program passes by pointer, and what is passed on in their place.
+//! Times that the program passes by pointer, and the real ones that are passed on in their place.
 //!
-//! What is no time is passed on as it is: the C library judges it, as it would without us. So is
-//! everything while there is no dilated clock.
+//! Invalid times are passed on unchanged, so the C library reports the error. So is everything
+//! while there is no dilated clock.
 
-use crate::clocks::clocks;
+use crate::clocks::{Clocks, clocks};
 use base::DilatedClock;
 use libc::{c_int, clockid_t, timespec, timeval};
 
@@ -58,44 +58,41 @@ fn real_deadline_ns(clock: &DilatedClock, ns: u64) -> u64 {
     if ns == 0 { 0 } else { clock.real_ns(ns).max(1) }
 }
 
-/// What the program passes, and what is passed on.
-pub(crate) struct Passed<T> {
+/// A time that the program passes, and the real one where it is dilated.
+pub(crate) struct TranslatedTime<T> {
     given: *const T,
     real: Option<T>,
 }
 
-impl<T: CTime> Passed<T> {
-    fn new(given: *const T, real_ns: impl FnOnce(u64) -> Option<u64>) -> Passed<T> {
-        // SAFETY: null, or a time that the program passes.
-        let given_ns = unsafe { given.as_ref() }.and_then(CTime::ns);
-        Passed { given, real: given_ns.and_then(real_ns).map(T::of_ns) }
+impl<T: CTime> TranslatedTime<T> {
+    fn new(
+        given: *const T,
+        real_ns: impl FnOnce(&Clocks, u64) -> Option<u64>,
+    ) -> TranslatedTime<T> {
+        let real = clocks().and_then(|clocks| {
+            // SAFETY: null, or a time that the program passes.
+            let given_ns = unsafe { given.as_ref() }?.ns()?;
+            real_ns(clocks, given_ns).map(T::of_ns)
+        });
+        TranslatedTime { given, real }
     }
 
     /// A duration.
-    pub(crate) fn wait(given: *const T) -> Passed<T> {
-        let Some(clocks) = clocks() else {
-            return Passed { given, real: None };
-        };
-        Passed::new(given, |ns| Some(clocks.durations.real_ns(ns)))
+    pub(crate) fn wait(given: *const T) -> TranslatedTime<T> {
+        TranslatedTime::new(given, |clocks, ns| Some(clocks.durations.real_ns(ns)))
     }
 
     /// A deadline of that clock.
-    pub(crate) fn until(clock: clockid_t, given: *const T) -> Passed<T> {
-        let Some(dilated) = clocks().and_then(|clocks| clocks.dilated(clock)) else {
-            return Passed { given, real: None };
-        };
-        Passed::new(given, |ns| Some(real_deadline_ns(dilated, ns)))
+    pub(crate) fn until(clock: clockid_t, given: *const T) -> TranslatedTime<T> {
+        TranslatedTime::new(given, |clocks, ns| Some(real_deadline_ns(clocks.dilated(clock)?, ns)))
     }
 
     /// A deadline whose clock was said to the C library long before: of a condition variable by its
     /// attributes, of a timer when it was made. Which one it is the deadline tells: one is since
     /// 1970, the other since the machine was started. Whichever side it is on it stays there, so
     /// that one that is far off or long past is so for either clock.
-    pub(crate) fn until_of_either(given: *const T) -> Passed<T> {
-        let Some(clocks) = clocks() else {
-            return Passed { given, real: None };
-        };
-        Passed::new(given, |ns| {
+    pub(crate) fn until_unknown_clock(given: *const T) -> TranslatedTime<T> {
+        TranslatedTime::new(given, |clocks, ns| {
             if ns < MONOTONIC_MAX_NS {
                 let clock = clocks.dilated(libc::CLOCK_MONOTONIC)?;
                 Some(real_deadline_ns(clock, ns).min(MONOTONIC_MAX_NS - 1))
@@ -120,13 +117,13 @@ impl<T: CTime> Passed<T> {
         if let Some(left) = self.real {
             // SAFETY: a time that the program passed, to a function that writes it.
             unsafe { self.given.cast_mut().write(left) };
-            shorten(self.given.cast_mut());
+            to_dilated(self.given.cast_mut());
         }
     }
 }
 
 /// Dilates a duration that the system wrote for the program, where it did.
-pub(crate) fn shorten<T: CTime>(left: *mut T) {
+pub(crate) fn to_dilated<T: CTime>(left: *mut T) {
     let Some(clocks) = clocks() else { return };
     // SAFETY: null, or where the program had a duration written.
     if let Some(left) = unsafe { left.as_mut() }
