@@ -69,7 +69,7 @@ impl DiskModel {
             queue_depth: profile.queue_depth.unwrap_or(32) as usize,
             flush_ns: (profile.flush_us.unwrap_or(100.0) * 1e3) as u64,
             flush_lies: profile.flush_lies.unwrap_or(false),
-            link_ns_per_byte: 1e3 / profile.interface_mb_per_s.unwrap_or(600.0),
+            link_ns_per_byte: 1e3 / profile.interface_mb_per_s(),
             cache_bytes: profile.write_cache_bytes.unwrap_or(0),
             mechanics: Mechanics::new(profile, capacity_bytes),
             ahead: ReadAhead::new(profile.read_ahead_bytes.unwrap_or(1 << 20)),
