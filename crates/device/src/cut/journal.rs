@@ -239,7 +239,7 @@ impl<'a> JournalRing<'a> {
             flushed: [0; JOURNAL_DEVICES_MAX],
         };
         let journal = JournalRing { header, ring, rules, state: Mutex::new(state) };
-        journal.set_header(HeaderWord::Magic as usize, MAGIC);
+        journal.set_header(HeaderWord::Magic, MAGIC);
         Some(journal)
     }
 
@@ -274,17 +274,19 @@ impl<'a> JournalRing<'a> {
         let traits = u64::from(direct) | u64::from(through) << 1;
         let shape =
             words | (entry.kind as u64) << 32 | u64::from(entry.device) << 40 | traits << 48;
+        // Bytes of a file are saved by the caller, who then says that it is ready.
+        let is_ready = !entry.replaces_bytes() || replaced_bytes == 0;
         for (word, value) in [
             (EntryWord::Shape, shape),
             (EntryWord::Began, began),
-            (EntryWord::Progress, RESERVED),
+            (EntryWord::Progress, if is_ready { READY } else { RESERVED }),
             (EntryWord::FileSystem, entry.file.file_system),
             (EntryWord::Inode, entry.file.inode),
             (EntryWord::Offset, entry.offset),
             (EntryWord::Length, entry.length),
             (EntryWord::OldLength, before.length),
             (EntryWord::Other, before.other),
-            (EntryWord::SavedBytes, 0),
+            (EntryWord::SavedBytes, if is_ready { replaced_bytes } else { 0 }),
             (EntryWord::Place, entry.place as u64),
         ] {
             self.set(position, word, value);
@@ -292,11 +294,8 @@ impl<'a> JournalRing<'a> {
         if !entry.replaces_bytes() {
             self.write_names(&ticket, entry.names);
         }
-        if !entry.replaces_bytes() || replaced_bytes == 0 {
-            self.set(position, EntryWord::Progress, READY);
-        }
         state.head = position + words;
-        self.set_header(HeaderWord::Head as usize, state.head);
+        self.set_header(HeaderWord::Head, state.head);
         Some(ticket)
     }
 
@@ -304,7 +303,7 @@ impl<'a> JournalRing<'a> {
     pub fn room(&self, ticket: &EntryTicket) -> &'a [AtomicU64] {
         let begin = self.index(ticket.position) + ENTRY_WORDS;
         let words = ticket.replaced_bytes.div_ceil(8) as usize;
-        self.ring.get(begin..begin + words).unwrap_or_default()
+        &self.ring[begin..begin + words]
     }
 
     /// So many bytes were saved: the change may begin.
@@ -367,10 +366,8 @@ impl<'a> JournalRing<'a> {
     /// Changes of names and lengths of a device that began up to this event count as written.
     pub fn names_are_written(&self, device: u8, up_to: u64) {
         if usize::from(device) < JOURNAL_DEVICES_MAX {
-            let at = HeaderWord::NamesWritten as usize + usize::from(device);
-            if let Some(word) = self.header.get(at) {
-                word.fetch_max(up_to, Ordering::Release);
-            }
+            let word = HeaderWord::NamesWritten as usize + usize::from(device);
+            self.header[word].fetch_max(up_to, Ordering::Release);
         }
     }
 
@@ -394,7 +391,7 @@ impl<'a> JournalRing<'a> {
             self.drop_oldest(state);
         }
         // Before anything of what was dropped is overwritten.
-        self.set_header(HeaderWord::Tail as usize, state.tail);
+        self.set_header(HeaderWord::Tail, state.tail);
         if gap > 0 {
             self.set(state.head, EntryWord::Shape, gap);
         }
@@ -450,7 +447,6 @@ impl<'a> JournalRing<'a> {
             }
             word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
         }
-        self.set(ticket.position, EntryWord::SavedBytes, ticket.replaced_bytes);
     }
 
     fn index(&self, position: u64) -> usize {
@@ -458,26 +454,19 @@ impl<'a> JournalRing<'a> {
     }
 
     fn word(&self, position: u64, word: EntryWord) -> u64 {
-        let at = self.index(position) + word as usize;
-        self.ring.get(at).map_or(0, |word| word.load(Ordering::Acquire))
+        self.ring[self.index(position) + word as usize].load(Ordering::Acquire)
     }
 
     fn set(&self, position: u64, word: EntryWord, value: u64) {
-        if let Some(at) = self.ring.get(self.index(position) + word as usize) {
-            at.store(value, Ordering::Release);
-        }
+        self.ring[self.index(position) + word as usize].store(value, Ordering::Release);
     }
 
-    fn set_header(&self, at: usize, value: u64) {
-        if let Some(word) = self.header.get(at) {
-            word.store(value, Ordering::Release);
-        }
+    fn set_header(&self, word: HeaderWord, value: u64) {
+        self.header[word as usize].store(value, Ordering::Release);
     }
 
     fn add_header(&self, word: HeaderWord, value: u64) {
-        if let Some(word) = self.header.get(word as usize) {
-            word.fetch_add(value, Ordering::Relaxed);
-        }
+        self.header[word as usize].fetch_add(value, Ordering::Relaxed);
     }
 }
 

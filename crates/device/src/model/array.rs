@@ -1,11 +1,12 @@
 //! Several devices behind one address space: striped, mirrored, or both.
 
 use super::disk::DiskModel;
-use super::request::{Access, Completion, Full, RequestPart};
+use super::request::{Access, Completion, Full, RequestState, Ticket};
 use super::slots::{OUTSTANDING_MAX, Slots};
 use super::solid_state::SolidStateModel;
 use crate::page::AccessKind;
 use crate::profile;
+use std::ops::Range;
 
 /// One device that is no array.
 #[derive(Debug)]
@@ -55,49 +56,56 @@ impl MemberModel {
         }
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestState, Full> {
         match self {
             MemberModel::SolidState(solid) => {
-                Ok(RequestPart::Decided(solid.submit(now_ns, access)))
+                Ok(RequestState::Decided(solid.submit(now_ns, access)))
             }
             MemberModel::Disk(disk) => disk.submit(now_ns, access),
         }
     }
 
-    pub fn poll(&mut self, now_ns: u64, slot: u32) -> RequestPart {
+    pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> RequestState {
         match self {
-            MemberModel::SolidState(_) => {
-                RequestPart::Decided(Completion { due_ns: now_ns, service_ns: 0 })
-            }
-            MemberModel::Disk(disk) => disk.poll(now_ns, slot),
-        }
-    }
-
-    pub fn ask_again_ns(&self, now_ns: u64) -> u64 {
-        match self {
-            MemberModel::SolidState(_) => now_ns.saturating_add(1),
-            MemberModel::Disk(disk) => disk.ask_again_ns(now_ns),
+            MemberModel::SolidState(_) => RequestState::at_once(now_ns),
+            MemberModel::Disk(disk) => disk.poll(now_ns, ticket),
         }
     }
 }
 
 /// What is known of a request whose parts are not all decided.
 #[derive(Clone, Copy, Debug)]
-struct Whole {
-    due_ns: u64,
-    service_ns: u64,
-    parts_open: u32,
+struct ArrayRequest {
+    completion: Completion,
+    /// The first of the moments at which one of its parts can be asked for; `None` where all are
+    /// decided.
+    ask_again_ns: Option<u64>,
 }
 
-impl Whole {
-    fn add(&mut self, part: Completion) {
-        self.due_ns = self.due_ns.max(part.due_ns);
-        self.service_ns = self.service_ns.max(part.service_ns);
+impl ArrayRequest {
+    /// Adds what is known of a part, which is kept in `place` where it is not decided.
+    fn add(&mut self, part: RequestState, place: &mut Option<Ticket>) {
+        match part {
+            RequestState::Decided(Completion { due_ns, service_ns }) => {
+                self.completion.due_ns = self.completion.due_ns.max(due_ns);
+                self.completion.service_ns = self.completion.service_ns.max(service_ns);
+            }
+            RequestState::Queued { ticket, ask_again_ns } => {
+                *place = Some(ticket);
+                let first_ns = self.ask_again_ns.map_or(ask_again_ns, |ns| ns.min(ask_again_ns));
+                self.ask_again_ns = Some(first_ns);
+            }
+        }
     }
+}
 
-    fn completion(&self) -> Completion {
-        Completion { due_ns: self.due_ns, service_ns: self.service_ns }
-    }
+#[derive(Debug)]
+struct ArrayMember {
+    model: MemberModel,
+    /// Where the last read ended.
+    read_to: u64,
+    /// By slot of the array, its part of that request: it has at most one.
+    parts: Vec<Option<Ticket>>,
 }
 
 #[derive(Debug)]
@@ -106,121 +114,101 @@ pub struct ArrayModel {
     columns: u64,
     mirrors: usize,
     stripe_bytes: u64,
-    members: Vec<MemberModel>,
+    members: Vec<ArrayMember>,
     /// The first member is gone; it ends what it has begun.
     is_degraded: bool,
-    /// Where the last read of each member ended.
-    read_to: Vec<u64>,
-    slots: Slots<Whole>,
-    /// For each slot, the members' slots of its parts: a request has at most one part on a member.
-    parts: Vec<Option<u32>>,
+    slots: Slots<ArrayRequest>,
     /// The mirror that is asked first where both are equally busy.
     turn: usize,
 }
 
 impl ArrayModel {
     /// An array without members, where the profile is not valid, completes everything at once.
-    pub fn new(profile: &profile::Array, seed: u64) -> ArrayModel {
-        let member = profile.profile();
-        let unit = |n: u64| {
+    pub fn new(profile: Option<&profile::Array>, seed: u64) -> ArrayModel {
+        let member = profile.and_then(profile::Array::profile);
+        let unit = |n: u32| {
             // Members with one seed would move in step.
-            let seed = seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            member.as_ref().and_then(|member| MemberModel::new(member, seed))
+            let seed = seed.wrapping_add(u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let model = member.as_ref().and_then(|member| MemberModel::new(member, seed))?;
+            let parts = (0..OUTSTANDING_MAX).map(|_| None).collect();
+            Some(ArrayMember { model, read_to: 0, parts })
         };
-        let members: Vec<MemberModel> = (0..u64::from(profile.members)).filter_map(unit).collect();
-        let columns = (profile.columns() as usize).min(members.len());
-        let mirrors = members.len().checked_div(columns).unwrap_or(0);
+        let members: Vec<ArrayMember> =
+            (0..profile.map_or(0, |array| array.members)).filter_map(unit).collect();
+        let columns = profile.map_or(0, profile::Array::columns).min(members.len() as u32);
         ArrayModel {
-            columns: columns as u64,
-            mirrors,
-            stripe_bytes: profile.stripe_bytes.unwrap_or(u64::MAX),
+            columns: u64::from(columns),
+            mirrors: members.len().checked_div(columns as usize).unwrap_or(0),
+            stripe_bytes: profile.and_then(|array| array.stripe_bytes).unwrap_or(u64::MAX),
             is_degraded: false,
-            read_to: vec![0; members.len()],
             slots: Slots::new(),
-            parts: vec![None; OUTSTANDING_MAX * members.len()],
             members,
             turn: 0,
         }
     }
 
     pub fn precondition(&mut self) {
-        self.members.iter_mut().for_each(MemberModel::precondition);
+        self.members.iter_mut().for_each(|member| member.model.precondition());
     }
 
     pub fn lose_member(&mut self) -> bool {
-        self.is_degraded = true;
+        self.is_degraded = self.members.len() > 1;
         self.mirrors > 1
     }
 
     pub fn outstanding(&self) -> usize {
-        let members = self.members.iter().map(MemberModel::outstanding);
+        let members = self.members.iter().map(|member| member.model.outstanding());
         members.max().unwrap_or(0).max(self.slots.used())
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestState, Full> {
         // All parts or none: what is on some members only could not be taken back.
-        if !self.slots.has_room() || !self.members.iter().all(MemberModel::has_room) {
+        if !self.members.iter().all(|member| member.model.has_room()) {
             return Err(Full);
         }
-        let whole = Whole { due_ns: now_ns, service_ns: 0, parts_open: 0 };
-        let slot = self.slots.insert(whole).ok_or(Full)?;
-        self.split(now_ns, access, slot);
-        Ok(self.settle(slot, now_ns))
+        let completion = Completion { due_ns: now_ns, service_ns: 0 };
+        let mut request = ArrayRequest { completion, ask_again_ns: None };
+        let slot = self.slots.insert(request).ok_or(Full)?;
+        self.split(now_ns, access, slot, &mut request);
+        Ok(self.keep_if_open(slot, request))
     }
 
-    pub fn poll(&mut self, now_ns: u64, slot: u32) -> RequestPart {
-        let begin = slot as usize * self.members.len();
-        for (member, unit) in self.members.iter_mut().enumerate() {
-            let Some(place) = self.parts.get_mut(begin + member) else {
-                break;
-            };
-            let Some(part) = *place else { continue };
-            if let RequestPart::Decided(completion) = unit.poll(now_ns, part) {
-                *place = None;
-                if let Some(whole) = self.slots.get_mut(slot) {
-                    whole.add(completion);
-                    whole.parts_open = whole.parts_open.saturating_sub(1);
-                }
+    pub fn poll(&mut self, now_ns: u64, Ticket(slot): Ticket) -> RequestState {
+        let Some(mut request) = self.slots.get(slot).copied() else {
+            return RequestState::at_once(now_ns);
+        };
+        request.ask_again_ns = None;
+        for member in &mut self.members {
+            let place = &mut member.parts[slot as usize];
+            if let Some(part) = place.take() {
+                request.add(member.model.poll(now_ns, part), place);
             }
         }
-        self.settle(slot, now_ns)
+        self.keep_if_open(slot, request)
     }
 
-    /// The first of the moments at which one of its parts can be asked for.
-    pub fn ask_again_ns(&self, now_ns: u64, slot: u32) -> u64 {
-        let begin = slot as usize * self.members.len();
-        let open = |member: &(usize, &MemberModel)| {
-            let part = self.parts.get(begin + member.0);
-            part.is_some_and(Option::is_some)
-        };
-        let members = self.members.iter().enumerate().filter(open);
-        let times = members.map(|(_, unit)| unit.ask_again_ns(now_ns));
-        times.min().unwrap_or(now_ns.saturating_add(1))
-    }
-
-    fn settle(&mut self, slot: u32, now_ns: u64) -> RequestPart {
-        match self.slots.get(slot) {
-            Some(whole) if whole.parts_open > 0 => RequestPart::Queued(slot),
-            Some(whole) => {
-                let completion = whole.completion();
-                self.slots.remove(slot);
-                RequestPart::Decided(completion)
+    fn keep_if_open(&mut self, slot: u32, request: ArrayRequest) -> RequestState {
+        match (request.ask_again_ns, self.slots.get_mut(slot)) {
+            (Some(ask_again_ns), Some(kept)) => {
+                *kept = request;
+                RequestState::Queued { ticket: Ticket(slot), ask_again_ns }
             }
-            None => RequestPart::Decided(Completion { due_ns: now_ns, service_ns: 0 }),
+            _ => {
+                self.slots.remove(slot);
+                RequestState::Decided(request.completion)
+            }
         }
     }
 
     /// Stripes that follow each other on a member are one part: a request has as many parts as
     /// columns, at most.
-    fn split(&mut self, now_ns: u64, access: Access, slot: u32) {
+    fn split(&mut self, now_ns: u64, access: Access, slot: u32, request: &mut ArrayRequest) {
         if self.columns == 0 {
             return;
         }
         if access.kind == AccessKind::Flush {
-            for member in self.first_there()..self.members.len() {
-                self.part(now_ns, access, slot, member);
-            }
-            return;
+            let all = self.first_there()..self.members.len();
+            return self.submit_parts(now_ns, access, slot, all, request);
         }
         let stripe = self.stripe_bytes;
         let end = access.address.saturating_add(u64::from(access.bytes.max(1)));
@@ -238,15 +226,12 @@ impl ArrayModel {
                 bytes: to.saturating_sub(from).min(u64::from(u32::MAX)) as u32,
             };
             let mirrors = column as usize * self.mirrors..(column as usize + 1) * self.mirrors;
-            let mirrors = mirrors.start.max(self.first_there())..mirrors.end;
+            let mut members = mirrors.start.max(self.first_there())..mirrors.end;
             if access.kind == AccessKind::Read {
-                let member = self.nearest(now_ns, &part, mirrors);
-                self.part(now_ns, part, slot, member);
-            } else {
-                for member in mirrors {
-                    self.part(now_ns, part, slot, member);
-                }
+                let nearest = self.nearest(now_ns, &part, members);
+                members = nearest..nearest + 1;
             }
+            self.submit_parts(now_ns, part, slot, members, request);
         }
     }
 
@@ -257,20 +242,17 @@ impl ArrayModel {
 
     /// The mirror to read from: the disk that has just read what comes before, else the one that
     /// waits least.
-    fn nearest(&mut self, now_ns: u64, part: &Access, mirrors: std::ops::Range<usize>) -> usize {
+    fn nearest(&mut self, now_ns: u64, part: &Access, mirrors: Range<usize>) -> usize {
         self.turn = self.turn.wrapping_add(1);
         let first = mirrors.start;
         let mut best = (u64::MAX, first);
         for n in 0..mirrors.len() {
             let member = first + (n + self.turn) % mirrors.len();
-            let Some(unit) = self.members.get(member) else {
-                continue;
-            };
-            let goes_on = self.read_to.get(member) == Some(&part.address);
-            if goes_on && matches!(unit, MemberModel::Disk(_)) {
+            let ArrayMember { model, read_to, .. } = &self.members[member];
+            if *read_to == part.address && matches!(model, MemberModel::Disk(_)) {
                 return member;
             }
-            let wait_ns = unit.wait_ns(now_ns, part);
+            let wait_ns = model.wait_ns(now_ns, part);
             if wait_ns < best.0 {
                 best = (wait_ns, member);
             }
@@ -278,29 +260,22 @@ impl ArrayModel {
         best.1
     }
 
-    fn part(&mut self, now_ns: u64, access: Access, slot: u32, member: usize) {
-        let count = self.members.len();
-        let Some(unit) = self.members.get_mut(member) else {
-            return;
-        };
-        if access.kind == AccessKind::Read
-            && let Some(read_to) = self.read_to.get_mut(member)
-        {
-            *read_to = access.address.saturating_add(u64::from(access.bytes));
-        }
-        let Some(whole) = self.slots.get_mut(slot) else {
-            return;
-        };
-        match unit.submit(now_ns, access) {
-            Ok(RequestPart::Decided(completion)) => whole.add(completion),
-            Ok(RequestPart::Queued(part)) => {
-                whole.parts_open += 1;
-                if let Some(place) = self.parts.get_mut(slot as usize * count + member) {
-                    *place = Some(part);
-                }
+    fn submit_parts(
+        &mut self,
+        now_ns: u64,
+        access: Access,
+        slot: u32,
+        members: Range<usize>,
+        request: &mut ArrayRequest,
+    ) {
+        for member in &mut self.members[members] {
+            if access.kind == AccessKind::Read {
+                member.read_to = access.address.saturating_add(u64::from(access.bytes));
             }
             // Room was looked for before.
-            Err(Full) => {}
+            if let Ok(part) = member.model.submit(now_ns, access) {
+                request.add(part, &mut member.parts[slot as usize]);
+            }
         }
     }
 }

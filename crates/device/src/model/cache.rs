@@ -143,24 +143,17 @@ impl Streams {
             *found = 0;
             let ages = self.used.iter().enumerate();
             let oldest = ages.min_by_key(|(_, used)| **used).map_or(0, |(n, _)| n);
-            if let Some(stream) = self.streams.get_mut(oldest) {
-                *stream = 0;
-            }
+            self.streams[oldest] = 0;
             self.keep(oldest, end);
             return true;
         }
-        let place = (self.clock % CANDIDATES as u64) as usize;
-        if let Some(place) = self.candidates.get_mut(place) {
-            *place = end;
-        }
+        self.candidates[(self.clock % CANDIDATES as u64) as usize] = end;
         false
     }
 
     fn keep(&mut self, place: usize, end: u64) {
-        if let (Some(stream), Some(used)) = (self.streams.get_mut(place), self.used.get_mut(place))
-        {
-            // A block written again ends before what followed it.
-            (*stream, *used) = (end.max(*stream), self.clock);
-        }
+        // A block written again ends before what followed it.
+        self.streams[place] = end.max(self.streams[place]);
+        self.used[place] = self.clock;
     }
 }

@@ -5,7 +5,7 @@
 //! depend on how often anybody asks.
 
 use super::mechanics::{Mechanics, ReadAhead};
-use super::request::{Access, Completion, Full, Moment, RequestPart};
+use super::request::{Access, Completion, Full, Moment, RequestState, Ticket};
 use super::slots::{OUTSTANDING_MAX, Slots};
 use crate::page::AccessKind;
 use crate::profile;
@@ -16,7 +16,7 @@ const DIRTY_MAX: usize = 1024;
 /// disk do three times as much with 32 outstanding as with one; real ones do about twice as much.
 const AGEING: u64 = 8;
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct DiskRequest {
     access: Access,
     arrived_ns: u64,
@@ -69,7 +69,7 @@ impl DiskModel {
             queue_depth: profile.queue_depth.unwrap_or(32) as usize,
             flush_ns: (profile.flush_us.unwrap_or(100.0) * 1e3) as u64,
             flush_lies: profile.flush_lies.unwrap_or(false),
-            link_ns_per_byte: 1e3 / profile.interface_mb_per_s.unwrap_or(600.0),
+            link_ns_per_byte: 1e3 / profile.interface_mb_per_s(),
             cache_bytes: profile.write_cache_bytes.unwrap_or(0),
             mechanics: Mechanics::new(profile, capacity_bytes),
             ahead: ReadAhead::new(profile.read_ahead_bytes.unwrap_or(1 << 20)),
@@ -102,11 +102,11 @@ impl DiskModel {
         busy_ns.saturating_add(queue_ns).saturating_add(self.mechanics.seek_ns(access.address))
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestState, Full> {
         self.advance(now_ns);
         if access.kind == AccessKind::Flush && self.flush_lies {
             let (due_ns, service_ns) = (now_ns.saturating_add(self.flush_ns), self.flush_ns);
-            return Ok(RequestPart::Decided(Completion { due_ns, service_ns }));
+            return Ok(RequestState::Decided(Completion { due_ns, service_ns }));
         }
         self.sequence += 1;
         let writes_before =
@@ -126,10 +126,10 @@ impl DiskModel {
                 self.admit(now_ns, access, request.sequence)
             };
             if let Some(completion) = completion {
-                return Ok(RequestPart::Decided(completion));
+                return Ok(RequestState::Decided(completion));
             }
         } else if kind == AccessKind::Flush && writes_before == 0 {
-            return Ok(RequestPart::Decided(self.flushed(now_ns)));
+            return Ok(RequestState::Decided(self.flushed(now_ns)));
         }
         let slot = self.slots.insert(request).ok_or(Full)?;
         match kind {
@@ -137,27 +137,25 @@ impl DiskModel {
             AccessKind::Write if self.cache_bytes > 0 => self.stalled.push(slot),
             _ => self.waiting.push(slot),
         }
-        self.advance(now_ns);
-        Ok(self.poll(now_ns, slot))
+        Ok(self.poll(now_ns, Ticket(slot)))
     }
 
-    pub fn poll(&mut self, now_ns: u64, slot: u32) -> RequestPart {
+    pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> RequestState {
         self.advance(now_ns);
-        match self.slots.get(slot).map(|request| request.decided) {
-            Some(None) => RequestPart::Queued(slot),
+        match self.slots.get(ticket.0).map(|request| request.decided) {
+            Some(None) => {
+                let next_ns = self.next_choice_ns().unwrap_or(now_ns);
+                let ask_again_ns = next_ns.max(now_ns.saturating_add(1));
+                RequestState::Queued { ticket, ask_again_ns }
+            }
             decided => {
-                self.slots.remove(slot);
+                self.slots.remove(ticket.0);
                 // A slot without a request is one that was never given out.
-                let nothing = Completion { due_ns: now_ns, service_ns: 0 };
-                RequestPart::Decided(decided.flatten().unwrap_or(nothing))
+                decided
+                    .flatten()
+                    .map_or_else(|| RequestState::at_once(now_ns), RequestState::Decided)
             }
         }
-    }
-
-    /// When to ask for what is queued.
-    pub fn ask_again_ns(&self, now_ns: u64) -> u64 {
-        let next_ns = self.next_choice_ns().unwrap_or(now_ns);
-        next_ns.max(now_ns.saturating_add(1))
     }
 
     fn writes_outstanding(&self) -> usize {
@@ -220,10 +218,7 @@ impl DiskModel {
         let arrived_ns = |slot: &u32| self.slots.get(*slot).map(|request| request.arrived_ns);
         let waiting = self.waiting.first().and_then(arrived_ns);
         let dirty = (!self.dirty.is_empty()).then_some(self.dirty_since_ns);
-        let first_ns = match (waiting, dirty) {
-            (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b)?,
-        };
+        let first_ns = waiting.into_iter().chain(dirty).min()?;
         Some(first_ns.max(self.mechanics.free_ns))
     }
 
@@ -246,18 +241,12 @@ impl DiskModel {
     /// byte, and older ones favoured.
     fn choose(&self, at_ns: u64) -> Option<usize> {
         let candidates = self.waiting.iter().take(self.queue_depth).enumerate();
+        let requests = candidates.filter_map(|(place, slot)| Some((place, self.slots.get(*slot)?)));
         let mut best: Option<(i64, usize)> = None;
-        for (place, slot) in candidates {
-            let Some(request) = self.slots.get(*slot) else {
-                continue;
-            };
-            if request.arrived_ns > at_ns {
-                continue;
-            }
+        for (place, request) in requests.filter(|(_, request)| request.arrived_ns <= at_ns) {
             let access = &request.access;
-            let cost_ns = if access.kind == AccessKind::Read
-                && self.ahead.has(access.address, access.bytes)
-            {
+            let is_there = self.ahead.has(access.address, access.bytes);
+            let cost_ns = if access.kind == AccessKind::Read && is_there {
                 0
             } else {
                 let begin_ns = at_ns.max(request.arrived_ns.saturating_add(self.overhead_ns));
@@ -275,10 +264,10 @@ impl DiskModel {
     fn serve(&mut self, at_ns: u64, place: usize) {
         self.drained_last = false;
         let slot = self.waiting.remove(place);
-        let Some(request) = self.slots.get(slot) else {
+        let Some(DiskRequest { access, arrived_ns, sequence, .. }) = self.slots.get(slot).copied()
+        else {
             return;
         };
-        let (access, arrived_ns, sequence) = (request.access, request.arrived_ns, request.sequence);
         let begin_ns = at_ns.max(arrived_ns.saturating_add(self.overhead_ns));
         let end = access.address.saturating_add(u64::from(access.bytes));
         let due_ns = if access.kind != AccessKind::Read {
@@ -300,14 +289,11 @@ impl DiskModel {
         }
     }
 
-    /// Writes one from the cache: upwards over the addresses, then from the first again.
+    /// Writes one from the cache, which has one: upwards over the addresses, then from the first again.
     fn drain(&mut self, at_ns: u64) {
         self.drained_last = true;
         let ahead = self.place_of(self.mechanics.address);
         let place = if ahead < self.dirty.len() { ahead } else { 0 };
-        if self.dirty.is_empty() {
-            return;
-        }
         let dirty = self.dirty.remove(place);
         self.dirty_bytes = self.dirty_bytes.saturating_sub(u64::from(dirty.bytes));
         self.ahead.stop(at_ns, &self.mechanics);
@@ -320,16 +306,10 @@ impl DiskModel {
     /// Room in the cache: those that wait for it go in.
     fn unstall(&mut self, at_ns: u64) {
         let mut moved = 0;
-        while let Some(slot) = self.stalled.get(moved).copied() {
-            let request = self.slots.get(slot);
-            let Some((access, arrived_ns, sequence)) =
-                request.map(|request| (request.access, request.arrived_ns, request.sequence))
-            else {
-                break;
-            };
-            let Some(completion) = self.admit(at_ns.max(arrived_ns), access, sequence) else {
-                break;
-            };
+        while let Some(slot) = self.stalled.get(moved).copied()
+            && let Some(it) = self.slots.get(slot).copied()
+            && let Some(completion) = self.admit(at_ns.max(it.arrived_ns), it.access, it.sequence)
+        {
             self.decide(slot, completion);
             moved += 1;
         }

@@ -12,7 +12,6 @@ mod solid_state;
 use crate::page::AccessKind;
 use crate::profile::{Limits, Profile};
 use array::{ArrayModel, MemberModel};
-use request::RequestPart;
 
 pub use request::{Access, Completion, Full, RequestState, Ticket};
 
@@ -32,22 +31,18 @@ pub struct Device {
 enum Model {
     Single(MemberModel),
     Array(ArrayModel),
-    /// The model of a profile that is not valid.
-    Nothing,
 }
 
 impl Device {
     /// A device that has nothing to do, with an empty cache. The profile is a valid one
     /// ([`Profile::validate`]); one that does not say how it works completes everything at once.
     pub fn new(profile: &Profile, seed: u64) -> Device {
-        let model = match &profile.array {
-            Some(array) => Model::Array(ArrayModel::new(array, seed)),
-            None => MemberModel::new(profile, seed).map_or(Model::Nothing, Model::Single),
-        };
+        let single = MemberModel::new(profile, seed).filter(|_| profile.array.is_none());
+        let array = || Model::Array(ArrayModel::new(profile.array.as_ref(), seed));
         Device {
             capacity_bytes: profile.capacity_bytes,
             gate: Gate::new(profile.limits.unwrap_or_default()),
-            model,
+            model: single.map_or_else(array, Model::Single),
         }
     }
 
@@ -61,7 +56,6 @@ impl Device {
         match &self.model {
             Model::Single(unit) => unit.outstanding(),
             Model::Array(array) => array.outstanding(),
-            Model::Nothing => 0,
         }
     }
 
@@ -71,7 +65,6 @@ impl Device {
         match &mut self.model {
             Model::Single(unit) => unit.precondition(),
             Model::Array(array) => array.precondition(),
-            Model::Nothing => {}
         }
     }
 
@@ -80,7 +73,7 @@ impl Device {
     pub fn lose_member(&mut self) -> bool {
         match &mut self.model {
             Model::Array(array) => array.lose_member(),
-            Model::Single(_) | Model::Nothing => false,
+            Model::Single(_) => false,
         }
     }
 
@@ -88,44 +81,22 @@ impl Device {
     ///
     /// # Errors
     /// [`Full`] where it cannot be held; the caller lets it pass unmodelled.
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestState, Full> {
-        let part = self.enter(now_ns, access)?;
-        Ok(self.progress(now_ns, part))
-    }
-
-    /// Asks again for what was queued.
-    pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> RequestState {
-        let Ticket(slot) = ticket;
-        let part = match &mut self.model {
-            Model::Single(unit) => unit.poll(now_ns, slot),
-            Model::Array(array) => array.poll(now_ns, slot),
-            Model::Nothing => RequestPart::at_once(now_ns),
-        };
-        self.progress(now_ns, part)
-    }
-
-    fn enter(&mut self, now_ns: u64, mut access: Access) -> Result<RequestPart, Full> {
+    pub fn submit(&mut self, now_ns: u64, mut access: Access) -> Result<RequestState, Full> {
         // Nothing lies beyond the end, whatever is asked for.
         access.address = access.address.min(self.capacity_bytes);
         let from_ns = self.gate.pass(now_ns, access);
         match &mut self.model {
             Model::Single(unit) => unit.submit(from_ns, access),
             Model::Array(array) => array.submit(from_ns, access),
-            Model::Nothing => Ok(RequestPart::at_once(from_ns)),
         }
     }
 
-    fn progress(&self, now_ns: u64, part: RequestPart) -> RequestState {
-        let slot = match part {
-            RequestPart::Decided(completion) => return RequestState::Decided(completion),
-            RequestPart::Queued(slot) => slot,
-        };
-        let ask_again_ns = match &self.model {
-            Model::Single(unit) => unit.ask_again_ns(now_ns),
-            Model::Array(array) => array.ask_again_ns(now_ns, slot),
-            Model::Nothing => now_ns,
-        };
-        RequestState::Queued { ticket: Ticket(slot), ask_again_ns }
+    /// Asks again for what was queued.
+    pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> RequestState {
+        match &mut self.model {
+            Model::Single(unit) => unit.poll(now_ns, ticket),
+            Model::Array(array) => array.poll(now_ns, ticket),
+        }
     }
 }
 

@@ -57,8 +57,7 @@ impl Spread {
     /// A factor to multiply a mean with.
     pub fn sample(&self, random: &mut ModelRandom) -> f64 {
         // The upper bits choose: 0..256 by a shift, which no index can exceed.
-        let index = (random.bits() >> 56) as usize;
-        self.factors.get(index).copied().unwrap_or(1.0)
+        self.factors[(random.bits() >> 56) as usize]
     }
 }
 

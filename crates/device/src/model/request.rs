@@ -39,15 +39,8 @@ pub struct Completion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// What one model answers to another: the slot of a request that is not decided.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum RequestPart {
-    Decided(Completion),
-    Queued(u32),
-}
-
-impl RequestPart {
-    pub(super) fn at_once(now_ns: u64) -> RequestPart {
-        RequestPart::Decided(Completion { due_ns: now_ns, service_ns: 0 })
+impl RequestState {
+    pub(super) fn at_once(now_ns: u64) -> RequestState {
+        RequestState::Decided(Completion { due_ns: now_ns, service_ns: 0 })
     }
 }

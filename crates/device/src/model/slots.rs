@@ -1,4 +1,7 @@
 //! What is outstanding: a fixed number of places, so that nothing is allocated and nothing grows.
+//!
+//! A slot is an index that [`Slots::insert`] gave out. What is in it may be gone: where a process
+//! was killed in the middle of a request, others go on with the devices that they shared.
 
 /// Requests that a device holds without having decided on them, or whose owner has not asked yet.
 pub const OUTSTANDING_MAX: usize = 4096;
@@ -29,20 +32,20 @@ impl<T> Slots<T> {
     /// `None` where all are taken.
     pub fn insert(&mut self, item: T) -> Option<u32> {
         let slot = self.free.pop()?;
-        *self.items.get_mut(slot as usize)? = Some(item);
+        self.items[slot as usize] = Some(item);
         Some(slot)
     }
 
     pub fn get(&self, slot: u32) -> Option<&T> {
-        self.items.get(slot as usize)?.as_ref()
+        self.items[slot as usize].as_ref()
     }
 
     pub fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
-        self.items.get_mut(slot as usize)?.as_mut()
+        self.items[slot as usize].as_mut()
     }
 
     pub fn remove(&mut self, slot: u32) -> Option<T> {
-        let item = self.items.get_mut(slot as usize)?.take()?;
+        let item = self.items[slot as usize].take()?;
         self.free.push(slot);
         Some(item)
     }

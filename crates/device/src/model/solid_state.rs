@@ -6,6 +6,8 @@ use super::random::{ModelRandom, Spread};
 use super::request::{Access, Completion, Moment};
 use crate::page::AccessKind;
 use crate::profile;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A flash page: a read of more occupies more units.
 const UNIT_BYTES: u32 = 16 << 10;
@@ -188,46 +190,26 @@ impl SolidStateModel {
     }
 }
 
-/// When each unit is free: a binary heap, the first free one on top.
+/// When each unit is free, the first on top.
 #[derive(Debug)]
 struct Units {
-    heap: Vec<u64>,
+    free_ns: BinaryHeap<Reverse<u64>>,
 }
 
 impl Units {
     fn new(units: u32) -> Units {
-        Units { heap: vec![0; units.max(1) as usize] }
+        Units { free_ns: vec![Reverse(0); units.max(1) as usize].into() }
     }
 
     fn first_free_ns(&self) -> u64 {
-        self.heap.first().copied().unwrap_or(0)
+        self.free_ns.peek().map_or(0, |first| first.0)
     }
 
     /// Occupies the unit that is free first, from `begin_ns` at the earliest; answers until when.
     fn occupy(&mut self, Moment(begin_ns): Moment, time_ns: u64) -> u64 {
-        let end_ns = self.first_free_ns().max(begin_ns).saturating_add(time_ns);
-        let heap = self.heap.as_mut_slice();
-        let mut at = 0;
-        loop {
-            let left = 2 * at + 1;
-            let (Some(&first), second) = (heap.get(left), heap.get(left + 1)) else {
-                break;
-            };
-            let (child, free_ns) = match second {
-                Some(&second) if second < first => (left + 1, second),
-                _ => (left, first),
-            };
-            if free_ns >= end_ns {
-                break;
-            }
-            if let Some(place) = heap.get_mut(at) {
-                *place = free_ns;
-            }
-            at = child;
-        }
-        if let Some(place) = heap.get_mut(at) {
-            *place = end_ns;
-        }
+        let mut first = self.free_ns.peek_mut().expect("a device has a unit, which stays");
+        let end_ns = first.0.max(begin_ns).saturating_add(time_ns);
+        *first = Reverse(end_ns);
         end_ns
     }
 }

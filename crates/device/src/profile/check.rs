@@ -1,6 +1,7 @@
 //! What no device can do. A figure that passes here may be wrong, but the model can live with it.
 
-use super::{Array, Disk, Limits, Member, Profile, ProfileError, Sheet, SolidState};
+use super::keys::{self, Figures};
+use super::{Array, Disk, Member, Profile, ProfileError, Sheet, SolidState};
 
 type Checked = Result<(), ProfileError>;
 
@@ -16,55 +17,52 @@ const CAPACITY_BYTES_MAX: u64 = 1 << 60;
 const FIGURE_MIN: f64 = 1e-3;
 const FIGURE_MAX: f64 = 1e9;
 
-/// A figure and where it stands.
-struct SheetFigure<'a> {
-    key: &'a str,
-    value: f64,
-}
+const MAY_BE_ZERO: [&str; 4] = [
+    "solid_state.flush_us",
+    "solid_state.latency_variation",
+    "disk.command_overhead_us",
+    "disk.flush_us",
+];
+
+const LINK: &str = "solid_state.interface_mb_per_s";
+const WRITES: &str = "solid_state.random_write_iops";
+const PEAK: &str = "solid_state.random_write_peak_iops";
+const SEQUENTIAL_READ: &str = "solid_state.sequential_read_mb_per_s";
+const SEQUENTIAL_WRITE: &str = "solid_state.sequential_write_mb_per_s";
+const READ_US: &str = "solid_state.read_latency_us";
+const SLOW_READ_US: &str = "solid_state.read_latency_while_writing_us";
+const DISK_LINK: &str = "disk.interface_mb_per_s";
+/// What is concluded from others.
+const SMALL_READS: &str = "solid_state.random_read_iops x 4 KiB in MB/s";
+const SMALL_WRITES: &str = "solid_state.random_write_iops x 4 KiB in MB/s";
+const SMALL_PEAK: &str = "solid_state.random_write_peak_iops x 4 KiB in MB/s";
+const TRANSFER: &str = "time of 4 KiB at solid_state.interface_mb_per_s in us";
+
+/// The first exceeds the second nowhere, and why.
+const BOUNDS: [(&str, &str, &str); 10] = [
+    (SEQUENTIAL_READ, LINK, "nothing is faster than the link to the host"),
+    (SEQUENTIAL_WRITE, LINK, "nothing is faster than the link to the host"),
+    (SMALL_READS, LINK, "random 4 KiB requests cannot move more bytes"),
+    (SMALL_WRITES, SEQUENTIAL_WRITE, "random 4 KiB requests cannot move more bytes"),
+    (SMALL_PEAK, SEQUENTIAL_WRITE, "random 4 KiB requests cannot move more bytes"),
+    (WRITES, PEAK, "the sustained rate is the lower one"),
+    (TRANSFER, READ_US, "the transfer is a part of it"),
+    (TRANSFER, "solid_state.write_latency_us", "the transfer is a part of it"),
+    (READ_US, SLOW_READ_US, "writing makes no read faster"),
+    ("disk.sequential_mb_per_s", DISK_LINK, "nothing is faster than the link to the host"),
+];
+
+/// Rates that a sheet promises, and what may bound them beside the model's figure of that name.
+const PROMISES: [(&str, &[&str]); 5] = [
+    ("random_read_iops", &["limits.iops"]),
+    ("random_write_iops", &["limits.iops"]),
+    ("random_write_peak_iops", &["limits.iops"]),
+    ("sequential_read_mb_per_s", &["limits.mb_per_s", "disk.sequential_mb_per_s"]),
+    ("sequential_write_mb_per_s", &["limits.mb_per_s", "disk.sequential_mb_per_s"]),
+];
 
 fn refuse(text: String) -> Checked {
     Err(ProfileError(text))
-}
-
-/// Greater than nothing, and a number that a device may have.
-fn positive(figures: &[(&str, Option<f64>)]) -> Checked {
-    for (key, value) in figures {
-        if let Some(value) = value
-            && !(FIGURE_MIN..=FIGURE_MAX).contains(value)
-        {
-            return refuse(format!(
-                "`{key}` is {value}: give a number from {FIGURE_MIN} to {FIGURE_MAX}, or leave the \
-                 key out if it is optional"
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn not_negative(figures: &[(&str, Option<f64>)]) -> Checked {
-    for (key, value) in figures {
-        if let Some(value) = value
-            && !(0.0..=FIGURE_MAX).contains(value)
-        {
-            return refuse(format!("`{key}` is {value}: give a number from 0 to {FIGURE_MAX}"));
-        }
-    }
-    Ok(())
-}
-
-/// `less` may not exceed `more`; a rounding error is none.
-fn at_most(less: &SheetFigure, more: &SheetFigure, why: &str) -> Checked {
-    if less.value <= more.value * 1.001 {
-        return Ok(());
-    }
-    refuse(format!(
-        "`{}` ({}) exceeds `{}` ({}): {why}; correct one of them",
-        less.key, less.value, more.key, more.value
-    ))
-}
-
-fn count(value: Option<u32>) -> Option<f64> {
-    value.map(f64::from)
 }
 
 pub fn profile(profile: &Profile) -> Checked {
@@ -81,22 +79,26 @@ pub fn profile(profile: &Profile) -> Checked {
             profile.capacity_bytes
         ));
     }
-    positive(&[("price_usd", profile.price_usd)])?;
+    let mut figures = keys::figures(profile)?;
+    ranges(&figures)?;
     sheet(&profile.sheet)?;
-    if let Some(all) = &profile.limits {
-        limits(all)?;
-        sheet_of_limits(&profile.sheet, all)?;
-    }
     match (&profile.solid_state, &profile.disk, &profile.array) {
         (Some(solid), None, None) => {
             solid_state(solid)?;
-            sheet_of_solid_state(&profile.sheet, solid)
+            conclude(solid, &mut figures);
+            bounds(&figures)?;
+            units(solid, &profile.sheet)
         }
         (None, Some(it), None) => {
             disk(it)?;
-            sheet_of_disk(&profile.sheet, it)
+            figures.insert(DISK_LINK.to_owned(), it.interface_mb_per_s());
+            bounds(&figures)?;
+            positioning(it, &profile.sheet)
         }
-        (None, None, Some(it)) => array(it, profile.capacity_bytes),
+        (None, None, Some(it)) => {
+            bounds(&figures)?;
+            array(it, profile.capacity_bytes)
+        }
         (None, None, None) => refuse(
             "the profile does not say how the device works: add one of the tables [solid_state], \
              [disk] and [array]"
@@ -110,18 +112,67 @@ pub fn profile(profile: &Profile) -> Checked {
     }
 }
 
+/// Every figure is a number that a device may have. Lengths and what makes an array are checked
+/// where they are used.
+fn ranges(figures: &Figures) -> Checked {
+    let is_length = |key: &str| key.ends_with("_bytes") && key != "limits.request_bytes";
+    let is_here = |key: &str| !is_length(key) && !key.starts_with("array.");
+    for (key, value) in figures.iter().filter(|(key, _)| is_here(key)) {
+        let (least, or) = match MAY_BE_ZERO.contains(&key.as_str()) {
+            true => (0.0, ""),
+            false => (FIGURE_MIN, ", or leave the key out if it is optional"),
+        };
+        if !(least..=FIGURE_MAX).contains(value) {
+            return refuse(format!(
+                "`{key}` is {value}: give a number from {least} to {FIGURE_MAX}{or}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is faster than what it passes through, and a sheet may promise less than its model can
+/// do, never more than the 5 % that a measurement is forgiven.
+fn bounds(figures: &Figures) -> Checked {
+    for (less, more, why) in BOUNDS {
+        // A rounding error is none.
+        at_most(figures, less, more, 1.001, why)?;
+    }
+    for (name, others) in PROMISES {
+        let own = format!("solid_state.{name}");
+        for given in others.iter().copied().chain([own.as_str()]) {
+            let why = "the sheet promises more than the model gives";
+            at_most(figures, &format!("sheet.{name}"), given, 1.05, why)?;
+        }
+    }
+    Ok(())
+}
+
+fn at_most(figures: &Figures, less: &str, more: &str, factor: f64, why: &str) -> Checked {
+    match (figures.get(less), figures.get(more)) {
+        (Some(value), Some(bound)) if *value > bound * factor => refuse(format!(
+            "`{less}` ({value}) exceeds `{more}` ({bound}): {why}; correct one of them"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a device without moving parts has where its profile does not say so, and what follows.
+fn conclude(solid: &SolidState, figures: &mut Figures) {
+    let link = solid.interface_mb_per_s();
+    for (key, value) in [
+        (LINK, link),
+        (PEAK, solid.peak_iops()),
+        (SMALL_READS, solid.random_read_iops * 4096e-6),
+        (SMALL_WRITES, solid.random_write_iops * 4096e-6),
+        (SMALL_PEAK, solid.peak_iops() * 4096e-6),
+        (TRANSFER, 4096.0 / link),
+    ] {
+        figures.insert(key.to_owned(), value);
+    }
+}
+
 fn sheet(sheet: &Sheet) -> Checked {
-    positive(&[
-        ("sheet.random_read_iops", sheet.random_read_iops),
-        ("sheet.random_read_queue_depth", count(sheet.random_read_queue_depth)),
-        ("sheet.random_write_iops", sheet.random_write_iops),
-        ("sheet.random_write_queue_depth", count(sheet.random_write_queue_depth)),
-        ("sheet.random_write_peak_iops", sheet.random_write_peak_iops),
-        ("sheet.sequential_read_mb_per_s", sheet.sequential_read_mb_per_s),
-        ("sheet.sequential_write_mb_per_s", sheet.sequential_write_mb_per_s),
-        ("sheet.read_latency_us", sheet.read_latency_us),
-        ("sheet.flush_latency_us", sheet.flush_latency_us),
-    ])?;
     let written = sheet.random_write_iops.or(sheet.random_write_peak_iops);
     for (name, iops, depth) in [
         ("read", sheet.random_read_iops, sheet.random_read_queue_depth),
@@ -152,62 +203,7 @@ fn sheet(sheet: &Sheet) -> Checked {
     Ok(())
 }
 
-fn limits(limits: &Limits) -> Checked {
-    positive(&[
-        ("limits.iops", limits.iops),
-        ("limits.mb_per_s", limits.mb_per_s),
-        ("limits.request_bytes", limits.request_bytes.map(|bytes| bytes as f64)),
-    ])
-}
-
-fn sheet_of_limits(sheet: &Sheet, limits: &Limits) -> Checked {
-    let iops = ("limits.iops", limits.iops);
-    let mb_per_s = ("limits.mb_per_s", limits.mb_per_s);
-    promises(&[
-        ("sheet.random_read_iops", sheet.random_read_iops, iops),
-        ("sheet.random_write_iops", sheet.random_write_iops, iops),
-        ("sheet.random_write_peak_iops", sheet.random_write_peak_iops, iops),
-        ("sheet.sequential_read_mb_per_s", sheet.sequential_read_mb_per_s, mb_per_s),
-        ("sheet.sequential_write_mb_per_s", sheet.sequential_write_mb_per_s, mb_per_s),
-    ])
-}
-
-/// A figure that may be absent, and its key.
-type Optional<'a> = (&'a str, Option<f64>);
-
-/// A sheet may promise less than its model can do, never more than the 5 % that a measurement is
-/// forgiven.
-fn promises(pairs: &[(&str, Option<f64>, Optional)]) -> Checked {
-    for (key, promised, (name, given)) in pairs {
-        if let (Some(promised), Some(given)) = (promised, given)
-            && *promised > given * 1.05
-        {
-            return refuse(format!(
-                "`{key}` ({promised}) exceeds `{name}` ({given}): the sheet promises more than the \
-                 model gives; correct one of them"
-            ));
-        }
-    }
-    Ok(())
-}
-
 fn solid_state(solid: &SolidState) -> Checked {
-    positive(&[
-        ("solid_state.read_latency_us", Some(solid.read_latency_us)),
-        ("solid_state.random_read_iops", Some(solid.random_read_iops)),
-        ("solid_state.sequential_read_mb_per_s", Some(solid.sequential_read_mb_per_s)),
-        ("solid_state.write_latency_us", Some(solid.write_latency_us)),
-        ("solid_state.random_write_iops", Some(solid.random_write_iops)),
-        ("solid_state.sequential_write_mb_per_s", Some(solid.sequential_write_mb_per_s)),
-        ("solid_state.units", count(solid.units)),
-        ("solid_state.interface_mb_per_s", solid.interface_mb_per_s),
-        ("solid_state.random_write_peak_iops", solid.random_write_peak_iops),
-        ("solid_state.read_latency_while_writing_us", solid.read_latency_while_writing_us),
-    ])?;
-    not_negative(&[
-        ("solid_state.flush_us", Some(solid.flush_us)),
-        ("solid_state.latency_variation", solid.latency_variation),
-    ])?;
     if solid.latency_variation.is_some_and(|share| share > 1.0) {
         return refuse(
             "`solid_state.latency_variation` is greater than 1: it is the standard deviation of \
@@ -228,9 +224,7 @@ fn solid_state(solid: &SolidState) -> Checked {
             solid.cache_bytes()
         ));
     }
-    atomic("solid_state.atomic_write_bytes", solid.atomic_write_bytes)?;
-    speeds(solid)?;
-    units(solid)
+    atomic("solid_state.atomic_write_bytes", solid.atomic_write_bytes)
 }
 
 fn atomic(key: &str, bytes: Option<u64>) -> Checked {
@@ -245,52 +239,8 @@ fn atomic(key: &str, bytes: Option<u64>) -> Checked {
     }
 }
 
-/// Nothing in a solid-state device is faster than what it passes through.
-fn speeds(solid: &SolidState) -> Checked {
-    let figure = |key, value| SheetFigure { key, value };
-    let interface = figure("solid_state.interface_mb_per_s", solid.interface_mb_per_s());
-    let read = figure("solid_state.sequential_read_mb_per_s", solid.sequential_read_mb_per_s);
-    let write = figure("solid_state.sequential_write_mb_per_s", solid.sequential_write_mb_per_s);
-    for sequential in [&read, &write] {
-        let why = "nothing is faster than the link to the host";
-        at_most(sequential, &interface, why)?;
-    }
-    for (key, iops, most) in [
-        ("solid_state.random_read_iops x 4 KiB in MB/s", solid.random_read_iops, &interface),
-        ("solid_state.random_write_iops x 4 KiB in MB/s", solid.random_write_iops, &write),
-        ("solid_state.random_write_peak_iops x 4 KiB in MB/s", solid.peak_iops(), &write),
-    ] {
-        let why = "random 4 KiB requests cannot move more bytes";
-        at_most(&figure(key, iops * 4096e-6), most, why)?;
-    }
-    at_most(
-        &figure("solid_state.random_write_iops", solid.random_write_iops),
-        &figure("solid_state.random_write_peak_iops", solid.peak_iops()),
-        "the sustained rate is the lower one",
-    )?;
-    latencies(solid)
-}
-
-fn latencies(solid: &SolidState) -> Checked {
-    let figure = |key, value| SheetFigure { key, value };
-    let read = figure("solid_state.read_latency_us", solid.read_latency_us);
-    let write = figure("solid_state.write_latency_us", solid.write_latency_us);
-    let transfer = figure(
-        "time of 4 KiB at solid_state.interface_mb_per_s in us",
-        4096.0 / solid.interface_mb_per_s(),
-    );
-    for latency in [&read, &write] {
-        at_most(&transfer, latency, "the transfer is a part of it")?;
-    }
-    let key = "solid_state.read_latency_while_writing_us";
-    match solid.read_latency_while_writing_us {
-        Some(value) => at_most(&read, &figure(key, value), "writing makes no read faster"),
-        None => Ok(()),
-    }
-}
-
 /// Little's law: what is under way is rate x time, and each read under way needs a unit.
-fn units(solid: &SolidState) -> Checked {
+fn units(solid: &SolidState, sheet: &Sheet) -> Checked {
     let units = solid.units();
     if units > UNITS_MAX {
         return refuse(format!(
@@ -309,37 +259,6 @@ fn units(solid: &SolidState) -> Checked {
             under_way.ceil()
         ));
     }
-    Ok(())
-}
-
-fn sheet_of_solid_state(sheet: &Sheet, solid: &SolidState) -> Checked {
-    promises(&[
-        (
-            "sheet.random_read_iops",
-            sheet.random_read_iops,
-            ("solid_state.random_read_iops", Some(solid.random_read_iops)),
-        ),
-        (
-            "sheet.random_write_iops",
-            sheet.random_write_iops,
-            ("solid_state.random_write_iops", Some(solid.random_write_iops)),
-        ),
-        (
-            "sheet.random_write_peak_iops",
-            sheet.random_write_peak_iops,
-            ("solid_state.random_write_peak_iops", Some(solid.peak_iops())),
-        ),
-        (
-            "sheet.sequential_read_mb_per_s",
-            sheet.sequential_read_mb_per_s,
-            ("solid_state.sequential_read_mb_per_s", Some(solid.sequential_read_mb_per_s)),
-        ),
-        (
-            "sheet.sequential_write_mb_per_s",
-            sheet.sequential_write_mb_per_s,
-            ("solid_state.sequential_write_mb_per_s", Some(solid.sequential_write_mb_per_s)),
-        ),
-    ])?;
     if let (Some(iops), Some(depth)) = (sheet.random_read_iops, sheet.random_read_queue_depth) {
         let reached = f64::from(depth) / solid.read_latency_us * 1e6;
         if iops > reached * 1.05 {
@@ -354,19 +273,6 @@ fn sheet_of_solid_state(sheet: &Sheet, solid: &SolidState) -> Checked {
 }
 
 fn disk(disk: &Disk) -> Checked {
-    positive(&[
-        ("disk.rpm", Some(disk.rpm)),
-        ("disk.average_seek_ms", Some(disk.average_seek_ms)),
-        ("disk.sequential_mb_per_s", Some(disk.sequential_mb_per_s)),
-        ("disk.track_to_track_seek_ms", disk.track_to_track_seek_ms),
-        ("disk.full_stroke_seek_ms", disk.full_stroke_seek_ms),
-        ("disk.queue_depth", count(disk.queue_depth)),
-        ("disk.interface_mb_per_s", disk.interface_mb_per_s),
-    ])?;
-    not_negative(&[
-        ("disk.command_overhead_us", disk.command_overhead_us),
-        ("disk.flush_us", disk.flush_us),
-    ])?;
     if disk.queue_depth.is_some_and(|d| d > DISK_QUEUE_DEPTH_MAX) {
         return refuse(format!(
             "`disk.queue_depth` is more than {DISK_QUEUE_DEPTH_MAX}: disks choose among 32 (SATA) \
@@ -393,20 +299,11 @@ fn disk(disk: &Disk) -> Checked {
             most + least
         ));
     }
-    let interface = SheetFigure {
-        key: "disk.interface_mb_per_s",
-        value: disk.interface_mb_per_s.unwrap_or(600.0),
-    };
-    let platter = SheetFigure { key: "disk.sequential_mb_per_s", value: disk.sequential_mb_per_s };
-    at_most(&platter, &interface, "nothing is faster than the link to the host")
+    Ok(())
 }
 
-fn sheet_of_disk(sheet: &Sheet, disk: &Disk) -> Checked {
-    let given = ("disk.sequential_mb_per_s", Some(disk.sequential_mb_per_s));
-    promises(&[
-        ("sheet.sequential_read_mb_per_s", sheet.sequential_read_mb_per_s, given),
-        ("sheet.sequential_write_mb_per_s", sheet.sequential_write_mb_per_s, given),
-    ])?;
+/// What arm and platter give.
+fn positioning(disk: &Disk, sheet: &Sheet) -> Checked {
     // One at a time, a read waits for half a revolution besides its seek.
     let least_us = disk.average_seek_ms * 500.0 + disk.revolution_us() / 2.0;
     if let (Some(iops), Some(1)) = (sheet.random_read_iops, sheet.random_read_queue_depth)

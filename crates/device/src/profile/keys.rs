@@ -4,6 +4,7 @@ use super::{Array, Member, Profile, ProfileError};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use strsim::levenshtein;
 use toml::{Table, Value};
 
@@ -37,23 +38,26 @@ fn meant(key: &str, names: &[&str]) -> String {
     }
 }
 
-/// Dotted keys of a profile's numbers, without those of an array's member, which has sources of its
-/// own.
-pub fn figures(profile: &Table) -> Vec<String> {
-    let mut found = Vec::new();
-    for (key, value) in profile {
+/// A profile's numbers by their dotted keys, without those of an array's member, which has sources
+/// of its own.
+pub type Figures = BTreeMap<String, f64>;
+
+pub fn figures(profile: &Profile) -> Result<Figures, ProfileError> {
+    let table = Table::try_from(profile).map_err(|error| ProfileError(error.to_string()))?;
+    let mut found = Figures::new();
+    let mut add = |key: String, value: &Value| {
+        let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
+        number.map(|number| found.insert(key, number));
+    };
+    for (key, value) in &table {
         match value {
-            Value::Integer(_) | Value::Float(_) => found.push(key.clone()),
             Value::Table(table) if key != "sources" => {
-                let numbers = table
-                    .iter()
-                    .filter(|(_, value)| matches!(value, Value::Integer(_) | Value::Float(_)));
-                found.extend(numbers.map(|(name, _)| format!("{key}.{name}")));
+                table.iter().for_each(|(name, value)| add(format!("{key}.{name}"), value));
             }
-            _ => {}
+            _ => add(key.clone(), value),
         }
     }
-    found
+    Ok(found)
 }
 
 /// What serde says, with the key first: "invalid type: string "a", expected f64\nin `disk.rpm`\n".

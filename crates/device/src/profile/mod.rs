@@ -29,7 +29,7 @@ impl Profile {
     /// Dotted keys of its figures, each of which may have a source; without those of an array's
     /// member, which has its own.
     pub fn figures(&self) -> Vec<String> {
-        toml::Table::try_from(self).map_or_else(|_| Vec::new(), |table| keys::figures(&table))
+        keys::figures(self).unwrap_or_default().into_keys().collect()
     }
 
     /// Refuses impossible figures.

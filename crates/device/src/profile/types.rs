@@ -228,6 +228,10 @@ impl Disk {
         60e6 / self.rpm
     }
 
+    pub(crate) fn interface_mb_per_s(&self) -> f64 {
+        self.interface_mb_per_s.unwrap_or(600.0)
+    }
+
     pub(crate) fn command_overhead_us(&self) -> f64 {
         self.command_overhead_us.unwrap_or(100.0)
     }
