@@ -2,7 +2,7 @@
 
 use super::finding::AcidError;
 use super::halting::{Halt, Halting};
-use crate::transactions::{Outcome, PreparedSession, TransactionError};
+use crate::transactions::{Outcome, PreparedSession, StatementSet, TransactionError};
 use crate::{Input, transactions::one_row};
 use base::{Connect, Session};
 use drive::{FailureKind, failed_by, set_isolation};
@@ -47,7 +47,8 @@ impl<S: Session> Actor<S> {
         let connection = number(&mut session, "SELECT CONNECTION_ID()").await?;
         let session = Halting::new(session);
         let halt = Rc::clone(&session.halt);
-        let terminal = PreparedSession::open(session, Style::Statements, isolation).await?;
+        let statements = StatementSet::Clauses { style: Style::Statements, isolation };
+        let terminal = PreparedSession::open(session, statements).await?;
         Ok(Actor { terminal, halt, connection, tried_again: Vec::new() })
     }
 

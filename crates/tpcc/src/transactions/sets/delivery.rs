@@ -32,7 +32,7 @@ fn concat<'a, const N: usize>(first: &[Param<'a>], rest: &[Param<'a>]) -> [Param
 }
 
 impl Sets {
-    pub(super) async fn delivery<S: Session>(
+    pub(in crate::transactions) async fn delivery<S: Session>(
         &self,
         session: &mut S,
         delivery: &Delivery,

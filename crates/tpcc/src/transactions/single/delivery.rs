@@ -10,7 +10,7 @@ use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Cents, Param, Session};
 
 impl Single {
-    pub(super) async fn delivery<S: Session>(
+    pub(in crate::transactions) async fn delivery<S: Session>(
         &self,
         session: &mut S,
         delivery: &Delivery,
