@@ -29,6 +29,15 @@ pub(super) enum End {
     Rollback,
 }
 
+impl End {
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            End::Commit => "COMMIT",
+            End::Rollback => "ROLLBACK",
+        }
+    }
+}
+
 /// A session of a test, T1 or T2 of clause 3.4.2.
 pub(super) struct Actor<S> {
     terminal: PreparedSession<Halting<S>>,
@@ -83,11 +92,7 @@ impl<S: Session> Actor<S> {
 
     /// Ends the transaction that is open.
     pub(super) async fn end(&mut self, how: End) -> Result<(), AcidError> {
-        self.sql(match how {
-            End::Commit => "COMMIT",
-            End::Rollback => "ROLLBACK",
-        })
-        .await
+        self.sql(how.sql()).await
     }
 
     /// Runs SQL in the transaction that is open, or begins one.
