@@ -199,7 +199,7 @@ fn load_all<C: Connect + Sync>(
     found: &BTreeSet<Chunk>,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<TableSums, LoadError> {
-    let found_bytes: u64 = found.iter().map(|chunk| population::bytes_estimate(chunk.table)).sum();
+    let found_bytes: u64 = found.iter().map(|chunk| chunk.table.bytes_estimate()).sum();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..options.threads.max(1))
             .map(|_| scope.spawn(|| block_on(work(connect, shared))))
