@@ -6,6 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Instant;
 
 /// A set of tasks that run together on this thread.
@@ -69,6 +70,34 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     tasks.run_until(None)?;
     drop(tasks);
     output.ok_or_else(|| io::Error::other("the reactor ended before its only task"))
+}
+
+/// Runs `work` on so many threads, one at least, each with a reactor of its own. Meanwhile this
+/// thread calls `wait` again and again, which takes its time. Fails as the first thread that is not
+/// stopped by the failure of another, which `is_stop` tells.
+pub fn on_threads<T: Send, E: From<io::Error> + Send, F: Future<Output = Result<T, E>>>(
+    threads: u32,
+    work: impl Fn() -> F + Sync,
+    is_stop: impl Fn(&E) -> bool,
+    mut wait: impl FnMut(),
+) -> Result<Vec<T>, E> {
+    thread::scope(|scope| {
+        let on_one = || block_on(work()).map_err(E::from)?;
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(on_one)).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            wait();
+        }
+        let mut all = Vec::new();
+        let mut failure = None;
+        for worker in workers {
+            match worker.join().unwrap_or_else(|_| Err(io::Error::other("it panicked").into())) {
+                Ok(done) => all.push(done),
+                Err(error) if failure.as_ref().is_none_or(&is_stop) => failure = Some(error),
+                Err(_) => {}
+            }
+        }
+        failure.map_or(Ok(all), Err)
+    })
 }
 
 /// Runs futures side by side in one task. What wakes one has all of them polled: for a few.

@@ -101,6 +101,7 @@ pub async fn gaps<S: Session>(
     Ok(gaps)
 }
 
-async fn count<S: Session>(session: &mut S, sql: &str) -> Result<i64, SessionError> {
+/// The number that SQL selects; 0 where there is no row.
+pub(crate) async fn count<S: Session>(session: &mut S, sql: &str) -> Result<i64, SessionError> {
     session.query(sql).await?.row(0).map_or(Ok(0), |row| row.int(0))
 }
