@@ -317,8 +317,9 @@ const FOREIGN_KEYS: [ForeignKey; 10] = {
     ]
 };
 
-/// The secondary indexes of a table, by name and columns: those that the transactions need (customer by name, orders by
-/// customer), and with `foreign_keys` those that the foreign keys need and no other key serves.
+/// The secondary indexes of a table, by name and columns: those that the transactions need
+/// (customer by name, orders by customer), and with `foreign_keys` those that the foreign keys need
+/// and no other key serves.
 fn indexes(table: Table, foreign_keys: bool) -> &'static [(&'static str, &'static str)] {
     match (table, foreign_keys) {
         (Table::Customer, _) => &[("idx_customer", "c_w_id,c_d_id,c_last,c_first")],
@@ -350,10 +351,8 @@ pub fn foreign_keys_sql(table: Table) -> Option<String> {
         .iter()
         .filter(|key| key.table == table)
         .map(|ForeignKey { name, columns, parent, .. }| {
-            let of_parent = parent.primary_key().join(",");
-            format!(
-                "ADD CONSTRAINT {name} FOREIGN KEY ({columns}) REFERENCES {parent} ({of_parent})"
-            )
+            let (to, key) = (parent.name(), parent.primary_key().join(","));
+            format!("ADD CONSTRAINT {name} FOREIGN KEY ({columns}) REFERENCES {to} ({key})")
         })
         .collect();
     (!parts.is_empty()).then(|| format!("ALTER TABLE {table} {}", parts.join(", ")))

@@ -2,6 +2,7 @@
 
 use super::TransactionError;
 use crate::input::{CustomerKey, NewOrder, OrderLine, Payment, UNUSED_ITEM};
+use crate::schema::DISTRICTS;
 use base::{Answer, Cents, Param, Row, Session, SessionError, StatementId};
 use std::hint::black_box;
 use std::io::Write;
@@ -166,6 +167,27 @@ pub(super) fn item_row<'a>(
         }
         row => Ok(row),
     }
+}
+
+/// By district, from 0; none where nothing is to be delivered.
+pub(super) type ByDistrict<T> = [Option<T>; DISTRICTS as usize];
+
+/// The oldest open order of each district, by `lock_oldest_order`: a locking read, as without the
+/// lock two Deliveries could take the same order.
+pub(super) async fn oldest_orders<S: Session>(
+    session: &mut S,
+    lock_oldest_order: StatementId,
+    warehouse: u32,
+) -> Result<ByDistrict<i64>, TransactionError> {
+    for district in 1..=DISTRICTS {
+        session.queue(lock_oldest_order, &[warehouse.into(), district.into()])?;
+    }
+    let mut orders = [None; DISTRICTS as usize];
+    for order in &mut orders {
+        let answer = session.answer().await?;
+        *order = answer.row(0).map(|row| row.int(0)).transpose()?;
+    }
+    Ok(orders)
 }
 
 /// Reads the lines of an order that an Order-Status shows, which has one at least; their columns
