@@ -12,11 +12,12 @@ mod state;
 use crate::database::{self, LoadState, TableSums, loaded_chunks};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
-use base::{Connect, RowSource, Session, SessionError, WarehouseRange, Warehouses};
+use base::{Connect, RowSource, Session, SessionError};
 use drive::{LoadProgress, process_cpu_ns};
 pub use error::LoadError;
 pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
+use spec::PopulationSpec;
 use state::{PreparedSchema, prepare, require_alone};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,16 +27,9 @@ use std::time::{Duration, Instant};
 /// What to load.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// Of the whole database.
-    pub warehouses: Warehouses,
-    /// Those that are loaded, where this is one of several shards; None: all.
-    pub shard: Option<WarehouseRange>,
-    pub seed: u64,
+    pub population: PopulationSpec,
     /// Connections that load at the same time.
     pub threads: u32,
-    pub foreign_keys: bool,
-    /// Of each table that can be split; 0 for none. A server has either these or foreign keys.
-    pub partitions: u32,
     /// Give HISTORY a primary key also where the server does not demand one.
     pub history_key: bool,
     /// Drop what mydyno loaded here before; load beside other tables.
@@ -45,7 +39,8 @@ pub struct LoadOptions {
 impl LoadOptions {
     /// What is loaded.
     pub fn population(&self) -> Population {
-        Population::new(self.seed, self.warehouses).of_shard(self.shard)
+        let PopulationSpec { seed, warehouses, shard, .. } = self.population;
+        Population::new(seed, warehouses).of_shard(shard)
     }
 }
 
@@ -120,7 +115,7 @@ pub fn load<C: Connect + Sync>(
         (helpers.finish)()?;
         found = block_on(async { Ok(loaded_chunks(&mut keeper).await?) })?;
     }
-    let plan = LoadPlan::new(&population, options.foreign_keys, &found.chunks);
+    let plan = LoadPlan::new(&population, options.population.foreign_keys, &found.chunks);
     let shared = SharedLoad::new(plan, population, method, stop);
     let fresh = load_all(connect, options, &shared, &found.chunks, on_progress)?;
     let mut sums = found.sums;
@@ -442,7 +437,7 @@ async fn finish<S: Session>(
     prepared: &PreparedSchema,
 ) -> Result<(), LoadError> {
     require_alone(session, prepared).await?;
-    if options.foreign_keys {
+    if options.population.foreign_keys {
         add_foreign_keys(session).await.map_err(failed("adding the foreign keys"))?;
     }
     // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.

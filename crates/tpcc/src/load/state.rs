@@ -38,7 +38,8 @@ pub(crate) async fn prepare<S: Session>(
     options: &LoadOptions,
 ) -> Result<PreparedSchema, LoadError> {
     let schema = database::schema_name(session).await?;
-    set_up(session).await?;
+    // It waits while others load.
+    session.query("SET SESSION autocommit = 1, wait_timeout = 2147483").await?;
     let unlocked = match take_lock(session, &lock_name(&schema), LOCK_WAIT).await? {
         Lock::Held => None,
         Lock::Busy => return Err(LoadError::Locked { schema }),
@@ -50,8 +51,8 @@ pub(crate) async fn prepare<S: Session>(
         range: population.range,
         seed: Some(population.seed),
         c_load: Some(population.constants.c_last),
-        foreign_keys: options.foreign_keys,
-        partitions: options.partitions,
+        foreign_keys: options.population.foreign_keys,
+        partitions: options.population.partitions,
         history_key: options.history_key || database::demands_primary_keys(session).await?,
         driven_by_tpcc_mysql: false,
     };
@@ -81,13 +82,6 @@ pub(crate) async fn prepare<S: Session>(
 /// Is LOAD DATA LOCAL allowed?
 pub(crate) async fn allows_local_infile<S: Session>(session: &mut S) -> Result<bool, LoadError> {
     Ok(integer(session, "SELECT @@global.local_infile").await? == 1)
-}
-
-/// Settings of the session that waits while others load.
-async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
-    let set = "SET SESSION autocommit = 1, wait_timeout = 2147483";
-    session.query(set).await?;
-    Ok(())
 }
 
 /// Fails where another load may have worked on the schema since [`prepare`]: the lock is gone, as a
