@@ -261,14 +261,8 @@ impl MeasuredRun<'_> {
     }
 }
 
-fn title(transaction: Transaction) -> &'static str {
-    match transaction {
-        Transaction::NewOrder => "new order",
-        Transaction::Payment => "payment",
-        Transaction::OrderStatus => "order status",
-        Transaction::Delivery => "delivery",
-        Transaction::StockLevel => "stock level",
-    }
+fn title(transaction: Transaction) -> String {
+    transaction.name().replace('_', " ")
 }
 
 #[cfg(test)]
