@@ -120,11 +120,14 @@ pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F:
 
 #[cfg(test)]
 mod tests {
-    use crate::{PolledSocket, Tasks, TimedOut, block_on, join_all, sleep_until, timeout_at};
+    use crate::{
+        PolledSocket, Tasks, TimedOut, block_on, join_all, on_threads, sleep_until, timeout_at,
+    };
     use std::cell::RefCell;
-    use std::io::{ErrorKind, Read, Write};
+    use std::io::{self, ErrorKind, Read, Write};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -156,6 +159,30 @@ mod tests {
         assert_eq!(ended.iter().map(|of| of.0).collect::<Vec<_>>(), [60, 20, 40]);
         assert!(ended[1].1 < ended[2].1 && ended[2].1 < ended[0].1, "{ended:?}");
         assert!(block_on(join_all(Vec::<std::future::Ready<()>>::new())).unwrap().is_empty());
+    }
+
+    #[test]
+    fn threads_fail_as_the_first_that_no_other_stopped() {
+        let numbers = AtomicU32::new(0);
+        let number = || numbers.fetch_add(1, Ordering::Relaxed);
+        let is_stop = |error: &io::Error| error.kind() == ErrorKind::Interrupted;
+        let mut waits = 0;
+        let ended =
+            on_threads(3, || async { Ok::<_, io::Error>(number()) }, is_stop, || waits += 1);
+        let mut ended = ended.unwrap();
+        ended.sort_unstable();
+        assert_eq!(ended, [0, 1, 2]);
+        let failing = || async {
+            match number() % 2 {
+                0 => Err::<(), _>(io::Error::from(ErrorKind::Interrupted)),
+                _ => Err(io::Error::other("why")),
+            }
+        };
+        let failed = on_threads(4, failing, is_stop, || {}).unwrap_err();
+        assert_eq!(failed.to_string(), "why");
+        let panicking = || async { panic!("of a test") };
+        let failed = on_threads::<(), io::Error, _>(1, panicking, is_stop, || {}).unwrap_err();
+        assert_eq!(failed.to_string(), "it panicked");
     }
 
     #[test]
