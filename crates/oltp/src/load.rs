@@ -7,7 +7,7 @@ use crate::script::PARAMETERS_MAX;
 use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
-use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError};
+use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError, first_of};
 use drive::{LoadProgress, process_cpu_ns};
 use spec::SbtestTables;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -155,14 +155,8 @@ async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), Scrip
     let there = tables_of(session).await;
     let there = there.map_err(failed("listing the tables"))?;
     if !force && !there.is_empty() {
-        const SHOWN: usize = 3;
-        let names: Vec<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
-        let more = match names.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let tables = names[..names.len().min(SHOWN)].join(", ") + &more;
-        return Err(ScriptLoadError::NotEmpty { tables });
+        let names: Vec<String> = there.into_iter().map(|(name, _)| name).collect();
+        return Err(ScriptLoadError::NotEmpty { tables: first_of(&names) });
     }
     let is_ours = |comment: &str| comment == COMMENT || comment == COMMENT_LOADING;
     for (table, comment) in there {

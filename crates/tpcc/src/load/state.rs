@@ -7,7 +7,7 @@ use crate::database::{
 };
 use crate::lock::{Lock, lock_name, take_lock};
 use crate::schema::{self, Table};
-use base::{Session, SessionError};
+use base::{Session, SessionError, first_of};
 use std::time::Duration;
 
 /// How long the server may take to end the session of a load before this one.
@@ -45,6 +45,7 @@ pub(crate) async fn prepare<S: Session>(
         Lock::Busy => return Err(LoadError::Locked { schema }),
         Lock::Forbidden(why) => Some(why),
     };
+    let demanded = database::demands_primary_keys(session).await?;
     let population = options.population();
     let mut wanted = Database {
         warehouses: population.warehouses,
@@ -53,7 +54,7 @@ pub(crate) async fn prepare<S: Session>(
         c_load: Some(population.constants.c_last),
         foreign_keys: options.population.foreign_keys,
         partitions: options.population.partitions,
-        history_key: options.history_key || database::demands_primary_keys(session).await?,
+        history_key: options.history_key || demanded,
         driven_by_tpcc_mysql: false,
     };
     let existing = match database::contents(session).await {
@@ -144,20 +145,9 @@ async fn decide<S: Session>(
         }
         Contents::Other { tables, .. } if !options.force => Err(LoadError::NotEmpty {
             schema,
-            what: format!("other tables ({})", some_of(&tables)),
+            what: format!("other tables ({})", first_of(&tables)),
         }),
         Contents::Other { .. } => Ok(None),
-    }
-}
-
-/// The first names of a list that may be long.
-fn some_of(tables: &[String]) -> String {
-    const SHOWN: usize = 3;
-    match tables.get(SHOWN..) {
-        Some(more) if !more.is_empty() => {
-            format!("{} and {} more", tables[..SHOWN].join(", "), more.len())
-        }
-        _ => tables.join(", "),
     }
 }
 
