@@ -166,9 +166,13 @@ impl<S: Session> PreparedSession<S> {
 
     /// The session with the statements of styles `statements` and `pipelined`.
     fn single(&mut self) -> Result<(&mut S, &mut Single), SessionError> {
+        let style = match self.set {
+            StatementSet::Clauses { style, .. } => style.name(),
+            StatementSet::TpccMysql { .. } => "tpcc-mysql",
+        };
         match &mut self.statements {
             Statements::Single(single) => Ok((&mut self.session, single)),
-            _ => Err(SessionError::Unexpected(format!("{:?} has no statements for XA", self.set))),
+            _ => Err(SessionError::Unexpected(format!("style {style} has no statements for XA"))),
         }
     }
 
