@@ -110,7 +110,7 @@ fn yes() -> bool {
 }
 
 /// What is wrong, and which bytes of the text are.
-type Problem = (Range<usize>, String);
+type WrongSpan = (Range<usize>, String);
 
 /// Reads the text of a file.
 ///
@@ -126,7 +126,7 @@ pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
     file_of(document).map_err(|(span, what)| FileError { line: line(&span), what })
 }
 
-fn file_of(document: WorkloadDocument) -> Result<WorkloadFile, Problem> {
+fn file_of(document: WorkloadDocument) -> Result<WorkloadFile, WrongSpan> {
     let count = document.transaction.len();
     if count == 0 || count > TRANSACTION_TYPES_MAX {
         let what = format!(
@@ -175,7 +175,7 @@ fn file_of(document: WorkloadDocument) -> Result<WorkloadFile, Problem> {
     })
 }
 
-fn setup(table: SetupTable) -> Result<SetupStatement, Problem> {
+fn setup(table: SetupTable) -> Result<SetupStatement, WrongSpan> {
     let (names, generators) = parameters("setup", table.parameters)?;
     let mut used = vec![false; names.len()];
     let (sql, parameters) = statement("setup", &table.sql, &names, &mut used)?;
@@ -183,7 +183,7 @@ fn setup(table: SetupTable) -> Result<SetupStatement, Problem> {
     Ok(SetupStatement { sql, times: table.times, generators, parameters })
 }
 
-fn transaction(table: Spanned<TransactionTable>) -> Result<ScriptTransaction, Problem> {
+fn transaction(table: Spanned<TransactionTable>) -> Result<ScriptTransaction, WrongSpan> {
     let span = table.span();
     let table = table.into_inner();
     let of = format!("transaction {:?}", table.name.get_ref());
@@ -217,7 +217,7 @@ fn statement(
     written: &Spanned<String>,
     names: &[String],
     used: &mut [bool],
-) -> Result<(String, Vec<usize>), Problem> {
+) -> Result<(String, Vec<usize>), WrongSpan> {
     let (sql, parameters) = named_parameters(written.get_ref());
     if parameters.len() > PARAMETERS_MAX {
         let count = parameters.len();
@@ -245,7 +245,7 @@ fn require_used(
     span: Range<usize>,
     names: &[String],
     used: &[bool],
-) -> Result<(), Problem> {
+) -> Result<(), WrongSpan> {
     match names.iter().zip(used).find(|(_, is_used)| !**is_used) {
         Some((name, _)) => {
             Err((span, format!("{of}, parameters.{name}: no statement has :{name}")))
@@ -255,7 +255,10 @@ fn require_used(
 }
 
 /// The names and generators; an offset stands behind what it is of.
-fn parameters(of: &str, parameters: Parameters) -> Result<(Vec<String>, Vec<Generator>), Problem> {
+fn parameters(
+    of: &str,
+    parameters: Parameters,
+) -> Result<(Vec<String>, Vec<Generator>), WrongSpan> {
     let is_offset = |kind: &ParameterKind| matches!(kind, ParameterKind::Offset { .. });
     let mut all: Vec<_> = parameters.into_iter().collect();
     all.sort_by_key(|(_, kind)| is_offset(kind.get_ref()));

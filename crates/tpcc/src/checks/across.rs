@@ -20,7 +20,7 @@ struct ComparedValue {
 
 /// What a check compares of which the sides may lie on several shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Across {
+pub(super) enum ComparedRows {
     /// Of customers with what they bought and paid.
     Balances,
     /// With what lines took from it.
@@ -50,7 +50,7 @@ const fn money(held: &'static str, entered: &'static str) -> ComparedValue {
     ComparedValue { held, entered, is_money: true }
 }
 
-/// By the place of [`Across`].
+/// By the place of [`ComparedRows`].
 const COMPARISONS: [Comparison; 3] = [
     Comparison {
         keys: &["d_id", "c_id"],
@@ -109,7 +109,7 @@ pub(super) struct Offending {
     pub(super) examples: Vec<String>,
 }
 
-impl Across {
+impl ComparedRows {
     /// Compares the rows of a warehouse that the shard `home` has.
     pub(super) async fn compare<S: Session>(
         self,

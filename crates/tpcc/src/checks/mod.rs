@@ -12,7 +12,7 @@ pub use list::{CHECKS, Check, Statement};
 pub use population::{INITIAL, LASTING};
 pub use shard_session::ShardSession;
 
-use across::{Across, Offending};
+use across::{ComparedRows, Offending};
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Answer, Session, SessionError, WarehouseRange, Warehouses};
 use drive::CheckResult;
@@ -458,7 +458,7 @@ async fn screen<S: Session>(
     steps: &RefCell<Steps<'_>>,
 ) -> Result<(), SessionError> {
     let mut start = Instant::now();
-    let mut keep = |across: Across, suspects: BTreeSet<u32>| {
+    let mut keep = |across: ComparedRows, suspects: BTreeSet<u32>| {
         if let Some(check) = running.iter_mut().find(|of| of.check.across == Some(across)) {
             check.suspects = Some(Rc::new(suspects));
             check.duration += start.elapsed();
@@ -466,10 +466,10 @@ async fn screen<S: Session>(
         start = Instant::now();
         steps.borrow_mut().step();
     };
-    keep(Across::Stock, screens::stock_suspects(parts).await?);
+    keep(ComparedRows::Stock, screens::stock_suspects(parts).await?);
     let (suspects, paid) = screens::payment_suspects(parts).await?;
-    keep(Across::Payments, suspects);
-    keep(Across::Balances, screens::balance_suspects(parts, &paid).await?);
+    keep(ComparedRows::Payments, suspects);
+    keep(ComparedRows::Balances, screens::balance_suspects(parts, &paid).await?);
     Ok(())
 }
 

@@ -10,16 +10,6 @@ use crate::transactions::rules::{one_row, only_row};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 
-/// How far the Delivery of the present input has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::transactions) struct DeliveryProgress {
-    /// Districts that are done: delivered or without an open order.
-    done: u32,
-    skipped: u32,
-    /// Districts without an open order whose locking read has not been ended by a COMMIT.
-    open: bool,
-}
-
 impl TpccMysql {
     pub(in crate::transactions) async fn delivery<S: Session>(
         &mut self,

@@ -18,12 +18,21 @@ mod stock_level;
 pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
 
 use base::{Session, SessionError};
-use delivery::DeliveryProgress;
 use statements::Statements;
 
 /// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room
 /// for.
 pub const PREPARED_STATEMENTS: u32 = Statements::COUNT;
+
+/// How far the Delivery of the present input has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct DeliveryProgress {
+    /// Districts that are done: delivered or without an open order.
+    done: u32,
+    skipped: u32,
+    /// Districts without an open order whose locking read has not been ended by a COMMIT.
+    open: bool,
+}
 
 /// What its transactions need beside the session.
 pub(super) struct TpccMysql {
