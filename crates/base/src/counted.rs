@@ -26,9 +26,27 @@ pub fn joined(words: &[String]) -> String {
     }
 }
 
+/// The first words of a list that may be long: `a, b, c and 4 more`.
+pub fn first_of(words: &[String]) -> String {
+    const SHOWN: usize = 3;
+    match words.get(SHOWN..) {
+        Some(more) if !more.is_empty() => {
+            format!("{} and {} more", words[..SHOWN].join(", "), more.len())
+        }
+        _ => words.join(", "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{counted, joined};
+    use super::{counted, first_of, joined};
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let words = ["a", "b", "c", "d", "e"].map(str::to_owned);
+        let shown = [0, 1, 3, 5].map(|count| first_of(&words[..count]));
+        assert_eq!(shown, ["", "a", "a, b, c", "a, b, c and 2 more"]);
+    }
 
     #[test]
     fn the_last_is_told_apart() {

@@ -12,6 +12,7 @@ mod encoded;
 mod exit;
 pub mod limits;
 mod percent;
+mod position;
 mod random;
 mod session;
 mod time_functions;
@@ -19,12 +20,13 @@ mod units;
 mod variables;
 
 pub use clock::{DateTime, Instant, now_utc_ns};
-pub use counted::{counted, grouped, joined};
+pub use counted::{counted, first_of, grouped, joined};
 pub use cpu_list::{CpuList, NoCpuList};
 pub use dilation::{CLOCK_VARIABLE, DilatedClock, Dilation};
 pub use encoded::percent_encoded;
 pub use exit::Exit;
 pub use percent::{percent, percent_at_most};
+pub use position::line_and_column;
 pub use random::Random;
 pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,

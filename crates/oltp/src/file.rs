@@ -5,6 +5,7 @@ use crate::generate::{Generator, Literal, Span, Zipf};
 use crate::script::{PARAMETERS_MAX, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
 use crate::sql::{named_parameters, verb};
 use base::limits::TRANSACTION_TYPES_MAX;
+use base::line_and_column;
 use drive::TransactionInfo;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -108,196 +109,170 @@ fn yes() -> bool {
     true
 }
 
-/// A reader with the text that lines are counted in.
-struct Reader<'a> {
-    text: &'a str,
-}
+/// What is wrong, and which bytes of the text are.
+type WrongSpan = (Range<usize>, String);
 
 /// Reads the text of a file.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line.
 pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
-    let reader = Reader { text };
+    let line = |span: &Range<usize>| line_and_column(text, span.start).0;
     let document: WorkloadDocument = toml::from_str(text).map_err(|error| {
-        let span = error.span().unwrap_or(0..0);
-        let line = reader.line(&span);
+        let line = line(&error.span().unwrap_or(0..0));
         let written = text.lines().nth(line - 1).unwrap_or_default().trim();
         FileError { line, what: format!("`{written}`: {}", error.message()) }
     })?;
-    reader.document(document)
+    file_of(document).map_err(|(span, what)| FileError { line: line(&span), what })
 }
 
-impl Reader<'_> {
-    fn line(&self, span: &Range<usize>) -> usize {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+fn file_of(document: WorkloadDocument) -> Result<WorkloadFile, WrongSpan> {
+    let count = document.transaction.len();
+    if count == 0 || count > TRANSACTION_TYPES_MAX {
+        let what = format!(
+            "transaction: there are {count}, and a workload has 1 to {TRANSACTION_TYPES_MAX}"
+        );
+        return Err((0..0, what));
     }
-
-    fn wrong<T>(&self, span: &Range<usize>, what: String) -> Result<T, FileError> {
-        let line = self.line(span);
-        Err(FileError { line, what })
+    let mut types: Vec<TransactionInfo> = Vec::new();
+    let mut transactions = Vec::new();
+    for table in document.transaction {
+        let name = table.get_ref().name.get_ref().clone();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            let what = format!("name: {name:?} is not made of letters, digits and _");
+            return Err((table.get_ref().name.span(), what));
+        }
+        if types.iter().any(|known| known.name == name) {
+            let what = format!("name: there are two transactions {name:?}");
+            return Err((table.get_ref().name.span(), what));
+        }
+        types.push(TransactionInfo {
+            name: interned(&name),
+            is_primary: table.get_ref().primary,
+            is_deferred: false,
+            share: *table.get_ref().weight.get_ref(),
+            row_bytes: None,
+        });
+        transactions.push(transaction(table)?);
     }
+    if !types.iter().any(|of| of.is_primary) {
+        let what = "primary: no transaction is, so that there would be no throughput".to_owned();
+        return Err((0..0, what));
+    }
+    let setup = document.setup.into_iter().map(setup);
+    let setup = setup.collect::<Result<_, _>>()?;
+    let check =
+        |table: CheckTable| ScriptCheck { name: table.name, title: table.title, sql: table.sql };
+    Ok(WorkloadFile {
+        script: Script {
+            types: types_of(types),
+            transactions,
+            checks: document.check.into_iter().map(check).collect(),
+            constant: None,
+        },
+        setup,
+    })
+}
 
-    fn document(&self, document: WorkloadDocument) -> Result<WorkloadFile, FileError> {
-        let count = document.transaction.len();
-        if count == 0 || count > TRANSACTION_TYPES_MAX {
+fn setup(table: SetupTable) -> Result<SetupStatement, WrongSpan> {
+    let (names, generators) = parameters("setup", table.parameters)?;
+    let mut used = vec![false; names.len()];
+    let (sql, parameters) = statement("setup", &table.sql, &names, &mut used)?;
+    require_used("setup", table.sql.span(), &names, &used)?;
+    Ok(SetupStatement { sql, times: table.times, generators, parameters })
+}
+
+fn transaction(table: Spanned<TransactionTable>) -> Result<ScriptTransaction, WrongSpan> {
+    let span = table.span();
+    let table = table.into_inner();
+    let of = format!("transaction {:?}", table.name.get_ref());
+    let weight = *table.weight.get_ref();
+    if !(weight.is_finite() && weight > 0.0) {
+        let what = format!("{of}, weight: {weight} is no weight; name a number above 0");
+        return Err((table.weight.span(), what));
+    }
+    if table.statements.is_empty() {
+        return Err((span, format!("{of}, statements: there is none")));
+    }
+    let (names, generators) = parameters(&of, table.parameters)?;
+    let mut used = vec![false; names.len()];
+    let mut steps = Vec::new();
+    for (index, written) in table.statements.iter().enumerate() {
+        let (sql, parameters) = statement(&of, written, &names, &mut used)?;
+        steps.push(ScriptStatement {
+            kind: interned(&format!("{}_{}", verb(&sql), index + 1)),
+            variants: vec![sql],
+            picked_by: None,
+            parameters,
+        });
+    }
+    require_used(&of, span, &names, &used)?;
+    Ok(ScriptTransaction { generators, is_explicit: steps.len() > 1, steps })
+}
+
+/// The statement with `?` for its parameters, and their places.
+fn statement(
+    of: &str,
+    written: &Spanned<String>,
+    names: &[String],
+    used: &mut [bool],
+) -> Result<(String, Vec<usize>), WrongSpan> {
+    let (sql, parameters) = named_parameters(written.get_ref());
+    if parameters.len() > PARAMETERS_MAX {
+        let count = parameters.len();
+        let what =
+            format!("{of}: a statement has {count} parameters, and {PARAMETERS_MAX} at most");
+        return Err((written.span(), what));
+    }
+    let mut places = Vec::new();
+    for parameter in parameters {
+        let Some(place) = names.iter().position(|name| *name == parameter) else {
             let what = format!(
-                "transaction: there are {count}, and a workload has 1 to {TRANSACTION_TYPES_MAX}"
+                "{of}: the statement has the parameter :{parameter}, and `parameters` has none \
+                 of that name"
             );
-            return self.wrong(&(0..0), what);
-        }
-        let mut types: Vec<TransactionInfo> = Vec::new();
-        let mut transactions = Vec::new();
-        for table in document.transaction {
-            let name = table.get_ref().name.get_ref().clone();
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            if name.is_empty() || !name.chars().all(is_name) {
-                let what = format!("name: {name:?} is not made of letters, digits and _");
-                return self.wrong(&table.get_ref().name.span(), what);
-            }
-            if types.iter().any(|known| known.name == name) {
-                let what = format!("name: there are two transactions {name:?}");
-                return self.wrong(&table.get_ref().name.span(), what);
-            }
-            types.push(TransactionInfo {
-                name: interned(&name),
-                is_primary: table.get_ref().primary,
-                is_deferred: false,
-                share: *table.get_ref().weight.get_ref(),
-                row_bytes: None,
-            });
-            transactions.push(self.transaction(table)?);
-        }
-        if !types.iter().any(|of| of.is_primary) {
-            let what =
-                "primary: no transaction is, so that there would be no throughput".to_owned();
-            return self.wrong(&(0..0), what);
-        }
-        let setup = document.setup.into_iter().map(|table| self.setup(table));
-        let setup = setup.collect::<Result<_, _>>()?;
-        let check = |table: CheckTable| ScriptCheck {
-            name: table.name,
-            title: table.title,
-            sql: table.sql,
+            return Err((written.span(), what));
         };
-        Ok(WorkloadFile {
-            script: Script {
-                types: types_of(types),
-                transactions,
-                checks: document.check.into_iter().map(check).collect(),
-                constant: None,
-            },
-            setup,
-        })
+        used[place] = true;
+        places.push(place);
     }
+    Ok((sql, places))
+}
 
-    fn setup(&self, table: SetupTable) -> Result<SetupStatement, FileError> {
-        let (names, generators) = self.parameters("setup", table.parameters)?;
-        let mut used = vec![false; names.len()];
-        let (sql, parameters) = self.statement("setup", &table.sql, &names, &mut used)?;
-        self.require_used("setup", &table.sql.span(), &names, &used)?;
-        Ok(SetupStatement { sql, times: table.times, generators, parameters })
+fn require_used(
+    of: &str,
+    span: Range<usize>,
+    names: &[String],
+    used: &[bool],
+) -> Result<(), WrongSpan> {
+    match names.iter().zip(used).find(|(_, is_used)| !**is_used) {
+        Some((name, _)) => {
+            Err((span, format!("{of}, parameters.{name}: no statement has :{name}")))
+        }
+        None => Ok(()),
     }
+}
 
-    fn transaction(
-        &self,
-        table: Spanned<TransactionTable>,
-    ) -> Result<ScriptTransaction, FileError> {
-        let span = table.span();
-        let table = table.into_inner();
-        let of = format!("transaction {:?}", table.name.get_ref());
-        let weight = *table.weight.get_ref();
-        if !(weight.is_finite() && weight > 0.0) {
-            let what = format!("{of}, weight: {weight} is no weight; name a number above 0");
-            return self.wrong(&table.weight.span(), what);
+/// The names and generators; an offset stands behind what it is of.
+fn parameters(
+    of: &str,
+    parameters: Parameters,
+) -> Result<(Vec<String>, Vec<Generator>), WrongSpan> {
+    let is_offset = |kind: &ParameterKind| matches!(kind, ParameterKind::Offset { .. });
+    let mut all: Vec<_> = parameters.into_iter().collect();
+    all.sort_by_key(|(_, kind)| is_offset(kind.get_ref()));
+    let mut names: Vec<String> = Vec::new();
+    let mut generators = Vec::new();
+    for (name, kind) in all {
+        let span = kind.span();
+        match generator(kind.into_inner(), &names) {
+            Ok(generator) => generators.push(generator),
+            Err(why) => return Err((span, format!("{of}, parameters.{name}: {why}"))),
         }
-        if table.statements.is_empty() {
-            return self.wrong(&span, format!("{of}, statements: there is none"));
-        }
-        let (names, generators) = self.parameters(&of, table.parameters)?;
-        let mut used = vec![false; names.len()];
-        let mut steps = Vec::new();
-        for (index, written) in table.statements.iter().enumerate() {
-            let (sql, parameters) = self.statement(&of, written, &names, &mut used)?;
-            steps.push(ScriptStatement {
-                kind: interned(&format!("{}_{}", verb(&sql), index + 1)),
-                variants: vec![sql],
-                picked_by: None,
-                parameters,
-            });
-        }
-        self.require_used(&of, &span, &names, &used)?;
-        Ok(ScriptTransaction { generators, is_explicit: steps.len() > 1, steps })
+        names.push(name);
     }
-
-    /// The statement with `?` for its parameters, and their places.
-    fn statement(
-        &self,
-        of: &str,
-        written: &Spanned<String>,
-        names: &[String],
-        used: &mut [bool],
-    ) -> Result<(String, Vec<usize>), FileError> {
-        let (sql, parameters) = named_parameters(written.get_ref());
-        if parameters.len() > PARAMETERS_MAX {
-            let count = parameters.len();
-            let what =
-                format!("{of}: a statement has {count} parameters, and {PARAMETERS_MAX} at most");
-            return self.wrong(&written.span(), what);
-        }
-        let mut places = Vec::new();
-        for parameter in parameters {
-            let Some(place) = names.iter().position(|name| *name == parameter) else {
-                let what = format!(
-                    "{of}: the statement has the parameter :{parameter}, and `parameters` has none \
-                     of that name"
-                );
-                return self.wrong(&written.span(), what);
-            };
-            used[place] = true;
-            places.push(place);
-        }
-        Ok((sql, places))
-    }
-
-    fn require_used(
-        &self,
-        of: &str,
-        span: &Range<usize>,
-        names: &[String],
-        used: &[bool],
-    ) -> Result<(), FileError> {
-        match names.iter().zip(used).find(|(_, is_used)| !**is_used) {
-            Some((name, _)) => {
-                let what = format!("{of}, parameters.{name}: no statement has :{name}");
-                self.wrong(span, what)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// The names and generators; an offset stands behind what it is of.
-    fn parameters(
-        &self,
-        of: &str,
-        parameters: Parameters,
-    ) -> Result<(Vec<String>, Vec<Generator>), FileError> {
-        let is_offset = |kind: &ParameterKind| matches!(kind, ParameterKind::Offset { .. });
-        let mut all: Vec<_> = parameters.into_iter().collect();
-        all.sort_by_key(|(_, kind)| is_offset(kind.get_ref()));
-        let mut names: Vec<String> = Vec::new();
-        let mut generators = Vec::new();
-        for (name, kind) in all {
-            let span = kind.span();
-            match generator(kind.into_inner(), &names) {
-                Ok(generator) => generators.push(generator),
-                Err(why) => return self.wrong(&span, format!("{of}, parameters.{name}: {why}")),
-            }
-            names.push(name);
-        }
-        Ok((names, generators))
-    }
+    Ok((names, generators))
 }
 
 fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String> {

@@ -7,7 +7,7 @@ use crate::script::PARAMETERS_MAX;
 use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
-use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError};
+use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError, first_of};
 use drive::{LoadProgress, process_cpu_ns};
 use spec::SbtestTables;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -63,7 +63,7 @@ pub enum ScriptLoadError {
     #[error("interrupted; load again with --force")]
     Interrupted,
     #[error("a loading thread failed: {0}")]
-    Thread(std::io::Error),
+    Thread(#[from] std::io::Error),
 }
 
 impl ScriptLoadError {
@@ -85,12 +85,6 @@ fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> ScriptLoadErr
     move |error| ScriptLoadError::Server { what, error }
 }
 
-fn block_on<T>(
-    future: impl Future<Output = Result<T, ScriptLoadError>>,
-) -> Result<T, ScriptLoadError> {
-    reactor::block_on(future).map_err(ScriptLoadError::Thread)?
-}
-
 async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, ScriptLoadError> {
     let session = connect.connect().await;
     session.map_err(|error| ScriptLoadError::Connect(error.to_string()))
@@ -109,15 +103,15 @@ pub fn load_sbtest<C: Connect + Sync>(
 ) -> Result<ScriptLoadReport, ScriptLoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
-    let is_local_infile = block_on(async {
+    let is_local_infile = reactor::block_on(async {
         let mut session = connect_to(connect).await?;
         make_room(&mut session, options.force).await?;
         let sql = "SELECT @@global.local_infile";
         let answer = session.query(sql).await.map_err(failed(sql))?;
         let is_on = answer.row(0).and_then(|row| row.int(0).ok()) == Some(1);
         C::close(session).await;
-        Ok(is_on)
-    })?;
+        Ok::<_, ScriptLoadError>(is_on)
+    })??;
     let shared = SbtestLoad {
         tables,
         seed: options.seed,
@@ -128,7 +122,24 @@ pub fn load_sbtest<C: Connect + Sync>(
         failed: AtomicBool::new(false),
         stop,
     };
-    let mut loaded = fill_all(connect, options.threads, &shared, on_progress)?;
+    let shared = &shared;
+    let work = || async move {
+        let loaded = fill_tables(connect, shared).await;
+        shared.failed.fetch_or(loaded.is_err(), Ordering::Relaxed);
+        loaded
+    };
+    let is_stop = |error: &ScriptLoadError| matches!(error, ScriptLoadError::Interrupted);
+    let threads = options.threads.min(tables.count);
+    let loaded = reactor::on_threads(threads, work, is_stop, || {
+        thread::sleep(Duration::from_millis(20));
+        on_progress(LoadProgress {
+            bytes: shared.bytes.load(Ordering::Relaxed),
+            bytes_total: bytes_estimate(tables),
+            steps: shared.steps_done.load(Ordering::Relaxed),
+            steps_total: tables.count,
+        });
+    })?;
+    let mut loaded: Loaded = loaded.into_iter().flatten().collect();
     loaded.sort_by_key(|(number, _)| *number);
     Ok(ScriptLoadReport {
         is_local_infile,
@@ -144,14 +155,8 @@ async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), Scrip
     let there = tables_of(session).await;
     let there = there.map_err(failed("listing the tables"))?;
     if !force && !there.is_empty() {
-        const SHOWN: usize = 3;
-        let names: Vec<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
-        let more = match names.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let tables = names[..names.len().min(SHOWN)].join(", ") + &more;
-        return Err(ScriptLoadError::NotEmpty { tables });
+        let names: Vec<String> = there.into_iter().map(|(name, _)| name).collect();
+        return Err(ScriptLoadError::NotEmpty { tables: first_of(&names) });
     }
     let is_ours = |comment: &str| comment == COMMENT || comment == COMMENT_LOADING;
     for (table, comment) in there {
@@ -188,50 +193,6 @@ impl SbtestLoad<'_> {
 }
 
 type Loaded = Vec<(u32, LoadedTable)>;
-
-/// Runs the loading threads; this one reports their progress.
-fn fill_all<C: Connect + Sync>(
-    connect: &C,
-    threads: u32,
-    shared: &SbtestLoad<'_>,
-    on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<Loaded, ScriptLoadError> {
-    thread::scope(|scope| {
-        let threads = threads.clamp(1, shared.tables.count.max(1));
-        let work = || {
-            let loaded = block_on(fill_tables(connect, shared));
-            shared.failed.fetch_or(loaded.is_err(), Ordering::Relaxed);
-            loaded
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            thread::sleep(Duration::from_millis(20));
-            on_progress(LoadProgress {
-                bytes: shared.bytes.load(Ordering::Relaxed),
-                bytes_total: bytes_estimate(shared.tables),
-                steps: shared.steps_done.load(Ordering::Relaxed),
-                steps_total: shared.tables.count,
-            });
-        }
-        let mut all = Loaded::new();
-        let mut failure = None;
-        for worker in workers {
-            match worker.join() {
-                Ok(Ok(loaded)) => all.extend(loaded),
-                // One thread's failure interrupts the others: their interruption is not the cause.
-                Ok(Err(ScriptLoadError::Interrupted)) => {
-                    failure = failure.or(Some(ScriptLoadError::Interrupted));
-                }
-                Ok(Err(error)) => failure = Some(error),
-                Err(_) => {
-                    let error = std::io::Error::other("it panicked");
-                    failure = Some(ScriptLoadError::Thread(error));
-                }
-            }
-        }
-        failure.map_or(Ok(all), Err)
-    })
-}
 
 async fn fill_tables<C: Connect>(
     connect: &C,
@@ -339,7 +300,7 @@ pub fn load_file<C: Connect + Sync>(
 ) -> Result<ScriptLoadReport, ScriptLoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
-    block_on(async {
+    reactor::block_on(async {
         let mut session = connect_to(connect).await?;
         make_room(&mut session, options.force).await?;
         let steps_total = file.setup.len() as u32;
@@ -356,8 +317,8 @@ pub fn load_file<C: Connect + Sync>(
             }
         }
         C::close(session).await;
-        Ok(())
-    })?;
+        Ok::<_, ScriptLoadError>(())
+    })??;
     Ok(ScriptLoadReport {
         duration: started.elapsed(),
         client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),

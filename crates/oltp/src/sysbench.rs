@@ -118,22 +118,15 @@ impl Builder {
 /// The transactions of a mix on these tables.
 pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
     let mut builder = Builder { tables, generators: Vec::new(), steps: Vec::new() };
-    match mix {
-        OltpMix::ReadWrite => {
-            builder.point_selects(POINT_SELECTS);
-            builder.ranges();
-            builder.writes();
-        }
-        OltpMix::ReadOnly => {
-            builder.point_selects(POINT_SELECTS);
-            builder.ranges();
-        }
-        OltpMix::WriteOnly => {
-            builder.writes();
-        }
-        OltpMix::PointSelect => {
-            builder.point_selects(1);
-        }
+    if mix == OltpMix::PointSelect {
+        builder.point_selects(1);
+    }
+    if matches!(mix, OltpMix::ReadWrite | OltpMix::ReadOnly) {
+        builder.point_selects(POINT_SELECTS);
+        builder.ranges();
+    }
+    if matches!(mix, OltpMix::ReadWrite | OltpMix::WriteOnly) {
+        builder.writes();
     }
     let each = |sql: &str| {
         let of_table = |n: u32| sql.replace("{}", &n.to_string());

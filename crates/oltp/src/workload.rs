@@ -217,26 +217,32 @@ impl<C: Connect> ScriptClient<C> {
         self.session.all_prepared().await
     }
 
-    /// One try; what has failed before its COMMIT is to be rolled back.
-    async fn run(&mut self, operation: &Operation) -> Result<(), TryError> {
+    /// One try; the error of the session and what that makes of the try.
+    async fn run(&mut self, operation: &Operation) -> Result<(), (SessionError, Failed)> {
+        type Judge = fn(&SessionError) -> Failed;
+        let failed = |judge: Judge| {
+            move |error: SessionError| {
+                let failed = judge(&error);
+                (error, failed)
+            }
+        };
         let script = Arc::clone(&self.script);
         let transaction = &script.transactions[operation.transaction];
-        // A statement without BEGIN is its own COMMIT.
-        let failed = if transaction.is_explicit {
-            self.session.query("BEGIN").await.map_err(TryError::Before)?;
-            TryError::Before
+        let mut judge: Judge = failed_by;
+        if transaction.is_explicit {
+            self.session.query("BEGIN").await.map_err(failed(judge))?;
         } else {
-            TryError::InCommit
-        };
+            // A statement without BEGIN is its own COMMIT.
+            judge = failed_in_commit;
+        }
         for (place, step) in transaction.steps.iter().enumerate() {
             let variant = step.variant(&operation.values);
             let id = self.prepared[operation.transaction][place][variant];
             let executed = execute(&mut self.session, id, step, &operation.values).await;
-            executed.map_err(failed)?;
+            executed.map_err(failed(judge))?;
         }
         if transaction.is_explicit {
-            let committed = self.session.query("COMMIT").await;
-            committed.map_err(TryError::InCommit)?;
+            self.session.query("COMMIT").await.map_err(failed(failed_in_commit))?;
         }
         Ok(())
     }
@@ -254,12 +260,6 @@ impl<C: Connect> ScriptClient<C> {
         }
         Ok(())
     }
-}
-
-/// Where a try failed.
-enum TryError {
-    Before(SessionError),
-    InCommit(SessionError),
 }
 
 async fn execute<S: Session>(
@@ -288,16 +288,8 @@ impl<C: Connect> Client for ScriptClient<C> {
     }
 
     async fn attempt(&mut self, operation: &Operation) -> Attempt {
-        let (error, failed) = match self.run(operation).await {
-            Ok(()) => return Attempt::Committed,
-            Err(TryError::Before(error)) => {
-                let failed = failed_by(&error);
-                (error, failed)
-            }
-            Err(TryError::InCommit(error)) => {
-                let failed = failed_in_commit(&error);
-                (error, failed)
-            }
+        let Err((error, failed)) = self.run(operation).await else {
+            return Attempt::Committed;
         };
         match self.recover(&error).await {
             Ok(()) => Attempt::Failed(failed),

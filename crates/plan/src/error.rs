@@ -1,6 +1,6 @@
 //! What is wrong with a plan, and where in its text.
 
-use base::Exit;
+use base::{Exit, line_and_column};
 use std::ops::Range;
 
 /// A plan that cannot be executed as it stands, printed as `plans/x.toml:12:5: what is wrong; what
@@ -51,15 +51,8 @@ pub(crate) struct PlanText {
 impl PlanText {
     /// The error with its line and column.
     pub(crate) fn error(&self, problem: PlanProblem) -> PlanError {
-        let at = problem.span.start.min(self.text.len());
-        let before = self.text.get(..at).unwrap_or(&self.text);
-        let line_begins = before.rfind('\n').map_or(0, |newline| newline + 1);
-        PlanError {
-            path: self.path.clone(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_begins..].chars().count() + 1,
-            why: problem.why,
-        }
+        let (line, column) = line_and_column(&self.text, problem.span.start);
+        PlanError { path: self.path.clone(), line, column, why: problem.why }
     }
 }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Instant;
 
 /// A set of tasks that run together on this thread.
@@ -71,6 +72,34 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     output.ok_or_else(|| io::Error::other("the reactor ended before its only task"))
 }
 
+/// Runs `work` on so many threads, one at least, each with a reactor of its own. Meanwhile this
+/// thread calls `wait` again and again, which takes its time. Fails as the first thread that is not
+/// stopped by the failure of another, which `is_stop` tells.
+pub fn on_threads<T: Send, E: From<io::Error> + Send, F: Future<Output = Result<T, E>>>(
+    threads: u32,
+    work: impl Fn() -> F + Sync,
+    is_stop: impl Fn(&E) -> bool,
+    mut wait: impl FnMut(),
+) -> Result<Vec<T>, E> {
+    thread::scope(|scope| {
+        let on_one = || block_on(work()).map_err(E::from)?;
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(on_one)).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            wait();
+        }
+        let mut all = Vec::new();
+        let mut failure = None;
+        for worker in workers {
+            match worker.join().unwrap_or_else(|_| Err(io::Error::other("it panicked").into())) {
+                Ok(done) => all.push(done),
+                Err(error) if failure.as_ref().is_none_or(&is_stop) => failure = Some(error),
+                Err(_) => {}
+            }
+        }
+        failure.map_or(Ok(all), Err)
+    })
+}
+
 /// Runs futures side by side in one task. What wakes one has all of them polled: for a few.
 pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut futures: Vec<_> = futures.into_iter().map(Box::pin).collect();
@@ -91,11 +120,14 @@ pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F:
 
 #[cfg(test)]
 mod tests {
-    use crate::{PolledSocket, Tasks, TimedOut, block_on, join_all, sleep_until, timeout_at};
+    use crate::{
+        PolledSocket, Tasks, TimedOut, block_on, join_all, on_threads, sleep_until, timeout_at,
+    };
     use std::cell::RefCell;
-    use std::io::{ErrorKind, Read, Write};
+    use std::io::{self, ErrorKind, Read, Write};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -127,6 +159,30 @@ mod tests {
         assert_eq!(ended.iter().map(|of| of.0).collect::<Vec<_>>(), [60, 20, 40]);
         assert!(ended[1].1 < ended[2].1 && ended[2].1 < ended[0].1, "{ended:?}");
         assert!(block_on(join_all(Vec::<std::future::Ready<()>>::new())).unwrap().is_empty());
+    }
+
+    #[test]
+    fn threads_fail_as_the_first_that_no_other_stopped() {
+        let numbers = AtomicU32::new(0);
+        let number = || numbers.fetch_add(1, Ordering::Relaxed);
+        let is_stop = |error: &io::Error| error.kind() == ErrorKind::Interrupted;
+        let mut waits = 0;
+        let ended =
+            on_threads(3, || async { Ok::<_, io::Error>(number()) }, is_stop, || waits += 1);
+        let mut ended = ended.unwrap();
+        ended.sort_unstable();
+        assert_eq!(ended, [0, 1, 2]);
+        let failing = || async {
+            match number() % 2 {
+                0 => Err::<(), _>(io::Error::from(ErrorKind::Interrupted)),
+                _ => Err(io::Error::other("why")),
+            }
+        };
+        let failed = on_threads(4, failing, is_stop, || {}).unwrap_err();
+        assert_eq!(failed.to_string(), "why");
+        let panicking = || async { panic!("of a test") };
+        let failed = on_threads::<(), io::Error, _>(1, panicking, is_stop, || {}).unwrap_err();
+        assert_eq!(failed.to_string(), "it panicked");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::fresh::FreshOrders;
 use crate::transactions::{Across, Outcome, PreparedSession, TransactionError};
 use crate::witness::Witness;
-use crate::{Input, InputCounters, tpcc_mysql};
+use crate::{Input, InputCounters};
 use base::{Connect, DateTime, Session};
 use drive::{
     Attempt, Client, Failed, FailureKind, StatementTimes, Timed, WorkloadCounters, failed_by,
@@ -11,47 +11,13 @@ use drive::{
 };
 use std::sync::Arc;
 
-/// A session with the statements of a set.
-pub(crate) enum AnySession<S> {
-    Clauses(PreparedSession<S>),
-    TpccMysql(tpcc_mysql::TpccMysqlSession<S>),
-}
-
-impl<S: Session> AnySession<Timed<S>> {
-    fn session(&self) -> &Timed<S> {
-        match self {
-            AnySession::Clauses(terminal) => terminal.session(),
-            AnySession::TpccMysql(terminal) => terminal.session(),
-        }
-    }
-
-    fn into_session(self) -> S {
-        match self {
-            AnySession::Clauses(terminal) => terminal.into_session().into_inner(),
-            AnySession::TpccMysql(terminal) => terminal.into_session().into_inner(),
-        }
-    }
-
-    fn begin(&mut self) {
-        match self {
-            AnySession::Clauses(terminal) => terminal.session_mut().begin(),
-            AnySession::TpccMysql(terminal) => {
-                terminal.begin();
-                terminal.session_mut().begin();
-            }
-        }
-    }
-
-    async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
-        match self {
-            AnySession::Clauses(terminal) => terminal.run(input).await,
-            AnySession::TpccMysql(terminal) => terminal.run(input).await,
-        }
-    }
-}
-
 /// Of a connection.
-pub(crate) type TimedSession<C> = AnySession<Timed<<C as Connect>::Session>>;
+pub(crate) type TimedSession<C> = PreparedSession<Timed<<C as Connect>::Session>>;
+
+fn begin<S: Session>(terminal: &mut PreparedSession<Timed<S>>) {
+    terminal.begin();
+    terminal.session_mut().begin();
+}
 
 /// A session that only reads, from a replica.
 pub(crate) struct ReplicaSession<C: Connect> {
@@ -157,10 +123,10 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 
     fn begin(&mut self) {
-        self.terminal.begin();
+        begin(&mut self.terminal);
         match &mut self.beside {
             Beside::Nothing => {}
-            Beside::Replica(reader) => reader.terminal.begin(),
+            Beside::Replica(reader) => begin(&mut reader.terminal),
             Beside::Shards(across) => across.begin(),
         }
     }
@@ -170,10 +136,8 @@ impl<C: Connect> Client for TerminalClient<C> {
         let witnessed = WitnessedTry { witness: self.witness.as_deref(), input: &input };
         let result = match (&mut self.beside, &mut self.terminal) {
             (Beside::Replica(reader), primary) => reader.run(primary, &input).await,
-            (Beside::Shards(across), AnySession::Clauses(home)) => {
-                across.run_any(home, &input).await
-            }
-            (_, terminal) => terminal.run(&input).await,
+            (Beside::Shards(across), home) => across.run_any(home, &input).await,
+            (Beside::Nothing, terminal) => terminal.run(&input).await,
         };
         witnessed.ended(&result);
         match result {
@@ -211,10 +175,10 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 
     async fn close(self) {
-        C::close(self.terminal.into_session()).await;
+        C::close(self.terminal.into_session().into_inner()).await;
         match self.beside {
             Beside::Nothing => {}
-            Beside::Replica(reader) => C::close(reader.terminal.into_session()).await,
+            Beside::Replica(reader) => C::close(reader.terminal.into_session().into_inner()).await,
             Beside::Shards(across) => {
                 for session in across.into_sessions() {
                     C::close(session.into_inner()).await;
@@ -239,6 +203,7 @@ fn classify(failure: &TransactionError) -> Failed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transactions::StatementSet;
     use crate::{InputSource, RunConstants, Transaction};
     use base::{Answer, Param, Random, RowSource, SessionError, SqlValue, StatementId, Warehouses};
     use std::convert::Infallible;
@@ -354,8 +319,8 @@ mod tests {
         for answers in [1, 2] {
             let witness = Arc::new(now(Witness::begin(&mut Silent::after(u64::MAX))).unwrap());
             let session = Timed::new(Silent::after(answers));
-            let terminal = now(tpcc_mysql::TpccMysqlSession::open(session, None)).unwrap();
-            let terminal = AnySession::TpccMysql(terminal);
+            let statements = StatementSet::TpccMysql { isolation: None };
+            let terminal = now(PreparedSession::open(session, statements)).unwrap();
             let mut client = TerminalClient::<Silent>::new(
                 0,
                 terminal,

@@ -6,8 +6,7 @@
 //! goes on with what is missing. A database that tpcc-mysql loaded has neither and is taken as it
 //! is.
 
-use crate::population::{ChunkSummary, Population};
-use crate::random::Constants;
+use crate::population::ChunkSummary;
 use crate::schema::Table;
 use crate::{Chunk, population, probe};
 use base::{Session, SessionError, WarehouseRange, Warehouses};
@@ -36,20 +35,6 @@ pub const CREATE_META_SQL: [&str; 2] = [
      ENGINE=InnoDB DEFAULT CHARSET=latin1",
 ];
 
-/// What `mydyno_meta` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Meta {
-    pub population: Population,
-    pub foreign_keys: bool,
-    /// Of each table that is split; 0 where none is.
-    pub partitions: u32,
-    /// HISTORY has a primary key.
-    pub history_key: bool,
-    pub state: LoadState,
-    /// Workload `tpcc-mysql` has run on it.
-    pub driven_by_tpcc_mysql: bool,
-}
-
 /// How far the database is that `mydyno_meta` describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadState {
@@ -68,7 +53,7 @@ pub enum Contents {
     /// Tables, but not those of TPC-C; `missing` are those that it lacks.
     Other { tables: Vec<String>, missing: Vec<&'static str> },
     /// Loaded by mydyno, wholly or in part.
-    Ours(Meta),
+    Ours(Database, LoadState),
     /// All nine tables, made by another tool.
     Foreign { warehouses: Warehouses },
 }
@@ -141,6 +126,12 @@ pub enum InspectError {
 }
 
 impl Database {
+    /// Into how many chunks a load divides it.
+    fn chunks(&self) -> u64 {
+        // The items are one.
+        1 + (Table::ALL.len() as u64 - 1) * u64::from(self.range.count())
+    }
+
     /// Is it one of several shards?
     pub fn is_shard(&self) -> bool {
         self.range != WarehouseRange::all(self.warehouses)
@@ -175,7 +166,8 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
     if has_meta
         && !(is_untouched(&tables) && session.query("SELECT 1 FROM mydyno_meta").await?.is_empty())
     {
-        return read_meta(session, &schema).await.map(Contents::Ours);
+        let (database, state) = read_meta(session, &schema).await?;
+        return Ok(Contents::Ours(database, state));
     }
     let missing: Vec<&'static str> =
         Table::ALL.iter().map(|table| table.name()).filter(|name| !has(name)).collect();
@@ -185,8 +177,7 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
         (false, true) => {
             // Warehouses are numbered from 1 without gaps, and tpcc_start's -w says how many are
             // used.
-            let answer = session.query("SELECT COUNT(*) FROM warehouse").await?;
-            let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
+            let count = probe::count(session, "SELECT COUNT(*) FROM warehouse").await?;
             Ok(Contents::Foreign { warehouses: Warehouses(u32::try_from(count).unwrap_or(0)) })
         }
     }
@@ -205,26 +196,17 @@ pub async fn inspect<S: Session>(
     let database = match contents(session).await? {
         Contents::Empty => return Err(InspectError::Empty { schema }),
         Contents::Other { missing, .. } => return Err(InspectError::NotTpcc { schema, missing }),
-        Contents::Ours(meta) if meta.state != LoadState::Complete => {
+        Contents::Ours(database, LoadState::Complete) => database,
+        Contents::Ours(database, _) => {
             let chunks = match loaded_chunks(session).await {
                 Ok(loaded) => loaded.chunks.len() as u64,
                 Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
                 Err(error) => return Err(error.into()),
             };
-            let Population { warehouses, seed, .. } = meta.population;
-            let wanted = meta.population.chunks().count() as u64;
+            let Database { warehouses, seed, .. } = database;
+            let (wanted, seed) = (database.chunks(), seed.unwrap_or_default());
             return Err(InspectError::HalfLoaded { schema, chunks, wanted, warehouses, seed });
         }
-        Contents::Ours(meta) => Database {
-            warehouses: meta.population.warehouses,
-            range: meta.population.range,
-            seed: Some(meta.population.seed),
-            c_load: Some(meta.population.constants.c_last),
-            foreign_keys: meta.foreign_keys,
-            partitions: meta.partitions,
-            history_key: meta.history_key,
-            driven_by_tpcc_mysql: meta.driven_by_tpcc_mysql,
-        },
         Contents::Foreign { warehouses: Warehouses(0) } => {
             return Err(InspectError::Empty { schema });
         }
@@ -267,24 +249,20 @@ async fn foreign<S: Session>(
 async fn has_foreign_keys<S: Session>(session: &mut S) -> Result<bool, SessionError> {
     let sql = "SELECT COUNT(*) FROM information_schema.referential_constraints \
                WHERE constraint_schema = DATABASE() AND table_name = 'order_line'";
-    let answer = session.query(sql).await?;
-    Ok(answer.row(0).map_or(Ok(0), |row| row.int(0))? > 0)
+    Ok(probe::count(session, sql).await? > 0)
 }
 
 /// Of the largest table, which other tools split if any.
 async fn partitions<S: Session>(session: &mut S) -> Result<u32, SessionError> {
     let sql = "SELECT COUNT(*) FROM information_schema.partitions WHERE table_schema = DATABASE() \
         AND table_name = 'order_line' AND partition_name IS NOT NULL";
-    let answer = session.query(sql).await?;
-    let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
-    Ok(u32::try_from(count).unwrap_or(0))
+    Ok(u32::try_from(probe::count(session, sql).await?).unwrap_or(0))
 }
 
 async fn has_history_key<S: Session>(session: &mut S) -> Result<bool, SessionError> {
     let sql = "SELECT COUNT(*) FROM information_schema.table_constraints WHERE table_schema = \
         DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
-    let answer = session.query(sql).await?;
-    Ok(answer.row(0).map_or(Ok(0), |row| row.int(0))? > 0)
+    Ok(probe::count(session, sql).await? > 0)
 }
 
 /// Does the server, or the cluster that it is a node of, demand a primary key of every table?
@@ -310,36 +288,34 @@ fn is_untouched(tables: &[String]) -> bool {
     tables.iter().all(|table| table == META || table == LOAD)
 }
 
-async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, InspectError> {
+async fn read_meta<S: Session>(
+    session: &mut S,
+    schema: &str,
+) -> Result<(Database, LoadState), InspectError> {
     let answer = session.query("SELECT name, value FROM mydyno_meta").await?;
     let facts: BTreeMap<String, String> =
         answer.rows().map(|row| (row.text(0), row.text(1))).collect();
+    let bad = |name: &'static str| InspectError::BadMeta { table: schema.to_owned(), name };
     let number = |name: &'static str| -> Result<u64, InspectError> {
-        let bad = || InspectError::BadMeta { table: schema.to_owned(), name };
-        facts.get(name).and_then(|value| value.parse().ok()).ok_or_else(bad)
+        facts.get(name).and_then(|value| value.parse().ok()).ok_or_else(|| bad(name))
     };
-    let small = |name: &'static str| -> Result<u32, InspectError> {
-        let bad = |_| InspectError::BadMeta { table: schema.to_owned(), name };
-        number(name).and_then(|value| u32::try_from(value).map_err(bad))
-    };
+    let small = |name: &'static str| u32::try_from(number(name)?).map_err(|_| bad(name));
     if small("schema_version")? != SCHEMA_VERSION {
-        return Err(InspectError::BadMeta { table: schema.to_owned(), name: "schema_version" });
+        return Err(bad("schema_version"));
     }
     let warehouses = Warehouses(small("warehouses")?);
     // Of a shard only.
     let range = match facts.contains_key(FIRST_WAREHOUSE) {
         true => WarehouseRange::between((small(FIRST_WAREHOUSE)?, small(LAST_WAREHOUSE)?))
             .filter(|range| range.last() <= warehouses.0)
-            .ok_or(InspectError::BadMeta { table: schema.to_owned(), name: LAST_WAREHOUSE })?,
+            .ok_or_else(|| bad(LAST_WAREHOUSE))?,
         false => WarehouseRange::all(warehouses),
     };
-    Ok(Meta {
-        population: Population {
-            seed: number("seed")?,
-            constants: Constants { c_last: small("c_load")? },
-            warehouses,
-            range,
-        },
+    let database = Database {
+        warehouses,
+        range,
+        seed: Some(number("seed")?),
+        c_load: Some(small("c_load")?),
         foreign_keys: number("foreign_keys")? != 0,
         // An earlier mydyno did not split tables, and says nothing of it.
         partitions: match facts.contains_key("partitions") {
@@ -348,41 +324,42 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
         },
         // Nor did it give HISTORY a key.
         history_key: facts.get("history_key").is_some_and(|value| value == "1"),
-        state: match number("state")? {
-            0 => LoadState::Loading,
-            1 => LoadState::Complete,
-            _ => LoadState::Dropping,
-        },
         driven_by_tpcc_mysql: facts.contains_key(DRIVEN_BY_TPCC_MYSQL),
-    })
+    };
+    let state = match number("state")? {
+        0 => LoadState::Loading,
+        1 => LoadState::Complete,
+        _ => LoadState::Dropping,
+    };
+    Ok((database, state))
 }
 
 /// Writes what is being loaded.
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn write_meta<S: Session>(session: &mut S, meta: &Meta) -> Result<(), SessionError> {
-    let Population { seed, constants, warehouses, range } = meta.population;
-    let of_shard = match range == WarehouseRange::all(warehouses) {
-        true => String::new(),
-        false => format!(
-            ", ('{FIRST_WAREHOUSE}', '{}'), ('{LAST_WAREHOUSE}', '{}')",
-            range.first(),
-            range.last()
-        ),
-    };
-    let sql = format!(
-        "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', \
-         '{warehouses}'), ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), \
-         ('partitions', '{}'), ('history_key', '{}'), ('state', '{}'), ('mydyno_version', \
-         '{}'){of_shard}",
-        constants.c_last,
-        u8::from(meta.foreign_keys),
-        meta.partitions,
-        u8::from(meta.history_key),
-        meta.state as u8,
-        env!("CARGO_PKG_VERSION"),
-    );
+pub async fn write_meta<S: Session>(
+    session: &mut S,
+    database: &Database,
+) -> Result<(), SessionError> {
+    let flag = |is_so: bool| Some(u8::from(is_so).to_string());
+    let of_shard = database.is_shard().then_some(database.range);
+    let facts = [
+        ("schema_version", Some(SCHEMA_VERSION.to_string())),
+        ("warehouses", Some(database.warehouses.to_string())),
+        ("seed", database.seed.map(|seed| seed.to_string())),
+        ("c_load", database.c_load.map(|constant| constant.to_string())),
+        ("foreign_keys", flag(database.foreign_keys)),
+        ("partitions", Some(database.partitions.to_string())),
+        ("history_key", flag(database.history_key)),
+        ("state", Some((LoadState::Loading as u8).to_string())),
+        ("mydyno_version", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        (FIRST_WAREHOUSE, of_shard.map(|range| range.first().to_string())),
+        (LAST_WAREHOUSE, of_shard.map(|range| range.last().to_string())),
+    ];
+    let known =
+        facts.into_iter().filter_map(|(name, value)| Some(format!("('{name}', '{}')", value?)));
+    let sql = format!("INSERT INTO mydyno_meta VALUES {}", known.collect::<Vec<_>>().join(", "));
     session.query(&sql).await.map(drop)
 }
 
@@ -478,14 +455,10 @@ pub async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, 
 /// # Errors
 /// Where the server refuses.
 pub async fn sums<S: Session>(session: &mut S) -> Result<Sums, SessionError> {
-    let read = async |session: &mut S, sql: &str| -> Result<i64, SessionError> {
-        let answer = session.query(sql).await?;
-        answer.row(0).map_or(Ok(0), |row| row.int(0))
-    };
     Ok(Sums {
-        next_orders: read(session, NEXT_ORDERS_SQL).await?,
-        oldest_open_orders: read(session, OLDEST_OPEN_ORDERS_SQL).await?,
-        payment_cents: read(session, PAYMENT_CENTS_SQL).await?,
+        next_orders: probe::count(session, NEXT_ORDERS_SQL).await?,
+        oldest_open_orders: probe::count(session, OLDEST_OPEN_ORDERS_SQL).await?,
+        payment_cents: probe::count(session, PAYMENT_CENTS_SQL).await?,
     })
 }
 

@@ -1,9 +1,9 @@
 //! What a terminal's user enters: the inputs of clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1, and
 //! the card deck of 5.2.4.2.
 
-use crate::random::RunConstants;
+use crate::random::{RunConstants, last_name};
 use crate::schema::{DISTRICTS, ITEMS};
-use base::{Cents, DateTime, Random, WarehouseRange};
+use base::{Cents, DateTime, Param, Random, WarehouseRange};
 use drive::{TransactionInfo, TransactionType};
 use std::fmt;
 
@@ -175,6 +175,39 @@ impl NewOrder {
     pub fn remote_lines(&self) -> u32 {
         self.lines().iter().filter(|line| line.supply_warehouse != self.warehouse).count() as u32
     }
+
+    /// The values of its row in ORDERS, in the order of the INSERTs.
+    pub(crate) fn order_row(&self, id: i64) -> [Param<'static>; 7] {
+        [
+            Param::Int(id),
+            self.district.into(),
+            self.warehouse.into(),
+            self.customer.into(),
+            Param::Time(self.entered),
+            Param::Int(self.lines().len() as i64),
+            Param::Int(i64::from(self.remote_lines() == 0)),
+        ]
+    }
+
+    /// The values of a line's row in ORDER_LINE, in the order of the INSERTs.
+    pub(crate) fn line_row<'a>(
+        &self,
+        id: i64,
+        line: &OrderLine,
+        (amount, dist_info): (Cents, &'a [u8]),
+    ) -> [Param<'a>; 9] {
+        [
+            Param::Int(id),
+            self.district.into(),
+            self.warehouse.into(),
+            line.number.into(),
+            line.item.into(),
+            line.supply_warehouse.into(),
+            line.quantity.into(),
+            Param::Cents(amount),
+            Param::Text(dist_info),
+        ]
+    }
 }
 
 /// How the customer is named (clauses 2.5.1.2, 2.6.1.2).
@@ -183,6 +216,26 @@ pub enum CustomerKey {
     Number(u32),
     /// The number 0..=999 of a last name.
     LastName(u32),
+}
+
+impl CustomerKey {
+    /// The number, where the customer is named by it.
+    pub(crate) fn number(self) -> Option<u32> {
+        match self {
+            CustomerKey::Number(number) => Some(number),
+            CustomerKey::LastName(_) => None,
+        }
+    }
+}
+
+/// What stands for the customer in a statement: a number or a last name.
+impl From<CustomerKey> for Param<'_> {
+    fn from(key: CustomerKey) -> Self {
+        match key {
+            CustomerKey::Number(number) => number.into(),
+            CustomerKey::LastName(number) => Param::Text(last_name(number)),
+        }
+    }
 }
 
 /// Input of Payment (clause 2.5.1).
@@ -195,6 +248,32 @@ pub struct Payment {
     pub customer: CustomerKey,
     pub amount: Cents,
     pub entered: DateTime,
+}
+
+impl Payment {
+    /// The key of the paying customer, by number or by last name.
+    pub(crate) fn customer_key(&self, customer: impl Into<Param<'static>>) -> [Param<'static>; 3] {
+        [self.customer_warehouse.into(), self.customer_district.into(), customer.into()]
+    }
+
+    /// The values of its row in HISTORY: the key of the customer, in whatever order, and what
+    /// follows it in the INSERTs.
+    pub(crate) fn history_row<'a>(
+        &self,
+        [first, second, third]: [Param<'a>; 3],
+        h_data: &'a [u8],
+    ) -> [Param<'a>; 8] {
+        [
+            first,
+            second,
+            third,
+            self.district.into(),
+            self.warehouse.into(),
+            Param::Time(self.entered),
+            Param::Cents(self.amount),
+            Param::Text(h_data),
+        ]
+    }
 }
 
 /// Input of Order-Status (clause 2.6.1).

@@ -21,7 +21,6 @@ pub mod random;
 pub mod schema;
 mod shards;
 pub mod terminal_times;
-pub mod tpcc_mysql;
 pub mod transactions;
 pub mod verdicts;
 mod witness;
@@ -43,6 +42,8 @@ pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
 pub use shards::{ShardError, ShardRanges};
-pub use transactions::{Outcome, PreparedSession, TransactionError, prepared_statements};
+pub use transactions::{
+    Outcome, PreparedSession, StatementSet, TransactionError, prepared_statements, tpcc_mysql,
+};
 pub use witness::{WITNESSED, Witness, WitnessReport, WitnessedRows};
-pub use workload::{Homes, StatementSet, TpccOptions, TpccWorkload};
+pub use workload::{Homes, TpccOptions, TpccWorkload};

@@ -97,6 +97,18 @@ impl TimeSummary {
     }
 }
 
+impl Requirement {
+    /// One of a time, in which chance plays no part.
+    fn of_time(
+        clause: &'static str,
+        (name, title): (String, String),
+        value: Option<f64>,
+        allowed: Range,
+    ) -> Requirement {
+        Requirement { name, title, clause, unit: Unit::Seconds, value, allowed, chance: allowed }
+    }
+}
+
 fn at_least(low: f64) -> Range {
     Range { low: Some(low), high: None }
 }
@@ -171,43 +183,24 @@ impl MeasuredRun<'_> {
 
     fn p90(&self, transaction: Transaction) -> Requirement {
         let (times, name, title) = self.seen(transaction);
+        let words = (format!("{name}_p90"), format!("90th percentile of {title}"));
         let allowed = at_most(P90_MAX_S[transaction.index()]);
-        Requirement {
-            name: format!("{name}_p90"),
-            title: format!("90th percentile of {title}"),
-            clause: "5.2.5.3",
-            unit: Unit::Seconds,
-            value: times.p90(),
-            allowed,
-            chance: allowed,
-        }
+        Requirement::of_time("5.2.5.3", words, times.p90(), allowed)
     }
 
     fn deferred(&self) -> Requirement {
-        let allowed = at_most(DEFERRED_P90_MAX_S);
-        Requirement {
-            name: "deferred_delivery_p90".to_owned(),
-            title: "90th percentile of deferred deliveries".to_owned(),
-            clause: "2.7.2.2",
-            unit: Unit::Seconds,
-            value: self.deferred.and_then(|times| times.p90()),
-            allowed,
-            chance: allowed,
-        }
+        let name = "deferred_delivery_p90".to_owned();
+        let title = "90th percentile of deferred deliveries".to_owned();
+        let value = self.deferred.and_then(|times| times.p90());
+        Requirement::of_time("2.7.2.2", (name, title), value, at_most(DEFERRED_P90_MAX_S))
     }
 
     fn above_mean(&self, transaction: Transaction) -> Requirement {
         let (times, name, title) = self.seen(transaction);
+        let words =
+            (format!("{name}_p90_above_mean"), format!("the same against the mean of {title}"));
         let allowed = at_least((times.mean_s - TOLERANCE_S).max(0.0));
-        Requirement {
-            name: format!("{name}_p90_above_mean"),
-            title: format!("the same against the mean of {title}"),
-            clause: "5.2.5.6",
-            unit: Unit::Seconds,
-            value: times.p90(),
-            allowed,
-            chance: allowed,
-        }
+        Requirement::of_time("5.2.5.6", words, times.p90(), allowed)
     }
 
     fn share(&self, transaction: Transaction) -> Option<Requirement> {
@@ -230,31 +223,22 @@ impl MeasuredRun<'_> {
 
     fn keying(&self, transaction: Transaction) -> Requirement {
         let index = transaction.index();
+        let name = format!("{}_keying_mean", transaction.name());
+        let title = format!("mean keying time of {}", title(transaction));
         let allowed = at_least(KEYING[index].as_secs_f64());
-        Requirement {
-            name: format!("{}_keying_mean", transaction.name()),
-            title: format!("mean keying time of {}", title(transaction)),
-            clause: "5.2.5.2",
-            unit: Unit::Seconds,
-            value: self.keying[index].mean(),
-            allowed,
-            chance: allowed,
-        }
+        Requirement::of_time("5.2.5.2", (name, title), self.keying[index].mean(), allowed)
     }
 
     fn think(&self, transaction: Transaction) -> Requirement {
         let index = transaction.index();
-        let mean_s = THINK_MEAN[index].as_secs_f64();
+        let name = format!("{}_think_mean", transaction.name());
+        let title = format!("mean think time of {}", title(transaction));
+        let (times, mean_s) = (self.think[index], THINK_MEAN[index].as_secs_f64());
         // The standard deviation of an exponential is its mean.
-        let spread = SPREAD / (self.think[index].count.max(1) as f64).sqrt();
+        let spread = SPREAD / (times.count.max(1) as f64).sqrt();
         Requirement {
-            name: format!("{}_think_mean", transaction.name()),
-            title: format!("mean think time of {}", title(transaction)),
-            clause: "5.2.5.4",
-            unit: Unit::Seconds,
-            value: self.think[index].mean(),
-            allowed: at_least(mean_s),
             chance: at_least((mean_s * (1.0 - spread)).max(0.0)),
+            ..Requirement::of_time("5.2.5.4", (name, title), times.mean(), at_least(mean_s))
         }
     }
 
@@ -277,14 +261,8 @@ impl MeasuredRun<'_> {
     }
 }
 
-fn title(transaction: Transaction) -> &'static str {
-    match transaction {
-        Transaction::NewOrder => "new order",
-        Transaction::Payment => "payment",
-        Transaction::OrderStatus => "order status",
-        Transaction::Delivery => "delivery",
-        Transaction::StockLevel => "stock level",
-    }
+fn title(transaction: Transaction) -> String {
+    transaction.name().replace('_', " ")
 }
 
 #[cfg(test)]

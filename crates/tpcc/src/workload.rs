@@ -1,21 +1,21 @@
 //! TPC-C as a workload of the driver.
 
-use crate::client::{AnySession, Beside, ReplicaSession, TerminalClient, TimedSession};
+use crate::client::{Beside, ReplicaSession, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::fresh::{FreshOrders, ReplicaReads};
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Across, AcrossOptions, PreparedSession};
+use crate::transactions::{Across, AcrossOptions, PreparedSession, StatementSet};
 use crate::witness::Witness;
 use crate::xa::XaRun;
-use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction, tpcc_mysql};
+use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction};
 use base::{Connect, Random, Session, SessionError, WarehouseRange, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
     Facts, Failed, Opening, Proof, RunReport, Schemas, Source, Timed, TransactionInfo,
     TransactionType, Workload, failed_by,
 };
-use spec::{Isolation, Style, Topology};
+use spec::Topology;
 use std::sync::Arc;
 
 /// What the terminals of a run have in common.
@@ -40,15 +40,6 @@ pub struct TpccOptions {
     /// Keeps what the connections are told, to be held against a database that was lost and
     /// recovered.
     pub witness: Option<Arc<Witness>>,
-}
-
-/// Which statements the transactions send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatementSet {
-    /// Those of clause 2.
-    Clauses { style: Style, isolation: Isolation },
-    /// Those of tpcc-mysql, at the server's own level where none is named.
-    TpccMysql { isolation: Option<Isolation> },
 }
 
 /// Which warehouses transactions are for.
@@ -177,17 +168,13 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
         let witness = self.options.witness.clone();
+        let statements = self.options.statements;
         if let Some((run, shards)) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
-            && let StatementSet::Clauses { style, isolation } = self.options.statements
+            && matches!(statements, StatementSet::Clauses { .. })
         {
-            let options = AcrossOptions { run, shards, style, isolation };
+            let options = AcrossOptions { run, shards, statements };
             let (own, across) = Across::open(&self.schemas, which, &options).await?;
-            return Ok(TerminalClient::new(
-                server,
-                AnySession::Clauses(own),
-                Beside::Shards(across),
-                witness,
-            ));
+            return Ok(TerminalClient::new(server, own, Beside::Shards(across), witness));
         }
         let terminal = self.session(server).await?;
         let beside = match (self.schemas.reads_from(which), &self.fresh) {
@@ -205,16 +192,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     /// A session on one of the servers, with its statements.
     async fn session(&self, server: usize) -> Result<TimedSession<C>, Failed> {
         let session = Timed::new(self.schemas.connect(server).await?);
-        let opened = match self.options.statements {
-            StatementSet::Clauses { style, isolation } => {
-                let opened = PreparedSession::open(session, style, isolation).await;
-                opened.map(AnySession::Clauses)
-            }
-            StatementSet::TpccMysql { isolation } => {
-                let opened = tpcc_mysql::TpccMysqlSession::open(session, isolation).await;
-                opened.map(AnySession::TpccMysql)
-            }
-        };
+        let opened = PreparedSession::open(session, self.options.statements).await;
         opened.map_err(|error| failed_by(&error))
     }
 }
@@ -234,6 +212,7 @@ impl Source for InputSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spec::{Isolation, Style};
 
     /// (warehouse, district) of the Stock-Levels of a terminal.
     fn place(workload: &TpccWorkload<()>, terminal: u32) -> (u32, u32) {

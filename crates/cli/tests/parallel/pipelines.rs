@@ -6,7 +6,7 @@ use base::{Connect, Random, Warehouses};
 use spec::{Isolation, Style};
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use tpcc::transactions::{Outcome, PreparedSession, TransactionError, procedures};
+use tpcc::transactions::{Outcome, PreparedSession, StatementSet, TransactionError, procedures};
 use tpcc::{Input, InputSource, RunConstants, Transaction};
 use wire::Connector;
 
@@ -41,8 +41,9 @@ fn tries(
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal =
-            PreparedSession::open(session, style, Isolation::RepeatableRead).await.unwrap();
+        let isolation = Isolation::RepeatableRead;
+        let statements = StatementSet::Clauses { style, isolation };
+        let mut terminal = PreparedSession::open(session, statements).await.unwrap();
         while begin.recv().is_ok() {
             ended.send(terminal.run(&input).await).unwrap();
         }

@@ -5,7 +5,7 @@ use crate::support::{QUICK, Server, connect_options, query};
 use base::{Connect, Random, Session, Warehouses};
 use spec::{Isolation, Style};
 use tpcc::input::CustomerKey;
-use tpcc::transactions::{Outcome, PreparedSession, procedures};
+use tpcc::transactions::{Outcome, PreparedSession, StatementSet, procedures};
 use tpcc::{Input, InputSource, RunConstants, Transaction};
 use wire::Connector;
 
@@ -29,8 +29,9 @@ fn rows_read(dsn: &str, style: Style, payments: impl Iterator<Item = Input>) -> 
     let connector = Connector::new(connect_options(dsn)).unwrap();
     reactor::block_on(async {
         let session = connector.connect().await.unwrap();
-        let mut terminal =
-            PreparedSession::open(session, style, Isolation::RepeatableRead).await.unwrap();
+        let isolation = Isolation::RepeatableRead;
+        let statements = StatementSet::Clauses { style, isolation };
+        let mut terminal = PreparedSession::open(session, statements).await.unwrap();
         for payment in payments {
             assert_eq!(terminal.run(&payment).await, Ok(Outcome::Committed));
         }

@@ -7,7 +7,7 @@ use crate::support::{
 use base::{Connect, Random, Session, Warehouses};
 use spec::{Isolation, Style};
 use std::collections::BTreeSet;
-use tpcc::transactions::{Outcome, PreparedSession, procedures};
+use tpcc::transactions::{Outcome, PreparedSession, StatementSet, procedures};
 use tpcc::{Input, InputSource, NewOrder, RunConstants, Transaction};
 use wire::Connector;
 
@@ -87,8 +87,9 @@ fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal =
-            PreparedSession::open(session, style, Isolation::RepeatableRead).await.unwrap();
+        let isolation = Isolation::RepeatableRead;
+        let statements = StatementSet::Clauses { style, isolation };
+        let mut terminal = PreparedSession::open(session, statements).await.unwrap();
         let mut outcomes = Vec::new();
         for input in inputs {
             let outcome = terminal.run(input).await;

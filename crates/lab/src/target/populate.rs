@@ -37,12 +37,8 @@ impl LoadSpec {
 
     fn options(&self) -> LoadOptions {
         LoadOptions {
-            warehouses: self.population.warehouses,
-            shard: self.population.shard,
-            seed: self.population.seed,
+            population: self.population.clone(),
             threads: self.threads.unwrap_or_else(default_threads),
-            foreign_keys: self.population.foreign_keys,
-            partitions: self.population.partitions,
             history_key: self.history_key,
             force: self.force,
         }
@@ -229,8 +225,8 @@ fn populate_target(
             Method::LocalInfile => LoadMethod::LocalInfile,
             Method::Inserts => LoadMethod::Inserts,
         },
-        foreign_keys: Some(options.foreign_keys),
-        partitions: options.partitions,
+        foreign_keys: Some(spec.population.foreign_keys),
+        partitions: spec.population.partitions,
         history_key: Some(report.history_key),
         duration_ns: report.duration.as_nanos() as u64,
         total_bytes: report.bytes,
@@ -395,15 +391,14 @@ fn begun(
     server: &ServerInfo,
     spec: &LoadSpec,
 ) -> StoredLoad {
-    let options = spec.options();
     StoredLoad {
         lab: None,
         target: render_dsn(connect, Secret::Hidden),
         engine: engine_name(subject, server),
         server_version: server.version.clone(),
         warehouses: None,
-        seed: options.seed,
-        threads: options.threads,
+        seed: spec.population.seed,
+        threads: spec.options().threads,
         method: LoadMethod::Inserts,
         foreign_keys: None,
         partitions: 0,

@@ -2,7 +2,7 @@
 
 use super::finding::AcidError;
 use super::halting::{Halt, Halting};
-use crate::transactions::{Outcome, PreparedSession, TransactionError};
+use crate::transactions::{Outcome, PreparedSession, StatementSet, TransactionError};
 use crate::{Input, transactions::one_row};
 use base::{Connect, Session};
 use drive::{FailureKind, failed_by, set_isolation};
@@ -29,6 +29,15 @@ pub(super) enum End {
     Rollback,
 }
 
+impl End {
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            End::Commit => "COMMIT",
+            End::Rollback => "ROLLBACK",
+        }
+    }
+}
+
 /// A session of a test, T1 or T2 of clause 3.4.2.
 pub(super) struct Actor<S> {
     terminal: PreparedSession<Halting<S>>,
@@ -47,7 +56,8 @@ impl<S: Session> Actor<S> {
         let connection = number(&mut session, "SELECT CONNECTION_ID()").await?;
         let session = Halting::new(session);
         let halt = Rc::clone(&session.halt);
-        let terminal = PreparedSession::open(session, Style::Statements, isolation).await?;
+        let statements = StatementSet::Clauses { style: Style::Statements, isolation };
+        let terminal = PreparedSession::open(session, statements).await?;
         Ok(Actor { terminal, halt, connection, tried_again: Vec::new() })
     }
 
@@ -82,11 +92,7 @@ impl<S: Session> Actor<S> {
 
     /// Ends the transaction that is open.
     pub(super) async fn end(&mut self, how: End) -> Result<(), AcidError> {
-        self.sql(match how {
-            End::Commit => "COMMIT",
-            End::Rollback => "ROLLBACK",
-        })
-        .await
+        self.sql(how.sql()).await
     }
 
     /// Runs SQL in the transaction that is open, or begins one.

@@ -1,22 +1,10 @@
 //! Clause 3.2.2: a Payment happens as a whole, or not at all.
 
 use super::actor::End;
-use super::finding::{AcidError, AcidTest, Phenomenon, Seen};
+use super::finding::{AcidError, Phenomenon, Seen};
 use super::fixture::{Fixture, PAID, payment};
 use crate::CustomerId;
 use base::{Cents, Connect};
-
-pub(super) const COMMITTED: AcidTest = AcidTest {
-    name: "A1",
-    title: "a Payment that commits changes warehouse, district, customer and history",
-    clause: "3.2.2.1",
-};
-
-pub(super) const ROLLED_BACK: AcidTest = AcidTest {
-    name: "A2",
-    title: "a Payment that rolls back leaves them as they were, to the byte",
-    clause: "3.2.2.2",
-};
 
 /// The numbers that a Payment changes, in cents and rows.
 async fn sums<C: Connect>(

@@ -6,7 +6,7 @@
 
 use super::finding::{AcidError, Phenomenon, Seen};
 use crate::InputSource;
-use crate::transactions::{PreparedSession, TransactionError};
+use crate::transactions::{PreparedSession, StatementSet, TransactionError};
 use crate::witness::{WITNESSED, Witness};
 use base::{Connect, Session};
 use drive::{FailureKind, failed_by};
@@ -23,7 +23,8 @@ pub async fn order_until_lost<C: Connect>(
 ) -> Result<(), AcidError> {
     let session = connect.connect().await;
     let session = session.map_err(|error| AcidError::Connect(error.to_string()))?;
-    let mut terminal = PreparedSession::open(session, Style::Statements, isolation).await?;
+    let statements = StatementSet::Clauses { style: Style::Statements, isolation };
+    let mut terminal = PreparedSession::open(session, statements).await?;
     while !witness.is_full() {
         let input = source.next_input();
         match terminal.run(&input).await {

@@ -6,7 +6,7 @@
 //! waits. What is read again is read by the statement of the transaction, which is still open.
 
 use super::actor::{Actor, End, until_halted};
-use super::finding::{AcidError, AcidTest, Phenomenon, Seen};
+use super::finding::{AcidError, Phenomenon, Seen};
 use super::fixture::{Fixture, PAID, filled, order_status, payment};
 use crate::input::NewOrder;
 use crate::transactions::sql::{LAST_ORDER, OLDEST_OPEN_ORDER};
@@ -16,35 +16,6 @@ use base::{Cents, Connect, Session};
 use std::pin::pin;
 use std::rc::Rc;
 
-const fn test(name: &'static str, title: &'static str, clause: &'static str) -> AcidTest {
-    AcidTest { name, title, clause }
-}
-
-pub(super) const I1: AcidTest = test(
-    "I1",
-    "Order-Status beside a New-Order of the customer that commits: it sees no order too early",
-    "3.4.2.1",
-);
-pub(super) const I2: AcidTest = test(
-    "I2",
-    "Order-Status beside a New-Order of the customer that rolls back: it never sees the order",
-    "3.4.2.2",
-);
-pub(super) const I3: AcidTest =
-    test("I3", "two New-Orders of a customer have order numbers in sequence", "3.4.2.3");
-pub(super) const I4: AcidTest =
-    test("I4", "a New-Order beside one that rolls back takes its order number", "3.4.2.4");
-pub(super) const I5: AcidTest =
-    test("I5", "Payment beside a Delivery that commits: c_balance has both", "3.4.2.5");
-pub(super) const I6: AcidTest =
-    test("I6", "Payment beside a Delivery that rolls back: c_balance has the payment", "3.4.2.6");
-pub(super) const I7: AcidTest =
-    test("I7", "a New-Order reads the same price of an item twice, though it changes", "3.4.2.7");
-pub(super) const I8: AcidTest =
-    test("I8", "a Delivery that found no open order finds none when it reads again", "3.4.2.8");
-pub(super) const I9: AcidTest =
-    test("I9", "an Order-Status finds the same last order when it reads again", "3.4.2.9");
-
 /// The order of a New-Order or an Order-Status.
 fn order_of(outcome: Outcome) -> Result<u32, AcidError> {
     match outcome {
@@ -53,10 +24,17 @@ fn order_of(outcome: Outcome) -> Result<u32, AcidError> {
     }
 }
 
+/// A number that a test has read, which is none below 0.
+fn small(number: i64, what: &'static str) -> Result<u32, AcidError> {
+    u32::try_from(number).map_err(|_| TransactionError::MissingRow(what).into())
+}
+
 /// T2 beside T1: whether it waited until T1 ended, and how it came out.
 struct BesideOpen {
     waited: bool,
     outcome: Outcome,
+    /// What T1 read again before it ended, where it did.
+    again: Option<i64>,
 }
 
 impl BesideOpen {
@@ -65,21 +43,49 @@ impl BesideOpen {
     }
 }
 
-/// Runs T2 while the transaction of T1 is open, which is ended in some way when T2 waits or is
-/// done.
-async fn beside<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    (one, how): (&mut Actor<C::Session>, End),
-    (two, input): (&mut Actor<C::Session>, &Input),
-) -> Result<BesideOpen, AcidError> {
-    let connection = two.connection;
-    let mut running = pin!(two.run(input));
-    let ended = fixture.onlooker.until_waits(connection, running.as_mut()).await?;
-    one.end(how).await?;
-    Ok(match ended {
-        Some(outcome) => BesideOpen { waited: false, outcome: outcome? },
-        None => BesideOpen { waited: true, outcome: running.await? },
-    })
+/// The sessions of a test, T1 and T2, and what was seen.
+struct Pair<'p, 'f, C: Connect> {
+    fixture: &'p mut Fixture<'f, C>,
+    one: Actor<C::Session>,
+    two: Actor<C::Session>,
+    seen: Seen,
+}
+
+impl<'p, 'f, C: Connect> Pair<'p, 'f, C> {
+    async fn open(fixture: &'p mut Fixture<'f, C>) -> Result<Pair<'p, 'f, C>, AcidError> {
+        let (one, two) = (fixture.actor().await?, fixture.actor().await?);
+        Ok(Pair { fixture, one, two, seen: Seen::default() })
+    }
+
+    /// Runs T2 while the transaction of T1 is open. When T2 waits or is done, T1 reads again, where
+    /// there is SQL for it, and ends in some way.
+    async fn beside(
+        &mut self,
+        input: &Input,
+        (again, how): (Option<&str>, End),
+    ) -> Result<BesideOpen, AcidError> {
+        let connection = self.two.connection;
+        let mut running = pin!(self.two.run(input));
+        let ended = self.fixture.onlooker.until_waits(connection, running.as_mut()).await?;
+        let again = match again {
+            Some(sql) => self.one.read(sql).await?,
+            None => None,
+        };
+        self.one.end(how).await?;
+        let (waited, outcome) = match ended {
+            Some(outcome) => (false, outcome?),
+            None => (true, running.await?),
+        };
+        Ok(BesideOpen { waited, outcome, again })
+    }
+
+    /// Ends the sessions, and tells what was seen.
+    async fn leave(self) -> Result<Seen, AcidError> {
+        let mut seen = self.seen;
+        saw_retries(&mut seen, &self.two);
+        self.fixture.leave([self.one, self.two]).await;
+        Ok(seen)
+    }
 }
 
 /// Adds that the server rolled a transaction back to let another one through.
@@ -95,8 +101,7 @@ async fn next_order<C: Connect>(
 ) -> Result<u32, AcidError> {
     let CustomerId { warehouse: w, district: d, .. } = customer;
     let sql = format!("SELECT d_next_o_id FROM district WHERE d_w_id={w} AND d_id={d}");
-    let next = fixture.onlooker.number(&sql).await?;
-    u32::try_from(next).map_err(|_| TransactionError::MissingRow("a d_next_o_id above 0").into())
+    small(fixture.onlooker.number(&sql).await?, "a d_next_o_id above 0")
 }
 
 /// I1 and I2: an Order-Status beside a New-Order that ends in some way.
@@ -104,76 +109,67 @@ pub(super) async fn read_beside_an_order<C: Connect>(
     fixture: &mut Fixture<'_, C>,
     how: End,
 ) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
     let customer = fixture.customer();
-    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
+    let mut pair = Pair::open(fixture).await?;
     let status = order_status(customer);
-    let before = order_of(two.run(&status).await?)?;
-    seen.saw(format!("T0, Order-Status, found {before} as the last order of {customer}"));
-    let ordered = order_of(one.run_open(&fixture.new_order(customer)).await?)?;
-    seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
-    let read = beside(fixture, (&mut one, how), (&mut two, &status)).await?;
+    let before = order_of(pair.two.run(&status).await?)?;
+    pair.seen.saw(format!("T0, Order-Status, found {before} as the last order of {customer}"));
+    let ordered = order_of(pair.one.run_open(&pair.fixture.new_order(customer)).await?)?;
+    pair.seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
+    let read = pair.beside(&status, (None, how)).await?;
     let found = order_of(read.outcome)?;
-    seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
-    let (ended, last, unlike) = match how {
-        End::Commit => ("COMMIT", ordered, Phenomenon::LostUpdate),
-        End::Rollback => ("ROLLBACK", before, Phenomenon::Part),
+    pair.seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
+    let (last, unlike) = match how {
+        End::Commit => (ordered, Phenomenon::LostUpdate),
+        End::Rollback => (before, Phenomenon::Part),
     };
     let expected = if read.waited { last } else { before };
-    seen.forbid(found != expected, Phenomenon::DirtyRead);
-    let after = order_of(two.run(&status).await?)?;
-    seen.saw(format!("after {ended} of T1 an Order-Status found order {after}"));
-    seen.forbid(after != last, unlike);
-    saw_retries(&mut seen, &two);
-    fixture.leave([one, two]).await;
-    Ok(seen)
+    pair.seen.forbid(found != expected, Phenomenon::DirtyRead);
+    let after = order_of(pair.two.run(&status).await?)?;
+    pair.seen.saw(format!("after {} of T1 an Order-Status found order {after}", how.sql()));
+    pair.seen.forbid(after != last, unlike);
+    pair.leave().await
 }
 
 pub(super) async fn two_orders<C: Connect>(
     fixture: &mut Fixture<'_, C>,
 ) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
     let customer = fixture.customer();
-    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
-    let before = next_order(fixture, customer).await?;
-    let first = order_of(one.run_open(&fixture.new_order(customer)).await?)?;
-    seen.saw(format!("T1, New-Order of {customer}, stopped before COMMIT with order {first}"));
-    let order = fixture.new_order(customer);
-    let ran = beside(fixture, (&mut one, End::Commit), (&mut two, &order)).await?;
+    let mut pair = Pair::open(fixture).await?;
+    let before = next_order(pair.fixture, customer).await?;
+    let first = order_of(pair.one.run_open(&pair.fixture.new_order(customer)).await?)?;
+    pair.seen.saw(format!("T1, New-Order of {customer}, stopped before COMMIT with order {first}"));
+    let order = pair.fixture.new_order(customer);
+    let ran = pair.beside(&order, (None, End::Commit)).await?;
     let second = order_of(ran.outcome)?;
-    seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
-    let after = next_order(fixture, customer).await?;
-    seen.saw(format!("d_next_o_id was {before} and is {after}"));
+    pair.seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
+    let after = next_order(pair.fixture, customer).await?;
+    pair.seen.saw(format!("d_next_o_id was {before} and is {after}"));
     let in_sequence = first == before && second == first + 1 && after == second + 1;
-    seen.forbid(!in_sequence, Phenomenon::LostUpdate);
-    saw_retries(&mut seen, &two);
-    fixture.leave([one, two]).await;
-    Ok(seen)
+    pair.seen.forbid(!in_sequence, Phenomenon::LostUpdate);
+    pair.leave().await
 }
 
 pub(super) async fn order_beside_a_rollback<C: Connect>(
     fixture: &mut Fixture<'_, C>,
 ) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
     let customer = fixture.customer();
-    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
-    let before = next_order(fixture, customer).await?;
-    one.run_open(&fixture.invalid_order(customer)).await?;
-    seen.saw(format!(
+    let mut pair = Pair::open(fixture).await?;
+    let before = next_order(pair.fixture, customer).await?;
+    pair.one.run_open(&pair.fixture.invalid_order(customer)).await?;
+    pair.seen.saw(format!(
         "T1, New-Order of {customer} with an unused item, stopped before ROLLBACK; d_next_o_id \
          was {before}"
     ));
-    let order = fixture.new_order(customer);
-    let ran = beside(fixture, (&mut one, End::Rollback), (&mut two, &order)).await?;
+    let order = pair.fixture.new_order(customer);
+    let ran = pair.beside(&order, (None, End::Rollback)).await?;
     let second = order_of(ran.outcome)?;
-    seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
-    let after = next_order(fixture, customer).await?;
-    seen.saw(format!("d_next_o_id is {after}"));
-    seen.forbid(second != before, Phenomenon::DirtyRead);
-    seen.forbid(after != before + 1, Phenomenon::LostUpdate);
-    saw_retries(&mut seen, &two);
-    fixture.leave([one, two]).await;
-    Ok(seen)
+    pair.seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
+    let after = next_order(pair.fixture, customer).await?;
+    pair.seen.saw(format!("d_next_o_id is {after}"));
+    pair.seen.forbid(second != before, Phenomenon::DirtyRead);
+    pair.seen.forbid(after != before + 1, Phenomenon::LostUpdate);
+    pair.leave().await
 }
 
 /// The customer of the oldest open order of a district, and what the order costs; one is made
@@ -196,8 +192,7 @@ async fn open_order<C: Connect>(
          AND ol_o_id={order}"
     );
     let cost = Cents(fixture.onlooker.cents(&cost).await?);
-    let number = u32::try_from(customer)
-        .map_err(|_| TransactionError::MissingRow("the customer of an open order"))?;
+    let number = small(customer, "the customer of an open order")?;
     Ok((CustomerId { number, ..any }, cost))
 }
 
@@ -206,34 +201,28 @@ pub(super) async fn pay_beside_a_delivery<C: Connect>(
     fixture: &mut Fixture<'_, C>,
     how: End,
 ) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
-    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
-    let (customer, cost) = open_order(fixture, &mut one).await?;
+    let mut pair = Pair::open(fixture).await?;
+    let (customer, cost) = open_order(pair.fixture, &mut pair.one).await?;
     let CustomerId { warehouse: w, district: d, number: c } = customer;
     let balance =
         format!("SELECT c_balance FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
-    let before = fixture.onlooker.cents(&balance).await?;
-    one.run_open(&fixture.delivery()).await?;
-    let end = match how {
-        End::Commit => "COMMIT",
-        End::Rollback => "ROLLBACK",
-    };
-    seen.saw(format!(
-        "T1, Delivery of an order of {customer} for {cost}, stopped before {end}; c_balance was {}",
+    let before = pair.fixture.onlooker.cents(&balance).await?;
+    pair.one.run_open(&pair.fixture.delivery()).await?;
+    pair.seen.saw(format!(
+        "T1, Delivery of an order of {customer} for {cost}, stopped before {}; c_balance was {}",
+        how.sql(),
         Cents(before)
     ));
-    let paid = beside(fixture, (&mut one, how), (&mut two, &payment(customer))).await?;
-    seen.saw(format!("T2, Payment of {PAID} of the same, {}", paid.how()));
-    let after = fixture.onlooker.cents(&balance).await?;
-    seen.saw(format!("c_balance is {}", Cents(after)));
+    let paid = pair.beside(&payment(customer), (None, how)).await?;
+    pair.seen.saw(format!("T2, Payment of {PAID} of the same, {}", paid.how()));
+    let after = pair.fixture.onlooker.cents(&balance).await?;
+    pair.seen.saw(format!("c_balance is {}", Cents(after)));
     let (delivered, wrong) = match how {
         End::Commit => (cost.0, Phenomenon::LostUpdate),
         End::Rollback => (0, Phenomenon::DirtyRead),
     };
-    seen.forbid(after != before + delivered - PAID.0, wrong);
-    saw_retries(&mut seen, &two);
-    fixture.leave([one, two]).await;
-    Ok(seen)
+    pair.seen.forbid(after != before + delivered - PAID.0, wrong);
+    pair.leave().await
 }
 
 /// What test 7 reads: two items, and the prices that they have at first.
@@ -290,16 +279,16 @@ pub(super) async fn prices_twice<C: Connect>(
     let (mut two, mut three) = (fixture.actor().await?, fixture.actor().await?);
     let [third, fourth, _] = others;
     let order = Input::NewOrder(NewOrder::of_items(customer, &[x, x, y, third, fourth]));
-    let result = order_beside_a_raise(fixture, (&mut two, &order), (&mut three, &old)).await;
-    if let Ok(seen) = result {
-        let mut seen = seen;
-        saw_retries(&mut seen, &two);
-        fixture.leave([two, three]).await;
-        old.set_back(fixture).await?;
-        return Ok(seen);
+    let mut result = order_beside_a_raise(fixture, (&mut two, &order), (&mut three, &old)).await;
+    match &mut result {
+        Ok(seen) => {
+            saw_retries(seen, &two);
+            fixture.leave([two, three]).await;
+        }
+        // Their locks go with them.
+        Err(_) => drop((two, three)),
     }
-    // Their locks go with them. Prices are for ever as the load has made them, so also here.
-    drop((two, three));
+    // Prices are for ever as the load has made them, so also here.
     old.set_back(fixture).await?;
     result
 }
@@ -377,83 +366,57 @@ async fn emptied_district<C: Connect>(fixture: &mut Fixture<'_, C>) -> Result<u3
         format!("DELETE FROM new_orders WHERE no_w_id={w} AND no_d_id={d}"),
     ];
     fixture.onlooker.change(&statements).await?;
-    u32::try_from(d).map_err(|_| TransactionError::MissingRow("a district").into())
-}
-
-/// How a New-Order went that T1 may block while it reads again.
-struct ReadAgain {
-    again: Option<i64>,
-    beside: BesideOpen,
-}
-
-/// Runs T2, a New-Order, while T1 is open, has T1 read again, and ends T1.
-async fn read_again<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    (one, sql): (&mut Actor<C::Session>, &str),
-    (two, order): (&mut Actor<C::Session>, &Input),
-) -> Result<ReadAgain, AcidError> {
-    let connection = two.connection;
-    let mut ordering = pin!(two.run(order));
-    let ended = fixture.onlooker.until_waits(connection, ordering.as_mut()).await?;
-    let again = one.read(sql).await?;
-    one.end(End::Commit).await?;
-    let beside = match ended {
-        Some(outcome) => BesideOpen { waited: false, outcome: outcome? },
-        None => BesideOpen { waited: true, outcome: ordering.await? },
-    };
-    Ok(ReadAgain { again, beside })
+    small(d, "a district")
 }
 
 pub(super) async fn open_orders_twice<C: Connect>(
     fixture: &mut Fixture<'_, C>,
 ) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
     let district = emptied_district(fixture).await?;
-    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
-    let warehouse = fixture.warehouse;
-    one.run_open(&fixture.delivery()).await?;
+    let mut pair = Pair::open(fixture).await?;
+    let warehouse = pair.fixture.warehouse;
+    pair.one.run_open(&pair.fixture.delivery()).await?;
     let sql = filled(OLDEST_OPEN_ORDER, &[warehouse, district]);
-    let first = one.read(&sql).await?;
-    seen.saw(format!(
+    let first = pair.one.read(&sql).await?;
+    pair.seen.saw(format!(
         "T1, Delivery for warehouse {warehouse}, stopped before COMMIT and found {} in \
          district {district}",
         found(first)
     ));
-    let customer = fixture.customer_of(district);
-    let order = fixture.new_order(customer);
-    let read = read_again(fixture, (&mut one, &sql), (&mut two, &order)).await?;
-    let ordered = order_of(read.beside.outcome)?;
-    seen.saw(format!("T2, New-Order of {customer}, {} and has order {ordered}", read.beside.how()));
-    seen.saw(format!("T1 read again, before it ended, and found {}", found(read.again)));
-    seen.forbid(read.again != first, Phenomenon::Phantom);
-    saw_retries(&mut seen, &two);
-    fixture.leave([one, two]).await;
-    Ok(seen)
-}
-
-fn found(order: Option<i64>) -> String {
-    order.map_or_else(|| "no open order".to_owned(), |order| format!("order {order}"))
+    let customer = pair.fixture.customer_of(district);
+    read_again(pair, (&sql, first), (customer, &customer.to_string())).await
 }
 
 pub(super) async fn last_order_twice<C: Connect>(
     fixture: &mut Fixture<'_, C>,
 ) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
     let customer = fixture.customer();
-    let (mut one, mut two) = (fixture.actor().await?, fixture.actor().await?);
-    let first = i64::from(order_of(one.run_open(&order_status(customer)).await?)?);
-    seen.saw(format!(
+    let mut pair = Pair::open(fixture).await?;
+    let first = order_of(pair.one.run_open(&order_status(customer)).await?)?;
+    pair.seen.saw(format!(
         "T1, Order-Status of {customer}, stopped before COMMIT and found order {first}"
     ));
     let CustomerId { warehouse, district, number } = customer;
     let sql = filled(LAST_ORDER, &[warehouse, district, number]);
-    let order = fixture.new_order(customer);
-    let read = read_again(fixture, (&mut one, &sql), (&mut two, &order)).await?;
-    let ordered = order_of(read.beside.outcome)?;
-    seen.saw(format!("T2, New-Order of the same, {} and has order {ordered}", read.beside.how()));
-    seen.saw(format!("T1 read again, before it ended, and found {}", found(read.again)));
-    seen.forbid(read.again != Some(first), Phenomenon::Phantom);
-    saw_retries(&mut seen, &two);
-    fixture.leave([one, two]).await;
-    Ok(seen)
+    read_again(pair, (&sql, Some(first.into())), (customer, "the same")).await
+}
+
+/// The end of tests 8 and 9: T2 is a New-Order, and T1, which it may block, reads again what it
+/// read first.
+async fn read_again<C: Connect>(
+    mut pair: Pair<'_, '_, C>,
+    (sql, first): (&str, Option<i64>),
+    (customer, shown): (CustomerId, &str),
+) -> Result<Seen, AcidError> {
+    let order = pair.fixture.new_order(customer);
+    let read = pair.beside(&order, (Some(sql), End::Commit)).await?;
+    let ordered = order_of(read.outcome)?;
+    pair.seen.saw(format!("T2, New-Order of {shown}, {} and has order {ordered}", read.how()));
+    pair.seen.saw(format!("T1 read again, before it ended, and found {}", found(read.again)));
+    pair.seen.forbid(read.again != first, Phenomenon::Phantom);
+    pair.leave().await
+}
+
+fn found(order: Option<i64>) -> String {
+    order.map_or_else(|| "no open order".to_owned(), |order| format!("order {order}"))
 }

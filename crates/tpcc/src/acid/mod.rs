@@ -29,20 +29,52 @@ pub const DURABILITY: AcidTest = AcidTest {
     clause: "3.5.3.2",
 };
 
-/// The tests that [`run_acid_tests`] runs.
-pub const ACID_TESTS: [AcidTest; 11] = [
-    atomicity::COMMITTED,
-    atomicity::ROLLED_BACK,
-    isolation::I1,
-    isolation::I2,
-    isolation::I3,
-    isolation::I4,
-    isolation::I5,
-    isolation::I6,
-    isolation::I7,
-    isolation::I8,
-    isolation::I9,
-];
+/// `run_each`, from each test's name and clause, what must hold, and what runs it.
+macro_rules! tests {
+    ($($name:ident $clause:literal $title:literal => $run:path $(: $how:expr)?;)+) => {
+        async fn run_each<C: Connect>(
+            fixture: &mut Fixture<'_, C>,
+            isolation: Isolation,
+            progress: &mut dyn FnMut(AcidTest),
+        ) -> Result<Vec<AcidFinding>, AcidError> {
+            let mut findings = Vec::new();
+            $(
+                let test = AcidTest { name: stringify!($name), title: $title, clause: $clause };
+                progress(test);
+                let ran = $run(fixture $(, $how)?).await;
+                findings.push(finding(ran, test, isolation)?);
+            )+
+            Ok(findings)
+        }
+    };
+}
+
+tests! {
+    A1 "3.2.2.1" "a Payment that commits changes warehouse, district, customer and history"
+        => atomicity::committed;
+    A2 "3.2.2.2" "a Payment that rolls back leaves them as they were, to the byte"
+        => atomicity::rolled_back;
+    I1 "3.4.2.1"
+        "Order-Status beside a New-Order of the customer that commits: it sees no order too early"
+        => isolation::read_beside_an_order: End::Commit;
+    I2 "3.4.2.2"
+        "Order-Status beside a New-Order of the customer that rolls back: it never sees the order"
+        => isolation::read_beside_an_order: End::Rollback;
+    I3 "3.4.2.3" "two New-Orders of a customer have order numbers in sequence"
+        => isolation::two_orders;
+    I4 "3.4.2.4" "a New-Order beside one that rolls back takes its order number"
+        => isolation::order_beside_a_rollback;
+    I5 "3.4.2.5" "Payment beside a Delivery that commits: c_balance has both"
+        => isolation::pay_beside_a_delivery: End::Commit;
+    I6 "3.4.2.6" "Payment beside a Delivery that rolls back: c_balance has the payment"
+        => isolation::pay_beside_a_delivery: End::Rollback;
+    I7 "3.4.2.7" "a New-Order reads the same price of an item twice, though it changes"
+        => isolation::prices_twice;
+    I8 "3.4.2.8" "a Delivery that found no open order finds none when it reads again"
+        => isolation::open_orders_twice;
+    I9 "3.4.2.9" "an Order-Status finds the same last order when it reads again"
+        => isolation::last_order_twice;
+}
 
 /// Runs the tests of atomicity and isolation at a level, on rows of a warehouse of `range` that
 /// `random` names. Nobody else may change the database meanwhile, and transactions are left in it
@@ -58,37 +90,23 @@ pub async fn run_acid_tests<C: Connect>(
     progress: &mut dyn FnMut(AcidTest),
 ) -> Result<Vec<AcidFinding>, AcidError> {
     let mut fixture = Fixture::open(connect, (range, random), isolation).await?;
-    let mut findings = Vec::new();
-    for test in ACID_TESTS {
-        progress(test);
-        findings.push(match run_test(&mut fixture, test).await {
-            Ok(seen) => seen.finding(test, isolation),
-            Err(error) if error.is_loss() => return Err(error),
-            Err(error) => AcidFinding {
-                verdict: AcidVerdict::Failed,
-                ..Seen::of(error.to_string()).finding(test, isolation)
-            },
-        });
-    }
+    let findings = run_each(&mut fixture, isolation, progress).await?;
     fixture.close().await;
     Ok(findings)
 }
 
-async fn run_test<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
+/// What a test found; what the server refuses fails it, and only a lost server ends all.
+fn finding(
+    ran: Result<Seen, AcidError>,
     test: AcidTest,
-) -> Result<Seen, AcidError> {
-    match test {
-        atomicity::COMMITTED => atomicity::committed(fixture).await,
-        atomicity::ROLLED_BACK => atomicity::rolled_back(fixture).await,
-        isolation::I1 => isolation::read_beside_an_order(fixture, End::Commit).await,
-        isolation::I2 => isolation::read_beside_an_order(fixture, End::Rollback).await,
-        isolation::I3 => isolation::two_orders(fixture).await,
-        isolation::I4 => isolation::order_beside_a_rollback(fixture).await,
-        isolation::I5 => isolation::pay_beside_a_delivery(fixture, End::Commit).await,
-        isolation::I6 => isolation::pay_beside_a_delivery(fixture, End::Rollback).await,
-        isolation::I7 => isolation::prices_twice(fixture).await,
-        isolation::I8 => isolation::open_orders_twice(fixture).await,
-        _ => isolation::last_order_twice(fixture).await,
+    isolation: Isolation,
+) -> Result<AcidFinding, AcidError> {
+    match ran {
+        Ok(seen) => Ok(seen.finding(test, isolation)),
+        Err(error) if error.is_loss() => Err(error),
+        Err(error) => Ok(AcidFinding {
+            verdict: AcidVerdict::Failed,
+            ..Seen::of(error.to_string()).finding(test, isolation)
+        }),
     }
 }

@@ -12,7 +12,7 @@ pub use list::{CHECKS, Check, Statement};
 pub use population::{INITIAL, LASTING};
 pub use shard_session::ShardSession;
 
-use across::{COMPARISONS, Offending};
+use across::{ComparedRows, Offending};
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Answer, Session, SessionError, WarehouseRange, Warehouses};
 use drive::CheckResult;
@@ -59,7 +59,7 @@ impl Scope {
     fn has(self, check: &Check) -> bool {
         match self {
             Scope::Whole { .. } => true,
-            Scope::Shard => COMPARISONS.iter().all(|across| across.check != check.name),
+            Scope::Shard => check.across.is_none(),
         }
     }
 
@@ -403,8 +403,7 @@ async fn name_suspects<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     check: &mut Running,
 ) -> Result<(), SessionError> {
-    let across = COMPARISONS.iter().find(|across| across.check == check.check.name);
-    let (Some(across), Some(suspects)) = (across, check.suspects.take()) else {
+    let (Some(across), Some(suspects)) = (check.check.across, check.suspects.take()) else {
         return Ok(());
     };
     let start = Instant::now();
@@ -459,18 +458,18 @@ async fn screen<S: Session>(
     steps: &RefCell<Steps<'_>>,
 ) -> Result<(), SessionError> {
     let mut start = Instant::now();
-    let mut keep = |name: &str, suspects: BTreeSet<u32>| {
-        if let Some(check) = running.iter_mut().find(|running| running.check.name == name) {
+    let mut keep = |across: ComparedRows, suspects: BTreeSet<u32>| {
+        if let Some(check) = running.iter_mut().find(|of| of.check.across == Some(across)) {
             check.suspects = Some(Rc::new(suspects));
             check.duration += start.elapsed();
         }
         start = Instant::now();
         steps.borrow_mut().step();
     };
-    keep("X1", screens::stock_suspects(parts).await?);
+    keep(ComparedRows::Stock, screens::stock_suspects(parts).await?);
     let (suspects, paid) = screens::payment_suspects(parts).await?;
-    keep("X4", suspects);
-    keep("C10", screens::balance_suspects(parts, &paid).await?);
+    keep(ComparedRows::Payments, suspects);
+    keep(ComparedRows::Balances, screens::balance_suspects(parts, &paid).await?);
     Ok(())
 }
 

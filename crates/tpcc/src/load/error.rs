@@ -1,9 +1,8 @@
 //! Why a load did not come to its end.
 
-use crate::database::{InspectError, Meta};
-use crate::population::Population;
+use crate::database::{Database, InspectError};
 use crate::schema::Table;
-use base::{Exit, SessionError, WarehouseRange};
+use base::{Exit, SessionError};
 
 /// Why a load did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +25,12 @@ pub enum LoadError {
     #[error(
         "schema {schema:?} holds a part of another load ({}, seed {}, foreign keys {}, {} \
          partitions, {} key of HISTORY); continue it with these, or use --force to start anew",
-        rows_of(&meta.population), meta.population.seed,
-        if meta.foreign_keys { "on" } else { "off" },
-        meta.partitions,
-        if meta.history_key { "a" } else { "no" }
+        rows_of(found), found.seed.unwrap_or_default(),
+        if found.foreign_keys { "on" } else { "off" },
+        found.partitions,
+        if found.history_key { "a" } else { "no" }
     )]
-    OtherLoad { schema: String, meta: Box<Meta> },
+    OtherLoad { schema: String, found: Box<Database> },
     #[error(
         "an earlier `mydyno load --force` on schema {schema:?} was interrupted while it dropped \
          the old tables; use --force again"
@@ -65,10 +64,16 @@ pub enum LoadError {
     #[error("interrupted; the same `mydyno load` continues where this one ended")]
     Interrupted,
     #[error("a loading thread failed: {0}")]
-    Thread(std::io::Error),
+    Thread(#[from] std::io::Error),
     /// Another process that loads a part.
     #[error("{0}; the same `mydyno load` continues where this one ended")]
     Helper(String),
+}
+
+impl From<SessionError> for LoadError {
+    fn from(error: SessionError) -> LoadError {
+        LoadError::Inspect(error.into())
+    }
 }
 
 impl LoadError {
@@ -91,9 +96,9 @@ impl LoadError {
 }
 
 /// Which warehouses a load is of, for people.
-fn rows_of(of: &Population) -> String {
-    match of.range == WarehouseRange::all(of.warehouses) {
-        true => of.warehouses.counted(),
-        false => format!("{} of {}", of.range, of.warehouses),
+fn rows_of(of: &Database) -> String {
+    match of.is_shard() {
+        false => of.warehouses.counted(),
+        true => format!("{} of {}", of.range, of.warehouses),
     }
 }

@@ -9,34 +9,27 @@ mod error;
 mod plan;
 mod state;
 
-use crate::database::{self, InspectError, LoadState, LoadedChunks, TableSums};
+use crate::database::{self, LoadState, TableSums, loaded_chunks};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
-use base::{Connect, RowSource, Session, SessionError, WarehouseRange, Warehouses};
+use base::{Connect, RowSource, Session, SessionError};
 use drive::{LoadProgress, process_cpu_ns};
 pub use error::LoadError;
 pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
-use state::{Existing, PreparedSchema, prepare, require_alone};
+use spec::PopulationSpec;
+use state::{PreparedSchema, prepare, require_alone};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// What to load.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// Of the whole database.
-    pub warehouses: Warehouses,
-    /// Those that are loaded, where this is one of several shards; None: all.
-    pub shard: Option<WarehouseRange>,
-    pub seed: u64,
+    pub population: PopulationSpec,
     /// Connections that load at the same time.
     pub threads: u32,
-    pub foreign_keys: bool,
-    /// Of each table that can be split; 0 for none. A server has either these or foreign keys.
-    pub partitions: u32,
     /// Give HISTORY a primary key also where the server does not demand one.
     pub history_key: bool,
     /// Drop what mydyno loaded here before; load beside other tables.
@@ -46,7 +39,8 @@ pub struct LoadOptions {
 impl LoadOptions {
     /// What is loaded.
     pub fn population(&self) -> Population {
-        Population::new(self.seed, self.warehouses).of_shard(self.shard)
+        let PopulationSpec { seed, warehouses, shard, .. } = self.population;
+        Population::new(seed, warehouses).of_shard(shard)
     }
 }
 
@@ -102,12 +96,12 @@ pub fn load<C: Connect + Sync>(
 ) -> Result<LoadReport, LoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
-    let keeper = block_on(open_prepared(connect, options))?;
-    let (mut keeper, prepared) = keeper;
-    let mut found = match &prepared.existing {
-        Existing::Nothing => LoadedChunks::default(),
-        Existing::Part(found) => found.clone(),
-    };
+    let (mut keeper, prepared) = block_on(async {
+        let mut session = connect_to(connect).await?;
+        let prepared = prepare(&mut session, options).await?;
+        Ok((session, prepared))
+    })?;
+    let mut found = prepared.existing.clone().unwrap_or_default();
     let chunks_found = found.chunks.len();
     let population = prepared.population;
     let method = if prepared.local_infile { Method::LocalInfile } else { Method::Inserts };
@@ -119,19 +113,19 @@ pub fn load<C: Connect + Sync>(
         load_all(connect, options, &shared, &found.chunks, on_progress)?;
         bytes += shared.bytes.load(Ordering::Relaxed);
         (helpers.finish)()?;
-        found = block_on(loaded_chunks(&mut keeper))?;
+        found = block_on(async { Ok(loaded_chunks(&mut keeper).await?) })?;
     }
-    let plan = LoadPlan::new(&population, options.foreign_keys, &found.chunks);
+    let plan = LoadPlan::new(&population, options.population.foreign_keys, &found.chunks);
     let shared = SharedLoad::new(plan, population, method, stop);
     let fresh = load_all(connect, options, &shared, &found.chunks, on_progress)?;
     let mut sums = found.sums;
     sums.extend(fresh.iter());
-    block_on(finish(&mut keeper, options, &prepared))?;
-    bytes += shared.bytes.load(Ordering::Relaxed);
     block_on(async {
+        finish(&mut keeper, options, &prepared).await?;
         C::close(keeper).await;
         Ok(())
     })?;
+    bytes += shared.bytes.load(Ordering::Relaxed);
     Ok(LoadReport {
         population: prepared.population,
         method,
@@ -169,26 +163,17 @@ pub fn load_part<C: Connect + Sync>(
     load_all(connect, options, &shared, &found.chunks, on_progress).map(drop)
 }
 
-async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, LoadError> {
-    Ok(database::loaded_chunks(session).await.map_err(InspectError::from)?)
-}
-
 fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
-    reactor::block_on(future).map_err(LoadError::Thread)?
+    reactor::block_on(future)?
 }
 
 async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
     connect.connect().await.map_err(|error| LoadError::Connect(error.to_string()))
 }
 
-/// The session that holds the lock of the load, and what it found.
-async fn open_prepared<C: Connect>(
-    connect: &C,
-    options: &LoadOptions,
-) -> Result<(C::Session, PreparedSchema), LoadError> {
-    let mut session = connect_to(connect).await?;
-    let prepared = prepare(&mut session, options).await?;
-    Ok((session, prepared))
+fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> LoadError {
+    let what = what.into();
+    move |error| LoadError::Server { what, error }
 }
 
 /// Runs the loading threads; this one reports their progress.
@@ -199,48 +184,27 @@ fn load_all<C: Connect + Sync>(
     found: &BTreeSet<Chunk>,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<TableSums, LoadError> {
-    let found_bytes: u64 = found.iter().map(|chunk| population::bytes_estimate(chunk.table)).sum();
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.threads.max(1))
-            .map(|_| scope.spawn(|| block_on(work(connect, shared))))
-            .collect();
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            let guard = shared.plan();
-            let (guard, _) = shared
-                .changed
-                .wait_timeout(guard, Duration::from_millis(100))
-                .unwrap_or_else(PoisonError::into_inner);
-            let progress = LoadProgress {
-                bytes: found_bytes + shared.bytes.load(Ordering::Relaxed),
-                bytes_total: shared.population.bytes_estimate(),
-                steps: guard.steps_done,
-                steps_total: guard.steps_total,
-            };
-            drop(guard);
-            on_progress(progress);
-        }
-        let mut sums = TableSums::default();
-        let mut failure = None;
-        for worker in workers {
-            match worker.join() {
-                Ok(Ok(loaded)) => sums.extend(loaded.iter()),
-                Ok(Err(error)) => failure = Some(first_cause(failure, error)),
-                Err(_) => {
-                    let error = std::io::Error::other("it panicked");
-                    failure = Some(LoadError::Thread(error));
-                }
-            }
-        }
-        failure.map_or(Ok(sums), Err)
-    })
-}
-
-/// One thread's failure interrupts the others: their interruption is not the cause.
-fn first_cause(known: Option<LoadError>, new: LoadError) -> LoadError {
-    match known {
-        Some(cause) if !matches!(cause, LoadError::Interrupted) => cause,
-        _ => new,
-    }
+    let found_bytes: u64 = found.iter().map(|chunk| chunk.table.bytes_estimate()).sum();
+    let work = || work(connect, shared);
+    // One thread's failure interrupts the others: their interruption is not the cause.
+    let is_stop = |error: &LoadError| matches!(error, LoadError::Interrupted);
+    let loaded = reactor::on_threads(options.threads, work, is_stop, || {
+        let (guard, _) = shared
+            .changed
+            .wait_timeout(shared.plan(), Duration::from_millis(100))
+            .unwrap_or_else(PoisonError::into_inner);
+        let progress = LoadProgress {
+            bytes: found_bytes + shared.bytes.load(Ordering::Relaxed),
+            bytes_total: shared.population.bytes_estimate(),
+            steps: guard.steps_done,
+            steps_total: guard.steps_total,
+        };
+        drop(guard);
+        on_progress(progress);
+    })?;
+    let mut sums = TableSums::default();
+    sums.extend(loaded.iter().flat_map(TableSums::iter));
+    Ok(sums)
 }
 
 struct SharedLoad<'a> {
@@ -332,8 +296,7 @@ async fn do_tasks<C: Connect>(
     // sql_mode: the escapes of LOAD DATA must mean what they say.
     let set =
         "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0, sql_mode = ''";
-    let failed = |what: String| move |error| LoadError::Server { what, error };
-    session.query(set).await.map_err(failed("preparing a session".to_owned()))?;
+    session.query(set).await.map_err(failed("preparing a session"))?;
     let mut sums = TableSums::default();
     while let Some(task) = shared.next_task() {
         match task {
@@ -367,53 +330,41 @@ async fn load_chunk<S: Session>(
     let mut tries = 1;
     loop {
         match try_chunk(session, shared, chunk).await {
-            Err(ChunkError::Server(error))
+            Ok(loaded) => return loaded,
+            Err(error)
                 if tries < CHUNK_TRIES
                     && (error.is_deadlock() || error.is_lock_wait_timeout())
                     && session.query("ROLLBACK").await.is_ok() =>
             {
                 tries += 1;
             }
-            Err(ChunkError::Server(error)) => {
+            Err(error) => {
                 let Chunk { table, warehouse } = chunk;
-                let what = format!("loading {table} of warehouse {warehouse}");
-                return Err(LoadError::Server { what, error });
+                return Err(failed(format!("loading {table} of warehouse {warehouse}"))(error));
             }
-            Err(ChunkError::Load(error)) => return Err(error),
-            Ok(summary) => return Ok(summary),
         }
     }
 }
 
-enum ChunkError {
-    Server(SessionError),
-    Load(LoadError),
-}
-
-impl From<SessionError> for ChunkError {
-    fn from(error: SessionError) -> ChunkError {
-        ChunkError::Server(error)
-    }
-}
-
+/// The outer error is the server's, after which another try may succeed.
 async fn try_chunk<S: Session>(
     session: &mut S,
     shared: &SharedLoad<'_>,
     chunk: Chunk,
-) -> Result<ChunkSummary, ChunkError> {
+) -> Result<Result<ChunkSummary, LoadError>, SessionError> {
     let (stored, summary) = match shared.method {
         Method::LocalInfile => load_local(session, shared, chunk).await?,
         Method::Inserts => insert(session, shared, chunk).await?,
     };
     let Some(summary) = summary else {
         session.query("ROLLBACK").await?;
-        return Err(ChunkError::Load(LoadError::Interrupted));
+        return Ok(Err(LoadError::Interrupted));
     };
     if stored != summary.rows {
         let answer = session.query("SHOW WARNINGS LIMIT 1").await?;
         let warning = answer.row(0).map_or_else(|| "no warning".to_owned(), |row| row.text(2));
         session.query("ROLLBACK").await?;
-        return Err(ChunkError::Load(LoadError::RowsMissing {
+        return Ok(Err(LoadError::RowsMissing {
             warning,
             chunk_table: chunk.table,
             warehouse: chunk.warehouse,
@@ -423,7 +374,7 @@ async fn try_chunk<S: Session>(
     }
     database::mark_chunk(session, chunk, summary).await?;
     session.query("COMMIT").await?;
-    Ok(summary)
+    Ok(Ok(summary))
 }
 
 /// The rows of a chunk, counted as they go and cut off by a stop.
@@ -486,11 +437,7 @@ async fn finish<S: Session>(
     prepared: &PreparedSchema,
 ) -> Result<(), LoadError> {
     require_alone(session, prepared).await?;
-    let failed = |what: &str| {
-        let what = what.to_owned();
-        move |error| LoadError::Server { what, error }
-    };
-    if options.foreign_keys {
+    if options.population.foreign_keys {
         add_foreign_keys(session).await.map_err(failed("adding the foreign keys"))?;
     }
     // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.

@@ -57,7 +57,8 @@ impl LoadPart {
 
 /// What is left to do.
 pub(crate) struct LoadPlan {
-    tables: BTreeMap<Table, TableChunks>,
+    /// By the place of the table.
+    tables: [TableChunks; Table::ALL.len()],
     /// Tables whose indexes wait for their rows.
     indexes: BTreeMap<Table, String>,
     pub(crate) failed: bool,
@@ -85,17 +86,16 @@ impl LoadPlan {
         foreign_keys: bool,
         found: &BTreeSet<Chunk>,
     ) -> LoadPlan {
-        let mut tables: BTreeMap<Table, TableChunks> = BTreeMap::new();
-        for table in Table::ALL {
+        let mut tables = Table::ALL.map(|table| {
             // The items are one chunk, that of warehouse 0.
             let (next, last) = match table {
                 Table::Item => (0, 0),
                 _ => (population.range.first(), population.range.last()),
             };
-            tables.insert(table, TableChunks { next, last, ..TableChunks::default() });
-        }
+            TableChunks { next, last, ..TableChunks::default() }
+        });
         for chunk in found {
-            tables.entry(chunk.table).or_default().found.insert(chunk.warehouse);
+            tables[chunk.table as usize].found.insert(chunk.warehouse);
         }
         let indexes: BTreeMap<Table, String> = Table::ALL
             .into_iter()
@@ -114,7 +114,7 @@ impl LoadPlan {
         let mut plan = LoadPlan::new(population, false, found);
         plan.indexes.clear();
         plan.steps_total = 0;
-        for chunks in plan.tables.values_mut() {
+        for chunks in &mut plan.tables {
             chunks.next = chunks.next.max(part.first);
             chunks.last = chunks.last.min(part.last);
         }
@@ -122,7 +122,8 @@ impl LoadPlan {
     }
 
     fn is_loaded(&self, table: Table) -> bool {
-        self.tables.get(&table).is_none_or(|chunks| chunks.active == 0 && chunks.peek().is_none())
+        let chunks = &self.tables[table as usize];
+        chunks.active == 0 && chunks.peek().is_none()
     }
 
     /// Indexes of a table that is complete, else a chunk of the table on which the fewest are at
@@ -134,15 +135,12 @@ impl LoadPlan {
         if let Some((table, sql)) = ready.and_then(|table| self.indexes.remove_entry(&table)) {
             return Some(Task::Indexes(table, sql));
         }
-        let (table, warehouse) = ORDER
+        let missing = ORDER
             .into_iter()
-            .filter_map(|table| {
-                let chunks = self.tables.get(&table)?;
-                Some((chunks.active, table, chunks.peek()?))
-            })
-            .min_by_key(|(active, ..)| *active)
-            .map(|(_, table, warehouse)| (table, warehouse))?;
-        let chunks = self.tables.get_mut(&table)?;
+            .filter_map(|table| Some((table, self.tables[table as usize].peek()?)));
+        let (table, warehouse) =
+            missing.min_by_key(|(table, _)| self.tables[*table as usize].active)?;
+        let chunks = &mut self.tables[table as usize];
         chunks.next = warehouse + 1;
         chunks.active += 1;
         Some(Task::Chunk(Chunk { table, warehouse }))
@@ -150,9 +148,7 @@ impl LoadPlan {
 
     /// A chunk that [`LoadPlan::next`] gave has been loaded.
     pub(crate) fn chunk_done(&mut self, chunk: Chunk) {
-        if let Some(chunks) = self.tables.get_mut(&chunk.table) {
-            chunks.active -= 1;
-        }
+        self.tables[chunk.table as usize].active -= 1;
     }
 
     /// Nothing is left that a waiting thread could get.

@@ -3,30 +3,22 @@
 use super::{LoadError, LoadOptions};
 use crate::Population;
 use crate::database::{
-    self, CREATE_META_SQL, Contents, InspectError, LoadState, LoadedChunks, Meta,
+    self, CREATE_META_SQL, Contents, Database, InspectError, LoadState, LoadedChunks,
 };
 use crate::lock::{Lock, lock_name, take_lock};
 use crate::schema::{self, Table};
-use base::{Session, SessionError};
+use base::{Session, SessionError, first_of};
 use std::time::Duration;
 
 /// How long the server may take to end the session of a load before this one.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// What a schema holds, seen by a load.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Existing {
-    /// Nothing that is in the way.
-    Nothing,
-    /// The first part of the same load.
-    Part(LoadedChunks),
-}
-
 /// A schema that is ready for rows.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedSchema {
     pub(crate) population: Population,
-    pub(crate) existing: Existing,
+    /// The first part of the same load, where an earlier call has left one.
+    pub(crate) existing: Option<LoadedChunks>,
     /// LOAD DATA LOCAL is allowed.
     pub(crate) local_infile: bool,
     /// HISTORY has a primary key.
@@ -46,36 +38,41 @@ pub(crate) async fn prepare<S: Session>(
     options: &LoadOptions,
 ) -> Result<PreparedSchema, LoadError> {
     let schema = database::schema_name(session).await?;
-    set_up(session).await?;
-    let locked = take_lock(session, &lock_name(&schema), LOCK_WAIT).await;
-    let unlocked = match locked.map_err(InspectError::from)? {
+    // It waits while others load.
+    session.query("SET SESSION autocommit = 1, wait_timeout = 2147483").await?;
+    let unlocked = match take_lock(session, &lock_name(&schema), LOCK_WAIT).await? {
         Lock::Held => None,
         Lock::Busy => return Err(LoadError::Locked { schema }),
         Lock::Forbidden(why) => Some(why),
     };
-    let demanded = database::demands_primary_keys(session).await;
-    let mut wanted = Meta {
-        population: options.population(),
-        foreign_keys: options.foreign_keys,
-        partitions: options.partitions,
-        history_key: options.history_key || demanded.map_err(InspectError::from)?,
-        state: LoadState::Loading,
+    let demanded = database::demands_primary_keys(session).await?;
+    let population = options.population();
+    let mut wanted = Database {
+        warehouses: population.warehouses,
+        range: population.range,
+        seed: Some(population.seed),
+        c_load: Some(population.constants.c_last),
+        foreign_keys: options.population.foreign_keys,
+        partitions: options.population.partitions,
+        history_key: options.history_key || demanded,
         driven_by_tpcc_mysql: false,
     };
     let existing = match database::contents(session).await {
         // mydyno_meta is ours, whatever it says, and so is what stands beside it.
-        Err(InspectError::BadMeta { .. }) if options.force => Existing::Nothing,
+        Err(InspectError::BadMeta { .. }) if options.force => None,
         contents => decide(session, contents?, &schema, &mut wanted, options).await?,
     };
-    prepare_tables(session, &existing, &wanted).await.map_err(|error| match error.code() {
-        // --read-only, --super-read-only, innodb_read_only.
-        Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
-        Some(3750) => LoadError::PrimaryKeyRequired,
-        _ => LoadError::Server { what: "creating the tables".to_owned(), error },
+    prepare_tables(session, existing.is_none(), &wanted).await.map_err(|error| {
+        match error.code() {
+            // --read-only, --super-read-only, innodb_read_only.
+            Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
+            Some(3750) => LoadError::PrimaryKeyRequired,
+            _ => LoadError::Server { what: "creating the tables".to_owned(), error },
+        }
     })?;
     let local_infile = allows_local_infile(session).await?;
     Ok(PreparedSchema {
-        population: wanted.population,
+        population,
         existing,
         local_infile,
         history_key: wanted.history_key,
@@ -88,13 +85,6 @@ pub(crate) async fn allows_local_infile<S: Session>(session: &mut S) -> Result<b
     Ok(integer(session, "SELECT @@global.local_infile").await? == 1)
 }
 
-/// Settings of the session that waits while others load.
-async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
-    let set = "SET SESSION autocommit = 1, wait_timeout = 2147483";
-    session.query(set).await.map_err(InspectError::from)?;
-    Ok(())
-}
-
 /// Fails where another load may have worked on the schema since [`prepare`]: the lock is gone, as a
 /// server may end a session that idles, or, where the server has no locks, a chunk is.
 pub(crate) async fn require_alone<S: Session>(
@@ -102,8 +92,7 @@ pub(crate) async fn require_alone<S: Session>(
     prepared: &PreparedSchema,
 ) -> Result<(), LoadError> {
     if prepared.unlocked.is_some() {
-        let loaded = database::loaded_chunks(session).await;
-        let marked = loaded.map_err(InspectError::from)?.chunks.len();
+        let marked = database::loaded_chunks(session).await?.chunks.len();
         let wanted = prepared.population.chunks().count();
         return match marked == wanted {
             true => Ok(()),
@@ -120,7 +109,7 @@ pub(crate) async fn require_alone<S: Session>(
 }
 
 async fn integer<S: Session>(session: &mut S, sql: &str) -> Result<i64, LoadError> {
-    let answer = session.query(sql).await.map_err(InspectError::from)?;
+    let answer = session.query(sql).await?;
     Ok(answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0))
 }
 
@@ -128,31 +117,27 @@ async fn decide<S: Session>(
     session: &mut S,
     contents: Contents,
     schema: &str,
-    wanted: &mut Meta,
+    wanted: &mut Database,
     options: &LoadOptions,
-) -> Result<Existing, LoadError> {
+) -> Result<Option<LoadedChunks>, LoadError> {
     let schema = schema.to_owned();
     match contents {
-        Contents::Empty => Ok(Existing::Nothing),
-        Contents::Ours(_) if options.force => Ok(Existing::Nothing),
-        Contents::Ours(Meta { state: LoadState::Complete, population: old, .. }) => {
-            Err(LoadError::NotEmpty { schema, what: old.warehouses.counted() })
+        Contents::Empty => Ok(None),
+        Contents::Ours(..) if options.force => Ok(None),
+        Contents::Ours(Database { warehouses, .. }, LoadState::Complete) => {
+            Err(LoadError::NotEmpty { schema, what: warehouses.counted() })
         }
-        Contents::Ours(Meta { state: LoadState::Dropping, .. }) => {
-            Err(LoadError::HalfDropped { schema })
-        }
-        Contents::Ours(meta) => {
-            let is_same = meta.population == wanted.population
-                && meta.foreign_keys == wanted.foreign_keys
-                && meta.partitions == wanted.partitions
-                && (meta.history_key || !options.history_key);
-            if !is_same {
-                return Err(LoadError::OtherLoad { schema, meta: Box::new(meta) });
+        Contents::Ours(_, LoadState::Dropping) => Err(LoadError::HalfDropped { schema }),
+        Contents::Ours(found, LoadState::Loading) => {
+            // What began without a key of HISTORY is not given one because the server demands it
+            // now.
+            if found.history_key || !options.history_key {
+                wanted.history_key = found.history_key;
             }
-            // What began without is not given a key because the server demands one now.
-            wanted.history_key = meta.history_key;
-            let loaded = database::loaded_chunks(session).await;
-            Ok(Existing::Part(loaded.map_err(InspectError::from)?))
+            if found != *wanted {
+                return Err(LoadError::OtherLoad { schema, found: Box::new(found) });
+            }
+            Ok(Some(database::loaded_chunks(session).await?))
         }
         Contents::Foreign { .. } => Err(LoadError::NotOurs { schema }),
         Contents::Other { missing, .. } if missing.len() < Table::ALL.len() => {
@@ -160,20 +145,9 @@ async fn decide<S: Session>(
         }
         Contents::Other { tables, .. } if !options.force => Err(LoadError::NotEmpty {
             schema,
-            what: format!("other tables ({})", some_of(&tables)),
+            what: format!("other tables ({})", first_of(&tables)),
         }),
-        Contents::Other { .. } => Ok(Existing::Nothing),
-    }
-}
-
-/// The first names of a list that may be long.
-fn some_of(tables: &[String]) -> String {
-    const SHOWN: usize = 3;
-    match tables.get(SHOWN..) {
-        Some(more) if !more.is_empty() => {
-            format!("{} and {} more", tables[..SHOWN].join(", "), more.len())
-        }
-        _ => tables.join(", "),
+        Contents::Other { .. } => Ok(None),
     }
 }
 
@@ -181,10 +155,10 @@ fn some_of(tables: &[String]) -> String {
 /// lacks.
 async fn prepare_tables<S: Session>(
     session: &mut S,
-    existing: &Existing,
-    wanted: &Meta,
+    is_new: bool,
+    wanted: &Database,
 ) -> Result<(), SessionError> {
-    if *existing == Existing::Nothing {
+    if is_new {
         drop_ours(session).await?;
         for sql in CREATE_META_SQL {
             session.query(sql).await?;

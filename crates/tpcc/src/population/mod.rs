@@ -12,7 +12,7 @@ mod rows;
 pub use rows::POPULATION_TIME;
 
 use crate::random::Constants;
-use crate::schema::{self, ITEMS, Table};
+use crate::schema::{self, Table};
 use base::{RowSource, WarehouseRange, Warehouses};
 use format::{BETWEEN_TUPLES, RowFormat, Tsv, Tuples};
 use rows::{AnyGenerator, ChunkSource, RowGenerator};
@@ -98,14 +98,8 @@ impl Population {
 
     /// Bytes of all lines together, for progress.
     pub fn bytes_estimate(&self) -> u64 {
-        let of_tables: u64 = Table::ALL
-            .into_iter()
-            .map(|table| {
-                let chunks = if table == Table::Item { 1 } else { u64::from(self.range.count()) };
-                chunks * bytes_estimate(table)
-            })
-            .sum();
-        of_tables
+        let chunks = |table| if table == Table::Item { 1 } else { u64::from(self.range.count()) };
+        Table::ALL.into_iter().map(|table| chunks(table) * table.bytes_estimate()).sum()
     }
 }
 
@@ -244,35 +238,6 @@ pub fn combine(checksums: impl IntoIterator<Item = u64>) -> u64 {
     // A sum does not see the order; which chunk it was is in the chunk's lines, which name their
     // warehouse.
     checksums.into_iter().fold(0, u64::wrapping_add)
-}
-
-/// Rows of a chunk as loaded; about so many for order_line, where it depends on the seed (clause
-/// 4.3.3.1).
-pub fn rows_estimate(table: Table) -> u64 {
-    match table {
-        Table::Item | Table::Stock => u64::from(ITEMS),
-        Table::Warehouse => 1,
-        Table::District => 10,
-        Table::Customer | Table::History | Table::Orders => 30_000,
-        Table::NewOrders => 9_000,
-        Table::OrderLine => 300_000,
-    }
-}
-
-/// Bytes of a chunk as lines, within some percent.
-pub fn bytes_estimate(table: Table) -> u64 {
-    rows_estimate(table)
-        * match table {
-            Table::Item => 76,
-            Table::Warehouse => 90,
-            Table::District => 96,
-            Table::Stock => 306,
-            Table::Customer => 573,
-            Table::History => 58,
-            Table::Orders => 41,
-            Table::NewOrders => 9,
-            Table::OrderLine => 67,
-        }
 }
 
 /// Of a partition's file without rows, with the root of a second index.

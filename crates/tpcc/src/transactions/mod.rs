@@ -1,4 +1,5 @@
-//! The five transactions of clauses 2.4 to 2.8 over a [`Session`], in four styles.
+//! The five transactions of clauses 2.4 to 2.8 over a [`Session`], in four styles
+//! and as tpcc-mysql has them.
 //!
 //! `single` has one statement for each thing that is done, for styles `statements` and `pipelined`:
 //! what they send is the same, and the session's mode says how much of it travels together. `sets`
@@ -21,6 +22,7 @@ mod rules;
 mod sets;
 mod single;
 pub(crate) mod sql;
+pub mod tpcc_mysql;
 
 use crate::input::Input;
 pub(crate) use across::{Across, AcrossOptions};
@@ -28,12 +30,22 @@ use base::{Session, SessionError};
 use drive::set_isolation;
 pub(crate) use outcome::commit;
 pub use outcome::{Outcome, TransactionError};
-pub(crate) use rules::{PriceRates, middle_row, one_row, only_row};
+pub(crate) use rules::one_row;
 
 use procedures::Procedures;
 use sets::Sets;
 use single::Single;
 use spec::{Isolation, Style};
+use tpcc_mysql::TpccMysql;
+
+/// Which statements the transactions send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementSet {
+    /// Those of clause 2.
+    Clauses { style: Style, isolation: Isolation },
+    /// Those of tpcc-mysql, at the server's own level where none is named.
+    TpccMysql { isolation: Option<Isolation> },
+}
 
 /// Statements of a style that each terminal holds prepared: what `max_prepared_stmt_count` must
 /// leave room for.
@@ -48,33 +60,39 @@ pub fn prepared_statements(style: Style) -> u32 {
 /// A session that is ready for transactions.
 pub struct PreparedSession<S> {
     session: S,
-    style: Style,
-    statements: StyleStatements,
+    set: StatementSet,
+    statements: Statements,
 }
 
-/// The prepared statements of a style, and how they make transactions.
-enum StyleStatements {
+/// The prepared statements of a set, and how they make transactions.
+enum Statements {
     Single(Single),
     Sets(Sets),
     Procedures(Procedures),
+    TpccMysql(TpccMysql),
 }
 
-impl StyleStatements {
+impl Statements {
     async fn prepare<S: Session>(
         session: &mut S,
-        style: Style,
-    ) -> Result<StyleStatements, SessionError> {
-        let statements = match style {
-            Style::Statements | Style::Pipelined => {
-                StyleStatements::Single(Single::prepare(session).await?)
+        set: StatementSet,
+    ) -> Result<Statements, SessionError> {
+        let statements = match set {
+            StatementSet::Clauses { style: Style::Statements | Style::Pipelined, .. } => {
+                Statements::Single(Single::prepare(session).await?)
             }
-            Style::Batched => StyleStatements::Sets(Sets::prepare(session).await?),
-            Style::Procedures => StyleStatements::Procedures(Procedures::prepare(session).await?),
+            StatementSet::Clauses { style: Style::Batched, .. } => {
+                Statements::Sets(Sets::prepare(session).await?)
+            }
+            // What a CALL will return is not known when it is prepared.
+            StatementSet::Clauses { style: Style::Procedures, .. } => {
+                return Procedures::prepare(session).await.map(Statements::Procedures);
+            }
+            StatementSet::TpccMysql { .. } => {
+                Statements::TpccMysql(TpccMysql::prepare(session).await?)
+            }
         };
-        // What a CALL will return is not known when it is prepared.
-        if style != Style::Procedures {
-            session.all_prepared().await?;
-        }
+        session.all_prepared().await?;
         Ok(statements)
     }
 }
@@ -86,18 +104,28 @@ impl<S: Session> PreparedSession<S> {
     /// Where the server refuses a statement; a missing table is error 1146.
     pub async fn open(
         mut session: S,
-        style: Style,
-        isolation: Isolation,
+        set: StatementSet,
     ) -> Result<PreparedSession<S>, SessionError> {
-        set_isolation(&mut session, isolation).await?;
         // Strict: a value that does not fit is an error and not another value. The time-out is the
         // server's largest.
-        let set =
-            "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
-        session.query(set).await?;
-        let statements = StyleStatements::prepare(&mut session, style).await?;
-        session.set_pipelined(matches!(style, Style::Pipelined | Style::Batched));
-        Ok(PreparedSession { session, style, statements })
+        let (isolation, set_up) = match set {
+            StatementSet::Clauses { isolation, .. } => (
+                Some(isolation),
+                "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = \
+                 2147483",
+            ),
+            StatementSet::TpccMysql { isolation } => (isolation, "SET SESSION autocommit = 0"),
+        };
+        if let Some(isolation) = isolation {
+            set_isolation(&mut session, isolation).await?;
+        }
+        session.query(set_up).await?;
+        let statements = Statements::prepare(&mut session, set).await?;
+        session.set_pipelined(matches!(
+            set,
+            StatementSet::Clauses { style: Style::Pipelined | Style::Batched, .. }
+        ));
+        Ok(PreparedSession { session, set, statements })
     }
 
     /// The session, to close it.
@@ -115,36 +143,67 @@ impl<S: Session> PreparedSession<S> {
         &mut self.session
     }
 
+    /// What is run next is a fresh input, and no new try of the last one.
+    pub fn begin(&mut self) {
+        if let Statements::TpccMysql(statements) = &mut self.statements {
+            statements.begin();
+        }
+    }
+
     /// Prepares all statements again, of which the server has given one up.
     async fn prepare_anew(&mut self) -> Result<(), SessionError> {
         self.session.forget_prepared().await?;
-        self.statements = StyleStatements::prepare(&mut self.session, self.style).await?;
+        let mut statements = Statements::prepare(&mut self.session, self.set).await?;
+        // The next try goes on where this one failed.
+        if let (Statements::TpccMysql(new), Statements::TpccMysql(old)) =
+            (&mut statements, &self.statements)
+        {
+            new.progress = old.progress;
+        }
+        self.statements = statements;
         Ok(())
     }
 
     /// The session with the statements of styles `statements` and `pipelined`.
     fn single(&mut self) -> Result<(&mut S, &mut Single), SessionError> {
+        let style = match self.set {
+            StatementSet::Clauses { style, .. } => style.name(),
+            StatementSet::TpccMysql { .. } => "tpcc-mysql",
+        };
         match &mut self.statements {
-            StyleStatements::Single(single) => Ok((&mut self.session, single)),
-            StyleStatements::Sets(_) | StyleStatements::Procedures(_) => {
-                let style = self.style.name();
-                Err(SessionError::Unexpected(format!("style {style} has no statements for XA")))
-            }
+            Statements::Single(single) => Ok((&mut self.session, single)),
+            _ => Err(SessionError::Unexpected(format!("style {style} has no statements for XA"))),
         }
     }
 
     /// Runs one transaction to its COMMIT or ROLLBACK. After a [`TransactionError::Statement`] of
-    /// the server or a missing row, the transaction has been rolled back and the session is ready
-    /// for the next try.
+    /// the server or a missing row, what was not committed has been rolled back and the session is
+    /// ready for the next try.
     ///
     /// # Errors
     /// Any [`TransactionError`].
     pub async fn run(&mut self, input: &Input) -> Result<Outcome, TransactionError> {
         let session = &mut self.session;
+        /// The transaction of a set that the input is for.
+        macro_rules! run {
+            ($statements:ident) => {
+                match input {
+                    Input::NewOrder(order) => $statements.new_order(session, order).await,
+                    Input::Payment(payment) => $statements.payment(session, payment).await,
+                    Input::OrderStatus(status) => $statements.order_status(session, status).await,
+                    Input::Delivery(delivery) => $statements.delivery(session, delivery).await,
+                    Input::StockLevel(level) => $statements.stock_level(session, level).await,
+                }
+            };
+        }
         let result = match &mut self.statements {
-            StyleStatements::Single(single) => single.run(session, input).await,
-            StyleStatements::Sets(sets) => sets.run(session, input).await,
-            StyleStatements::Procedures(procedures) => procedures.run(session, input).await,
+            Statements::Single(single) => run!(single),
+            Statements::Sets(sets) => run!(sets),
+            // The procedure commits: a connection that is lost meanwhile leaves that open.
+            Statements::Procedures(procedures) => {
+                run!(procedures).map_err(TransactionError::in_commit)
+            }
+            Statements::TpccMysql(tpcc_mysql) => run!(tpcc_mysql),
         };
         match result {
             Err(failure) if failure.is_to_roll_back() => {

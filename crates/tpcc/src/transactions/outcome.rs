@@ -49,6 +49,14 @@ impl TransactionError {
         }
     }
 
+    /// The same of a statement that commits.
+    pub(crate) fn in_commit(self) -> TransactionError {
+        match self {
+            TransactionError::Statement(error) => TransactionError::of_commit(error),
+            other => other,
+        }
+    }
+
     /// Is the session ready to roll back what was done?
     pub(crate) fn is_to_roll_back(&self) -> bool {
         matches!(
@@ -87,8 +95,5 @@ impl fmt::Display for TransactionError {
 
 /// Commits; every answer before has been read, which the session verifies.
 pub(crate) async fn commit<S: Session>(session: &mut S) -> Result<(), TransactionError> {
-    match session.query("COMMIT").await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(TransactionError::of_commit(error)),
-    }
+    session.query("COMMIT").await.map(drop).map_err(TransactionError::of_commit)
 }

@@ -1,8 +1,9 @@
 //! What clause 2 computes from what was read.
 
 use super::TransactionError;
-use crate::input::{OrderLine, Payment};
-use base::{Answer, Cents, Param, Row, SessionError};
+use crate::input::{CustomerKey, NewOrder, OrderLine, Payment, UNUSED_ITEM};
+use crate::schema::DISTRICTS;
+use base::{Answer, Cents, Param, Row, Session, SessionError, StatementId};
 use std::hint::black_box;
 use std::io::Write;
 
@@ -40,6 +41,14 @@ pub(super) struct Stocked {
 }
 
 impl Stocked {
+    /// Takes the price and the brand from the item's row: price, name, data.
+    pub(super) fn take_item(&mut self, row: &Row<'_>) -> Result<(), TransactionError> {
+        self.price = row.cents(0)?;
+        black_box(row.bytes(1)?);
+        self.original_item = contains_original(row.bytes(2)?);
+        Ok(())
+    }
+
     /// Takes the line from its stock row: quantity, district information, data.
     pub(super) fn take(&mut self, line: &OrderLine, row: &Row<'_>) -> Result<(), TransactionError> {
         self.quantity_after = stock_after(row.int(0)?, line.quantity);
@@ -64,10 +73,38 @@ impl Stocked {
         Cents(i64::from(line.quantity) * self.price.0)
     }
 
-    /// ol_dist_info.
-    pub(super) fn dist_info(&self) -> &[u8] {
-        &self.dist_info[..self.dist_len]
+    /// The values of the line's row, in the order of the INSERTs.
+    pub(super) fn line_row(&self, order: &NewOrder, id: i64, line: &OrderLine) -> [Param<'_>; 9] {
+        let dist_info = &self.dist_info[..self.dist_len];
+        order.line_row(id, line, (self.amount(line), dist_info))
     }
+
+    /// The parameters of the UPDATE of the line's stock row.
+    pub(super) fn stock_changes(&self, order: &NewOrder, line: &OrderLine) -> [Param<'static>; 5] {
+        [
+            Param::Int(self.quantity_after),
+            line.quantity.into(),
+            Param::Int(i64::from(line.supply_warehouse != order.warehouse)),
+            line.supply_warehouse.into(),
+            line.item.into(),
+        ]
+    }
+}
+
+/// Takes a line of the order from its stock row, which this is the answer of, or from what the line
+/// before has left of it.
+pub(super) fn take_stock(
+    stocked: &mut [Stocked],
+    (order, index): (&NewOrder, usize),
+    answer: &Answer<'_>,
+) -> Result<(), TransactionError> {
+    let line = &order.lines()[index];
+    stocked[index].take(line, &only_row(answer, "the stock of an item")?)?;
+    if order.repeats(index) {
+        let other = stocked[index - 1];
+        stocked[index].take_after(&other, line);
+    }
+    Ok(())
 }
 
 /// The sum of the amounts of lines that were taken from stock.
@@ -76,24 +113,100 @@ pub(super) fn sum(lines: &[OrderLine], stocked: &[Stocked]) -> Cents {
     Cents(amounts.map(|(line, stocked)| stocked.amount(line).0).sum())
 }
 
-/// The key of the paying customer.
-pub(super) fn customer_key(payment: &Payment, customer: u32) -> [Param<'static>; 3] {
-    [payment.customer_warehouse.into(), payment.customer_district.into(), customer.into()]
+/// The statements that find and lock a paying customer, whom a wave asks for together with others.
+pub(super) struct Payer {
+    pub(super) by_name: StatementId,
+    pub(super) lock: StatementId,
 }
 
-/// The values of a payment's history row, in the order of its INSERT.
-pub(super) fn history<'a>(payment: &Payment, customer: u32, h_data: &'a [u8]) -> [Param<'a>; 8] {
-    let [w, d, c] = customer_key(payment, customer);
-    [
-        c,
-        d,
-        w,
-        payment.district.into(),
-        payment.warehouse.into(),
-        Param::Time(payment.entered),
-        Param::Cents(payment.amount),
-        Param::Text(h_data),
-    ]
+impl Payer {
+    /// Queues the lock of a customer who is named by number, or asks for those of a last name.
+    pub(super) fn ask<S: Session>(
+        &self,
+        session: &mut S,
+        payment: &Payment,
+    ) -> Result<(), SessionError> {
+        let statement = match payment.customer {
+            CustomerKey::Number(_) => self.lock,
+            CustomerKey::LastName(_) => self.by_name,
+        };
+        session.queue(statement, &payment.customer_key(payment.customer))
+    }
+
+    /// The customer's number; the answer to come is that of the lock.
+    pub(super) async fn number<S: Session>(
+        &self,
+        session: &mut S,
+        payment: &Payment,
+    ) -> Result<u32, TransactionError> {
+        if let Some(number) = payment.customer.number() {
+            return Ok(number);
+        }
+        let found = middle_row(&session.answer().await?)?.int(0)?;
+        let number = u32::try_from(found)
+            .map_err(|_| TransactionError::MissingRow("a customer with a valid number"))?;
+        session.queue(self.lock, &payment.customer_key(number))?;
+        Ok(number)
+    }
+}
+
+/// Has the paying customer, of whom `lock_customer` gives this row, bad credit?
+pub(super) fn has_bad_credit(row: &Row<'_>) -> Result<bool, TransactionError> {
+    black_box((row.cents(13)?, row.decimal(12, 4)?));
+    Ok(row.bytes(10)? == b"BC")
+}
+
+/// The row of a line's item; none where the item is unused.
+pub(super) fn item_row<'a>(
+    answer: &Answer<'a>,
+    line: &OrderLine,
+) -> Result<Option<Row<'a>>, TransactionError> {
+    match answer.row(0) {
+        None if line.item != UNUSED_ITEM => {
+            Err(TransactionError::MissingRow("an item of the order"))
+        }
+        row => Ok(row),
+    }
+}
+
+/// By district, from 0; none where nothing is to be delivered.
+pub(super) type ByDistrict<T> = [Option<T>; DISTRICTS as usize];
+
+/// The oldest open order of each district, by `lock_oldest_order`: a locking read, as without the
+/// lock two Deliveries could take the same order.
+pub(super) async fn oldest_orders<S: Session>(
+    session: &mut S,
+    lock_oldest_order: StatementId,
+    warehouse: u32,
+) -> Result<ByDistrict<i64>, TransactionError> {
+    for district in 1..=DISTRICTS {
+        session.queue(lock_oldest_order, &[warehouse.into(), district.into()])?;
+    }
+    let mut orders = [None; DISTRICTS as usize];
+    for order in &mut orders {
+        let answer = session.answer().await?;
+        *order = answer.row(0).map(|row| row.int(0)).transpose()?;
+    }
+    Ok(orders)
+}
+
+/// Reads the lines of an order that an Order-Status shows, which has one at least; their columns
+/// begin with this one.
+pub(super) fn show_lines(
+    answer: &Answer<'_>,
+    first: usize,
+    what: &'static str,
+) -> Result<(), TransactionError> {
+    only_row(answer, what)?;
+    for line in answer.rows() {
+        black_box((
+            line.int(first)?,
+            line.int(first + 1)?,
+            line.int(first + 2)?,
+            line.cents(first + 3)?,
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn contains_original(text: &[u8]) -> bool {
@@ -130,12 +243,6 @@ pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Transaction
         .ok_or(TransactionError::MissingRow("a customer with this last name"))
 }
 
-/// c_id, the first column.
-pub(super) fn customer_number(row: &Row<'_>) -> Result<u32, TransactionError> {
-    u32::try_from(row.int(0)?)
-        .map_err(|_| TransactionError::MissingRow("a customer with a valid number"))
-}
-
 /// Width of c_data (clause 1.3.1).
 const C_DATA_MAX: usize = 500;
 
@@ -155,10 +262,15 @@ pub(super) fn append_customer_data(
         text,
         "{customer} {customer_district} {customer_warehouse} {district} {warehouse} {amount}|"
     );
-    text.extend_from_slice(old);
-    text.truncate(start + C_DATA_MAX);
+    append_cut(text, start, old);
     // Output shows the first 200 characters (clause 2.5.3.3).
     black_box(&text[start..]);
+}
+
+/// Appends the old c_data to the new one that begins at `start`, as far as it has room.
+pub(super) fn append_cut(text: &mut Vec<u8>, start: usize, old: &[u8]) {
+    text.extend_from_slice(old);
+    text.truncate(start + C_DATA_MAX);
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! supplying warehouse is, everything else at home.
 
 use super::branches::Branches;
-use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
-use crate::transactions::rules::{Stocked, contains_original, one_row, only_row, sum};
+use crate::input::{LINES_MAX, NewOrder, OrderLine};
+use crate::transactions::rules::{Stocked, item_row, one_row, sum, take_stock};
 use crate::transactions::single::new_order::read_head;
 use crate::transactions::{Outcome, TransactionError};
 use base::{Param, Session};
@@ -35,15 +35,8 @@ async fn read_items<S: Session>(
 ) -> Result<usize, TransactionError> {
     for (index, line) in order.lines().iter().enumerate() {
         let answer = session.answer().await?;
-        let Some(row) = answer.row(0) else {
-            return match line.item {
-                UNUSED_ITEM => Ok(index),
-                _ => Err(TransactionError::MissingRow("an item of the order")),
-            };
-        };
-        stocked[index].price = row.cents(0)?;
-        black_box(row.bytes(1)?);
-        stocked[index].original_item = contains_original(row.bytes(2)?);
+        let Some(row) = item_row(&answer, line)? else { return Ok(index) };
+        stocked[index].take_item(&row)?;
     }
     Ok(order.lines().len())
 }
@@ -69,13 +62,7 @@ async fn read_stock<S: Session>(
             branch.session.queue(read_stock, &key)?;
         }
         for index in first..first + count {
-            let answer = branch.session.answer().await?;
-            let row = only_row(&answer, "the stock of an item")?;
-            stocked[index].take(&lines[index], &row)?;
-            if order.repeats(index) {
-                let other = stocked[index - 1];
-                stocked[index].take_after(&other, &lines[index]);
-            }
+            take_stock(stocked, (order, index), &branch.session.answer().await?)?;
         }
         first += count;
     }
@@ -92,9 +79,11 @@ async fn write_order<'l, S: Session>(
     home.single.write_head(home.session, order, order_id)?;
     for (line, stocked) in lines.clone() {
         let supplier = branches.on(branches.server_of(line.supply_warehouse));
-        supplier.single.write_stock(supplier.session, order, (line, stocked))?;
+        let changes = stocked.stock_changes(order, line);
+        supplier.session.queue(supplier.single.statements.update_stock, &changes)?;
         let home = &mut branches.home;
-        home.single.write_line(home.session, (order, order_id), (line, stocked))?;
+        let values = stocked.line_row(order, order_id, line);
+        home.session.queue(home.single.statements.insert_order_line, &values)?;
     }
     let home = &mut branches.home;
     one_row(&home.session.answer().await?, "the order's district")?;

@@ -5,11 +5,10 @@ use crate::ShardRanges;
 use crate::checks::ShardSession;
 use crate::database::schema_name;
 use crate::lock::{Lock, take_lock};
-use crate::transactions::PreparedSession;
+use crate::transactions::{PreparedSession, StatementSet};
 use crate::xa::{ShardName, XaOwner, XaRun, resolve_own};
 use base::{Connect, Session, SessionError};
 use drive::{Failed, FailureKind, Opening, Schemas, Timed, failed_by};
-use spec::{Isolation, Style};
 use std::fmt;
 use std::time::Duration;
 
@@ -20,8 +19,7 @@ const LEAVING_WAIT: Duration = Duration::from_secs(10);
 pub(crate) struct AcrossOptions<'a> {
     pub(crate) run: &'a XaRun,
     pub(crate) shards: &'a ShardRanges,
-    pub(crate) style: Style,
-    pub(crate) isolation: Isolation,
+    pub(crate) statements: StatementSet,
 }
 
 impl<S: Session> Across<Timed<S>> {
@@ -35,7 +33,7 @@ impl<S: Session> Across<Timed<S>> {
         which: Opening,
         options: &AcrossOptions<'_>,
     ) -> Result<(PreparedSession<Timed<S>>, Across<Timed<S>>), Failed> {
-        let AcrossOptions { run, shards, style, isolation } = *options;
+        let AcrossOptions { run, shards, statements } = *options;
         let owner = run.owner(which.connection);
         let home = schemas.writes_to(which);
         let mut sessions = Vec::new();
@@ -56,7 +54,7 @@ impl<S: Session> Across<Timed<S>> {
             let schema = schema_name(&mut session).await;
             let schema = schema.map_err(|error| lost("schema", error))?;
             names.push(ShardName::new(&schema, range.first()));
-            let opened = PreparedSession::open(Timed::new(session), style, isolation).await;
+            let opened = PreparedSession::open(Timed::new(session), statements).await;
             others.push(Some(opened.map_err(|error| failed_by(&error))?));
         }
         let own = others.get_mut(home).and_then(Option::take);

@@ -7,9 +7,10 @@ mod text;
 pub use install::{InstallError, install};
 
 use super::{Outcome, TransactionError};
-use crate::input::{CustomerKey, Input, LINES_MAX, NewOrder, Payment, UNUSED_ITEM};
-use crate::random::last_name;
-use crate::transactions::rules::{PriceRates, only_row};
+use crate::input::{
+    CustomerKey, Delivery, LINES_MAX, NewOrder, OrderStatus, Payment, StockLevel, UNUSED_ITEM,
+};
+use crate::transactions::rules::{PriceRates, only_row, show_lines};
 use base::{Cents, Param, Session, SessionError, StatementId};
 use std::hint::black_box;
 use std::io::Write;
@@ -48,40 +49,7 @@ impl Procedures {
         })
     }
 
-    pub(super) async fn run<S: Session>(
-        &mut self,
-        session: &mut S,
-        input: &Input,
-    ) -> Result<Outcome, TransactionError> {
-        let called = match input {
-            Input::NewOrder(order) => self.new_order(session, order).await,
-            Input::Payment(payment) => self.payment(session, payment).await,
-            Input::OrderStatus(status) => {
-                let (number, name) = customer(status.customer);
-                let params = [status.warehouse.into(), status.district.into(), number, name];
-                session.queue(self.order_status, &params)?;
-                order_status(session).await
-            }
-            Input::Delivery(delivery) => {
-                let now = Param::Time(delivery.delivered);
-                let params = [delivery.warehouse.into(), delivery.carrier.into(), now];
-                session.queue(self.delivery, &params)?;
-                delivered(session).await
-            }
-            Input::StockLevel(level) => {
-                let params = [level.warehouse, level.district, level.threshold].map(Param::from);
-                session.queue(self.stock_level, &params)?;
-                stock_level(session).await
-            }
-        };
-        match called {
-            // The procedure commits: a connection that is lost meanwhile leaves that open.
-            Err(TransactionError::Statement(error)) => Err(TransactionError::of_commit(error)),
-            other => other,
-        }
-    }
-
-    async fn new_order<S: Session>(
+    pub(super) async fn new_order<S: Session>(
         &mut self,
         session: &mut S,
         order: &NewOrder,
@@ -124,7 +92,7 @@ impl Procedures {
         }
     }
 
-    async fn payment<S: Session>(
+    pub(super) async fn payment<S: Session>(
         &self,
         session: &mut S,
         payment: &Payment,
@@ -146,13 +114,58 @@ impl Procedures {
         ended(session).await?;
         Ok(Outcome::Committed)
     }
+
+    pub(super) async fn order_status<S: Session>(
+        &self,
+        session: &mut S,
+        status: &OrderStatus,
+    ) -> Result<Outcome, TransactionError> {
+        let (number, name) = customer(status.customer);
+        let params = [status.warehouse.into(), status.district.into(), number, name];
+        session.queue(self.order_status, &params)?;
+        let answer = session.answer().await?;
+        black_box(only_row(&answer, "the customer")?.cents(1)?);
+        let answer = session.answer().await?;
+        show_lines(&answer, 3, "the customer's last order and its lines")?;
+        ended(session).await?;
+        Ok(Outcome::Committed)
+    }
+
+    pub(super) async fn delivery<S: Session>(
+        &self,
+        session: &mut S,
+        delivery: &Delivery,
+    ) -> Result<Outcome, TransactionError> {
+        let now = Param::Time(delivery.delivered);
+        session.queue(self.delivery, &[delivery.warehouse.into(), delivery.carrier.into(), now])?;
+        let answer = session.answer().await?;
+        let skipped = only_row(&answer, "the delivery")?.int(0)?;
+        let skipped_districts = u32::try_from(skipped).map_err(|_| {
+            TransactionError::MissingRow("a count of skipped districts from 0 to 10")
+        })?;
+        ended(session).await?;
+        Ok(Outcome::Delivered { skipped_districts })
+    }
+
+    pub(super) async fn stock_level<S: Session>(
+        &self,
+        session: &mut S,
+        level: &StockLevel,
+    ) -> Result<Outcome, TransactionError> {
+        let params = [level.warehouse, level.district, level.threshold].map(Param::from);
+        session.queue(self.stock_level, &params)?;
+        let answer = session.answer().await?;
+        black_box(only_row(&answer, "the count of low stock")?.int(0)?);
+        ended(session).await?;
+        Ok(Outcome::Committed)
+    }
 }
 
 /// Number and last name of the customer, of which one is NULL.
 fn customer<'a>(key: CustomerKey) -> (Param<'a>, Param<'a>) {
     match key {
-        CustomerKey::Number(number) => (number.into(), Param::Null),
-        CustomerKey::LastName(number) => (Param::Null, Param::Text(last_name(number))),
+        CustomerKey::Number(_) => (key.into(), Param::Null),
+        CustomerKey::LastName(_) => (Param::Null, key.into()),
     }
 }
 
@@ -179,32 +192,4 @@ async fn read_order<S: Session>(session: &mut S) -> Result<usize, TransactionErr
     black_box((row.int(0)?, row.bytes(2)?, row.bytes(3)?, rates.total(sum)));
     ended(session).await?;
     Ok(written)
-}
-
-async fn order_status<S: Session>(session: &mut S) -> Result<Outcome, TransactionError> {
-    let answer = session.answer().await?;
-    black_box(only_row(&answer, "the customer")?.cents(1)?);
-    let answer = session.answer().await?;
-    only_row(&answer, "the customer's last order and its lines")?;
-    for row in answer.rows() {
-        black_box((row.int(3)?, row.int(4)?, row.int(5)?, row.cents(6)?));
-    }
-    ended(session).await?;
-    Ok(Outcome::Committed)
-}
-
-async fn delivered<S: Session>(session: &mut S) -> Result<Outcome, TransactionError> {
-    let answer = session.answer().await?;
-    let skipped = only_row(&answer, "the delivery")?.int(0)?;
-    let skipped_districts = u32::try_from(skipped)
-        .map_err(|_| TransactionError::MissingRow("a count of skipped districts from 0 to 10"))?;
-    ended(session).await?;
-    Ok(Outcome::Delivered { skipped_districts })
-}
-
-async fn stock_level<S: Session>(session: &mut S) -> Result<Outcome, TransactionError> {
-    let answer = session.answer().await?;
-    black_box(only_row(&answer, "the count of low stock")?.int(0)?);
-    ended(session).await?;
-    Ok(Outcome::Committed)
 }

@@ -3,15 +3,13 @@
 use super::Sets;
 use crate::input::Delivery;
 use crate::schema::DISTRICTS;
+use crate::transactions::rules::{ByDistrict, oldest_orders};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Answer, Cents, Param, Session};
 
 const DISTRICT_COUNT: usize = DISTRICTS as usize;
 /// Parameters that name a pair for each district.
 const PAIRS: usize = 2 * DISTRICT_COUNT;
-
-/// By district, from 0; none where nothing is to be delivered.
-type ByDistrict<T> = [Option<T>; DISTRICT_COUNT];
 
 /// District and value, for each district; a district without value has one that matches nothing.
 fn pairs<'a>(values: &ByDistrict<i64>) -> [Param<'a>; PAIRS] {
@@ -32,21 +30,13 @@ fn concat<'a, const N: usize>(first: &[Param<'a>], rest: &[Param<'a>]) -> [Param
 }
 
 impl Sets {
-    pub(super) async fn delivery<S: Session>(
+    pub(in crate::transactions) async fn delivery<S: Session>(
         &self,
         session: &mut S,
         delivery: &Delivery,
     ) -> Result<Outcome, TransactionError> {
-        let w = Param::from(delivery.warehouse);
-        for district in 1..=DISTRICTS {
-            // A locking read: without the lock two Deliveries could take the same order.
-            session.queue(self.statements.lock_oldest_order, &[w, district.into()])?;
-        }
-        let mut orders = [None; DISTRICT_COUNT];
-        for order in &mut orders {
-            let answer = session.answer().await?;
-            *order = answer.row(0).map(|row| row.int(0)).transpose()?;
-        }
+        let oldest = self.statements.lock_oldest_order;
+        let orders = oldest_orders(session, oldest, delivery.warehouse).await?;
         let delivered = orders.iter().flatten().count();
         if delivered > 0 {
             self.deliver(session, delivery, &orders, delivered as u64).await?;

@@ -6,8 +6,7 @@ mod payment;
 mod reads;
 mod statements;
 
-use super::{Outcome, TransactionError};
-use crate::input::{Input, LINES_MAX};
+use crate::input::LINES_MAX;
 use crate::prepared::{DistrictStatements, prepare_all};
 use crate::schema::DISTRICTS;
 use crate::transactions::sql;
@@ -49,19 +48,5 @@ impl Sets {
             .await?,
             text: Vec::with_capacity(1_024),
         })
-    }
-
-    pub(super) async fn run<S: Session>(
-        &mut self,
-        session: &mut S,
-        input: &Input,
-    ) -> Result<Outcome, TransactionError> {
-        match input {
-            Input::NewOrder(order) => self.new_order(session, order).await,
-            Input::Payment(payment) => self.payment(session, payment).await,
-            Input::OrderStatus(status) => self.order_status(session, status).await,
-            Input::Delivery(delivery) => self.delivery(session, delivery).await,
-            Input::StockLevel(level) => self.stock_level(session, level).await,
-        }
     }
 }

@@ -50,7 +50,7 @@ fn fill<'a, const N: usize>(
 }
 
 impl Sets {
-    pub(super) async fn new_order<S: Session>(
+    pub(in crate::transactions) async fn new_order<S: Session>(
         &self,
         session: &mut S,
         order: &NewOrder,
@@ -105,14 +105,8 @@ impl Sets {
         ask_remote(session, true)?;
         session.queue(self.stocks.of(order.district), &home)?;
         ask_remote(session, false)?;
-        let values = [
-            d,
-            w,
-            customer,
-            Param::Time(order.entered),
-            Param::Int(order.lines().len() as i64),
-            Param::Int(i64::from(order.remote_lines() == 0)),
-        ];
+        // The number comes from LAST_INSERT_ID().
+        let [_, values @ ..] = order.order_row(0);
         session.queue(self.statements.insert_order, &values)?;
         session.queue(self.statements.insert_new_order, &[d, w])?;
         Ok(())
@@ -139,14 +133,7 @@ impl Sets {
         session.queue(self.statements.update_stocks, &params)?;
         for (index, line) in lines.iter().enumerate() {
             if way(order, index) != Way::Set {
-                let remote = line.supply_warehouse != order.warehouse;
-                let changes = [
-                    Param::Int(stocked[index].quantity_after),
-                    line.quantity.into(),
-                    Param::Int(i64::from(remote)),
-                    line.supply_warehouse.into(),
-                    line.item.into(),
-                ];
+                let changes = stocked[index].stock_changes(order, line);
                 session.queue(self.statements.update_stock, &changes)?;
             }
         }
@@ -169,17 +156,7 @@ impl Sets {
         for (values, (line, stocked)) in
             values.chunks_exact_mut(WIDTH).zip(lines.iter().zip(stocked))
         {
-            values.copy_from_slice(&[
-                Param::Int(order_id),
-                order.district.into(),
-                order.warehouse.into(),
-                line.number.into(),
-                line.item.into(),
-                line.supply_warehouse.into(),
-                line.quantity.into(),
-                Param::Cents(stocked.amount(line)),
-                Param::Text(stocked.dist_info()),
-            ]);
+            values.copy_from_slice(&stocked.line_row(order, order_id, line));
         }
         session.queue(insert, &values[..WIDTH * lines.len()])?;
         Ok(())

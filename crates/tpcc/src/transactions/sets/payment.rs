@@ -1,42 +1,24 @@
 //! Payment (clause 2.5): three round trips, one more where the customer is named by last name.
 
 use super::Sets;
-use crate::input::{CustomerKey, Payment};
-use crate::random::last_name;
-use crate::transactions::rules::{
-    append_customer_data, customer_key, customer_number, history, middle_row, one_row, only_row,
-};
+use super::statements::Statements;
+use crate::input::Payment;
+use crate::transactions::rules::{Payer, append_customer_data, has_bad_credit, one_row, only_row};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
-use std::hint::black_box;
 
 impl Sets {
-    pub(super) async fn payment<S: Session>(
+    pub(in crate::transactions) async fn payment<S: Session>(
         &mut self,
         session: &mut S,
         payment: &Payment,
     ) -> Result<Outcome, TransactionError> {
-        let (cw, cd) =
-            (Param::from(payment.customer_warehouse), Param::from(payment.customer_district));
+        let Statements { select_customers_by_name, lock_customer, .. } = self.statements;
+        let payer = Payer { by_name: select_customers_by_name, lock: lock_customer };
         self.pay_warehouse_and_district(session, payment)?;
-        match payment.customer {
-            CustomerKey::Number(number) => {
-                self.ask_customer(session, payment, number)?;
-            }
-            CustomerKey::LastName(number) => {
-                let key = [cw, cd, Param::Text(last_name(number))];
-                session.queue(self.statements.select_customers_by_name, &key)?;
-            }
-        }
+        payer.ask(session, payment)?;
         self.read_names(session).await?;
-        let customer = match payment.customer {
-            CustomerKey::Number(number) => number,
-            CustomerKey::LastName(_) => {
-                let number = customer_number(&middle_row(&session.answer().await?)?)?;
-                self.ask_customer(session, payment, number)?;
-                number
-            }
-        };
+        let customer = payer.number(session, payment).await?;
         self.pay(session, payment, customer).await?;
         commit(session).await?;
         Ok(Outcome::Committed)
@@ -52,17 +34,6 @@ impl Sets {
         session.queue(self.statements.update_warehouse, &[amount, w])?;
         session.queue(self.statements.update_district, &[amount, w, d])?;
         session.queue(self.statements.select_addresses, &[w, w, d])?;
-        Ok(())
-    }
-
-    fn ask_customer<S: Session>(
-        &self,
-        session: &mut S,
-        payment: &Payment,
-        customer: u32,
-    ) -> Result<(), TransactionError> {
-        let key = customer_key(payment, customer);
-        session.queue(self.statements.lock_customer, &key)?;
         Ok(())
     }
 
@@ -88,23 +59,22 @@ impl Sets {
     ) -> Result<(), TransactionError> {
         let answer = session.answer().await?;
         let row = only_row(&answer, "the paying customer")?;
-        black_box((row.cents(13)?, row.decimal(12, 4)?));
         // h_data is at the beginning of `text`; c_data is built behind it.
         let h_data = self.text.len();
-        let bad_credit = row.bytes(10)? == b"BC";
+        let bad_credit = has_bad_credit(&row)?;
         if bad_credit {
             append_customer_data(&mut self.text, payment, customer, row.bytes(14)?);
         }
         let (h_data, c_data) = self.text.split_at(h_data);
         let amount = Param::Cents(payment.amount);
-        let [w, d, c] = customer_key(payment, customer);
+        let [w, d, c] = payment.customer_key(customer);
         if bad_credit {
             let changes = [amount, amount, Param::Text(c_data), w, d, c];
             session.queue(self.statements.update_customer_data, &changes)?;
         } else {
             session.queue(self.statements.update_customer, &[amount, amount, w, d, c])?;
         }
-        let history = history(payment, customer, h_data);
+        let history = payment.history_row([c, d, w], h_data);
         session.queue(self.statements.insert_history, &history)?;
         one_row(&session.answer().await?, "the paying customer")?;
         one_row(&session.answer().await?, "the payment's history")

@@ -5,26 +5,19 @@
 use super::Single;
 use crate::input::Delivery;
 use crate::schema::DISTRICTS;
-use crate::transactions::rules::{one_row, only_row};
+use crate::transactions::rules::{oldest_orders, one_row, only_row};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Cents, Param, Session};
 
 impl Single {
-    pub(super) async fn delivery<S: Session>(
+    pub(in crate::transactions) async fn delivery<S: Session>(
         &self,
         session: &mut S,
         delivery: &Delivery,
     ) -> Result<Outcome, TransactionError> {
         let w = Param::from(delivery.warehouse);
-        for district in 1..=DISTRICTS {
-            // A locking read: without the lock two Deliveries could take the same order.
-            session.queue(self.statements.lock_oldest_order, &[w, district.into()])?;
-        }
-        let mut orders = [None; DISTRICTS as usize];
-        for order in &mut orders {
-            let answer = session.answer().await?;
-            *order = answer.row(0).map(|row| row.int(0)).transpose()?;
-        }
+        let oldest = self.statements.lock_oldest_order;
+        let orders = oldest_orders(session, oldest, delivery.warehouse).await?;
         let orders = (1..).zip(orders);
         let delivered = orders.clone().filter_map(|(d, order)| Some((d, order?)));
         for (district, order) in delivered.clone() {

@@ -7,8 +7,6 @@ mod payment;
 mod statements;
 mod stock_level;
 
-use super::{Outcome, TransactionError};
-use crate::input::Input;
 use crate::prepared::DistrictStatements;
 use crate::schema::DISTRICTS;
 use crate::transactions::sql;
@@ -33,19 +31,5 @@ impl Single {
                 .await?,
             text: Vec::with_capacity(1_024),
         })
-    }
-
-    pub(super) async fn run<S: Session>(
-        &mut self,
-        session: &mut S,
-        input: &Input,
-    ) -> Result<Outcome, TransactionError> {
-        match input {
-            Input::NewOrder(order) => self.new_order(session, order).await,
-            Input::Payment(payment) => self.payment(session, payment).await,
-            Input::OrderStatus(status) => self.order_status(session, status).await,
-            Input::Delivery(delivery) => self.delivery(session, delivery).await,
-            Input::StockLevel(level) => self.stock_level(session, level).await,
-        }
     }
 }

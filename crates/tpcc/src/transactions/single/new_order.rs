@@ -5,9 +5,9 @@
 //! other lines are written before ROLLBACK.
 
 use super::Single;
-use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
+use crate::input::{LINES_MAX, NewOrder, OrderLine};
 use crate::transactions::rules::{
-    PriceRates, Stocked, contains_original, number, one_row, only_row, sum,
+    PriceRates, Stocked, item_row, number, one_row, only_row, sum, take_stock,
 };
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
@@ -20,7 +20,7 @@ pub(in crate::transactions) struct Head {
 }
 
 impl Single {
-    pub(super) async fn new_order<S: Session>(
+    pub(in crate::transactions) async fn new_order<S: Session>(
         &self,
         session: &mut S,
         order: &NewOrder,
@@ -93,54 +93,8 @@ impl Single {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let id = Param::Int(order_id);
         session.queue(self.statements.update_next_order, &[id, w, d])?;
-        let values = [
-            id,
-            d,
-            w,
-            Param::from(order.customer),
-            Param::Time(order.entered),
-            Param::Int(order.lines().len() as i64),
-            Param::Int(i64::from(order.remote_lines() == 0)),
-        ];
-        session.queue(self.statements.insert_order, &values)?;
+        session.queue(self.statements.insert_order, &order.order_row(order_id))?;
         session.queue(self.statements.insert_new_order, &[id, d, w])?;
-        Ok(())
-    }
-
-    /// Queues what a line takes from its stock.
-    pub(in crate::transactions) fn write_stock<S: Session>(
-        &self,
-        session: &mut S,
-        order: &NewOrder,
-        (line, stocked): (&OrderLine, &Stocked),
-    ) -> Result<(), TransactionError> {
-        let remote = Param::Int(i64::from(line.supply_warehouse != order.warehouse));
-        let after = Param::Int(stocked.quantity_after);
-        let (quantity, supply) = (Param::from(line.quantity), Param::from(line.supply_warehouse));
-        let changes = [after, quantity, remote, supply, Param::from(line.item)];
-        session.queue(self.statements.update_stock, &changes)?;
-        Ok(())
-    }
-
-    /// Queues the line itself.
-    pub(in crate::transactions) fn write_line<S: Session>(
-        &self,
-        session: &mut S,
-        (order, order_id): (&NewOrder, i64),
-        (line, stocked): (&OrderLine, &Stocked),
-    ) -> Result<(), TransactionError> {
-        let values = [
-            Param::Int(order_id),
-            Param::from(order.district),
-            Param::from(order.warehouse),
-            Param::from(line.number),
-            Param::from(line.item),
-            Param::from(line.supply_warehouse),
-            Param::from(line.quantity),
-            Param::Cents(stocked.amount(line)),
-            Param::Text(stocked.dist_info()),
-        ];
-        session.queue(self.statements.insert_order_line, &values)?;
         Ok(())
     }
 
@@ -153,9 +107,10 @@ impl Single {
         lines: impl Iterator<Item = (&OrderLine, &Stocked)> + Clone,
     ) -> Result<(), TransactionError> {
         self.write_head(session, order, head.order_id)?;
-        for line in lines.clone() {
-            self.write_stock(session, order, line)?;
-            self.write_line(session, (order, head.order_id), line)?;
+        for (line, stocked) in lines.clone() {
+            session.queue(self.statements.update_stock, &stocked.stock_changes(order, line))?;
+            let values = stocked.line_row(order, head.order_id, line);
+            session.queue(self.statements.insert_order_line, &values)?;
         }
         one_row(&session.answer().await?, "the order's district")?;
         one_row(&session.answer().await?, "the new order")?;
@@ -195,24 +150,13 @@ async fn read_lines<S: Session>(
 ) -> Result<usize, TransactionError> {
     for (index, line) in order.lines().iter().enumerate() {
         let answer = session.answer().await?;
-        let Some(row) = answer.row(0) else {
-            if line.item != UNUSED_ITEM {
-                return Err(TransactionError::MissingRow("an item of the order"));
-            }
+        let Some(row) = item_row(&answer, line)? else {
             // Its stock, which nobody has.
             session.answer().await?;
             return Ok(index);
         };
-        stocked[index].price = row.cents(0)?;
-        black_box(row.bytes(1)?);
-        stocked[index].original_item = contains_original(row.bytes(2)?);
-        let answer = session.answer().await?;
-        let row = only_row(&answer, "the stock of an item")?;
-        stocked[index].take(line, &row)?;
-        if order.repeats(index) {
-            let other = stocked[index - 1];
-            stocked[index].take_after(&other, line);
-        }
+        stocked[index].take_item(&row)?;
+        take_stock(stocked, (order, index), &session.answer().await?)?;
     }
     Ok(order.lines().len())
 }

@@ -1,50 +1,33 @@
 //! Payment (clause 2.5).
 
 use super::Single;
-use crate::input::{CustomerKey, Payment};
-use crate::random::last_name;
-use crate::transactions::rules::{
-    append_customer_data, customer_key, customer_number, history, middle_row, one_row, only_row,
-};
+use crate::input::Payment;
+use crate::transactions::rules::{Payer, append_customer_data, has_bad_credit, one_row, only_row};
 use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
-use std::hint::black_box;
 
 impl Single {
-    pub(super) async fn payment<S: Session>(
+    pub(in crate::transactions) async fn payment<S: Session>(
         &mut self,
         session: &mut S,
         payment: &Payment,
     ) -> Result<Outcome, TransactionError> {
-        let (cw, cd) =
-            (Param::from(payment.customer_warehouse), Param::from(payment.customer_district));
         self.pay_warehouse_and_district(session, payment)?;
         // A customer who is named by number can be asked for at once.
-        match payment.customer {
-            CustomerKey::Number(number) => {
-                session.queue(self.statements.lock_customer, &[cw, cd, number.into()])?;
-            }
-            CustomerKey::LastName(number) => {
-                let key = [cw, cd, Param::Text(last_name(number))];
-                session.queue(self.statements.select_customers_by_name, &key)?;
-            }
-        }
+        let payer = self.payer();
+        payer.ask(session, payment)?;
         self.read_names(session).await?;
-        let customer = match payment.customer {
-            CustomerKey::Number(number) => number,
-            CustomerKey::LastName(_) => {
-                let number = customer_number(&middle_row(&session.answer().await?)?)?;
-                session.queue(self.statements.lock_customer, &[cw, cd, number.into()])?;
-                number
-            }
-        };
+        let customer = payer.number(session, payment).await?;
         let answer = session.answer().await?;
-        let row = only_row(&answer, "the paying customer")?;
-        let bad_credit = row.bytes(10)? == b"BC";
-        black_box((row.cents(13)?, row.decimal(12, 4)?));
+        let bad_credit = has_bad_credit(&only_row(&answer, "the paying customer")?)?;
         self.write_payment(session, payment, customer, bad_credit).await?;
         commit(session).await?;
         Ok(Outcome::Committed)
+    }
+
+    pub(in crate::transactions) fn payer(&self) -> Payer {
+        let statements = &self.statements;
+        Payer { by_name: statements.select_customers_by_name, lock: statements.lock_customer }
     }
 
     /// Queues what is done to warehouse and district.
@@ -87,11 +70,11 @@ impl Single {
         customer: u32,
         bad_credit: bool,
     ) -> Result<(), TransactionError> {
-        let [w, d, c] = customer_key(payment, customer);
+        let key @ [w, d, c] = payment.customer_key(customer);
         let amount = Param::Cents(payment.amount);
-        let history = history(payment, customer, &self.text);
+        let history = payment.history_row([c, d, w], &self.text);
         if bad_credit {
-            session.queue(self.statements.lock_customer_data, &[w, d, c])?;
+            session.queue(self.statements.lock_customer_data, &key)?;
             session.queue(self.statements.insert_history, &history)?;
             let answer = session.answer().await?;
             let old = only_row(&answer, "the paying customer")?.bytes(0)?;

@@ -11,7 +11,7 @@ use std::hint::black_box;
 const ORDERS: i64 = 20;
 
 impl Single {
-    pub(super) async fn stock_level<S: Session>(
+    pub(in crate::transactions) async fn stock_level<S: Session>(
         &self,
         session: &mut S,
         level: &StockLevel,

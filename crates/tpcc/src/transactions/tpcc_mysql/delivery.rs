@@ -3,31 +3,23 @@
 //! Districts that were committed stay delivered whatever becomes of the next one, so a new try goes
 //! on with the one that failed: from the first one again, it would deliver more than ten orders.
 
-use super::TpccMysqlSession;
+use super::TpccMysql;
 use crate::input::Delivery;
 use crate::schema::DISTRICTS;
-use crate::transactions::{Outcome, TransactionError, one_row, only_row};
+use crate::transactions::rules::{one_row, only_row};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 
-/// How far the Delivery of the present input has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct DeliveryProgress {
-    /// Districts that are done: delivered or without an open order.
-    done: u32,
-    skipped: u32,
-    /// Districts without an open order whose locking read has not been ended by a COMMIT.
-    open: bool,
-}
-
-impl<S: Session> TpccMysqlSession<S> {
-    pub(super) async fn delivery(
+impl TpccMysql {
+    pub(in crate::transactions) async fn delivery<S: Session>(
         &mut self,
+        session: &mut S,
         delivery: &Delivery,
     ) -> Result<Outcome, TransactionError> {
         while self.progress.done < DISTRICTS {
             let district = self.progress.done + 1;
-            if self.deliver_oldest(delivery, district).await? {
-                self.commit().await?;
+            if self.deliver_oldest(session, delivery, district).await? {
+                commit(session).await?;
                 self.progress.open = false;
             } else {
                 self.progress.skipped += 1;
@@ -38,48 +30,41 @@ impl<S: Session> TpccMysqlSession<S> {
         // tpcc-mysql leaves the transaction open where the last district is skipped; its lock would
         // outlive it.
         if self.progress.open {
-            self.commit().await?;
+            commit(session).await?;
         }
         Ok(Outcome::Delivered { skipped_districts: self.progress.skipped })
     }
 
     /// Delivers the oldest open order of a district; false where there is none.
-    async fn deliver_oldest(
+    async fn deliver_oldest<S: Session>(
         &mut self,
+        session: &mut S,
         delivery: &Delivery,
         district: u32,
     ) -> Result<bool, TransactionError> {
         let (w, d) = (Param::from(delivery.warehouse), Param::from(district));
-        let statement = self.statements.lock_oldest_order;
-        let answer = self.session.execute(statement, &[d, w]).await?;
+        let answer = session.execute(self.statements.lock_oldest_order, &[d, w]).await?;
         let Some(row) = answer.row(0) else {
             return Ok(false);
         };
-        let key = [Param::Int(row.int(0)?), d, w];
-        let [order, _, _] = key;
-        let statement = self.statements.delete_new_order;
-        let answer = self.session.execute(statement, &key).await?;
+        let key @ [order, ..] = [Param::Int(row.int(0)?), d, w];
+        let answer = session.execute(self.statements.delete_new_order, &key).await?;
         one_row(&answer, "the open order")?;
-        let statement = self.statements.select_order;
-        let answer = self.session.execute(statement, &key).await?;
+        let answer = session.execute(self.statements.select_order, &key).await?;
         let customer = Param::Int(only_row(&answer, "the delivered order")?.int(0)?);
-        let statement = self.statements.update_carrier;
         let carrier = Param::from(delivery.carrier);
         let changes = [carrier, order, d, w];
-        let answer = self.session.execute(statement, &changes).await?;
+        let answer = session.execute(self.statements.update_carrier, &changes).await?;
         one_row(&answer, "the delivered order")?;
-        let statement = self.statements.update_order_lines;
         let changes = [Param::Time(delivery.delivered), order, d, w];
-        let answer = self.session.execute(statement, &changes).await?;
+        let answer = session.execute(self.statements.update_order_lines, &changes).await?;
         if answer.affected_rows == 0 {
             return Err(TransactionError::MissingRow("the lines of the delivered order"));
         }
-        let statement = self.statements.select_amount;
-        let answer = self.session.execute(statement, &key).await?;
+        let answer = session.execute(self.statements.select_amount, &key).await?;
         let amount = only_row(&answer, "the lines of the delivered order")?.cents(0)?;
-        let statement = self.statements.update_balance;
         let changes = [Param::Cents(amount), customer, d, w];
-        let answer = self.session.execute(statement, &changes).await?;
+        let answer = session.execute(self.statements.update_balance, &changes).await?;
         one_row(&answer, "the customer of the delivered order")?;
         Ok(true)
     }

@@ -1,8 +1,9 @@
 //! New-Order as tpcc-mysql has it: five statements, four for each line, COMMIT or ROLLBACK.
 
-use super::TpccMysqlSession;
-use crate::input::{NewOrder, OrderLine, UNUSED_ITEM};
-use crate::transactions::{Outcome, PriceRates, TransactionError, one_row, only_row};
+use super::TpccMysql;
+use crate::input::{NewOrder, OrderLine};
+use crate::transactions::rules::{PriceRates, item_row, one_row, only_row};
+use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Cents, Param, Session};
 use std::hint::black_box;
 
@@ -30,86 +31,72 @@ struct Under<'a> {
     rates: PriceRates,
 }
 
-impl<S: Session> TpccMysqlSession<S> {
-    pub(super) async fn new_order(
+impl TpccMysql {
+    pub(in crate::transactions) async fn new_order<S: Session>(
         &mut self,
+        session: &mut S,
         order: &NewOrder,
     ) -> Result<Outcome, TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = [w, d, Param::from(order.customer)];
-        let statement = self.statements.select_customer;
-        let answer = self.session.execute(statement, &customer).await?;
+        let answer = session.execute(self.statements.select_customer, &customer).await?;
         let row = only_row(&answer, "the order's customer and warehouse")?;
         black_box((row.bytes(1)?, row.bytes(2)?));
         let (discount, warehouse_tax) = (row.decimal(0, 4)?, row.decimal(3, 4)?);
 
-        let statement = self.statements.lock_district;
-        let answer = self.session.execute(statement, &[d, w]).await?;
+        let answer = session.execute(self.statements.lock_district, &[d, w]).await?;
         let row = only_row(&answer, "the order's district")?;
         let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);
-        let statement = self.statements.update_next_order;
         let changes = [Param::Int(order_id), d, w];
-        let answer = self.session.execute(statement, &changes).await?;
+        let answer = session.execute(self.statements.update_next_order, &changes).await?;
         one_row(&answer, "the order's district")?;
-        self.insert_order(order, order_id).await?;
+        self.insert_order(session, order, order_id).await?;
 
         let taxes = warehouse_tax + district_tax;
         let rates = PriceRates { discount, taxes };
         let under = Under { order, order_id, rates };
-        for (index, line) in order.lines().iter().enumerate() {
+        for (line, number) in order.lines().iter().zip(1..) {
             // The number follows the order of processing, not of entry.
-            if !self.order_line(&under, index as i64 + 1, line).await? {
-                self.session.query("ROLLBACK").await?;
+            let line = OrderLine { number, ..*line };
+            if !self.order_line(session, &under, &line).await? {
+                session.query("ROLLBACK").await?;
                 return Ok(Outcome::RolledBack);
             }
         }
-        self.commit().await?;
+        commit(session).await?;
         Ok(Outcome::Committed)
     }
 
-    async fn insert_order(
+    async fn insert_order<S: Session>(
         &mut self,
+        session: &mut S,
         order: &NewOrder,
         order_id: i64,
     ) -> Result<(), TransactionError> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let id = Param::Int(order_id);
-        let values = [
-            id,
-            d,
-            w,
-            Param::from(order.customer),
-            Param::Time(order.entered),
-            Param::Int(order.lines().len() as i64),
-            Param::Int(i64::from(order.remote_lines() == 0)),
-        ];
-        let statement = self.statements.insert_order;
-        let answer = self.session.execute(statement, &values).await?;
+        let answer =
+            session.execute(self.statements.insert_order, &order.order_row(order_id)).await?;
         one_row(&answer, "the new order")?;
-        let statement = self.statements.insert_new_order;
-        let answer = self.session.execute(statement, &[id, d, w]).await?;
+        let answer = session.execute(self.statements.insert_new_order, &[id, d, w]).await?;
         one_row(&answer, "the new order's queue entry")
     }
 
     /// One line; false where the item is unused.
-    async fn order_line(
+    async fn order_line<S: Session>(
         &mut self,
+        session: &mut S,
         under: &Under<'_>,
-        number: i64,
         line: &OrderLine,
     ) -> Result<bool, TransactionError> {
         let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
-        let answer = self.session.execute(self.statements.select_item, &[item]).await?;
-        let row = match answer.row(0) {
-            Some(row) => row,
-            None if line.item == UNUSED_ITEM => return Ok(false),
-            None => return Err(TransactionError::MissingRow("an item of the order")),
-        };
+        let answer = session.execute(self.statements.select_item, &[item]).await?;
+        let Some(row) = item_row(&answer, line)? else { return Ok(false) };
         let price = row.cents(0)?;
         black_box((row.bytes(1)?, row.bytes(2)?));
 
         let key = [item, supply];
-        let answer = self.session.execute(self.statements.lock_stock, &key).await?;
+        let answer = session.execute(self.statements.lock_stock, &key).await?;
         let row = only_row(&answer, "the stock of an item")?;
         let quantity = row.int(0)?;
         black_box(row.bytes(1)?);
@@ -118,23 +105,12 @@ impl<S: Session> TpccMysqlSession<S> {
         self.text.extend_from_slice(dist);
 
         let changes = [Param::Int(stock_after(quantity, line.quantity)), item, supply];
-        let statement = self.statements.update_stock;
-        let answer = self.session.execute(statement, &changes).await?;
+        let answer = session.execute(self.statements.update_stock, &changes).await?;
         one_row(&answer, "the stock of an item")?;
 
-        let values = [
-            Param::Int(under.order_id),
-            Param::from(under.order.district),
-            Param::from(under.order.warehouse),
-            Param::Int(number),
-            item,
-            supply,
-            Param::from(line.quantity),
-            Param::Cents(under.rates.amount(line.quantity, price)),
-            Param::Text(&self.text),
-        ];
-        let statement = self.statements.insert_order_line;
-        let answer = self.session.execute(statement, &values).await?;
+        let amount = under.rates.amount(line.quantity, price);
+        let values = under.order.line_row(under.order_id, line, (amount, &self.text));
+        let answer = session.execute(self.statements.insert_order_line, &values).await?;
         one_row(&answer, "the new order line")?;
         Ok(true)
     }
