@@ -27,7 +27,7 @@ impl WindowLoad {
         window_ns: u64,
     ) -> Result<WindowLoad, StoreError> {
         let ended = totals.completed() as f64;
-        let of_window = results.connection_time(repeat.id)?;
+        let of_window = results.get(repeat.id)?.pop();
         let in_transactions_ns = if let Some(time) = of_window {
             time.in_transactions_ns as f64
         } else if cell.what.rate_asked.is_some() {

@@ -257,7 +257,7 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf
         "p95_us" = quantile(0.95),
         "p99_us" = quantile(0.99),
         "max_us" = us(totals.max_ns().map(|ns| ns as f64)),
-        "latency_out_of_bounds" = row.latency_out_of_bounds,
+        "latency_out_of_bounds" = row.latency.out_of_bounds,
     );
     write(view, path, &names, |_, repeat, line| {
         results.for_each_interval(repeat.repeat.id, |row| {

@@ -2,18 +2,17 @@
 //! describes its keys, which are a contract: keys are added, and change their meaning or go only
 //! with [`SUMMARY_SCHEMA_VERSION`].
 
-use crate::cell_transactions::ThroughputMetric;
 use crate::document::document;
-use crate::ids::RepeatId;
-use crate::presets::CellPreset;
-use crate::ranks::RankSummary;
-use crate::repeats::{InputCounter, Repeat, RepeatResult, RepeatStatus, StoredFailure};
+use crate::rows::{
+    CellPreset, InputCounter, Repeat, RepeatResult, RepeatStatus, StoredCheck, StoredFailure,
+    StoredRank, ThroughputMetric,
+};
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_in_flight::{ConnectionTimeSummary, SilenceSummary};
 use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{TransactionTotals, WindowTotals, finite};
-use crate::types::{CheckedOn, NoteOn, StoredCheck};
+use crate::values::{CheckedOn, NoteOn, RepeatId};
 use crate::{Results, StoreError};
 use serde::{Serialize, Serializer};
 
@@ -128,7 +127,7 @@ document! {
         /// The part of each of several servers, in their order; empty where there was one.
         pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
         /// The ranks of a fleet that drove together; empty where one process drove; see below.
-        pub ranks: Vec<RankSummary> = each(results.ranks(id)?, RankSummary::of),
+        pub ranks: Vec<RankSummary> = each(results.get(id)?, RankSummary::of),
         /// Transactions of all types that ended in the window, per minute.
         pub tpm_total: Option<f64> = rates.tpm_total,
         /// User and system time of mydyno over the window.
@@ -156,7 +155,7 @@ document! {
         /// Where the connections were in the window; `None` where there was none; see below.
         pub connection_time: Option<ConnectionTimeSummary> = window.connection_time,
         /// Failed tries of the whole run; see below.
-        pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
+        pub errors: Vec<ErrorSummary> = each(results.get(id)?, ErrorSummary::of),
         /// Connections made again after a loss, over the whole run.
         pub reconnects: Option<u64> = result.map(|r| r.reconnects),
         /// Rise of sum(`d_next_o_id`) over the whole run, warm-up and drain included.
@@ -171,13 +170,13 @@ document! {
         pub new_orders_in_doubt: Option<u64> =
             result.and_then(|r| r.in_doubt_new_orders),
         /// Clause-5 counters; see below.
-        pub inputs: Vec<InputSummary> = each(results.inputs(id)?, InputSummary::of),
+        pub inputs: Vec<InputSummary> = each(results.get(id)?, InputSummary::of),
         /// Of `tpcc-spec`, else `None`; see below.
         pub terminals: Option<TerminalsSummary> = pacing.terminals,
         /// Of a run with `--rate`, else `None`; see below.
         pub open_loop: Option<OpenLoopSummary> = pacing.open_loop,
         /// What the clauses ask of a run with terminals; see below.
-        pub verdicts: Vec<VerdictSummary> = each(results.requirements(id)?, VerdictSummary::of),
+        pub verdicts: Vec<VerdictSummary> = each(results.get(id)?, VerdictSummary::of),
         /// Where files were placed, and what was asked of each place; see below.
         pub devices: Vec<DeviceSummary> = storage.devices,
         /// Of the emulated requests, of all devices, that somebody waited for when they were due:
@@ -334,6 +333,30 @@ document! {
         pub offending_rows: u64 = check.offending_rows,
         /// The time that it took.
         pub duration_s: f64 = seconds(check.duration_ns),
+    }
+}
+
+document! {
+    /// A rank of a fleet, and what it used in the window.
+    pub struct RankSummary from (of: StoredRank);
+    {
+        /// Its number, from 0, and the name of its machine.
+        pub rank: u32 = of.rank,
+        pub host: String = of.host,
+        pub driver_threads: u32 = of.driver_threads,
+        /// New orders of its connections in the window, or what else throughput counts.
+        pub primary_transactions: u64 = of.primary_transactions,
+        /// CPU time of its process.
+        pub client_cpu_s: f64 = of.client_cpu_ns as f64 / 1e9,
+        /// Time that its driver's threads were ready to run while no core was free, all together.
+        pub run_wait_s: f64 = of.run_wait_ns as f64 / 1e9,
+        /// What its machine received and sent, without loopback.
+        pub network_bytes: u64 = of.network_bytes,
+        /// How far its clock may be from that of rank 0, after correction, and how late it began.
+        pub clock_error_us: f64 = of.clock_error_ns as f64 / 1e3,
+        pub start_late_us: f64 = of.start_late_ns as f64 / 1e3,
+        /// Why it was lost in the run; `None` where it was not.
+        pub lost: Option<String> = of.lost,
     }
 }
 

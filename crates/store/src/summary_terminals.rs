@@ -1,11 +1,13 @@
 //! The parts of the summary that tell of terminals, schedules and the standard's requirements.
 
 use crate::document::document;
-use crate::interval_times::{ScheduleCounts, StoredRequirement, TimeKind, WindowTimes};
-use crate::repeats::{Repeat, RepeatResult, RepeatStatus};
+use crate::read::WindowTimes;
+use crate::rows::{
+    NewCell, Repeat, RepeatResult, RepeatStatus, ScheduleCounts, StoredCell, StoredRequirement,
+    TimeKind,
+};
 use crate::summary::ByTransaction;
 use crate::totals::{TimeTotals, WindowTotals};
-use crate::types::{NewCell, StoredCell};
 use crate::{Results, StoreError};
 
 document! {

@@ -243,11 +243,7 @@ fn time_row(kind: TimeKind, transaction: Option<Transaction>, times: &Times) -> 
     TimeRow {
         kind,
         transaction: transaction.map(|transaction| transaction.name().to_owned()),
-        occurrences: times.count(),
-        histogram: crate::measure::records::histogram_of(times),
-        sum_ns: times.sum_ns,
-        max_ns: times.max_ns,
-        out_of_bounds: times.out_of_bounds,
+        times: crate::measure::records::totals_of(times),
     }
 }
 

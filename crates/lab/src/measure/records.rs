@@ -5,7 +5,6 @@ use base::{Warehouses, clock};
 use drive::{
     ConnectionTime, Facts, FailedTries, Interval, PerType, Phase, RunReport, SilenceWatch, Times,
 };
-use hdrhistogram::Histogram;
 use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -88,9 +87,10 @@ pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<StoredS
     (transactions.collect(), statements.collect())
 }
 
-fn totals_of(times: &Times) -> TimeTotals {
+pub(crate) fn totals_of(times: &Times) -> TimeTotals {
+    let histogram = times.histogram.as_ref();
     TimeTotals {
-        histogram: histogram_of(times),
+        histogram: histogram.map_or_else(empty_histogram, |histogram| histogram.as_ref().clone()),
         sum_ns: times.sum_ns,
         max_ns: times.max_ns,
         out_of_bounds: times.out_of_bounds,
@@ -132,10 +132,7 @@ pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
             lock_wait_timeouts: stats.lock_wait_timeouts,
             other_retries: stats.other_retries,
             errors: stats.errors,
-            latency: histogram_of(&stats.latency),
-            latency_sum_ns: stats.latency.sum_ns,
-            latency_max_ns: stats.latency.max_ns,
-            latency_out_of_bounds: stats.latency.out_of_bounds,
+            latency: totals_of(&stats.latency),
         })
         .collect()
 }
@@ -147,11 +144,6 @@ pub(crate) fn phase_of(phase: Phase) -> store::Phase {
         Phase::Window => store::Phase::Window,
         Phase::Drain => store::Phase::Drain,
     }
-}
-
-pub(crate) fn histogram_of(times: &Times) -> Histogram<u64> {
-    let histogram = times.histogram.as_ref();
-    histogram.map_or_else(empty_histogram, |histogram| histogram.as_ref().clone())
 }
 
 /// The clause-5 counters with their verdicts.

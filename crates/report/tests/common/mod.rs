@@ -332,7 +332,7 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
 
 fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (u64, bool)) {
     results.record_variables(id, Moment::End, &variables("2000")).unwrap();
-    results.record_inputs(id, &inputs()).unwrap();
+    results.put(id, &inputs()).unwrap();
     results.record_checks(CheckedOn::Repeat(id), &checks(true)).unwrap();
     let deadlock = StoredFailure {
         transaction: "payment".to_owned(),
@@ -341,7 +341,7 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (
         first_message: "Deadlock found when trying to get lock; try restarting transaction"
             .to_owned(),
     };
-    results.record_failures(id, &[deadlock]).unwrap();
+    results.put(id, &[deadlock]).unwrap();
     let window_ns = shape.window_s * SECOND_NS;
     let result = RepeatResult {
         window_started_utc_ns: EPOCH_NS + (shape.warmup_s * SECOND_NS).cast_signed(),
@@ -382,7 +382,8 @@ pub fn spend_on_statements(results: &Results) {
             })
             .collect();
         let types = ["new_order", "payment"].map(of_type);
-        results.record_statement_times(repeat.id, &types, &statements).unwrap();
+        results.put(repeat.id, &types).unwrap();
+        results.put(repeat.id, &statements).unwrap();
     }
 }
 
@@ -425,9 +426,7 @@ fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> I
         committed: count - rolled_back,
         rolled_back,
         deadlocks: u64::from(of.name == "payment" && random.unit() < 0.4),
-        latency,
-        latency_sum_ns: sum,
-        latency_max_ns: max,
+        latency: TimeTotals { histogram: latency, sum_ns: sum, max_ns: max, out_of_bounds: 0 },
         ..testkit::window(0, of.name, 0)
     }
 }

@@ -40,7 +40,7 @@ fn pace_and_verdicts_are_shown_where_there_are_any() {
         let repeat = results.begin(&cell);
         if has_terminals {
             let both = [requirement("thinking", 12.1), requirement("resting", 11.0)];
-            results.record_requirements(repeat, &both).unwrap();
+            results.put(repeat, &both).unwrap();
         }
         let result = RepeatResult {
             efficiency: has_terminals.then_some(0.97),

@@ -170,9 +170,12 @@ pub fn interval(second: u64, phase: Phase, latencies_us: &[u64]) -> IntervalRow 
         rolled_back: 1,
         deadlocks: 2,
         lock_wait_timeouts: 1,
-        latency_sum_ns: latencies_us.iter().sum::<u64>() * 1_000,
-        latency_max_ns: latencies_us.iter().max().copied().unwrap_or(0) * 1_000,
-        latency,
+        latency: TimeTotals {
+            histogram: latency,
+            sum_ns: latencies_us.iter().sum::<u64>() * 1_000,
+            max_ns: latencies_us.iter().max().copied().unwrap_or(0) * 1_000,
+            out_of_bounds: 0,
+        },
         ..testkit::window(SECOND_NS, "new_order", 0)
     }
 }

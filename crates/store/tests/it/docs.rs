@@ -89,7 +89,7 @@ fn every_json_key_is_described() {
         chance: StoredBand::default(),
         verdict: Verdict::NoData,
     };
-    results.record_inputs(repeat, &[counter]).unwrap();
+    results.put(repeat, &[counter]).unwrap();
     let check = StoredCheck::default();
     let on = CheckedOn::Repeat(repeat);
     results.record_checks(on, &[check]).unwrap();
@@ -99,10 +99,10 @@ fn every_json_key_is_described() {
         occurrences: 1,
         first_message: String::new(),
     };
-    results.record_failures(repeat, &[failure]).unwrap();
-    results.record_requirements(repeat, &[common::requirement(Some(1.0))]).unwrap();
+    results.put(repeat, &[failure]).unwrap();
+    results.put(repeat, &[common::requirement(Some(1.0))]).unwrap();
     results.record_device_io(repeat, &common::device_io()).unwrap();
-    results.record_statement_times(repeat, &[one_payment()], &[]).unwrap();
+    results.put(repeat, &[one_payment()]).unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let summary = serde_json::to_value(results.summary(repeat).unwrap()).unwrap();
     let mut actual = BTreeSet::new();
