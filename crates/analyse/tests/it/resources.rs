@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use store::{
     IntervalRow, MetricIds, MetricKind, MetricSource, NewCell, NewRepeat, PacedInterval, Phase,
     RepeatId, RepeatResult, Results, SampleBatch, StoredStatementTime, TimeKind, TimeRow,
-    TimeTotals, TransactionTime, empty_histogram,
+    TimeTotals, TransactionTime,
 };
 use testkit::{SECOND_NS as S, Scratch, fail};
 

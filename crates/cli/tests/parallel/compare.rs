@@ -2,7 +2,7 @@
 
 use crate::support::{assert_described, directory, float, list, mydyno, text};
 use std::path::Path;
-use store::{CellId, IntervalRow, LabId, NewCell, NewLab, Results, empty_histogram};
+use store::{CellId, IntervalRow, LabId, NewCell, NewLab, Results, TimeTotals, empty_histogram};
 use testkit::SECOND_NS as S;
 
 /// A run of 30 s with so many new orders a second, some more in one second than in the next, of 10

@@ -33,6 +33,7 @@ use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
 use plan::size_in_warehouses;
 use spec::{Cell, Load, Server, Topology, WorkloadKind};
+use std::iter;
 use std::sync::atomic::AtomicBool;
 use store::{
     DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,

@@ -13,7 +13,7 @@ use store::{
     CellId, CheckedOn, CounterUnit, InputCounter, IntervalRow, LabId, LabStatus, LoadMethod,
     Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId,
     RepeatResult, RepeatStatus, Results, StoredBand, StoredCheck, StoredFailure, StoredLoad,
-    StoredLoadTable, TransactionTime, Verdict, empty_histogram,
+    StoredLoadTable, TimeTotals, TransactionTime, Verdict, empty_histogram,
 };
 use testkit::SECOND_NS;
 

@@ -1,7 +1,7 @@
 //! Several servers on one machine in the report.
 
 use crate::common::{ONE_CELL, never_start, new_cell, new_lab};
-use store::NewCell;
+use store::{InstanceResult, NewCell};
 use testkit::Scratch;
 
 fn cell_of(ordinal: u32, instances: u32) -> NewCell {
