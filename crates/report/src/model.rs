@@ -338,7 +338,7 @@ impl RepeatView {
     }
 
     pub fn inputs_outside(&self) -> usize {
-        let outside = |counter: &&InputCounter| counter.verdict == Verdict::Outside;
+        let outside = |counter: &&InputCounter| counter.judged.verdict == Verdict::Outside;
         self.inputs.iter().filter(outside).count()
     }
 }

@@ -30,6 +30,7 @@ mod values;
 mod write;
 mod write_cell;
 
+pub use document::ByTransaction;
 pub use error::StoreError;
 pub use histogram::empty_histogram;
 pub use machines::LabMachine;

@@ -20,10 +20,22 @@ macro_rules! row {
     (@column $field:ident $column:literal) => { $column };
     ($($(#[$meta:meta])* pub struct $row:ident $(in $table:literal by $order:literal)? { $(
         $(#[doc = $doc:literal])*
+        $(#[serde($($serde:tt)*)])?
         pub $field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?
     ),+ $(,)? })+) => { $(
         $(#[$meta])*
-        pub struct $row { $($(#[doc = $doc])* pub $field: $type),+ }
+        pub struct $row {
+            $($(#[doc = $doc])* $(#[serde($($serde)*)])? pub $field: $type),+
+        }
+
+        #[cfg(test)]
+        impl $crate::document::tests::Keys for $row {
+            fn keys(into: &mut Vec<$crate::document::tests::Key>) {
+                $($crate::document::key!(
+                    into, $field, $type, concat!($($doc, "\n"),*) $(, $($serde)*)?
+                );)+
+            }
+        }
 
         $crate::row::row!(impl $row {
             $($(#[doc = $doc])* $field: $type $(as $kind)? $(= $column)?),+
@@ -413,6 +425,28 @@ impl StoredAs<TimeTotals> for Counted {
     fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
         <Plain as StoredAs<u64>>::describe(column, meaning, into);
         TimeTotals::describe("", into);
+    }
+}
+
+/// Texts, as a JSON array.
+pub(crate) struct Json;
+
+impl StoredAs<Vec<String>> for Json {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        value: &'a Vec<String>,
+        into: &mut Columns<'a>,
+    ) -> Result<()> {
+        into.add(column, serde_json::Value::from(value.as_slice()).to_string().into());
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<Vec<String>> {
+        let text: String = row.get(column)?;
+        serde_json::from_str(&text).map_err(|cause| {
+            let index = row.as_ref().column_index(column).unwrap_or(0);
+            Error::FromSqlConversionFailure(index, Type::Text, cause.into())
+        })
     }
 }
 

@@ -416,6 +416,7 @@ CREATE TABLE verdict (
     chance_low   REAL,
     chance_high  REAL,
     verdict      TEXT    NOT NULL CHECK (verdict IN ('within', 'chance', 'outside', 'no_data')),
+    passed       INTEGER CHECK (passed IN (0, 1)),
     PRIMARY KEY (repeat_id, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -530,6 +531,7 @@ CREATE TABLE input_counter (
     chance_low   REAL,
     chance_high  REAL,
     verdict      TEXT    NOT NULL CHECK (verdict IN ('within', 'chance', 'outside', 'no_data')),
+    passed       INTEGER CHECK (passed IN (0, 1)),
     PRIMARY KEY (repeat_id, name)
 ) STRICT, WITHOUT ROWID;
 

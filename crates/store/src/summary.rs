@@ -2,19 +2,18 @@
 //! describes its keys, which are a contract: keys are added, and change their meaning or go only
 //! with [`SUMMARY_SCHEMA_VERSION`].
 
-use crate::document::document;
+use crate::document::{ByTransaction, document};
 use crate::rows::{
     CellPreset, InputCounter, Repeat, RepeatResult, RepeatStatus, StoredCheck, StoredFailure,
-    StoredRank, ThroughputMetric,
+    StoredRank, StoredRequirement, ThroughputMetric,
 };
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_in_flight::{ConnectionTimeSummary, SilenceSummary};
-use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
+use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{TransactionTotals, WindowTotals, finite};
-use crate::values::{CheckedOn, NoteOn, RepeatId};
+use crate::values::{NoteOn, RepeatId};
 use crate::{Results, StoreError};
-use serde::{Serialize, Serializer};
 
 /// The version of [`Summary`] as a document.
 pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
@@ -127,7 +126,7 @@ document! {
         /// The part of each of several servers, in their order; empty where there was one.
         pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
         /// The ranks of a fleet that drove together; empty where one process drove; see below.
-        pub ranks: Vec<RankSummary> = each(results.get(id)?, RankSummary::of),
+        pub ranks: Vec<StoredRank> = results.get(id)?,
         /// Transactions of all types that ended in the window, per minute.
         pub tpm_total: Option<f64> = rates.tpm_total,
         /// User and system time of mydyno over the window.
@@ -155,7 +154,7 @@ document! {
         /// Where the connections were in the window; `None` where there was none; see below.
         pub connection_time: Option<ConnectionTimeSummary> = window.connection_time,
         /// Failed tries of the whole run; see below.
-        pub errors: Vec<ErrorSummary> = each(results.get(id)?, ErrorSummary::of),
+        pub errors: Vec<StoredFailure> = results.get(id)?,
         /// Connections made again after a loss, over the whole run.
         pub reconnects: Option<u64> = result.map(|r| r.reconnects),
         /// Rise of sum(`d_next_o_id`) over the whole run, warm-up and drain included.
@@ -170,13 +169,13 @@ document! {
         pub new_orders_in_doubt: Option<u64> =
             result.and_then(|r| r.in_doubt_new_orders),
         /// Clause-5 counters; see below.
-        pub inputs: Vec<InputSummary> = each(results.get(id)?, InputSummary::of),
+        pub inputs: Vec<InputCounter> = results.get(id)?,
         /// Of `tpcc-spec`, else `None`; see below.
         pub terminals: Option<TerminalsSummary> = pacing.terminals,
         /// Of a run with `--rate`, else `None`; see below.
         pub open_loop: Option<OpenLoopSummary> = pacing.open_loop,
         /// What the clauses ask of a run with terminals; see below.
-        pub verdicts: Vec<VerdictSummary> = each(results.get(id)?, VerdictSummary::of),
+        pub verdicts: Vec<StoredRequirement> = results.get(id)?,
         /// Where files were placed, and what was asked of each place; see below.
         pub devices: Vec<DeviceSummary> = storage.devices,
         /// Of the emulated requests, of all devices, that somebody waited for when they were due:
@@ -191,37 +190,9 @@ document! {
         /// What the shim did besides; `None` where it was not there; see below.
         pub shim: Option<ShimSummary> = storage.shim,
         /// Consistency checks after the run; see below.
-        pub checks: Vec<CheckSummary> =
-            each(results.checks(CheckedOn::Repeat(id))?, CheckSummary::of),
+        pub checks: Vec<StoredCheck> = results.get(id)?,
         /// Texts: deviations and warnings.
         pub notes: Vec<String> = results.notes(NoteOn::Repeat(id))?,
-    }
-}
-
-fn each<T, U>(rows: Vec<T>, of: fn(T) -> U) -> Vec<U> {
-    rows.into_iter().map(of).collect()
-}
-
-/// Something for each type of transactions, in the workload's order: an object in JSON.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ByTransaction<T>(pub Vec<(String, T)>);
-
-impl<T> ByTransaction<T> {
-    /// Each type's name with what there is for it.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.0.iter().map(|(name, of)| (name.as_str(), of))
-    }
-
-    /// What there is for the type of this name.
-    pub fn get(&self, name: &str) -> Option<&T> {
-        let found = self.iter().find(|(of, _)| *of == name);
-        found.map(|(_, of)| of)
-    }
-}
-
-impl<T: Serialize> Serialize for ByTransaction<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
     }
 }
 
@@ -277,86 +248,6 @@ document! {
         pub latency_out_of_bounds: u64 = totals.response.out_of_bounds,
         /// Where the response time went, as below; empty where the repeat failed.
         pub time_spent: Vec<TimeSpent> = spent.cloned().unwrap_or_default(),
-    }
-}
-
-document! {
-    /// Failed tries of the whole run by type and error.
-    pub struct ErrorSummary from (failure: StoredFailure);
-    {
-        /// The type of transactions.
-        pub transaction: String = failure.transaction,
-        /// The server's number as text, or `lost`, `lost_in_commit`, `unexpected_answer`,
-        /// `missing_row` (1644 from a stored procedure), `connect`, `queue_full` or `never_begun`.
-        pub code: String = failure.error_code,
-        /// Failed tries.
-        pub count: u64 = failure.occurrences,
-        /// The words of the first.
-        pub first_message: String = failure.first_message,
-    }
-}
-
-document! {
-    /// A clause-5 counter.
-    pub struct InputSummary from (counter: InputCounter);
-    {
-        /// For programs and for people.
-        pub name: String = counter.name,
-        pub title: String = counter.title,
-        /// `share` or `average`.
-        pub unit: String = counter.unit.to_string(),
-        /// What was counted, and the first by the second.
-        pub hits: u64 = counter.hits,
-        pub trials: u64 = counter.trials,
-        pub value: Option<f64> = counter.value,
-        /// The band that the clause allows; `None` is open.
-        pub allowed_low: Option<f64> = counter.allowed.low,
-        pub allowed_high: Option<f64> = counter.allowed.high,
-        /// Where a right generator lands with 99.9 % probability in a run of this length.
-        pub chance_low: Option<f64> = counter.chance.low,
-        pub chance_high: Option<f64> = counter.chance.high,
-        /// `within`, `chance`, `outside` or `no_data`, as in the results file.
-        pub verdict: String = counter.verdict.to_string(),
-    }
-}
-
-document! {
-    /// A consistency check after the run.
-    pub struct CheckSummary from (check: StoredCheck);
-    {
-        /// For programs, for people, and where the condition stands.
-        pub name: String = check.name,
-        pub title: String = check.title,
-        pub clause: String = check.clause,
-        /// Whether it holds, and how many rows say that it does not.
-        pub passed: bool = check.passed,
-        pub offending_rows: u64 = check.offending_rows,
-        /// The time that it took.
-        pub duration_s: f64 = seconds(check.duration_ns),
-    }
-}
-
-document! {
-    /// A rank of a fleet, and what it used in the window.
-    pub struct RankSummary from (of: StoredRank);
-    {
-        /// Its number, from 0, and the name of its machine.
-        pub rank: u32 = of.rank,
-        pub host: String = of.host,
-        pub driver_threads: u32 = of.driver_threads,
-        /// New orders of its connections in the window, or what else throughput counts.
-        pub primary_transactions: u64 = of.primary_transactions,
-        /// CPU time of its process.
-        pub client_cpu_s: f64 = of.client_cpu_ns as f64 / 1e9,
-        /// Time that its driver's threads were ready to run while no core was free, all together.
-        pub run_wait_s: f64 = of.run_wait_ns as f64 / 1e9,
-        /// What its machine received and sent, without loopback.
-        pub network_bytes: u64 = of.network_bytes,
-        /// How far its clock may be from that of rank 0, after correction, and how late it began.
-        pub clock_error_us: f64 = of.clock_error_ns as f64 / 1e3,
-        pub start_late_us: f64 = of.start_late_ns as f64 / 1e3,
-        /// Why it was lost in the run; `None` where it was not.
-        pub lost: Option<String> = of.lost,
     }
 }
 

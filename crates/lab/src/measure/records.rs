@@ -9,9 +9,9 @@ use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    CounterUnit, InFlight, InputCounter, IntervalRow, RepeatResult, StoredBand,
+    Band, InFlight, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, RepeatResult,
     StoredConnectionTime, StoredFailure, StoredReplica, StoredSilence, StoredStatementTime,
-    StoredWitness, TimeTotals, TransactionTime, Verdict, empty_histogram,
+    StoredWitness, TimeTotals, TransactionTime, empty_histogram,
 };
 use tpcc::database::Sums;
 use tpcc::{InputCounters, ReplicaReads, WITNESSED, WitnessReport, WitnessedRows};
@@ -153,17 +153,14 @@ pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<
         .into_iter()
         .map(|share| {
             let value = share.value();
-            let [allowed, chance] = [share.allowed, share.chance].map(StoredBand::between);
+            let [allowed, chance] = [share.allowed, share.chance].map(Band::between);
+            let unit = if share.is_average { JudgedUnit::Average } else { JudgedUnit::Share };
             InputCounter {
                 name: share.name.to_owned(),
                 title: share.title.to_owned(),
-                unit: if share.is_average { CounterUnit::Average } else { CounterUnit::Share },
                 hits: share.hits,
                 trials: share.trials,
-                value,
-                allowed,
-                chance,
-                verdict: Verdict::of(value, allowed, chance),
+                judged: JudgedNumber::of(unit, value, allowed, chance),
             }
         })
         .collect()

@@ -1,20 +1,16 @@
 //! Terminals and schedules in the report.
 
 use crate::common::{ONE_CELL, new_cell, new_lab};
-use store::{NewCell, RepeatResult, RequirementUnit, StoredBand, StoredRequirement, Verdict};
+use store::{Band, JudgedNumber, JudgedUnit, NewCell, RepeatResult, StoredRequirement};
 use testkit::{SECOND_NS, Scratch};
 
 fn requirement(name: &str, value: f64) -> StoredRequirement {
-    let allowed = StoredBand { low: Some(12.0), high: None };
+    let allowed = Band { low: Some(12.0), high: None };
     StoredRequirement {
         name: name.to_owned(),
         title: format!("mean of {name}"),
         clause: "5.2.5.4".to_owned(),
-        unit: RequirementUnit::Seconds,
-        value: Some(value),
-        allowed,
-        chance: allowed,
-        verdict: Verdict::of(Some(value), allowed, allowed),
+        judged: JudgedNumber::of(JudgedUnit::Seconds, Some(value), allowed, allowed),
     }
 }
 

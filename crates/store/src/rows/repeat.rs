@@ -1,7 +1,9 @@
 //! Repeats, what came of them, and who took part.
 
+use crate::document::{microseconds, seconds};
 use crate::row::{Bits, Nested, Redacted, row};
 use crate::values::{CellId, RepeatId, word};
+use serde::Serialize;
 
 word!(
     /// How far a repeat has come. Only `done` has numbers that may be shown.
@@ -183,25 +185,30 @@ row! {
     }
 
     /// A rank of a fleet in one repeat.
-    #[derive(Clone, Debug, Default, PartialEq)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
     pub struct StoredRank in "fleet_rank" by "rank" {
-        /// From 0, which leads.
+        /// The number of the rank, from 0, which leads.
         pub rank: u32,
         /// The name of its machine.
         pub host: String,
         pub driver_threads: u32,
         /// CPU time of its process over the window.
+        #[serde(rename = "client_cpu_s", serialize_with = "seconds")]
         pub client_cpu_ns: u64,
         /// Time in the window that its driver's threads were ready to run while no core was free,
         /// all together.
+        #[serde(rename = "run_wait_s", serialize_with = "seconds")]
         pub run_wait_ns: u64,
         /// What its machine received and sent in the window, without loopback.
         pub network_bytes: u64,
         /// How far its clock may be from that of rank 0, after correction.
+        #[serde(rename = "clock_error_us", serialize_with = "microseconds")]
         pub clock_error_ns: u64,
         /// Between the agreed start and the moment at which it began.
+        #[serde(rename = "start_late_us", serialize_with = "microseconds")]
         pub start_late_ns: u64,
-        /// Of its connections, in the window, deliberate rollbacks included.
+        /// New orders, or what else throughput counts, of its connections, in the window,
+        /// deliberate rollbacks included.
         pub primary_transactions: u64,
         /// Why it was lost in the run; `None` where it was not.
         pub lost: Option<String>,

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use store::{
-    CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase,
-    PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, RequirementUnit, Results,
-    RoleIo, ShimFacts, StoredBand, StoredRequirement, TimeTotals, Verdict, empty_histogram,
+    Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, JudgedNumber, JudgedUnit, LabId,
+    NewCell, NewLab, NewRepeat, Phase,
+    PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, Results,
+    RoleIo, ShimFacts, StoredRequirement, TimeTotals, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -125,16 +126,12 @@ pub fn device_io() -> DeviceIo {
 
 /// A requirement of at least 2.
 pub fn requirement(value: Option<f64>) -> StoredRequirement {
-    let allowed = StoredBand { low: Some(2.0), high: None };
+    let allowed = Band { low: Some(2.0), high: None };
     StoredRequirement {
         name: "think_mean".to_owned(),
         title: "mean think time".to_owned(),
         clause: "5.2.5.4".to_owned(),
-        unit: RequirementUnit::Seconds,
-        value,
-        allowed,
-        chance: allowed,
-        verdict: Verdict::of(value, allowed, allowed),
+        judged: JudgedNumber::of(JudgedUnit::Seconds, value, allowed, allowed),
     }
 }
 

@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{
-    CheckedOn, CounterUnit, InputCounter, Phase, StoredBand, StoredCheck, StoredFailure,
-    TransactionTime, Verdict,
+    Band, CheckedOn, InputCounter, JudgedNumber, JudgedUnit, Phase, StoredCheck, StoredFailure,
+    TransactionTime,
 };
 
 fn document_path(name: &str) -> PathBuf {
@@ -81,13 +81,9 @@ fn every_json_key_is_described() {
     let counter = InputCounter {
         name: "rollbacks".to_owned(),
         title: String::new(),
-        unit: CounterUnit::Share,
         hits: 0,
         trials: 0,
-        value: None,
-        allowed: StoredBand::default(),
-        chance: StoredBand::default(),
-        verdict: Verdict::NoData,
+        judged: JudgedNumber::of(JudgedUnit::Share, None, Band::default(), Band::default()),
     };
     results.put(repeat, &[counter]).unwrap();
     let check = StoredCheck::default();

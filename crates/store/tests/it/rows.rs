@@ -2,9 +2,9 @@
 
 use crate::common::{self, cell, interval, result, running, running_as};
 use store::{
-    CheckedOn, CounterUnit, InputCounter, InstanceResult, LoadMethod, Moment, NewCell, NewRepeat, NoteOn, Phase,
-    RepeatFailure, RepeatId, Results, StoreError, StoredBand, StoredCheck, StoredFailure,
-    StoredLoad, StoredLoadTable, Verdict,
+    Band, CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell, NewRepeat, NoteOn, Phase,
+    RepeatFailure, RepeatId, Results, StoreError, StoredCheck, StoredFailure,
+    StoredLoad, StoredLoadTable,
 };
 use testkit::fail;
 
@@ -23,17 +23,13 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
 }
 
 fn counter() -> InputCounter {
-    let (allowed, chance) = (StoredBand::between(0.009..=0.011), StoredBand::between(0.0..=0.03));
+    let (allowed, chance) = (Band::between(0.009..=0.011), Band::between(0.0..=0.03));
     InputCounter {
         name: "rollbacks".to_owned(),
         title: "New orders rolled back".to_owned(),
-        unit: CounterUnit::Share,
         hits: 4,
         trials: 200,
-        value: Some(0.02),
-        allowed,
-        chance,
-        verdict: Verdict::of(Some(0.02), allowed, chance),
+        judged: JudgedNumber::of(JudgedUnit::Share, Some(0.02), allowed, chance),
     }
 }
 
@@ -44,7 +40,7 @@ fn check() -> StoredCheck {
         clause: "3.3.2.1".to_owned(),
         passed: true,
         offending_rows: 0,
-        examples_json: "[]".to_owned(),
+        examples: Vec::new(),
         duration_ns: 12_000_000,
     }
 }
