@@ -50,10 +50,10 @@ pub fn summary(measurement: &RunDocument) -> String {
         out,
         "{} {}, {} transactions/min over {} s{dilated}{} (one repeat: no statement about its \
          spread)",
-        optional(summary.nopm.map(f64::trunc), 0),
+        optional(summary.rates.nopm.map(f64::trunc), 0),
         summary.throughput_metric.title(),
-        optional(summary.tpm_total, 0),
-        optional(summary.window_s, 1),
+        optional(summary.rates.tpm_total, 0),
+        optional(summary.rates.window_s, 1),
         if summary.interrupted { ", interrupted" } else { "" }
     );
     each_server(&mut out, summary);
@@ -163,7 +163,7 @@ fn each_rank(out: &mut String, summary: &Summary) {
     );
     for rank in &summary.ranks {
         let per_minute =
-            summary.window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
+            summary.rates.window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
         let _ = writeln!(
             out,
             "{:<5} {:<width$} {:>7}  {:>10}{:>8.2}{:>8.2}{:>9.1}{:>10.1}{:>9.1}{}",

@@ -3,7 +3,7 @@
 
 use crate::redact::hidden_where_secret;
 use crate::{TimeTotals, redact, redact_plan};
-use rusqlite::types::{FromSql, ToSqlOutput, Type};
+use rusqlite::types::{FromSql, ToSqlOutput, Type, Value};
 use rusqlite::{Connection, Error, Result, Row, ToSql, params_from_iter};
 use std::borrow::Cow;
 
@@ -154,6 +154,10 @@ impl<'a> Columns<'a> {
         self.0.push((column, value));
     }
 
+    fn own(&mut self, column: Cow<'static, str>, value: impl Into<Value>) {
+        self.add(column, ToSqlOutput::Owned(value.into()));
+    }
+
     /// Their names, each made into text, with commas between.
     fn names(&self, text: impl Fn(&str) -> String) -> String {
         let names: Vec<String> = self.0.iter().map(|(column, _)| text(column)).collect();
@@ -293,7 +297,7 @@ pub(crate) struct Redacted;
 
 impl<T: Text> StoredAs<T> for Redacted {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
-        into.add(column, value.text().map(redact).into());
+        into.own(column, value.text().map(redact));
         Ok(())
     }
 
@@ -307,7 +311,7 @@ pub(crate) struct RedactedPlan;
 
 impl<T: Text> StoredAs<T> for RedactedPlan {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
-        into.add(column, value.text().map(redact_plan).into());
+        into.own(column, value.text().map(redact_plan));
         Ok(())
     }
 
@@ -321,7 +325,7 @@ pub(crate) struct Bits;
 
 impl StoredAs<u64> for Bits {
     fn put<'a>(column: Cow<'static, str>, value: &'a u64, into: &mut Columns<'a>) -> Result<()> {
-        into.add(column, value.cast_signed().into());
+        into.own(column, value.cast_signed());
         Ok(())
     }
 
@@ -336,7 +340,7 @@ impl StoredAs<Option<u64>> for Bits {
         value: &'a Option<u64>,
         into: &mut Columns<'a>,
     ) -> Result<()> {
-        into.add(column, value.map(u64::cast_signed).into());
+        into.own(column, value.map(u64::cast_signed));
         Ok(())
     }
 
@@ -413,7 +417,7 @@ impl StoredAs<TimeTotals> for Counted {
         times: &'a TimeTotals,
         into: &mut Columns<'a>,
     ) -> Result<()> {
-        into.add(column, ToSqlOutput::Owned(i64::try_from(times.count()).unwrap_or(i64::MAX).into()));
+        into.own(column, times.count().cast_signed());
         times.put("", into)
     }
 
@@ -423,8 +427,8 @@ impl StoredAs<TimeTotals> for Counted {
 
     #[cfg(test)]
     fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
-        <Plain as StoredAs<u64>>::describe(column, meaning, into);
-        TimeTotals::describe("", into);
+        <Plain as StoredAs<u64>>::describe(column, "How many.", into);
+        <Nested as StoredAs<TimeTotals>>::describe("", meaning, into);
     }
 }
 
@@ -437,7 +441,7 @@ impl StoredAs<Vec<String>> for Json {
         value: &'a Vec<String>,
         into: &mut Columns<'a>,
     ) -> Result<()> {
-        into.add(column, serde_json::Value::from(value.as_slice()).to_string().into());
+        into.own(column, serde_json::Value::from(value.as_slice()).to_string());
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! describes its keys, which are a contract: keys are added, and change their meaning or go only
 //! with [`SUMMARY_SCHEMA_VERSION`].
 
-use crate::document::{ByTransaction, document};
+use crate::document::{ByTransaction, document, object};
 use crate::rows::{
     CellPreset, InputCounter, Repeat, RepeatResult, RepeatStatus, StoredCheck, StoredFailure,
     StoredRank, StoredRequirement, ThroughputMetric,
@@ -30,7 +30,6 @@ document! {
     let is_done = repeat.status == RepeatStatus::Done;
     let done = result.filter(|_| is_done);
     let totals = results.window_totals(id)?;
-    let rates = Rates::of(&repeat, &totals);
     let spent = results.times_spent(&repeat)?;
     let pacing = results.pacing_summary(&repeat, &cell, &totals)?;
     let storage = results.storage_summary(&repeat, &cell)?;
@@ -110,8 +109,6 @@ document! {
         /// repeat failed.
         pub warmup_measured_s: Option<f64> = result.map(|_| seconds(repeat.warmup_ns(what))),
         pub warmup_steady: Option<bool> = done.and_then(|r| r.warmup_steady),
-        /// Length of the window as it was.
-        pub window_s: Option<f64> = rates.window_s,
         /// Whether the window was automatic.
         pub window_auto: bool = what.window_auto,
         /// Of an automatic window: how well its mean throughput was to be known (half the width of
@@ -120,27 +117,14 @@ document! {
         /// was too short to tell (`docs/statistics.md`).
         pub precision_share: Option<f64> = what.precision_share,
         pub window_precision_share: Option<f64> = done.and_then(|r| r.window_precision_share),
-        /// New orders that ended in the window, whenever they began, per minute; deliberate
-        /// rollbacks included.
-        pub nopm: Option<f64> = rates.nopm,
-        /// The part of each of several servers, in their order; empty where there was one.
+        #[serde(flatten)]
+        pub rates: Rates = Rates::of(&repeat, &totals),
+        /// `nopm` of each of several servers, in their order; empty where there was one.
         pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
         /// The ranks of a fleet that drove together; empty where one process drove; see below.
         pub ranks: Vec<StoredRank> = results.get(id)?,
-        /// Transactions of all types that ended in the window, per minute.
-        pub tpm_total: Option<f64> = rates.tpm_total,
-        /// User and system time of mydyno over the window.
-        pub client_cpu_s: Option<f64> = rates.client_cpu_s,
         /// Largest memory of mydyno.
         pub client_peak_rss_bytes: Option<u64> = result.and_then(|r| r.client_peak_rss_bytes),
-        /// Statements that were sent in the window.
-        pub statements: Option<u64> = rates.statements,
-        /// `statements` / new orders of the window.
-        pub statements_per_new_order: Option<f64> = rates.statements_per_new_order,
-        /// `client_cpu_s` / `statements`.
-        pub client_cpu_us_per_statement: Option<f64> = rates.client_cpu_us_per_statement,
-        /// `client_cpu_s` / thousand new orders of the window.
-        pub client_cpu_s_per_1000_new_orders: Option<f64> = rates.client_cpu_s_per_1000_new_orders,
         /// An object with a key for each type of the workload: `new_order`, `payment`,
         /// `order_status`, `delivery`, `stock_level` of TPC-C; each as below.
         pub transactions: ByTransaction<TransactionSummary> = ByTransaction(
@@ -272,17 +256,28 @@ impl RepeatResult {
     }
 }
 
-/// Numbers of a repeat that may be shown: all `None` unless it is `done`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rates {
-    pub window_s: Option<f64>,
-    pub nopm: Option<f64>,
-    pub tpm_total: Option<f64>,
-    pub client_cpu_s: Option<f64>,
-    pub statements: Option<u64>,
-    pub statements_per_new_order: Option<f64>,
-    pub client_cpu_us_per_statement: Option<f64>,
-    pub client_cpu_s_per_1000_new_orders: Option<f64>,
+object! {
+    /// Numbers of a repeat that may be shown: all `None` unless it is `done`.
+    #[derive(Default)]
+    pub struct Rates {
+        /// Length of the window as it was.
+        pub window_s: Option<f64>,
+        /// New orders that ended in the window, whenever they began, per minute; deliberate
+        /// rollbacks included.
+        pub nopm: Option<f64>,
+        /// Transactions of all types that ended in the window, per minute.
+        pub tpm_total: Option<f64>,
+        /// User and system time of mydyno over the window.
+        pub client_cpu_s: Option<f64>,
+        /// Statements that were sent in the window.
+        pub statements: Option<u64>,
+        /// `statements` / new orders of the window.
+        pub statements_per_new_order: Option<f64>,
+        /// `client_cpu_s` / `statements`.
+        pub client_cpu_us_per_statement: Option<f64>,
+        /// `client_cpu_s` / thousand new orders of the window.
+        pub client_cpu_s_per_1000_new_orders: Option<f64>,
+    }
 }
 
 impl Rates {

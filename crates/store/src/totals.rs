@@ -206,7 +206,7 @@ row! {
     #[derive(Clone, Debug)]
     pub struct TimeTotals {
         pub sum_ns: u64,
-        /// The maximum.
+        /// The maximum; exact but for `role_request`.
         pub max_ns: u64,
         /// Times above the histogram's bound: in sum and maximum, not in the histogram.
         pub out_of_bounds: u64,

@@ -87,7 +87,7 @@ fn a_chart_is_a_picture_with_the_numbers_of_the_lab() {
         .repeats(cell.id)
         .unwrap()
         .into_iter()
-        .map(|repeat| results.summary(repeat.id).unwrap().nopm.unwrap());
+        .map(|repeat| results.summary(repeat.id).unwrap().rates.nopm.unwrap());
     let mean = means.sum::<f64>() / 2.0;
     let told: Vec<f64> = svg
         .split("<title>")

@@ -89,6 +89,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("interval_schedule", "phase", "As in `interval`."),
     ("interval_time", "id", "The key."),
     ("interval_time", "phase", "As in `interval`."),
+    ("statement_time", "executions", "Statements that were sent."),
     ("connection_time", "repeat_id", "The key."),
     ("silence", "ordinal", "Order of time, from 1."),
     ("verdict", "ordinal", "Order to show them in."),

@@ -81,7 +81,7 @@ row! {
         pub kind: TimeKind,
         /// The type of the transactions; `None` for all types together.
         pub transaction: Option<String> = "transaction_type",
-        /// How many; the sum and the maximum are exact.
+        /// The exact sum.
         pub times: TimeTotals as Counted = "occurrences",
     }
 

@@ -110,7 +110,7 @@ row! {
         pub passed: bool,
         /// Rows that say that it does not; a check may count some of them as one.
         pub offending_rows: u64,
-        /// A JSON array of a few of them.
+        /// A few of them, as a JSON array of texts.
         pub examples: Vec<String> as Json = "examples_json",
         /// Time of its statements; a scan that serves several checks counts equally for each.
         #[serde(rename = "duration_s", serialize_with = "seconds")]

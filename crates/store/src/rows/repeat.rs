@@ -1,5 +1,6 @@
 //! Repeats, what came of them, and who took part.
 
+use super::NewCell;
 use crate::document::{microseconds, seconds};
 use crate::row::{Bits, Nested, Redacted, row};
 use crate::values::{CellId, RepeatId, word};
@@ -191,6 +192,7 @@ row! {
         pub rank: u32,
         /// The name of its machine.
         pub host: String,
+        /// Threads that carried its connections.
         pub driver_threads: u32,
         /// CPU time of its process over the window.
         #[serde(rename = "client_cpu_s", serialize_with = "seconds")]

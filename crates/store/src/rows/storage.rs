@@ -58,9 +58,11 @@ row! {
         pub kind: RequestKind,
         pub requests: u64,
         pub bytes: u64,
-        /// From submission to completion.
+        /// From submission to completion. The sum is exact, the maximum to a sixteenth, and the
+        /// histogram from buckets no wider than a sixteenth of their values.
         pub response: TimeTotals as Nested,
-        /// On the device, without waiting in its queue; of emulated devices only.
+        /// On the device, without waiting in its queue; of emulated devices only. As exact as the
+        /// response times.
         pub service: TimeTotals as Nested,
     }
 

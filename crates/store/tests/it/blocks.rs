@@ -33,5 +33,5 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
     let host = HostBefore { others_cpu_share: 0.25, steal_share: 0.0, disk_bytes_per_s: 1e6 };
     assert!(results.get::<HostBefore>(again.id).unwrap().is_empty());
     results.put(again.id, &[host]).unwrap();
-    assert_eq!(results.get(again.id).unwrap(), [host]);
+    assert_eq!(results.get::<HostBefore>(again.id).unwrap(), [host]);
 }

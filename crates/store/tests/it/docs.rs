@@ -42,7 +42,7 @@ fn every_query_runs() {
         while rows.next().unwrap().is_some() {}
     }
     let nopm: f64 = connection.query_row(queries[0], [], |row| row.get("nopm")).unwrap();
-    assert_eq!(Some(nopm), results.summary(repeat).unwrap().nopm);
+    assert_eq!(Some(nopm), results.summary(repeat).unwrap().rates.nopm);
 }
 
 /// Keys of all objects in a document.

@@ -80,7 +80,7 @@ fn a_failed_repeat_has_counts_and_no_result() {
         (summary.status.as_str(), summary.reason_code.as_deref()),
         ("failed", Some("check_failed"))
     );
-    assert_eq!((summary.nopm, summary.tpm_total, summary.client_cpu_s), (None, None, None));
+    assert_eq!((summary.rates.nopm, summary.rates.tpm_total, summary.rates.client_cpu_s), (None, None, None));
     assert_eq!(summary.transactions.get("new_order").unwrap().p50_us, None);
     assert_eq!(summary.transactions.get("new_order").unwrap().committed, 198);
     assert_eq!(summary.notes, ["also server_died: "]);

@@ -96,7 +96,7 @@ fn verdicts_come_back_in_order() {
         .unwrap()
         .verdicts
         .into_iter()
-        .map(|verdict| verdict.passed)
+        .map(|verdict| verdict.judged.passed)
         .collect();
     assert_eq!(passed, [Some(true), Some(false), None]);
     // A closed loop without terminals has neither.
