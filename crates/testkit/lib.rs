@@ -123,10 +123,12 @@ pub fn window(window_ns: u64, transaction: &str, committed: u64) -> IntervalRow 
         lock_wait_timeouts: 0,
         other_retries: 0,
         errors: 0,
-        latency,
-        latency_sum_ns: committed * RESPONSE_NS,
-        latency_max_ns: RESPONSE_NS,
-        latency_out_of_bounds: 0,
+        latency: TimeTotals {
+            histogram: latency,
+            sum_ns: committed * RESPONSE_NS,
+            max_ns: RESPONSE_NS,
+            out_of_bounds: 0,
+        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! What survived the drills of a cell.
 
 use serde::Serialize;
-use store::{LabId, Results, StoreError, StoredWitness};
+use store::{LabId, Results, StoreError, StoredDrill, StoredWitness};
 
 /// Transactions of one kind over all drills of a cell, in rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -118,7 +118,7 @@ pub fn drills(results: &Results, lab: LabId) -> Result<Vec<DrillFigures>, StoreE
         let mut figures = DrillFigures { ordinal: cell.what.ordinal, ..DrillFigures::default() };
         let mut recoveries_s = Vec::new();
         for repeat in results.repeats(cell.id)? {
-            let Some(drill) = results.drill(repeat.id)? else { continue };
+            let Some(drill) = results.get::<StoredDrill>(repeat.id)?.pop() else { continue };
             figures.drills += 1;
             figures.fault = drill.fault;
             recoveries_s.extend(drill.recovery_ns.map(|ns| ns as f64 / 1e9));
@@ -136,7 +136,7 @@ pub fn drills(results: &Results, lab: LabId) -> Result<Vec<DrillFigures>, StoreE
                 let (drill, seed) = (repeat.ordinal, repeat.seed);
                 figures.damage.push(DrillDamage { drill, seed, what });
             }
-            let witnessed = results.witnessed(repeat.id)?;
+            let witnessed: Vec<StoredWitness> = results.get(repeat.id)?;
             figures.with_losses += u32::from(witnessed.iter().any(|of| of.lost > 0));
             figures.add(&witnessed);
             let span_s = drill.lost_span_ns.unwrap_or(0) as f64 / 1e9;

@@ -84,8 +84,8 @@ impl OfWindow<'_> {
     ) -> Result<Option<Observed>, StoreError> {
         let MeasuredWindow { results, repeat, cell, load, .. } = measured;
         let at_driver = AtDriver::of(
-            &results.transaction_times(repeat.id)?,
-            &results.statement_times(repeat.id)?,
+            &results.get(repeat.id)?,
+            &results.get(repeat.id)?,
             measured.totals,
         );
         if at_driver.is_none() && cell.what.terminals.is_some() {

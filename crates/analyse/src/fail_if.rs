@@ -17,10 +17,10 @@ type Comparison = fn(f64, f64) -> bool;
 
 /// Figures of the whole run, with what they mean.
 const OF_RUN: [(&str, RunValue, &str); 12] = [
-    ("nopm", |run| run.nopm, "new orders per minute; of TPC-C"),
-    ("tpm", |run| run.nopm, "the same of other workloads: their primary transactions per minute"),
-    ("tpm_total", |run| run.tpm_total, "transactions of all types per minute"),
-    ("tps", |run| Some(run.tpm_total? / 60.0), "the same per second"),
+    ("nopm", |run| run.rates.nopm, "new orders per minute; of TPC-C"),
+    ("tpm", |run| run.rates.nopm, "the same of other workloads: their primary transactions per minute"),
+    ("tpm_total", |run| run.rates.tpm_total, "transactions of all types per minute"),
+    ("tps", |run| Some(run.rates.tpm_total? / 60.0), "the same per second"),
     ("errors_share", errors_share, "`errors` by all transactions that ended, 0 to 1"),
     ("retries_share", retries_share, "`retries` by all tries, 0 to 1"),
     ("reconnects", |run| run.reconnects.map(|of| of as f64), "connections made again after a loss"),
@@ -32,7 +32,11 @@ const OF_RUN: [(&str, RunValue, &str); 12] = [
         |run| run.window_precision_share,
         "of an automatic window: how well the mean throughput is known",
     ),
-    ("client_cpu_us_per_statement", |run| run.client_cpu_us_per_statement, "what the driver costs"),
+    (
+        "client_cpu_us_per_statement",
+        |run| run.rates.client_cpu_us_per_statement,
+        "what the driver costs",
+    ),
 ];
 
 /// Counts of the window: of all types of transactions, or of one.

@@ -1,6 +1,9 @@
 //! What the driver did in a window: how many transactions a second, and how many were under way.
 
-use store::{Repeat, Results, StoreError, StoredCell, TimeKind, TimeTotals, WindowTotals};
+use store::{
+    Repeat, Results, StoreError, StoredCell, StoredConnectionTime, TimeKind, TimeTotals,
+    WindowTotals,
+};
 
 /// What the resources of a window went to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +30,7 @@ impl WindowLoad {
         window_ns: u64,
     ) -> Result<WindowLoad, StoreError> {
         let ended = totals.completed() as f64;
-        let of_window = results.connection_time(repeat.id)?;
+        let of_window = results.get::<StoredConnectionTime>(repeat.id)?.pop();
         let in_transactions_ns = if let Some(time) = of_window {
             time.in_transactions_ns as f64
         } else if cell.what.rate_asked.is_some() {

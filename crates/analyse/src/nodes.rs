@@ -5,7 +5,7 @@ use crate::samples::{Samples, Window};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use store::MetricSource::Server;
-use store::{Repeat, Results, StoreError, StoredCell};
+use store::{Repeat, Results, StoreError, StoredCell, StoredReplica};
 
 /// One of several servers of one database, in the window. `None` is what its kind does not tell, or
 /// what was not observed for the whole window.
@@ -117,7 +117,7 @@ pub fn nodes_of(
     let start_ns = repeat.warmup_ns(&cell.what);
     let end_ns = start_ns + result.measured_window_ns;
     let mut nodes = nodes_in(samples, Window { start_ns, end_ns });
-    for replica in results.replicas(repeat.id)? {
+    for replica in results.get::<StoredReplica>(repeat.id)? {
         let observed = nodes.iter().position(|node| node.node == replica.node);
         let at = observed.unwrap_or_else(|| {
             nodes.push(NodeFigures { node: replica.node, ..NodeFigures::default() });

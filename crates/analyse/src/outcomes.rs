@@ -85,7 +85,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
     if lab.adaptive {
         comparisons.iter_mut().flat_map(|of| &mut of.rows).for_each(ComparedCell::claim_nothing);
     }
-    let (machines, blocks) = (results.machines(id)?, results.blocks(id)?);
+    let (machines, blocks) = (results.machines(id)?, results.get(id)?);
     let model = model(&cells, |repeat| repeat.nopm);
     let outcome = |machine| MachineOutcome::of(machine, &blocks, &cells, &model);
     let machine_outcomes = machines.iter().map(outcome).collect();

@@ -12,7 +12,9 @@ use crate::samples::{Samples, Window};
 use crate::usage::emulated_iowait;
 use base::CpuList;
 use store::MetricSource::Shim;
-use store::{Rates, Repeat, RepeatStatus, Results, StoreError, StoredCell, WindowTotals};
+use store::{
+    Rates, Repeat, RepeatStatus, Results, StoreError, StoredCell, StoredRank, WindowTotals,
+};
 
 /// What a repeat used; `None` where it failed or was not sampled. `totals` and `samples` are
 /// those of the repeat.
@@ -60,7 +62,7 @@ pub fn used_by(
     if let Some(driver) = driver_of(results, repeat, cell)? {
         resources.bound = resources.bound.map(|bound| driver.advise(bound));
     }
-    let ranks = results.ranks(repeat.id)?;
+    let ranks: Vec<StoredRank> = results.get(repeat.id)?;
     let other = busy_rank(&ranks, result.measured_window_ns)
         .or_else(|| held_up(&nodes_in(samples, window)));
     resources.bound = other.or(resources.bound);

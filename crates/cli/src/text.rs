@@ -30,7 +30,7 @@ pub use lengths::awaited;
 pub use ramp::ramp;
 use std::fmt::Write;
 use std::time::Duration;
-use store::{Summary, TransactionSummary};
+use store::{Summary, TransactionSummary, Verdict};
 
 /// The summary of a run.
 pub fn summary(measurement: &RunDocument) -> String {
@@ -50,10 +50,10 @@ pub fn summary(measurement: &RunDocument) -> String {
         out,
         "{} {}, {} transactions/min over {} s{dilated}{} (one repeat: no statement about its \
          spread)",
-        optional(summary.nopm.map(f64::trunc), 0),
+        optional(summary.rates.nopm.map(f64::trunc), 0),
         summary.throughput_metric.title(),
-        optional(summary.tpm_total, 0),
-        optional(summary.window_s, 1),
+        optional(summary.rates.tpm_total, 0),
+        optional(summary.rates.window_s, 1),
         if summary.interrupted { ", interrupted" } else { "" }
     );
     each_server(&mut out, summary);
@@ -163,7 +163,7 @@ fn each_rank(out: &mut String, summary: &Summary) {
     );
     for rank in &summary.ranks {
         let per_minute =
-            summary.window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
+            summary.rates.window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
         let _ = writeln!(
             out,
             "{:<5} {:<width$} {:>7}  {:>10}{:>8.2}{:>8.2}{:>9.1}{:>10.1}{:>9.1}{}",
@@ -171,11 +171,11 @@ fn each_rank(out: &mut String, summary: &Summary) {
             rank.host,
             rank.driver_threads,
             optional(per_minute.map(f64::trunc), 0),
-            rank.client_cpu_s,
-            rank.run_wait_s,
+            rank.client_cpu_ns as f64 / 1e9,
+            rank.run_wait_ns as f64 / 1e9,
             rank.network_bytes as f64 / 1e6,
-            rank.clock_error_us,
-            rank.start_late_us,
+            rank.clock_error_ns as f64 / 1e3,
+            rank.start_late_ns as f64 / 1e3,
             rank.lost.as_ref().map_or_else(String::new, |why| format!("  lost: {why}"))
         );
     }
@@ -201,7 +201,7 @@ fn totals(out: &mut String, summary: &Summary) {
         let _ = writeln!(
             out,
             "failed tries: {} x {} in {}: {}",
-            error.count, error.code, error.transaction, error.first_message
+            error.occurrences, error.error_code, error.transaction, error.first_message
         );
     }
 }
@@ -251,8 +251,8 @@ fn inputs(out: &mut String, summary: &Summary) {
     let outside: Vec<String> = summary
         .inputs
         .iter()
-        .filter(|input| input.verdict == "outside")
-        .map(|input| format!("{} {}", input.title, optional(input.value, 4)))
+        .filter(|input| input.judged.verdict == Verdict::Outside)
+        .map(|input| format!("{} {}", input.title, optional(input.judged.value, 4)))
         .collect();
     let _ = match (summary.inputs.len(), outside.as_slice()) {
         (0, _) => Ok(()),

@@ -107,7 +107,7 @@ impl TpccMysqlLive {
         self.reach(OutputStage::Stopping);
         self.print(stopped(self.asked.connections));
         let summary = stored.summary(repeat)?;
-        match (summary.status.as_str(), summary.window_s) {
+        match (summary.status.as_str(), summary.rates.window_s) {
             ("done", Some(window_s)) => {
                 self.print(results(&stored.window_totals(repeat)?, window_s));
             }

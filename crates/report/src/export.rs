@@ -257,7 +257,7 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf
         "p95_us" = quantile(0.95),
         "p99_us" = quantile(0.99),
         "max_us" = us(totals.max_ns().map(|ns| ns as f64)),
-        "latency_out_of_bounds" = row.latency_out_of_bounds,
+        "latency_out_of_bounds" = row.latency.out_of_bounds,
     );
     write(view, path, &names, |_, repeat, line| {
         results.for_each_interval(repeat.repeat.id, |row| {
@@ -351,15 +351,15 @@ fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
         |counter: &InputCounter| "counter" = counter.name,
         "title" = counter.title,
-        "unit" = counter.unit.as_str(),
+        "unit" = counter.judged.unit.as_str(),
         "hits" = counter.hits,
         "trials" = counter.trials,
-        "value" = counter.value,
-        "allowed_low" = counter.allowed.low,
-        "allowed_high" = counter.allowed.high,
-        "chance_low" = counter.chance.low,
-        "chance_high" = counter.chance.high,
-        "verdict" = counter.verdict.as_str(),
+        "value" = counter.judged.value,
+        "allowed_low" = counter.judged.allowed_low,
+        "allowed_high" = counter.judged.allowed_high,
+        "chance_low" = counter.judged.chance_low,
+        "chance_high" = counter.judged.chance_high,
+        "verdict" = counter.judged.verdict.as_str(),
     );
     write(view, path, &names, |_, repeat, line| {
         repeat.inputs.iter().map(fields).for_each(line);
@@ -375,7 +375,7 @@ fn checks(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "passed" = check.passed,
         "offending_rows" = check.offending_rows,
         "duration_s" = seconds(check.duration_ns),
-        "examples_json" = check.examples_json,
+        "examples_json" = check.examples_json(),
     );
     write(view, path, &names, |_, repeat, line| {
         repeat.checks.iter().map(fields).for_each(line);

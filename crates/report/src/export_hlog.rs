@@ -34,7 +34,7 @@ pub fn export_hlog(
         for repeat in cell.repeats.iter().map(|of| &of.repeat) {
             let mut rows = Vec::new();
             results.for_each_interval(repeat.id, |row| rows.push(row))?;
-            rows.retain(|row| !row.latency.is_empty());
+            rows.retain(|row| !row.latency.histogram.is_empty());
             if rows.is_empty() {
                 continue;
             }
@@ -76,7 +76,7 @@ fn interval_log(title: &str, began_ns: u64, rows: &[IntervalRow]) -> Result<Vec<
         // Names of transactions have no comma, space or line's end.
         let tag = Tag::new(&row.transaction);
         writer
-            .write_histogram(&row.latency, start, length, tag)
+            .write_histogram(&row.latency.histogram, start, length, tag)
             .map_err(|cause| format!("{cause:?}"))?;
     }
     Ok(log)

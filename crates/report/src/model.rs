@@ -296,15 +296,15 @@ impl RepeatView {
         Ok(RepeatView {
             rates: Rates::of(&repeat, &totals),
             nopm_by_instance: results.throughput_by_instance(&repeat)?,
-            ranks: results.ranks(id)?,
+            ranks: results.get(id)?,
             nodes: analyse::nodes_of(results, (&repeat, cell), &samples)?,
             pacing: results.pacing_summary(&repeat, cell, &totals)?,
-            requirements: results.requirements(id)?,
+            requirements: results.get(id)?,
             storage,
             series,
-            inputs: results.inputs(id)?,
+            inputs: results.get(id)?,
             checks: results.checks(CheckedOn::Repeat(id))?,
-            failures: results.failures(id)?,
+            failures: results.get(id)?,
             notes: results.notes(NoteOn::Repeat(id))?,
             variables: variables(
                 results.variables(id, Moment::Start)?,
@@ -338,7 +338,7 @@ impl RepeatView {
     }
 
     pub fn inputs_outside(&self) -> usize {
-        let outside = |counter: &&InputCounter| counter.verdict == Verdict::Outside;
+        let outside = |counter: &&InputCounter| counter.judged.verdict == Verdict::Outside;
         self.inputs.iter().filter(outside).count()
     }
 }

@@ -4,7 +4,7 @@ use crate::format::{integer, ms, or_na, percent, significant, transaction, trimm
 use crate::model::RepeatView;
 use maud::{Markup, html};
 use store::{
-    CounterUnit, InputCounter, StoredBand, StoredCheck, StoredFailure, TransactionTotals, Verdict,
+    Band, InputCounter, JudgedNumber, JudgedUnit, StoredCheck, StoredFailure, TransactionTotals, Verdict,
 };
 
 /// Counts, retries by cause and response times of each type in the window.
@@ -117,27 +117,28 @@ pub fn inputs_table(counters: &[InputCounter]) -> Markup {
 }
 
 fn input_row(counter: &InputCounter) -> Markup {
-    let show = |value: f64| match counter.unit {
-        CounterUnit::Share => percent(value),
-        CounterUnit::Average => significant(value),
+    let judged = &counter.judged;
+    let show = |value: f64| match judged.unit {
+        JudgedUnit::Share => percent(value),
+        _ => significant(value),
     };
     html! {
         tr {
             th scope="row" { (counter.title) }
             td.num { (integer(counter.hits)) " / " (integer(counter.trials)) }
-            td.num { b { (or_na(counter.value, show)) } }
-            td.num { (band_text(counter.allowed, show)) }
-            td.num { (band_text(counter.chance, show)) }
-            td { (band_picture(counter.value, counter.allowed, counter.chance)) }
+            td.num { b { (or_na(judged.value, show)) } }
+            td.num { (band_text(judged.allowed(), show)) }
+            td.num { (band_text(judged.chance(), show)) }
+            td { (band_picture(judged)) }
             td {
-                (verdict_tag(counter.verdict))
+                (verdict_tag(judged.verdict))
             }
         }
     }
 }
 
 /// A band in words.
-pub fn band_text(band: StoredBand, show: impl Fn(f64) -> String) -> String {
+pub fn band_text(band: Band, show: impl Fn(f64) -> String) -> String {
     match (band.low, band.high) {
         (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
         (None, Some(high)) => format!("up to {}", show(high)),
@@ -159,7 +160,8 @@ pub fn verdict_tag(verdict: Verdict) -> Markup {
 }
 
 /// Allowed band, chance spread and value on one scale; the table holds the numbers.
-pub fn band_picture(value: Option<f64>, allowed: StoredBand, chance: StoredBand) -> Markup {
+pub fn band_picture(judged: &JudgedNumber) -> Markup {
+    let (value, allowed, chance) = (judged.value, judged.allowed(), judged.chance());
     let ends = [allowed.low, allowed.high, chance.low, chance.high, value];
     let low = ends.iter().flatten().copied().fold(f64::INFINITY, f64::min);
     let high = ends.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -196,8 +198,8 @@ pub fn checks_table(checks: &[StoredCheck]) -> Markup {
             div.callout {
                 p { b { (check.title) } " (" (check.clause)
                     ") failed: " (integer(check.offending_rows)) " offending rows." }
-                @if check.examples_json != "[]" && !check.examples_json.is_empty() {
-                    pre { (check.examples_json) }
+                @if !check.examples.is_empty() {
+                    pre { (check.examples_json()) }
                 }
             }
         }

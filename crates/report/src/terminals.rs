@@ -5,7 +5,7 @@ use crate::model::RepeatView;
 use crate::tables::{band_picture, band_text, verdict_tag};
 use maud::{Markup, html};
 use store::{
-    ByTransaction, DurationsSummary, OpenLoopSummary, RequirementUnit, StoredRequirement,
+    ByTransaction, DurationsSummary, OpenLoopSummary, JudgedUnit, StoredRequirement,
     TerminalsSummary, Verdict,
 };
 
@@ -124,7 +124,7 @@ fn deliveries(of: &DurationsSummary) -> Markup {
 }
 
 fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
-    let outside = |r: &&StoredRequirement| r.verdict == Verdict::Outside;
+    let outside = |r: &&StoredRequirement| r.judged.verdict == Verdict::Outside;
     html! {
         @if requirements.iter().filter(outside).count() == 0 {
             p { span.tag.good { "all met" } " as far as a window of this length can tell." }
@@ -143,19 +143,19 @@ fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
 }
 
 fn requirement_row(of: &StoredRequirement) -> Markup {
-    let show = |value: f64| match of.unit {
-        RequirementUnit::Share => percent(value),
-        RequirementUnit::Seconds => format!("{} s", significant(value)),
-        RequirementUnit::Average | RequirementUnit::NopmPerWarehouse => trimmed(value, 2),
+    let show = |value: f64| match of.judged.unit {
+        JudgedUnit::Share => percent(value),
+        JudgedUnit::Seconds => format!("{} s", significant(value)),
+        JudgedUnit::Average | JudgedUnit::NopmPerWarehouse => trimmed(value, 2),
     };
     html! {
         tr {
             th scope="row" { (of.title) }
             td { (of.clause) }
-            td.num { b { (or_na(of.value, show)) } }
-            td.num { (band_text(of.allowed, show)) }
-            td { (band_picture(of.value, of.allowed, of.chance)) }
-            td { (verdict_tag(of.verdict)) }
+            td.num { b { (or_na(of.judged.value, show)) } }
+            td.num { (band_text(of.judged.allowed(), show)) }
+            td { (band_picture(&of.judged)) }
+            td { (verdict_tag(of.judged.verdict)) }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The machines that measured a lab. A block is measured on one of them; which one is in its row.
 
-use crate::ids::LabId;
-use crate::repeats::Repeat;
 use crate::row::{Keys, insert};
+use crate::rows::Repeat;
+use crate::values::LabId;
 use crate::{Results, StoreError};
 use rusqlite::Connection;
 

@@ -13,8 +13,8 @@ mod schema;
 pub use copy::MergedRepeats;
 pub use error::MergeError;
 
-use crate::ids::LabId;
-use crate::types::{Lab, LabStatus};
+use crate::rows::{Lab, LabStatus};
+use crate::values::LabId;
 use crate::{Results, StoreError, process};
 use base::counted;
 use copy::{Copier, Origins};

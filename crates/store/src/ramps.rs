@@ -1,62 +1,13 @@
 //! Ramps. A point of a ramp is a repeat like any other; its cell has its number of connections.
 
-use crate::ids::{CellId, LabId, RampId, RepeatId};
-use crate::repeats::{NewRepeat, Repeat};
 use crate::results::Durable;
-use crate::row::{Elsewhere, Keys, Parts, insert, row};
-use crate::types::StoredCell;
+use crate::row::{Keys, insert};
+use crate::rows::{NewRamp, NewRepeat, Repeat, StoredCell, StoredRamp};
+use crate::values::{CellId, LabId, RampId, RepeatId};
 use crate::write::insert_repeat;
 use crate::{Results, StoreError};
 use base::now_utc_ns;
 use rusqlite::{OptionalExtension, Transaction};
-use spec::RampLimits;
-use std::collections::BTreeMap;
-
-row! {
-    impl RampLimits {
-        /// Connections of the first point.
-        start: u32 = "connections_start",
-        /// All counts are the start and a multiple of it.
-        step: u32 = "connections_step",
-        /// No count is larger.
-        connections_max: u32,
-        /// The most measurements.
-        points_max: usize,
-        /// Busy share of the server's machine that ends the ramp; `None` where the condition is
-        /// left out, here and below.
-        cpu_busy_share: Option<f64> = "stop_cpu_busy_share",
-        /// A 90th percentile rises as fast as this power of the connections.
-        kink_elasticity: Option<f64> = "stop_kink_elasticity",
-        /// Throughput rises no faster than this power.
-        plateau_elasticity: Option<f64> = "stop_plateau_elasticity",
-        p90_us: BTreeMap<String, f64> as Elsewhere,
-        /// Share of the tries of transactions that is retried, which ends the ramp; `None` where
-        /// the condition is left out.
-        retries_share: Option<f64> = "stop_retries_share",
-    }
-}
-
-row! {
-    /// A ramp about to start.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct NewRamp {
-        /// The ordinal of the plan's cell, from 1; 1 of `mydyno ramp`.
-        pub ordinal: u32,
-        /// Which ramp of that cell, from 1.
-        pub repeat: u32,
-        pub limits: RampLimits as Parts = "",
-    }
-
-    /// A ramp as stored.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct StoredRamp {
-        pub id: RampId,
-        pub lab: LabId = "lab_id",
-        pub what: NewRamp as Parts = "",
-        /// `None` while points, or checks after the last one, are missing.
-        pub finished_utc_ns: Option<i64>,
-    }
-}
 
 impl Results {
     /// Stores a ramp, or takes up again the one of this ordinal and repeat.

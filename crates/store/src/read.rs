@@ -1,12 +1,16 @@
 //! Reading: rows as they are stored, oldest first.
 
-use crate::ids::{CellId, LabId, LoadId, RepeatId};
-use crate::repeats::{InputCounter, IntervalRow, Moment, Repeat, RepeatStatus, StoredFailure};
-use crate::row::Stored;
-use crate::types::{CheckedOn, Lab, LabEngines, NoteOn, StoredCell, StoredCheck, StoredLoad};
+use crate::row::{Keys, Owner, Stored, Table, get};
+use crate::rows::*;
+use crate::values::*;
+use crate::totals::{TimeTotals, WindowTotals};
 use crate::{Results, StoreError};
 use rusqlite::types::FromSql;
 use rusqlite::{Params, Row};
+use std::collections::BTreeMap;
+
+/// Times of the window by kind and transaction type; the type is empty where they are of all types.
+pub type WindowTimes = BTreeMap<(TimeKind, String), TimeTotals>;
 
 impl Results {
     pub(crate) fn all<T>(
@@ -36,6 +40,12 @@ impl Results {
         params: impl Params,
     ) -> Result<Vec<(A, B)>, StoreError> {
         self.all(sql, params, |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// The rows of a table that belong to a lab, a cell, a repeat or a load, in their order.
+    pub fn get<T: Table>(&self, owner: impl Owner) -> Result<Vec<T>, StoreError> {
+        let (column, id) = owner.key();
+        get(&self.connection, &[(column, &id)]).map_err(|cause| self.sql(cause))
     }
 
     /// The row of a table with this key.
@@ -100,10 +110,19 @@ impl Results {
     fn with_details(&self, mut cell: StoredCell) -> Result<StoredCell, StoreError> {
         let sql = "SELECT name, value FROM cell_setting WHERE cell_id = ?1 ORDER BY name";
         cell.what.settings = self.pairs(sql, [cell.id])?;
-        cell.what.places = self.places(cell.id)?;
-        cell.what.transactions = self.transactions_of_cell(cell.id)?;
-        cell.what.preset = self.preset(cell.id)?;
+        cell.what.places = self.get(cell.id)?;
+        cell.what.places.sort_by_key(|place| rank(&place.role));
+        cell.what.transactions = self.get(cell.id)?;
+        cell.what.preset = self.get(cell.id)?.pop();
+        if let Some(preset) = &mut cell.what.preset {
+            preset.variables = self.get(cell.id)?;
+        }
         Ok(cell)
+    }
+
+    /// The types of transactions of a repeat's workload, in the workload's order.
+    pub fn transactions(&self, repeat: RepeatId) -> Result<Vec<CellTransaction>, StoreError> {
+        self.get(self.repeat(repeat)?.cell)
     }
 
     /// Repeats of a cell that count: the last attempt of each ordinal.
@@ -139,7 +158,7 @@ impl Results {
     /// Without that it proves nothing, and its server is gone.
     pub fn is_proven(&self, repeat: RepeatId) -> Result<bool, StoreError> {
         let is_checked = !self.checks(CheckedOn::Repeat(repeat))?.is_empty();
-        Ok(is_checked || self.drill(repeat)?.is_some())
+        Ok(is_checked || !self.get::<StoredDrill>(repeat)?.is_empty())
     }
 
     /// Which process began a lab or a repeat, and when: `boot id:process id:start time`.
@@ -154,9 +173,28 @@ impl Results {
         repeat: RepeatId,
         moment: Moment,
     ) -> Result<Vec<(String, String)>, StoreError> {
-        let sql = "SELECT name, value FROM server_variable WHERE repeat_id = ?1 AND phase = ?2 \
-                   ORDER BY name";
-        self.pairs(sql, (repeat, moment))
+        self.told("server_variable", repeat, moment)
+    }
+
+    /// The server's status before the warm-up or after the window, by name.
+    pub fn status(
+        &self,
+        repeat: RepeatId,
+        moment: Moment,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        self.told("server_status", repeat, moment)
+    }
+
+    fn told(
+        &self,
+        table: &str,
+        repeat: RepeatId,
+        moment: Moment,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = format!(
+            "SELECT name, value FROM {table} WHERE repeat_id = ?1 AND phase = ?2 ORDER BY name"
+        );
+        self.pairs(&sql, (repeat, moment))
     }
 
     /// Hands each interval of a repeat to `visit` in the order of time, with its histogram decoded.
@@ -194,24 +232,71 @@ impl Results {
         Ok(counts.first().copied().unwrap_or(0))
     }
 
-    /// Failed tries of a repeat, most frequent first.
-    pub fn failures(&self, repeat: RepeatId) -> Result<Vec<StoredFailure>, StoreError> {
-        let sql = "SELECT * FROM failure WHERE repeat_id = ?1 \
-                   ORDER BY occurrences DESC, transaction_type, error_code";
-        self.rows(sql, [repeat])
+    /// What the storage did in the window; `None` where nobody counted.
+    pub fn device_io(&self, repeat: RepeatId) -> Result<Option<DeviceIo>, StoreError> {
+        let Some(shim) = self.get(repeat)?.pop() else {
+            return Ok(None);
+        };
+        let mut roles: Vec<RoleIo> = self.get(repeat)?;
+        for role in &mut roles {
+            let key: Keys<'_> = &[("repeat_id", &repeat), ("role", &role.role)];
+            role.requests = get(&self.connection, key).map_err(|cause| self.sql(cause))?;
+            role.requests.sort_by_key(|request| request.kind);
+        }
+        roles.sort_by_key(|role| rank(&role.role));
+        Ok(Some(DeviceIo { shim, roles }))
     }
 
-    /// Clause-5 counters of a repeat, in the order that they were given in.
-    pub fn inputs(&self, repeat: RepeatId) -> Result<Vec<InputCounter>, StoreError> {
-        let sql = "SELECT * FROM input_counter WHERE repeat_id = ?1 ORDER BY ordinal";
-        self.rows(sql, [repeat])
+    /// Totals of a window to which no interval is added yet.
+    pub fn no_window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
+        let mut totals = WindowTotals::of_types(self.transactions(repeat)?);
+        for row in self.get::<InFlight>(repeat)? {
+            totals.add_in_flight(&row.transaction, &row.ages);
+        }
+        Ok(totals)
+    }
+
+    /// The schedule's counts over the window; `None` where the repeat had no schedule.
+    pub fn window_schedule(&self, repeat: RepeatId) -> Result<Option<ScheduleCounts>, StoreError> {
+        let sql = "SELECT sum(offered) AS offered, sum(late) AS late, sum(skipped) AS skipped \
+                   FROM interval_schedule WHERE repeat_id = ?1 AND phase = 'window' \
+                   HAVING count(*) > 0";
+        Ok(self.rows(sql, [repeat])?.pop())
+    }
+
+    /// Times of the window, added up.
+    pub fn window_times(&self, repeat: RepeatId) -> Result<WindowTimes, StoreError> {
+        let run = || -> rusqlite::Result<WindowTimes> {
+            let mut totals = WindowTimes::new();
+            let mut statement = self.connection.prepare_cached(
+                "SELECT * FROM interval_time WHERE repeat_id = ?1 AND phase = 'window'",
+            )?;
+            let mut rows = statement.query([repeat])?;
+            while let Some(row) = rows.next()? {
+                let row = TimeRow::get(row, "")?;
+                let key = (row.kind, row.transaction.unwrap_or_default());
+                totals.entry(key).or_default().add(&row.times);
+            }
+            Ok(totals)
+        };
+        run().map_err(|cause| self.sql(cause))
+    }
+
+    /// The throughput of each of several servers; none where there was one, or where the
+    /// repeat has no numbers to show.
+    pub fn throughput_by_instance(&self, repeat: &Repeat) -> Result<Vec<f64>, StoreError> {
+        let (RepeatStatus::Done, Some(result)) = (repeat.status, &repeat.result) else {
+            return Ok(Vec::new());
+        };
+        let window_ns = result.measured_window_ns.max(1) as f64;
+        let per_minute = |transactions: u64| transactions as f64 * 60e9 / window_ns;
+        let each = self.get::<InstanceResult>(repeat.id)?.into_iter();
+        Ok(each.map(|of| per_minute(of.primary_transactions)).collect())
     }
 
     /// Check results on one thing, in the order that they were given in.
     pub fn checks(&self, on: CheckedOn) -> Result<Vec<StoredCheck>, StoreError> {
-        let (column, id) = on.key();
-        let sql = format!("SELECT * FROM check_result WHERE {column} = ?1 ORDER BY id");
-        self.rows(&sql, [id])
+        self.get(on)
     }
 
     /// Notes on a lab or a repeat.
@@ -227,8 +312,7 @@ impl Results {
             Ok((row.get("id")?, StoredLoad::get(row, "")?))
         })?;
         for (id, load) in &mut loads {
-            let sql = "SELECT * FROM load_table WHERE load_id = ?1 ORDER BY ordinal";
-            load.tables = self.rows(sql, [*id])?;
+            load.tables = self.get(*id)?;
         }
         Ok(loads)
     }

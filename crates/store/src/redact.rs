@@ -26,15 +26,23 @@ pub fn command_line(arguments: &[String]) -> String {
 
 /// An argument that follows `before`.
 fn without_secrets(before: &str, argument: &str) -> String {
-    match before {
-        POWER_COMMAND => return program_of(argument),
-        "--password" if !argument.starts_with("--") => return HIDDEN.to_owned(),
-        _ => {}
-    }
     match argument.split_once('=') {
+        _ if before == POWER_COMMAND => program_of(argument),
         Some((POWER_COMMAND, command)) => format!("{POWER_COMMAND}={}", program_of(command)),
-        Some((key, _)) if is_secret(key.trim_start_matches('-')) => format!("{key}={HIDDEN}"),
-        _ => redact_url(argument),
+        _ => without_password(before, argument),
+    }
+}
+
+fn without_password(before: &str, word: &str) -> String {
+    if before == "--password" && !word.starts_with("--") {
+        return HIDDEN.to_owned();
+    }
+    // Its option may stand behind other text.
+    let option = |key: &str| key.rfind("--").map_or(0, |dashes| dashes + 2);
+    let mut keys = word.match_indices('=').map(|(end, _)| &word[..end]);
+    match keys.find(|key| is_secret(&key[option(key)..])) {
+        Some(key) => format!("{key}={HIDDEN}"),
+        None => redact_url(word),
     }
 }
 
@@ -82,26 +90,14 @@ fn redact_line(line: &str) -> String {
         return format!("{}= {HIDDEN}{end}", &line[..line.find('=').unwrap_or(0)]);
     }
     let mut result = String::with_capacity(line.len());
-    let mut hide_next = false;
+    let mut before = "";
     for word in line.split_inclusive(char::is_whitespace) {
         let body = word.trim_end_matches(char::is_whitespace);
-        let space = &word[body.len()..];
-        if body.is_empty() {
-            result.push_str(space);
-            continue;
+        if !body.is_empty() {
+            result.push_str(&without_password(before, body));
+            before = body;
         }
-        if std::mem::take(&mut hide_next) && !body.starts_with("--") {
-            result.push_str(HIDDEN);
-        } else if body == "--password" {
-            hide_next = true;
-            result.push_str(body);
-        } else if let Some(at) = body.find("--password=") {
-            result.push_str(&body[..at + "--password=".len()]);
-            result.push_str(HIDDEN);
-        } else {
-            result.push_str(&redact_url(body));
-        }
-        result.push_str(space);
+        result.push_str(&word[body.len()..]);
     }
     result
 }

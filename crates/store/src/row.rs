@@ -1,8 +1,9 @@
 //! Rows of tables. A row type lists its columns once, as the fields of [`row!`]; what an INSERT
 //! names and binds, and how a row of a SELECT is read, follow from that list.
 
-use crate::{redact, redact_plan};
-use rusqlite::types::{FromSql, Null, ToSqlOutput, Type};
+use crate::redact::hidden_where_secret;
+use crate::{TimeTotals, redact, redact_plan};
+use rusqlite::types::{FromSql, ToSqlOutput, Type, Value};
 use rusqlite::{Connection, Error, Result, Row, ToSql, params_from_iter};
 use std::borrow::Cow;
 
@@ -10,22 +11,40 @@ use std::borrow::Cow;
 /// elsewhere.
 ///
 /// A field is the column of its name, or of the name after `=`. It is stored as its type is, or as
-/// the [`StoredAs`] after `as` says.
+/// the [`StoredAs`] after `as` says. Rows that belong to another row say `in` which table they are
+/// and `by` what they are ordered.
 macro_rules! row {
     (@kind) => { $crate::row::Plain };
     (@kind $kind:ident) => { $kind };
     (@column $field:ident) => { stringify!($field) };
     (@column $field:ident $column:literal) => { $column };
-    ($($(#[$meta:meta])* pub struct $row:ident { $(
+    ($($(#[$meta:meta])* pub struct $row:ident $(in $table:literal by $order:literal)? { $(
         $(#[doc = $doc:literal])*
+        $(#[serde($($serde:tt)*)])?
         pub $field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?
     ),+ $(,)? })+) => { $(
         $(#[$meta])*
-        pub struct $row { $($(#[doc = $doc])* pub $field: $type),+ }
+        pub struct $row {
+            $($(#[doc = $doc])* $(#[serde($($serde)*)])? pub $field: $type),+
+        }
+
+        #[cfg(test)]
+        impl $crate::document::tests::Keys for $row {
+            fn keys(into: &mut Vec<$crate::document::tests::Key>) {
+                $($crate::document::key!(
+                    into, $field, $type, concat!($($doc, "\n"),*) $(, $($serde)*)?
+                );)+
+            }
+        }
 
         $crate::row::row!(impl $row {
             $($(#[doc = $doc])* $field: $type $(as $kind)? $(= $column)?),+
         });
+
+        $(impl $crate::row::Table for $row {
+            const TABLE: &'static str = $table;
+            const ORDER: &'static str = $order;
+        })?
     )+ };
     (impl $row:ident { $(
         $(#[doc = $doc:literal])*
@@ -77,13 +96,26 @@ macro_rules! row {
 pub(crate) use row;
 
 /// What is stored in columns of a table; `prefix` begins the name of each.
-pub(crate) trait Stored: Sized {
+pub trait Stored: Sized {
     fn put<'a>(&'a self, prefix: &str, into: &mut Columns<'a>) -> Result<()>;
     fn get(row: &Row<'_>, prefix: &str) -> Result<Self>;
 
     /// Adds each column with its doc comment.
     #[cfg(test)]
     fn describe(prefix: &str, into: &mut Vec<(String, String)>);
+}
+
+/// Rows of a table that belong to a row of another: to a repeat, a cell, a lab or a load.
+pub trait Table: Stored {
+    const TABLE: &'static str;
+    /// What they are read by; where that is `ordinal`, they are numbered as they are stored.
+    const ORDER: &'static str;
+}
+
+/// A row that others belong to.
+pub trait Owner {
+    /// The column that names it, and its key.
+    fn key(&self) -> (&'static str, i64);
 }
 
 /// How a field of type `T` is stored.
@@ -103,9 +135,9 @@ pub(crate) trait StoredAs<T> {
 
 /// Columns, each with its value.
 #[derive(Default)]
-pub(crate) struct Columns<'a>(Vec<(Cow<'static, str>, ToSqlOutput<'a>)>);
+pub struct Columns<'a>(Vec<(Cow<'static, str>, ToSqlOutput<'a>)>);
 
-/// Columns that are no field of a row: the key of what it belongs to.
+/// Key columns that come from the owner of a row, not from the row.
 pub(crate) type Keys<'a> = &'a [(&'static str, &'a dyn ToSql)];
 
 impl<'a> Columns<'a> {
@@ -120,6 +152,10 @@ impl<'a> Columns<'a> {
 
     pub(crate) fn add(&mut self, column: Cow<'static, str>, value: ToSqlOutput<'a>) {
         self.0.push((column, value));
+    }
+
+    fn own(&mut self, column: Cow<'static, str>, value: impl Into<Value>) {
+        self.add(column, ToSqlOutput::Owned(value.into()));
     }
 
     /// Their names, each made into text, with commas between.
@@ -149,17 +185,45 @@ pub(crate) fn insert(
     Ok(connection.last_insert_rowid())
 }
 
-/// Inserts rows in their order, each with its number, from 1, as `ordinal`.
-pub(crate) fn insert_in_order<T: Stored>(
-    connection: &Connection,
-    into: &str,
-    (key, id): (&'static str, &dyn ToSql),
-    rows: &[T],
-) -> Result<()> {
-    for (index, row) in rows.iter().enumerate() {
-        insert(connection, into, &[(key, id), ("ordinal", &(index + 1))], row)?;
+/// Stores rows that belong to what `keys` name; rows of the same keys are replaced.
+pub(crate) fn put<T: Table>(connection: &Connection, keys: Keys<'_>, rows: &[T]) -> Result<()> {
+    let into = format!("INSERT OR REPLACE INTO {}", T::TABLE);
+    for (ordinal, row) in (1_u32..).zip(rows) {
+        let mut keys = keys.to_vec();
+        if T::ORDER == "ordinal" {
+            keys.push(("ordinal", &ordinal));
+        }
+        insert(connection, &into, &keys, row)?;
     }
     Ok(())
+}
+
+/// Stores values by name, without passwords; values of the same keys and names are replaced.
+pub(crate) fn put_named(
+    connection: &Connection,
+    table: &str,
+    keys: Keys<'_>,
+    values: &[(String, String)],
+) -> Result<()> {
+    let into = format!("INSERT OR REPLACE INTO {table}");
+    for (name, value) in values {
+        // Such as what a replica tells its source, in plain text.
+        let value = redact(hidden_where_secret(name, value));
+        let mut keys = keys.to_vec();
+        keys.extend([("name", name as &dyn ToSql), ("value", &value)]);
+        insert(connection, &into, &keys, &())?;
+    }
+    Ok(())
+}
+
+/// The rows that belong to what `keys` name, in their order.
+pub(crate) fn get<T: Table>(connection: &Connection, keys: Keys<'_>) -> Result<Vec<T>> {
+    let wanted: Vec<String> = keys.iter().map(|(column, _)| format!("{column} = ?")).collect();
+    let (table, wanted, order) = (T::TABLE, wanted.join(" AND "), T::ORDER);
+    let sql = format!("SELECT * FROM {table} WHERE {wanted} ORDER BY {order}");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let values = params_from_iter(keys.iter().map(|(_, value)| value));
+    statement.query_map(values, |row| T::get(row, ""))?.collect()
 }
 
 /// Writes columns of the rows for which `condition` holds; returns how many those are.
@@ -211,34 +275,33 @@ impl<T: ToSql + FromSql> StoredAs<T> for Plain {
     }
 }
 
-/// Text whose passwords are taken out.
-pub(crate) struct Redacted;
+/// Text, where there is any.
+pub(crate) trait Text: FromSql {
+    fn text(&self) -> Option<&str>;
+}
 
-impl StoredAs<String> for Redacted {
-    fn put<'a>(column: Cow<'static, str>, value: &'a String, into: &mut Columns<'a>) -> Result<()> {
-        into.add(column, redact(value).into());
-        Ok(())
-    }
-
-    fn get(row: &Row<'_>, column: &str) -> Result<String> {
-        row.get(column)
+impl Text for String {
+    fn text(&self) -> Option<&str> {
+        Some(self)
     }
 }
 
-impl StoredAs<Option<String>> for Redacted {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        value: &'a Option<String>,
-        into: &mut Columns<'a>,
-    ) -> Result<()> {
-        match value {
-            Some(text) => Redacted::put(column, text, into)?,
-            None => into.add(column, Null.into()),
-        }
+impl Text for Option<String> {
+    fn text(&self) -> Option<&str> {
+        self.as_deref()
+    }
+}
+
+/// Text whose passwords are taken out.
+pub(crate) struct Redacted;
+
+impl<T: Text> StoredAs<T> for Redacted {
+    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
+        into.own(column, value.text().map(redact));
         Ok(())
     }
 
-    fn get(row: &Row<'_>, column: &str) -> Result<Option<String>> {
+    fn get(row: &Row<'_>, column: &str) -> Result<T> {
         row.get(column)
     }
 }
@@ -246,20 +309,13 @@ impl StoredAs<Option<String>> for Redacted {
 /// A plan whose passwords are taken out.
 pub(crate) struct RedactedPlan;
 
-impl StoredAs<Option<String>> for RedactedPlan {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        value: &'a Option<String>,
-        into: &mut Columns<'a>,
-    ) -> Result<()> {
-        match value {
-            Some(text) => into.add(column, redact_plan(text).into()),
-            None => into.add(column, Null.into()),
-        }
+impl<T: Text> StoredAs<T> for RedactedPlan {
+    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
+        into.own(column, value.text().map(redact_plan));
         Ok(())
     }
 
-    fn get(row: &Row<'_>, column: &str) -> Result<Option<String>> {
+    fn get(row: &Row<'_>, column: &str) -> Result<T> {
         row.get(column)
     }
 }
@@ -269,7 +325,7 @@ pub(crate) struct Bits;
 
 impl StoredAs<u64> for Bits {
     fn put<'a>(column: Cow<'static, str>, value: &'a u64, into: &mut Columns<'a>) -> Result<()> {
-        into.add(column, value.cast_signed().into());
+        into.own(column, value.cast_signed());
         Ok(())
     }
 
@@ -284,10 +340,7 @@ impl StoredAs<Option<u64>> for Bits {
         value: &'a Option<u64>,
         into: &mut Columns<'a>,
     ) -> Result<()> {
-        match value {
-            Some(bits) => Bits::put(column, bits, into)?,
-            None => into.add(column, Null.into()),
-        }
+        into.own(column, value.map(u64::cast_signed));
         Ok(())
     }
 
@@ -297,11 +350,11 @@ impl StoredAs<Option<u64>> for Bits {
     }
 }
 
-/// Columns of its own, that begin with the field's name unless that is empty. An `Option` is `None`
-/// where a column is NULL that never is.
-pub(crate) struct Parts;
+/// A row of its own, whose columns begin with the field's name unless that is empty. An `Option` is
+/// `None` where a column is NULL that never is.
+pub(crate) struct Nested;
 
-impl<T: Stored> StoredAs<T> for Parts {
+impl<T: Stored> StoredAs<T> for Nested {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         value.put(&beginning(&column), into)
     }
@@ -325,20 +378,20 @@ impl<T: Stored> StoredAs<T> for Parts {
     }
 }
 
-impl<T: Stored> StoredAs<Option<T>> for Parts {
+impl<T: Stored> StoredAs<Option<T>> for Nested {
     fn put<'a>(
         column: Cow<'static, str>,
         value: &'a Option<T>,
         into: &mut Columns<'a>,
     ) -> Result<()> {
         match value {
-            Some(value) => Parts::put(column, value, into),
+            Some(value) => Nested::put(column, value, into),
             None => Ok(()),
         }
     }
 
     fn get(row: &Row<'_>, column: &str) -> Result<Option<T>> {
-        match Parts::get(row, column) {
+        match Nested::get(row, column) {
             Ok(value) => Ok(Some(value)),
             Err(Error::InvalidColumnType(_, _, Type::Null)) => Ok(None),
             Err(cause) => Err(cause),
@@ -347,7 +400,7 @@ impl<T: Stored> StoredAs<Option<T>> for Parts {
 
     #[cfg(test)]
     fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
-        <Parts as StoredAs<T>>::describe(column, meaning, into);
+        <Nested as StoredAs<T>>::describe(column, meaning, into);
     }
 }
 
@@ -355,10 +408,56 @@ fn beginning(column: &str) -> String {
     if column.is_empty() { String::new() } else { format!("{column}_") }
 }
 
-/// Rows of other tables.
-pub(crate) struct Elsewhere;
+/// Times, with how many they are in the column of the field's name.
+pub(crate) struct Counted;
 
-impl<T: Default> StoredAs<T> for Elsewhere {
+impl StoredAs<TimeTotals> for Counted {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        times: &'a TimeTotals,
+        into: &mut Columns<'a>,
+    ) -> Result<()> {
+        into.own(column, times.count().cast_signed());
+        times.put("", into)
+    }
+
+    fn get(row: &Row<'_>, _: &str) -> Result<TimeTotals> {
+        TimeTotals::get(row, "")
+    }
+
+    #[cfg(test)]
+    fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
+        <Plain as StoredAs<u64>>::describe(column, "How many.", into);
+        <Nested as StoredAs<TimeTotals>>::describe("", meaning, into);
+    }
+}
+
+/// Texts, as a JSON array.
+pub(crate) struct Json;
+
+impl StoredAs<Vec<String>> for Json {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        value: &'a Vec<String>,
+        into: &mut Columns<'a>,
+    ) -> Result<()> {
+        into.own(column, serde_json::Value::from(value.as_slice()).to_string());
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<Vec<String>> {
+        let text: String = row.get(column)?;
+        serde_json::from_str(&text).map_err(|cause| {
+            let index = row.as_ref().column_index(column).unwrap_or(0);
+            Error::FromSqlConversionFailure(index, Type::Text, cause.into())
+        })
+    }
+}
+
+/// What is stored in other tables.
+pub(crate) struct Skipped;
+
+impl<T: Default> StoredAs<T> for Skipped {
     fn put<'a>(_: Cow<'static, str>, _: &'a T, _: &mut Columns<'a>) -> Result<()> {
         Ok(())
     }

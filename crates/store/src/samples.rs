@@ -2,11 +2,9 @@
 //! grow while the source lives, and gauges. Who reads them takes differences, and takes a gap for a
 //! gap.
 
-use crate::ids::RepeatId;
-use crate::repeats::Moment;
 use crate::results::Durable;
 use crate::row::{Keys, Stored, insert, row};
-use crate::values::word;
+use crate::values::{RepeatId, word};
 use crate::{Results, StoreError};
 use rusqlite::Transaction;
 use std::collections::{BTreeMap, HashMap};
@@ -121,37 +119,6 @@ impl Results {
         let mut all: Vec<MetricSeries> = series.into_values().collect();
         all.sort_by(|a, b| a.metric.cmp(&b.metric));
         Ok(all)
-    }
-
-    /// Stores the server's status, `SHOW GLOBAL STATUS`, before the warm-up or after the window.
-    /// Called again, it replaces those of the same moment.
-    pub fn record_status(
-        &self,
-        repeat: RepeatId,
-        moment: Moment,
-        status: &[(String, String)],
-    ) -> Result<(), StoreError> {
-        self.step(Durable::Written, |transaction| {
-            let mut insert = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO server_status (repeat_id, phase, name, value) \
-                 VALUES (?1, ?2, ?3, ?4)",
-            )?;
-            for (name, value) in status {
-                insert.execute((repeat, moment, name, value))?;
-            }
-            Ok(())
-        })
-    }
-
-    /// The server's status before the warm-up or after the window.
-    pub fn status(
-        &self,
-        repeat: RepeatId,
-        moment: Moment,
-    ) -> Result<Vec<(String, String)>, StoreError> {
-        let sql = "SELECT name, value FROM server_status WHERE repeat_id = ?1 AND phase = ?2 \
-                   ORDER BY name";
-        self.pairs(sql, (repeat, moment))
     }
 }
 

@@ -154,7 +154,7 @@ CREATE TABLE repeat (
     warmup_measured_ns            INTEGER,
     warmup_steady                 INTEGER CHECK (warmup_steady IN (0, 1)),
     window_precision_share        REAL,
-    block                         INTEGER,
+    block                         INTEGER NOT NULL,
     new_orders_within_window      INTEGER CHECK (new_orders_within_window >= 0),
     pending_deliveries            INTEGER CHECK (pending_deliveries >= 0),
     seed                          INTEGER,
@@ -416,6 +416,7 @@ CREATE TABLE verdict (
     chance_low   REAL,
     chance_high  REAL,
     verdict      TEXT    NOT NULL CHECK (verdict IN ('within', 'chance', 'outside', 'no_data')),
+    passed       INTEGER CHECK (passed IN (0, 1)),
     PRIMARY KEY (repeat_id, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -438,18 +439,20 @@ CREATE TABLE role_io (
 
 -- The same by kind of request.
 CREATE TABLE role_request (
-    repeat_id             INTEGER NOT NULL REFERENCES repeat (id) ON DELETE CASCADE,
-    role                  TEXT    NOT NULL
+    repeat_id              INTEGER NOT NULL REFERENCES repeat (id) ON DELETE CASCADE,
+    role                   TEXT    NOT NULL
         CHECK (role IN ('data', 'redo', 'undo', 'doublewrite', 'binlog', 'temp')),
-    kind                  TEXT    NOT NULL CHECK (kind IN ('read', 'write', 'flush')),
-    requests              INTEGER NOT NULL,
-    bytes                 INTEGER NOT NULL,
-    response_sum_ns       INTEGER NOT NULL,
-    response_max_ns       INTEGER NOT NULL,
-    response_histogram_ns BLOB,
-    service_sum_ns        INTEGER NOT NULL,
-    service_max_ns        INTEGER NOT NULL,
-    service_histogram_ns  BLOB,
+    kind                   TEXT    NOT NULL CHECK (kind IN ('read', 'write', 'flush')),
+    requests               INTEGER NOT NULL,
+    bytes                  INTEGER NOT NULL,
+    response_sum_ns        INTEGER NOT NULL,
+    response_max_ns        INTEGER NOT NULL,
+    response_out_of_bounds INTEGER NOT NULL,
+    response_histogram_ns  BLOB,
+    service_sum_ns         INTEGER NOT NULL,
+    service_max_ns         INTEGER NOT NULL,
+    service_out_of_bounds  INTEGER NOT NULL,
+    service_histogram_ns   BLOB,
     PRIMARY KEY (repeat_id, role, kind)
 ) STRICT, WITHOUT ROWID;
 
@@ -528,6 +531,7 @@ CREATE TABLE input_counter (
     chance_low   REAL,
     chance_high  REAL,
     verdict      TEXT    NOT NULL CHECK (verdict IN ('within', 'chance', 'outside', 'no_data')),
+    passed       INTEGER CHECK (passed IN (0, 1)),
     PRIMARY KEY (repeat_id, name)
 ) STRICT, WITHOUT ROWID;
 

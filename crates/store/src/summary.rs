@@ -2,20 +2,18 @@
 //! describes its keys, which are a contract: keys are added, and change their meaning or go only
 //! with [`SUMMARY_SCHEMA_VERSION`].
 
-use crate::cell_transactions::ThroughputMetric;
-use crate::document::document;
-use crate::ids::RepeatId;
-use crate::presets::CellPreset;
-use crate::ranks::RankSummary;
-use crate::repeats::{InputCounter, Repeat, RepeatResult, RepeatStatus, StoredFailure};
+use crate::document::{ByTransaction, document, object};
+use crate::rows::{
+    CellPreset, InputCounter, Repeat, RepeatResult, RepeatStatus, StoredCheck, StoredFailure,
+    StoredRank, StoredRequirement, ThroughputMetric,
+};
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_in_flight::{ConnectionTimeSummary, SilenceSummary};
-use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
+use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{TransactionTotals, WindowTotals, finite};
-use crate::types::{CheckedOn, NoteOn, StoredCheck};
+use crate::values::{NoteOn, RepeatId};
 use crate::{Results, StoreError};
-use serde::{Serialize, Serializer};
 
 /// The version of [`Summary`] as a document.
 pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
@@ -32,7 +30,6 @@ document! {
     let is_done = repeat.status == RepeatStatus::Done;
     let done = result.filter(|_| is_done);
     let totals = results.window_totals(id)?;
-    let rates = Rates::of(&repeat, &totals);
     let spent = results.times_spent(&repeat)?;
     let pacing = results.pacing_summary(&repeat, &cell, &totals)?;
     let storage = results.storage_summary(&repeat, &cell)?;
@@ -112,8 +109,6 @@ document! {
         /// repeat failed.
         pub warmup_measured_s: Option<f64> = result.map(|_| seconds(repeat.warmup_ns(what))),
         pub warmup_steady: Option<bool> = done.and_then(|r| r.warmup_steady),
-        /// Length of the window as it was.
-        pub window_s: Option<f64> = rates.window_s,
         /// Whether the window was automatic.
         pub window_auto: bool = what.window_auto,
         /// Of an automatic window: how well its mean throughput was to be known (half the width of
@@ -122,27 +117,14 @@ document! {
         /// was too short to tell (`docs/statistics.md`).
         pub precision_share: Option<f64> = what.precision_share,
         pub window_precision_share: Option<f64> = done.and_then(|r| r.window_precision_share),
-        /// New orders that ended in the window, whenever they began, per minute; deliberate
-        /// rollbacks included.
-        pub nopm: Option<f64> = rates.nopm,
-        /// The part of each of several servers, in their order; empty where there was one.
+        #[serde(flatten)]
+        pub rates: Rates = Rates::of(&repeat, &totals),
+        /// `nopm` of each of several servers, in their order; empty where there was one.
         pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
         /// The ranks of a fleet that drove together; empty where one process drove; see below.
-        pub ranks: Vec<RankSummary> = each(results.ranks(id)?, RankSummary::of),
-        /// Transactions of all types that ended in the window, per minute.
-        pub tpm_total: Option<f64> = rates.tpm_total,
-        /// User and system time of mydyno over the window.
-        pub client_cpu_s: Option<f64> = rates.client_cpu_s,
+        pub ranks: Vec<StoredRank> = results.get(id)?,
         /// Largest memory of mydyno.
         pub client_peak_rss_bytes: Option<u64> = result.and_then(|r| r.client_peak_rss_bytes),
-        /// Statements that were sent in the window.
-        pub statements: Option<u64> = rates.statements,
-        /// `statements` / new orders of the window.
-        pub statements_per_new_order: Option<f64> = rates.statements_per_new_order,
-        /// `client_cpu_s` / `statements`.
-        pub client_cpu_us_per_statement: Option<f64> = rates.client_cpu_us_per_statement,
-        /// `client_cpu_s` / thousand new orders of the window.
-        pub client_cpu_s_per_1000_new_orders: Option<f64> = rates.client_cpu_s_per_1000_new_orders,
         /// An object with a key for each type of the workload: `new_order`, `payment`,
         /// `order_status`, `delivery`, `stock_level` of TPC-C; each as below.
         pub transactions: ByTransaction<TransactionSummary> = ByTransaction(
@@ -156,7 +138,7 @@ document! {
         /// Where the connections were in the window; `None` where there was none; see below.
         pub connection_time: Option<ConnectionTimeSummary> = window.connection_time,
         /// Failed tries of the whole run; see below.
-        pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
+        pub errors: Vec<StoredFailure> = results.get(id)?,
         /// Connections made again after a loss, over the whole run.
         pub reconnects: Option<u64> = result.map(|r| r.reconnects),
         /// Rise of sum(`d_next_o_id`) over the whole run, warm-up and drain included.
@@ -171,13 +153,13 @@ document! {
         pub new_orders_in_doubt: Option<u64> =
             result.and_then(|r| r.in_doubt_new_orders),
         /// Clause-5 counters; see below.
-        pub inputs: Vec<InputSummary> = each(results.inputs(id)?, InputSummary::of),
+        pub inputs: Vec<InputCounter> = results.get(id)?,
         /// Of `tpcc-spec`, else `None`; see below.
         pub terminals: Option<TerminalsSummary> = pacing.terminals,
         /// Of a run with `--rate`, else `None`; see below.
         pub open_loop: Option<OpenLoopSummary> = pacing.open_loop,
         /// What the clauses ask of a run with terminals; see below.
-        pub verdicts: Vec<VerdictSummary> = each(results.requirements(id)?, VerdictSummary::of),
+        pub verdicts: Vec<StoredRequirement> = results.get(id)?,
         /// Where files were placed, and what was asked of each place; see below.
         pub devices: Vec<DeviceSummary> = storage.devices,
         /// Of the emulated requests, of all devices, that somebody waited for when they were due:
@@ -192,37 +174,9 @@ document! {
         /// What the shim did besides; `None` where it was not there; see below.
         pub shim: Option<ShimSummary> = storage.shim,
         /// Consistency checks after the run; see below.
-        pub checks: Vec<CheckSummary> =
-            each(results.checks(CheckedOn::Repeat(id))?, CheckSummary::of),
+        pub checks: Vec<StoredCheck> = results.get(id)?,
         /// Texts: deviations and warnings.
         pub notes: Vec<String> = results.notes(NoteOn::Repeat(id))?,
-    }
-}
-
-fn each<T, U>(rows: Vec<T>, of: fn(T) -> U) -> Vec<U> {
-    rows.into_iter().map(of).collect()
-}
-
-/// Something for each type of transactions, in the workload's order: an object in JSON.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ByTransaction<T>(pub Vec<(String, T)>);
-
-impl<T> ByTransaction<T> {
-    /// Each type's name with what there is for it.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.0.iter().map(|(name, of)| (name.as_str(), of))
-    }
-
-    /// What there is for the type of this name.
-    pub fn get(&self, name: &str) -> Option<&T> {
-        let found = self.iter().find(|(of, _)| *of == name);
-        found.map(|(_, of)| of)
-    }
-}
-
-impl<T: Serialize> Serialize for ByTransaction<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
     }
 }
 
@@ -281,62 +235,6 @@ document! {
     }
 }
 
-document! {
-    /// Failed tries of the whole run by type and error.
-    pub struct ErrorSummary from (failure: StoredFailure);
-    {
-        /// The type of transactions.
-        pub transaction: String = failure.transaction,
-        /// The server's number as text, or `lost`, `lost_in_commit`, `unexpected_answer`,
-        /// `missing_row` (1644 from a stored procedure), `connect`, `queue_full` or `never_begun`.
-        pub code: String = failure.error_code,
-        /// Failed tries.
-        pub count: u64 = failure.occurrences,
-        /// The words of the first.
-        pub first_message: String = failure.first_message,
-    }
-}
-
-document! {
-    /// A clause-5 counter.
-    pub struct InputSummary from (counter: InputCounter);
-    {
-        /// For programs and for people.
-        pub name: String = counter.name,
-        pub title: String = counter.title,
-        /// `share` or `average`.
-        pub unit: String = counter.unit.to_string(),
-        /// What was counted, and the first by the second.
-        pub hits: u64 = counter.hits,
-        pub trials: u64 = counter.trials,
-        pub value: Option<f64> = counter.value,
-        /// The band that the clause allows; `None` is open.
-        pub allowed_low: Option<f64> = counter.allowed.low,
-        pub allowed_high: Option<f64> = counter.allowed.high,
-        /// Where a right generator lands with 99.9 % probability in a run of this length.
-        pub chance_low: Option<f64> = counter.chance.low,
-        pub chance_high: Option<f64> = counter.chance.high,
-        /// `within`, `chance`, `outside` or `no_data`, as in the results file.
-        pub verdict: String = counter.verdict.to_string(),
-    }
-}
-
-document! {
-    /// A consistency check after the run.
-    pub struct CheckSummary from (check: StoredCheck);
-    {
-        /// For programs, for people, and where the condition stands.
-        pub name: String = check.name,
-        pub title: String = check.title,
-        pub clause: String = check.clause,
-        /// Whether it holds, and how many rows say that it does not.
-        pub passed: bool = check.passed,
-        pub offending_rows: u64 = check.offending_rows,
-        /// The time that it took.
-        pub duration_s: f64 = seconds(check.duration_ns),
-    }
-}
-
 impl Results {
     /// Adds up the window of a repeat by transaction type.
     pub fn window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
@@ -358,17 +256,28 @@ impl RepeatResult {
     }
 }
 
-/// Numbers of a repeat that may be shown: all `None` unless it is `done`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rates {
-    pub window_s: Option<f64>,
-    pub nopm: Option<f64>,
-    pub tpm_total: Option<f64>,
-    pub client_cpu_s: Option<f64>,
-    pub statements: Option<u64>,
-    pub statements_per_new_order: Option<f64>,
-    pub client_cpu_us_per_statement: Option<f64>,
-    pub client_cpu_s_per_1000_new_orders: Option<f64>,
+object! {
+    /// Numbers of a repeat that may be shown: all `None` unless it is `done`.
+    #[derive(Default)]
+    pub struct Rates {
+        /// Length of the window as it was.
+        pub window_s: Option<f64>,
+        /// New orders that ended in the window, whenever they began, per minute; deliberate
+        /// rollbacks included.
+        pub nopm: Option<f64>,
+        /// Transactions of all types that ended in the window, per minute.
+        pub tpm_total: Option<f64>,
+        /// User and system time of mydyno over the window.
+        pub client_cpu_s: Option<f64>,
+        /// Statements that were sent in the window.
+        pub statements: Option<u64>,
+        /// `statements` / new orders of the window.
+        pub statements_per_new_order: Option<f64>,
+        /// `client_cpu_s` / `statements`.
+        pub client_cpu_us_per_statement: Option<f64>,
+        /// `client_cpu_s` / thousand new orders of the window.
+        pub client_cpu_s_per_1000_new_orders: Option<f64>,
+    }
 }
 
 impl Rates {

@@ -1,11 +1,12 @@
 //! The part of the summary that tells of storage: what each role asked of its device, and how true
 //! an emulated one was.
 
-use crate::device_io::{CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, rank};
 use crate::document::document;
-use crate::repeats::{Repeat, RepeatStatus};
+use crate::rows::{
+    CellPlace, DeviceIo, NewCell, Repeat, RepeatStatus, RequestIo, RequestKind, RoleIo, ShimFacts,
+    StoredCell, rank,
+};
 use crate::totals::finite;
-use crate::types::{NewCell, StoredCell};
 use crate::{Results, StoreError};
 
 document! {

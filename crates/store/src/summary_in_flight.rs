@@ -1,10 +1,8 @@
 //! The parts of the summary that tell of what did not end in the window.
 
 use crate::document::document;
-use crate::in_flight::{StoredConnectionTime, StoredSilence};
-use crate::repeats::Repeat;
+use crate::rows::{NewCell, Repeat, StoredConnectionTime, StoredSilence};
 use crate::totals::{WindowTotals, finite};
-use crate::types::NewCell;
 use crate::{Results, StoreError};
 
 document! {
@@ -77,8 +75,8 @@ impl Results {
     ) -> Result<WindowSummary, StoreError> {
         let start_ns = repeat.warmup_ns(cell);
         let window_ns = repeat.result.as_ref().map_or(0, |result| result.measured_window_ns);
-        let time = self.connection_time(repeat.id)?;
-        let silences = self.silences(repeat.id)?;
+        let time = self.get(repeat.id)?.pop();
+        let silences = self.get(repeat.id)?;
         Ok(WindowSummary {
             window_s: window_ns as f64 / 1e9,
             silences: silences.into_iter().map(|of| SilenceSummary::of(of, start_ns)).collect(),

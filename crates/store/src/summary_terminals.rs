@@ -1,11 +1,11 @@
 //! The parts of the summary that tell of terminals, schedules and the standard's requirements.
 
-use crate::document::document;
-use crate::interval_times::{ScheduleCounts, StoredRequirement, TimeKind, WindowTimes};
-use crate::repeats::{Repeat, RepeatResult, RepeatStatus};
-use crate::summary::ByTransaction;
+use crate::document::{ByTransaction, document};
+use crate::read::WindowTimes;
+use crate::rows::{
+    NewCell, Repeat, RepeatResult, RepeatStatus, ScheduleCounts, StoredCell, TimeKind,
+};
 use crate::totals::{TimeTotals, WindowTotals};
-use crate::types::{NewCell, StoredCell};
 use crate::{Results, StoreError};
 
 document! {
@@ -114,32 +114,6 @@ document! {
         pub service_p90_us: Option<f64> = quantile(TimeKind::Service, 0.9),
         pub service_p99_us: Option<f64> = quantile(TimeKind::Service, 0.99),
         pub service_max_us: Option<f64> = longest(TimeKind::Service),
-    }
-}
-
-document! {
-    /// A requirement of the standard.
-    pub struct VerdictSummary from (requirement: StoredRequirement);
-    let passed = requirement.passed();
-    {
-        /// For programs, for people, and where it stands.
-        pub name: String = requirement.name,
-        pub title: String = requirement.title,
-        pub clause: String = requirement.clause,
-        /// `s`, `share`, `average` or `nopm_per_warehouse`.
-        pub unit: String = requirement.unit.to_string(),
-        /// `None` where nothing of the kind ended in the window.
-        pub value: Option<f64> = requirement.value,
-        /// What the clause allows; `None` is open.
-        pub allowed_low: Option<f64> = requirement.allowed.low,
-        pub allowed_high: Option<f64> = requirement.allowed.high,
-        /// Where a right run of this length lands with 99.9 % probability.
-        pub chance_low: Option<f64> = requirement.chance.low,
-        pub chance_high: Option<f64> = requirement.chance.high,
-        /// As of `inputs`.
-        pub verdict: String = requirement.verdict.to_string(),
-        /// True for `within` and `chance`, false for `outside`, `None` where there is no value.
-        pub passed: Option<bool> = passed,
     }
 }
 

@@ -1,8 +1,7 @@
 //! The part of the summary that tells where the response time of each transaction type goes.
 
 use crate::document::object;
-use crate::repeats::{Repeat, RepeatStatus};
-use crate::statements::{StoredStatementTime, TransactionTime};
+use crate::rows::{Repeat, RepeatStatus, StoredStatementTime, TransactionTime};
 use crate::{Results, StoreError};
 use std::collections::BTreeMap;
 
@@ -55,8 +54,8 @@ impl Results {
         if repeat.status != RepeatStatus::Done {
             return Ok(spent);
         }
-        let statements = self.statement_times(repeat.id)?;
-        for of in self.transaction_times(repeat.id)? {
+        let statements: Vec<StoredStatementTime> = self.get(repeat.id)?;
+        for of in self.get::<TransactionTime>(repeat.id)? {
             if of.transactions > 0 {
                 let own = statements.iter().filter(|s| s.transaction == of.transaction);
                 spent.insert(of.transaction.clone(), spent_by(&of, own));

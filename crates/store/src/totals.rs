@@ -2,7 +2,8 @@
 
 use crate::histogram::Encoded;
 use crate::row::row;
-use crate::{CellTransaction, IntervalRow, Phase, empty_histogram};
+use crate::rows::{CellTransaction, IntervalRow, Phase};
+use crate::empty_histogram;
 use hdrhistogram::Histogram;
 
 /// `None` where there was nothing to divide by.
@@ -34,10 +35,7 @@ impl TransactionTotals {
         self.lock_wait_timeouts += row.lock_wait_timeouts;
         self.other_retries += row.other_retries;
         self.errors += row.errors;
-        merge(&mut self.response.histogram, &row.latency);
-        self.response.sum_ns = self.response.sum_ns.saturating_add(row.latency_sum_ns);
-        self.response.max_ns = self.response.max_ns.max(row.latency_max_ns);
-        self.response.out_of_bounds += row.latency_out_of_bounds;
+        self.response.add(&row.latency);
     }
 
     /// Adds those of another type.
@@ -208,11 +206,11 @@ row! {
     #[derive(Clone, Debug)]
     pub struct TimeTotals {
         pub sum_ns: u64,
-        /// The exact maximum.
+        /// The maximum; exact but for `role_request`.
         pub max_ns: u64,
         /// Times above the histogram's bound: in sum and maximum, not in the histogram.
         pub out_of_bounds: u64,
-        /// The same times, as `latency_histogram_ns`.
+        /// The same times, as `latency_histogram_ns` of `interval`.
         pub histogram: Histogram<u64> as Encoded = "histogram_ns",
     }
 }

@@ -1,7 +1,9 @@
 //! Values of columns that have a type of their own: keys of tables, and words.
 
+use crate::row::Owner;
+
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident in $column:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub i64);
@@ -25,10 +27,14 @@ macro_rules! id {
                 i64::column_result(value).map($name)
             }
         }
+
+        impl Owner for $name {
+            fn key(&self) -> (&'static str, i64) {
+                ($column, self.0)
+            }
+        }
     };
 }
-
-pub(crate) use id;
 
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident {
@@ -56,6 +62,12 @@ macro_rules! word {
             }
         }
 
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
         impl rusqlite::ToSql for $name {
             fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
                 Ok(self.as_str().into())
@@ -79,3 +91,61 @@ macro_rules! word {
 }
 
 pub(crate) use word;
+
+id!(
+    /// One execution of a plan, or of one command that measures.
+    LabId in "lab_id"
+);
+id!(
+    /// One combination of the matrix.
+    CellId in "cell_id"
+);
+id!(
+    /// One measurement of a cell.
+    RepeatId in "repeat_id"
+);
+id!(
+    /// One population of a database.
+    LoadId in "load_id"
+);
+id!(
+    /// One rise of connections.
+    RampId in "ramp_id"
+);
+
+/// What checks were made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckedOn {
+    /// A database checked by itself.
+    Lab(LabId),
+    /// The database after a measurement.
+    Repeat(RepeatId),
+    /// The database after its population.
+    Load(LoadId),
+}
+
+impl Owner for CheckedOn {
+    fn key(&self) -> (&'static str, i64) {
+        match self {
+            CheckedOn::Lab(id) => ("lab_id", id.0),
+            CheckedOn::Repeat(id) => ("repeat_id", id.0),
+            CheckedOn::Load(id) => ("load_id", id.0),
+        }
+    }
+}
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteOn {
+    Lab(LabId),
+    Repeat(RepeatId),
+}
+
+impl Owner for NoteOn {
+    fn key(&self) -> (&'static str, i64) {
+        match self {
+            NoteOn::Lab(id) => ("lab_id", id.0),
+            NoteOn::Repeat(id) => ("repeat_id", id.0),
+        }
+    }
+}

@@ -1,19 +1,15 @@
 //! Writing: begin, append, finish.
 
-use crate::ids::{LabId, LoadId, RepeatId};
-use crate::machines::{LabMachine, insert_machine};
-use crate::redact::hidden_where_secret;
-use crate::repeats::{
-    InputCounter, IntervalRow, Moment, NewRepeat, RepeatFailure, RepeatResult, RepeatStatus,
-    StoredFailure,
-};
+use crate::machines::{LabMachine, insert_machine, number_of};
 use crate::results::Durable;
-use crate::row::{Keys, insert, insert_in_order, update};
-use crate::types::{CheckedOn, LabStatus, NewLab, NoteOn, StoredCheck, StoredLoad};
+use crate::row::{Keys, Owner, Table, insert, put, put_named, update};
+use crate::rows::*;
+use crate::values::*;
 use crate::{Results, StoreError, process, redact};
 use base::now_utc_ns;
 use rusqlite::Transaction;
 use rusqlite::types::Null;
+use std::slice;
 
 impl Results {
     /// Starts a lab.
@@ -67,9 +63,40 @@ impl Results {
         self.must_exist(changed, "lab", lab.0)
     }
 
+    /// Begins the next block of a lab on the machine with these facts. Repeats belong to it from
+    /// now on. Returns its number.
+    pub fn begin_block(
+        &self,
+        lab: LabId,
+        host_facts: &[(String, String)],
+        canary: Option<Canary>,
+    ) -> Result<u32, StoreError> {
+        let mut machines = self.machines(lab)?;
+        self.step(Durable::Flushed, |transaction| {
+            // Repeats outside of blocks have no row here; their block is their ordinal.
+            let block = transaction.query_row(
+                "SELECT 1 + max(coalesce((SELECT max(block) FROM block WHERE lab_id = ?1), 0), \
+                 coalesce((SELECT max(r.block) FROM repeat AS r \
+                 JOIN cell AS c ON c.id = r.cell_id WHERE c.lab_id = ?1), 0))",
+                [lab],
+                |row| row.get(0),
+            )?;
+            let machine = number_of(transaction, lab.0, &mut machines, host_facts)?;
+            let row = Block { block, started_utc_ns: now_utc_ns(), machine, canary };
+            put(transaction, &[("lab_id", &lab)], &[row])?;
+            Ok(block)
+        })
+    }
+
     /// Starts a measurement of a cell, as a new attempt where the ordinal was measured before.
     pub fn begin_repeat(&self, repeat: &NewRepeat) -> Result<RepeatId, StoreError> {
         self.step(Durable::Flushed, |transaction| insert_repeat(transaction, repeat))
+    }
+
+    /// Stores rows that belong to a cell, a repeat or a load; those with the same keys are replaced.
+    pub fn put<T: Table>(&self, owner: impl Owner, rows: &[T]) -> Result<(), StoreError> {
+        let (column, id) = owner.key();
+        self.step(Durable::Written, |transaction| put(transaction, &[(column, &id)], rows))
     }
 
     /// Stores the server's variables, `SHOW GLOBAL VARIABLES`. Called again, it replaces those of
@@ -80,17 +107,23 @@ impl Results {
         moment: Moment,
         variables: &[(String, String)],
     ) -> Result<(), StoreError> {
+        let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
         self.step(Durable::Written, |transaction| {
-            let mut insert = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO server_variable (repeat_id, phase, name, value) \
-                 VALUES (?1, ?2, ?3, ?4)",
-            )?;
-            for (name, value) in variables {
-                // Such as what a replica tells its source, in plain text.
-                let value = hidden_where_secret(name, value);
-                insert.execute((repeat, moment, name, value))?;
-            }
-            Ok(())
+            put_named(transaction, "server_variable", key, variables)
+        })
+    }
+
+    /// Stores the server's status, `SHOW GLOBAL STATUS`, before the warm-up or after the window.
+    /// Called again, it replaces those of the same moment.
+    pub fn record_status(
+        &self,
+        repeat: RepeatId,
+        moment: Moment,
+        status: &[(String, String)],
+    ) -> Result<(), StoreError> {
+        let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
+        self.step(Durable::Written, |transaction| {
+            put_named(transaction, "server_status", key, status)
         })
     }
 
@@ -102,39 +135,39 @@ impl Results {
         repeat: RepeatId,
         intervals: &[IntervalRow],
     ) -> Result<(), StoreError> {
+        self.put(repeat, intervals)
+    }
+
+    /// Appends what an interval has beside its transactions; as [`Results::append_intervals`],
+    /// without a flush.
+    pub fn append_paced(
+        &self,
+        repeat: RepeatId,
+        interval: &PacedInterval,
+    ) -> Result<(), StoreError> {
+        let key: Keys<'_> = &[
+            ("repeat_id", &repeat),
+            ("phase", &interval.phase),
+            ("start_offset_ns", &interval.start_offset_ns),
+            ("end_offset_ns", &interval.end_offset_ns),
+        ];
         self.step(Durable::Written, |transaction| {
-            for row in intervals {
-                insert(transaction, "INSERT INTO interval", &[("repeat_id", &repeat)], row)?;
-            }
-            Ok(())
+            put(transaction, key, interval.schedule.as_slice())?;
+            put(transaction, key, &interval.times)
         })
     }
 
-    /// Stores failed tries by transaction type and error, over the whole run; called again, it
-    /// replaces them.
-    pub fn record_failures(
-        &self,
-        repeat: RepeatId,
-        failures: &[StoredFailure],
-    ) -> Result<(), StoreError> {
+    /// Stores what the storage did in the window; called again, it replaces it.
+    pub fn record_device_io(&self, repeat: RepeatId, io: &DeviceIo) -> Result<(), StoreError> {
         self.step(Durable::Written, |transaction| {
-            for failure in failures {
-                let key: Keys<'_> = &[("repeat_id", &repeat)];
-                insert(transaction, "INSERT OR REPLACE INTO failure", key, failure)?;
+            let key: Keys<'_> = &[("repeat_id", &repeat)];
+            put(transaction, key, slice::from_ref(&io.shim))?;
+            put(transaction, key, &io.roles)?;
+            for role in &io.roles {
+                let key: Keys<'_> = &[("repeat_id", &repeat), ("role", &role.role)];
+                put(transaction, key, &role.requests)?;
             }
             Ok(())
-        })
-    }
-
-    /// Stores the clause-5 counters; called again, it replaces them.
-    pub fn record_inputs(
-        &self,
-        repeat: RepeatId,
-        counters: &[InputCounter],
-    ) -> Result<(), StoreError> {
-        self.step(Durable::Written, |transaction| {
-            let into = "INSERT OR REPLACE INTO input_counter";
-            insert_in_order(transaction, into, ("repeat_id", &repeat), counters)
         })
     }
 
@@ -201,7 +234,7 @@ impl Results {
         self.step(Durable::Flushed, |transaction| {
             let rows: Keys<'_> = &[("total_rows", &load.total_rows())];
             let id = insert(transaction, "INSERT INTO load", rows, load)?;
-            insert_in_order(transaction, "INSERT INTO load_table", ("load_id", &id), &load.tables)?;
+            put(transaction, &[("load_id", &id)], &load.tables)?;
             Ok(LoadId(id))
         })
     }
@@ -209,12 +242,7 @@ impl Results {
     /// Stores check results.
     pub fn record_checks(&self, on: CheckedOn, checks: &[StoredCheck]) -> Result<(), StoreError> {
         let (column, id) = on.key();
-        self.step(Durable::Flushed, |transaction| {
-            for check in checks {
-                insert(transaction, "INSERT INTO check_result", &[(column, &id)], check)?;
-            }
-            Ok(())
-        })
+        self.step(Durable::Flushed, |transaction| put(transaction, &[(column, &id)], checks))
     }
 
     /// Stores a note for people: a deviation, a warning, a setting that was dropped.
@@ -244,9 +272,10 @@ pub(crate) fn insert_repeat(
         (repeat.cell, repeat.ordinal),
         |row| row.get(0),
     )?;
-    let block: Option<u32> = transaction.query_row(
-        "SELECT max(block) FROM block WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1)",
-        [repeat.cell],
+    let block: u32 = transaction.query_row(
+        "SELECT coalesce(max(block), ?2) FROM block \
+         WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1)",
+        (repeat.cell, repeat.ordinal),
         |row| row.get(0),
     )?;
     let started: Keys<'_> = &[

@@ -1,12 +1,10 @@
 //! Writing cells: one that a server was met for, and one that is only planned.
 
-use crate::cell_transactions::CellTransaction;
-use crate::ids::{CellId, LabId};
-use crate::redact::hidden_where_secret;
 use crate::results::Durable;
-use crate::row::{Keys, insert, insert_in_order, update};
-use crate::types::NewCell;
-use crate::{Results, StoreError, redact};
+use crate::row::{Keys, insert, put, put_named, update};
+use crate::rows::{CellTransaction, NewCell};
+use crate::values::{CellId, LabId};
+use crate::{Results, StoreError};
 use rusqlite::Transaction;
 
 impl Results {
@@ -20,7 +18,7 @@ impl Results {
         };
         if stored.what.server_version.is_empty() {
             return self
-                .step(Durable::Flushed, |transaction| meet_server(transaction, stored.id, cell));
+                .step(Durable::Flushed, |transaction| fill_in_server(transaction, stored.id, cell));
         }
         same_cell(&stored.what, cell)?;
         Ok(stored.id)
@@ -48,7 +46,7 @@ fn insert_cell(
 }
 
 /// A planned cell becomes the one that is measured.
-fn meet_server(
+fn fill_in_server(
     transaction: &Transaction<'_>,
     id: CellId,
     cell: &NewCell,
@@ -62,22 +60,14 @@ fn insert_details(
     id: CellId,
     cell: &NewCell,
 ) -> rusqlite::Result<CellId> {
-    for (name, value) in &cell.settings {
-        let value = redact(hidden_where_secret(name, value));
-        let setting: Keys<'_> = &[("cell_id", &id), ("name", name), ("value", &value)];
-        insert(transaction, "INSERT OR REPLACE INTO cell_setting", setting, &())?;
-    }
-    for place in &cell.places {
-        insert(transaction, "INSERT OR REPLACE INTO cell_place", &[("cell_id", &id)], place)?;
-    }
+    let key: Keys<'_> = &[("cell_id", &id)];
+    put_named(transaction, "cell_setting", key, &cell.settings)?;
+    put(transaction, key, &cell.places)?;
     transaction.execute("DELETE FROM cell_transaction WHERE cell_id = ?1", [id])?;
-    let into = "INSERT INTO cell_transaction";
-    insert_in_order(transaction, into, ("cell_id", &id), &cell.transactions)?;
-    if let Some(preset) = &cell.preset {
-        insert(transaction, "INSERT INTO cell_preset", &[("cell_id", &id)], preset)?;
-        let into = "INSERT INTO preset_variable";
-        insert_in_order(transaction, into, ("cell_id", &id), &preset.variables)?;
-    }
+    put(transaction, key, &cell.transactions)?;
+    put(transaction, key, cell.preset.as_slice())?;
+    let variables = cell.preset.iter().map(|preset| &preset.variables);
+    variables.into_iter().try_for_each(|of| put(transaction, key, of))?;
     Ok(id)
 }
 

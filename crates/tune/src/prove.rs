@@ -241,7 +241,7 @@ impl<'a> Prover<'a> {
 
     /// NOPM, or what the workload has instead; why there is none.
     fn throughput(&self, run: RepeatId) -> Result<Result<f64, String>, LabError> {
-        let nopm = measurement(self.results, run)?.summary.nopm;
+        let nopm = measurement(self.results, run)?.summary.rates.nopm;
         let repeat = self.results.repeat(run)?;
         let unsaid = if repeat.is_whole() { NOTHING_ENDED } else { NOT_FINISHED };
         let reason = || repeat.reason.clone().unwrap_or_else(|| unsaid.to_owned());

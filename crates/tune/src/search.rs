@@ -381,7 +381,7 @@ impl<'a> Search<'a> {
         let p95_us = measured.summary.primary.p95_us;
         let price = measured.resources.map(|resources| resources.price);
         let value = match self.asked.objective {
-            Objective::Nopm => measured.summary.nopm,
+            Objective::Nopm => measured.summary.rates.nopm,
             Objective::P95 => p95_us.map(|us| 1e6 / us),
             Objective::NopmPerUsd => price.and_then(|price| price.nopm_per_usd),
         };

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use store::{
     IntervalRow, MetricIds, MetricKind, MetricSource, NewCell, NewRepeat, PacedInterval, Phase,
     RepeatId, RepeatResult, Results, SampleBatch, StoredStatementTime, TimeKind, TimeRow,
-    TimeTotals, TransactionTime, empty_histogram,
+    TimeTotals, TransactionTime,
 };
 use testkit::{SECOND_NS as S, Scratch, fail};
 
@@ -285,16 +285,17 @@ fn the_backlog_of_a_schedule_is_not_under_way() {
     let (results, repeat) =
         running_with(NewCell { rate_asked: Some("400/s".to_owned()), ..testkit::cell() });
     let mut late = interval(Phase::Window, "order_status", 600);
-    late.latency_sum_ns = 600 * S;
+    late.latency.sum_ns = 600 * S;
     results.append_intervals(repeat, &[late]).unwrap();
     let service = TimeRow {
         kind: TimeKind::Service,
         transaction: None,
-        occurrences: 1_200,
-        histogram: empty_histogram(),
-        sum_ns: 1_200 * 20_000_000,
-        max_ns: 20_000_000,
-        out_of_bounds: 1_200,
+        times: TimeTotals {
+            sum_ns: 1_200 * 20_000_000,
+            max_ns: 20_000_000,
+            out_of_bounds: 1_200,
+            ..TimeTotals::default()
+        },
     };
     let paced = PacedInterval {
         phase: Phase::Window,
@@ -313,7 +314,7 @@ fn the_backlog_of_a_schedule_is_not_under_way() {
 fn terminals_have_an_account_where_the_driver_tells_their_service() {
     let (results, repeat) = running_with(NewCell { terminals: Some(1_000), ..testkit::cell() });
     let mut queued = interval(Phase::Window, "delivery", 60);
-    queued.latency_sum_ns = 600 * S;
+    queued.latency.sum_ns = 600 * S;
     results.append_intervals(repeat, &[queued]).unwrap();
     let resources = used((&results, repeat), |_| true, &[]);
     assert_eq!((resources.account, resources.bound), (None, None));
@@ -329,7 +330,8 @@ fn terminals_have_an_account_where_the_driver_tells_their_service() {
         kind: "commit".to_owned(),
         times: TimeTotals { sum_ns: S, ..TimeTotals::default() },
     };
-    results.record_statement_times(repeat, &transactions, &[commit]).unwrap();
+    results.put(repeat, &transactions).unwrap();
+    results.put(repeat, &[commit]).unwrap();
     let again = measurement(&results, repeat).unwrap().resources.unwrap();
     let account = again.account.unwrap();
     close(Some(account.time_us), 2e6 / 60.0);

@@ -88,7 +88,7 @@ impl<'a> RunVerdict<'a> {
         cases.extend(checks.map(|check| TestCase {
             kind: "check",
             name: format!("{} {}", check.name, check.title),
-            time: Duration::try_from_secs_f64(check.duration_s).unwrap_or_default(),
+            time: Duration::from_nanos(check.duration_ns),
             ended: match check.passed {
                 true => TestEnd::Passed,
                 // What cannot hold after workload tpcc-mysql does not fail a run.

@@ -81,7 +81,7 @@ fn machines(out: &mut String, machines: &[MachineOutcome]) {
 
 /// The result of one repeat: `12345 NOPM, new order p95 12.30 ms`.
 pub fn repeat(summary: &Summary) -> String {
-    match (summary.nopm, &summary.reason_code) {
+    match (summary.rates.nopm, &summary.reason_code) {
         (Some(nopm), _) => format!(
             "{nopm:.0} {}, {} p95 {} ms",
             summary.throughput_metric.title(),

@@ -44,7 +44,7 @@ pub fn lengths(out: &mut String, summary: &Summary) {
         said.push(format!("warm-up {seconds:.1} s, {why}"));
     }
     if let (true, Some(seconds), Some(asked)) =
-        (summary.window_auto, summary.window_s, summary.precision_share)
+        (summary.window_auto, summary.rates.window_s, summary.precision_share)
     {
         let reached = summary.window_precision_share.map_or_else(
             || "it was too short to tell how well its mean is known".to_owned(),

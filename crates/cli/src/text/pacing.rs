@@ -2,7 +2,7 @@
 
 use super::format::{ms, optional};
 use std::fmt::Write;
-use store::{OpenLoopSummary, Summary, TerminalsSummary, VerdictSummary};
+use store::{JudgedUnit, OpenLoopSummary, StoredRequirement, Summary, TerminalsSummary, Verdict};
 
 /// What a run shows of its pace, where it had one.
 pub fn pacing(out: &mut String, summary: &Summary) {
@@ -87,19 +87,20 @@ fn users(out: &mut String, terminals: &TerminalsSummary) {
     );
 }
 
-fn verdicts(out: &mut String, verdicts: &[VerdictSummary]) {
-    let with = |word: &'static str| verdicts.iter().filter(move |v| v.verdict == word);
+fn verdicts(out: &mut String, verdicts: &[StoredRequirement]) {
+    let with = |verdict| verdicts.iter().filter(move |of| of.judged.verdict == verdict);
     let _ = writeln!(
         out,
         "clauses: {} within what is allowed, {} outside by chance (short run), {} outside, {} \
          without data",
-        with("within").count(),
-        with("chance").count(),
-        with("outside").count(),
-        with("no_data").count()
+        with(Verdict::Within).count(),
+        with(Verdict::Chance).count(),
+        with(Verdict::Outside).count(),
+        with(Verdict::NoData).count()
     );
-    for verdict in with("outside") {
-        let range = match (verdict.allowed_low, verdict.allowed_high) {
+    for verdict in with(Verdict::Outside) {
+        let judged = &verdict.judged;
+        let range = match (judged.allowed_low, judged.allowed_high) {
             (Some(low), Some(high)) => format!("{low} to {high}"),
             (Some(low), None) => format!("from {low}"),
             (None, Some(high)) => format!("up to {high}"),
@@ -110,12 +111,8 @@ fn verdicts(out: &mut String, verdicts: &[VerdictSummary]) {
             "  outside clause {}: {} is {} {}, allowed is {range}",
             verdict.clause,
             verdict.title,
-            optional(verdict.value, 4),
-            unit(&verdict.unit)
+            optional(judged.value, 4),
+            if judged.unit == JudgedUnit::Seconds { "s" } else { "" }
         );
     }
-}
-
-fn unit(unit: &str) -> &str {
-    if unit == "s" { "s" } else { "" }
 }

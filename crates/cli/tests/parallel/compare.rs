@@ -2,7 +2,7 @@
 
 use crate::support::{assert_described, directory, float, list, mydyno, text};
 use std::path::Path;
-use store::{CellId, IntervalRow, LabId, NewCell, NewLab, Results, empty_histogram};
+use store::{CellId, IntervalRow, LabId, NewCell, NewLab, Results, TimeTotals, empty_histogram};
 use testkit::SECOND_NS as S;
 
 /// A run of 30 s with so many new orders a second, some more in one second than in the next, of 10
@@ -30,9 +30,12 @@ fn record_repeat(results: &Results, (cell, ordinal): (CellId, u32), per_s: u64) 
             IntervalRow {
                 start_offset_ns: second * S,
                 end_offset_ns: (second + 1) * S,
-                latency_sum_ns: 15_000_000 * committed,
-                latency_max_ns: 21_000_000,
-                latency,
+                latency: TimeTotals {
+                    histogram: latency,
+                    sum_ns: 15_000_000 * committed,
+                    max_ns: 21_000_000,
+                    out_of_bounds: 0,
+                },
                 ..testkit::window(S, "new_order", committed)
             }
         })

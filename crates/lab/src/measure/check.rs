@@ -82,7 +82,7 @@ fn stored(check: drive::CheckResult) -> StoredCheck {
         clause: check.clause,
         passed: check.passed,
         offending_rows: check.offending_rows,
-        examples_json: serde_json::Value::from(check.examples).to_string(),
+        examples: check.examples,
         duration_ns: check.duration_ns,
     }
 }

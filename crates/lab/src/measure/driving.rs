@@ -371,7 +371,7 @@ impl Measurement<'_> {
         ranks: Vec<StoredRank>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(), StoreError> {
-        self.results.record_ranks(self.repeat, &ranks)?;
+        self.results.put(self.repeat, &ranks)?;
         if let Some(note) = note_on_lost(&ranks) {
             on_progress(Progress::Note(&note));
         }

@@ -33,9 +33,10 @@ use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
 use plan::size_in_warehouses;
 use spec::{Cell, Load, Server, Topology, WorkloadKind};
+use std::iter;
 use std::sync::atomic::AtomicBool;
 use store::{
-    DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
+    DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
     RepeatResult, Results,
 };
 use tpcc::CheckSet;
@@ -305,11 +306,11 @@ impl Measurement<'_> {
         notes.extend(begun.workload.replica_note());
         notes.extend(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
         tell_all(&notes, on_progress);
-        self.results.record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;
+        self.results.put(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.tpcc.is_some() {
             let counters =
                 counters_of(report.counters.into(), begun.remote_warehouses(&self.cell.load));
-            self.results.record_inputs(self.repeat, &counters)?;
+            self.results.put(self.repeat, &counters)?;
         }
         // A server that is gone is what a drill is for.
         let is_drilled = self.drill.is_some() && report.window_ns > 0;
@@ -342,7 +343,7 @@ impl Measurement<'_> {
         }
         let judged = pacing::judge(begun.concurrency, begun.configured(), &report);
         if let Some(judged) = &judged {
-            self.results.record_requirements(self.repeat, &judged.requirements)?;
+            self.results.put(self.repeat, &judged.requirements)?;
         }
         let sums = begun.tpcc.is_some().then_some((&begun.facts, &facts));
         let result = result_of(&report, sums);
@@ -429,19 +430,26 @@ impl Measurement<'_> {
         result: &RepeatResult,
     ) -> Result<(), LabError> {
         let replicas = replicas_of(&begun.workload.replica_reads());
-        self.results.record_replicas(self.repeat, &replicas)?;
+        self.results.put(self.repeat, &replicas)?;
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
             // One without any has no place at the end of the list.
-            let mut transactions = window.primary.clone();
-            transactions.resize(servers, 0);
-            self.results.record_instances(self.repeat, &transactions)?;
+            let transactions = window.primary.iter().copied().chain(iter::repeat(0));
+            let rows = (1..).zip(transactions).take(servers);
+            let row = |(instance, primary_transactions)| InstanceResult {
+                instance,
+                primary_transactions,
+            };
+            self.results.put(self.repeat, &rows.map(row).collect::<Vec<_>>())?;
         }
         let (transactions, statements) = times_of(report);
-        self.results.record_statement_times(self.repeat, &transactions, &statements)?;
+        self.results.put(self.repeat, &transactions)?;
+        self.results.put(self.repeat, &statements)?;
         if report.window_ns > 0 {
             let (in_flight, time, silences) = in_flight_of(report);
-            self.results.record_in_flight(self.repeat, &in_flight, &time, &silences)?;
+            self.results.put(self.repeat, &in_flight)?;
+            self.results.put(self.repeat, &[time])?;
+            self.results.put(self.repeat, &silences)?;
         }
         Ok(self.results.finish_repeat(self.repeat, result)?)
     }

@@ -8,8 +8,8 @@ use drive::{Arrivals, Interval, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{
-    PacedInterval, RepeatResult, RequirementUnit, ScheduleCounts, StoredBand, StoredRequirement,
-    TimeKind, TimeRow, Verdict,
+    Band, JudgedNumber, JudgedUnit, PacedInterval, RepeatResult, ScheduleCounts,
+    StoredRequirement, TimeKind, TimeRow,
 };
 use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{MeasuredRun, Range, Unit, WINDOW_MIN};
@@ -243,11 +243,7 @@ fn time_row(kind: TimeKind, transaction: Option<Transaction>, times: &Times) -> 
     TimeRow {
         kind,
         transaction: transaction.map(|transaction| transaction.name().to_owned()),
-        occurrences: times.count(),
-        histogram: crate::measure::records::histogram_of(times),
-        sum_ns: times.sum_ns,
-        max_ns: times.max_ns,
-        out_of_bounds: times.out_of_bounds,
+        times: crate::measure::records::totals_of(times),
     }
 }
 
@@ -349,22 +345,19 @@ fn times_of(times: &Times) -> verdicts::TimeSummary {
 }
 
 fn requirement_of(requirement: verdicts::Requirement) -> StoredRequirement {
-    let band = |range: Range| StoredBand { low: range.low, high: range.high };
+    let band = |range: Range| Band { low: range.low, high: range.high };
     let (allowed, chance) = (band(requirement.allowed), band(requirement.chance));
+    let unit = match requirement.unit {
+        Unit::Seconds => JudgedUnit::Seconds,
+        Unit::Share => JudgedUnit::Share,
+        Unit::Average => JudgedUnit::Average,
+        Unit::NopmPerWarehouse => JudgedUnit::NopmPerWarehouse,
+    };
     StoredRequirement {
-        verdict: Verdict::of(requirement.value, allowed, chance),
         name: requirement.name,
         title: requirement.title,
         clause: requirement.clause.to_owned(),
-        unit: match requirement.unit {
-            Unit::Seconds => RequirementUnit::Seconds,
-            Unit::Share => RequirementUnit::Share,
-            Unit::Average => RequirementUnit::Average,
-            Unit::NopmPerWarehouse => RequirementUnit::NopmPerWarehouse,
-        },
-        value: requirement.value,
-        allowed,
-        chance,
+        judged: JudgedNumber::of(unit, requirement.value, allowed, chance),
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn look_at_host(
     let Some(host) = host else {
         return Ok(());
     };
-    results.record_host_before(repeat, &host)?;
+    results.put(repeat, &[host])?;
     if let Some(note) = note_on(&host) {
         on_progress(Progress::Note(&note));
     }

@@ -5,14 +5,13 @@ use base::{Warehouses, clock};
 use drive::{
     ConnectionTime, Facts, FailedTries, Interval, PerType, Phase, RunReport, SilenceWatch, Times,
 };
-use hdrhistogram::Histogram;
 use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    CounterUnit, InFlight, InputCounter, IntervalRow, RepeatResult, StoredBand,
+    Band, InFlight, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, RepeatResult,
     StoredConnectionTime, StoredFailure, StoredReplica, StoredSilence, StoredStatementTime,
-    StoredWitness, TimeTotals, TransactionTime, Verdict, empty_histogram,
+    StoredWitness, TimeTotals, TransactionTime, empty_histogram,
 };
 use tpcc::database::Sums;
 use tpcc::{InputCounters, ReplicaReads, WITNESSED, WitnessReport, WitnessedRows};
@@ -88,9 +87,10 @@ pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<StoredS
     (transactions.collect(), statements.collect())
 }
 
-fn totals_of(times: &Times) -> TimeTotals {
+pub(crate) fn totals_of(times: &Times) -> TimeTotals {
+    let histogram = times.histogram.as_ref();
     TimeTotals {
-        histogram: histogram_of(times),
+        histogram: histogram.map_or_else(empty_histogram, |histogram| histogram.as_ref().clone()),
         sum_ns: times.sum_ns,
         max_ns: times.max_ns,
         out_of_bounds: times.out_of_bounds,
@@ -132,10 +132,7 @@ pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
             lock_wait_timeouts: stats.lock_wait_timeouts,
             other_retries: stats.other_retries,
             errors: stats.errors,
-            latency: histogram_of(&stats.latency),
-            latency_sum_ns: stats.latency.sum_ns,
-            latency_max_ns: stats.latency.max_ns,
-            latency_out_of_bounds: stats.latency.out_of_bounds,
+            latency: totals_of(&stats.latency),
         })
         .collect()
 }
@@ -149,11 +146,6 @@ pub(crate) fn phase_of(phase: Phase) -> store::Phase {
     }
 }
 
-pub(crate) fn histogram_of(times: &Times) -> Histogram<u64> {
-    let histogram = times.histogram.as_ref();
-    histogram.map_or_else(empty_histogram, |histogram| histogram.as_ref().clone())
-}
-
 /// The clause-5 counters with their verdicts.
 pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<InputCounter> {
     inputs
@@ -161,17 +153,14 @@ pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<
         .into_iter()
         .map(|share| {
             let value = share.value();
-            let [allowed, chance] = [share.allowed, share.chance].map(StoredBand::between);
+            let [allowed, chance] = [share.allowed, share.chance].map(Band::between);
+            let unit = if share.is_average { JudgedUnit::Average } else { JudgedUnit::Share };
             InputCounter {
                 name: share.name.to_owned(),
                 title: share.title.to_owned(),
-                unit: if share.is_average { CounterUnit::Average } else { CounterUnit::Share },
                 hits: share.hits,
                 trials: share.trials,
-                value,
-                allowed,
-                chance,
-                verdict: Verdict::of(value, allowed, chance),
+                judged: JudgedNumber::of(unit, value, allowed, chance),
             }
         })
         .collect()

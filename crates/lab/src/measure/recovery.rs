@@ -94,7 +94,9 @@ impl Measurement<'_> {
             }
         };
         let witnessed = report.as_ref().map(witnessed_of).unwrap_or_default();
-        self.results.record_drill(self.repeat, &stored, &witnessed)?;
+        // What was witnessed comes first: with the drill the repeat has ended.
+        self.results.put(self.repeat, &witnessed)?;
+        self.results.put(self.repeat, &[stored])?;
         watch.lap("the fault, recovering, and asking what is there", on_progress);
         Ok(Exit::Ok)
     }

@@ -10,10 +10,10 @@ use spec::RampLimits;
 use std::path::Path;
 use storage::{device_io, places};
 use store::{
-    CellId, CheckedOn, CounterUnit, InputCounter, IntervalRow, LabId, LabStatus, LoadMethod,
+    Band, CellId, CheckedOn, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, LabId, LabStatus, LoadMethod,
     Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId,
-    RepeatResult, RepeatStatus, Results, StoredBand, StoredCheck, StoredFailure, StoredLoad,
-    StoredLoadTable, TransactionTime, Verdict, empty_histogram,
+    RepeatResult, RepeatStatus, Results, StoredCheck, StoredFailure, StoredLoad,
+    StoredLoadTable, TimeTotals, TransactionTime, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -332,7 +332,7 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
 
 fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (u64, bool)) {
     results.record_variables(id, Moment::End, &variables("2000")).unwrap();
-    results.record_inputs(id, &inputs()).unwrap();
+    results.put(id, &inputs()).unwrap();
     results.record_checks(CheckedOn::Repeat(id), &checks(true)).unwrap();
     let deadlock = StoredFailure {
         transaction: "payment".to_owned(),
@@ -341,7 +341,7 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (
         first_message: "Deadlock found when trying to get lock; try restarting transaction"
             .to_owned(),
     };
-    results.record_failures(id, &[deadlock]).unwrap();
+    results.put(id, &[deadlock]).unwrap();
     let window_ns = shape.window_s * SECOND_NS;
     let result = RepeatResult {
         window_started_utc_ns: EPOCH_NS + (shape.warmup_s * SECOND_NS).cast_signed(),
@@ -382,7 +382,8 @@ pub fn spend_on_statements(results: &Results) {
             })
             .collect();
         let types = ["new_order", "payment"].map(of_type);
-        results.record_statement_times(repeat.id, &types, &statements).unwrap();
+        results.put(repeat.id, &types).unwrap();
+        results.put(repeat.id, &statements).unwrap();
     }
 }
 
@@ -425,9 +426,7 @@ fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> I
         committed: count - rolled_back,
         rolled_back,
         deadlocks: u64::from(of.name == "payment" && random.unit() < 0.4),
-        latency,
-        latency_sum_ns: sum,
-        latency_max_ns: max,
+        latency: TimeTotals { histogram: latency, sum_ns: sum, max_ns: max, out_of_bounds: 0 },
         ..testkit::window(0, of.name, 0)
     }
 }
@@ -454,59 +453,55 @@ fn variables(io_capacity: &str) -> Vec<(String, String)> {
 
 fn counter(
     (name, title): (&str, &str),
-    unit: CounterUnit,
+    unit: JudgedUnit,
     (hits, trials): (u64, u64),
-    (allowed, spread): (StoredBand, f64),
+    (allowed, spread): (Band, f64),
 ) -> InputCounter {
     let value = Some(hits as f64 / trials as f64);
     let middle = (allowed.low.unwrap_or(0.0) + allowed.high.unwrap_or(0.0)) / 2.0;
-    let chance = StoredBand::between((middle - spread).max(0.0)..=middle + spread);
+    let chance = Band::between((middle - spread).max(0.0)..=middle + spread);
     InputCounter {
         name: name.to_owned(),
         title: title.to_owned(),
-        unit,
         hits,
         trials,
-        value,
-        allowed,
-        chance,
-        verdict: Verdict::of(value, allowed, chance),
+        judged: JudgedNumber::of(unit, value, allowed, chance),
     }
 }
 
 fn inputs() -> Vec<InputCounter> {
-    let share = CounterUnit::Share;
-    let skipped = StoredBand { low: None, high: Some(0.01) };
+    let share = JudgedUnit::Share;
+    let skipped = Band { low: None, high: Some(0.01) };
     [
         (
             ("rollbacks", "New orders rolled back"),
             share,
             (182, 20_410),
-            (StoredBand::between(0.009..=0.011), 0.0023),
+            (Band::between(0.009..=0.011), 0.0023),
         ),
         (
             ("order_lines", "Lines per order"),
-            CounterUnit::Average,
+            JudgedUnit::Average,
             (204_331, 20_410),
-            (StoredBand::between(9.5..=10.5), 0.07),
+            (Band::between(9.5..=10.5), 0.07),
         ),
         (
             ("remote_lines", "Lines from a remote warehouse"),
             share,
             (2_261, 204_331),
-            (StoredBand::between(0.0095..=0.0105), 0.0007),
+            (Band::between(0.0095..=0.0105), 0.0007),
         ),
         (
             ("remote_payments", "Payments of remote customers"),
             share,
             (2_961, 19_503),
-            (StoredBand::between(0.14..=0.16), 0.008),
+            (Band::between(0.14..=0.16), 0.008),
         ),
         (
             ("payments_by_name", "Payments by last name"),
             share,
             (11_688, 19_503),
-            (StoredBand::between(0.57..=0.63), 0.012),
+            (Band::between(0.57..=0.63), 0.012),
         ),
         (
             ("skipped_deliveries", "Deliveries with a skipped district"),
@@ -529,12 +524,11 @@ pub fn checks(passed: bool) -> Vec<StoredCheck> {
             clause: format!("3.3.2.{n}"),
             passed: passed || n != 3,
             offending_rows: if passed || n != 3 { 0 } else { 2 },
-            examples_json: if passed || n != 3 {
-                "[]"
+            examples: if passed || n != 3 {
+                Vec::new()
             } else {
-                "[{\"w_id\":1,\"d_id\":7},{\"w_id\":2,\"d_id\":1}]"
-            }
-            .to_owned(),
+                ["w_id 1, d_id 7", "w_id 2, d_id 1"].map(str::to_owned).to_vec()
+            },
             duration_ns: 31_000_000 * n,
         })
         .collect()

@@ -118,7 +118,7 @@ fn charts_show_what_the_file_has() {
         let over_time = own("throughput")["columns"][1].as_array().unwrap();
         let window: f64 = over_time[4..].iter().map(|value| value.as_f64().unwrap()).sum();
         let summary = lab.results.summary(first).unwrap();
-        assert_near(window / 20.0, summary.nopm.unwrap(), "throughput over time");
+        assert_near(window / 20.0, summary.rates.nopm.unwrap(), "throughput over time");
         let p90_us = summary.transactions.0[0].1.p90_us.unwrap();
         assert_near(at(own("distribution"), 0, 10.0), p90_us / 1e3, "the tenth");
     }

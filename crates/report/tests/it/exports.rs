@@ -36,7 +36,7 @@ fn any_hdr_histogram_library_reads_the_response_times() {
     let repeat = &results.repeats(cell.id).unwrap()[0];
     let mut stored: BTreeMap<String, u64> = BTreeMap::new();
     let count =
-        |row: store::IntervalRow| *stored.entry(row.transaction).or_default() += row.latency.len();
+        |row: store::IntervalRow| *stored.entry(row.transaction).or_default() += row.latency.count();
     results.for_each_interval(repeat.id, count).unwrap();
     stored.retain(|_, count| *count > 0);
     let log = std::fs::read(&files[0]).unwrap();
@@ -87,7 +87,7 @@ fn a_chart_is_a_picture_with_the_numbers_of_the_lab() {
         .repeats(cell.id)
         .unwrap()
         .into_iter()
-        .map(|repeat| results.summary(repeat.id).unwrap().nopm.unwrap());
+        .map(|repeat| results.summary(repeat.id).unwrap().rates.nopm.unwrap());
     let mean = means.sum::<f64>() / 2.0;
     let told: Vec<f64> = svg
         .split("<title>")

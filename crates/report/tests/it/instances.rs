@@ -1,7 +1,7 @@
 //! Several servers on one machine in the report.
 
 use crate::common::{ONE_CELL, never_start, new_cell, new_lab};
-use store::NewCell;
+use store::{InstanceResult, NewCell};
 use testkit::Scratch;
 
 fn cell_of(ordinal: u32, instances: u32) -> NewCell {
@@ -15,7 +15,11 @@ fn report_of(cells: &[&[u64]], never_started: Option<u32>) -> String {
     for (ordinal, servers) in (1..).zip(cells) {
         let repeat = results.begin(&cell_of(ordinal, servers.len() as u32));
         if servers.len() > 1 {
-            results.record_instances(repeat, servers).unwrap();
+            let rows = (1..).zip(*servers).map(|(instance, transactions)| InstanceResult {
+                instance,
+                primary_transactions: *transactions,
+            });
+            results.put(repeat, &rows.collect::<Vec<_>>()).unwrap();
         }
         testkit::measure(&results, repeat, servers.iter().sum());
     }

@@ -332,7 +332,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
     assert_eq!((cells[0]["status"].as_str(), cells[1]["status"].as_str()), ("done", "failed"));
     assert_eq!(cells[0]["settings_json"], "{\"preset\":\"config-3\"}");
     let summary = results.summary(store::RepeatId(1)).unwrap();
-    assert_eq!(cells[0]["nopm"].parse(), Ok(summary.nopm.unwrap()));
+    assert_eq!(cells[0]["nopm"].parse(), Ok(summary.rates.nopm.unwrap()));
     assert_eq!(cells[0]["new_order_p95_us"].parse(), Ok(summary.primary.p95_us.unwrap()));
     for number in
         ["nopm", "tpm_total", "new_order_p95_us", "new_order_max_us", "client_cpu_s", "statements"]

@@ -22,7 +22,8 @@ fn the_largest_parts_are_named_and_all_are_exported() {
         statement("payment", "commit", &[4_000, 2_000]),
         statement("payment", "update_warehouse", &[1_000; 3]),
     ];
-    results.record_statement_times(RepeatId(1), &[payment], &statements).unwrap();
+    results.put(RepeatId(1), &[payment]).unwrap();
+    results.put(RepeatId(1), &statements).unwrap();
     let html = report::render(&results, lab).unwrap();
     assert!(html.contains(title));
     for part in [
@@ -70,7 +71,8 @@ fn csv_files_stay_as_they_are() {
         paused_ns: 500_000,
     };
     let statements = [statement("payment", "commit", &[4_000, 2_000])];
-    results.record_statement_times(RepeatId(1), &[payment], &statements).unwrap();
+    results.put(RepeatId(1), &[payment]).unwrap();
+    results.put(RepeatId(1), &statements).unwrap();
     let mut told = String::new();
     for path in report::export_csv(&results, lab, &scratch.path().join("csv")).unwrap() {
         let text = std::fs::read_to_string(&path).unwrap();

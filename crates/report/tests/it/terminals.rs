@@ -1,20 +1,16 @@
 //! Terminals and schedules in the report.
 
 use crate::common::{ONE_CELL, new_cell, new_lab};
-use store::{NewCell, RepeatResult, RequirementUnit, StoredBand, StoredRequirement, Verdict};
+use store::{Band, JudgedNumber, JudgedUnit, NewCell, RepeatResult, StoredRequirement};
 use testkit::{SECOND_NS, Scratch};
 
 fn requirement(name: &str, value: f64) -> StoredRequirement {
-    let allowed = StoredBand { low: Some(12.0), high: None };
+    let allowed = Band { low: Some(12.0), high: None };
     StoredRequirement {
         name: name.to_owned(),
         title: format!("mean of {name}"),
         clause: "5.2.5.4".to_owned(),
-        unit: RequirementUnit::Seconds,
-        value: Some(value),
-        allowed,
-        chance: allowed,
-        verdict: Verdict::of(Some(value), allowed, allowed),
+        judged: JudgedNumber::of(JudgedUnit::Seconds, Some(value), allowed, allowed),
     }
 }
 
@@ -40,7 +36,7 @@ fn pace_and_verdicts_are_shown_where_there_are_any() {
         let repeat = results.begin(&cell);
         if has_terminals {
             let both = [requirement("thinking", 12.1), requirement("resting", 11.0)];
-            results.record_requirements(repeat, &both).unwrap();
+            results.put(repeat, &both).unwrap();
         }
         let result = RepeatResult {
             efficiency: has_terminals.then_some(0.97),

@@ -7,12 +7,10 @@
 use self::Became::{New, There};
 use super::error::MergeError;
 use super::schema::{SchemaTable, TableRow};
-use crate::blocks::Block;
-use crate::ids::{CellId, LabId, LoadId, RampId};
 use crate::machines::number_of;
-use crate::ramps::StoredRamp;
-use crate::row::insert;
-use crate::types::{Lab, StoredCell, StoredLoad};
+use crate::row::put;
+use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
+use crate::values::{CellId, LabId, LoadId, RampId};
 use crate::write_cell::same_cell;
 use crate::{Results, StoreError};
 use rusqlite::{Connection, Result as Sql};
@@ -206,8 +204,8 @@ impl<'a> Copier<'a> {
                 .map_err(|cause| self.failed(cause))?;
             machines.insert(machine.machine, number);
         }
-        let mut there = self.out.blocks(pair.to)?;
-        for block in self.source.blocks(pair.from)? {
+        let mut there = self.out.get::<Block>(pair.to)?;
+        for block in self.source.get::<Block>(pair.from)? {
             let machine = machines.get(&block.machine).copied().unwrap_or(block.machine);
             let is_it =
                 |one: &&Block| (one.started_utc_ns, one.machine) == (block.started_utc_ns, machine);
@@ -218,7 +216,7 @@ impl<'a> Copier<'a> {
             let last = there.iter().map(|block| block.block).max().unwrap_or(0);
             let number = if pair.is_new { block.block } else { last + 1 };
             let new = Block { block: number, machine, ..block };
-            insert(&self.out.connection, "INSERT INTO block", &[("lab_id", &pair.to)], &new)
+            put(&self.out.connection, &[("lab_id", &pair.to)], &[new])
                 .map_err(|cause| self.failed(cause))?;
             pair.blocks.insert(block.block, number);
             there.push(new);

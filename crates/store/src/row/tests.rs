@@ -12,7 +12,7 @@ use std::path::Path;
 type Describe = fn(&str, &mut Vec<(String, String)>);
 
 /// The row types of each table.
-const ROWS: [(&str, &[Describe]); 32] = [
+const ROWS: [(&str, &[Describe]); 33] = [
     ("block", &[Block::describe]),
     ("cell", &[StoredCell::describe]),
     ("cell_place", &[CellPlace::describe]),
@@ -28,6 +28,7 @@ const ROWS: [(&str, &[Describe]); 32] = [
     ("host_before", &[HostBefore::describe]),
     ("in_flight", &[InFlight::describe]),
     ("input_counter", &[InputCounter::describe]),
+    ("instance_result", &[InstanceResult::describe]),
     ("interval", &[IntervalRow::describe]),
     ("interval_schedule", &[ScheduleCounts::describe]),
     ("interval_time", &[TimeRow::describe]),
@@ -74,23 +75,22 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("host_before", "repeat_id", "The key."),
     ("ramp_response_limit", "p90_us", "The longest 90th percentile."),
     ("ramp_point", "repeat_id", "The key."),
-    ("instance_result", "instance", "From 1."),
-    (
-        "instance_result",
-        "primary_transactions",
-        "That ended well, deliberate rollbacks included; their sum is that of the intervals.",
-    ),
     ("server_variable", "phase", "`start` or `end`."),
     ("server_status", "phase", "`start` or `end`."),
     ("metric", "id", "The key."),
     ("sample", "at_offset_ns", "When it was read, from the start of the run."),
     ("interval", "id", "The key."),
+    (
+        "interval",
+        "latency_histogram_ns",
+        "The same response times as HdrHistogram V2, deflated (any HdrHistogram library reads it; \
+         not base64); NULL where there is none.",
+    ),
     ("interval_schedule", "phase", "As in `interval`."),
     ("interval_time", "id", "The key."),
     ("interval_time", "phase", "As in `interval`."),
     ("statement_time", "executions", "Statements that were sent."),
     ("connection_time", "repeat_id", "The key."),
-    ("in_flight", "transactions", "How many."),
     ("silence", "ordinal", "Order of time, from 1."),
     ("verdict", "ordinal", "Order to show them in."),
     ("role_request", "role", "As in `cell_place`."),

@@ -1,7 +1,7 @@
 //! Blocks of a lab: a repeat belongs to the block in which it was measured.
 
 use crate::common::{cell, lab};
-use store::{Canary, HostBefore, Results};
+use store::{Block, Canary, HostBefore, Results};
 
 #[test]
 fn a_repeat_that_is_measured_again_is_in_a_later_block() {
@@ -23,7 +23,7 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
     assert_eq!(results.begin_block(lab, &other, None).unwrap(), 3);
     let again = measure(1);
     assert_eq!((again.ordinal, again.attempt, again.block), (1, 2, 3));
-    let blocks = results.blocks(lab).unwrap();
+    let blocks = results.get::<Block>(lab).unwrap();
     let canaries: Vec<_> = blocks.iter().map(|block| block.canary).collect();
     assert_eq!(canaries, [Some(canary), None]);
     let machines: Vec<u32> = blocks.iter().map(|block| block.machine).collect();
@@ -31,7 +31,7 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
     assert_eq!(results.host_facts(&again).unwrap(), other);
     assert_eq!(results.machines(lab).unwrap().len(), 2);
     let host = HostBefore { others_cpu_share: 0.25, steal_share: 0.0, disk_bytes_per_s: 1e6 };
-    assert_eq!(results.host_before(again.id).unwrap(), None);
-    results.record_host_before(again.id, &host).unwrap();
-    assert_eq!(results.host_before(again.id).unwrap(), Some(host));
+    assert!(results.get::<HostBefore>(again.id).unwrap().is_empty());
+    results.put(again.id, &[host]).unwrap();
+    assert_eq!(results.get::<HostBefore>(again.id).unwrap(), [host]);
 }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use store::{
-    CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase,
-    PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, RequirementUnit, Results,
-    RoleIo, ShimFacts, StoredBand, StoredRequirement, TimeTotals, Verdict, empty_histogram,
+    Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, JudgedNumber, JudgedUnit, LabId,
+    NewCell, NewLab, NewRepeat, Phase,
+    PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, Results,
+    RoleIo, ShimFacts, StoredRequirement, TimeTotals, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -125,16 +126,12 @@ pub fn device_io() -> DeviceIo {
 
 /// A requirement of at least 2.
 pub fn requirement(value: Option<f64>) -> StoredRequirement {
-    let allowed = StoredBand { low: Some(2.0), high: None };
+    let allowed = Band { low: Some(2.0), high: None };
     StoredRequirement {
         name: "think_mean".to_owned(),
         title: "mean think time".to_owned(),
         clause: "5.2.5.4".to_owned(),
-        unit: RequirementUnit::Seconds,
-        value,
-        allowed,
-        chance: allowed,
-        verdict: Verdict::of(value, allowed, allowed),
+        judged: JudgedNumber::of(JudgedUnit::Seconds, value, allowed, allowed),
     }
 }
 
@@ -170,9 +167,12 @@ pub fn interval(second: u64, phase: Phase, latencies_us: &[u64]) -> IntervalRow 
         rolled_back: 1,
         deadlocks: 2,
         lock_wait_timeouts: 1,
-        latency_sum_ns: latencies_us.iter().sum::<u64>() * 1_000,
-        latency_max_ns: latencies_us.iter().max().copied().unwrap_or(0) * 1_000,
-        latency,
+        latency: TimeTotals {
+            histogram: latency,
+            sum_ns: latencies_us.iter().sum::<u64>() * 1_000,
+            max_ns: latencies_us.iter().max().copied().unwrap_or(0) * 1_000,
+            out_of_bounds: 0,
+        },
         ..testkit::window(SECOND_NS, "new_order", 0)
     }
 }

@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{
-    CheckedOn, CounterUnit, InputCounter, Phase, StoredBand, StoredCheck, StoredFailure,
-    TransactionTime, Verdict,
+    Band, CheckedOn, InputCounter, JudgedNumber, JudgedUnit, Phase, StoredCheck, StoredFailure,
+    TransactionTime,
 };
 
 fn document_path(name: &str) -> PathBuf {
@@ -42,7 +42,7 @@ fn every_query_runs() {
         while rows.next().unwrap().is_some() {}
     }
     let nopm: f64 = connection.query_row(queries[0], [], |row| row.get("nopm")).unwrap();
-    assert_eq!(Some(nopm), results.summary(repeat).unwrap().nopm);
+    assert_eq!(Some(nopm), results.summary(repeat).unwrap().rates.nopm);
 }
 
 /// Keys of all objects in a document.
@@ -81,15 +81,11 @@ fn every_json_key_is_described() {
     let counter = InputCounter {
         name: "rollbacks".to_owned(),
         title: String::new(),
-        unit: CounterUnit::Share,
         hits: 0,
         trials: 0,
-        value: None,
-        allowed: StoredBand::default(),
-        chance: StoredBand::default(),
-        verdict: Verdict::NoData,
+        judged: JudgedNumber::of(JudgedUnit::Share, None, Band::default(), Band::default()),
     };
-    results.record_inputs(repeat, &[counter]).unwrap();
+    results.put(repeat, &[counter]).unwrap();
     let check = StoredCheck::default();
     let on = CheckedOn::Repeat(repeat);
     results.record_checks(on, &[check]).unwrap();
@@ -99,10 +95,10 @@ fn every_json_key_is_described() {
         occurrences: 1,
         first_message: String::new(),
     };
-    results.record_failures(repeat, &[failure]).unwrap();
-    results.record_requirements(repeat, &[common::requirement(Some(1.0))]).unwrap();
+    results.put(repeat, &[failure]).unwrap();
+    results.put(repeat, &[common::requirement(Some(1.0))]).unwrap();
     results.record_device_io(repeat, &common::device_io()).unwrap();
-    results.record_statement_times(repeat, &[one_payment()], &[]).unwrap();
+    results.put(repeat, &[one_payment()]).unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let summary = serde_json::to_value(results.summary(repeat).unwrap()).unwrap();
     let mut actual = BTreeSet::new();

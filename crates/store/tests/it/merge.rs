@@ -114,7 +114,7 @@ fn measured(results: &Results) -> Vec<String> {
         for cell in results.cells(lab.id).unwrap() {
             for repeat in results.repeats(cell.id).unwrap() {
                 let host = results.host_facts(&repeat).unwrap();
-                let nopm = results.summary(repeat.id).unwrap().nopm;
+                let nopm = results.summary(repeat.id).unwrap().rates.nopm;
                 let checks = results.checks(CheckedOn::Repeat(repeat.id)).unwrap().len();
                 all.push(format!(
                     "{} {} {} {} {nopm:?} {checks} {host:?}",

@@ -29,10 +29,10 @@ INSERT INTO interval VALUES (75, 700, 'window', 0, 1, 'new_order', 1, 0, 0, 0, 0
 INSERT INTO interval_schedule VALUES (700, 'window', 0, 1, 1, 0, 0);
 INSERT INTO interval_time VALUES (76, 700, 'window', 0, 1, 'lag', NULL, 1, 1, 1, 0, NULL);
 INSERT INTO failure VALUES (700, 'payment', '1205', 1, 'lock');
-INSERT INTO input_counter VALUES (700, 1, 'i', 'i', 'share', 1, 2, 0.5, NULL, NULL, NULL, NULL, 'within');
-INSERT INTO verdict VALUES (700, 1, 'v', 'v', '5.2', 's', 1.0, NULL, NULL, NULL, NULL, 'within');
+INSERT INTO input_counter VALUES (700, 1, 'i', 'i', 'share', 1, 2, 0.5, NULL, NULL, NULL, NULL, 'within', 1);
+INSERT INTO verdict VALUES (700, 1, 'v', 'v', '5.2', 's', 1.0, NULL, NULL, NULL, NULL, 'within', 1);
 INSERT INTO role_io VALUES (700, 'data', 1, 1, 1, 1, 1, 1, 1, 1);
-INSERT INTO role_request VALUES (700, 'data', 'read', 1, 1, 1, 1, NULL, 1, 1, NULL);
+INSERT INTO role_request VALUES (700, 'data', 'read', 1, 1, 1, 1, 0, NULL, 1, 1, 0, NULL);
 INSERT INTO shim VALUES (700, '{}', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
 INSERT INTO metric VALUES (77, 700, 'host', 'cpu', '', 'gauge');
 INSERT INTO sample VALUES (77, 1, 5);

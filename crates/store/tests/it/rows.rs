@@ -2,9 +2,9 @@
 
 use crate::common::{self, cell, interval, result, running, running_as};
 use store::{
-    CheckedOn, CounterUnit, InputCounter, LoadMethod, Moment, NewCell, NewRepeat, NoteOn, Phase,
-    RepeatFailure, RepeatId, Results, StoreError, StoredBand, StoredCheck, StoredFailure,
-    StoredLoad, StoredLoadTable, Verdict,
+    Band, CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell, NewRepeat, NoteOn, Phase,
+    RepeatFailure, RepeatId, Results, StoreError, StoredCheck, StoredFailure,
+    StoredLoad, StoredLoadTable,
 };
 use testkit::fail;
 
@@ -23,17 +23,13 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
 }
 
 fn counter() -> InputCounter {
-    let (allowed, chance) = (StoredBand::between(0.009..=0.011), StoredBand::between(0.0..=0.03));
+    let (allowed, chance) = (Band::between(0.009..=0.011), Band::between(0.0..=0.03));
     InputCounter {
         name: "rollbacks".to_owned(),
         title: "New orders rolled back".to_owned(),
-        unit: CounterUnit::Share,
         hits: 4,
         trials: 200,
-        value: Some(0.02),
-        allowed,
-        chance,
-        verdict: Verdict::of(Some(0.02), allowed, chance),
+        judged: JudgedNumber::of(JudgedUnit::Share, Some(0.02), allowed, chance),
     }
 }
 
@@ -44,7 +40,7 @@ fn check() -> StoredCheck {
         clause: "3.3.2.1".to_owned(),
         passed: true,
         offending_rows: 0,
-        examples_json: "[]".to_owned(),
+        examples: Vec::new(),
         duration_ns: 12_000_000,
     }
 }
@@ -52,7 +48,7 @@ fn check() -> StoredCheck {
 #[test]
 fn summary_of_a_finished_repeat() {
     let (_directory, results, repeat) = measured();
-    results.record_inputs(repeat, &[counter()]).unwrap();
+    results.put(repeat, &[counter()]).unwrap();
     results.record_checks(CheckedOn::Repeat(repeat), &[check()]).unwrap();
     let failure = StoredFailure {
         transaction: "new_order".to_owned(),
@@ -60,7 +56,7 @@ fn summary_of_a_finished_repeat() {
         occurrences: 4,
         first_message: "Deadlock found".to_owned(),
     };
-    results.record_failures(repeat, &[failure]).unwrap();
+    results.put(repeat, &[failure]).unwrap();
     results.record_note(NoteOn::Repeat(repeat), "one note").unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let mut summary = results.summary(repeat).unwrap();
@@ -84,7 +80,7 @@ fn a_failed_repeat_has_counts_and_no_result() {
         (summary.status.as_str(), summary.reason_code.as_deref()),
         ("failed", Some("check_failed"))
     );
-    assert_eq!((summary.nopm, summary.tpm_total, summary.client_cpu_s), (None, None, None));
+    assert_eq!((summary.rates.nopm, summary.rates.tpm_total, summary.rates.client_cpu_s), (None, None, None));
     assert_eq!(summary.transactions.get("new_order").unwrap().p50_us, None);
     assert_eq!(summary.transactions.get("new_order").unwrap().committed, 198);
     assert_eq!(summary.notes, ["also server_died: "]);
@@ -100,7 +96,7 @@ fn rows_come_back_as_they_were_given() {
     let mut phases = Vec::new();
     results
         .for_each_interval(repeat, |row| {
-            phases.push((row.phase, row.latency.len(), row.latency.max() / 100_000));
+            phases.push((row.phase, row.latency.count(), row.latency.histogram.max() / 100_000));
         })
         .unwrap();
     let expected = [
@@ -206,9 +202,9 @@ fn a_resumed_lab_must_be_the_same() {
 #[test]
 fn quantiles_count_what_was_out_of_bounds() {
     let mut row = interval(0, Phase::Window, &[1_000; 98]);
-    row.latency_out_of_bounds = 2;
-    row.latency_max_ns = 7_000_000_000_000;
-    row.latency_sum_ns += 14_000_000_000_000;
+    row.latency.out_of_bounds = 2;
+    row.latency.max_ns = 7_000_000_000_000;
+    row.latency.sum_ns += 14_000_000_000_000;
     let mut totals = store::TransactionTotals::default();
     assert_eq!((totals.mean_ns(), totals.quantile_ns(0.5), totals.max_ns()), (None, None, None));
     totals.add(&row);
@@ -254,10 +250,14 @@ fn cores_and_what_was_set_of_them_come_back() {
 #[test]
 fn what_each_of_several_servers_did_comes_back() {
     let (_directory, results, repeat) = measured();
-    assert!(results.instances(repeat).unwrap().is_empty());
-    results.record_instances(repeat, &[30, 10]).unwrap();
-    results.record_instances(repeat, &[30, 0]).unwrap();
-    assert_eq!(results.instances(repeat).unwrap(), [30, 0]);
+    let did = |transactions: [u64; 2]| {
+        [(1, transactions[0]), (2, transactions[1])]
+            .map(|(instance, primary_transactions)| InstanceResult { instance, primary_transactions })
+    };
+    assert!(results.get::<InstanceResult>(repeat).unwrap().is_empty());
+    results.put(repeat, &did([30, 10])).unwrap();
+    results.put(repeat, &did([30, 0])).unwrap();
+    assert_eq!(results.get::<InstanceResult>(repeat).unwrap(), did([30, 0]));
     let stored = |results: &Results| results.repeat(repeat).unwrap();
     // What is not done has no rate.
     let rates = results.throughput_by_instance(&stored(&results)).unwrap();

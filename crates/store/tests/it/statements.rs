@@ -1,14 +1,14 @@
 //! Where the time of transactions goes, as it is stored.
 
 use crate::common::{result, running};
-use store::{TimeTotals, TransactionTime};
+use store::{StoredStatementTime, TimeTotals, TransactionTime};
 use testkit::statement;
 
 #[test]
 fn times_of_statements_come_back_longest_first() {
     let directory = tempfile::tempdir().unwrap();
     let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
-    assert!(results.statement_times(repeat).unwrap().is_empty());
+    assert!(results.get::<StoredStatementTime>(repeat).unwrap().is_empty());
     let payment = TransactionTime {
         transaction: "payment".to_owned(),
         transactions: 2,
@@ -23,12 +23,12 @@ fn times_of_statements_come_back_longest_first() {
     ];
     // Whoever stores twice replaces.
     for _ in 0..2 {
-        let transactions = [payment.clone()];
-        results.record_statement_times(repeat, &transactions, &statements).unwrap();
+        results.put(repeat, &[payment.clone()]).unwrap();
+        results.put(repeat, &statements).unwrap();
     }
     results.finish_repeat(repeat, &result()).unwrap();
-    assert_eq!(results.transaction_times(repeat).unwrap(), [payment]);
-    let stored = results.statement_times(repeat).unwrap();
+    assert_eq!(results.get::<TransactionTime>(repeat).unwrap(), [payment]);
+    let stored: Vec<StoredStatementTime> = results.get(repeat).unwrap();
     let seen: Vec<_> =
         stored.iter().map(|s| (s.transaction.as_str(), s.kind.as_str(), s.executions())).collect();
     let wanted =

@@ -2,7 +2,10 @@
 
 use crate::common::{interval, paced_cell, requirement, result, running, running_as};
 use hdrhistogram::Histogram;
-use store::{PacedInterval, Phase, RepeatResult, ScheduleCounts, TimeKind, TimeRow};
+use store::{
+    PacedInterval, Phase, RepeatResult, ScheduleCounts, StoredRequirement, TimeKind, TimeRow,
+    TimeTotals,
+};
 use testkit::SECOND_NS;
 
 fn times(kind: TimeKind, transaction: Option<&str>, times_ms: &[u64]) -> TimeRow {
@@ -13,11 +16,12 @@ fn times(kind: TimeKind, transaction: Option<&str>, times_ms: &[u64]) -> TimeRow
     TimeRow {
         kind,
         transaction: transaction.map(str::to_owned),
-        occurrences: times_ms.len() as u64,
-        histogram,
-        sum_ns: times_ms.iter().sum::<u64>() * 1_000_000,
-        max_ns: times_ms.iter().max().copied().unwrap_or(0) * 1_000_000,
-        out_of_bounds: 0,
+        times: TimeTotals {
+            histogram,
+            sum_ns: times_ms.iter().sum::<u64>() * 1_000_000,
+            max_ns: times_ms.iter().max().copied().unwrap_or(0) * 1_000_000,
+            out_of_bounds: 0,
+        },
     }
 }
 
@@ -85,14 +89,14 @@ fn verdicts_come_back_in_order() {
         one.name = name.to_owned();
         all.push(one);
     }
-    results.record_requirements(repeat, &all).unwrap();
-    assert_eq!(results.requirements(repeat).unwrap(), all);
+    results.put(repeat, &all).unwrap();
+    assert_eq!(results.get::<StoredRequirement>(repeat).unwrap(), all);
     let passed: Vec<_> = results
         .summary(repeat)
         .unwrap()
         .verdicts
         .into_iter()
-        .map(|verdict| verdict.passed)
+        .map(|verdict| verdict.judged.passed)
         .collect();
     assert_eq!(passed, [Some(true), Some(false), None]);
     // A closed loop without terminals has neither.

@@ -70,6 +70,6 @@ fn a_drill_whose_server_did_not_come_back_has_ended() {
     testkit::measure(results, repeat, 100);
     let has_ended = || results.has_ended(&results.repeat(repeat).unwrap()).unwrap();
     assert!(!has_ended(), "it was to be checked");
-    results.record_drill(repeat, &StoredDrill::default(), &[]).unwrap();
+    results.put(repeat, &[StoredDrill::default()]).unwrap();
     assert!(has_ended());
 }

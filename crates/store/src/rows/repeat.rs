@@ -1,14 +1,10 @@
-//! The rows of measurements: repeats, their results, intervals and counters.
+//! Repeats, what came of them, and who took part.
 
-use crate::histogram::Encoded;
-use crate::ids::{CellId, RepeatId};
-use crate::row::{Bits, Columns, Parts, Redacted, StoredAs, row};
-use crate::types::NewCell;
-use crate::values::word;
-use hdrhistogram::Histogram;
-use rusqlite::Row;
-use std::borrow::Cow;
-use std::ops::RangeInclusive;
+use super::NewCell;
+use crate::document::{microseconds, seconds};
+use crate::row::{Bits, Nested, Redacted, row};
+use crate::values::{CellId, RepeatId, word};
+use serde::Serialize;
 
 word!(
     /// How far a repeat has come. Only `done` has numbers that may be shown.
@@ -19,16 +15,7 @@ word!(
         Skipped = "skipped",
     }
 );
-word!(
-    /// Part of a run that an interval belongs to. A transaction belongs to the interval in which it
-    /// ended.
-    Phase {
-        Warmup = "warmup",
-        Window = "window",
-        /// After the window, until the last transaction has ended.
-        Drain = "drain",
-    }
-);
+
 word!(
     /// When server variables were read.
     Moment {
@@ -36,28 +23,6 @@ word!(
         Start = "start",
         /// After the window.
         End = "end",
-    }
-);
-word!(
-    /// What the value of an input counter is.
-    CounterUnit {
-        /// hits / trials, 0..=1.
-        Share = "share",
-        /// hits / trials, any size (lines per order).
-        Average = "average",
-    }
-);
-word!(
-    /// What an input counter says of the run.
-    Verdict {
-        /// In the band that the clause allows.
-        Within = "within",
-        /// Outside the band, but a right generator gives such a value in a run as short as this.
-        Chance = "chance",
-        /// Outside both.
-        Outside = "outside",
-        /// Nothing was counted.
-        NoData = "no_data",
     }
 );
 
@@ -102,9 +67,9 @@ row! {
         /// The number of the attempt, from 1; where a repeat was measured again, the highest one
         /// counts.
         pub attempt: u32,
-        /// The block of the lab in which it was measured, see `block`; `None` outside labs: take
-        /// `ordinal`.
-        pub block: u32 as BlockOrOrdinal,
+        /// The block of the lab in which it was measured, see `block`; `ordinal` where the lab has
+        /// none.
+        pub block: u32,
         /// `running`, `done`, `failed`, `skipped`.
         pub status: RepeatStatus,
         /// A word for programs, of a failed or skipped one: `lock_wait_timeout`, `server_died`,
@@ -120,7 +85,7 @@ row! {
         pub started_utc_ns: i64,
         pub finished_utc_ns: Option<i64>,
         /// What was measured; a failed repeat has it only where it failed after its window.
-        pub result: Option<RepeatResult> as Parts = "",
+        pub result: Option<RepeatResult> as Nested = "",
         pub my_cnf: Option<String>,
         /// The last lines of the server's error log, of a repeat that failed.
         pub log_tail: Option<String>,
@@ -137,66 +102,7 @@ row! {
         /// As [`NewRepeat::data_bytes`].
         pub data_bytes: Option<u64>,
     }
-}
 
-impl NewRepeat {
-    /// One that is not driven.
-    pub fn not_driven(cell: CellId, ordinal: u32) -> NewRepeat {
-        NewRepeat {
-            cell,
-            ordinal,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-            server_cpus: None,
-            driver_cpus: None,
-            dilation: 1.0,
-            data_bytes: None,
-        }
-    }
-}
-
-/// A block; where it is NULL, the ordinal.
-struct BlockOrOrdinal;
-
-impl StoredAs<u32> for BlockOrOrdinal {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        value: &'a u32,
-        into: &mut Columns<'a>,
-    ) -> rusqlite::Result<()> {
-        into.add(column, (*value).into());
-        Ok(())
-    }
-
-    fn get(row: &Row<'_>, column: &str) -> rusqlite::Result<u32> {
-        let block: Option<u32> = row.get(column)?;
-        block.map_or_else(|| row.get("ordinal"), Ok)
-    }
-}
-
-impl Repeat {
-    /// Length of the warm-up before the window, which begins so long after the start of the run.
-    pub fn warmup_ns(&self, cell: &NewCell) -> u64 {
-        let measured = self.result.as_ref().and_then(|of| of.warmup_measured_ns);
-        measured.unwrap_or(cell.warmup_ns)
-    }
-
-    /// Was it measured over its whole window?
-    pub fn is_whole(&self) -> bool {
-        let was_cut = self.result.as_ref().is_some_and(|result| result.interrupted);
-        self.status == RepeatStatus::Done && !was_cut
-    }
-
-    /// The reason of a repeat that failed by itself; `None` where it was only interrupted or there
-    /// was no room, which says nothing of its cell.
-    pub fn own_failure(&self) -> Option<&str> {
-        let code = self.reason_code.as_deref();
-        code.filter(|code| !["interrupted", "interrupted_process", DISK_FULL].contains(code))
-    }
-}
-
-row! {
     /// What one finished measurement counted besides its intervals.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct RepeatResult {
@@ -255,12 +161,7 @@ row! {
         /// little; `None` where there are not ten terminals for each.
         pub efficiency: Option<f64>,
     }
-}
 
-/// [`RepeatFailure::reason_code`] where the server's files had no room.
-pub const DISK_FULL: &str = "disk_full";
-
-row! {
     /// Why a repeat has no result.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct RepeatFailure {
@@ -273,101 +174,160 @@ row! {
         pub log_tail: Option<String> as Redacted,
     }
 
-    /// One transaction type in one interval.
-    #[derive(Clone, Debug)]
-    pub struct IntervalRow {
-        /// `warmup`, `window` or `drain` (after the window, until the last transaction ended).
-        pub phase: Phase,
-        /// From the start of the run (the first warm-up transaction).
-        pub start_offset_ns: u64,
-        pub end_offset_ns: u64,
-        /// The type of the transactions, as in `cell_transaction`.
-        pub transaction: String = "transaction_type",
-        pub committed: u64,
-        /// Deliberate rollbacks (clause 2.4.1.4).
-        pub rolled_back: u64,
-        /// Tries that ended in a deadlock and were made again.
-        pub deadlocks: u64,
-        /// Tries that ended in a lock wait timeout and were made again.
-        pub lock_wait_timeouts: u64,
-        /// Tries made again for any other cause.
-        pub other_retries: u64,
-        /// Transactions given up.
-        pub errors: u64,
-        /// The same response times as HdrHistogram V2, deflated (any HdrHistogram library reads it;
-        /// not base64); `None` where there is none.
-        pub latency: Histogram<u64> as Encoded = "latency_histogram_ns",
-        /// Exact sum of the response times of committed and rolled back transactions, retries
-        /// included: from the begin of the first try; of an open loop from the intended start; of
-        /// terminals from the submission, that of a delivery until its deferred end.
-        pub latency_sum_ns: u64,
-        /// Exact maximum of the same.
-        pub latency_max_ns: u64,
-        /// Response times above the histogram's bound: in sum and maximum, not in the histogram.
-        pub latency_out_of_bounds: u64,
+    /// What else the host did in the moment before a repeat.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct HostBefore in "host_before" by "repeat_id" {
+        /// Share of all cores that processes other than mydyno and its servers used.
+        pub others_cpu_share: f64,
+        /// Share of all cores that the hypervisor gave to other guests.
+        pub steal_share: f64,
+        /// Bytes that all disks read and wrote.
+        pub disk_bytes_per_s: f64,
     }
 
-    /// Failed tries of one transaction type by error, over the whole run.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct StoredFailure {
-        pub transaction: String = "transaction_type",
-        /// The server's number (`1213`), or `lost` for a lost connection.
-        pub error_code: String,
-        pub occurrences: u64,
-        pub first_message: String as Redacted,
+    /// A rank of a fleet in one repeat.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+    pub struct StoredRank in "fleet_rank" by "rank" {
+        /// The number of the rank, from 0, which leads.
+        pub rank: u32,
+        /// The name of its machine.
+        pub host: String,
+        /// Threads that carried its connections.
+        pub driver_threads: u32,
+        /// CPU time of its process over the window.
+        #[serde(rename = "client_cpu_s", serialize_with = "seconds")]
+        pub client_cpu_ns: u64,
+        /// Time in the window that its driver's threads were ready to run while no core was free,
+        /// all together.
+        #[serde(rename = "run_wait_s", serialize_with = "seconds")]
+        pub run_wait_ns: u64,
+        /// What its machine received and sent in the window, without loopback.
+        pub network_bytes: u64,
+        /// How far its clock may be from that of rank 0, after correction.
+        #[serde(rename = "clock_error_us", serialize_with = "microseconds")]
+        pub clock_error_ns: u64,
+        /// Between the agreed start and the moment at which it began.
+        #[serde(rename = "start_late_us", serialize_with = "microseconds")]
+        pub start_late_ns: u64,
+        /// New orders, or what else throughput counts, of its connections, in the window,
+        /// deliberate rollbacks included.
+        pub primary_transactions: u64,
+        /// Why it was lost in the run; `None` where it was not.
+        pub lost: Option<String>,
     }
 
-    /// A clause-5 counter of the inputs that were generated, with the band that the clause allows.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct InputCounter {
-        /// The name, for programs.
+    /// What one of several servers did that were driven together.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct InstanceResult in "instance_result" by "instance" {
+        /// From 1.
+        pub instance: u32,
+        /// That ended well, deliberate rollbacks included; their sum is that of the intervals.
+        pub primary_transactions: u64,
+    }
+
+    /// Reads from a replica in one repeat, those of the warm-up included.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct StoredReplica in "replica" by "node" {
+        /// Among the servers of the repeat, from 1; the first is the primary.
+        pub node: u32,
+        /// Order-Statuses and Stock-Levels that it answered.
+        pub reads: u64,
+        /// Those of them that did not see an order which this driver had committed before.
+        pub stale_reads: u64,
+        /// The longest time between such a commit and the begin of the read; 0 without one.
+        pub stale_max_ns: u64,
+    }
+
+    /// The end of a repeat's server by a fault, and what came of it.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct StoredDrill in "drill" by "repeat_id" {
+        /// As `--fault` names it: `power-cut`, `io-error:redo`.
+        pub fault: String,
+        /// What the server did of a fault of its devices: `kept running`, `stopped` or `hung`;
+        /// NULL where the fault was its end.
+        pub reaction: Option<String>,
+        /// Transactions that clients gave up.
+        pub client_errors: Option<u64>,
+        /// What its error log said until it was ended; NULL where nothing.
+        pub said: Option<String>,
+        /// Time from the start of the server until it took connections; NULL where it did not.
+        pub recovery_ns: Option<u64>,
+        /// What is damaged: why the server did not recover or could not read its data, which
+        /// tables are corrupt, which checks do not hold; NULL where nothing is.
+        pub damage: Option<String>,
+        /// From the first acknowledgement of what was lost to the last of all; NULL where the
+        /// database could not be asked.
+        pub lost_span_ns: Option<u64>,
+        /// Writes that the devices had not promised to keep; NULL where no power was cut.
+        pub unstable_writes: Option<u64>,
+        /// Of these, writes of which nothing is kept.
+        pub lost_writes: Option<u64>,
+        /// Of these, writes of which a part is kept.
+        pub torn_writes: Option<u64>,
+        /// Changes of names and lengths of files that are lost.
+        pub lost_names: Option<u64>,
+        /// Writes that count as kept because what they replaced was no longer known.
+        pub forced_writes: Option<u64>,
+        /// Pages of tablespaces that were not whole before the recovery, by their own checksums.
+        pub torn_pages: Option<u64>,
+        /// The same at the end: after a shutdown in good order, or as a server that did not recover
+        /// left them; NULL where it did not shut down.
+        pub corrupt_pages: Option<u64>,
+    }
+
+    /// Transactions of a drill, in rows.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct StoredWitness in "drill_witness" by "ordinal" {
+        /// `new_order`, `payment` or `delivered_orders`.
         pub name: String,
-        /// The title, for people: `remote order lines`.
-        pub title: String,
-        /// `share` (0 to 1) or `average`.
-        pub unit: CounterUnit,
-        pub hits: u64,
-        pub trials: u64,
-        /// Hits / trials; `None` where there were no trials.
-        pub value: Option<f64>,
-        /// The band that the clause allows; `None` is open.
-        pub allowed: StoredBand as Parts,
-        /// Where a right generator lands with 99.9 % probability in a run of so many trials.
-        pub chance: StoredBand as Parts,
-        /// `within` the allowed band, `chance` (outside it, and the run is too short to tell),
-        /// `outside` both, `no_data`.
-        pub verdict: Verdict,
-    }
-
-    /// A range; a missing end is open.
-    #[derive(Clone, Copy, Debug, Default, PartialEq)]
-    pub struct StoredBand {
-        pub low: Option<f64>,
-        pub high: Option<f64>,
+        /// Rows of transactions that the server acknowledged.
+        pub acknowledged: u64,
+        /// Rows of transactions whose connection was lost while they were committed.
+        pub in_doubt: u64,
+        /// Acknowledged, and not there after the recovery.
+        pub lost: u64,
+        /// There, and neither acknowledged nor in doubt.
+        pub unexplained: u64,
     }
 }
 
-impl StoredBand {
-    /// Open on neither side.
-    pub fn between(range: RangeInclusive<f64>) -> StoredBand {
-        let (low, high) = range.into_inner();
-        StoredBand { low: Some(low), high: Some(high) }
-    }
-
-    /// Does `value` lie inside?
-    pub fn contains(self, value: f64) -> bool {
-        self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
-    }
-}
-
-impl Verdict {
-    /// The verdict on a counter's value.
-    pub fn of(value: Option<f64>, allowed: StoredBand, chance: StoredBand) -> Verdict {
-        match value {
-            None => Verdict::NoData,
-            Some(value) if allowed.contains(value) => Verdict::Within,
-            Some(value) if chance.contains(value) => Verdict::Chance,
-            Some(_) => Verdict::Outside,
+impl NewRepeat {
+    /// One that is not driven.
+    pub fn not_driven(cell: CellId, ordinal: u32) -> NewRepeat {
+        NewRepeat {
+            cell,
+            ordinal,
+            my_cnf: None,
+            seed: None,
+            driver_threads: None,
+            server_cpus: None,
+            driver_cpus: None,
+            dilation: 1.0,
+            data_bytes: None,
         }
     }
 }
+
+impl Repeat {
+    /// Length of the warm-up before the window, which begins so long after the start of the run.
+    pub fn warmup_ns(&self, cell: &NewCell) -> u64 {
+        let measured = self.result.as_ref().and_then(|of| of.warmup_measured_ns);
+        measured.unwrap_or(cell.warmup_ns)
+    }
+
+    /// Was it measured over its whole window?
+    pub fn is_whole(&self) -> bool {
+        let was_cut = self.result.as_ref().is_some_and(|result| result.interrupted);
+        self.status == RepeatStatus::Done && !was_cut
+    }
+
+    /// The reason of a repeat that failed by itself; `None` where it was only interrupted or there
+    /// was no room, which says nothing of its cell.
+    pub fn own_failure(&self) -> Option<&str> {
+        let code = self.reason_code.as_deref();
+        code.filter(|code| !["interrupted", "interrupted_process", DISK_FULL].contains(code))
+    }
+}
+
+/// [`RepeatFailure::reason_code`] where the server's files had no room.
+pub const DISK_FULL: &str = "disk_full";
