@@ -9,6 +9,7 @@ mod cpu_list;
 mod dilation;
 mod document;
 mod encoded;
+pub mod errors;
 mod exit;
 pub mod limits;
 mod percent;
