@@ -318,18 +318,13 @@ pub trait Session {
     /// Closes all prepared statements, of which each may be prepared anew.
     fn forget_prepared(&mut self) -> impl Future<Output = Result<(), SessionError>>;
 
-    /// Prepares a statement.
-    fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
-
     /// Prepares a statement and says in a word what it does. Only a session that times statements
     /// remembers the word.
     fn prepare_kind(
         &mut self,
-        _kind: &'static str,
+        kind: &'static str,
         sql: &str,
-    ) -> impl Future<Output = Result<StatementId, SessionError>> {
-        self.prepare(sql)
-    }
+    ) -> impl Future<Output = Result<StatementId, SessionError>>;
 
     /// All statements are prepared: where the protocol allows it, the server need not describe
     /// columns any more.

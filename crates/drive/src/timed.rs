@@ -189,16 +189,12 @@ impl<S: Session> Session for Timed<S> {
         self.session.forget_prepared().await
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
-        self.session.prepare(sql).await
-    }
-
     async fn prepare_kind(
         &mut self,
         kind: &'static str,
         sql: &str,
     ) -> Result<StatementId, SessionError> {
-        let statement = self.prepare(sql).await?;
+        let statement = self.session.prepare_kind(kind, sql).await?;
         self.clock.name(statement, kind);
         Ok(statement)
     }

@@ -504,7 +504,11 @@ impl Session for Connection {
         Ok(())
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
+    async fn prepare_kind(
+        &mut self,
+        _: &'static str,
+        sql: &str,
+    ) -> Result<StatementId, SessionError> {
         const COM_STMT_PREPARE: u8 = 0x16;
         self.nothing_unanswered()?;
         self.put_text(COM_STMT_PREPARE, sql)?;
