@@ -185,7 +185,7 @@ pub fn run<W: Workload>(
             let share = WorkerShare { worker: first + worker, workers: workers_of_all };
             let body = move || {
                 let work = Work { workload, options, share };
-                or_broken(&sender, || worker::work(&work, &sender, &start));
+                report_panic(&sender, || worker::work(&work, &sender, &start));
             };
             // The observers tell the driver's threads from others by their name.
             thread::Builder::new()
@@ -197,7 +197,7 @@ pub fn run<W: Workload>(
             let start = next_start(&mut partner_starts);
             let sender = sender.clone();
             let body = move || {
-                or_broken(&sender, || worker::run_partner(&mut *partner, &sender, &start));
+                report_panic(&sender, || worker::run_partner(&mut *partner, &sender, &start));
             };
             thread::Builder::new()
                 .name("partner".to_owned())
@@ -230,7 +230,7 @@ pub fn run<W: Workload>(
 }
 
 /// A thread that panics says so, and the run ends as failed instead of waiting for it.
-fn or_broken(sender: &Sender<Message>, work: impl FnOnce()) {
+fn report_panic(sender: &Sender<Message>, work: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(work)).is_err() {
         let _ = sender.send(Message::Broken(std::io::Error::other("it panicked")));
     }

@@ -108,12 +108,12 @@ impl JoinedRank {
 enum Candidate {
     /// With the proof that it waits for.
     Proven(Box<JoinedRank>, Vec<u8>),
-    /// It belongs to the fleet, and has another mind of what to do: the fleet fails.
+    /// It belongs to the fleet and was asked for another run: the fleet fails.
     Disagrees {
         rank: u32,
         why: String,
     },
-    Stranger(String),
+    Unknown(String),
 }
 
 impl Leader {
@@ -324,7 +324,7 @@ impl Gathered {
         match candidate {
             Candidate::Proven(rank, proof) => welcome(&mut self.ranks, *rank, proof),
             Candidate::Disagrees { rank, why } => Err(FleetError::Refused { rank, why }),
-            Candidate::Stranger(why) => {
+            Candidate::Unknown(why) => {
                 if self.refusals.len() < REFUSALS_TOLD {
                     self.refusals.push(why);
                 }
@@ -424,17 +424,17 @@ fn welcome(
 }
 
 fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr) -> Candidate {
-    let stranger = |why: &str| Candidate::Stranger(format!("{from}: {why}"));
+    let unknown = |why: &str| Candidate::Unknown(format!("{from}: {why}"));
     let link = Link::unproven(stream);
     let mut link = match link {
         Ok(link) => link,
-        Err(error) => return stranger(&error.to_string()),
+        Err(error) => return unknown(&error.to_string()),
     };
     match prove(options, &mut link) {
-        Err(error) => stranger(&in_words(&error)),
+        Err(error) => unknown(&in_words(&error)),
         Ok(Err(why)) => {
             let _ = link.send(&ToFollower::Refused(why.to_owned()));
-            stranger(why)
+            unknown(why)
         }
         Ok(Ok(proven)) => {
             if let Some(why) = proven.disagreement(options) {
