@@ -4,6 +4,7 @@
 //! warm-up; the rows of an answer are read before the next statement is sent, which the borrow
 //! checker enforces.
 
+use crate::errors;
 use crate::{Cents, DateTime, parse_decimal};
 use std::fmt;
 use std::future::Future;
@@ -191,15 +192,14 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// ER_LOCK_DEADLOCK: the server has rolled the transaction back.
+    /// The server has rolled the transaction back.
     pub fn is_deadlock(&self) -> bool {
-        self.code() == Some(1213)
+        self.code() == Some(errors::LOCK_DEADLOCK)
     }
 
-    /// ER_LOCK_WAIT_TIMEOUT: the server has rolled back the statement only, unless
-    /// innodb_rollback_on_timeout is on.
+    /// The server has rolled back the statement only, unless innodb_rollback_on_timeout is on.
     pub fn is_lock_wait_timeout(&self) -> bool {
-        self.code() == Some(1205)
+        self.code() == Some(errors::LOCK_WAIT_TIMEOUT)
     }
 
     /// The server's error number, where the server spoke.
@@ -318,18 +318,13 @@ pub trait Session {
     /// Closes all prepared statements, of which each may be prepared anew.
     fn forget_prepared(&mut self) -> impl Future<Output = Result<(), SessionError>>;
 
-    /// Prepares a statement.
-    fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
-
     /// Prepares a statement and says in a word what it does. Only a session that times statements
     /// remembers the word.
     fn prepare_kind(
         &mut self,
-        _kind: &'static str,
+        kind: &'static str,
         sql: &str,
-    ) -> impl Future<Output = Result<StatementId, SessionError>> {
-        self.prepare(sql)
-    }
+    ) -> impl Future<Output = Result<StatementId, SessionError>>;
 
     /// All statements are prepared: where the protocol allows it, the server need not describe
     /// columns any more.

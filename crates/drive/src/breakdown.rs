@@ -1,8 +1,15 @@
 //! Where the response time of the window's transactions goes: to which statements, and what passes
 //! without one.
 
+use crate::merge::Merge;
+use crate::names::KnownName;
 use crate::timed::StatementTimes;
-use crate::times::Times;
+use crate::times::{EncodedTimes, Times};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Statements of one type of transaction that another process may tell the times of.
+const STATEMENTS_MAX: usize = 256;
 
 /// What of a response time passed without a statement.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +21,7 @@ pub(crate) struct Waits {
 }
 
 /// The transactions of one type that the window counts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Breakdown {
     pub transactions: u64,
     pub response_ns: u64,
@@ -23,6 +30,7 @@ pub struct Breakdown {
     /// Of it, pauses before further tries.
     pub paused_ns: u64,
     /// Of it, statements, by what they do. The rest is the driver's own time.
+    #[serde(deserialize_with = "of_known_names")]
     pub statements: Vec<(&'static str, Times)>,
 }
 
@@ -42,9 +50,23 @@ impl Breakdown {
             self.statements[time.kind].1.record_coarsely(time.ns);
         }
     }
+}
 
-    /// Adds what another worker saw.
-    pub(crate) fn merge(&mut self, other: &Breakdown) {
+/// A histogram takes more memory than the bytes that it travels as, so they are counted before.
+fn of_known_names<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<(&'static str, Times)>, D::Error> {
+    let encoded = Vec::<(KnownName, EncodedTimes)>::deserialize(from)?;
+    if encoded.len() > STATEMENTS_MAX {
+        return Err(D::Error::custom("more statements than transactions have"));
+    }
+    let times = |times: EncodedTimes| Times::try_from(times).map_err(D::Error::custom);
+    encoded.into_iter().map(|(kind, of)| Ok((kind.0, times(of)?))).collect()
+}
+
+/// Adds what another worker saw.
+impl Merge for Breakdown {
+    fn merge(&mut self, other: &Breakdown) {
         self.transactions += other.transactions;
         self.response_ns += other.response_ns;
         self.queued_ns += other.queued_ns;

@@ -1,7 +1,9 @@
 //! What the engine drives: a workload, with its types of transactions by number.
 
+use crate::merge::Merge;
 use crate::timed::StatementTimes;
 use base::limits::{TRANSACTION_TYPES_MAX, WORKLOAD_COUNTERS_MAX};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::future::Future;
 
@@ -44,15 +46,13 @@ pub fn per_type<T: Default, const N: usize>(first: [T; N]) -> PerType<T> {
 
 /// What a workload counts besides what every workload has. The workload alone knows what each
 /// number means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadCounters(pub [u64; WORKLOAD_COUNTERS_MAX]);
 
-impl WorkloadCounters {
-    /// Adds the counts of another transaction, worker or interval.
-    pub fn add(&mut self, other: &WorkloadCounters) {
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine += theirs;
-        }
+impl Merge for WorkloadCounters {
+    #[inline]
+    fn merge(&mut self, other: &WorkloadCounters) {
+        self.0.merge(&other.0);
     }
 }
 

@@ -1,19 +1,20 @@
 //! Who else drives a run: partners, each of whom carries a share of the connections in another
 //! process, and the one who leads them.
 
-use crate::abort::{Abort, RunError};
 use crate::breakdown::Breakdown;
 use crate::client::{Failed, PerType};
 use crate::interval::Interval;
-use crate::schedule::{PhaseOffsets, Schedule};
+use crate::options::{Abort, RunError};
+use crate::schedule::Schedule;
 use crate::totals::Totals;
 use base::Instant;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Between the word that a run starts and its start: the word has to reach all partners by then.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(250);
 
-/// Who takes part in a run beside this process.
+/// Other processes that drive the same run.
 pub enum Company<'a> {
     /// Nobody.
     Alone,
@@ -35,35 +36,20 @@ pub trait Partner: Send {
     /// The run that it has opened its connections for does not come.
     fn cancel(&mut self);
 
-    /// Has it drive, and reports what comes of that, its share last.
-    ///
-    /// # Errors
-    /// Why the run cannot go on without it.
-    fn drive(
-        &mut self,
-        schedule: &CommonSchedule<'_>,
-        report: &mut dyn FnMut(PartnerReport),
-    ) -> Result<PartnerEnd, Abort>;
-}
-
-/// What a partner reports.
-pub enum PartnerReport {
-    /// One that is over on all of its workers. They come in order.
-    Interval(Box<Interval>),
-    Share(Box<DrivenShare>),
+    /// Has it drive, and reports each interval that is over on all of its workers, in order.
+    fn drive(&mut self, schedule: &Schedule, report: &mut dyn FnMut(Interval)) -> PartnerEnd;
 }
 
 /// How a partner ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartnerEnd {
-    /// It has reported its share.
-    Finished,
-    /// It is gone, and the run goes on without it.
-    Gone,
+    /// It has driven its share.
+    Finished(Box<DrivenShare>),
+    /// It is gone, and why the run cannot go on without it, where that is so.
+    Gone(Option<Abort>),
 }
 
 /// What a worker, or all of a partner's, did in the whole run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DrivenShare {
     pub totals: Totals,
     pub breakdowns: PerType<Breakdown>,
@@ -72,27 +58,4 @@ pub struct DrivenShare {
     /// CPU time of the partner's process over the window; 0 of a worker, whose process is read as a
     /// whole.
     pub client_cpu_ns: u64,
-}
-
-/// The times of a run, for a partner.
-pub struct CommonSchedule<'a>(pub(crate) &'a Schedule);
-
-impl CommonSchedule<'_> {
-    pub fn start(&self) -> Instant {
-        self.0.start()
-    }
-
-    pub fn phases(&self) -> PhaseOffsets {
-        PhaseOffsets { warmup_end_ns: self.0.warmup_ns(), window_end_ns: self.0.end_ns() }
-    }
-
-    /// Is the run cut, so that nobody waits for transactions under way?
-    pub fn is_aborted(&self) -> bool {
-        self.0.aborted()
-    }
-
-    /// Time since everybody should have ended; none before.
-    pub fn past_drain(&self) -> Duration {
-        Duration::from_nanos(self.0.now_ns().saturating_sub(self.0.drain_end_ns()))
-    }
 }

@@ -42,14 +42,32 @@ impl Pauses {
     }
 }
 
-/// Where the transactions of a connection come from.
-pub(crate) enum Feed<'a, W: Workload> {
-    /// Its own source, whenever it is free.
-    Own(W::Source),
-    /// Its own source, when the schedule says.
-    Schedule(W::Source, &'a Backlog),
+/// Where the transactions of a worker's connections come from.
+pub(crate) enum Feed<O> {
+    /// Their own sources, whenever they are free.
+    Own,
+    /// Their own sources, when the schedule says.
+    Schedule(Backlog),
     /// Terminals.
-    Terminals(&'a TerminalQueue<W::Operation>),
+    Terminals(TerminalQueue<O>),
+}
+
+impl<O> Feed<O> {
+    /// Lets come what is due, so that it counts in its interval before that is sent.
+    pub(crate) fn advance(&self, now_ns: u64, schedule: &Schedule, recorder: &mut Recorder) {
+        if let Feed::Schedule(backlog) = self {
+            backlog.offer_due(now_ns, schedule, recorder);
+        }
+    }
+
+    /// The window is over: nothing new begins. May be called again.
+    pub(crate) fn end(&self, schedule: &Schedule, recorder: &mut Recorder) {
+        match self {
+            Feed::Own => {}
+            Feed::Schedule(backlog) => backlog.end(schedule, recorder),
+            Feed::Terminals(queue) => queue.requests.close(),
+        }
+    }
 }
 
 /// A transaction to do.
@@ -77,7 +95,9 @@ enum Next {
 pub(crate) struct ConnectionTask<'a, W: Workload> {
     pub(crate) workload: &'a W,
     pub(crate) which: Opening,
-    pub(crate) feed: Feed<'a, W>,
+    pub(crate) feed: &'a Feed<W::Operation>,
+    /// None where terminals have theirs.
+    pub(crate) source: Option<W::Source>,
     pub(crate) schedule: &'a Schedule,
     pub(crate) recorder: &'a RefCell<Recorder>,
     /// The transaction that this connection is in.
@@ -129,21 +149,17 @@ impl<W: Workload> ConnectionTask<'_, W> {
 
     /// Waits for the next transaction; `None` where there is none to come.
     async fn next(&mut self) -> Option<Job<W::Operation>> {
-        let (source, begin_ns, scheduled_try_ns) = match &mut self.feed {
-            Feed::Own(source) => {
-                if self.schedule.is_over() {
-                    return None;
-                }
-                (source, None, None)
-            }
-            Feed::Schedule(source, backlog) => {
+        let (begin_ns, scheduled_try_ns) = match self.feed {
+            Feed::Own if self.schedule.is_over() => return None,
+            Feed::Own => (None, None),
+            Feed::Schedule(backlog) => {
                 let (intended_ns, now_ns) = backlog.next(self.schedule, self.recorder).await?;
-                (source, Some(intended_ns), Some(now_ns))
+                (Some(intended_ns), Some(now_ns))
             }
             Feed::Terminals(queue) => {
                 let request = queue.requests.pop().await?;
                 return Some(Job {
-                    terminal: request.terminal(),
+                    terminal: request.terminal,
                     transaction: request.transaction,
                     operation: request.operation,
                     begin_ns: request.submitted_ns,
@@ -152,6 +168,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
                 });
             }
         };
+        let source = self.source.as_mut()?;
         let transaction = source.deal();
         let operation = source.draw(transaction);
         let now_ns = self.schedule.now_ns();
@@ -208,7 +225,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         self.under_way.set(None);
         let statements = client.statements() - statements_before;
         self.recorder.borrow_mut().add_statements(statements);
-        if let Feed::Terminals(queue) = &self.feed {
+        if let Feed::Terminals(queue) = self.feed {
             queue.answer(job.terminal);
         }
         alive

@@ -2,29 +2,8 @@
 //! the run.
 
 use crate::client::{Failed, FailureKind};
-use base::SessionError;
+use base::{SessionError, errors};
 use std::borrow::Cow;
-
-/// MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the
-/// snapshot.
-const ER_CHECKREAD: u16 = 1020;
-/// A node of a Galera cluster has no quorum, or has not caught up yet: "WSREP has not yet prepared
-/// node for application use". A later connection may find it ready.
-const ER_UNKNOWN_COM_ERROR: u16 = 1047;
-const ER_SERVER_SHUTDOWN: u16 = 1053;
-/// Galera: the write set could not be certified, as while the cluster loses a node; the node has
-/// rolled back. What failed certification, and what a write set of another node aborted, is a
-/// deadlock (1213).
-const ER_ERROR_DURING_COMMIT: u16 = 1180;
-/// Galera: a write set of another node aborted the statement. Elsewhere: KILL QUERY.
-const ER_QUERY_INTERRUPTED: u16 = 1317;
-/// Tables were opened anew, again and again, while the statement was about to run. The terminal
-/// prepares it again.
-const ER_NEED_REPREPARE: u16 = 1615;
-/// MariaDB: KILL CONNECTION.
-const ER_CONNECTION_KILLED: u16 = 1927;
-/// Group Replication: certification found a conflict with a transaction of another member.
-const ER_TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
 
 /// What the failure of a statement before COMMIT means, or of COMMIT where nothing of it stays.
 pub fn failed_by(error: &SessionError) -> Failed {
@@ -43,7 +22,9 @@ pub fn failed_by(error: &SessionError) -> Failed {
 pub fn leaves_in_doubt(error: &SessionError) -> bool {
     matches!(
         error.code(),
-        None | Some(ER_SERVER_SHUTDOWN | ER_QUERY_INTERRUPTED | ER_CONNECTION_KILLED)
+        None | Some(
+            errors::SERVER_SHUTDOWN | errors::QUERY_INTERRUPTED | errors::CONNECTION_KILLED
+        )
     )
 }
 
@@ -61,21 +42,19 @@ pub fn failed_in_commit(error: &SessionError) -> Failed {
 
 /// Did the server give up making a statement anew, so that the client has to prepare it again?
 pub fn needs_prepare(error: &SessionError) -> bool {
-    error.code() == Some(ER_NEED_REPREPARE)
+    error.code() == Some(errors::NEED_REPREPARE)
 }
 
 fn kind_of(code: u16) -> FailureKind {
-    const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
-    const ER_LOCK_DEADLOCK: u16 = 1213;
     match code {
-        ER_LOCK_DEADLOCK => FailureKind::Deadlock,
-        ER_LOCK_WAIT_TIMEOUT => FailureKind::LockWaitTimeout,
-        ER_CHECKREAD
-        | ER_ERROR_DURING_COMMIT
-        | ER_QUERY_INTERRUPTED
-        | ER_NEED_REPREPARE
-        | ER_TRANSACTION_ROLLBACK_DURING_COMMIT => FailureKind::Conflict,
-        ER_UNKNOWN_COM_ERROR | ER_SERVER_SHUTDOWN | ER_CONNECTION_KILLED => {
+        errors::LOCK_DEADLOCK => FailureKind::Deadlock,
+        errors::LOCK_WAIT_TIMEOUT => FailureKind::LockWaitTimeout,
+        errors::CHECKREAD
+        | errors::ERROR_DURING_COMMIT
+        | errors::QUERY_INTERRUPTED
+        | errors::NEED_REPREPARE
+        | errors::TRANSACTION_ROLLBACK_DURING_COMMIT => FailureKind::Conflict,
+        errors::UNKNOWN_COM_ERROR | errors::SERVER_SHUTDOWN | errors::CONNECTION_KILLED => {
             FailureKind::Lost { in_doubt: false }
         }
         _ => FailureKind::Fatal,

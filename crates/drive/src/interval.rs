@@ -1,12 +1,14 @@
 //! What happened between two moments of a run, type by type.
 
 use crate::client::{PerType, TransactionInfo, WorkloadCounters};
+use crate::merge::{Merge, merge_fields};
 use crate::silence::{Silence, common};
 use crate::times::Times;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Phase {
     Warmup,
     Window,
@@ -15,7 +17,7 @@ pub enum Phase {
 }
 
 /// One transaction type in one interval.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TransactionStats {
     pub committed: u64,
     /// Deliberate rollbacks.
@@ -30,17 +32,17 @@ pub struct TransactionStats {
     pub latency: Times,
 }
 
-impl TransactionStats {
-    pub(crate) fn merge(&mut self, other: &TransactionStats) {
-        self.committed += other.committed;
-        self.rolled_back += other.rolled_back;
-        self.deadlocks += other.deadlocks;
-        self.lock_wait_timeouts += other.lock_wait_timeouts;
-        self.other_retries += other.other_retries;
-        self.errors += other.errors;
-        self.latency.merge(&other.latency);
-    }
+merge_fields!(TransactionStats {
+    committed,
+    rolled_back,
+    deadlocks,
+    lock_wait_timeouts,
+    other_retries,
+    errors,
+    latency,
+});
 
+impl TransactionStats {
     /// What ended well: committed and deliberately rolled back.
     pub fn completed(&self) -> u64 {
         self.committed + self.rolled_back
@@ -48,7 +50,7 @@ impl TransactionStats {
 }
 
 /// How an open loop kept its schedule in one interval.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScheduleStats {
     /// Transactions whose intended start lies in the interval.
     pub offered: u64,
@@ -63,18 +65,10 @@ pub struct ScheduleStats {
     pub service: Times,
 }
 
-impl ScheduleStats {
-    pub(crate) fn merge(&mut self, other: &ScheduleStats) {
-        self.offered += other.offered;
-        self.late += other.late;
-        self.skipped += other.skipped;
-        self.lag.merge(&other.lag);
-        self.service.merge(&other.service);
-    }
-}
+merge_fields!(ScheduleStats { offered, late, skipped, lag, service });
 
 /// What terminals did in one interval besides their transactions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TerminalStats {
     /// Keying times that ended, as measured.
     pub keying: PerType<Times>,
@@ -84,30 +78,21 @@ pub struct TerminalStats {
     pub acknowledgement: Times,
 }
 
-impl TerminalStats {
-    fn merge(&mut self, other: &TerminalStats) {
-        for (mine, theirs) in self.keying.iter_mut().zip(&other.keying) {
-            mine.merge(theirs);
-        }
-        for (mine, theirs) in self.think.iter_mut().zip(&other.think) {
-            mine.merge(theirs);
-        }
-        self.acknowledgement.merge(&other.acknowledgement);
-    }
-}
+merge_fields!(TerminalStats { keying, think, acknowledgement });
 
 /// What happened between two moments of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Interval {
     pub phase: Phase,
     /// From the start of the run.
     pub start_offset_ns: u64,
     pub end_offset_ns: u64,
-    /// The types of the workload.
+    /// The types of the workload. Another process that reports the interval does not tell them.
+    #[serde(skip)]
     pub types: &'static [TransactionInfo],
     pub transactions: PerType<TransactionStats>,
     /// Transactions of primary types that ended well, by database
-    /// ([`crate::Workload::database`]); as long as the last one that had any.
+    /// ([`crate::Client::server`]); as long as the last one that had any.
     pub primary: Vec<u64>,
     pub statements: u64,
     pub counters: WorkloadCounters,
@@ -179,24 +164,32 @@ impl Interval {
         all
     }
 
+    /// Is it one that a process can have reported which drives these types?
+    pub fn is_consistent(&self) -> bool {
+        let is_in_order =
+            |of: &Silence| of.from_ns <= of.busy_from_ns && of.busy_from_ns <= of.to_ns;
+        let others = self.transactions.get(self.types.len()..).unwrap_or_default();
+        self.start_offset_ns <= self.end_offset_ns
+            && others.iter().all(|of| of.completed() == 0 && of.errors == 0)
+            && self.silences.iter().all(is_in_order)
+    }
+
     pub(crate) fn add_primary(&mut self, database: usize, transactions: u64) {
         if self.primary.len() <= database {
             self.primary.resize(database + 1, 0);
         }
         self.primary[database] += transactions;
     }
+}
 
-    /// Adds another worker's share of the same interval.
-    pub(crate) fn merge(&mut self, other: &Interval) {
+/// Adds another worker's share of the same interval.
+impl Merge for Interval {
+    fn merge(&mut self, other: &Interval) {
         self.end_offset_ns = self.end_offset_ns.max(other.end_offset_ns);
-        for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {
-            mine.merge(theirs);
-        }
-        for (database, transactions) in other.primary.iter().enumerate() {
-            self.add_primary(database, *transactions);
-        }
+        self.transactions.merge(&other.transactions);
+        self.primary.merge(&other.primary);
         self.statements += other.statements;
-        self.counters.add(&other.counters);
+        self.counters.merge(&other.counters);
         self.schedule.merge(&other.schedule);
         self.terminals.merge(&other.terminals);
         self.silences = common(&self.silences, &other.silences);

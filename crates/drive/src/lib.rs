@@ -7,19 +7,18 @@
 //! reported, and workers, each a thread that carries a share of the connections and reports by
 //! message.
 
-mod abort;
 mod arrivals;
 mod breakdown;
 mod client;
 mod company;
 mod connection;
+mod database;
 mod failures;
 mod interval;
-mod isolation;
-mod loading;
+mod merge;
+mod names;
 mod options;
 mod pace;
-mod proof;
 mod recorder;
 mod run;
 mod schedule;
@@ -32,22 +31,20 @@ mod times;
 mod totals;
 mod worker;
 
-pub use abort::{Abort, AbortCause, RunError};
 pub use breakdown::Breakdown;
 pub use client::{
     Attempt, Client, Failed, FailureKind, Opening, PerType, Source, TransactionInfo,
     TransactionType, Workload, WorkloadCounters, per_type,
 };
-pub use company::{CommonSchedule, Company, DrivenShare, Partner, PartnerEnd, PartnerReport};
+pub use company::{Company, DrivenShare, Partner, PartnerEnd};
+pub use database::{CheckResult, Facts, LoadProgress, Proof, set_isolation};
 pub use failures::{failed_by, failed_in_commit, leaves_in_doubt, needs_prepare};
 pub use interval::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
-pub use isolation::set_isolation;
-pub use loading::LoadProgress;
-pub use options::{RunOptions, WorkerPlace};
+pub use merge::Merge;
+pub use options::{Abort, AbortCause, RunError, RunOptions, WorkerPlace};
 pub use pace::{Arrivals, Pace, Terminals, think_time};
-pub use proof::{CheckResult, Facts, Proof};
 pub use run::{Control, Event, RunReport, WORKER_THREAD, process_cpu_ns, run};
-pub use schedule::PhaseOffsets;
+pub use schedule::{PhaseOffsets, Schedule};
 pub use schemas::Schemas;
 pub use silence::{Silence, SilenceWatch};
 pub use timed::{StatementTime, StatementTimes, Timed};

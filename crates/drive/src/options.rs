@@ -1,10 +1,13 @@
-//! How to run: what a run is asked for.
+//! How to run, and why a run does not come to its end, or not to be.
 
+use crate::client::Failed;
 use crate::pace::Pace;
+use base::Exit;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How to run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
     pub connections: u32,
     /// Threads of this process that carry connections; at least 1.
@@ -22,11 +25,69 @@ pub struct RunOptions {
     pub seed: u64,
 }
 
+impl RunOptions {
+    /// Is none of its times one that no run has, so that sums of them are times, too?
+    pub fn is_consistent(&self) -> bool {
+        const DECADE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+        let mut times = vec![self.warmup, self.window, self.interval, self.retry_pause];
+        if let Pace::Terminals(of) = &self.pace {
+            times.extend(of.keying.iter().chain(&of.think_mean));
+        }
+        times.iter().all(|time| *time <= DECADE)
+    }
+}
+
 /// The workers of one process among those of all who drive a run together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerPlace {
     /// The number of its first worker, from 0.
     pub first: u32,
     /// Workers of all processes; at most as many as there are connections.
     pub workers_of_all: u32,
+}
+
+/// Why a run is ended before its time, where it was not the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abort {
+    pub cause: AbortCause,
+    /// For people.
+    pub reason: String,
+}
+
+/// The kinds of [`Abort`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AbortCause {
+    ServerGone,
+    /// Every transaction fails.
+    Useless,
+    /// One that drives a share of the connections is gone, or late.
+    PartnerLost,
+}
+
+/// Why there was no run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("cannot open {connections} connections: {}", failed.message)]
+    Open { connections: u32, failed: Failed },
+    #[error("interrupted before all connections were open")]
+    Interrupted,
+    #[error("{0}")]
+    Aborted(String),
+    #[error("a worker thread failed: {0}; check the limits of open files and memory")]
+    Worker(std::io::Error),
+    #[error("{0}")]
+    PartnerLost(String),
+}
+
+impl RunError {
+    /// What the shell is told.
+    pub fn exit(&self) -> Exit {
+        match self {
+            RunError::Interrupted => Exit::Interrupted,
+            RunError::Aborted(_) => Exit::ServerFailed,
+            RunError::Open { .. } | RunError::Worker(_) | RunError::PartnerLost(_) => {
+                Exit::Environment
+            }
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! When transactions come: as connections get free, by a schedule, or from terminals.
 
+use crate::client::PerType;
 use crate::streams::ARRIVALS;
 use base::Random;
+use serde::{Deserialize, Serialize};
 use spec::Spacing;
 use std::time::Duration;
 
 /// When transactions come.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Pace {
     /// A connection begins its next transaction when the last one has ended.
     Closed,
@@ -17,7 +20,7 @@ pub enum Pace {
 }
 
 /// The schedule of an open loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
     /// Transactions of all types per second; above 0.
     pub per_s: f64,
@@ -25,13 +28,13 @@ pub struct Arrivals {
 }
 
 /// Terminals and their times, by type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminals {
     pub count: u32,
     /// Constant.
-    pub keying: Vec<Duration>,
+    pub keying: PerType<Duration>,
     /// Mean of the think time, which is negative exponential.
-    pub think_mean: Vec<Duration>,
+    pub think_mean: PerType<Duration>,
     /// A source deals the same types again after so many transactions: terminals start anywhere
     /// among them.
     pub deck_size: u32,

@@ -6,6 +6,7 @@ use crate::client::{
     Attempt, Failed, FailureKind, PerType, TransactionInfo, TransactionType, WorkloadCounters,
 };
 use crate::interval::{Interval, Phase, TerminalStats};
+use crate::merge::Merge;
 use crate::schedule::Schedule;
 use crate::silence::Silence;
 use crate::timed::StatementTimes;
@@ -238,9 +239,9 @@ impl Recorder {
         }
         let mut counters = WorkloadCounters::default();
         count(&mut counters);
-        self.totals.counters.add(&counters);
+        self.totals.counters.merge(&counters);
         if in_window {
-            self.current.counters.add(&counters);
+            self.current.counters.merge(&counters);
         }
     }
 

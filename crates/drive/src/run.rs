@@ -1,12 +1,12 @@
 //! A run: open all connections, start them together, warm up, measure, let the last transactions
 //! end.
 
-use crate::abort::{Abort, AbortCause, RunError};
 use crate::breakdown::Breakdown;
 use crate::client::{PerType, TransactionInfo, Workload, WorkloadCounters};
 use crate::company::{Company, DrivenShare, START_LEAD};
 use crate::interval::{Interval, IntervalKey, Phase};
-use crate::options::{RunOptions, WorkerPlace};
+use crate::merge::Merge;
+use crate::options::{Abort, AbortCause, RunError, RunOptions, WorkerPlace};
 use crate::pace::WorkerShare;
 use crate::schedule::{PhaseOffsets, Schedule};
 use crate::silence::{Silence, Silences};
@@ -129,7 +129,7 @@ impl RunReport {
 
     /// Adds what an earlier run on the same database did to what concerns the whole run.
     pub fn include_earlier(&mut self, earlier: RunReport) {
-        self.totals.merge(earlier.totals.without_window());
+        self.totals.merge(&earlier.totals.without_window());
         self.abandoned += earlier.abandoned;
         self.partners_lost += earlier.partners_lost;
     }
@@ -185,7 +185,7 @@ pub fn run<W: Workload>(
             let share = WorkerShare { worker: first + worker, workers: workers_of_all };
             let body = move || {
                 let work = Work { workload, options, share };
-                or_broken(&sender, || worker::work(&work, &sender, &start));
+                report_panic(&sender, || worker::work(&work, &sender, &start));
             };
             // The observers tell the driver's threads from others by their name.
             thread::Builder::new()
@@ -197,7 +197,7 @@ pub fn run<W: Workload>(
             let start = next_start(&mut partner_starts);
             let sender = sender.clone();
             let body = move || {
-                or_broken(&sender, || worker::accompany(&mut *partner, &sender, &start));
+                report_panic(&sender, || worker::run_partner(&mut *partner, &sender, &start));
             };
             thread::Builder::new()
                 .name("partner".to_owned())
@@ -230,7 +230,7 @@ pub fn run<W: Workload>(
 }
 
 /// A thread that panics says so, and the run ends as failed instead of waiting for it.
-fn or_broken(sender: &Sender<Message>, work: impl FnOnce()) {
+fn report_panic(sender: &Sender<Message>, work: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(work)).is_err() {
         let _ = sender.send(Message::Broken(std::io::Error::other("it panicked")));
     }
@@ -301,7 +301,7 @@ struct Dispatcher {
     completed_seen: u64,
     errors_seen: u64,
     /// As many without one that ended well end the run.
-    useless_errors: u64,
+    errors_before_abort: u64,
 }
 
 impl Dispatcher {
@@ -319,7 +319,7 @@ impl Dispatcher {
             last_connected: Instant::now(),
             completed_seen: 0,
             errors_seen: 0,
-            useless_errors: USELESS_ERRORS
+            errors_before_abort: USELESS_ERRORS
                 .max(USELESS_ERRORS_EACH * u64::from(options.connections)),
         }
     }
@@ -351,7 +351,7 @@ impl Dispatcher {
                     elapsed: Duration::from_nanos(self.schedule.now_ns()),
                     total: Duration::from_nanos(self.schedule.end_ns()),
                 }));
-                self.look_for_hopelessness();
+                self.abort_if_hopeless();
             }
         }
         for (_, interval) in std::mem::take(&mut self.open).into_values() {
@@ -410,7 +410,7 @@ impl Dispatcher {
     }
 
     /// Ends a run that cannot come to anything.
-    fn look_for_hopelessness(&mut self) {
+    fn abort_if_hopeless(&mut self) {
         if self.schedule.connections() > 0 || self.schedule.is_over() {
             self.last_connected = Instant::now();
         }
@@ -421,7 +421,7 @@ impl Dispatcher {
                 reason: format!("all connections are lost and none came back within {seconds} s"),
             }));
         }
-        if self.errors_seen >= self.useless_errors && self.completed_seen == 0 {
+        if self.errors_seen >= self.errors_before_abort && self.completed_seen == 0 {
             self.obey(Control::Abort(Abort {
                 cause: AbortCause::Useless,
                 reason: format!("every transaction fails ({} of them so far)", self.errors_seen),
@@ -438,10 +438,8 @@ impl Dispatcher {
             Message::Interval(interval) => self.collect(*interval, on_event),
             Message::Finished(share) => {
                 let DrivenShare { totals, breakdowns, abandoned, client_cpu_ns } = *share;
-                self.report.totals.merge(totals);
-                for (mine, theirs) in self.report.breakdowns.iter_mut().zip(&breakdowns) {
-                    mine.merge(theirs);
-                }
+                self.report.totals.merge(&totals);
+                self.report.breakdowns.merge(&breakdowns);
                 self.report.abandoned += abandoned;
                 self.report.client_cpu_ns += client_cpu_ns;
                 self.finished += 1;
@@ -496,7 +494,7 @@ impl Dispatcher {
         if interval.phase == Phase::Window {
             self.report.window_ns += interval.end_offset_ns - interval.start_offset_ns;
             self.report.statements += interval.statements;
-            self.report.counters.add(&interval.counters);
+            self.report.counters.merge(&interval.counters);
             match &mut self.report.window {
                 Some(window) => window.merge(interval),
                 none => *none = Some(Box::new(interval.clone())),

@@ -21,7 +21,7 @@ pub struct PhaseOffsets {
 }
 
 /// In ns from the start of the run, and the few facts that workers share.
-pub(crate) struct Schedule {
+pub struct Schedule {
     start: Instant,
     interval_ns: u64,
     /// A phase that is ended goes on for so long at least.
@@ -70,8 +70,19 @@ impl Schedule {
         Schedule { end_lead_ns: ns(end_lead), ..schedule }
     }
 
-    pub(crate) fn start(&self) -> Instant {
+    /// The moment at which all start.
+    pub fn start(&self) -> Instant {
         self.start
+    }
+
+    /// The ends of phases, as far as they are known.
+    pub fn phases(&self) -> PhaseOffsets {
+        PhaseOffsets { warmup_end_ns: self.warmup_ns(), window_end_ns: self.end_ns() }
+    }
+
+    /// Time since everybody should have ended; none before.
+    pub fn past_drain(&self) -> Duration {
+        Duration::from_nanos(self.now_ns().saturating_sub(self.drain_end_ns()))
     }
 
     pub(crate) fn now_ns(&self) -> u64 {
@@ -179,7 +190,8 @@ impl Schedule {
         self.end_at(self.now_ns());
     }
 
-    pub(crate) fn aborted(&self) -> bool {
+    /// Is the run cut, so that nobody waits for transactions under way?
+    pub fn aborted(&self) -> bool {
         self.aborted.load(Ordering::Relaxed)
     }
 

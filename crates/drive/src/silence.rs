@@ -3,11 +3,12 @@
 
 use crate::interval::Interval;
 use base::limits;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
 
 /// A time in which nothing ended, in ns from the start of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Silence {
     pub from_ns: u64,
     pub to_ns: u64,
@@ -135,6 +136,7 @@ mod tests {
     use super::{Silence, Silences, common};
     use crate::client::{Attempt, TransactionInfo, TransactionType};
     use crate::interval::Interval;
+    use crate::merge::Merge;
     use crate::recorder::{Operated, Recorder};
     use crate::schedule::Schedule;
     use base::{Instant, Random};

@@ -20,7 +20,7 @@ pub(crate) struct Request<O> {
     pub(crate) submitted_ns: u64,
     /// Who waits for the answer, by place among the worker's terminals; nobody does for a deferred
     /// one.
-    terminal: Option<usize>,
+    pub(crate) terminal: Option<usize>,
 }
 
 /// Between the terminals of a worker and its connections.
@@ -60,12 +60,6 @@ impl<O> TerminalQueue<O> {
     }
 }
 
-impl<O> Request<O> {
-    pub(crate) fn terminal(&self) -> Option<usize> {
-        self.terminal
-    }
-}
-
 fn refuse(transaction: TransactionType, code: &'static str, why: &str, recorder: &mut Recorder) {
     let failed = Failed { kind: FailureKind::Fatal, code: code.into(), message: why.to_owned() };
     recorder.failed_try(transaction, &failed);
@@ -100,7 +94,7 @@ struct Pause {
 impl<S: Source> Terminal<'_, S> {
     /// Keys, submits and thinks until the window is over.
     pub(crate) async fn run(mut self) {
-        let mut pause = self.walk_in();
+        let mut pause = self.warm_start();
         self.sleep(0, &pause).await;
         while !self.schedule.is_over() {
             if pause.is_keying {
@@ -178,7 +172,7 @@ impl<S: Source> Terminal<'_, S> {
     /// Lives through some time before the start in which nothing is submitted, so that the run
     /// starts in the middle of keying and thinking, at any place of the source's deck: the load is
     /// then the same from the first second on, and terminals are not in step.
-    fn walk_in(&mut self) -> Pause {
+    fn warm_start(&mut self) -> Pause {
         const CYCLES: u32 = 16;
         let longest = |of: &[Duration]| of.iter().copied().max().unwrap_or_default();
         let cycle = longest(&self.times.keying) + longest(&self.times.think_mean);

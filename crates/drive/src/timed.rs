@@ -45,7 +45,7 @@ impl<S: Session> Timed<S> {
                 kinds: vec!["commit", "rollback", "other"],
                 by_statement: Vec::new(),
                 unanswered: VecDeque::new(),
-                answered: 0,
+                sent_before: 0,
                 partial_ns: 0,
                 times: Vec::new(),
             },
@@ -75,8 +75,8 @@ struct Clock {
     by_statement: Vec<StatementKind>,
     /// Of the commands that are queued or under way, oldest first.
     unanswered: VecDeque<StatementKind>,
-    /// Commands of the session that have their whole answer.
-    answered: u64,
+    /// Commands of the session that had been sent before the oldest of them.
+    sent_before: u64,
     /// Time of the answer that has come in part: a CALL has several.
     partial_ns: u64,
     times: Vec<StatementTime>,
@@ -120,7 +120,16 @@ impl Clock {
         if let Some(kind) = self.unanswered.pop_front() {
             self.times.push(StatementTime { kind, ns });
         }
-        self.answered += 1;
+        self.sent_before += 1;
+    }
+
+    /// Another command is queued, after so many that were sent.
+    #[inline]
+    fn queued(&mut self, kind: StatementKind, sent: u64) {
+        if self.unanswered.is_empty() {
+            self.sent_before = sent;
+        }
+        self.unanswered.push_back(kind);
     }
 }
 
@@ -132,17 +141,18 @@ impl<S: Session> Session for Timed<S> {
     #[inline]
     fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
         self.session.queue(statement, params)?;
-        self.clock.unanswered.push_back(self.clock.prepared(statement));
+        self.clock.queued(self.clock.prepared(statement), self.session.statements());
         Ok(())
     }
 
     fn queue_query(&mut self, sql: &str) -> Result<(), SessionError> {
         self.session.queue_query(sql)?;
-        self.clock.unanswered.push_back(match sql {
+        let kind = match sql {
             "COMMIT" => COMMIT,
             "ROLLBACK" => ROLLBACK,
             _ => OTHER,
-        });
+        };
+        self.clock.queued(kind, self.session.statements());
         Ok(())
     }
 
@@ -159,7 +169,7 @@ impl<S: Session> Session for Timed<S> {
         let result = self.session.discard().await;
         self.clock.partial_ns += since(start);
         // What was sent has been answered; the rest never left.
-        for _ in self.clock.answered..self.session.statements() {
+        for _ in self.clock.sent_before..self.session.statements() {
             self.clock.whole();
         }
         self.clock.unanswered.clear();
@@ -176,15 +186,7 @@ impl<S: Session> Session for Timed<S> {
     }
 
     async fn forget_prepared(&mut self) -> Result<(), SessionError> {
-        let result = self.session.forget_prepared().await;
-        self.clock.answered = self.session.statements();
-        result
-    }
-
-    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
-        let statement = self.session.prepare(sql).await;
-        self.clock.answered = self.session.statements();
-        statement
+        self.session.forget_prepared().await
     }
 
     async fn prepare_kind(
@@ -192,15 +194,13 @@ impl<S: Session> Session for Timed<S> {
         kind: &'static str,
         sql: &str,
     ) -> Result<StatementId, SessionError> {
-        let statement = self.prepare(sql).await?;
+        let statement = self.session.prepare_kind(kind, sql).await?;
         self.clock.name(statement, kind);
         Ok(statement)
     }
 
     async fn all_prepared(&mut self) -> Result<(), SessionError> {
-        let result = self.session.all_prepared().await;
-        self.clock.answered = self.session.statements();
-        result
+        self.session.all_prepared().await
     }
 
     fn statements(&self) -> u64 {
@@ -212,9 +212,7 @@ impl<S: Session> Session for Timed<S> {
         sql: &str,
         rows: &mut dyn RowSource,
     ) -> Result<u64, SessionError> {
-        let result = self.session.load_local(sql, rows).await;
-        self.clock.answered = self.session.statements();
-        result
+        self.session.load_local(sql, rows).await
     }
 }
 

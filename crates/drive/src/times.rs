@@ -1,12 +1,18 @@
 //! Times of one kind: a histogram with exact sum and maximum.
 
+use crate::merge::Merge;
 use base::limits;
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Times in ns of what happened in an interval.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "EncodedTimes")]
 pub struct Times {
     /// None until there is a time, so that an empty interval costs nothing.
+    #[serde(serialize_with = "in_v2_format")]
     pub histogram: Option<Box<Histogram<u64>>>,
     pub sum_ns: u64,
     pub max_ns: u64,
@@ -47,29 +53,6 @@ impl Times {
         }
     }
 
-    /// A histogram that another process recorded, as this one records; `None` where it holds what
-    /// cannot be recorded here.
-    pub fn in_own_shape(of: &Histogram<u64>) -> Option<Box<Histogram<u64>>> {
-        let digits = of.sigfig();
-        let mut own = [DIGITS, COARSE_DIGITS].contains(&digits).then(|| histogram(digits))?;
-        own.add(of).ok()?;
-        Some(own)
-    }
-
-    /// Adds others.
-    pub fn merge(&mut self, other: &Times) {
-        match (&mut self.histogram, &other.histogram) {
-            (_, None) => {}
-            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
-            (Some(mine), Some(theirs)) => {
-                mine.add(theirs.as_ref()).expect("histograms of times of one kind have one shape");
-            }
-        }
-        self.sum_ns += other.sum_ns;
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.out_of_bounds += other.out_of_bounds;
-    }
-
     /// These without some of them, which are among them. The longest of the rest is not known to
     /// more than the histogram's three digits.
     pub fn without(&self, some: &Times) -> Times {
@@ -105,9 +88,84 @@ impl Times {
     }
 }
 
+impl Merge for Times {
+    fn merge(&mut self, other: &Times) {
+        match (&mut self.histogram, &other.histogram) {
+            (_, None) => {}
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (Some(mine), Some(theirs)) => {
+                mine.add(theirs.as_ref()).expect("histograms of times of one kind have one shape");
+            }
+        }
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.out_of_bounds += other.out_of_bounds;
+    }
+}
+
+/// Times as another process told them, with the histogram in HdrHistogram's V2 format: small, and
+/// exact when it is merged.
+#[derive(Deserialize)]
+pub(crate) struct EncodedTimes {
+    histogram: Option<Vec<u8>>,
+    sum_ns: u64,
+    max_ns: u64,
+    out_of_bounds: u64,
+}
+
+impl TryFrom<EncodedTimes> for Times {
+    type Error = &'static str;
+
+    fn try_from(encoded: EncodedTimes) -> Result<Times, &'static str> {
+        let EncodedTimes { histogram, sum_ns, max_ns, out_of_bounds } = encoded;
+        let histogram = histogram.map(|bytes| of_v2_format(&bytes).ok_or("no histogram of times"));
+        Ok(Times { histogram: histogram.transpose()?, sum_ns, max_ns, out_of_bounds })
+    }
+}
+
+fn in_v2_format<S: Serializer>(
+    histogram: &Option<Box<Histogram<u64>>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let bytes = histogram.as_deref().map(|histogram| {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(histogram, &mut bytes).map(|_| bytes)
+    });
+    bytes.transpose().map_err(S::Error::custom)?.serialize(to)
+}
+
+/// The histogram, in the shape of those that are recorded here; `None` where it is none, or holds
+/// what cannot be recorded here.
+fn of_v2_format(bytes: &[u8]) -> Option<Box<Histogram<u64>>> {
+    if !takes_no_more_than_ours(bytes) {
+        return None;
+    }
+    let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut &*bytes).ok()?;
+    let digits = theirs.sigfig();
+    let mut own = [DIGITS, COARSE_DIGITS].contains(&digits).then(|| histogram(digits))?;
+    own.add(theirs).ok()?;
+    Some(own)
+}
+
+/// Is memory for this histogram in proportion to its bytes? Its head could ask for gigabytes of
+/// counts that do not follow, for more digits, or for text that swells when it is unpacked.
+fn takes_no_more_than_ours(bytes: &[u8]) -> bool {
+    /// Cookie, length of the counts, an offset, digits, lowest and highest value, a ratio.
+    const HEAD_BYTES: usize = 40;
+    const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
+    /// Last byte of the digits.
+    const DIGITS_AT: usize = 15;
+    let Some((head, counts)) = bytes.split_at_checked(HEAD_BYTES) else {
+        return false;
+    };
+    let length = u32::try_from(counts.len()).unwrap_or(u32::MAX).to_be_bytes();
+    head.starts_with(&COOKIE) && head[4..8] == length && head[DIGITS_AT] <= DIGITS
+}
+
 #[cfg(test)]
 mod tests {
     use super::Times;
+    use crate::merge::Merge;
 
     #[test]
     fn times_are_nanoseconds_and_excess_is_counted() {

@@ -1,20 +1,28 @@
 //! What is counted over the whole run, beside its intervals.
 
 use crate::client::{PerType, WorkloadCounters};
+use crate::merge::{Merge, merge_fields};
+use crate::names::KnownName;
 use crate::times::Times;
-use base::limits::TRANSACTION_TYPES_MAX;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Failed tries of one transaction type with one error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedTries {
     pub occurrences: u64,
     pub first_message: String,
 }
 
+impl Merge for FailedTries {
+    fn merge(&mut self, other: &FailedTries) {
+        self.occurrences += other.occurrences;
+    }
+}
+
 /// Where connections were in the window: times of all together, which add up to the window for
 /// each of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionTime {
     /// In transactions, from the begin of the first try on, as far as they were in the window.
     pub in_transactions_ns: u64,
@@ -26,17 +34,10 @@ pub struct ConnectionTime {
     pub lost_ns: u64,
 }
 
-impl ConnectionTime {
-    fn add(&mut self, other: ConnectionTime) {
-        self.in_transactions_ns += other.in_transactions_ns;
-        self.idle_ns += other.idle_ns;
-        self.error_pauses_ns += other.error_pauses_ns;
-        self.lost_ns += other.lost_ns;
-    }
-}
+merge_fields!(ConnectionTime { in_transactions_ns, idle_ns, error_pauses_ns, lost_ns });
 
 /// What is counted over the whole run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     pub committed: PerType<u64>,
     /// Transactions whose COMMIT had no answer.
@@ -56,8 +57,31 @@ pub struct Totals {
     pub errors: u64,
     pub reconnects: u64,
     /// By transaction, or `reconnect`, and error code.
+    #[serde(deserialize_with = "of_known_names")]
     pub failed_tries: BTreeMap<(&'static str, String), FailedTries>,
 }
+
+type ByNameAndCode<N> = BTreeMap<(N, String), FailedTries>;
+
+fn of_known_names<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<ByNameAndCode<&'static str>, D::Error> {
+    let all = ByNameAndCode::<KnownName>::deserialize(from)?;
+    Ok(all.into_iter().map(|((name, code), tries)| ((name.0, code), tries)).collect())
+}
+
+merge_fields!(Totals {
+    committed,
+    in_doubt,
+    begun_before_window,
+    in_flight,
+    counters,
+    in_doubt_counters,
+    connection_time,
+    errors,
+    reconnects,
+    failed_tries,
+});
 
 impl Totals {
     /// Those of a run whose window is not the one that is reported.
@@ -67,27 +91,6 @@ impl Totals {
             in_flight: Default::default(),
             connection_time: ConnectionTime::default(),
             ..self
-        }
-    }
-
-    /// Adds those of another worker or run.
-    pub(crate) fn merge(&mut self, other: Totals) {
-        for index in 0..TRANSACTION_TYPES_MAX {
-            self.committed[index] += other.committed[index];
-            self.in_doubt[index] += other.in_doubt[index];
-            self.begun_before_window[index].merge(&other.begun_before_window[index]);
-            self.in_flight[index].merge(&other.in_flight[index]);
-        }
-        self.counters.add(&other.counters);
-        self.in_doubt_counters.add(&other.in_doubt_counters);
-        self.connection_time.add(other.connection_time);
-        self.errors += other.errors;
-        self.reconnects += other.reconnects;
-        for (key, theirs) in other.failed_tries {
-            self.failed_tries
-                .entry(key)
-                .and_modify(|mine| mine.occurrences += theirs.occurrences)
-                .or_insert(theirs);
         }
     }
 }

@@ -1,13 +1,12 @@
 //! A worker: one thread that carries a share of the connections, and of the terminals where there
 //! are any.
 
-use crate::abort::Abort;
 use crate::arrivals::Backlog;
 use crate::client::{Failed, Opening, Workload};
-use crate::company::{CommonSchedule, DrivenShare, Partner, PartnerEnd, PartnerReport};
+use crate::company::{DrivenShare, Partner, PartnerEnd};
 use crate::connection::{ConnectionTask, Feed, Pauses};
 use crate::interval::{Interval, IntervalKey};
-use crate::options::RunOptions;
+use crate::options::{Abort, RunOptions};
 use crate::pace::{Pace, Terminals, WorkerShare};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
@@ -102,7 +101,7 @@ pub(crate) fn work<W: Workload>(work: &Work<'_, W>, messages: &Sender<Message>, 
 }
 
 /// The same by a partner.
-pub(crate) fn accompany(partner: &mut dyn Partner, messages: &Sender<Message>, start: &Start) {
+pub(crate) fn run_partner(partner: &mut dyn Partner, messages: &Sender<Message>, start: &Start) {
     let tell = |message| {
         let _ = messages.send(message);
     };
@@ -114,18 +113,14 @@ pub(crate) fn accompany(partner: &mut dyn Partner, messages: &Sender<Message>, s
         return partner.cancel();
     };
     let mut reported = None;
-    let ended = partner.drive(&CommonSchedule(&schedule), &mut |report| match report {
-        PartnerReport::Interval(interval) => {
-            reported = Some(IntervalKey::of(&interval));
-            tell(Message::Interval(interval));
-        }
-        PartnerReport::Share(share) => tell(Message::Finished(share)),
+    let ended = partner.drive(&schedule, &mut |interval| {
+        reported = Some(IntervalKey::of(&interval));
+        tell(Message::Interval(Box::new(interval)));
     });
-    match ended {
-        Ok(PartnerEnd::Finished) => {}
-        Ok(PartnerEnd::Gone) => tell(Message::Gone { reported, abort: None }),
-        Err(abort) => tell(Message::Gone { reported, abort: Some(abort) }),
-    }
+    tell(match ended {
+        PartnerEnd::Finished(share) => Message::Finished(share),
+        PartnerEnd::Gone(abort) => Message::Gone { reported, abort },
+    });
 }
 
 type Opened<C> = Vec<(u32, C)>;
@@ -160,31 +155,6 @@ fn open_all<W: Workload>(
     Ok(opened.into_inner())
 }
 
-/// What feeds the connections of a worker besides themselves.
-enum Station<O> {
-    None,
-    Schedule(Backlog),
-    Terminals(TerminalQueue<O>),
-}
-
-impl<O> Station<O> {
-    /// Lets come what is due, so that it counts in its interval before that is sent.
-    fn advance(&self, now_ns: u64, schedule: &Schedule, recorder: &mut Recorder) {
-        if let Station::Schedule(backlog) = self {
-            backlog.offer_due(now_ns, schedule, recorder);
-        }
-    }
-
-    /// The window is over: nothing new begins. May be called again.
-    fn end(&self, schedule: &Schedule, recorder: &mut Recorder) {
-        match self {
-            Station::None => {}
-            Station::Schedule(backlog) => backlog.end(schedule, recorder),
-            Station::Terminals(queue) => queue.requests.close(),
-        }
-    }
-}
-
 impl<W: Workload> Work<'_, W> {
     /// Runs all connections to the end of the schedule; returns how many transactions were still
     /// under way then, which are in doubt.
@@ -197,14 +167,16 @@ impl<W: Workload> Work<'_, W> {
     ) -> io::Result<usize> {
         let under_way: Vec<_> = clients.iter().map(|_| Cell::new(None)).collect();
         let alive = Cell::new(clients.len());
-        let station = self.station()?;
+        let feed = self.feed()?;
+        let has_terminals = matches!(feed, Feed::Terminals(_));
         let mut tasks = Tasks::new()?;
         for ((connection, client), under_way) in clients.into_iter().zip(&under_way) {
             schedule.connected();
             let task = ConnectionTask {
                 workload: self.workload,
                 which: Opening { connection, earlier: 0 },
-                feed: self.feed(&station, connection),
+                feed: &feed,
+                source: (!has_terminals).then(|| self.workload.source(connection)),
                 under_way,
                 alive: &alive,
                 schedule,
@@ -215,9 +187,9 @@ impl<W: Workload> Work<'_, W> {
             };
             tasks.spawn(task.run(client));
         }
-        match (&station, &self.options.pace) {
-            (Station::Schedule(backlog), _) => tasks.spawn(backlog.fill(schedule, recorder)),
-            (Station::Terminals(queue), Pace::Terminals(times)) => {
+        match (&feed, &self.options.pace) {
+            (Feed::Schedule(backlog), _) => tasks.spawn(backlog.fill(schedule, recorder)),
+            (Feed::Terminals(queue), Pace::Terminals(times)) => {
                 for (place, number) in self.share.of(times.count).enumerate() {
                     let terminal = Terminal {
                         source: self.workload.source(number),
@@ -241,21 +213,21 @@ impl<W: Workload> Work<'_, W> {
             tasks.run_until(Some(schedule.instant(boundary).min(look)))?;
             let now_ns = schedule.now_ns();
             let mut recorder = recorder.borrow_mut();
-            station.advance(now_ns, schedule, &mut recorder);
+            feed.advance(now_ns, schedule, &mut recorder);
             recorder.advance(now_ns, schedule);
             if schedule.is_over() {
-                station.end(schedule, &mut recorder);
+                feed.end(schedule, &mut recorder);
             }
             for interval in recorder.take_finished() {
                 let _ = messages.send(Message::Interval(Box::new(interval)));
             }
             // What a schedule brings is offered to the end, though nobody may be left to take it.
-            let scheduled = matches!(station, Station::Schedule(_));
+            let scheduled = matches!(feed, Feed::Schedule(_));
             let ended = alive.get() == 0 && (schedule.is_over() || !scheduled);
             if ended || schedule.aborted() || now_ns >= schedule.drain_end_ns() {
                 let abandoned: Vec<_> = under_way.iter().filter_map(Cell::get).collect();
                 abandoned.iter().for_each(|under_way| recorder.abandoned(*under_way, schedule));
-                if let Station::Terminals(queue) = &station {
+                if let Feed::Terminals(queue) = &feed {
                     queue.give_up(schedule, &mut recorder);
                 }
                 return Ok(abandoned.iter().filter(|of| !of.is_paused).count());
@@ -263,23 +235,15 @@ impl<W: Workload> Work<'_, W> {
         }
     }
 
-    fn station(&self) -> io::Result<Station<W::Operation>> {
+    fn feed(&self) -> io::Result<Feed<W::Operation>> {
         Ok(match &self.options.pace {
-            Pace::Closed => Station::None,
+            Pace::Closed => Feed::Own,
             Pace::Arrivals(arrivals) => {
-                Station::Schedule(Backlog::new(*arrivals, self.share, self.options.seed)?)
+                Feed::Schedule(Backlog::new(*arrivals, self.share, self.options.seed)?)
             }
             Pace::Terminals(Terminals { count, .. }) => {
-                Station::Terminals(TerminalQueue::new(self.share.of(*count).len())?)
+                Feed::Terminals(TerminalQueue::new(self.share.of(*count).len())?)
             }
         })
-    }
-
-    fn feed<'a>(&self, station: &'a Station<W::Operation>, connection: u32) -> Feed<'a, W> {
-        match station {
-            Station::None => Feed::Own(self.workload.source(connection)),
-            Station::Schedule(backlog) => Feed::Schedule(self.workload.source(connection), backlog),
-            Station::Terminals(queue) => Feed::Terminals(queue),
-        }
     }
 }

@@ -6,7 +6,7 @@ use base::limits;
 use drive::{
     Arrivals, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval, Opening,
     Pace, Phase, RunOptions, RunReport, Source, Terminals, Times, TransactionInfo, TransactionType,
-    Workload, run,
+    Workload, per_type, run,
 };
 use spec::Spacing;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -191,8 +191,8 @@ fn arrivals(per_s: f64, spacing: Spacing) -> Pace {
 fn terminals(count: u32, keying: Duration, think: Duration) -> Pace {
     Pace::Terminals(Terminals {
         count,
-        keying: vec![keying; 2],
-        think_mean: vec![think; 2],
+        keying: per_type([keying; 2]),
+        think_mean: per_type([think; 2]),
         deck_size: 5,
     })
 }

@@ -2,12 +2,11 @@
 
 use crate::auth::{Nonce, Side, Token, nonce};
 use crate::clock::{ClockOffset, EXCHANGE_TIMEOUT, EXCHANGES, Exchange};
-use crate::encode::{IntervalFrame, ShareFrame};
 use crate::error::FleetError;
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
 use crate::messages::{
-    Agreement, RankAbort, RankAbortCause, RankAbout, RankUsage, RunJob, ToFollower, ToLeader, Word,
+    Agreement, Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
 use base::Instant;
 use drive::{Abort, AbortCause, Control, DrivenShare, Event, PhaseOffsets, RunError, RunReport};
@@ -164,6 +163,10 @@ impl Follower {
             self.say_alive(stop).map_err(leader_lost)?;
             match self.hear(LOOK_EVERY).map_err(leader_lost)? {
                 Some(ToFollower::Run { order, job }) => {
+                    if !job.options.is_consistent() {
+                        let why = "the run that it orders has no meaning".to_owned();
+                        return Err(FleetError::Lost { who: "rank 0".to_owned(), why });
+                    }
                     self.order = order;
                     return Ok(RunOrder::Run(job));
                 }
@@ -245,10 +248,9 @@ fn connect(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream>
 /// The inner error is a refusal.
 fn introduce(options: &FollowerOptions<'_>, link: &mut Link) -> io::Result<Result<(), String>> {
     let FleetPlace { rank, size, .. } = *options.place;
-    let say = |link: &mut Link, word| link.send(&ToLeader { order: 0, word });
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    say(link, Word::Hello { version, rank, size, nonce: own })?;
+    link.send(&Introduction::Hello { version, rank, size, nonce: own })?;
     let theirs = match link.receive(HANDSHAKE_TIMEOUT)? {
         ToFollower::Challenge { nonce } => nonce,
         ToFollower::Refused(why) => return Ok(Err(why)),
@@ -258,7 +260,8 @@ fn introduce(options: &FollowerOptions<'_>, link: &mut Link) -> io::Result<Resul
     let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let about = RankAbout { host, threads: options.threads };
-    say(link, Word::Proof { proof, agreement: options.agreement.clone(), about })?;
+    let agreement = options.agreement.clone();
+    link.send(&Introduction::Proof { proof, agreement, about })?;
     Ok(match link.receive(HANDSHAKE_TIMEOUT)? {
         ToFollower::Welcome { proof }
             if options.token.verifies(Side::Leader, [&theirs, &own], rank, &proof) =>
@@ -364,8 +367,7 @@ impl RankTurn<'_> {
                 return Ok(Control::Continue);
             }
             Event::Interval(interval) => {
-                let frame = Box::new(IntervalFrame::of(interval));
-                self.follower.say(Word::Interval(frame))?;
+                self.follower.say(Word::Interval(Box::new((*interval).clone())))?;
                 return Ok(Control::Continue);
             }
             Event::WindowBegins | Event::WindowEnds => return Ok(Control::Continue),
@@ -407,9 +409,8 @@ impl RankTurn<'_> {
                     abandoned: report.abandoned,
                     client_cpu_ns: usage.cpu_ns,
                 };
-                let mut frame = ShareFrame::of(&share, usage, self.start_late_ns);
-                frame.aborted = aborted.map(rank_abort);
-                Word::Share(Box::new(frame))
+                let start_late_ns = self.start_late_ns;
+                Word::Share(Box::new(RankShare { share, usage, start_late_ns, aborted }))
             }
             // The leader knows that it ended the run.
             Err(_) if self.is_ended_by_leader => return Ok(()),
@@ -418,13 +419,4 @@ impl RankTurn<'_> {
         };
         self.follower.say(last).map_err(leader_lost)
     }
-}
-
-fn rank_abort(abort: Abort) -> RankAbort {
-    let cause = match abort.cause {
-        AbortCause::ServerGone => RankAbortCause::ServerGone,
-        AbortCause::Useless => RankAbortCause::Useless,
-        AbortCause::PartnerLost => RankAbortCause::Rank,
-    };
-    RankAbort { cause, reason: abort.reason }
 }

@@ -4,9 +4,9 @@ use crate::auth::{Nonce, Side, Token, nonce};
 use crate::error::FleetError;
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
-use crate::messages::{Agreement, RankAbout, RunJob, ToFollower, ToLeader, Word};
+use crate::messages::{Agreement, Introduction, RankAbout, RunJob, ToFollower, ToLeader, Word};
 use crate::partner::{RankOutcome, RankPartner};
-use drive::{Partner, TransactionInfo};
+use drive::{Partner, RunOptions, TransactionInfo, WorkerPlace};
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -108,12 +108,12 @@ impl JoinedRank {
 enum Candidate {
     /// With the proof that it waits for.
     Proven(Box<JoinedRank>, Vec<u8>),
-    /// It belongs to the fleet, and has another mind of what to do: the fleet fails.
+    /// It belongs to the fleet and was asked for another run: the fleet fails.
     Disagrees {
         rank: u32,
         why: String,
     },
-    Stranger(String),
+    Unknown(String),
 }
 
 impl Leader {
@@ -190,12 +190,15 @@ impl Leader {
         workers: &DividedWorkers,
         types: &'static [TransactionInfo],
     ) -> Vec<Box<dyn Partner + '_>> {
-        let mut first_worker = workers.own;
+        let workers_of_all = workers.of_all();
+        let mut first = workers.own;
         let mut partners: Vec<Box<dyn Partner + '_>> = Vec::new();
-        for (place, workers) in &workers.others {
-            let own = RunJob { workers: *workers, first_worker, ..job.clone() };
-            first_worker += workers;
-            partners.push(Box::new(RankPartner::new(self, &self.ranks[*place], own, types)));
+        for (rank, workers) in &workers.others {
+            let place = Some(WorkerPlace { first, workers_of_all });
+            let options = RunOptions { workers: *workers, place, ..job.options.clone() };
+            let job = RunJob { options, ..*job };
+            first += workers;
+            partners.push(Box::new(RankPartner::new(self, &self.ranks[*rank], job, types)));
         }
         partners
     }
@@ -226,29 +229,28 @@ impl Leader {
     }
 
     fn wait_for_loads(&self, stop: &AtomicBool, silence_max: Duration) -> Result<(), FleetError> {
-        let begun = Instant::now();
-        let mut loading: Vec<_> = self.ranks.iter().map(|rank| (rank, begun)).collect();
+        let mut loading: Vec<_> = self.ranks.iter().collect();
         while !loading.is_empty() {
             let mut still = Vec::new();
-            for (rank, heard) in loading {
+            for rank in loading {
                 if stop.load(Ordering::Relaxed) {
                     return Err(FleetError::Interrupted);
                 }
-                match rank.with_link(|link| link.poll::<ToLeader>(LOOK_EVERY))? {
-                    Some(ToLeader { word: Word::Loaded, .. }) => continue,
-                    Some(ToLeader { word: Word::Failed(why), .. }) => {
+                let heard = |link: &mut Link| Ok((link.poll(LOOK_EVERY)?, link.silence()));
+                match rank.with_link(heard)? {
+                    (Some(ToLeader { word: Word::Loaded, .. }), _) => {}
+                    (Some(ToLeader { word: Word::Failed(why), .. }), _) => {
                         return Err(FleetError::Lost { who: rank.name(), why });
                     }
-                    Some(ToLeader { word: Word::StopAsked, .. }) => {
+                    (Some(ToLeader { word: Word::StopAsked, .. }), _) => {
                         return Err(FleetError::Interrupted);
                     }
-                    Some(_) => still.push((rank, Instant::now())),
                     // One that is stopped and not dead has a link that holds.
-                    None if heard.elapsed() >= silence_max => {
+                    (None, silence) if silence >= silence_max => {
                         let why = format!("nothing was heard of it for {silence_max:?}");
                         return Err(FleetError::Lost { who: rank.name(), why });
                     }
-                    None => still.push((rank, heard)),
+                    _ => still.push(rank),
                 }
             }
             loading = still;
@@ -322,7 +324,7 @@ impl Gathered {
         match candidate {
             Candidate::Proven(rank, proof) => welcome(&mut self.ranks, *rank, proof),
             Candidate::Disagrees { rank, why } => Err(FleetError::Refused { rank, why }),
-            Candidate::Stranger(why) => {
+            Candidate::Unknown(why) => {
                 if self.refusals.len() < REFUSALS_TOLD {
                     self.refusals.push(why);
                 }
@@ -422,17 +424,17 @@ fn welcome(
 }
 
 fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr) -> Candidate {
-    let stranger = |why: &str| Candidate::Stranger(format!("{from}: {why}"));
+    let unknown = |why: &str| Candidate::Unknown(format!("{from}: {why}"));
     let link = Link::unproven(stream);
     let mut link = match link {
         Ok(link) => link,
-        Err(error) => return stranger(&error.to_string()),
+        Err(error) => return unknown(&error.to_string()),
     };
     match prove(options, &mut link) {
-        Err(error) => stranger(&in_words(&error)),
+        Err(error) => unknown(&in_words(&error)),
         Ok(Err(why)) => {
             let _ = link.send(&ToFollower::Refused(why.to_owned()));
-            stranger(why)
+            unknown(why)
         }
         Ok(Ok(proven)) => {
             if let Some(why) = proven.disagreement(options) {
@@ -493,14 +495,14 @@ impl Proven {
 /// token from. The inner error is a refusal.
 fn prove(options: &LeaderOptions<'_>, link: &mut Link) -> io::Result<Result<Proven, &'static str>> {
     let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
-    let hello: ToLeader = link.receive(HANDSHAKE_TIMEOUT)?;
-    let Word::Hello { version, rank, size, nonce: theirs } = hello.word else {
+    let hello = link.receive(HANDSHAKE_TIMEOUT)?;
+    let Introduction::Hello { version, rank, size, nonce: theirs } = hello else {
         return Ok(Err("it did not say who it is"));
     };
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     link.send(&ToFollower::Challenge { nonce: own })?;
-    let answer: ToLeader = link.receive(deadline.saturating_duration_since(Instant::now()))?;
-    let Word::Proof { proof, agreement, about } = answer.word else {
+    let answer = link.receive(deadline.saturating_duration_since(Instant::now()))?;
+    let Introduction::Proof { proof, agreement, about } = answer else {
         return Ok(Err("it proved nothing"));
     };
     if !options.token.verifies(Side::Follower, [&theirs, &own], rank, &proof) {

@@ -11,7 +11,6 @@
 
 mod auth;
 mod clock;
-mod encode;
 mod error;
 mod follower;
 mod frame;
@@ -26,5 +25,5 @@ pub use error::FleetError;
 pub use follower::{Follower, FollowerOptions, RankTurn, RunOrder};
 pub use launcher::{FleetPlace, Launched};
 pub use leader::{DividedWorkers, Leader, LeaderOptions};
-pub use messages::{Agreement, JobPace, RankUsage, RunJob};
+pub use messages::{Agreement, RankUsage, RunJob};
 pub use partner::RankOutcome;

@@ -20,6 +20,8 @@ const KEEPALIVE_TRIES: u32 = 10;
 pub(crate) struct Link {
     stream: TcpStream,
     inbox: Inbox,
+    /// When something went either way.
+    last: Instant,
     /// Largest frame that is taken.
     bytes_max: usize,
 }
@@ -35,7 +37,8 @@ impl Link {
         sockopt::set_tcp_keepidle(&stream, KEEPALIVE_IDLE)?;
         sockopt::set_tcp_keepintvl(&stream, KEEPALIVE_EVERY)?;
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_TRIES)?;
-        Ok(Link { stream, inbox: Inbox::default(), bytes_max: FRAME_BYTES_MAX_UNPROVEN })
+        let (inbox, last) = (Inbox::default(), Instant::now());
+        Ok(Link { stream, inbox, last, bytes_max: FRAME_BYTES_MAX_UNPROVEN })
     }
 
     pub(crate) fn proven(self) -> Link {
@@ -43,13 +46,23 @@ impl Link {
     }
 
     pub(crate) fn send<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+        self.last = Instant::now();
         send(&mut self.stream, message)
     }
 
     /// What comes within this time, which is above 0.
     pub(crate) fn poll<T: DeserializeOwned>(&mut self, wait: Duration) -> io::Result<Option<T>> {
         self.stream.set_read_timeout(Some(wait))?;
-        self.inbox.receive(&mut self.stream, self.bytes_max)
+        let message = self.inbox.receive(&mut self.stream, self.bytes_max)?;
+        if message.is_some() {
+            self.last = Instant::now();
+        }
+        Ok(message)
+    }
+
+    /// How long nothing has been said or heard.
+    pub(crate) fn silence(&self) -> Duration {
+        self.last.elapsed()
     }
 
     /// What has to come within this time.

@@ -1,19 +1,16 @@
 //! A rank as a partner of the leader's run: what it is told, and what it reports.
 
-use crate::encode::{NotUnderstood, ShareFrame};
 use crate::leader::{JoinedRank, Leader};
 use crate::link::{Link, in_words};
-use crate::messages::{
-    RankAbort, RankAbortCause, RankAbout, RankUsage, RunJob, ToFollower, ToLeader, Word,
-};
+use crate::messages::{RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word};
 use base::Instant;
 use drive::{
-    Abort, AbortCause, CommonSchedule, Failed, FailureKind, Partner, PartnerEnd, PartnerReport,
-    Phase, PhaseOffsets, TransactionInfo,
+    Abort, AbortCause, DrivenShare, Failed, FailureKind, Interval, Partner, PartnerEnd, Phase,
+    PhaseOffsets, Schedule, TransactionInfo,
 };
 use std::io;
 use std::sync::atomic::Ordering;
-use std::time::{self, Duration};
+use std::time::Duration;
 
 /// How often a rank is told of what has changed: well within the half second that the end of a
 /// phase is known before.
@@ -73,12 +70,6 @@ impl From<io::Error> for RankEnd {
     }
 }
 
-impl From<NotUnderstood> for RankEnd {
-    fn from(error: NotUnderstood) -> RankEnd {
-        RankEnd::Lost(format!("{} that it sent has no meaning", error.0))
-    }
-}
-
 impl<'a> RankPartner<'a> {
     pub(crate) fn new(
         leader: &'a Leader,
@@ -87,7 +78,7 @@ impl<'a> RankPartner<'a> {
         types: &'static [TransactionInfo],
     ) -> RankPartner<'a> {
         *rank.outcome() =
-            RankOutcome { threads: job.workers, ..RankOutcome::of(rank.rank, &rank.about) };
+            RankOutcome { threads: job.options.workers, ..RankOutcome::of(rank.rank, &rank.about) };
         RankPartner { leader, rank, order: leader.next_order(), job, types }
     }
 
@@ -115,7 +106,6 @@ impl<'a> RankPartner<'a> {
     ) -> Result<Result<u64, String>, RankEnd> {
         let (order, job) = (self.order, Box::new(self.job.clone()));
         link.send(&ToFollower::Run { order, job })?;
-        let mut heard = time::Instant::now();
         // Before it opens connections it looks at the databases, and says nothing.
         let mut silence_max = FIRST_WORD_MAX;
         loop {
@@ -124,12 +114,10 @@ impl<'a> RankPartner<'a> {
                 return Ok(Err("the run was ended before it began".to_owned()));
             }
             let Some(word) = self.word(link)? else {
-                if heard.elapsed() > silence_max {
-                    return Err(silent(silence_max));
-                }
+                require_heard(link, silence_max)?;
                 continue;
             };
-            (heard, silence_max) = (time::Instant::now(), SILENCE_MAX);
+            silence_max = SILENCE_MAX;
             match word {
                 Word::Opened { clock_error_ns } => return Ok(Ok(clock_error_ns)),
                 Word::OpenFailed(message) => return Ok(Err(message)),
@@ -146,18 +134,17 @@ impl<'a> RankPartner<'a> {
     fn driven(
         &self,
         link: &mut Link,
-        schedule: &CommonSchedule<'_>,
-        report: &mut dyn FnMut(PartnerReport),
-    ) -> Result<(), RankEnd> {
+        schedule: &Schedule,
+        report: &mut dyn FnMut(Interval),
+    ) -> Result<Box<DrivenShare>, RankEnd> {
         let at_ns = schedule.start().since_origin_ns();
         link.send(&ToFollower::Start { at_ns })?;
         let (mut told, mut is_abort_told) = (schedule.phases(), false);
-        let mut heard = time::Instant::now();
         let mut reported_ns = 0;
         loop {
             let phases = schedule.phases();
             // An abort ends the phases at once, which would be news that comes too late.
-            if schedule.is_aborted() {
+            if schedule.aborted() {
                 if !is_abort_told {
                     is_abort_told = true;
                     link.send(&ToFollower::Abort { order: self.order })?;
@@ -169,22 +156,23 @@ impl<'a> RankPartner<'a> {
             }
             let Some(word) = self.word(link)? else {
                 self.require_in_time(schedule, reported_ns)?;
-                if heard.elapsed() > SILENCE_MAX {
-                    return Err(silent(SILENCE_MAX));
-                }
+                require_heard(link, SILENCE_MAX)?;
                 continue;
             };
-            heard = time::Instant::now();
             match word {
-                Word::Interval(frame) => {
-                    let interval = frame.interval(self.types)?;
+                Word::Interval(told) => {
+                    let interval = Interval { types: self.types, ..*told };
+                    if !interval.is_consistent() {
+                        let why = "an interval that it sent has no meaning";
+                        return Err(RankEnd::Lost(why.to_owned()));
+                    }
                     reported_ns = interval.end_offset_ns;
                     if interval.phase == Phase::Window {
                         self.rank.outcome().primary += interval.primary_completed();
                     }
-                    report(PartnerReport::Interval(Box::new(interval)));
+                    report(interval);
                 }
-                Word::Share(frame) => return self.ended(&frame, report),
+                Word::Share(last) => return self.ended(*last),
                 Word::Failed(why) => return Err(RankEnd::Lost(why)),
                 _ => {}
             }
@@ -192,41 +180,28 @@ impl<'a> RankPartner<'a> {
     }
 
     /// Takes the last word on the run.
-    fn ended(
-        &self,
-        frame: &ShareFrame,
-        report: &mut dyn FnMut(PartnerReport),
-    ) -> Result<(), RankEnd> {
-        let share = frame.share()?;
+    fn ended(&self, last: RankShare) -> Result<Box<DrivenShare>, RankEnd> {
+        let RankShare { share, usage, start_late_ns, aborted } = last;
         {
             let mut outcome = self.rank.outcome();
-            outcome.usage = frame.usage;
-            outcome.start_late_ns = frame.start_late_ns;
+            outcome.usage = usage;
+            outcome.start_late_ns = start_late_ns;
         }
-        let cause = match &frame.aborted {
-            Some(RankAbort { cause: RankAbortCause::Rank, reason }) => {
-                return Err(RankEnd::Lost(reason.clone()));
+        match aborted {
+            None => Ok(Box::new(share)),
+            Some(Abort { cause: AbortCause::PartnerLost, reason }) => Err(RankEnd::Lost(reason)),
+            Some(Abort { cause, reason }) => {
+                let reason = format!("{}: {reason}", self.rank.name());
+                Err(RankEnd::Aborted(Abort { cause, reason }))
             }
-            Some(RankAbort { cause: RankAbortCause::ServerGone, .. }) => AbortCause::ServerGone,
-            Some(RankAbort { cause: RankAbortCause::Useless, .. }) => AbortCause::Useless,
-            None => {
-                report(PartnerReport::Share(Box::new(share)));
-                return Ok(());
-            }
-        };
-        let reason = frame.aborted.as_ref().map_or("", |abort| abort.reason.as_str());
-        let reason = format!("{}: {reason}", self.rank.name());
-        Err(RankEnd::Aborted(Abort { cause, reason }))
+        }
     }
 
     /// A rank that is behind although nothing of it waits to be read does not keep up.
-    fn require_in_time(
-        &self,
-        schedule: &CommonSchedule<'_>,
-        reported_ns: u64,
-    ) -> Result<(), RankEnd> {
+    fn require_in_time(&self, schedule: &Schedule, reported_ns: u64) -> Result<(), RankEnd> {
         let passed_ns = schedule.start().elapsed().as_nanos() as u64;
-        let awaited_ns = (reported_ns + self.job.interval_ns).min(schedule.phases().window_end_ns);
+        let next_ns = reported_ns + self.job.options.interval.as_nanos() as u64;
+        let awaited_ns = next_ns.min(schedule.phases().window_end_ns);
         let is_behind = reported_ns < awaited_ns
             && Duration::from_nanos(passed_ns.saturating_sub(awaited_ns)) > BEHIND_MAX;
         if is_behind || schedule.past_drain() > BEHIND_MAX {
@@ -243,8 +218,11 @@ impl<'a> RankPartner<'a> {
     }
 }
 
-fn silent(silence: Duration) -> RankEnd {
-    RankEnd::Lost(format!("nothing was heard of it for {} s", silence.as_secs()))
+fn require_heard(link: &Link, silence_max: Duration) -> Result<(), RankEnd> {
+    if link.silence() <= silence_max {
+        return Ok(());
+    }
+    Err(RankEnd::Lost(format!("nothing was heard of it for {} s", silence_max.as_secs())))
 }
 
 fn left() -> RankEnd {
@@ -283,31 +261,27 @@ impl Partner for RankPartner<'_> {
         }
     }
 
-    fn drive(
-        &mut self,
-        schedule: &CommonSchedule<'_>,
-        report: &mut dyn FnMut(PartnerReport),
-    ) -> Result<PartnerEnd, Abort> {
+    fn drive(&mut self, schedule: &Schedule, report: &mut dyn FnMut(Interval)) -> PartnerEnd {
         let mut guard = self.rank.link();
         let driven = match guard.as_mut() {
             Some(link) => self.driven(link, schedule, report),
             None => Err(left()),
         };
         let why = match driven {
-            Ok(()) => return Ok(PartnerEnd::Finished),
-            Err(RankEnd::Aborted(abort)) => return Err(abort),
+            Ok(share) => return PartnerEnd::Finished(share),
+            Err(RankEnd::Aborted(abort)) => return PartnerEnd::Gone(Some(abort)),
             Err(RankEnd::Lost(why)) => why,
         };
         self.lose(&mut guard, &why);
         let less = |left: u32| left.checked_sub(1);
         let order = Ordering::Relaxed;
         if self.leader.tolerate.fetch_update(order, order, less).is_ok() {
-            return Ok(PartnerEnd::Gone);
+            return PartnerEnd::Gone(None);
         }
         let reason = format!(
             "{} is lost: {why}; --tolerate 1 would have gone on without it",
             self.rank.name()
         );
-        Err(Abort { cause: AbortCause::PartnerLost, reason })
+        PartnerEnd::Gone(Some(Abort { cause: AbortCause::PartnerLost, reason }))
     }
 }

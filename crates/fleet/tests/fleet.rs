@@ -8,8 +8,8 @@ use drive::{
     WorkerPlace, Workload, WorkloadCounters,
 };
 use fleet::{
-    Agreement, FleetError, FleetPlace, Follower, FollowerOptions, JobPace, Leader, LeaderOptions,
-    RankUsage, RunJob, RunOrder, Token,
+    Agreement, FleetError, FleetPlace, Follower, FollowerOptions, Leader, LeaderOptions, RankUsage,
+    RunJob, RunOrder, Token,
 };
 use std::cell::RefCell;
 use std::io::Write;
@@ -123,20 +123,6 @@ fn join(place: &FleetPlace, token: &Token, key: &str) -> Result<Follower, FleetE
     Follower::join(&options, &RUNS, &mut |_| {})
 }
 
-fn options(job: &RunJob) -> RunOptions {
-    RunOptions {
-        connections: job.connections,
-        workers: job.workers,
-        place: Some(WorkerPlace { first: job.first_worker, workers_of_all: job.workers_of_all }),
-        warmup: Duration::from_nanos(job.warmup_ns),
-        window: Duration::from_nanos(job.window_ns),
-        interval: Duration::from_nanos(job.interval_ns),
-        pace: Pace::Closed,
-        retry_pause: 2 * MS,
-        seed: job.seed,
-    }
-}
-
 /// Does what rank 0 orders, but for leaving after `leaves_after` intervals, where that is said.
 /// Returns the code that rank 0 ended with.
 fn follow(place: &FleetPlace, fake: &Fake, leaves_after: Option<u32>) -> Result<u8, FleetError> {
@@ -151,7 +137,7 @@ fn follow(place: &FleetPlace, fake: &Fake, leaves_after: Option<u32>) -> Result<
         let mut start = || turn.borrow_mut().start(&RUNS);
         let mut intervals = 0;
         let company = Company::Follows(&mut start);
-        let ended = drive::run(&fake, &options(&job), company, &mut |event| {
+        let ended = drive::run(&fake, &job.options, company, &mut |event| {
             intervals += u32::from(matches!(event, Event::Interval(_)));
             if leaves_after.is_some_and(|most| intervals >= most) {
                 return Control::Stop;
@@ -183,22 +169,21 @@ fn try_lead(
     control: impl Fn(&Interval) -> Control,
 ) -> (Result<RunReport, RunError>, Vec<Interval>) {
     let workers = leader.divide(NonZeroU32::MIN, 40);
-    let job = RunJob {
+    let options = RunOptions {
         connections: 40,
         workers: workers.own,
-        first_worker: 0,
-        workers_of_all: workers.of_all(),
-        warmup_ns: 400_000_000,
-        window_ns: window.as_nanos() as u64,
-        interval_ns: 200_000_000,
-        retry_pause_ns: 1,
-        pace: JobPace::Closed,
+        place: Some(WorkerPlace { first: 0, workers_of_all: workers.of_all() }),
+        warmup: 400 * MS,
+        window,
+        interval: 200 * MS,
+        pace: Pace::Closed,
+        retry_pause: 2 * MS,
         seed: 7,
-        input_seed: 7,
     };
+    let job = RunJob { options, input_seed: 7 };
     let mut intervals = Vec::new();
     let company = Company::Leads(leader.partners(&job, &workers, TYPES));
-    let report = drive::run(&fake, &options(&job), company, &mut |event| match event {
+    let report = drive::run(&fake, &job.options, company, &mut |event| match event {
         Event::Interval(interval) => {
             intervals.push(interval.clone());
             control(interval)
@@ -408,7 +393,7 @@ fn ranks_start_together() {
             let turn = RefCell::new(follower.turn());
             let mut start = || turn.borrow_mut().start(&RUNS);
             let company = Company::Follows(&mut start);
-            let ended = drive::run(&&Fake::default(), &options(&job), company, &mut |event| {
+            let ended = drive::run(&&Fake::default(), &job.options, company, &mut |event| {
                 if matches!(event, Event::Started) {
                     started.store(Instant::now().since_origin_ns(), Ordering::Relaxed);
                 }

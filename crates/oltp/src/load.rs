@@ -338,7 +338,7 @@ async fn set_up<S: Session>(
         session.query(&setup.sql).await?;
         return Ok(go_on());
     }
-    let statement = session.prepare(&setup.sql).await?;
+    let statement = session.prepare_kind("load", &setup.sql).await?;
     for row in 0..setup.times {
         if row % ROWS_OF_COMMIT == 0 {
             let sql = if row == 0 { "BEGIN" } else { "COMMIT AND CHAIN" };

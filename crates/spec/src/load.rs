@@ -4,6 +4,7 @@ use crate::defaults;
 use crate::oltp::OltpMix;
 use crate::ramp_limits::RampLimits;
 use base::{Warehouses, limits};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -291,7 +292,7 @@ pub struct OpenLoop {
 }
 
 /// The time between two arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spacing {
     /// Independent of all others, as many users behave: negative exponential.
     Poisson,

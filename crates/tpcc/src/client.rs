@@ -259,7 +259,11 @@ mod tests {
             Ok(())
         }
 
-        async fn prepare(&mut self, _: &str) -> Result<StatementId, SessionError> {
+        async fn prepare_kind(
+            &mut self,
+            _: &'static str,
+            _: &str,
+        ) -> Result<StatementId, SessionError> {
             self.prepared += 1;
             Ok(StatementId(self.prepared - 1))
         }

@@ -4,7 +4,7 @@ use crate::input::{CustomerKey, Input};
 use crate::schema::DISTRICTS;
 use crate::transactions::Outcome;
 use base::Warehouses;
-use drive::WorkloadCounters;
+use drive::{Merge, WorkloadCounters};
 use std::ops::RangeInclusive;
 
 /// Standard deviations on each side that hold 99.9 % of what a right generator gives.
@@ -119,7 +119,7 @@ impl InputCounters {
     pub(crate) fn count(input: &Input, outcome: Outcome, counters: &mut WorkloadCounters) {
         let mut counted = InputCounters::default();
         counted.add(input, outcome);
-        counters.add(&counted.into());
+        counters.merge(&counted.into());
     }
 
     /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote,

@@ -25,8 +25,8 @@ pub const THINK_MEAN: [Duration; 5] = seconds([12, 12, 10, 5, 5]);
 pub fn terminals(count: u32) -> drive::Terminals {
     drive::Terminals {
         count,
-        keying: KEYING.to_vec(),
-        think_mean: THINK_MEAN.to_vec(),
+        keying: drive::per_type(KEYING),
+        think_mean: drive::per_type(THINK_MEAN),
         deck_size: DECK_SIZE,
     }
 }

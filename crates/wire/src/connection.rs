@@ -185,7 +185,7 @@ impl Connection {
         const COM_QUIT: u8 = 0x01;
         self.forget_unsent();
         let start = self.begin(COM_QUIT);
-        // The server answers by closing; if it is gone already, nobody misses the word.
+        // The server answers by closing; if it is gone already, ignore the error.
         if self.enqueue(start, None).is_ok() {
             let _ = self.send().await;
         }
@@ -504,7 +504,11 @@ impl Session for Connection {
         Ok(())
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
+    async fn prepare_kind(
+        &mut self,
+        _: &'static str,
+        sql: &str,
+    ) -> Result<StatementId, SessionError> {
         const COM_STMT_PREPARE: u8 = 0x16;
         self.nothing_unanswered()?;
         self.put_text(COM_STMT_PREPARE, sql)?;

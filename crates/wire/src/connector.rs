@@ -8,7 +8,7 @@ use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
 use crate::protocol::Protocol;
 use crate::tls::{TlsSetup, reasons};
 use crate::transport::{Endpoint, Transport};
-use base::{Exit, SessionError, limits};
+use base::{Exit, SessionError, errors, limits};
 use openssl::pkey::PKey;
 use std::path::Path;
 use std::sync::Arc;
@@ -70,9 +70,15 @@ impl ConnectError {
     fn may_pass(&self) -> bool {
         match self {
             ConnectError::Unreachable { .. } => true,
-            // Too many connections, a Galera node that is not ready, shutdown in progress.
             ConnectError::Refused { error, .. } => {
-                matches!(error.code(), Some(1040 | 1047 | 1053) | None)
+                matches!(
+                    error.code(),
+                    Some(
+                        errors::CON_COUNT_ERROR
+                            | errors::UNKNOWN_COM_ERROR
+                            | errors::SERVER_SHUTDOWN
+                    ) | None
+                )
             }
             ConnectError::Protocol { error, .. } => matches!(error, SessionError::Lost(_)),
             _ => false,
@@ -261,11 +267,17 @@ impl Connector {
     fn classify(&self, error: SessionError) -> ConnectError {
         let address = self.address();
         match error.code() {
-            Some(1044 | 1045 | 1698 | 1251 | 1130) => {
+            Some(
+                errors::DBACCESS_DENIED_ERROR
+                | errors::ACCESS_DENIED_ERROR
+                | errors::ACCESS_DENIED_NO_PASSWORD_ERROR
+                | errors::NOT_SUPPORTED_AUTH_MODE
+                | errors::HOST_NOT_PRIVILEGED,
+            ) => {
                 let user = self.options.user.clone();
                 ConnectError::Denied { address, user, error }
             }
-            Some(1049) => {
+            Some(errors::BAD_DB_ERROR) => {
                 let schema = self.options.schema.clone().unwrap_or_default();
                 ConnectError::NoSchema { address, schema }
             }

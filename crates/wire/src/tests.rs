@@ -229,7 +229,7 @@ async fn client(
 ) -> Result<(), SessionError> {
     let logged_in = connector.log_in(connection).await;
     logged_in.map_err(|error| SessionError::Lost(error.to_string()))?;
-    let statement = connection.prepare("SELECT a, b FROM t WHERE a = ?").await?;
+    let statement = connection.prepare_kind("select", "SELECT a, b FROM t WHERE a = ?").await?;
     connection.set_pipelined(pipelined);
     connection.queue(statement, &[Param::Int(1)])?;
     connection.queue_query("SELECT a, b FROM t")?;

@@ -5,66 +5,32 @@ use crate::tls::reasons;
 use base::limits;
 use openssl::ssl::{ErrorCode, Ssl, SslStream};
 use reactor::PolledSocket;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::io::Errno;
+use rustix::net::{
+    self, AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt,
+};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Socket::Tcp(stream) => stream.as_fd(),
-            Socket::Unix(stream) => stream.as_fd(),
-        }
-    }
-}
-
-/// The socket as OpenSSL holds it.
+/// A socket, which OpenSSL may hold, too.
 #[derive(Clone)]
-struct SharedSocket(Rc<Socket>);
+struct Socket(Rc<OwnedFd>);
 
-impl Read for SharedSocket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&*self.0).read(buffer)
-    }
-}
-
-impl Write for SharedSocket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&*self.0).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Read for &Socket {
+impl Read for Socket {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(stream) => (&*stream).read(buffer),
-            Socket::Unix(stream) => (&*stream).read(buffer),
-        }
+        Ok(rustix::io::read(&*self.0, buffer)?)
     }
 }
 
-impl Write for &Socket {
+impl Write for Socket {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(stream) => (&*stream).write(bytes),
-            Socket::Unix(stream) => (&*stream).write(bytes),
-        }
+        Ok(net::send(&*self.0, bytes, SendFlags::NOSIGNAL)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -77,12 +43,12 @@ const BACKLOG_PAUSE: Duration = Duration::from_millis(10);
 
 /// A host that vanishes without a word is noticed after about half a minute, however long a
 /// statement may take.
-fn keep_alive(stream: &TcpStream) -> io::Result<()> {
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, Duration::from_secs(15))?;
-    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(5))?;
-    sockopt::set_tcp_keepcnt(stream, 3)?;
-    sockopt::set_tcp_user_timeout(stream, 30_000)?;
+fn keep_alive(socket: &OwnedFd) -> io::Result<()> {
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, Duration::from_secs(15))?;
+    sockopt::set_tcp_keepintvl(socket, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepcnt(socket, 3)?;
+    sockopt::set_tcp_user_timeout(socket, 30_000)?;
     Ok(())
 }
 
@@ -140,8 +106,9 @@ impl Endpoint {
 pub(crate) struct Transport {
     // Dropped before the socket, as `Source` asks.
     source: PolledSocket,
-    socket: Rc<Socket>,
-    tls: Option<Box<SslStream<SharedSocket>>>,
+    socket: Socket,
+    is_unix: bool,
+    tls: Option<Box<SslStream<Socket>>>,
     /// The socket's SO_RCVLOWAT.
     wait_for_bytes: usize,
 }
@@ -174,12 +141,12 @@ impl Transport {
         let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         // The server's backlog is full: there is no event for its end.
         while let Err(error) = net::connect(&socket, &address) {
-            if error != rustix::io::Errno::AGAIN {
+            if error != Errno::AGAIN {
                 return Err(error.into());
             }
             reactor::sleep_until(Instant::now() + BACKLOG_PAUSE).await;
         }
-        Transport::new(Socket::Unix(UnixStream::from(socket)))
+        Transport::new(socket, true)
     }
 
     async fn connect_tcp(address: SocketAddr) -> io::Result<Transport> {
@@ -187,55 +154,51 @@ impl Transport {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
         let started = net::connect(&socket, &address);
-        let stream = TcpStream::from(socket);
-        stream.set_nodelay(true)?;
-        keep_alive(&stream)?;
-        let transport = Transport::new(Socket::Tcp(stream))?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        keep_alive(&socket)?;
+        let transport = Transport::new(socket, false)?;
         match started {
             Ok(()) => {}
-            Err(rustix::io::Errno::INPROGRESS) => {
-                transport.source.writable(transport.socket.as_fd()).await?;
-                sockopt::socket_error(&*transport.socket)??;
+            Err(Errno::INPROGRESS) => {
+                transport.source.writable(transport.socket.0.as_fd()).await?;
+                sockopt::socket_error(&*transport.socket.0)??;
             }
             Err(error) => return Err(error.into()),
         }
         Ok(transport)
     }
 
-    fn new(socket: Socket) -> io::Result<Transport> {
+    fn new(socket: OwnedFd, is_unix: bool) -> io::Result<Transport> {
         let source = PolledSocket::register(socket.as_fd())?;
-        let socket = Rc::new(socket);
-        Ok(Transport { source, socket, tls: None, wait_for_bytes: 1 })
+        let socket = Socket(Rc::new(socket));
+        Ok(Transport { source, socket, is_unix, tls: None, wait_for_bytes: 1 })
     }
 
     /// What a test speaks over.
     #[cfg(test)]
-    pub(crate) fn over(stream: UnixStream) -> io::Result<Transport> {
+    pub(crate) fn over(stream: std::os::unix::net::UnixStream) -> io::Result<Transport> {
         stream.set_nonblocking(true)?;
-        Transport::new(Socket::Unix(stream))
+        Transport::new(stream.into(), true)
     }
 
     /// Asks the kernel to say nothing before so many bytes have come: one wake-up for many answers.
-    /// A hint: where it is not to be had (unix sockets, TLS) or too high, receiving still works.
+    /// A hint: where it is unsupported (unix sockets, TLS) or too high, receiving still works.
     #[inline]
     pub(crate) fn wait_for_bytes(&mut self, bytes: usize) {
-        let Socket::Tcp(stream) = &*self.socket else {
-            return;
-        };
         let bytes = bytes.max(1);
-        if bytes == self.wait_for_bytes || self.tls.is_some() {
+        if bytes == self.wait_for_bytes || self.is_unix || self.tls.is_some() {
             return;
         }
         let Ok(value) = i32::try_from(bytes) else {
             return;
         };
-        if set_receive_low_water(stream.as_fd(), value).is_ok() {
+        if set_receive_low_water(self.socket.0.as_fd(), value).is_ok() {
             self.wait_for_bytes = bytes;
         }
     }
 
     pub(crate) fn is_unix(&self) -> bool {
-        matches!(*self.socket, Socket::Unix(_))
+        self.is_unix
     }
 
     /// The negotiated TLS version and cipher, for the record.
@@ -246,7 +209,7 @@ impl Transport {
 
     /// From here on everything is encrypted; finishes the handshake.
     pub(crate) async fn start_tls(&mut self, session: Ssl) -> io::Result<()> {
-        let stream = SslStream::new(session, SharedSocket(Rc::clone(&self.socket)))?;
+        let stream = SslStream::new(session, self.socket.clone())?;
         self.tls = Some(Box::new(stream));
         self.with_tls(|tls| tls.connect()).await
     }
@@ -254,7 +217,7 @@ impl Transport {
     /// Repeats an operation of the TLS stream until it needs no more waiting for the socket.
     async fn with_tls<T>(
         &mut self,
-        mut operation: impl FnMut(&mut SslStream<SharedSocket>) -> Result<T, openssl::ssl::Error>,
+        mut operation: impl FnMut(&mut SslStream<Socket>) -> Result<T, openssl::ssl::Error>,
     ) -> io::Result<T> {
         loop {
             let Some(tls) = &mut self.tls else {
@@ -269,7 +232,7 @@ impl Transport {
                     self.source.clear_readable();
                     self.source.readable().await;
                 }
-                ErrorCode::WANT_WRITE => self.source.writable(self.socket.as_fd()).await?,
+                ErrorCode::WANT_WRITE => self.source.writable(self.socket.0.as_fd()).await?,
                 _ => {
                     let told = error.ssl_error().map(reasons);
                     return Err(match (told, error.into_io_error()) {
@@ -290,7 +253,7 @@ impl Transport {
         }
         let mut rest = bytes;
         while !rest.is_empty() {
-            match (&*self.socket).write(rest) {
+            match self.socket.write(rest) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(n) => rest = &rest[n..],
                 Err(error) => self.writable_after(error).await?,
@@ -311,7 +274,7 @@ impl Transport {
             } else {
                 self.source.readable().await;
             }
-            match (&*self.socket).read(buffer) {
+            match self.socket.read(buffer) {
                 Ok(n) => {
                     if n < buffer.len() {
                         // Drained: the next event comes with the next bytes.
@@ -340,7 +303,7 @@ impl Transport {
 
     async fn writable_after(&self, error: io::Error) -> io::Result<()> {
         match error.kind() {
-            ErrorKind::WouldBlock => self.source.writable(self.socket.as_fd()).await,
+            ErrorKind::WouldBlock => self.source.writable(self.socket.0.as_fd()).await,
             ErrorKind::Interrupted => Ok(()),
             _ => Err(error),
         }

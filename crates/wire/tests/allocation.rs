@@ -117,7 +117,7 @@ async fn allocations_of_statements(socket: &Path, pipelined: bool) -> u64 {
         security: Security::default(),
     };
     let mut session = Connector::new(options).unwrap().connect().await.unwrap();
-    let statement = session.prepare("SELECT n FROM t WHERE n = ?").await.unwrap();
+    let statement = session.prepare_kind("select", "SELECT n FROM t WHERE n = ?").await.unwrap();
     session.set_pipelined(pipelined);
     let mut before = 0;
     for round in 0..2 * STATEMENTS {

@@ -181,7 +181,7 @@ fn execute_prepared(dsn: &str, times: i64) {
     let connector = Connector::new(connect_options(dsn)).unwrap();
     reactor::block_on(async {
         let mut session = connector.connect().await.unwrap();
-        let statement = session.prepare("DO 1").await.unwrap();
+        let statement = session.prepare_kind("do", "DO 1").await.unwrap();
         for _ in 0..times {
             session.execute(statement, &[]).await.unwrap();
         }

@@ -89,7 +89,11 @@ impl Session for Fake {
         Ok(())
     }
 
-    async fn prepare(&mut self, _: &str) -> Result<StatementId, SessionError> {
+    async fn prepare_kind(
+        &mut self,
+        _: &'static str,
+        _: &str,
+    ) -> Result<StatementId, SessionError> {
         self.sent += 1;
         self.prepared += 1;
         Ok(StatementId(self.prepared - 1))

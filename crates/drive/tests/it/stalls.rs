@@ -4,7 +4,7 @@
 use base::limits;
 use drive::{
     Arrivals, Attempt, Client, Company, Control, Failed, FailureKind, Opening, Pace, RunOptions,
-    RunReport, Source, Terminals, TransactionInfo, TransactionType, Workload, run,
+    RunReport, Source, Terminals, TransactionInfo, TransactionType, Workload, per_type, run,
 };
 use spec::Spacing;
 use std::ops::Range;
@@ -188,8 +188,12 @@ fn times_without_work_are_no_silences() {
     let report = drive(&fake(5 * MS, Vec::new()), Pace::Arrivals(arrivals), 3);
     are_silences(&report, &[]);
     all_time_is_known(&report, 3);
-    let terminals =
-        Terminals { count: 2, keying: vec![1_500 * MS; 2], think_mean: vec![MS; 2], deck_size: 4 };
+    let terminals = Terminals {
+        count: 2,
+        keying: per_type([1_500 * MS; 2]),
+        think_mean: per_type([MS; 2]),
+        deck_size: 4,
+    };
     let report = drive(&fake(5 * MS, Vec::new()), Pace::Terminals(terminals), 3);
     are_silences(&report, &[]);
     all_time_is_known(&report, 3);
@@ -200,8 +204,8 @@ fn terminals_know_when_nothing_ended() {
     let fake = fake(2 * MS, vec![3_000 * MS..5_000 * MS]);
     let terminals = Terminals {
         count: 40,
-        keying: vec![20 * MS; 2],
-        think_mean: vec![20 * MS; 2],
+        keying: per_type([20 * MS; 2]),
+        think_mean: per_type([20 * MS; 2]),
         deck_size: 4,
     };
     let report = drive(&fake, Pace::Terminals(terminals), 3);

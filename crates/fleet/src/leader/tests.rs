@@ -3,7 +3,7 @@ use crate::auth::{Token, nonce};
 use crate::follower::{Follower, FollowerOptions, RunOrder};
 use crate::launcher::FleetPlace;
 use crate::link::Link;
-use crate::messages::{Agreement, ToFollower, ToLeader, Word};
+use crate::messages::{Agreement, Introduction, ToFollower};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
@@ -70,8 +70,7 @@ fn who_has_proven_nothing_is_given_no_proof() {
         let mut link = Link::unproven(connected(&follower)).unwrap();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let nonce = nonce().unwrap();
-        let word = Word::Hello { version, rank: 1, size: 2, nonce };
-        link.send(&ToLeader { order: 0, word }).unwrap();
+        link.send(&Introduction::Hello { version, rank: 1, size: 2, nonce }).unwrap();
         // Nothing in it comes from the token: postcard has a byte for its kind before the nonce.
         let heard: ToFollower = link.receive(PATIENCE).unwrap();
         assert_eq!(postcard::to_stdvec(&heard).unwrap().len(), 1 + nonce.len(), "{heard:?}");
@@ -102,7 +101,7 @@ fn who_speaks_slowly_holds_up_nobody() {
         let gathered = scope.spawn(|| gather(&leader));
         // A whole head, and then a byte at a time.
         let mut slow = connected(&leader);
-        slow.write_all(b"mdf\x02\xff\x0f\0\0").unwrap();
+        slow.write_all(b"mdf\x03\xff\x0f\0\0").unwrap();
         let mut feeder = slow.try_clone().unwrap();
         let fed = scope.spawn(move || {
             let begun = Instant::now();

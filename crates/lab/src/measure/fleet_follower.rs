@@ -4,7 +4,6 @@
 use crate::error::LabError;
 use crate::measure::driving::driver_threads;
 use crate::measure::fleet_run::require_real_time;
-use crate::measure::pacing;
 use crate::measure::preflight;
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::workload::{fit, of_each};
@@ -13,12 +12,12 @@ use crate::target::populate::{FleetPart, LoadSpec, populate_part};
 use crate::target::resolved::external;
 use crate::target::subject::Subject;
 use base::{Exit, counted};
-use drive::{Arrivals, Company, Event, Pace, RunOptions, WorkerPlace, Workload};
+use drive::{Company, Event, RunOptions, Workload};
 use fleet::{
-    Agreement, FleetPlace, Follower, FollowerOptions, JobPace, Leader, LeaderOptions, RunJob,
-    RunOrder, Token,
+    Agreement, FleetPlace, Follower, FollowerOptions, Leader, LeaderOptions, RunJob, RunOrder,
+    Token,
 };
-use spec::{Cell, Connections, External, Load, Server, Spacing, defaults};
+use spec::{Cell, Connections, External, Load, Server};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -119,7 +118,7 @@ impl FleetAsked {
     fn in_words(&self, job: &RunJob) -> String {
         format!(
             "driving a share of {} as rank {} of {}",
-            counted(job.connections as usize, "connection", "connections"),
+            counted(job.options.connections as usize, "connection", "connections"),
             self.place.rank,
             self.place.size
         )
@@ -191,31 +190,13 @@ fn drive_share(
     stop: &AtomicBool,
 ) -> Result<(), LabError> {
     let databases = subject.databases()?;
-    let load = Load { connections: Connections::Fixed(job.connections), ..cell.load.clone() };
-    let fitted = fit(&databases, &load, job.input_seed, None)?;
+    let RunJob { options, input_seed } = job;
+    let connections = options.connections;
+    let load = Load { connections: Connections::Fixed(connections), ..cell.load.clone() };
+    let fitted = fit(&databases, &load, *input_seed, None)?;
     let sessions_each = if load.xa { subject.instances() } else { 1 };
-    preflight::raise_file_limit(job.connections.saturating_mul(sessions_each))?;
-    let spacing = load.rate.map_or(defaults::SPACING, |rate| rate.spacing);
-    let options = RunOptions {
-        connections: job.connections,
-        workers: job.workers,
-        place: Some(WorkerPlace { first: job.first_worker, workers_of_all: job.workers_of_all }),
-        warmup: Duration::from_nanos(job.warmup_ns),
-        window: Duration::from_nanos(job.window_ns),
-        interval: Duration::from_nanos(job.interval_ns),
-        pace: pace_of(job.pace, spacing, || pacing::pace(&load, fitted.concurrency, None)),
-        retry_pause: Duration::from_nanos(job.retry_pause_ns),
-        seed: job.seed,
-    };
-    of_each!(&fitted.workload, workload => drive_workload(follower, workload, &options, stop))
-}
-
-fn pace_of(asked: JobPace, spacing: Spacing, terminals: impl FnOnce() -> Pace) -> Pace {
-    match asked {
-        JobPace::Closed => Pace::Closed,
-        JobPace::Arrivals { per_s } => Pace::Arrivals(Arrivals { per_s, spacing }),
-        JobPace::Terminals => terminals(),
-    }
+    preflight::raise_file_limit(connections.saturating_mul(sessions_each))?;
+    of_each!(&fitted.workload, workload => drive_workload(follower, workload, options, stop))
 }
 
 fn drive_workload<W: Workload>(

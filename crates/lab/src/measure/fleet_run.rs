@@ -4,9 +4,8 @@ use crate::error::LabError;
 use crate::measure::pacing::Concurrency;
 use base::{Dilation, counted};
 use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
-use fleet::{DividedWorkers, JobPace, Leader, RankOutcome, RankUsage, RunJob};
+use fleet::{DividedWorkers, Leader, RankOutcome, RankUsage, RunJob};
 use std::num::NonZeroU32;
-use std::time::Duration;
 use store::StoredRank;
 
 /// The fleet that drives a run, as rank 0 has it.
@@ -72,26 +71,8 @@ impl<'a> FleetRun<'a> {
         input_seed: u64,
         types: &'static [TransactionInfo],
     ) -> Vec<Box<dyn Partner + 'a>> {
-        let ns = |time: Duration| time.as_nanos() as u64;
-        let workers = self.workers();
-        let job = RunJob {
-            connections: options.connections,
-            workers: workers.own,
-            first_worker: 0,
-            workers_of_all: workers.of_all(),
-            warmup_ns: ns(options.warmup),
-            window_ns: ns(options.window),
-            interval_ns: ns(options.interval),
-            retry_pause_ns: ns(options.retry_pause),
-            pace: match &options.pace {
-                drive::Pace::Closed => JobPace::Closed,
-                drive::Pace::Arrivals(arrivals) => JobPace::Arrivals { per_s: arrivals.per_s },
-                drive::Pace::Terminals(_) => JobPace::Terminals,
-            },
-            seed: options.seed,
-            input_seed,
-        };
-        self.leader.partners(&job, &workers, types)
+        let job = RunJob { options: options.clone(), input_seed };
+        self.leader.partners(&job, &self.workers(), types)
     }
 
     /// All ranks, as they are stored; `usage` is what this one used, `report` that of all.

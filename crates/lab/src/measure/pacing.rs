@@ -4,7 +4,7 @@
 use crate::error::LabError;
 use crate::measure::capacity::KnownCapacity;
 use base::{Warehouses, limits};
-use drive::{Arrivals, Interval, Pace, RunReport, Times};
+use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{

@@ -2,7 +2,8 @@
 
 use drive::{WORKER_THREAD, process_cpu_ns};
 use fleet::RankUsage;
-use std::path::Path;
+use observe::{HostSource, Readings, SampleSource, ThreadSource};
+use std::sync::atomic::AtomicBool;
 
 /// Since the window of a run began.
 #[derive(Default)]
@@ -37,52 +38,43 @@ impl WindowUsage {
 
 /// Since the process, or the machine, began. What the kernel does not tell is 0.
 fn now() -> RankUsage {
-    RankUsage {
-        cpu_ns: process_cpu_ns(),
-        run_wait_ns: run_wait_ns().unwrap_or(0),
-        network_bytes: std::fs::read_to_string("/proc/net/dev")
-            .map_or(0, |text| network_bytes(&text)),
-    }
+    let (mut readings, runs) = (Readings::default(), AtomicBool::new(false));
+    let _ = ThreadSource::new(WORKER_THREAD).read(&mut readings, &runs);
+    let _ = HostSource::new().read(&mut readings, &runs);
+    RankUsage { cpu_ns: process_cpu_ns(), ..used(&readings) }
 }
 
-/// Of the driver's threads.
-fn run_wait_ns() -> Option<u64> {
-    let mut all_ns = 0;
-    for task in std::fs::read_dir("/proc/self/task").ok()? {
-        let read = |of: &Path, name: &str| std::fs::read_to_string(of.join(name)).ok();
-        let Some(path) = task.ok().map(|task| task.path()) else { continue };
-        if read(&path, "comm").is_some_and(|name| name.starts_with(WORKER_THREAD)) {
-            // Time on a core, time of waiting for one, both in ns.
-            let stat = read(&path, "schedstat").unwrap_or_default();
-            all_ns += stat.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0);
-        }
-    }
-    Some(all_ns)
-}
-
-/// Received and sent of all interfaces but loopback.
-fn network_bytes(text: &str) -> u64 {
-    const RECEIVED: usize = 0;
-    const SENT: usize = 8;
-    let of_line = |line: &str| {
-        let (name, numbers) = line.split_once(':')?;
-        let numbers: Vec<u64> =
-            numbers.split_whitespace().map_while(|number| number.parse().ok()).collect();
-        (name.trim() != "lo").then_some(numbers.get(RECEIVED)? + numbers.get(SENT)?)
+/// What the driver's threads waited, and what all networks but loopback carried.
+fn used(readings: &Readings) -> RankUsage {
+    let sum = |names: [&str; 2]| {
+        let of_them = readings.values().iter();
+        let of_them = of_them.filter(|(of, _)| names.contains(&&*of.name) && of.label != "lo");
+        of_them.map(|(_, value)| value.unsigned_abs()).sum()
     };
-    text.lines().filter_map(of_line).sum()
+    RankUsage {
+        cpu_ns: 0,
+        run_wait_ns: sum(["run_wait_ns"; 2]),
+        network_bytes: sum(["network_received_bytes", "network_sent_bytes"]),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{WindowUsage, network_bytes};
+    use super::{WindowUsage, used};
+    use observe::Readings;
+    use store::MetricSource::{Host, Process};
 
     #[test]
     fn bytes_of_all_networks_count() {
-        let text = "Inter-|   Receive      |  Transmit\n face |bytes packets|bytes packets\n    \
-            lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  eth0: 100 1 0 0 0 0 0 0 20 1 0 0 0 0 0 0\n  \
-            eth1:3 1 0 0 0 0 0 0 4 1 0 0 0 0 0 0\n";
-        assert_eq!(network_bytes(text), 127);
+        let mut readings = Readings::default();
+        for (name, received, sent) in [("lo", 900, 900), ("eth0", 100, 20), ("eth1", 3, 4)] {
+            readings.counter(Host, "network_received_bytes", name, received);
+            readings.counter(Host, "network_sent_bytes", name, sent);
+        }
+        readings.counter(Process, "run_wait_ns", "driver-0", 5);
+        readings.counter(Process, "run_wait_ns", "driver-1", 6);
+        let used = used(&readings);
+        assert_eq!((used.network_bytes, used.run_wait_ns), (127, 11));
     }
 
     #[test]

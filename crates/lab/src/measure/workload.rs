@@ -8,7 +8,7 @@ use crate::measure::seeds;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use base::{Connect, Warehouses, now_utc_ns};
-use drive::{CheckResult, Facts, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
+use drive::{CheckResult, Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
 use oltp::{Script, ScriptOptions, ScriptWorkload};
 use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
 use std::iter;
@@ -63,7 +63,7 @@ impl AnyWorkload {
     pub(crate) fn facts(&self, databases: &Schemas<Connector>) -> Result<Facts, LabError> {
         let mut all = Facts::default();
         for connector in databases.databases() {
-            all.add(&self.facts_of(connector)?);
+            all.merge(&self.facts_of(connector)?);
         }
         Ok(all)
     }

@@ -6,7 +6,7 @@ use crate::measure::workload::read_workload;
 use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::{block_on, with_session};
 use crate::target::subject::{Subject, is_local};
-use base::{Connect, Session, SessionError, counted, now_utc_ns};
+use base::{Connect, Session, SessionError, counted, errors, now_utc_ns};
 use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
 use plan::tables_bytes;
@@ -366,12 +366,13 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo
 
 /// Why there is no schema, where that is for the server's owner to change.
 fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
-    /// --read-only, --super-read-only, innodb_read_only.
-    const READ_ONLY: [u16; 3] = [1290, 1792, 1836];
-    const ACCESS_DENIED: u16 = 1044;
     match error.code() {
-        Some(code) if READ_ONLY.contains(&code) => LoadError::ReadOnly { error }.into(),
-        Some(ACCESS_DENIED) => LabError::Unfit(format!(
+        Some(
+            errors::OPTION_PREVENTS_STATEMENT
+            | errors::CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
+            | errors::READ_ONLY_MODE,
+        ) => LoadError::ReadOnly { error }.into(),
+        Some(errors::DBACCESS_DENIED_ERROR) => LabError::Unfit(format!(
             "user {user:?} may not create schema {schema:?} ({error}); create it as another user, \
              and GRANT ALL on it"
         )),

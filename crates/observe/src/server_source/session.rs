@@ -6,7 +6,7 @@ use super::innodb_status::InnodbStatus;
 use super::names::{Name, StatusValues, withheld};
 use crate::error::ObserveError;
 use crate::sampler::Readings;
-use base::{Connect, Session, SessionError};
+use base::{Connect, Session, SessionError, errors};
 use wire::{Connection, Connector};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
@@ -23,16 +23,16 @@ const FILE_WAITS: &str = "SELECT CONCAT(EVENT_NAME, ' COUNT_STAR'), COUNT_STAR, 
 const SWITCHED_ON: [&str; 2] = ["STATUS = 'enabled'", "ENABLED = 1"];
 /// The server has no such table, column or engine, or this user may not look.
 const REFUSALS: [u16; 10] = [
-    1044, // access to the schema denied
-    1049, // no such schema
-    1054, // unknown column
-    1109, // unknown table of information_schema
-    1142, // command denied
-    1146, // no such table
-    1227, // the privilege PROCESS is missing
-    1235, // not supported
-    1286, // unknown storage engine
-    1682, // a system table that an upgrade left as it was
+    errors::DBACCESS_DENIED_ERROR,
+    errors::BAD_DB_ERROR,
+    errors::BAD_FIELD_ERROR,
+    errors::UNKNOWN_TABLE,
+    errors::TABLEACCESS_DENIED_ERROR,
+    errors::NO_SUCH_TABLE,
+    errors::SPECIFIC_ACCESS_DENIED_ERROR,
+    errors::NOT_SUPPORTED_YET,
+    errors::UNKNOWN_STORAGE_ENGINE,
+    errors::WRONG_NATIVE_TABLE_STRUCTURE,
 ];
 
 /// The whole `SHOW GLOBAL STATUS`: names and values.

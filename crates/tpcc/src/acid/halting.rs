@@ -120,10 +120,6 @@ impl<S: Session> Session for Halting<S> {
         self.session.forget_prepared().await
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
-        self.prepare_kind("", sql).await
-    }
-
     async fn prepare_kind(
         &mut self,
         kind: &'static str,

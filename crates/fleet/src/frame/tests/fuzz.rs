@@ -1,16 +1,19 @@
 //! Frames that no rank sends: each is a message or an error, and takes no more memory than frames
 //! may.
 
-use crate::encode::{IntervalFrame, ShareFrame};
 use crate::frame::{FRAME_BYTES_MAX, HEAD_BYTES, Inbox, MARK, READ_BYTES, send};
 use crate::messages::{
-    Agreement, JobPace, RankAbout, RankUsage, RunJob, ToFollower, ToLeader, Word,
+    Agreement, Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
-use drive::{DrivenShare, FailedTries, Interval, Phase, Times, TransactionInfo};
+use drive::{
+    Arrivals, DrivenShare, FailedTries, Interval, Pace, Phase, RunOptions, Times, TransactionInfo,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
+use spec::Spacing;
 use std::io::ErrorKind;
+use std::time::Duration;
 
 const TYPES: &[TransactionInfo] = &[TransactionInfo {
     name: "new_order",
@@ -29,34 +32,39 @@ fn words() -> Vec<Word> {
     let mut times = Times::default();
     times.record_coarsely(2_000_000);
     share.breakdowns[0].statements.push(("lock_stock", times));
+    let usage = RankUsage::default();
+    let share = RankShare { share, usage, start_late_ns: 5, aborted: None };
+    vec![
+        Word::Opened { clock_error_ns: 3 },
+        Word::Failed("rank".to_owned()),
+        Word::Interval(Box::new(interval)),
+        Word::Share(Box::new(share)),
+    ]
+}
+
+fn introductions() -> [Introduction; 2] {
     let text = || "rank".to_owned();
     let agreement = Agreement { command: text(), key: text() };
     let about = RankAbout { host: text(), threads: 2 };
-    vec![
-        Word::Hello { version: text(), rank: 1, size: 2, nonce: [7; 32] },
-        Word::Proof { proof: vec![1; 32], agreement, about },
-        Word::Opened { clock_error_ns: 3 },
-        Word::Failed(text()),
-        Word::Interval(Box::new(IntervalFrame::of(&interval))),
-        Word::Share(Box::new(ShareFrame::of(&share, RankUsage::default(), 5))),
+    [
+        Introduction::Hello { version: text(), rank: 1, size: 2, nonce: [7; 32] },
+        Introduction::Proof { proof: vec![1; 32], agreement, about },
     ]
 }
 
 fn orders() -> Vec<ToFollower> {
-    let pace = JobPace::Arrivals { per_s: 5.0 };
-    let job = RunJob {
+    let options = RunOptions {
         connections: 1,
         workers: 1,
-        first_worker: 0,
-        workers_of_all: 1,
-        warmup_ns: 0,
-        window_ns: 1,
-        interval_ns: 1,
-        retry_pause_ns: 1,
-        pace,
+        place: None,
+        warmup: Duration::ZERO,
+        window: Duration::from_nanos(1),
+        interval: Duration::from_nanos(1),
+        pace: Pace::Arrivals(Arrivals { per_s: 5.0, spacing: Spacing::Uniform }),
+        retry_pause: Duration::from_nanos(1),
         seed: 1,
-        input_seed: 1,
     };
+    let job = RunJob { options, input_seed: 1 };
     vec![
         ToFollower::Challenge { nonce: [7; 32] },
         ToFollower::Welcome { proof: vec![1; 32] },
@@ -69,6 +77,11 @@ fn orders() -> Vec<ToFollower> {
 /// All messages, as they travel.
 fn frames() -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
+    for introduction in introductions() {
+        let mut frame = Vec::new();
+        send(&mut frame, &introduction).unwrap();
+        frames.push(frame);
+    }
     for word in words() {
         let mut frame = Vec::new();
         send(&mut frame, &ToLeader { order: 1, word }).unwrap();
@@ -90,8 +103,9 @@ fn received(bytes: &[u8], bytes_max: usize) -> Result<(), TestCaseError> {
         let message = to_leader.receive::<ToLeader>(&mut from, bytes_max);
         prop_assert!(to_leader.bytes.len() <= HEAD_BYTES + bytes_max + READ_BYTES);
         match message {
-            Ok(Some(ToLeader { word: Word::Interval(frame), .. })) => drop(frame.interval(TYPES)),
-            Ok(Some(ToLeader { word: Word::Share(frame), .. })) => drop(frame.share()),
+            Ok(Some(ToLeader { word: Word::Interval(told), .. })) => {
+                let _ = Interval { types: TYPES, ..*told }.is_consistent();
+            }
             Ok(_) => {}
             Err(error) => break prop_assert!(is_of_frames(error.kind())),
         }
@@ -99,10 +113,19 @@ fn received(bytes: &[u8], bytes_max: usize) -> Result<(), TestCaseError> {
     let mut from = bytes;
     loop {
         match to_follower.receive::<ToFollower>(&mut from, bytes_max) {
+            Ok(Some(ToFollower::Run { job, .. })) => drop(job.options.is_consistent()),
             Ok(_) => {}
             Err(error) => break prop_assert!(is_of_frames(error.kind())),
         }
     }
+    let (mut from, mut introduced) = (bytes, Inbox::default());
+    let error = loop {
+        match introduced.receive::<Introduction>(&mut from, bytes_max) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    prop_assert!(is_of_frames(error.kind()));
     Ok(())
 }
 
@@ -155,10 +178,7 @@ fn a_histogram_takes_memory_by_its_bytes() {
         let mut bytes = postcard::to_stdvec(&words().pop().unwrap()).unwrap();
         let at = bytes.windows(4).position(|of| of == [0x1c, 0x84, 0x93, 0x13]).unwrap();
         bytes[at..at + head.len()].copy_from_slice(head);
-        match postcard::from_bytes(&bytes).unwrap() {
-            Word::Share(frame) => frame.share().is_ok(),
-            other => panic!("{other:?}"),
-        }
+        postcard::from_bytes::<Word>(&bytes).is_ok()
     };
     assert!(share(&[0x1c]));
     assert!(!share(&[0x1c, 0x84, 0x93, 0x13, 0xff, 0xff, 0xff, 0xff]));

@@ -126,17 +126,13 @@ impl Session for Recorded {
         sql: &str,
     ) -> Result<StatementId, SessionError> {
         self.kinds.push((kind, sql.to_owned()));
-        self.prepare(sql).await
+        self.prepared.push(sql.to_owned());
+        Ok(StatementId(self.prepared.len() as u32 - 1))
     }
 
     async fn forget_prepared(&mut self) -> Result<(), SessionError> {
         self.prepared.clear();
         Ok(())
-    }
-
-    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
-        self.prepared.push(sql.to_owned());
-        Ok(StatementId(self.prepared.len() as u32 - 1))
     }
 
     async fn all_prepared(&mut self) -> Result<(), SessionError> {

@@ -1,9 +1,36 @@
-//! What a workload proves of its database.
+//! What workloads do with their databases besides transactions: what loads tell, the isolation level
+//! of sessions, and what is proven before and after a run.
 
 use crate::client::Workload;
+use crate::merge::Merge;
 use crate::run::RunReport;
 use base::{Session, SessionError};
+use spec::Isolation;
 use std::future::Future;
+
+/// How far a load has come.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadProgress {
+    /// Bytes of rows generated and sent, those of an earlier, killed load included.
+    pub bytes: u64,
+    pub bytes_total: u64,
+    /// Index builds done and to do, foreign keys counted as one; of a file, its statements.
+    pub steps: u32,
+    pub steps_total: u32,
+}
+
+/// Makes it the isolation level of the session's transactions.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn set_isolation<S: Session>(
+    session: &mut S,
+    isolation: Isolation,
+) -> Result<(), SessionError> {
+    let level = isolation.name().replace('-', " ").to_ascii_uppercase();
+    let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+    session.query(&sql).await.map(drop)
+}
 
 /// A workload that can be proven.
 pub trait Proof: Workload {
@@ -25,15 +52,10 @@ pub trait Proof: Workload {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts(pub Vec<i64>);
 
-impl Facts {
-    /// Adds those of another database.
-    pub fn add(&mut self, other: &Facts) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine += theirs;
-        }
+/// Adds those of another database.
+impl Merge for Facts {
+    fn merge(&mut self, other: &Facts) {
+        self.0.merge(&other.0);
     }
 }
 

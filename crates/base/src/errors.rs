@@ -1,0 +1,53 @@
+//! Error numbers of MySQL and MariaDB, by their names in the manual without ER_. What they mean
+//! for whoever meets them is said there.
+
+/// MariaDB, with innodb_snapshot_isolation: a locking read of a row changed since the snapshot.
+pub const CHECKREAD: u16 = 1020;
+/// Too many connections.
+pub const CON_COUNT_ERROR: u16 = 1040;
+/// Access to the schema denied.
+pub const DBACCESS_DENIED_ERROR: u16 = 1044;
+pub const ACCESS_DENIED_ERROR: u16 = 1045;
+/// A node of a Galera cluster has no quorum, or has not caught up yet: "WSREP has not yet prepared
+/// node for application use".
+pub const UNKNOWN_COM_ERROR: u16 = 1047;
+/// No such schema.
+pub const BAD_DB_ERROR: u16 = 1049;
+pub const SERVER_SHUTDOWN: u16 = 1053;
+/// No such column.
+pub const BAD_FIELD_ERROR: u16 = 1054;
+/// No such table of information_schema.
+pub const UNKNOWN_TABLE: u16 = 1109;
+pub const HOST_NOT_PRIVILEGED: u16 = 1130;
+/// Command denied.
+pub const TABLEACCESS_DENIED_ERROR: u16 = 1142;
+pub const NO_SUCH_TABLE: u16 = 1146;
+/// Galera: the write set could not be certified, as while the cluster loses a node; the node has
+/// rolled back. What failed certification, and what a write set of another node aborted, is a
+/// deadlock (1213).
+pub const ERROR_DURING_COMMIT: u16 = 1180;
+pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
+pub const LOCK_DEADLOCK: u16 = 1213;
+/// A privilege such as PROCESS is missing.
+pub const SPECIFIC_ACCESS_DENIED_ERROR: u16 = 1227;
+pub const NOT_SUPPORTED_YET: u16 = 1235;
+/// The login method is older than the client's.
+pub const NOT_SUPPORTED_AUTH_MODE: u16 = 1251;
+pub const UNKNOWN_STORAGE_ENGINE: u16 = 1286;
+/// --read-only, --super-read-only.
+pub const OPTION_PREVENTS_STATEMENT: u16 = 1290;
+/// Galera: a write set of another node aborted the statement. Elsewhere: KILL QUERY.
+pub const QUERY_INTERRUPTED: u16 = 1317;
+/// Tables were opened anew, again and again, while the statement was about to run.
+pub const NEED_REPREPARE: u16 = 1615;
+/// A system table that an upgrade left as it was.
+pub const WRONG_NATIVE_TABLE_STRUCTURE: u16 = 1682;
+/// The account takes no password.
+pub const ACCESS_DENIED_NO_PASSWORD_ERROR: u16 = 1698;
+pub const CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: u16 = 1792;
+/// innodb_read_only.
+pub const READ_ONLY_MODE: u16 = 1836;
+/// MariaDB: KILL CONNECTION.
+pub const CONNECTION_KILLED: u16 = 1927;
+/// Group Replication: certification found a conflict with a transaction of another member.
+pub const TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
