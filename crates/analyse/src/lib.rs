@@ -35,6 +35,7 @@ mod profiles;
 mod progress;
 mod published;
 mod ramp_cpu;
+mod ramp_point;
 mod ramps;
 mod ratios;
 mod remarks;
@@ -79,9 +80,8 @@ pub use profiles::profiles;
 pub use progress::{Awaited, RunProgress};
 pub use published::PublishedRatio;
 pub use ramp_cpu::{CpuOf, RampCpu};
-pub use ramps::{
-    RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
-};
+pub use ramp_point::{RampPoint, ramp_point};
+pub use ramps::{RampConditions, RampOutcome, StandingPoints, ramps, standing_points};
 pub use ratios::Ratio;
 pub use remarks::{is_too_short, longest_silence_s, remarks};
 pub use repeat_resources::{account_so_far, used_by};
@@ -92,9 +92,7 @@ pub use resources::{
 pub use reversals::{Reversal, ReversalPlace};
 pub use runs::{Basis, MeanValue, Runs};
 pub use samples::{MetricStep, Samples, Window};
-pub use saturation::{
-    FailedPoint, MeasuredPoint, Ramp, RampStep, Saturation, StopReason, is_of_count,
-};
+pub use saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use sequential::PairedRatios;
 pub use statistics::{
     CONFIDENCE, Estimate, NoInterval, SERIES_POINTS_MIN, autocorrelation, deviation, mean,
