@@ -53,7 +53,7 @@ mod sweep;
 mod unlike;
 mod usage;
 
-pub use account::{Account, KnownBy, Part};
+pub use account::{Account, KnownBy, OfParts, Part};
 pub use answer::{CellEvidence, LabAnswer, RepeatEvidence, lab_answer};
 pub use blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
 pub use bound::{Bound, BoundBy};

@@ -2,7 +2,6 @@ use super::{Ramp, RampPoint, RampStep, Saturation, StopReason};
 use crate::noise::Noise;
 use crate::ramp_cpu::{CpuOf, RampCpu};
 use spec::RampLimits;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What a synthetic target does with so many connections.
 #[derive(Clone, Copy)]
