@@ -9,7 +9,7 @@
 //! Cells need not scatter alike. Where Bartlett's test doubts that they do, a pair is judged by its
 //! own differences inside blocks alone. docs/statistics.md has what simulations say of both.
 
-use crate::statistics::{CONFIDENCE, Estimate};
+use crate::statistics::{CONFIDENCE, Estimate, RatioInterval};
 use crate::student::Student;
 use statrs::function::gamma::gamma_ur;
 use std::collections::BTreeMap;
@@ -109,6 +109,11 @@ impl Contrast {
     /// [`Contrast::interval`] of 95 %.
     pub fn plain_interval(&self) -> Option<[f64; 2]> {
         self.interval(CONFIDENCE)
+    }
+
+    /// The ratio with that interval.
+    pub fn with_interval(&self) -> RatioInterval {
+        RatioInterval::of(Some(self.ratio()), self.plain_interval())
     }
 
     /// The probability of such a difference, or a larger one, where there is none: 0 to 1,

@@ -6,7 +6,7 @@
 
 use crate::cells::CellOutcome;
 use crate::matrix::Matrix;
-use crate::statistics::CONFIDENCE;
+use crate::statistics::{CONFIDENCE, RatioInterval};
 use crate::student::Student;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,10 +34,8 @@ pub struct ValueEffect {
     pub repeats: usize,
     /// Throughput with it by that with the baseline; `None` where the cells cannot tell it from
     /// another setting.
-    pub ratio: Option<f64>,
-    /// The 95 % interval.
-    pub ratio_low: Option<f64>,
-    pub ratio_high: Option<f64>,
+    #[serde(flatten)]
+    pub ratio: RatioInterval,
 }
 
 /// One measurement: its row of the model, and its logarithm.
@@ -84,13 +82,11 @@ pub(crate) fn fitted(cells: &[CellOutcome], matrix: &Matrix) -> Vec<DimensionEff
     };
     let counted = |column: usize| rows.iter().filter(|row| row.columns.contains(&column)).count();
     let effect = |value: &String, column: usize| {
-        let interval = fit.interval(column);
+        let interval = fit.interval(column).map(|ends| ends.map(f64::exp));
         ValueEffect {
             value: value.clone(),
             repeats: counted(column),
-            ratio: fit.value(column).map(f64::exp),
-            ratio_low: interval.map(|[low, _]| low.exp()),
-            ratio_high: interval.map(|[_, high]| high.exp()),
+            ratio: RatioInterval::of(fit.value(column).map(f64::exp), interval),
         }
     };
     let of_dimension = |(index, dimension): (usize, &crate::matrix::Dimension)| {
@@ -225,9 +221,9 @@ mod tests {
         assert_eq!(names, ["data", "innodb_io_capacity"]);
         for (of, value, truth) in [(0, 0, 2.0), (1, 0, 1.1), (1, 1, 0.8)] {
             let effect = &found[of].values[value];
-            assert!((effect.ratio.unwrap() / truth - 1.0).abs() < 0.02, "{effect:?}");
-            assert!(effect.ratio_low.unwrap() < truth * 1.01, "{effect:?}");
-            assert!(effect.ratio_high.unwrap() > truth * 0.99, "{effect:?}");
+            assert!((effect.ratio.value.unwrap() / truth - 1.0).abs() < 0.02, "{effect:?}");
+            assert!(effect.ratio.low.unwrap() < truth * 1.01, "{effect:?}");
+            assert!(effect.ratio.high.unwrap() > truth * 0.99, "{effect:?}");
         }
         assert_eq!(found[1].values[0].repeats, 6);
     }
@@ -241,8 +237,8 @@ mod tests {
             cell(3, ("a", "400"), 8, &[]),
         ];
         let found = effects(&cells, &matrix(&cells));
-        assert_eq!(found[0].values[0].ratio, None);
-        assert_eq!(found[1].values[0].ratio, None);
+        assert_eq!(found[0].values[0].ratio.value, None);
+        assert_eq!(found[1].values[0].ratio.value, None);
         // The first value has no result: nothing can be told against it.
         let capacities = [("200", 0.0), ("400", 100.0), ("800", 200.0)];
         let devices = ["a", "b"];
@@ -257,8 +253,8 @@ mod tests {
             }
         }
         let found = effects(&cells, &matrix(&cells));
-        assert!((found[0].values[0].ratio.unwrap() - 3.0).abs() < 1e-6, "{found:?}");
-        assert!(found[1].values.iter().all(|value| value.ratio.is_none()), "{found:?}");
+        assert!((found[0].values[0].ratio.value.unwrap() - 3.0).abs() < 1e-6, "{found:?}");
+        assert!(found[1].values.iter().all(|value| value.ratio.value.is_none()), "{found:?}");
         // One thing that varies has a comparison already.
         assert!(effects(&cells[..2], &matrix(&cells[..2])).is_empty());
     }

@@ -62,7 +62,7 @@ pub use cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
 pub use device_effects::{DeviceEffects, Extremes};
 pub use document::{RunDocument, measurement};
-pub use drifting::{DriftRound, DriftingRatio, ratio_in_drift};
+pub use drifting::{DriftRound, ratio_in_drift};
 pub use drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
 pub use effects::{DimensionEffects, ValueEffect};
 pub use fail_if::{FailCondition, JudgedCondition};
@@ -95,7 +95,8 @@ pub use samples::{MetricStep, Samples, Window};
 pub use saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use sequential::PairedRatios;
 pub use statistics::{
-    CONFIDENCE, Estimate, NoInterval, SERIES_POINTS_MIN, autocorrelation, deviation, mean,
+    CONFIDENCE, Estimate, NoInterval, RatioInterval, SERIES_POINTS_MIN, autocorrelation, deviation,
+    mean,
 };
 pub use steady::{Steadiness, Trend, Watched, steadiness};
 pub use sweep::{Sweep, SweepPoint, Turning};
