@@ -14,10 +14,12 @@ const WEIGHS_SHARE: f64 = 0.05;
 const COUNT_RATIO: f64 = 1.5;
 const COUNT_DIFFERENCE: f64 = 0.1;
 
+type CountOf = fn(&PerTransaction) -> Option<f64>;
+
 impl Part {
     /// What is counted of it, and how many of all threads, in the background too; `None` of what
     /// are no requests to storage.
-    fn counted(self) -> Option<(&'static str, fn(&PerTransaction) -> Option<f64>)> {
+    fn counted(self) -> Option<(&'static str, CountOf)> {
         match self {
             Part::Reads => Some(("reads", |each| each.data_reads)),
             Part::PageWrites => Some(("writes", |each| each.data_writes)),

@@ -19,6 +19,7 @@ mod evidence;
 mod fail_if;
 mod host_shortfall;
 mod interference;
+mod linear;
 mod load;
 mod machines;
 mod matrix;
