@@ -174,7 +174,7 @@ impl Finding {
         };
         Finding {
             rule: rule.name,
-            topic: rule.topic.title(),
+            topic: rule.topic.name(),
             title: rule.title,
             gain,
             seen,
