@@ -12,6 +12,7 @@
 use crate::blocks::Base;
 use crate::statistics::{CONFIDENCE, RatioInterval};
 use crate::student::Student;
+use itertools::Itertools;
 
 /// The correlation of the wander from window to window: it forgets itself in some 50 windows.
 const NEIGHBOURS_SHARE: f64 = 0.98;
@@ -68,9 +69,7 @@ pub fn ratio_in_drift(
         of.values.iter().skip(1).map(ratio).collect::<Vec<_>>()
     };
     let ratios: Vec<RoundRatio> = rounds.iter().enumerate().flat_map(of_round).collect();
-    let mut cells: Vec<usize> = ratios.iter().map(|ratio| ratio.cell).collect();
-    cells.sort_unstable();
-    cells.dedup();
+    let cells: Vec<usize> = ratios.iter().map(|ratio| ratio.cell).sorted().dedup().collect();
     let is_known = |cell: usize| cell == first || cells.contains(&cell);
     if cell == base || ratios.is_empty() || !is_known(cell) || !is_known(base) {
         return None;
