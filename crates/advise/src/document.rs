@@ -23,7 +23,7 @@ const EXAMINED: &str = include_str!("examined.md");
 pub fn best_known_methods() -> String {
     let mut text = INTRODUCTION.to_owned();
     for topic in Topic::ALL {
-        let title = topic.title();
+        let title = topic.name();
         let (first, rest) = title.split_at(1);
         push(&mut text, format_args!("\n## {}{rest}\n", first.to_ascii_uppercase()));
         for rule in rules::all().filter(|rule| rule.topic == topic) {

@@ -6,13 +6,14 @@ use crate::variables;
 use serde::Serialize;
 
 /// What a change is expected to give. It is an expectation: only an experiment tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
     /// It protects data, and may cost throughput.
     Safety,
     Large,
     Some,
+    #[default]
     Small,
 }
 
@@ -55,6 +56,13 @@ pub struct VariableChange {
     pub proposed: String,
 }
 
+/// How a variable should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
 /// What a rule says of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Proposal {
@@ -63,7 +71,7 @@ pub struct Proposal {
     pub action: Option<String>,
     /// The metric or the value that speaks for it.
     pub seen: String,
-    pub gain: Option<Gain>,
+    pub gain: Gain,
     pub risks: Vec<Risk>,
 }
 
@@ -88,12 +96,34 @@ impl Proposal {
         self
     }
 
-    pub(crate) fn act(self, action: impl Into<String>) -> Proposal {
-        Proposal { action: Some(action.into()), ..self }
+    /// [`Proposal::set`], where it is needed.
+    pub(crate) fn set_if(
+        self,
+        is_needed: bool,
+        snapshot: &ServerSnapshot,
+        variable: &'static str,
+        proposed: impl ToString,
+    ) -> Proposal {
+        if is_needed { self.set(snapshot, variable, proposed) } else { self }
     }
 
-    pub(crate) fn expecting(self, gain: Gain) -> Proposal {
-        Proposal { gain: Some(gain), ..self }
+    /// Sets a variable that may only be on or off; `None` where the server has none, or it is as it
+    /// should be.
+    pub(crate) fn switch(
+        snapshot: &ServerSnapshot,
+        variable: &'static str,
+        wanted: Switch,
+    ) -> Option<Proposal> {
+        let (is_wrong, seen, proposed) = match wanted {
+            Switch::On => (!snapshot.is_on(variable)?, "off", "ON"),
+            Switch::Off => (snapshot.is_on(variable)?, "on", "OFF"),
+        };
+        let proposal = || Proposal::seen(format!("{variable} is {seen}"));
+        is_wrong.then(|| proposal().set(snapshot, variable, proposed))
+    }
+
+    pub(crate) fn act(self, action: impl Into<String>) -> Proposal {
+        Proposal { action: Some(action.into()), ..self }
     }
 
     pub(crate) fn at_risk(mut self, risk: Risk) -> Proposal {
@@ -101,9 +131,10 @@ impl Proposal {
         self
     }
 
-    /// `None` where there is nothing to do.
-    pub(crate) fn if_any(self) -> Option<Proposal> {
-        (!self.changes.is_empty() || self.action.is_some()).then_some(self)
+    /// Says what it is expected to give; `None` where there is nothing to do.
+    pub(crate) fn expecting(self, gain: Gain) -> Option<Proposal> {
+        let is_any = !self.changes.is_empty() || self.action.is_some();
+        is_any.then_some(Proposal { gain, ..self })
     }
 }
 
@@ -143,9 +174,9 @@ impl Finding {
         };
         Finding {
             rule: rule.name,
-            topic: rule.topic.title(),
+            topic: rule.topic.name(),
             title: rule.title,
-            gain: gain.unwrap_or(Gain::Small),
+            gain,
             seen,
             reason: rule.reason,
             source: rule.source,

@@ -2,50 +2,22 @@
 
 use crate::finding::Proposal;
 use crate::snapshot::ServerSnapshot;
+use base::named;
 
-/// What a rule is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Topic {
-    Durability,
-    BufferPool,
-    RedoLog,
-    PageWrites,
-    Reads,
-    Threads,
-    Caches,
-    Placement,
-    Tables,
-    System,
-}
-
-impl Topic {
-    /// For people, in the order of the document.
-    pub const ALL: [Topic; 10] = [
-        Topic::Durability,
-        Topic::BufferPool,
-        Topic::RedoLog,
-        Topic::PageWrites,
-        Topic::Reads,
-        Topic::Threads,
-        Topic::Caches,
-        Topic::Placement,
-        Topic::Tables,
-        Topic::System,
-    ];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Topic::Durability => "durability",
-            Topic::BufferPool => "buffer pool",
-            Topic::RedoLog => "redo log",
-            Topic::PageWrites => "page writes",
-            Topic::Reads => "reads",
-            Topic::Threads => "threads",
-            Topic::Caches => "caches and connections",
-            Topic::Placement => "placement of files",
-            Topic::Tables => "tables",
-            Topic::System => "operating system",
-        }
+named! {
+    /// What a rule is about, in the order of the document.
+    #[derive(PartialOrd, Ord)]
+    pub enum Topic {
+        Durability = "durability",
+        BufferPool = "buffer pool",
+        RedoLog = "redo log",
+        PageWrites = "page writes",
+        Reads = "reads",
+        Threads = "threads",
+        Caches = "caches and connections",
+        Placement = "placement of files",
+        Tables = "tables",
+        System = "operating system",
     }
 }
 

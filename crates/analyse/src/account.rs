@@ -10,7 +10,8 @@
 //! Amounts in this file are transactions in the mean: of those under way, how many ran, waited for
 //! a read, and so on. By Little's law one of them is a time once it is divided by the rate.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::ops::{Index, IndexMut};
 
 /// What a transaction spends its time in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,18 +39,55 @@ impl Part {
         Part::Remainder,
     ];
 
+    /// The key in JSON, and the name for people.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Part::Running => ("running_us", "running"),
+            Part::CoreWait => ("core_wait_us", "waiting for a core"),
+            Part::Reads => ("reads_us", "reads of pages"),
+            Part::RowLocks => ("row_locks_us", "row locks"),
+            Part::Log => ("log_us", "the log at commit"),
+            Part::PageWrites => ("page_writes_us", "page writes"),
+            Part::NetworkAndDriver => ("network_and_driver_us", "network and driver"),
+            Part::Remainder => ("remainder_us", "remainder"),
+        }
+    }
+
     /// For people.
     pub fn title(self) -> &'static str {
-        match self {
-            Part::Running => "running",
-            Part::CoreWait => "waiting for a core",
-            Part::Reads => "reads of pages",
-            Part::RowLocks => "row locks",
-            Part::Log => "the log at commit",
-            Part::PageWrites => "page writes",
-            Part::NetworkAndDriver => "network and driver",
-            Part::Remainder => "remainder",
-        }
+        self.names().1
+    }
+}
+
+/// A number of each part, in the order of [`Part::ALL`]; `None` is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OfParts(pub(crate) [Option<f64>; Part::ALL.len()]);
+
+impl OfParts {
+    fn from<const N: usize>(known: [(Part, Option<f64>); N]) -> OfParts {
+        let mut parts = OfParts::default();
+        known.into_iter().for_each(|(part, number)| parts[part] = number);
+        parts
+    }
+}
+
+impl Index<Part> for OfParts {
+    type Output = Option<f64>;
+
+    fn index(&self, part: Part) -> &Option<f64> {
+        &self.0[part as usize]
+    }
+}
+
+impl IndexMut<Part> for OfParts {
+    fn index_mut(&mut self, part: Part) -> &mut Option<f64> {
+        &mut self.0[part as usize]
+    }
+}
+
+impl Serialize for OfParts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Part::ALL.map(|part| (part.names().0, self[part])))
     }
 }
 
@@ -59,15 +97,9 @@ pub struct Account {
     /// From the begin of its first try to its end: the sum of the parts.
     pub time_us: f64,
     pub known_by: KnownBy,
-    pub running_us: Option<f64>,
-    pub core_wait_us: Option<f64>,
-    pub reads_us: Option<f64>,
-    pub row_locks_us: Option<f64>,
-    pub log_us: Option<f64>,
-    pub page_writes_us: Option<f64>,
-    pub network_and_driver_us: Option<f64>,
-    /// What is not explained.
-    pub remainder_us: f64,
+    /// In us.
+    #[serde(flatten)]
+    pub parts: OfParts,
     /// By how much the parts as they were seen are more than the whole, as a share of it; they are
     /// reduced alike, so that they add up. Above 0 the window was too short for the account: parts
     /// are of samples a second apart.
@@ -89,16 +121,7 @@ pub enum KnownBy {
 impl Account {
     /// The time of a part.
     pub fn part_us(&self, part: Part) -> Option<f64> {
-        match part {
-            Part::Running => self.running_us,
-            Part::CoreWait => self.core_wait_us,
-            Part::Reads => self.reads_us,
-            Part::RowLocks => self.row_locks_us,
-            Part::Log => self.log_us,
-            Part::PageWrites => self.page_writes_us,
-            Part::NetworkAndDriver => self.network_and_driver_us,
-            Part::Remainder => Some(self.remainder_us),
-        }
+        self.parts[part]
     }
 
     /// The share of a part in the whole; 0 where it is not known.
@@ -164,58 +187,33 @@ impl GroupCommit {
     }
 }
 
-/// Amounts of the parts.
-#[derive(Clone, Copy, Debug, Default)]
-struct Amounts {
-    running: Option<f64>,
-    core_wait: Option<f64>,
-    reads: Option<f64>,
-    row_locks: Option<f64>,
-    log: Option<f64>,
-    page_writes: Option<f64>,
-    client: Option<f64>,
-}
-
 impl Observed {
     /// The account; `None` where nothing was under way or ended.
     pub(crate) fn account(&self) -> Option<Account> {
         if self.under_way <= 0.0 || self.ended_per_s <= 0.0 {
             return None;
         }
-        let (known_by, parts) = match &self.sessions {
+        let (known_by, amounts) = match &self.sessions {
             Some(sessions) => (KnownBy::Sessions, self.by_sessions(sessions)),
             None => (KnownBy::Server, self.by_server()),
         };
-        let known = [
-            parts.running,
-            parts.core_wait,
-            parts.reads,
-            parts.row_locks,
-            parts.log,
-            parts.page_writes,
-            parts.client,
-        ];
-        let seen = known.iter().flatten().sum::<f64>();
+        let seen = amounts.0.iter().flatten().sum::<f64>();
         let excess_share = (seen / self.under_way - 1.0).max(0.0);
         let whole_us = |amount: f64| amount / self.ended_per_s * 1e6;
         let us = |amount: f64| whole_us(amount) / (1.0 + excess_share);
+        let mut parts = OfParts(amounts.0.map(|amount| amount.map(us)));
+        parts[Part::Remainder] = Some(whole_us((self.under_way - seen).max(0.0)));
         Some(Account {
             time_us: whole_us(self.under_way),
             known_by,
-            running_us: parts.running.map(us),
-            core_wait_us: parts.core_wait.map(us),
-            reads_us: parts.reads.map(us),
-            row_locks_us: parts.row_locks.map(us),
-            log_us: parts.log.map(us),
-            page_writes_us: parts.page_writes.map(us),
-            network_and_driver_us: parts.client.map(us),
-            remainder_us: whole_us((self.under_way - seen).max(0.0)),
+            parts,
             excess_share,
             queued_us: self.queued.map(whole_us),
         })
     }
 
-    fn by_sessions(&self, sessions: &Sessions) -> Amounts {
+    /// Amounts of the parts, but for the remainder.
+    fn by_sessions(&self, sessions: &Sessions) -> OfParts {
         let Sessions { active, running, core_wait, reads, log, page_writes } = *sessions;
         let alone = running + core_wait + reads + log + page_writes;
         let blocked = (active - alone).max(0.0);
@@ -226,19 +224,19 @@ impl Observed {
         let behind_others = (waiting - log).clamp(0.0, blocked);
         // Who is woken waits for a core, which both have in them and which is known already.
         let overlap = ((locked + behind_others) / blocked.max(f64::EPSILON)).max(1.0);
-        Amounts {
-            running: Some(running),
-            core_wait: Some(core_wait),
-            reads: Some(reads),
-            row_locks: self.row_locks.map(|_| locked / overlap),
-            log: Some(log + behind_others / overlap),
-            page_writes: Some(page_writes),
-            client: Some((self.under_way - active).max(0.0)),
-        }
+        OfParts::from([
+            (Part::Running, Some(running)),
+            (Part::CoreWait, Some(core_wait)),
+            (Part::Reads, Some(reads)),
+            (Part::RowLocks, self.row_locks.map(|_| locked / overlap)),
+            (Part::Log, Some(log + behind_others / overlap)),
+            (Part::PageWrites, Some(page_writes)),
+            (Part::NetworkAndDriver, Some((self.under_way - active).max(0.0))),
+        ])
     }
 
     /// The best known first, as the later ones have no more than what is left.
-    fn by_server(&self) -> Amounts {
+    fn by_server(&self) -> OfParts {
         let mut left = self.under_way;
         let mut take = |amount: Option<f64>| {
             let taken = amount?.clamp(0.0, left);
@@ -247,18 +245,14 @@ impl Observed {
         };
         let client = take(self.at_driver);
         let committing = take(self.committing);
-        let row_locks = take(self.row_locks);
-        let running = take(self.server_cores);
-        let reads = take(self.reading);
-        Amounts {
-            client,
-            row_locks,
-            running,
-            reads,
-            core_wait: take(self.server_run_wait),
-            log: committing.or_else(|| take(self.group_commit)),
-            page_writes: None,
-        }
+        OfParts::from([
+            (Part::NetworkAndDriver, client),
+            (Part::RowLocks, take(self.row_locks)),
+            (Part::Running, take(self.server_cores)),
+            (Part::Reads, take(self.reading)),
+            (Part::CoreWait, take(self.server_run_wait)),
+            (Part::Log, committing.or_else(|| take(self.group_commit))),
+        ])
     }
 }
 

@@ -1,15 +1,17 @@
 //! Measurements in blocks: how cells differ on a machine that drifts.
 //!
 //! A lab measures each cell once in every block, in random order, so that a block's drift is the
-//! same for all of its cells. The model is ln(value) = cell + block + noise. Least squares finds
-//! the effects of cells and blocks, also where repeats are missing; what is left over from all
-//! cells together tells how far chance moves one measurement. Student's t judges the difference of
+//! same for all of its cells. The model is ln(value) = cell + block + noise. Least squares
+//! ([`LeastSquares`], of which cells are the groups and blocks the columns) finds the effects of
+//! cells and blocks, also where repeats are missing; what is left over from all cells together
+//! tells how far chance moves one measurement. Student's t judges the difference of
 //! two cells with the degrees of freedom of those residuals.
 //!
 //! Cells need not scatter alike. Where Bartlett's test doubts that they do, a pair is judged by its
 //! own differences inside blocks alone. docs/statistics.md has what simulations say of both.
 
-use crate::statistics::{CONFIDENCE, Estimate};
+use crate::linear::{FitRow, LeastSquares};
+use crate::statistics::{CONFIDENCE, Estimate, RatioInterval};
 use crate::student::Student;
 use statrs::function::gamma::gamma_ur;
 use std::collections::BTreeMap;
@@ -44,25 +46,19 @@ pub struct Base(pub usize);
 /// The model of a lab.
 #[derive(Clone, Debug)]
 pub struct Blocks {
+    fit: LeastSquares,
     cells: BTreeMap<usize, CellFit>,
-    /// Of the estimated block effects, by the variance of one measurement.
-    covariance: Vec<Vec<f64>>,
-    /// The effect of each block and the component that it belongs to.
-    effects: BTreeMap<usize, (f64, usize)>,
+    /// The column of each.
+    blocks: BTreeMap<usize, usize>,
     residual: Residual,
 }
 
 /// One cell.
 #[derive(Clone, Debug)]
 struct CellFit {
+    group: usize,
     /// The logarithm of its value in each block.
     logs: BTreeMap<usize, f64>,
-    /// The share of its measurements in each block.
-    shares: Vec<f64>,
-    /// The logarithm of what it gives in an average block of its component.
-    level: f64,
-    /// Cells that no chain of common blocks links are not compared.
-    component: usize,
     squares: f64,
     degrees_of_freedom: f64,
 }
@@ -111,6 +107,11 @@ impl Contrast {
         self.interval(CONFIDENCE)
     }
 
+    /// The ratio with that interval.
+    pub fn with_interval(&self) -> RatioInterval {
+        RatioInterval::of(Some(self.ratio()), self.plain_interval())
+    }
+
     /// The probability of such a difference, or a larger one, where there is none: 0 to 1,
     /// two-sided.
     pub fn p_value(&self) -> Option<f64> {
@@ -143,65 +144,56 @@ impl Blocks {
                 cell.entry(block).or_default().push(one.value.ln());
             }
         }
-        let mut cells: BTreeMap<usize, CellFit> =
-            logs.iter().map(|(cell, logs)| (*cell, CellFit::new(logs, blocks.len()))).collect();
-        let components = components(&cells, blocks.len());
+        let mean_of = |logs: Vec<f64>| logs.iter().sum::<f64>() / logs.len() as f64;
+        let means = logs.into_iter().enumerate().map(|(group, (cell, logs))| {
+            let logs = logs.into_iter().map(|(block, logs)| (block, mean_of(logs))).collect();
+            (cell, CellFit { group, logs, squares: 0.0, degrees_of_freedom: 0.0 })
+        });
+        let mut cells: BTreeMap<usize, CellFit> = means.collect();
+        let rows: Vec<FitRow> = cells.values().flat_map(CellFit::rows).collect();
+        let fit = LeastSquares::of(&rows, blocks.len());
         for cell in cells.values_mut() {
-            let first = cell.logs.keys().next();
-            cell.component = first.map_or(0, |block| components[*block]);
+            for left in cell.rows().map(|row| fit.residual(&row)).collect::<Vec<_>>() {
+                cell.squares += left.value.powi(2);
+                cell.degrees_of_freedom += 1.0 - left.spread;
+            }
         }
-        let (covariance, effects) = block_effects(&cells, &components);
-        for cell in cells.values_mut() {
-            cell.fit(&covariance, &effects);
-        }
-        let effect = |(block, at): (&usize, &usize)| (*block, (effects[*at], components[*at]));
-        Blocks {
-            residual: Residual::of(&cells),
-            cells,
-            covariance,
-            effects: blocks.iter().map(effect).collect(),
-        }
+        Blocks { residual: Residual::of(&cells), fit, cells, blocks }
     }
 
     /// Values in these blocks to those in all others, in the geometric mean, had all the same
-    /// cells; `None` where there are no others, or nothing links all blocks.
+    /// cells; `None` where there are no others, or nothing links the two.
     pub fn ratio_of_blocks(&self, these: &[usize]) -> Option<f64> {
-        let first = self.effects.values().next()?.1;
-        if self.effects.values().any(|(_, component)| *component != first) {
+        let (of_these, others): (Vec<usize>, Vec<usize>) =
+            self.blocks.keys().partition(|block| these.contains(block));
+        if of_these.is_empty() || others.is_empty() {
             return None;
         }
-        let mean_of = |is_of_these: bool| {
-            let mut chosen = self.effects.clone();
-            chosen.retain(|block, _| these.contains(block) == is_of_these);
-            let sum: f64 = chosen.values().map(|(effect, _)| effect).sum();
-            (!chosen.is_empty()).then(|| sum / chosen.len() as f64)
-        };
-        Some((mean_of(true)? - mean_of(false)?).exp())
+        let mut weights = vec![0.0; self.blocks.len()];
+        for (blocks, sign) in [(of_these, 1.0), (others, -1.0)] {
+            blocks.iter().for_each(|of| weights[self.blocks[of]] = sign / blocks.len() as f64);
+        }
+        Some(self.fit.sum(&weights)?.value.exp())
     }
 
     /// How `cell` differs from `base`; `None` where one has no measurement, or nothing links the
     /// two.
     pub fn contrast(&self, cell: usize, Base(base): Base) -> Option<Contrast> {
         let (cell, base) = (self.cells.get(&cell)?, self.cells.get(&base)?);
-        if cell.component != base.component {
-            return None;
-        }
+        let difference = self.fit.difference([cell.group, base.group])?;
         let repeats = cell.logs.len().min(base.logs.len());
         if !self.residual.is_common
             && let Some(own) = own_differences(cell, base)
         {
             return Some(Contrast { repeats, ..own });
         }
-        let apart: Vec<f64> = cell.shares.iter().zip(&base.shares).map(minus).collect();
-        let [of_cell, of_base] = [cell, base].map(|one| 1.0 / one.logs.len() as f64);
-        let spread = of_cell + of_base + quadratic(&self.covariance, &apart);
         let has_interval = repeats >= INTERVAL_REPEATS_MIN
             && self.residual.is_common
             && self.residual.variance > VARIANCE_MIN;
         Some(Contrast {
-            log_ratio: cell.level - base.level,
+            log_ratio: difference.value,
             known: has_interval.then(|| Uncertainty {
-                standard_error: (self.residual.variance * spread).sqrt(),
+                standard_error: (self.residual.variance * difference.spread).sqrt(),
                 student: Student { degrees_of_freedom: self.residual.degrees_of_freedom },
             }),
             repeats,
@@ -225,117 +217,14 @@ fn own_differences(cell: &CellFit, base: &CellFit) -> Option<Contrast> {
 }
 
 impl CellFit {
-    fn new(measured: &BTreeMap<usize, Vec<f64>>, blocks: usize) -> CellFit {
-        let logs = measured.iter();
-        let logs = logs.map(|(block, logs)| (*block, logs.iter().sum::<f64>() / logs.len() as f64));
-        let logs: BTreeMap<usize, f64> = logs.collect();
-        let mut shares = vec![0.0; blocks];
-        for block in logs.keys() {
-            shares[*block] = 1.0 / logs.len() as f64;
-        }
-        CellFit {
-            shares,
-            level: logs.values().sum::<f64>() / logs.len() as f64,
-            logs,
-            component: 0,
-            squares: 0.0,
-            degrees_of_freedom: 0.0,
-        }
+    fn rows(&self) -> impl Iterator<Item = FitRow> {
+        let row = |(block, log): (&usize, &f64)| FitRow {
+            group: self.group,
+            columns: vec![*block],
+            value: *log,
+        };
+        self.logs.iter().map(row)
     }
-
-    /// With the effects of the blocks known, its level and what it leaves over. Until then the
-    /// level is the mean.
-    fn fit(&mut self, covariance: &[Vec<f64>], effects: &[f64]) {
-        let in_blocks = self.shares.iter().zip(effects);
-        self.level -= in_blocks.map(|(share, effect)| share * effect).sum::<f64>();
-        for (block, log) in &self.logs {
-            self.squares += (log - self.level - effects[*block]).powi(2);
-            let mut apart: Vec<f64> = self.shares.iter().map(|share| -share).collect();
-            apart[*block] += 1.0;
-            let leverage = 1.0 / self.logs.len() as f64 + quadratic(covariance, &apart);
-            self.degrees_of_freedom += 1.0 - leverage;
-        }
-    }
-}
-
-/// Of each block, a number that blocks share which cells link.
-fn components(cells: &BTreeMap<usize, CellFit>, blocks: usize) -> Vec<usize> {
-    let mut of: Vec<usize> = (0..blocks).collect();
-    for cell in cells.values() {
-        let mine: Vec<usize> = cell.logs.keys().map(|block| of[*block]).collect();
-        let least = mine.iter().min().copied().unwrap_or(0);
-        for component in &mut of {
-            if mine.contains(component) {
-                *component = least;
-            }
-        }
-    }
-    of
-}
-
-/// Effects of the blocks with their covariance. The first block of each component has none: others
-/// are counted from it.
-fn block_effects(
-    cells: &BTreeMap<usize, CellFit>,
-    components: &[usize],
-) -> (Vec<Vec<f64>>, Vec<f64>) {
-    let count = components.len();
-    let mut equations = vec![vec![0.0; count]; count];
-    let mut totals = vec![0.0; count];
-    for cell in cells.values() {
-        for (block, log) in &cell.logs {
-            equations[*block][*block] += 1.0;
-            for other in cell.logs.keys() {
-                equations[*block][*other] -= cell.shares[*other];
-            }
-            totals[*block] += log - cell.level;
-        }
-    }
-    // A component is named after its first block.
-    let is_free = |block: usize| components[block] != block;
-    let free: Vec<usize> = (0..count).filter(|block| is_free(*block)).collect();
-    let of_free = |row: &usize| free.iter().map(|at| equations[*row][*at]).collect();
-    let inverse = inverted(free.iter().map(of_free).collect());
-    let mut covariance = vec![vec![0.0; count]; count];
-    for (row, at) in free.iter().enumerate() {
-        for (column, other) in free.iter().enumerate() {
-            covariance[*at][*other] = inverse[row][column];
-        }
-    }
-    let effect = |row: &Vec<f64>| row.iter().zip(&totals).map(|(one, of)| one * of).sum();
-    let effects = covariance.iter().map(effect).collect();
-    (covariance, effects)
-}
-
-/// Gauss and Jordan; the matrix is positive definite, so that no pivot is 0.
-fn inverted(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    let count = matrix.len();
-    let unit = |row: usize| (0..count).map(move |column| f64::from(u8::from(row == column)));
-    let mut inverse: Vec<Vec<f64>> = (0..count).map(|row| unit(row).collect()).collect();
-    for at in 0..count {
-        let pivot = matrix[at][at];
-        for rows in [&mut matrix, &mut inverse] {
-            rows[at].iter_mut().for_each(|value| *value /= pivot);
-        }
-        for row in (0..count).filter(|row| *row != at) {
-            let factor = matrix[row][at];
-            for rows in [&mut matrix, &mut inverse] {
-                let of_pivot = rows[at].clone();
-                let values = rows[row].iter_mut().zip(of_pivot);
-                values.for_each(|(value, pivot)| *value -= factor * pivot);
-            }
-        }
-    }
-    inverse
-}
-
-fn minus((one, other): (&f64, &f64)) -> f64 {
-    one - other
-}
-
-fn quadratic(matrix: &[Vec<f64>], vector: &[f64]) -> f64 {
-    let row = |row: &Vec<f64>| row.iter().zip(vector).map(|(a, b)| a * b).sum::<f64>();
-    matrix.iter().map(row).zip(vector).map(|(a, b)| a * b).sum()
 }
 
 impl Residual {

@@ -218,9 +218,8 @@ pub(crate) fn bound(evidence: &Evidence<'_>) -> Option<Bound> {
         let cpu = evidence.cpu.filter(|cpu| cpu.is_busy())?;
         return verdict(BoundBy::Cpu, None, cpu.in_words());
     };
-    let shares = Shares::of(&account, evidence.cpu);
     let locked = account.share(Part::RowLocks);
-    let holders = shares.largest();
+    let holders = Limit::largest(&account, evidence.cpu);
     let of_holders = holders.share / (1.0 - locked).max(f64::EPSILON);
     if locked > holders.share && locked >= LIMITS_SHARE {
         return locks(evidence, locked, (holders, of_holders));
@@ -236,19 +235,17 @@ pub(crate) fn bound(evidence: &Evidence<'_>) -> Option<Bound> {
 fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<Bound> {
     let account = evidence.account?;
     let (limit, share) = holders;
-    let of_locks = format!("waits for row locks are {} of a transaction's time", percent(locked));
-    let because = match limit.kind {
-        LimitKind::Unexplained => of_locks,
+    let of_locks = Limit { part: Part::RowLocks, ..limit }.in_words(locked, "a transaction's time");
+    let because = match limit.part {
+        Part::Remainder => of_locks,
         _ => {
             let of_holders = limit.in_words(share, "what those who hold them do");
             format!("{of_locks}, and {of_holders}")
         }
     };
-    let is_storage =
-        matches!(limit.kind, LimitKind::Reads | LimitKind::Log | LimitKind::PageWrites);
-    let is_cpu = matches!(limit.kind, LimitKind::Cpu) && evidence.cpu.is_some_and(HostCpu::is_busy);
+    let is_cpu = limit.part == Part::Running && evidence.cpu.is_some_and(HostCpu::is_busy);
     let by_holders = share >= HOLDERS_SHARE;
-    if by_holders && (is_storage || (is_cpu && locked < QUEUE_SHARE)) {
+    if by_holders && (limit.is_storage() || (is_cpu && locked < QUEUE_SHARE)) {
         return limited(evidence, &account, limit, because);
     }
     // Estimates do not tell what the holders do.
@@ -262,7 +259,7 @@ fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<
 /// No part is large.
 fn mixed(account: &Account, largest: Limit, locked: f64) -> Option<Bound> {
     // What is not known may be all of one kind.
-    if account.known_by == KnownBy::Server && largest.kind == LimitKind::Unexplained {
+    if account.known_by == KnownBy::Server && largest.part == Part::Remainder {
         return None;
     }
     let because = format!(
@@ -281,14 +278,15 @@ fn limited(
     because: String,
 ) -> Option<Bound> {
     let by = |by, because| verdict(by, Some(limit.share), because);
-    match limit.kind {
-        LimitKind::Reads => by(BoundBy::ReadIo, because),
-        LimitKind::Log => by(BoundBy::Log, because),
-        LimitKind::PageWrites => by(BoundBy::PageWrites, because),
-        LimitKind::Network => by(BoundBy::Network, because),
-        LimitKind::Unexplained if account.known_by == KnownBy::Server => None,
-        LimitKind::Unexplained => by(BoundBy::Mixed, because),
-        LimitKind::Cpu => {
+    match limit.part {
+        Part::Reads => by(BoundBy::ReadIo, because),
+        Part::Log => by(BoundBy::Log, because),
+        Part::PageWrites => by(BoundBy::PageWrites, because),
+        Part::NetworkAndDriver => by(BoundBy::Network, because),
+        Part::RowLocks => by(BoundBy::Lock, because),
+        Part::Remainder if account.known_by == KnownBy::Server => None,
+        Part::Remainder => by(BoundBy::Mixed, because),
+        Part::Running | Part::CoreWait => {
             let cpu = evidence.cpu?;
             let waits_more = account.share(Part::CoreWait) > account.share(Part::Running);
             let because = format!("{because}, and {}", cpu.in_words());
@@ -303,49 +301,19 @@ fn limited(
     }
 }
 
-/// What may limit beside row locks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LimitKind {
-    Cpu,
-    Reads,
-    Log,
-    PageWrites,
-    Network,
-    Unexplained,
-}
-
-/// One of these, with its share of a transaction's time.
+/// What may limit beside row locks, with its share of a transaction's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Limit {
-    kind: LimitKind,
+    /// [`Part::Running`] stands for all that the CPU takes, waits for a core too.
+    part: Part,
     share: f64,
     /// Of the time at the CPU, the share that waits for a core.
     core_wait_share: f64,
 }
 
 impl Limit {
-    /// `share` of `whole`, in words.
-    fn in_words(self, share: f64, whole: &str) -> String {
-        let what = match self.kind {
-            LimitKind::Cpu => "running and waiting for a core are",
-            LimitKind::Reads => "waits for reads of pages are",
-            LimitKind::Log => "waits for the log at commit are",
-            LimitKind::PageWrites => "waits for free pages and page writes are",
-            LimitKind::Network => "the network and the driver are",
-            LimitKind::Unexplained => "what is not explained is",
-        };
-        let waits = match self.kind {
-            LimitKind::Cpu => format!(" ({} of it waiting)", percent(self.core_wait_share)),
-            _ => String::new(),
-        };
-        format!("{what} {} of {whole}{waits}", percent(share))
-    }
-}
-
-struct Shares([Limit; 6]);
-
-impl Shares {
-    fn of(account: &Account, cpu: Option<HostCpu>) -> Shares {
+    /// The largest.
+    fn largest(account: &Account, cpu: Option<HostCpu>) -> Limit {
         let share = |part| account.share(part).max(0.0);
         let waiting = share(Part::CoreWait);
         // Where the driver shares busy cores, what its part takes is a wait for them too.
@@ -353,25 +321,37 @@ impl Shares {
         let is_shared = cpu.is_some_and(|cpu| cpu.is_drivers && cpu.is_busy());
         let (of_cores, client) = if is_shared { (client, 0.0) } else { (0.0, client) };
         let at_cpu = share(Part::Running) + waiting + of_cores;
-        let limit = |kind, share| Limit {
-            kind,
-            share,
-            core_wait_share: waiting / at_cpu.max(f64::EPSILON),
-        };
-        Shares([
-            limit(LimitKind::Cpu, at_cpu),
-            limit(LimitKind::Reads, share(Part::Reads)),
-            limit(LimitKind::Log, share(Part::Log)),
-            limit(LimitKind::PageWrites, share(Part::PageWrites)),
-            limit(LimitKind::Network, client),
-            limit(LimitKind::Unexplained, share(Part::Remainder)),
-        ])
+        let others = [
+            (Part::Reads, share(Part::Reads)),
+            (Part::Log, share(Part::Log)),
+            (Part::PageWrites, share(Part::PageWrites)),
+            (Part::NetworkAndDriver, client),
+            (Part::Remainder, share(Part::Remainder)),
+        ];
+        let larger = |a: (Part, f64), b: (Part, f64)| if b.1 > a.1 { b } else { a };
+        let (part, share) = others.into_iter().fold((Part::Running, at_cpu), larger);
+        Limit { part, share, core_wait_share: waiting / at_cpu.max(f64::EPSILON) }
     }
 
-    fn largest(&self) -> Limit {
-        let [first, rest @ ..] = self.0;
-        let larger = |a: Limit, b: Limit| if b.share > a.share { b } else { a };
-        rest.into_iter().fold(first, larger)
+    fn is_storage(self) -> bool {
+        matches!(self.part, Part::Reads | Part::Log | Part::PageWrites)
+    }
+
+    /// `share` of `whole`, in words.
+    fn in_words(self, share: f64, whole: &str) -> String {
+        let (what, waits) = match self.part {
+            Part::Running | Part::CoreWait => (
+                "running and waiting for a core are",
+                format!(" ({} of it waiting)", percent(self.core_wait_share)),
+            ),
+            Part::Reads => ("waits for reads of pages are", String::new()),
+            Part::RowLocks => ("waits for row locks are", String::new()),
+            Part::Log => ("waits for the log at commit are", String::new()),
+            Part::PageWrites => ("waits for free pages and page writes are", String::new()),
+            Part::NetworkAndDriver => ("the network and the driver are", String::new()),
+            Part::Remainder => ("what is not explained is", String::new()),
+        };
+        format!("{what} {} of {whole}{waits}", percent(share))
     }
 }
 

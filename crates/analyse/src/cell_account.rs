@@ -14,13 +14,16 @@ const WEIGHS_SHARE: f64 = 0.05;
 const COUNT_RATIO: f64 = 1.5;
 const COUNT_DIFFERENCE: f64 = 0.1;
 
+type CountOf = fn(&PerTransaction) -> Option<f64>;
+
 impl Part {
-    /// What is counted of it; `None` of what are no requests to storage.
-    pub fn requests(self) -> Option<&'static str> {
+    /// What is counted of it, and how many of all threads, in the background too; `None` of what
+    /// are no requests to storage.
+    fn counted(self) -> Option<(&'static str, CountOf)> {
         match self {
-            Part::Reads => Some("reads"),
-            Part::PageWrites => Some("writes"),
-            Part::Log => Some("flushes"),
+            Part::Reads => Some(("reads", |each| each.data_reads)),
+            Part::PageWrites => Some(("writes", |each| each.data_writes)),
+            Part::Log => Some(("flushes", |each| each.log_flushes)),
             Part::Running
             | Part::CoreWait
             | Part::RowLocks
@@ -29,18 +32,9 @@ impl Part {
         }
     }
 
-    /// Requests of all threads, in the background too.
-    fn requests_of(self, each: &PerTransaction) -> Option<f64> {
-        match self {
-            Part::Reads => each.data_reads,
-            Part::PageWrites => each.data_writes,
-            Part::Log => each.log_flushes,
-            Part::Running
-            | Part::CoreWait
-            | Part::RowLocks
-            | Part::NetworkAndDriver
-            | Part::Remainder => None,
-        }
+    /// What is counted of it; `None` of what are no requests to storage.
+    pub fn requests(self) -> Option<&'static str> {
+        self.counted().map(|(requests, _)| requests)
     }
 }
 
@@ -88,7 +82,7 @@ impl CellAccount {
         };
         let part = |part: &Part| {
             let spent = Spent {
-                requests: over(&|r| part.requests_of(&r.per_transaction)),
+                requests: part.counted().and_then(|(_, of)| over(&|r| of(&r.per_transaction))),
                 time_us: over(&|r| r.account?.part_us(*part))?,
             };
             Some((*part, spent))

@@ -124,13 +124,13 @@ mod tests {
         assert_eq!(by_capacity.baseline, "200");
         let second = &by_capacity.rows[1];
         assert_eq!(second.value, "2000");
-        assert!((second.nopm.ratio.unwrap() - 2.0).abs() < 0.01);
+        assert!((second.nopm.ratio.value.unwrap() - 2.0).abs() < 0.01);
         assert!(second.nopm.p_value.unwrap() < 0.01 && second.nopm.differs());
-        assert!(second.nopm.ratio_low.unwrap() > 1.5);
+        assert!(second.nopm.ratio.low.unwrap() > 1.5);
         assert_eq!(second.new_order_p95_us.mean, Some(20_000.0));
         // NA is no baseline, and one repeat has no interval.
         let without = &found[3].rows;
-        assert_eq!((without[0].nopm.mean, without[1].nopm.ratio), (None, None));
+        assert_eq!((without[0].nopm.mean, without[1].nopm.ratio.value), (None, None));
         assert_eq!(without[1].nopm.half_width, None);
         assert!(comparisons(&[], &Matrix::of(&[])).is_empty());
     }
@@ -155,14 +155,14 @@ mod tests {
         let cells = drifting(4);
         let found = &comparisons(&cells, &matrix(&cells))[0].rows[1].nopm;
         assert!(found.p_value.unwrap() < 0.001, "{found:?}");
-        assert!(found.differs() && found.ratio_low.unwrap() > 1.15);
+        assert!(found.differs() && found.ratio.low.unwrap() > 1.15);
         // Two repeats have an interval, and one has none; neither supports a claim.
         let cells = drifting(2);
         let found = &comparisons(&cells, &matrix(&cells))[0].rows[1].nopm;
         assert!(found.p_value.is_some() && found.p_corrected.is_none() && !found.differs());
         let cells = drifting(1);
         let found = &comparisons(&cells, &matrix(&cells))[0].rows[1].nopm;
-        assert!(found.ratio.is_some() && found.p_value.is_none() && !found.differs());
+        assert!(found.ratio.value.is_some() && found.p_value.is_none() && !found.differs());
     }
 
     #[test]

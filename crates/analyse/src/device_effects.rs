@@ -51,8 +51,8 @@ impl DimensionEffects {
     pub fn extremes(&self) -> Option<Extremes<'_>> {
         let mut known = vec![(self.baseline.as_str(), 1.0, 1.0, 1.0)];
         for value in &self.values {
-            let (low, high) = value.ratio_low.zip(value.ratio_high)?;
-            known.push((&value.value, value.ratio?, low, high));
+            let (low, high) = value.ratio.interval()?;
+            known.push((&value.value, value.ratio.value?, low, high));
         }
         let best = known.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let worst = known.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -90,7 +90,7 @@ mod tests {
         let extremes: Vec<_> = found.iter().map(|of| of.effects[0].extremes().unwrap()).collect();
         assert_eq!(extremes[0], Extremes { best: "200", worst: "20000" });
         assert_eq!(extremes[1], Extremes { best: "20000", worst: "200" });
-        let ratio = found[1].effects[0].values[1].ratio.unwrap();
+        let ratio = found[1].effects[0].values[1].ratio.value.unwrap();
         assert!((ratio - 1.9).abs() < 0.02, "{ratio}");
     }
 

@@ -10,8 +10,9 @@
 //! that weight.
 
 use crate::blocks::Base;
-use crate::statistics::CONFIDENCE;
+use crate::statistics::{CONFIDENCE, RatioInterval};
 use crate::student::Student;
+use itertools::Itertools;
 
 /// The correlation of the wander from window to window: it forgets itself in some 50 windows.
 const NEIGHBOURS_SHARE: f64 = 0.98;
@@ -32,14 +33,6 @@ pub struct DriftRound {
     pub values: Vec<(usize, f64)>,
 }
 
-/// How two cells differ.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DriftingRatio {
-    pub ratio: f64,
-    /// The 95 % interval; `None` where so few rounds have none.
-    pub interval: Option<[f64; 2]>,
-}
-
 /// The logarithm of a ratio, as one size of the wander explains it.
 struct Explained {
     /// The logarithm of how likely the rounds are.
@@ -56,12 +49,13 @@ struct RoundRatio {
     log: f64,
 }
 
-/// `cell` by `base`, which is another one; `None` where one of them was not measured.
+/// `cell` by `base`, which is another one; `None` where one of them was not measured. So few rounds
+/// may have no interval.
 pub fn ratio_in_drift(
     rounds: &[DriftRound],
     cell: usize,
     Base(base): Base,
-) -> Option<DriftingRatio> {
+) -> Option<RatioInterval> {
     let first = rounds.iter().find_map(|round| round.values.first())?.0;
     let of_round = |(round, of): (usize, &DriftRound)| {
         let held_against = of.values.first().map_or(1.0, |(_, value)| *value);
@@ -75,9 +69,7 @@ pub fn ratio_in_drift(
         of.values.iter().skip(1).map(ratio).collect::<Vec<_>>()
     };
     let ratios: Vec<RoundRatio> = rounds.iter().enumerate().flat_map(of_round).collect();
-    let mut cells: Vec<usize> = ratios.iter().map(|ratio| ratio.cell).collect();
-    cells.sort_unstable();
-    cells.dedup();
+    let cells: Vec<usize> = ratios.iter().map(|ratio| ratio.cell).sorted().dedup().collect();
     let is_known = |cell: usize| cell == first || cells.contains(&cell);
     if cell == base || ratios.is_empty() || !is_known(cell) || !is_known(base) {
         return None;
@@ -122,7 +114,7 @@ fn explain(ratios: &[RoundRatio], cells: &[usize], contrast: &[f64], wander: f64
 }
 
 /// What all sizes of the wander say together.
-fn averaged(explained: &[Explained], freedom: f64) -> DriftingRatio {
+fn averaged(explained: &[Explained], freedom: f64) -> RatioInterval {
     let most = explained.iter().map(|of| of.log_weight).fold(f64::MIN, f64::max);
     let weights: Vec<f64> = explained.iter().map(|of| (of.log_weight - most).exp()).collect();
     let all: f64 = weights.iter().sum();
@@ -153,7 +145,7 @@ fn averaged(explained: &[Explained], freedom: f64) -> DriftingRatio {
         (log_ratio + side * far).exp()
     };
     let interval = (freedom >= 1.0).then(|| [end(-1.0), end(1.0)]);
-    DriftingRatio { ratio: log_ratio.exp(), interval }
+    RatioInterval::of(Some(log_ratio.exp()), interval)
 }
 
 /// The lower triangle whose product with its transpose is this matrix, which is positive definite.
@@ -214,19 +206,17 @@ mod tests {
             round(34, &[(START, 40.0), (ALL, 56.0), (CHOSEN, 60.5)]),
         ];
         let chosen = ratio_in_drift(&rounds, CHOSEN, Base(START)).unwrap();
-        assert!((chosen.ratio - 1.5).abs() < 0.02, "{chosen:?}");
-        let [low, high] = chosen.interval.unwrap();
-        assert!(
-            1.42 < low && low < chosen.ratio && chosen.ratio < high && high < 1.6,
-            "{chosen:?}"
-        );
+        let ratio = chosen.value.unwrap();
+        assert!((ratio - 1.5).abs() < 0.02, "{chosen:?}");
+        let (low, high) = chosen.interval().unwrap();
+        assert!(1.42 < low && low < ratio && ratio < high && high < 1.6, "{chosen:?}");
         let against_all = ratio_in_drift(&rounds, CHOSEN, Base(ALL)).unwrap();
-        assert!((against_all.ratio - 1.5 / 1.4).abs() < 0.02, "{against_all:?}");
+        assert!((against_all.value.unwrap() - 1.5 / 1.4).abs() < 0.02, "{against_all:?}");
         assert_eq!(ratio_in_drift(&rounds, CHOSEN, Base(CHOSEN)), None);
         assert_eq!(ratio_in_drift(&rounds[..2], CHOSEN, Base(START)), None);
         assert_eq!(ratio_in_drift(&[], CHOSEN, Base(START)), None);
         let one = ratio_in_drift(&rounds[..1], ALL, Base(START)).unwrap();
-        assert!((one.ratio - 1.41).abs() < 1e-9 && one.interval.is_none(), "{one:?}");
+        assert!((one.value.unwrap() - 1.41).abs() < 1e-9 && one.interval().is_none(), "{one:?}");
     }
 
     /// Five rounds one after the other, on a machine whose wander is in the ratio.
@@ -246,8 +236,8 @@ mod tests {
                     round(2 * at, &[(START, 1.0), (CHOSEN, log.exp())])
                 })
                 .collect();
-            let [low, high] =
-                ratio_in_drift(&rounds, CHOSEN, Base(START)).unwrap().interval.unwrap();
+            let (low, high) =
+                ratio_in_drift(&rounds, CHOSEN, Base(START)).unwrap().interval().unwrap();
             hold += usize::from(low < 1.0 && 1.0 < high);
             let plain = crate::statistics::Estimate::of_repeats(&logs).unwrap();
             hold_without += usize::from(plain.mean.abs() < plain.half_width());

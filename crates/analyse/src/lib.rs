@@ -19,6 +19,7 @@ mod evidence;
 mod fail_if;
 mod host_shortfall;
 mod interference;
+mod linear;
 mod load;
 mod machines;
 mod matrix;
@@ -35,6 +36,7 @@ mod profiles;
 mod progress;
 mod published;
 mod ramp_cpu;
+mod ramp_point;
 mod ramps;
 mod ratios;
 mod remarks;
@@ -52,7 +54,7 @@ mod sweep;
 mod unlike;
 mod usage;
 
-pub use account::{Account, KnownBy, Part};
+pub use account::{Account, KnownBy, OfParts, Part};
 pub use answer::{CellEvidence, LabAnswer, RepeatEvidence, lab_answer};
 pub use blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
 pub use bound::{Bound, BoundBy};
@@ -61,7 +63,7 @@ pub use cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
 pub use device_effects::{DeviceEffects, Extremes};
 pub use document::{RunDocument, measurement};
-pub use drifting::{DriftRound, DriftingRatio, ratio_in_drift};
+pub use drifting::{DriftRound, ratio_in_drift};
 pub use drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
 pub use effects::{DimensionEffects, ValueEffect};
 pub use fail_if::{FailCondition, JudgedCondition};
@@ -79,9 +81,8 @@ pub use profiles::profiles;
 pub use progress::{Awaited, RunProgress};
 pub use published::PublishedRatio;
 pub use ramp_cpu::{CpuOf, RampCpu};
-pub use ramps::{
-    RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
-};
+pub use ramp_point::{RampPoint, ramp_point};
+pub use ramps::{RampConditions, RampOutcome, StandingPoints, ramps, standing_points};
 pub use ratios::Ratio;
 pub use remarks::{is_too_short, longest_silence_s, remarks};
 pub use repeat_resources::{account_so_far, used_by};
@@ -92,12 +93,11 @@ pub use resources::{
 pub use reversals::{Reversal, ReversalPlace};
 pub use runs::{Basis, MeanValue, Runs};
 pub use samples::{MetricStep, Samples, Window};
-pub use saturation::{
-    FailedPoint, MeasuredPoint, Ramp, RampStep, Saturation, StopReason, is_of_count,
-};
+pub use saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use sequential::PairedRatios;
 pub use statistics::{
-    CONFIDENCE, Estimate, NoInterval, SERIES_POINTS_MIN, autocorrelation, deviation, mean,
+    CONFIDENCE, Estimate, NoInterval, RatioInterval, SERIES_POINTS_MIN, autocorrelation, deviation,
+    mean,
 };
 pub use steady::{Steadiness, Trend, Watched, steadiness};
 pub use sweep::{Sweep, SweepPoint, Turning};

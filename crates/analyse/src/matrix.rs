@@ -1,6 +1,7 @@
 //! A lab as a matrix: what its cells differ in, and which of them differ in one thing alone. Only
 //! such cells tell what that thing does.
 
+use itertools::Itertools;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -122,23 +123,19 @@ impl Matrix {
     /// Of cells, each with the names and values that tell it apart.
     pub fn of(cells: &[Vec<(String, String)>]) -> Matrix {
         let mut columns: Vec<(Dimension, Vec<usize>)> = Vec::new();
-        for name in names_in_order(cells) {
-            let mut present = cells.iter().filter_map(|cell| value_of(cell, name));
-            let first = present.next();
+        for name in cells.iter().flatten().map(|(name, _)| name.as_str()).unique() {
             // A cell that never had a server does not say all that the others do.
-            if !present.any(|value| Some(value) != first) {
+            if cells.iter().filter_map(|cell| value_of(cell, name)).all_equal() {
                 continue;
             }
-            let mut values: Vec<String> = Vec::new();
-            let mut place = |value: &str| {
-                let known = values.iter().position(|other| other == value);
-                known.unwrap_or_else(|| {
-                    values.push(value.to_owned());
-                    values.len() - 1
-                })
+            let column: Vec<&str> =
+                cells.iter().map(|cell| value_of(cell, name).unwrap_or(ABSENT)).collect();
+            let values: Vec<String> = column.iter().unique().map(ToString::to_string).collect();
+            let place = |value: &&str| {
+                let found = values.iter().position(|other| other == value);
+                found.expect("the values of a dimension are those of its cells")
             };
-            let places: Vec<usize> =
-                cells.iter().map(|cell| place(value_of(cell, name).unwrap_or(ABSENT))).collect();
+            let places: Vec<usize> = column.iter().map(place).collect();
             let dimension = Dimension {
                 name: name.to_owned(),
                 values: values.clone(),
@@ -216,17 +213,6 @@ impl Dimension {
 fn value_of<'a>(cell: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let pair = cell.iter().find(|(other, _)| other == name);
     pair.map(|(_, value)| value.as_str())
-}
-
-/// As the cells name them, each once.
-fn names_in_order(cells: &[Vec<(String, String)>]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in cells.iter().flatten() {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 #[cfg(test)]

@@ -119,10 +119,10 @@ pub fn compare_runs(
         other,
         paired_by: paired.by,
         pairs: paired.pairs,
-        regression: exceeds(&nopm, |[_, high]| high < 1.0 - least)
-            || exceeds(&p95, |[low, _]| low > 1.0 + least),
-        regression_excluded: exceeds(&nopm, |[low, _]| low > 1.0 - least)
-            && exceeds(&p95, |[_, high]| high < 1.0 + least),
+        regression: exceeds(&nopm, |(_, high)| high < 1.0 - least)
+            || exceeds(&p95, |(low, _)| low > 1.0 + least),
+        regression_excluded: exceeds(&nopm, |(low, _)| low > 1.0 - least)
+            && exceeds(&p95, |(_, high)| high < 1.0 + least),
         nopm,
         new_order_p95_us: p95,
         at_least_percent: least * 100.0,
@@ -131,9 +131,8 @@ pub fn compare_runs(
 }
 
 /// Does the interval of a ratio that supports a claim have this property?
-fn exceeds(ratio: &Ratio, of: impl Fn([f64; 2]) -> bool) -> bool {
-    let interval = ratio.ratio_low.zip(ratio.ratio_high);
-    ratio.p_corrected.is_some() && interval.is_some_and(|(low, high)| of([low, high]))
+fn exceeds(ratio: &Ratio, of: impl Fn((f64, f64)) -> bool) -> bool {
+    ratio.p_corrected.is_some() && ratio.ratio.interval().is_some_and(of)
 }
 
 fn placed(

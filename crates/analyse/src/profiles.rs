@@ -23,8 +23,7 @@ pub fn profiles(results: &Results, cells: &[StoredCell]) -> Result<Vec<Profile>,
         let Some(repeat) = done else { continue };
         let io = results.device_io(repeat.id)?;
         let setup = io.and_then(|io| Setup::parse(&io.shim.setup).ok());
-        let of_setup = setup.into_iter().flat_map(|setup| setup.devices);
-        for device in of_setup {
+        for device in setup.into_iter().flat_map(|setup| setup.devices) {
             if !profiles.contains(&device.profile) {
                 profiles.push(device.profile);
             }

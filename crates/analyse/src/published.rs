@@ -41,7 +41,7 @@ impl PublishedRatio {
     pub fn measured(&self, comparison: &CellComparison) -> Option<f64> {
         let to_baseline = |device: &str| {
             let row = comparison.rows.iter().find(|row| row.value == device)?;
-            row.nopm.ratio.filter(|ratio| *ratio > 0.0)
+            row.nopm.ratio.value.filter(|ratio| *ratio > 0.0)
         };
         Some(to_baseline(self.faster)? / to_baseline(self.slower)?)
     }
@@ -50,14 +50,14 @@ impl PublishedRatio {
 #[cfg(test)]
 mod tests {
     use super::PublishedRatio;
-    use crate::{CellComparison, ComparedCell, Ratio};
+    use crate::{CellComparison, ComparedCell, Ratio, RatioInterval};
 
     #[test]
     fn ratios_do_not_depend_on_the_baseline() {
         let row = |value: &str, ratio| ComparedCell {
             value: value.to_owned(),
             ordinal: 0,
-            nopm: Ratio { ratio, ..Ratio::default() },
+            nopm: Ratio { ratio: RatioInterval::of(ratio, None), ..Ratio::default() },
             new_order_p95_us: Ratio::default(),
         };
         let comparison = CellComparison {

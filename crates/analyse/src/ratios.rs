@@ -3,6 +3,7 @@
 
 use crate::blocks::{Contrast, holm};
 use crate::runs::{MeanValue, SIGNIFICANT};
+use crate::statistics::RatioInterval;
 use serde::Serialize;
 
 /// How a cell stands to a baseline. `None` where there is no number: NA, or nothing to compare
@@ -14,9 +15,8 @@ pub struct Ratio {
     /// Of the mean's interval.
     pub half_width: Option<f64>,
     /// The cell by the baseline, compared inside blocks, with its own 95 % interval.
-    pub ratio: Option<f64>,
-    pub ratio_low: Option<f64>,
-    pub ratio_high: Option<f64>,
+    #[serde(flatten)]
+    pub ratio: RatioInterval,
     pub percent_difference: Option<f64>,
     /// The probability of such a difference where there is none, 0 to 1; of two repeats on either
     /// side at least, and not of the baseline itself.
@@ -29,16 +29,13 @@ pub struct Ratio {
 impl Ratio {
     /// `contrast` is `None` where there is nothing to compare with.
     pub(crate) fn of(value: &MeanValue, contrast: Option<&Contrast>) -> Ratio {
-        let interval = contrast.and_then(Contrast::plain_interval);
         let p_value = contrast.and_then(Contrast::p_value);
-        let ratio = contrast.map(Contrast::ratio);
+        let ratio = contrast.map(Contrast::with_interval).unwrap_or_default();
         Ratio {
             mean: value.mean,
             half_width: value.estimate.map(|estimate| estimate.half_width()),
             ratio,
-            ratio_low: interval.map(|[low, _]| low),
-            ratio_high: interval.map(|[_, high]| high),
-            percent_difference: ratio.map(|ratio| (ratio - 1.0) * 100.0),
+            percent_difference: ratio.value.map(|ratio| (ratio - 1.0) * 100.0),
             p_value,
             p_corrected: p_value.filter(|_| contrast.is_some_and(Contrast::supports_claims)),
         }
@@ -48,7 +45,7 @@ impl Ratio {
     pub(crate) fn of_baseline(value: &MeanValue) -> Ratio {
         let is_known = value.mean.filter(|mean| *mean > 0.0);
         Ratio {
-            ratio: is_known.map(|_| 1.0),
+            ratio: RatioInterval::of(is_known.map(|_| 1.0), None),
             percent_difference: is_known.map(|_| 0.0),
             ..Ratio::of(value, None)
         }

@@ -9,6 +9,7 @@
 
 use crate::bend::{Bend, BendDirection, CurvePoint, bend};
 use crate::ramp_cpu::{CpuOf, RampCpu};
+use crate::ramp_point::RampPoint;
 use crate::statistics::mean;
 use base::{counted, percent};
 use serde::Serialize;
@@ -18,37 +19,6 @@ use std::fmt;
 
 /// From such a share on, stolen time is told of.
 const STEAL_TOLD_MIN: f64 = 0.01;
-
-/// What one number of connections gave.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MeasuredPoint {
-    pub connections: u32,
-    pub nopm: f64,
-    /// How far chance moves `nopm`: its standard error, by itself; `None` where that is not known.
-    #[serde(skip)]
-    pub nopm_noise_share: Option<f64>,
-    /// `None` is not known.
-    pub cpu: Option<RampCpu>,
-    /// Of all tries of transactions, those that were made again; `None` where there were none.
-    pub retries_share: Option<f64>,
-    /// By transaction type.
-    pub p90_us: BTreeMap<String, f64>,
-    /// How far chance moves each of these, as [`MeasuredPoint::nopm_noise_share`], where that is
-    /// known.
-    #[serde(skip)]
-    pub p90_noise_share: BTreeMap<String, f64>,
-    /// Types that were too few for their 90th percentile to tell a kink from noise.
-    #[serde(skip)]
-    pub rare: BTreeSet<String>,
-}
-
-/// A number of connections that gave no result.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FailedPoint {
-    pub connections: u32,
-    pub reason_code: String,
-    pub reason: String,
-}
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +41,7 @@ pub struct Saturation {
     pub reason: Option<StopReason>,
     /// In the order measured.
     #[serde(skip)]
-    pub curve: Vec<MeasuredPoint>,
+    pub curve: Vec<RampPoint>,
 }
 
 /// What ended a ramp, with the number that it rests on.
@@ -225,8 +195,8 @@ pub fn is_of_count(reason_code: &str) -> bool {
 #[derive(Clone, Debug)]
 pub struct Ramp {
     limits: RampLimits,
-    curve: Vec<MeasuredPoint>,
-    failed: Option<FailedPoint>,
+    curve: Vec<RampPoint>,
+    failed: Option<RampPoint>,
 }
 
 /// Where a condition begins, and what would tell it more exactly.
@@ -248,14 +218,27 @@ impl Ramp {
         Ok(Ramp { limits, curve: Vec::new(), failed: None })
     }
 
-    /// Takes a measured point; those that nobody asked for, such as stored ones, are welcome too.
-    pub fn observe(&mut self, point: MeasuredPoint) {
-        self.curve.push(point);
+    /// A ramp that has measured these points.
+    ///
+    /// # Errors
+    /// A limit that makes no sense.
+    pub fn replayed<'a>(
+        limits: &RampLimits,
+        points: impl IntoIterator<Item = &'a RampPoint>,
+    ) -> Result<Ramp, RampLimitsError> {
+        let mut ramp = Ramp::new(limits.clone())?;
+        points.into_iter().for_each(|point| ramp.observe(point.clone()));
+        Ok(ramp)
     }
 
-    /// Takes a count that gave no result. The first one ends the ramp.
-    pub fn observe_failure(&mut self, failed: FailedPoint) {
-        self.failed.get_or_insert(failed);
+    /// Takes a point; those that nobody asked for, such as stored ones, are welcome too. The first
+    /// one without a result ends the ramp.
+    pub fn observe(&mut self, point: RampPoint) {
+        if point.is_good() {
+            self.curve.push(point);
+        } else {
+            self.failed.get_or_insert(point);
+        }
     }
 
     /// How many points it may still measure.
@@ -296,8 +279,9 @@ impl Ramp {
     }
 
     /// Below a count that gave no result; nowhere where that says nothing of the count.
-    fn failed_place(&self, failed: &FailedPoint, points: &[MeasuredPoint]) -> StopPlace {
-        let is_of_count = is_of_count(&failed.reason_code);
+    fn failed_place(&self, failed: &RampPoint, points: &[RampPoint]) -> StopPlace {
+        let reason_code = failed.reason_code.clone().unwrap_or_default();
+        let is_of_count = is_of_count(&reason_code);
         let mut good = points.iter().filter(|point| {
             is_of_count && point.connections < failed.connections && self.over(point).is_none()
         });
@@ -309,8 +293,8 @@ impl Ramp {
                 .map(|good| good.max(failed.connections.saturating_sub(self.limits.step))),
             reason: StopReason::Failed {
                 connections: failed.connections,
-                reason_code: failed.reason_code.clone(),
-                reason: failed.reason.clone(),
+                reason_code,
+                reason: failed.reason.clone().unwrap_or_default(),
             },
             measure: None,
         }
@@ -327,7 +311,7 @@ impl Ramp {
         (place.measure, saturation)
     }
 
-    fn goes_on(&self, points: &[MeasuredPoint]) -> (Option<u32>, Saturation) {
+    fn goes_on(&self, points: &[RampPoint]) -> (Option<u32>, Saturation) {
         let largest = points.last().map(|point| point.connections);
         let is_measured = |count: &u32| points.iter().any(|point| point.connections == *count);
         let next = self.limits.doubling().find(|count| !is_measured(count));
@@ -342,8 +326,8 @@ impl Ramp {
     }
 
     /// Points by connections, several of one count as their mean.
-    fn merged(&self) -> Vec<MeasuredPoint> {
-        let mut by_count: BTreeMap<u32, Vec<&MeasuredPoint>> = BTreeMap::new();
+    fn merged(&self) -> Vec<RampPoint> {
+        let mut by_count: BTreeMap<u32, Vec<&RampPoint>> = BTreeMap::new();
         for point in &self.curve {
             by_count.entry(point.connections).or_default().push(point);
         }
@@ -351,7 +335,7 @@ impl Ramp {
     }
 
     /// What limit a point is over, the processor's first.
-    fn over(&self, point: &MeasuredPoint) -> Option<StopReason> {
+    fn over(&self, point: &RampPoint) -> Option<StopReason> {
         let of_cpu = point
             .cpu
             .zip(self.limits.cpu_busy_share)
@@ -378,7 +362,7 @@ impl Ramp {
     }
 
     /// Between the last count within all limits and the first over one.
-    fn limit_place(&self, points: &[MeasuredPoint]) -> Option<StopPlace> {
+    fn limit_place(&self, points: &[RampPoint]) -> Option<StopPlace> {
         let mut all = points.iter().enumerate();
         let (index, bad, reason) =
             all.find_map(|(index, point)| Some((index, point.connections, self.over(point)?)))?;
@@ -397,8 +381,8 @@ impl Ramp {
     }
 
     /// The corner of a curve that the doubling counts show bent.
-    fn bend_place(&self, points: &[MeasuredPoint], limit: Option<&StopPlace>) -> Option<StopPlace> {
-        let doubled: Vec<&MeasuredPoint> = self
+    fn bend_place(&self, points: &[RampPoint], limit: Option<&StopPlace>) -> Option<StopPlace> {
+        let doubled: Vec<&RampPoint> = self
             .limits
             .doubling()
             .map_while(|count| points.iter().find(|point| point.connections == count))
@@ -410,7 +394,7 @@ impl Ramp {
             }
             None => {
                 let flat = self.limits.plateau_elasticity?;
-                let nopm = |point: &MeasuredPoint| Some((point.nopm, point.nopm_noise_share));
+                let nopm = |point: &RampPoint| Some((point.nopm?, point.nopm_noise_share));
                 let found = self.corner(points, BendDirection::Down, nopm)?;
                 if !is_flat_behind(&doubled, found.corner, flat) {
                     return None;
@@ -430,14 +414,14 @@ impl Ramp {
 
     /// The transaction type whose response time turns up most, and where; `None` where none turns
     /// up as fast as it would have to.
-    fn kink(&self, points: &[MeasuredPoint], doubled: &[&MeasuredPoint]) -> Option<(String, Bend)> {
+    fn kink(&self, points: &[RampPoint], doubled: &[&RampPoint]) -> Option<(String, Bend)> {
         let limit = self.limits.kink_elasticity?;
         let flat = self.limits.plateau_elasticity.unwrap_or(PLATEAU_ELASTICITY);
         let is_rare = |name: &&String| doubled.iter().any(|point| point.rare.contains(*name));
         let names = types(doubled).into_iter().filter(|name| !is_rare(name));
         let kinks = names.filter_map(|transaction| {
-            let p90_us = |point: &MeasuredPoint| point.p90_us.get(transaction).copied();
-            let noisy = |point: &MeasuredPoint| {
+            let p90_us = |point: &RampPoint| point.p90_us_of(transaction);
+            let noisy = |point: &RampPoint| {
                 let noise_share = point.p90_noise_share.get(transaction).copied();
                 p90_us(point).map(|p90_us| (p90_us, noise_share))
             };
@@ -458,9 +442,9 @@ impl Ramp {
     /// `value` tells a number of a point and how far chance moves it, as a share of the number.
     fn corner(
         &self,
-        points: &[MeasuredPoint],
+        points: &[RampPoint],
         turn: BendDirection,
-        value: impl Fn(&MeasuredPoint) -> Option<(f64, Option<f64>)>,
+        value: impl Fn(&RampPoint) -> Option<(f64, Option<f64>)>,
     ) -> Option<Bend> {
         let (first, last) = (points.first()?, points.last()?);
         let corners: Vec<u32> = self
@@ -468,7 +452,7 @@ impl Ramp {
             .grid()
             .filter(|count| (first.connections..=last.connections).contains(count))
             .collect();
-        let at = |point: &MeasuredPoint| {
+        let at = |point: &RampPoint| {
             Some(CurvePoint { connections: f64::from(point.connections), value: value(point)?.0 })
         };
         let measured: Vec<CurvePoint> = self.curve.iter().filter_map(at).collect();
@@ -481,12 +465,7 @@ impl Ramp {
     /// The count that tells most of a corner: of those that it may be and their neighbours the one
     /// farthest from what is measured; when all are, the one measured least, while more than a step
     /// on either side is open.
-    fn around(
-        &self,
-        found: &Bend,
-        points: &[MeasuredPoint],
-        limit: Option<&StopPlace>,
-    ) -> Option<u32> {
+    fn around(&self, found: &Bend, points: &[RampPoint], limit: Option<&StopPlace>) -> Option<u32> {
         let step = self.limits.step;
         let is_measured = |count: u32| points.iter().any(|point| point.connections == count);
         let ceiling = limit.and_then(|limit| limit.high).unwrap_or(u32::MAX);
@@ -499,11 +478,11 @@ impl Ramp {
             return near(found.corner, found.corner).find(|count| !is_measured(*count));
         }
         let distance = |count: u32| {
-            let to = |point: &MeasuredPoint| point.connections.abs_diff(count);
+            let to = |point: &RampPoint| point.connections.abs_diff(count);
             points.iter().map(to).min().unwrap_or(u32::MAX)
         };
         let times = |count: u32| {
-            let same = |point: &&MeasuredPoint| point.connections == count;
+            let same = |point: &&RampPoint| point.connections == count;
             self.curve.iter().filter(same).count()
         };
         near(found.low, found.high).max_by_key(|count| {
@@ -519,17 +498,17 @@ fn connections_words(connections: u32) -> String {
 
 /// Does a doubling behind the corner leave throughput as it was? Noise may hide that for another
 /// doubling, which costs a point; it seldom makes one.
-fn is_flat_behind(doubled: &[&MeasuredPoint], corner: u32, elasticity: f64) -> bool {
+fn is_flat_behind(doubled: &[&RampPoint], corner: u32, elasticity: f64) -> bool {
     let mut behind = doubled.windows(2).filter(|pair| pair[1].connections > corner);
-    behind.any(|pair| !rises(pair[0], pair[1], elasticity, |point| Some(point.nopm)))
+    behind.any(|pair| !rises(pair[0], pair[1], elasticity, |point| point.nopm))
 }
 
 /// Does a value of both points rise faster than this power of the connections?
 fn rises(
-    fewer: &MeasuredPoint,
-    more: &MeasuredPoint,
+    fewer: &RampPoint,
+    more: &RampPoint,
     elasticity: f64,
-    value: impl Fn(&MeasuredPoint) -> Option<f64>,
+    value: impl Fn(&RampPoint) -> Option<f64>,
 ) -> bool {
     let growth = f64::from(more.connections) / f64::from(fewer.connections);
     value(fewer)
@@ -538,17 +517,16 @@ fn rises(
 }
 
 /// Points of one count as one; `same` holds at least one. Noise is read from the points themselves.
-fn mean_of(same: &[&MeasuredPoint]) -> MeasuredPoint {
+fn mean_of(same: &[&RampPoint]) -> RampPoint {
     let count = same.len() as f64;
     let retries: Option<Vec<f64>> = same.iter().map(|point| point.retries_share).collect();
     let cpus: Option<Vec<RampCpu>> = same.iter().map(|point| point.cpu).collect();
     let mean_of_cpus = |cpus: &[RampCpu], share: fn(&RampCpu) -> f64| {
         cpus.iter().map(share).sum::<f64>() / cpus.len() as f64
     };
-    MeasuredPoint {
+    RampPoint {
         connections: same[0].connections,
-        nopm: same.iter().map(|point| point.nopm).sum::<f64>() / count,
-        nopm_noise_share: None,
+        nopm: same.iter().map(|point| point.nopm).sum::<Option<f64>>().map(|sum| sum / count),
         cpu: cpus.map(|cpus| RampCpu {
             busy_share: mean_of_cpus(&cpus, |cpu| cpu.busy_share),
             of: cpus[0].of,
@@ -564,13 +542,13 @@ fn mean_of(same: &[&MeasuredPoint]) -> MeasuredPoint {
                 (name.clone(), sum / known.len() as f64)
             })
             .collect(),
-        p90_noise_share: BTreeMap::new(),
         rare: same.iter().flat_map(|point| point.rare.clone()).collect(),
+        ..RampPoint::default()
     }
 }
 
 /// The transaction types that any of the points tells of.
-fn types<'a>(points: &[&'a MeasuredPoint]) -> BTreeSet<&'a String> {
+fn types<'a>(points: &[&'a RampPoint]) -> BTreeSet<&'a String> {
     let names = points.iter().map(|point| point.p90_us.keys());
     names.flatten().collect()
 }

@@ -51,6 +51,29 @@ impl fmt::Display for NoInterval {
     }
 }
 
+/// A ratio with its 95 % interval; `None` is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RatioInterval {
+    #[serde(rename = "ratio")]
+    pub value: Option<f64>,
+    #[serde(rename = "ratio_low")]
+    pub low: Option<f64>,
+    #[serde(rename = "ratio_high")]
+    pub high: Option<f64>,
+}
+
+impl RatioInterval {
+    pub fn of(value: Option<f64>, interval: Option<[f64; 2]>) -> RatioInterval {
+        let [low, high] = [0, 1].map(|end| interval.map(|ends| ends[end]));
+        RatioInterval { value, low, high }
+    }
+
+    /// Both ends; `None` where there is no interval.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.low.zip(self.high)
+    }
+}
+
 /// A mean, and how well it is known. Unit: that of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {

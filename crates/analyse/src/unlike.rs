@@ -1,6 +1,7 @@
 //! What two sets of runs differ in, apart from their numbers: a comparison is of what it is said to
 //! be of, or of nothing.
 
+use base::named;
 use device::Role;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,82 +39,41 @@ const OF_OTHER_FACTS: [&str; 2] = ["preset", "dilate"];
 /// Where a run has no value.
 const ABSENT: &str = "-";
 
-/// What runs may differ in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Aspect {
-    Engine,
-    Version,
-    Target,
-    Preset,
-    Settings,
-    Device,
-    Workload,
-    Style,
-    Schema,
-    Warehouses,
-    Connections,
-    Instances,
-    Cores,
-    Rate,
-    Length,
-    Dilation,
-    Host,
-    Kernel,
-    Mydyno,
-    Seed,
+named! {
+    /// What runs may differ in.
+    #[derive(PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Aspect {
+        Engine = "engine",
+        Version = "version",
+        Target = "target",
+        Preset = "preset",
+        Settings = "settings",
+        Device = "device",
+        Workload = "workload",
+        Style = "style",
+        Schema = "schema",
+        Warehouses = "warehouses",
+        Connections = "connections",
+        Instances = "instances",
+        Cores = "cores",
+        Rate = "rate",
+        Length = "length",
+        Dilation = "dilation",
+        Host = "host",
+        Kernel = "kernel",
+        Mydyno = "mydyno",
+        Seed = "seed",
+    }
 }
 
 impl Aspect {
     /// Those that a comparison has to name, where its sides differ in them. Runs of other seeds are
     /// like.
-    pub const NAMED: [Aspect; 19] = [
-        Aspect::Engine,
-        Aspect::Version,
-        Aspect::Target,
-        Aspect::Preset,
-        Aspect::Settings,
-        Aspect::Device,
-        Aspect::Workload,
-        Aspect::Style,
-        Aspect::Schema,
-        Aspect::Warehouses,
-        Aspect::Connections,
-        Aspect::Instances,
-        Aspect::Cores,
-        Aspect::Rate,
-        Aspect::Length,
-        Aspect::Dilation,
-        Aspect::Host,
-        Aspect::Kernel,
-        Aspect::Mydyno,
-    ];
-
-    /// As `--across` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Aspect::Engine => "engine",
-            Aspect::Version => "version",
-            Aspect::Target => "target",
-            Aspect::Preset => "preset",
-            Aspect::Settings => "settings",
-            Aspect::Device => "device",
-            Aspect::Workload => "workload",
-            Aspect::Style => "style",
-            Aspect::Schema => "schema",
-            Aspect::Warehouses => "warehouses",
-            Aspect::Connections => "connections",
-            Aspect::Instances => "instances",
-            Aspect::Cores => "cores",
-            Aspect::Rate => "rate",
-            Aspect::Length => "length",
-            Aspect::Dilation => "dilation",
-            Aspect::Host => "host",
-            Aspect::Kernel => "kernel",
-            Aspect::Mydyno => "mydyno",
-            Aspect::Seed => "seed",
-        }
-    }
+    pub const NAMED: [Aspect; Aspect::ALL.len() - 1] = {
+        let [named @ .., _seed] = Aspect::ALL;
+        named
+    };
 }
 
 /// Something that is not the same in all runs.

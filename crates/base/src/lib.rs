@@ -13,6 +13,7 @@ mod encoded;
 pub mod errors;
 mod exit;
 pub mod limits;
+mod named;
 mod percent;
 mod position;
 mod random;

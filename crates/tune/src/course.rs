@@ -7,7 +7,7 @@ use crate::gain::WholeGain;
 use crate::judge::JudgeLimits;
 use crate::settings::Settings;
 use advise::Finding;
-use analyse::{Base, DriftRound, DriftingRatio, mean, ratio_in_drift};
+use analyse::{Base, DriftRound, RatioInterval, mean, ratio_in_drift};
 
 /// Rounds of the start and all that was proposed, one after each of the first blocks.
 const ROUNDS_BESIDE: usize = 3;
@@ -89,8 +89,8 @@ impl<'a> Course<'a> {
         let all = self.elimination.proposed();
         let found = all.and_then(|all| self.ratio(all, &self.elimination.kept()));
         found.is_some_and(|found| {
-            let is_sure = found.interval.is_some_and(|[low, _]| low > 1.0);
-            is_sure && found.ratio > 1.0 + self.limits.gain_min_share
+            let matters = |ratio| ratio > 1.0 + self.limits.gain_min_share;
+            found.low.is_some_and(|low| low > 1.0) && found.value.is_some_and(matters)
         })
     }
 
@@ -184,13 +184,13 @@ impl<'a> Course<'a> {
         self.arms.iter().position(|arm| arm == set)
     }
 
-    fn ratio(&self, set: &Settings, base: &Settings) -> Option<DriftingRatio> {
+    fn ratio(&self, set: &Settings, base: &Settings) -> Option<RatioInterval> {
         ratio_in_drift(&self.rounds, self.place(set)?, Base(self.place(base)?))
     }
 
     fn gain(&self, set: &Settings) -> Option<WholeGain> {
         let arm = self.place(set)?;
-        let found = self.ratio(set, &self.arms[START])?;
+        let ratio = self.ratio(set, &self.arms[START])?;
         let value = |round: &DriftRound, arm| {
             round.values.iter().find(|(of, _)| *of == arm).map(|(_, value)| *value)
         };
@@ -200,9 +200,7 @@ impl<'a> Course<'a> {
             pairs: self.rounds.len(),
             start_value: mean(&values(START)),
             chosen_value: mean(&values(arm)),
-            ratio: Some(found.ratio),
-            ratio_low: found.interval.map(|[low, _]| low),
-            ratio_high: found.interval.map(|[_, high]| high),
+            ratio,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What a choice gives, by windows that had no part in it.
 
-use analyse::{Base, Blocks, Contrast, Observation, mean};
+use analyse::{Base, Blocks, Contrast, Observation, RatioInterval, mean};
 use serde::Serialize;
 
 /// Pairs that tell what a search gives. They are measured after it: what was chosen for its luck
@@ -17,16 +17,15 @@ pub struct WholeGain {
     /// Means of the windows, of what was asked for: NOPM unless it is said.
     pub start_value: Option<f64>,
     pub chosen_value: Option<f64>,
-    pub ratio: Option<f64>,
-    /// The 95 % interval; of a proof, one that knows that the machine drifts.
-    pub ratio_low: Option<f64>,
-    pub ratio_high: Option<f64>,
+    /// The interval of a proof knows that the machine drifts.
+    #[serde(flatten)]
+    pub ratio: RatioInterval,
 }
 
 impl WholeGain {
     /// Is it a gain beyond doubt?
     pub fn is_confirmed(&self) -> bool {
-        self.ratio_low.is_some_and(|low| low > 1.0)
+        self.ratio.low.is_some_and(|low| low > 1.0)
     }
 }
 
@@ -37,15 +36,12 @@ pub(crate) fn gain_of(measured: &[[f64; 2]]) -> WholeGain {
     };
     let observed: Vec<Observation> = measured.iter().enumerate().flat_map(of).collect();
     let contrast = Blocks::of(&observed).contrast(CHOSEN, Base(START));
-    let interval = contrast.as_ref().and_then(Contrast::plain_interval);
     let nopm = |cell: usize| mean(&measured.iter().map(|pair| pair[cell]).collect::<Vec<_>>());
     WholeGain {
         pairs: measured.len(),
         start_value: nopm(START),
         chosen_value: nopm(CHOSEN),
-        ratio: contrast.map(|contrast| contrast.ratio()),
-        ratio_low: interval.map(|[low, _]| low),
-        ratio_high: interval.map(|[_, high]| high),
+        ratio: contrast.as_ref().map(Contrast::with_interval).unwrap_or_default(),
     }
 }
 
@@ -58,8 +54,8 @@ mod tests {
         // The machine gets slower by a half; the gain stays.
         let measured = [[100.0, 121.0], [90.0, 107.0], [70.0, 85.0], [60.0, 72.0], [50.0, 60.5]];
         let gain = gain_of(&measured);
-        assert!((gain.ratio.unwrap() - 1.205).abs() < 0.01, "{gain:?}");
-        assert!(gain.is_confirmed() && gain.ratio_high.unwrap() < 1.25, "{gain:?}");
+        assert!((gain.ratio.value.unwrap() - 1.205).abs() < 0.01, "{gain:?}");
+        assert!(gain.is_confirmed() && gain.ratio.high.unwrap() < 1.25, "{gain:?}");
         assert_eq!((gain.start_value, gain.pairs), (Some(74.0), 5));
         assert!(!gain_of(&measured[..1]).is_confirmed());
     }

@@ -1,6 +1,6 @@
 //! Is a proposal decided, after so many pairs of windows with it and without it?
 
-use analyse::PairedRatios;
+use analyse::{PairedRatios, RatioInterval};
 use serde::Serialize;
 
 /// From so many pairs on, a mean gain that does not matter ends a comparison. It claims nothing:
@@ -49,11 +49,10 @@ pub struct JudgedProposal {
     /// thing without these.
     pub earlier_pairs: usize,
     /// Throughput with it by that without it; `None` where no pair has both.
-    pub ratio: Option<f64>,
-    /// The interval of the last look. Those of all looks are below the ratio, but for a share of
-    /// `error_rate` of all comparisons, and above it likewise.
-    pub ratio_low: Option<f64>,
-    pub ratio_high: Option<f64>,
+    /// The interval is that of the last look. Those of all looks are below the ratio, but for a
+    /// share of `error_rate` of all comparisons, and above it likewise.
+    #[serde(flatten)]
+    pub ratio: RatioInterval,
     /// Why it fails, or why the others fail without it.
     pub reason: Option<String>,
 }
@@ -123,15 +122,13 @@ pub(crate) fn judged(
     verdict: ProposalVerdict,
     reason: Option<String>,
 ) -> JudgedProposal {
-    let interval = looks.interval(limits);
     let pairs = looks.ratios.pairs();
+    let ratio = (pairs > 0).then(|| looks.ratio());
     JudgedProposal {
         verdict,
         pairs,
         earlier_pairs: looks.earlier_pairs,
-        ratio: (pairs > 0).then(|| looks.ratio()),
-        ratio_low: interval.map(|[low, _]| low),
-        ratio_high: interval.map(|[_, high]| high),
+        ratio: RatioInterval::of(ratio, looks.interval(limits)),
         reason,
     }
 }

@@ -5,7 +5,8 @@ use crate::halving::{SETTINGS_MIN, WindowsAllowed, kept, rounds, settings_for, w
 use crate::prove::{NOT_FINISHED, NOTHING_ENDED, snapshot_of_run};
 use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
-use base::{Exit, Random};
+use base::{Exit, Random, named};
+use itertools::Itertools;
 use lab::{LabError, LabRunOptions, OnProgress, Planned, TrialBlock, TrialCell, Trials};
 use plan::{Plan, PlannedCell};
 use serde::Serialize;
@@ -18,28 +19,17 @@ use store::{RepeatId, Results};
 /// The cell that all others are compared with: the first values of the plan's lists.
 const START: TrialCell = TrialCell(0);
 
-/// What is best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Objective {
-    /// The highest throughput.
-    Nopm,
-    /// The shortest 95th percentile of new orders, as at a fixed rate.
-    P95,
-    /// The highest throughput for the price of the devices.
-    NopmPerUsd,
-}
-
-impl Objective {
-    pub const ALL: [Objective; 3] = [Objective::Nopm, Objective::P95, Objective::NopmPerUsd];
-
-    /// The name on a command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Objective::Nopm => "nopm",
-            Objective::P95 => "p95",
-            Objective::NopmPerUsd => "nopm-per-usd",
-        }
+named! {
+    /// What is best.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Objective {
+        /// The highest throughput.
+        Nopm = "nopm",
+        /// The shortest 95th percentile of new orders, as at a fixed rate.
+        P95 = "p95",
+        /// The highest throughput for the price of the devices.
+        NopmPerUsd = "nopm-per-usd",
     }
 }
 
@@ -162,9 +152,6 @@ impl<'a> Search<'a> {
             }
         };
         let Some(lab) = self.trials.lab() else { return Err(LabError::Interrupted) };
-        let mut tried: Vec<TrialCell> = self.observed.iter().map(|of| of.cell).collect();
-        tried.sort();
-        tried.dedup();
         let cell = |cell: TrialCell| {
             let planned = self.trials.cells().nth(cell.0)?;
             Some(FoundCell::of(planned, self.p95_us(cell)))
@@ -179,7 +166,7 @@ impl<'a> Search<'a> {
             interrupted,
             checks_failed: self.trials.has_failed_checks()?,
             cells: self.trials.cells().len(),
-            tried: tried.len(),
+            tried: self.observed.iter().map(|of| of.cell).sorted().dedup().count(),
             start,
             best: best.and_then(cell),
             gain,

@@ -256,7 +256,7 @@ fn both_lost(topics: [&'static str; 2], noise: f64, runs: usize) -> (usize, f64)
     for _ in 0..runs {
         let (proposals, _, _) = machine.prove(&rules, &server);
         let mut judged = proposals.into_iter().filter_map(|of| of.judged);
-        gains.extend(judged.find(|of| of.verdict == Kept).and_then(|of| of.ratio));
+        gains.extend(judged.find(|of| of.verdict == Kept).and_then(|of| of.ratio.value));
     }
     (runs - gains.len(), gains.iter().sum::<f64>() / gains.len().max(1) as f64)
 }
@@ -350,7 +350,7 @@ fn nine_of_ten_intervals_hold_on_a_machine_that_drifts() {
         for _ in 0..runs {
             let proof = machine.prove_whole(&seven(), &|set| Ok(of_seven(set)));
             let (whole, truth) = (proof.whole.unwrap(), of_seven(&proof.kept).exp());
-            let interval = whole.ratio_low.unwrap()..whole.ratio_high.unwrap();
+            let interval = whole.ratio.low.unwrap()..whole.ratio.high.unwrap();
             hold += usize::from(interval.contains(&truth));
             windows += proof.windows;
         }
@@ -365,8 +365,8 @@ fn all_that_was_proposed_has_a_gain_too() {
     let server = |set: &Settings| Ok(worth(set, "helps", 0.5) + worth(set, "harms", -0.8));
     let proof = Machine::new(26, 0.01).prove_whole(&findings(&["helps", "harms"]), &server);
     assert_eq!(proof.kept.len(), 1);
-    assert!((proof.whole.unwrap().ratio.unwrap().ln() - 0.5).abs() < 0.05);
-    assert!((proof.proposed.unwrap().ratio.unwrap().ln() + 0.3).abs() < 0.05);
+    assert!((proof.whole.unwrap().ratio.value.unwrap().ln() - 0.5).abs() < 0.05);
+    assert!((proof.proposed.unwrap().ratio.value.unwrap().ln() + 0.3).abs() < 0.05);
     assert!(!proof.measured_anew);
 }
 

@@ -1,6 +1,6 @@
 //! Caches of the server, and limits on its connections.
 
-use crate::finding::{Gain, Proposal, Risk};
+use crate::finding::{Gain, Proposal, Risk, Switch};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
 
@@ -142,7 +142,6 @@ fn table_open_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{opened:.0} tables a second are opened again"))
         .set(snapshot, "table_open_cache", wanted)
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn table_cache_instances(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -154,7 +153,6 @@ fn table_cache_instances(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{running} sessions run and share one cache of open tables"))
         .set(snapshot, "table_open_cache_instances", TABLE_INSTANCES)
         .expecting(Gain::Small)
-        .if_any()
 }
 
 fn query_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -168,7 +166,6 @@ fn query_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
         .set(snapshot, "query_cache_size", 0)
         .set(snapshot, "query_cache_type", "OFF")
         .expecting(Gain::Large)
-        .if_any()
 }
 
 fn thread_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -185,7 +182,6 @@ fn thread_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{created:.0} threads a second are created"))
         .set(snapshot, "thread_cache_size", wanted)
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn max_connections(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -197,9 +193,8 @@ fn max_connections(snapshot: &ServerSnapshot) -> Option<Proposal> {
     }
     Proposal::seen(format!("{used} of {most} connections were in use at once"))
         .set(snapshot, "max_connections", wanted)
-        .expecting(Gain::Some)
         .at_risk(Risk::Memory("each connection has a thread and buffers of its own"))
-        .if_any()
+        .expecting(Gain::Some)
 }
 
 fn prepared_statements(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -212,7 +207,6 @@ fn prepared_statements(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{now} of {most} statements are prepared"))
         .set(snapshot, "max_prepared_stmt_count", wanted)
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn back_log(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -225,7 +219,6 @@ fn back_log(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{connects:.0} connections a second come, and {queue} may wait"))
         .set(snapshot, "back_log", wanted)
         .expecting(Gain::Small)
-        .if_any()
 }
 
 fn session_buffers(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -236,18 +229,13 @@ fn session_buffers(snapshot: &ServerSnapshot) -> Option<Proposal> {
         .collect();
     let set = |proposal: Proposal, name: &&'static str| proposal.set(snapshot, name, 256 * KIB);
     let seen = Proposal::seen(format!("more than 2M for each session: {}", large.join(", ")));
-    large.iter().fold(seen, set).expecting(Gain::Small).if_any()
+    large.iter().fold(seen, set).expecting(Gain::Small)
 }
 
 fn performance_schema(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if !snapshot.is_on("performance_schema")? {
-        return None;
-    }
-    Proposal::seen("performance_schema is on")
-        .set(snapshot, "performance_schema", "OFF")
-        .expecting(Gain::Small)
+    Proposal::switch(snapshot, "performance_schema", Switch::Off)?
         .at_risk(Risk::Other("what reads it (sys, monitoring) then finds nothing"))
-        .if_any()
+        .expecting(Gain::Small)
 }
 
 fn monitors(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -255,5 +243,4 @@ fn monitors(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("innodb_monitor_enable is {on}"))
         .act("SET GLOBAL innodb_monitor_disable = 'all'; and the option file without the line")
         .expecting(Gain::Small)
-        .if_any()
 }

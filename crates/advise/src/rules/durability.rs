@@ -79,9 +79,8 @@ fn flush_at_commit(snapshot: &ServerSnapshot) -> Option<Proposal> {
     };
     Proposal::seen(format!("innodb_flush_log_at_trx_commit is {value}: {lost}"))
         .set(snapshot, "innodb_flush_log_at_trx_commit", 1)
-        .expecting(Gain::Safety)
         .at_risk(Risk::Other("each commit waits for a flush of the log's device"))
-        .if_any()
+        .expecting(Gain::Safety)
 }
 
 fn sync_binlog(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -92,9 +91,8 @@ fn sync_binlog(snapshot: &ServerSnapshot) -> Option<Proposal> {
     }
     Proposal::seen(format!("sync_binlog is {every}, and the binary log is on"))
         .set(snapshot, "sync_binlog", 1)
-        .expecting(Gain::Safety)
         .at_risk(Risk::Other("each group of commits waits for one more flush"))
-        .if_any()
+        .expecting(Gain::Safety)
 }
 
 /// Are pages written once only?
@@ -110,9 +108,8 @@ fn doublewrite(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let value = snapshot.text("innodb_doublewrite")?;
     Proposal::seen(format!("innodb_doublewrite is {value}: {TORN_PAGES}"))
         .set(snapshot, "innodb_doublewrite", "ON")
-        .expecting(Gain::Safety)
         .at_risk(Risk::Other("pages are written twice, the first time one after another"))
-        .if_any()
+        .expecting(Gain::Safety)
 }
 
 fn checksums(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -122,10 +119,7 @@ fn checksums(snapshot: &ServerSnapshot) -> Option<Proposal> {
         "innodb" => (Gain::Some, "pages are checked by an algorithm without help of the processor"),
         _ => return None,
     };
-    Proposal::seen(seen)
-        .set(snapshot, "innodb_checksum_algorithm", "crc32")
-        .expecting(gain)
-        .if_any()
+    Proposal::seen(seen).set(snapshot, "innodb_checksum_algorithm", "crc32").expecting(gain)
 }
 
 /// Below this share of a transaction's time, waiting for the log is no reason to give up anything.
@@ -138,10 +132,9 @@ fn flush_every_second(snapshot: &ServerSnapshot) -> Option<Proposal> {
     }
     Proposal::seen(format!("a transaction waits for the log for {:.0} % of its time", log * 100.0))
         .set(snapshot, "innodb_flush_log_at_trx_commit", 2)
-        .expecting(Gain::Large)
         .at_risk(Risk::Durability(
             "a power cut or a crash of the kernel loses the commits of the last second, which \
              clients were told are safe; replicas may have them and then differ",
         ))
-        .if_any()
+        .expecting(Gain::Large)
 }

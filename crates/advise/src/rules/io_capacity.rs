@@ -1,6 +1,6 @@
 //! How fast pages are written in the background, for the device that they are on.
 
-use crate::finding::{Gain, Proposal};
+use crate::finding::{Gain, Proposal, Switch};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::{AdvisedDevice, ServerSnapshot};
 
@@ -95,21 +95,13 @@ fn capacity(snapshot: &ServerSnapshot) -> Option<Proposal> {
         true => Gain::Large,
         false => Gain::Some,
     };
-    let proposal = Proposal::seen(seen);
+    let is_raised = wanted > current;
     // The maximum may never be the smaller one.
-    let proposal = match wanted > current {
-        true => proposal.set(snapshot, "innodb_io_capacity_max", most).set(
-            snapshot,
-            "innodb_io_capacity",
-            wanted,
-        ),
-        false => proposal.set(snapshot, "innodb_io_capacity", wanted).set(
-            snapshot,
-            "innodb_io_capacity_max",
-            most,
-        ),
-    };
-    proposal.expecting(gain).if_any()
+    Proposal::seen(seen)
+        .set_if(is_raised, snapshot, "innodb_io_capacity_max", most)
+        .set(snapshot, "innodb_io_capacity", wanted)
+        .set_if(!is_raised, snapshot, "innodb_io_capacity_max", most)
+        .expecting(gain)
 }
 
 fn neighbors(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -124,7 +116,6 @@ fn neighbors(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("innodb_flush_neighbors is {current} on {device}"))
         .set(snapshot, "innodb_flush_neighbors", wanted)
         .expecting(gain)
-        .if_any()
 }
 
 fn dirty_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -133,26 +124,14 @@ fn dirty_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
     if low > 0.0 && high >= 75.0 {
         return None;
     }
-    let proposal = Proposal::seen(format!("the marks of dirty pages are {low} and {high} %"));
-    let proposal = match high < 75.0 {
-        true => proposal.set(snapshot, "innodb_max_dirty_pages_pct", 90),
-        false => proposal,
-    };
-    let proposal = match low <= 0.0 {
-        true => proposal.set(snapshot, "innodb_max_dirty_pages_pct_lwm", 10),
-        false => proposal,
-    };
-    proposal.expecting(Gain::Small).if_any()
+    Proposal::seen(format!("the marks of dirty pages are {low} and {high} %"))
+        .set_if(high < 75.0, snapshot, "innodb_max_dirty_pages_pct", 90)
+        .set_if(low <= 0.0, snapshot, "innodb_max_dirty_pages_pct_lwm", 10)
+        .expecting(Gain::Small)
 }
 
 fn adaptive(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if snapshot.is_on("innodb_adaptive_flushing")? {
-        return None;
-    }
-    Proposal::seen("innodb_adaptive_flushing is off")
-        .set(snapshot, "innodb_adaptive_flushing", "ON")
-        .expecting(Gain::Some)
-        .if_any()
+    Proposal::switch(snapshot, "innodb_adaptive_flushing", Switch::On)?.expecting(Gain::Some)
 }
 
 #[cfg(test)]

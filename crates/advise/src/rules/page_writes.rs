@@ -1,7 +1,7 @@
 //! Threads that write pages and keep free ones, and how they write.
 
 use super::{durability, pool};
-use crate::finding::{Gain, Proposal};
+use crate::finding::{Gain, Proposal, Switch};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
 
@@ -88,7 +88,6 @@ fn cleaners(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{cleaners} page cleaners for {instances} pool instances"))
         .set(snapshot, "innodb_page_cleaners", instances)
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn lru_scan_depth(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -107,7 +106,7 @@ fn lru_scan_depth(snapshot: &ServerSnapshot) -> Option<Proposal> {
     } else {
         return None;
     };
-    Proposal::seen(seen).set(snapshot, "innodb_lru_scan_depth", wanted).expecting(gain).if_any()
+    Proposal::seen(seen).set(snapshot, "innodb_lru_scan_depth", wanted).expecting(gain)
 }
 
 fn free_list(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -119,7 +118,6 @@ fn free_list(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen("innodb_empty_free_list_algorithm is legacy")
         .set(snapshot, "innodb_empty_free_list_algorithm", "backoff")
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn age_factor(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -129,7 +127,6 @@ fn age_factor(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen("innodb_cleaner_lsn_age_factor is legacy")
         .set(snapshot, "innodb_cleaner_lsn_age_factor", "high_checkpoint")
         .expecting(Gain::Small)
-        .if_any()
 }
 
 fn doublewrite_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -140,15 +137,8 @@ fn doublewrite_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("a batch of the doublewrite files has {pages} pages"))
         .set(snapshot, "innodb_doublewrite_pages", DOUBLEWRITE_PAGES)
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn tracking(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if !snapshot.is_on("innodb_track_changed_pages")? {
-        return None;
-    }
-    Proposal::seen("innodb_track_changed_pages is on")
-        .set(snapshot, "innodb_track_changed_pages", "OFF")
-        .expecting(Gain::Small)
-        .if_any()
+    Proposal::switch(snapshot, "innodb_track_changed_pages", Switch::Off)?.expecting(Gain::Small)
 }

@@ -38,9 +38,8 @@ fn log_apart(snapshot: &ServerSnapshot) -> Option<Proposal> {
             "shut the server down cleanly, move ib_logfile* (since MySQL 8.0.30 #innodb_redo) to \
              the other device, write innodb_log_group_home_dir into the option file, start",
         )
-        .expecting(if is_disk || log > LOG_SHARE_LARGE { Gain::Large } else { Gain::Some })
         .at_risk(Risk::Durability(
             "a log that is left behind or moved after a crash loses what was not in the data files",
         ))
-        .if_any()
+        .expecting(if is_disk || log > LOG_SHARE_LARGE { Gain::Large } else { Gain::Some })
 }

@@ -90,11 +90,11 @@ pub(super) fn planned_bytes(snapshot: &ServerSnapshot) -> Option<f64> {
 /// Sets the pool's size, and what bounds it where it is bound.
 fn sized(proposal: Proposal, snapshot: &ServerSnapshot, wanted: u64) -> Proposal {
     let bound = snapshot.number("innodb_buffer_pool_size_max").filter(|most| *most > 0.0);
-    let proposal = match bound.is_some_and(|most| (wanted as f64) > most) {
-        true => proposal.set(snapshot, "innodb_buffer_pool_size_max", wanted),
-        false => proposal,
-    };
-    proposal.set(snapshot, "innodb_buffer_pool_size", wanted).at_risk(MEMORY)
+    let is_bound = bound.is_some_and(|most| (wanted as f64) > most);
+    proposal
+        .set_if(is_bound, snapshot, "innodb_buffer_pool_size_max", wanted)
+        .set(snapshot, "innodb_buffer_pool_size", wanted)
+        .at_risk(MEMORY)
 }
 
 /// The share of page requests that the pool could not serve, while it was watched or ever since the
@@ -128,7 +128,7 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     if is_buffered {
         seen.push_str("; what the page cache serves of them is not seen");
     }
-    sized(Proposal::seen(seen), snapshot, wanted).expecting(gain).if_any()
+    sized(Proposal::seen(seen), snapshot, wanted).expecting(gain)
 }
 
 fn size_text_of(bytes: u64) -> String {
@@ -155,7 +155,7 @@ fn flush_method(snapshot: &ServerSnapshot) -> Option<Proposal> {
              grow by it",
         )),
     };
-    proposal.expecting(Gain::Large).if_any()
+    proposal.expecting(Gain::Large)
 }
 
 /// The number of instances that the pool should have; `None` where it has it, or chooses it.
@@ -185,5 +185,4 @@ fn instances(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{instances} instances share a pool of {}", size_text_of(pool as u64)))
         .set(snapshot, "innodb_buffer_pool_instances", wanted as u64)
         .expecting(Gain::Small)
-        .if_any()
 }

@@ -1,6 +1,6 @@
 //! How pages are read, and what is kept to find rows faster.
 
-use crate::finding::{Gain, Proposal, Risk};
+use crate::finding::{Gain, Proposal, Risk, Switch};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
 
@@ -98,7 +98,6 @@ fn random_read_ahead(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("innodb_random_read_ahead is on: {per_s:.0} pages a second"))
         .set(snapshot, "innodb_random_read_ahead", "OFF")
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn linear_read_ahead(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -116,7 +115,6 @@ fn linear_read_ahead(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{share:.0} % of the pages read ahead were dropped unused"))
         .set(snapshot, "innodb_read_ahead_threshold", 0)
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn adaptive_hash_index(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -132,7 +130,6 @@ fn adaptive_hash_index(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(seen)
         .set(snapshot, "innodb_adaptive_hash_index", "OFF")
         .expecting(if changed > 0.0 { Gain::Some } else { Gain::Small })
-        .if_any()
 }
 
 fn change_buffering(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -143,7 +140,6 @@ fn change_buffering(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("innodb_change_buffering is {value} on a device without an arm"))
         .set(snapshot, "innodb_change_buffering", "none")
         .expecting(Gain::Small)
-        .if_any()
 }
 
 fn io_threads(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -151,30 +147,18 @@ fn io_threads(snapshot: &ServerSnapshot) -> Option<Proposal> {
     if iops < FAST_READS_IOPS {
         return None;
     }
-    let names = ["innodb_read_io_threads", "innodb_write_io_threads"];
-    let [reads, writes] = names.map(|name| snapshot.number(name));
-    let (reads, writes) = (reads?, writes?);
-    if reads >= 8.0 && writes >= 8.0 {
-        return None;
-    }
-    let seen = format!("{reads} and {writes} I/O threads for {iops:.0} reads a second");
-    let set = |proposal: Proposal, name, threads: f64| match threads < 8.0 {
-        true => proposal.set(snapshot, name, IO_THREADS),
-        false => proposal,
-    };
-    let proposal = set(Proposal::seen(seen), names[0], reads);
-    set(proposal, names[1], writes).expecting(Gain::Small).if_any()
+    let [for_reads, for_writes] = ["innodb_read_io_threads", "innodb_write_io_threads"];
+    let (reads, writes) = (snapshot.number(for_reads)?, snapshot.number(for_writes)?);
+    Proposal::seen(format!("{reads} and {writes} I/O threads for {iops:.0} reads a second"))
+        .set_if(reads < 8.0, snapshot, for_reads, IO_THREADS)
+        .set_if(writes < 8.0, snapshot, for_writes, IO_THREADS)
+        .expecting(Gain::Small)
 }
 
 fn native_aio(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if snapshot.is_on("innodb_use_native_aio")? {
-        return None;
-    }
-    Proposal::seen("innodb_use_native_aio is off")
-        .set(snapshot, "innodb_use_native_aio", "ON")
-        .expecting(Gain::Some)
+    Proposal::switch(snapshot, "innodb_use_native_aio", Switch::On)?
         .at_risk(Risk::Other("a server that may not ask the kernel for it falls back by itself"))
-        .if_any()
+        .expecting(Gain::Some)
 }
 
 fn page_size(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -184,7 +168,6 @@ fn page_size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     }
     Proposal::seen(format!("a transaction waits for reads for {:.0} % of its time", reads * 100.0))
         .act("dump the data, initialise a server with innodb_page_size=4K or 8K, load it there")
-        .expecting(Gain::Some)
         .at_risk(Risk::Other("rows longer than half a page do not fit, nor do long index keys"))
-        .if_any()
+        .expecting(Gain::Some)
 }

@@ -90,9 +90,8 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
         }
     };
     proposal
-        .expecting(gain)
         .at_risk(Risk::Other("recovery after a crash takes longer, and the log needs the room"))
-        .if_any()
+        .expecting(gain)
 }
 
 /// MariaDB and Percona Server tell.
@@ -111,7 +110,6 @@ fn buffer(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{waits:.1} waits a second for a full log buffer"))
         .set(snapshot, "innodb_log_buffer_size", wanted as u64)
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn block_size(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -124,10 +122,9 @@ fn block_size(snapshot: &ServerSnapshot) -> Option<Proposal> {
             "shut the server down cleanly, move ib_logfile* away, write innodb_log_block_size = \
              4096 into the option file, start",
         )
-        .expecting(Gain::Small)
         .at_risk(Risk::Durability(
             "redo logs that are moved away after a crash instead of a clean shutdown lose what was \
              not in the data files",
         ))
-        .if_any()
+        .expecting(Gain::Small)
 }

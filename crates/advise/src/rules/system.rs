@@ -73,7 +73,6 @@ fn huge_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen("transparent huge pages are given to all (always)")
         .act("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, before the server starts")
         .expecting(Gain::Small)
-        .if_any()
 }
 
 fn swappiness(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -87,7 +86,6 @@ fn swappiness(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("vm.swappiness is {swappiness}, the pool has {part:.0} % of memory"))
         .act("sysctl vm.swappiness=1, and the same in /etc/sysctl.d")
         .expecting(Gain::Small)
-        .if_any()
 }
 
 fn numa(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -98,7 +96,6 @@ fn numa(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("the machine has {nodes} NUMA nodes"))
         .set(snapshot, "innodb_numa_interleave", "ON")
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn file_system(snapshot: &ServerSnapshot) -> Option<&MountedFileSystem> {
@@ -114,7 +111,6 @@ fn scheduler(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("the scheduler of the data's device is {scheduler}"))
         .act("echo none > /sys/block/DEVICE/queue/scheduler, and a udev rule that says the same")
         .expecting(Gain::Some)
-        .if_any()
 }
 
 fn mount_options(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -124,9 +120,8 @@ fn mount_options(snapshot: &ServerSnapshot) -> Option<Proposal> {
     if has("nobarrier") || has("barrier=0") {
         return Proposal::seen(format!("{point} ({kind}) is mounted without barriers"))
             .act(format!("mount -o remount,barrier {point}, and the same in /etc/fstab"))
-            .expecting(Gain::Safety)
             .at_risk(Risk::Other("flushes then wait for the device"))
-            .if_any();
+            .expecting(Gain::Safety);
     }
     // With either of them access times are not written for each read.
     if has("noatime") || has("relatime") {
@@ -135,5 +130,4 @@ fn mount_options(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{point} ({kind}) notes access times"))
         .act(format!("mount -o remount,noatime {point}, and the same in /etc/fstab"))
         .expecting(Gain::Small)
-        .if_any()
 }

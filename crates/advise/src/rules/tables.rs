@@ -55,9 +55,8 @@ fn fill_factor(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let share = inserted * 100.0 / changed;
     Proposal::seen(format!("{share:.0} % of the rows changed are inserts, pages are {factor} full"))
         .set(snapshot, "innodb_fill_factor", 50)
-        .expecting(Gain::Small)
         .at_risk(Risk::Other("indexes built after it need twice the room"))
-        .if_any()
+        .expecting(Gain::Small)
 }
 
 fn temporary_tables(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -73,9 +72,8 @@ fn temporary_tables(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{:.0} % of temporary tables go to the device", share * 100.0))
         .set(snapshot, "tmp_table_size", wanted)
         .set(snapshot, "max_heap_table_size", wanted)
-        .expecting(Gain::Some)
         .at_risk(Risk::Memory("each temporary table of each session may become so large"))
-        .if_any()
+        .expecting(Gain::Some)
 }
 
 fn binlog_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -87,7 +85,6 @@ fn binlog_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     }
     Proposal::seen(format!("{on_disk:.1} transactions a second do not fit into the cache"))
         .set(snapshot, "binlog_cache_size", wanted)
-        .expecting(Gain::Some)
         .at_risk(Risk::Memory("each session takes it"))
-        .if_any()
+        .expecting(Gain::Some)
 }

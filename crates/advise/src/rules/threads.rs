@@ -51,7 +51,6 @@ fn concurrency(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("{threads} threads may be in InnoDB, {running} sessions run"))
         .set(snapshot, "innodb_thread_concurrency", 0)
         .expecting(if running > threads { Gain::Large } else { Gain::Some })
-        .if_any()
 }
 
 fn spin_wait_delay(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -68,14 +67,12 @@ fn spin_wait_delay(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("innodb_spin_wait_delay is {delay} on {core_words}"))
         .set(snapshot, "innodb_spin_wait_delay", wanted)
         .expecting(Gain::Large)
-        .if_any()
 }
 
 fn purge_lag(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let lag = snapshot.number("innodb_max_purge_lag").filter(|lag| *lag > 0.0)?;
     Proposal::seen(format!("changes are delayed above a history of {lag} transactions"))
         .set(snapshot, "innodb_max_purge_lag", 0)
-        .expecting(Gain::Some)
         .at_risk(Risk::Other("undo grows for as long as changes outrun the purge"))
-        .if_any()
+        .expecting(Gain::Some)
 }

@@ -4,6 +4,7 @@ use super::evidence::CellEvidence;
 use super::words::{listed, some_of};
 use crate::cells::{CellOutcome, matrix};
 use crate::matrix::{CONNECTIONS, Matrix};
+use itertools::Itertools;
 use std::collections::BTreeSet;
 
 /// Dimensions of which a cell is called by all of its values.
@@ -97,14 +98,7 @@ impl<'a> LabCells<'a> {
 
     /// The lines that these cells are on, in the order of the lab.
     fn lines(&self, some: &[usize]) -> Vec<String> {
-        let mut lines = Vec::new();
-        for at in some {
-            let line = self.line(*at);
-            if !lines.contains(&line) {
-                lines.push(line);
-            }
-        }
-        lines
+        some.iter().map(|at| self.line(*at)).unique().collect()
     }
 
     /// `nvme-pm1725`, where all cells of the line are meant, else `nvme-pm1725 with 8 and 32

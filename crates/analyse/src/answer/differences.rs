@@ -93,8 +93,8 @@ fn places<'a>(
             claimed.filter(|of| row(baseline).is_none_or(|base| supports(cells, of, base)));
         let ratio = claimed.map(|row| &row.nopm);
         let others = in_words_of(table.others.iter().filter(varies));
-        let place =
-            ratio.and_then(|ratio| Some(ComparedPlace { others, ratio, times: ratio.ratio? }));
+        let place = ratio
+            .and_then(|ratio| Some(ComparedPlace { others, ratio, times: ratio.ratio.value? }));
         places.extend(place);
     }
     places.sort_by(|one, other| other.times.total_cmp(&one.times));
@@ -106,7 +106,7 @@ fn places<'a>(
 fn supports(cells: &LabCells<'_>, row: &ComparedCell, base: &ComparedCell) -> bool {
     let cell = |of: &ComparedCell| cells.all.iter().find(|cell| cell.ordinal == of.ordinal);
     let Some((of, base)) = cell(row).zip(cell(base)) else { return false };
-    let is_less = row.nopm.ratio.is_some_and(|ratio| ratio < 1.0);
+    let is_less = row.nopm.ratio.value.is_some_and(|ratio| ratio < 1.0);
     !(of.failed_more_often(base) || is_less && base.failed_more_often(of))
 }
 
@@ -166,8 +166,8 @@ fn times(places: &[&ComparedPlace<'_>], of: &str) -> String {
 
 /// `95 %: 1.9 to 2.6`: what holds all of their intervals.
 fn extent(places: &[&ComparedPlace<'_>]) -> String {
-    let lows = places.iter().filter_map(|place| place.ratio.ratio_low);
-    let highs = places.iter().filter_map(|place| place.ratio.ratio_high);
+    let lows = places.iter().filter_map(|place| place.ratio.ratio.low);
+    let highs = places.iter().filter_map(|place| place.ratio.ratio.high);
     match lows.min_by(f64::total_cmp).zip(highs.max_by(f64::total_cmp)) {
         Some((low, high)) => format!("95 %: {} to {}", number(low), number(high)),
         None => "no interval".to_owned(),

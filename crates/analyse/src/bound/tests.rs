@@ -1,5 +1,5 @@
 use super::{Bound, BoundBy, DriverThread, Evidence, HostCpu, Offered, bound};
-use crate::account::{Account, KnownBy};
+use crate::account::{Account, KnownBy, OfParts, Part};
 
 const FREE: DriverThread = thread(0.2, 0.05);
 
@@ -7,14 +7,16 @@ const FREE: DriverThread = thread(0.2, 0.05);
 const EVEN: Account = Account {
     time_us: 10_000.0,
     known_by: KnownBy::Sessions,
-    running_us: Some(1_500.0),
-    core_wait_us: Some(500.0),
-    reads_us: Some(2_000.0),
-    row_locks_us: Some(1_500.0),
-    log_us: Some(1_500.0),
-    page_writes_us: Some(0.0),
-    network_and_driver_us: Some(2_000.0),
-    remainder_us: 1_000.0,
+    parts: OfParts([
+        Some(1_500.0),
+        Some(500.0),
+        Some(2_000.0),
+        Some(1_500.0),
+        Some(1_500.0),
+        Some(0.0),
+        Some(2_000.0),
+        Some(1_000.0),
+    ]),
     excess_share: 0.0,
     queued_us: None,
 };
@@ -38,7 +40,7 @@ fn with(change: fn(&mut Account)) -> Evidence<'static> {
     let mut account = EVEN;
     change(&mut account);
     // The time is what the parts make it.
-    let parts = crate::account::Part::ALL.map(|part| account.part_us(part).unwrap_or(0.0));
+    let parts = Part::ALL.map(|part| account.part_us(part).unwrap_or(0.0));
     account.time_us = parts.iter().sum();
     Evidence {
         account: Some(account),
@@ -56,7 +58,7 @@ fn judged(evidence: &Evidence) -> Bound {
 
 #[test]
 fn a_window_in_which_the_server_stood_still_is_bound_by_nothing_that_is_known() {
-    let reads = with(|of| of.reads_us = Some(20_000.0));
+    let reads = with(|of| of.parts[Part::Reads] = Some(20_000.0));
     assert!(bound(&Evidence { silent_share: 0.09, ..reads }).is_some());
     assert_eq!(bound(&Evidence { silent_share: 0.1, ..reads }), None);
 }
@@ -66,28 +68,32 @@ fn the_largest_part_limits() {
     for (evidence, expected, words) in [
         (with(|_| {}), BoundBy::Mixed, "no part is large"),
         (
-            with(|a| a.reads_us = Some(20_000.0)),
+            with(|a| a.parts[Part::Reads] = Some(20_000.0)),
             BoundBy::ReadIo,
             "waits for reads of pages are 71 % of a transaction's time",
         ),
         (
-            with(|a| a.log_us = Some(16_000.0)),
+            with(|a| a.parts[Part::Log] = Some(16_000.0)),
             BoundBy::Log,
             "waits for the log at commit are 65 % of a transaction's time",
         ),
         (
-            with(|a| a.page_writes_us = Some(40_000.0)),
+            with(|a| a.parts[Part::PageWrites] = Some(40_000.0)),
             BoundBy::PageWrites,
             "waits for free pages and page writes are 80 %",
         ),
         (
-            with(|a| a.network_and_driver_us = Some(40_000.0)),
+            with(|a| a.parts[Part::NetworkAndDriver] = Some(40_000.0)),
             BoundBy::Network,
             "the network and the driver are 83 %",
         ),
-        (with(|a| a.remainder_us = 30_000.0), BoundBy::Mixed, "what is not explained is 77 %"),
         (
-            with(|a| a.row_locks_us = Some(34_000.0)),
+            with(|a| a.parts[Part::Remainder] = Some(30_000.0)),
+            BoundBy::Mixed,
+            "what is not explained is 77 %",
+        ),
+        (
+            with(|a| a.parts[Part::RowLocks] = Some(34_000.0)),
             BoundBy::Lock,
             "waits for row locks are 80 % of a transaction's time, and ",
         ),
@@ -102,19 +108,19 @@ fn the_largest_part_limits() {
 
 #[test]
 fn cores_limit_where_there_is_nothing_left_of_them() {
-    let on_cores = |a: &mut Account| a.running_us = Some(30_000.0);
+    let on_cores = |a: &mut Account| a.parts[Part::Running] = Some(30_000.0);
     let evidence = Evidence { cpu: busy(0.95), ..with(on_cores) };
     assert_eq!(judged(&evidence).by, BoundBy::Cpu);
     // The client of a server that shares its cores waits for them too.
     let evidence =
-        Evidence { cpu: busy(0.95), ..with(|a| a.network_and_driver_us = Some(12_000.0)) };
+        Evidence { cpu: busy(0.95), ..with(|a| a.parts[Part::NetworkAndDriver] = Some(12_000.0)) };
     assert_eq!(judged(&evidence).by, BoundBy::Cpu);
     // One connection runs all the time, and most cores are idle.
     let bound = judged(&with(on_cores));
     assert_eq!(bound.by, BoundBy::Mixed);
     assert!(bound.because.ends_with("more connections may do more"));
     // Cores are idle, and the server may not have them.
-    let waits = |a: &mut Account| a.core_wait_us = Some(30_000.0);
+    let waits = |a: &mut Account| a.parts[Part::CoreWait] = Some(30_000.0);
     assert_eq!(judged(&with(waits)).by, BoundBy::CoreWait);
     // Others have them.
     let others = busy(1.0).map(|cpu| HostCpu { own_share: Some(0.2), ..cpu });
@@ -130,13 +136,13 @@ fn cores_of_the_servers_own_limit_it_alone() {
     let own = |busy_share: f64, cores: u32| {
         busy(busy_share).map(|cpu| HostCpu { is_drivers: false, server_cores: Some(cores), ..cpu })
     };
-    let on_cores = |a: &mut Account| a.running_us = Some(30_000.0);
+    let on_cores = |a: &mut Account| a.parts[Part::Running] = Some(30_000.0);
     let bound = judged(&Evidence { cpu: own(0.97, 2), ..with(on_cores) });
     assert_eq!(bound.by, BoundBy::Cpu);
     let words = "the server's 2 cores were busy for 97 % of the time";
     assert!(bound.because.ends_with(words), "{bound:?}");
     // What the driver does is no wait for them.
-    let client = |a: &mut Account| a.network_and_driver_us = Some(40_000.0);
+    let client = |a: &mut Account| a.parts[Part::NetworkAndDriver] = Some(40_000.0);
     let bound = judged(&Evidence { cpu: own(0.97, 1), ..with(client) });
     assert_eq!(bound.by, BoundBy::Network);
     // Others have them.
@@ -157,13 +163,13 @@ fn cores_of_the_servers_own_limit_it_alone() {
 fn group_commit_on_a_slow_flush_is_not_log_bound() {
     // 64 clients with 40 ms of other work and a flush of 2 ms: 3 of 43 ms.
     let evidence = with(|a| {
-        a.reads_us = Some(0.0);
-        a.row_locks_us = Some(0.0);
-        a.running_us = Some(1_000.0);
-        a.core_wait_us = Some(0.0);
-        a.network_and_driver_us = Some(38_500.0);
-        a.log_us = Some(3_000.0);
-        a.remainder_us = 500.0;
+        a.parts[Part::Reads] = Some(0.0);
+        a.parts[Part::RowLocks] = Some(0.0);
+        a.parts[Part::Running] = Some(1_000.0);
+        a.parts[Part::CoreWait] = Some(0.0);
+        a.parts[Part::NetworkAndDriver] = Some(38_500.0);
+        a.parts[Part::Log] = Some(3_000.0);
+        a.parts[Part::Remainder] = Some(500.0);
     });
     assert_eq!(judged(&evidence).by, BoundBy::Network);
 }
@@ -172,8 +178,8 @@ fn group_commit_on_a_slow_flush_is_not_log_bound() {
 fn who_waits_for_a_lock_waits_for_what_its_holder_does() {
     // The log is busy, and its waits are most of what is done under locks.
     let evidence = with(|a| {
-        a.row_locks_us = Some(70_000.0);
-        a.log_us = Some(20_000.0);
+        a.parts[Part::RowLocks] = Some(70_000.0);
+        a.parts[Part::Log] = Some(20_000.0);
     });
     let bound = judged(&evidence);
     assert_eq!(bound.by, BoundBy::Log);
@@ -184,28 +190,28 @@ fn who_waits_for_a_lock_waits_for_what_its_holder_does() {
     );
     // The log is as busy, and its waits are little of it.
     let evidence = with(|a| {
-        a.row_locks_us = Some(70_000.0);
-        a.log_us = Some(4_000.0);
+        a.parts[Part::RowLocks] = Some(70_000.0);
+        a.parts[Part::Log] = Some(4_000.0);
     });
     let bound = judged(&evidence);
     assert_eq!(bound.by, BoundBy::Lock);
     assert!(bound.because.contains("the log at commit are 36 %"), "{bound:?}");
     // Holders run, on cores that are busy; from a long queue on it is the locks.
     let runs = |a: &mut Account| {
-        a.running_us = Some(14_000.0);
-        a.row_locks_us = Some(30_000.0);
+        a.parts[Part::Running] = Some(14_000.0);
+        a.parts[Part::RowLocks] = Some(30_000.0);
     };
     let evidence = Evidence { cpu: busy(0.95), ..with(runs) };
     assert_eq!(judged(&evidence).by, BoundBy::Cpu);
     assert_eq!(judged(&with(runs)).by, BoundBy::Lock);
-    let queue = |a: &mut Account| a.row_locks_us = Some(200_000.0);
+    let queue = |a: &mut Account| a.parts[Part::RowLocks] = Some(200_000.0);
     let evidence = Evidence { cpu: busy(0.95), ..with(queue) };
     assert_eq!(judged(&evidence).by, BoundBy::Lock);
 }
 
 #[test]
 fn who_did_what_was_asked_is_not_bound() {
-    let reads = with(|a| a.reads_us = Some(20_000.0));
+    let reads = with(|a| a.parts[Part::Reads] = Some(20_000.0));
     let schedule = |ended, lag_us| Evidence {
         offered: Some(Offered::Schedule { offered: 1_000, ended, lag_us, service_us: 8_000.0 }),
         ..reads
@@ -259,14 +265,12 @@ fn what_is_not_known_is_not_judged() {
     let remote = |locks_us: f64| Evidence {
         account: Some(Account {
             known_by: KnownBy::Server,
-            running_us: None,
-            core_wait_us: None,
-            reads_us: None,
-            log_us: None,
-            page_writes_us: None,
-            network_and_driver_us: None,
-            row_locks_us: Some(locks_us),
-            remainder_us: 10_000.0 - locks_us,
+            parts: {
+                let mut parts = OfParts::default();
+                parts[Part::RowLocks] = Some(locks_us);
+                parts[Part::Remainder] = Some(10_000.0 - locks_us);
+                parts
+            },
             ..EVEN
         }),
         cpu: None,
@@ -286,7 +290,7 @@ fn what_is_not_known_is_not_judged() {
 #[test]
 fn the_reason_tells_what_was_stolen() {
     let cpu = busy(0.9).map(|cpu| HostCpu { steal_share: 0.45, own_share: None, ..cpu });
-    let evidence = Evidence { cpu, ..with(|a| a.running_us = Some(30_000.0)) };
+    let evidence = Evidence { cpu, ..with(|a| a.parts[Part::Running] = Some(30_000.0)) };
     let verdict = judged(&evidence);
     assert_eq!(verdict.by, BoundBy::Cpu);
     let words = "cores were busy for 90 % of the time, 50 % of it stolen by other guests of the \

@@ -71,8 +71,8 @@ fn a_ramp_is_what_its_stored_points_say() {
     let stalled = measure(place, (4, 64), 0);
     let stalled = results.repeat(stalled).unwrap();
     let point = ramp_point(results, &stalled).unwrap().unwrap();
-    assert_eq!(point.observed(), None);
-    assert_eq!(point.failed().unwrap().reason_code, "no_new_orders");
+    assert!(!point.is_good());
+    assert_eq!(point.reason_code.as_deref(), Some("no_new_orders"));
     assert!(point.nopm.is_none() && point.p90_us.is_empty(), "{point:?}");
     // An interrupted point says nothing.
     let cell = results.repeat(last).unwrap().cell;
@@ -156,18 +156,8 @@ fn attempt(connections: u32, reason_code: Option<&str>) -> ((u32, u32), Option<R
         repeat_id: 1,
         connections,
         nopm: reason_code.is_none().then_some(1.0),
-        nopm_half_width: None,
-        nopm_noise_share: None,
-        new_order_p95_us: None,
-        primary_p90_us: None,
-        p90_us: Default::default(),
-        p90_noise_share: Default::default(),
-        remarks: Vec::new(),
-        rare: Default::default(),
-        cpu: None,
-        retries_share: None,
         reason_code: reason_code.map(str::to_owned),
-        reason: None,
+        ..RampPoint::default()
     };
     ((connections, 1), Some(point))
 }
@@ -179,7 +169,7 @@ fn stands(
 ) -> (Vec<u32>, Option<String>) {
     let found = standing(attempts, is_taken_up);
     let counts = found.points.iter().map(|point| point.connections);
-    let failed = found.failed.map(|failed| failed.reason_code);
+    let failed = found.failed.and_then(|failed| failed.reason_code);
     (counts.collect(), failed)
 }
 

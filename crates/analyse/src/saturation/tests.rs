@@ -1,8 +1,7 @@
-use super::{FailedPoint, MeasuredPoint, Ramp, RampStep, Saturation, StopReason};
+use super::{Ramp, RampPoint, RampStep, Saturation, StopReason};
 use crate::noise::Noise;
 use crate::ramp_cpu::{CpuOf, RampCpu};
 use spec::RampLimits;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What a synthetic target does with so many connections.
 #[derive(Clone, Copy)]
@@ -67,15 +66,15 @@ fn ramped(
             0.0 => truth.retries_share,
             share => scattered(truth.retries_share, share),
         };
-        ramp.observe(MeasuredPoint {
+        ramp.observe(RampPoint {
             connections,
-            nopm,
+            nopm: Some(nopm),
             nopm_noise_share: Some(scatter.nopm),
             p90_noise_share: [("new_order".to_owned(), scatter.p90)].into(),
             cpu: Some(of_server(scattered(truth.cpu_busy_share, scatter.cpu))),
             retries_share: Some(retries_share),
             p90_us: [("new_order".to_owned(), scattered(truth.p90_us, scatter.p90))].into(),
-            rare: BTreeSet::new(),
+            ..RampPoint::default()
         });
     }
     panic!("a ramp measures no more points than it may");
@@ -235,15 +234,13 @@ fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
     let mut ramp = Ramp::new(limits(8)).unwrap();
     for &(connections, nopm, new_order_us, order_status_us) in points {
         let p90_us = [("new_order", new_order_us), ("order_status", order_status_us)];
-        ramp.observe(MeasuredPoint {
+        ramp.observe(RampPoint {
             connections,
-            nopm,
+            nopm: Some(nopm),
             nopm_noise_share: Some(0.01),
-            p90_noise_share: BTreeMap::new(),
-            cpu: None,
-            retries_share: None,
             p90_us: p90_us.map(|(name, us)| (name.to_owned(), us)).into(),
             rare: rare.iter().map(|name| (*name).to_owned()).collect(),
+            ..RampPoint::default()
         });
     }
     ramp
@@ -394,27 +391,23 @@ fn a_ramp_goes_on_from_stored_points() {
 
 #[test]
 fn a_count_without_a_result_ends_the_ramp() {
-    let failed = |reason_code: &str, connections| FailedPoint {
+    let failed = |reason_code: &str, connections| RampPoint {
         connections,
-        reason_code: reason_code.to_owned(),
-        reason: "it went\nwrong".to_owned(),
+        reason_code: Some(reason_code.to_owned()),
+        reason: Some("it went\nwrong".to_owned()),
+        ..RampPoint::default()
     };
-    let ended = |points: &[u32], failed: FailedPoint| {
+    let ended = |points: &[u32], failed: RampPoint| {
         let mut ramp = Ramp::new(limits(8)).unwrap();
         for connections in points {
-            ramp.observe(MeasuredPoint {
+            ramp.observe(RampPoint {
                 connections: *connections,
-                nopm: 300.0 * f64::from(*connections),
-                nopm_noise_share: None,
-                p90_noise_share: BTreeMap::new(),
-                cpu: None,
-                retries_share: None,
-                p90_us: BTreeMap::new(),
-                rare: BTreeSet::new(),
+                nopm: Some(300.0 * f64::from(*connections)),
+                ..RampPoint::default()
             });
         }
         assert!(matches!(ramp.next(), RampStep::Measure(_)));
-        ramp.observe_failure(failed);
+        ramp.observe(failed);
         match ramp.next() {
             RampStep::Done(saturation) => saturation,
             RampStep::Measure(more) => panic!("it goes on to {more}"),
@@ -470,30 +463,12 @@ fn a_stalled_target_is_no_panic() {
     let mut ramp = Ramp::new(limits(8)).unwrap();
     for connections in [8, 16] {
         assert_eq!(ramp.next(), RampStep::Measure(connections));
-        ramp.observe(MeasuredPoint {
-            connections,
-            nopm: 0.0,
-            nopm_noise_share: None,
-            p90_noise_share: BTreeMap::new(),
-            cpu: None,
-            retries_share: None,
-            p90_us: BTreeMap::new(),
-            rare: BTreeSet::new(),
-        });
+        ramp.observe(RampPoint { connections, nopm: Some(0.0), ..RampPoint::default() });
     }
     let mut steps = 0;
     while let RampStep::Measure(connections) = ramp.next() {
         steps += 1;
-        ramp.observe(MeasuredPoint {
-            connections,
-            nopm: 0.0,
-            nopm_noise_share: None,
-            p90_noise_share: BTreeMap::new(),
-            cpu: None,
-            retries_share: None,
-            p90_us: BTreeMap::new(),
-            rare: BTreeSet::new(),
-        });
+        ramp.observe(RampPoint { connections, nopm: Some(0.0), ..RampPoint::default() });
     }
     assert!(steps <= 22, "{steps}");
 }
@@ -505,15 +480,13 @@ fn a_kink_is_as_open_as_its_own_noise_leaves_it() {
         for connections in [8_u32, 16, 24, 32, 40, 48, 56, 64, 128, 256] {
             let at = f64::from(connections);
             let p90_us = 3_000.0 * (at / 40.0).max(1.0).powi(3);
-            ramp.observe(MeasuredPoint {
+            ramp.observe(RampPoint {
                 connections,
-                nopm: 300.0 * at.min(40.0),
+                nopm: Some(300.0 * at.min(40.0)),
                 nopm_noise_share: Some(nopm_noise_share),
-                cpu: None,
-                retries_share: None,
                 p90_us: [("new_order".to_owned(), p90_us)].into(),
                 p90_noise_share: [("new_order".to_owned(), p90_noise_share)].into(),
-                rare: BTreeSet::new(),
+                ..RampPoint::default()
             });
         }
         let found = ramp.saturation();

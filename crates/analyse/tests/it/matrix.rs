@@ -58,7 +58,7 @@ fn where_results_decided_what_was_measured_nothing_is_claimed() {
     assert!(searched.adaptive && searched.sweeps.is_empty() && searched.reversals.is_empty());
     let ratios = of_all(&searched);
     assert!(ratios.iter().all(|of| of.p_value.is_none() && of.p_corrected.is_none()));
-    assert!(ratios.iter().any(|of| of.ratio_low.is_some()));
+    assert!(ratios.iter().any(|of| of.ratio.low.is_some()));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn comparisons_and_sweeps_of_a_lab() {
     // A baseline without a number: there are means, and nothing that they are compared with.
     let failed = &lab.comparisons[5];
     assert_eq!((failed.baseline.as_str(), failed.rows[0].nopm.mean), ("200", None));
-    assert!(failed.rows[1].nopm.mean.is_some() && failed.rows[1].nopm.ratio.is_none());
+    assert!(failed.rows[1].nopm.mean.is_some() && failed.rows[1].nopm.ratio.value.is_none());
     let slow = &lab.sweeps[0];
     let turning = slow.turning.as_ref().unwrap();
     assert_eq!(

@@ -205,11 +205,11 @@ fn interval(value: &MeanValue, unit: f64, decimals: usize) -> String {
 
 /// Percent, ratio with its interval, and p.
 fn difference(found: &Ratio) -> String {
-    let Some((percent, ratio)) = found.percent_difference.zip(found.ratio) else {
+    let Some((percent, ratio)) = found.percent_difference.zip(found.ratio.value) else {
         return "not compared".to_owned();
     };
     let mut text = format!("{percent:+.1} %, ratio {ratio:.3}");
-    if let Some((low, high)) = found.ratio_low.zip(found.ratio_high) {
+    if let Some((low, high)) = found.ratio.interval() {
         let _ = write!(text, " (95 %: {low:.3} to {high:.3})");
     }
     match found.p_value {

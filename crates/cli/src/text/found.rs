@@ -28,7 +28,7 @@ pub fn text(found: &Found) -> String {
         None => out.push_str("nothing that was measured is better than the start\n"),
     }
     if let Some(whole) = &found.gain {
-        let of = gain(whole.ratio, [whole.ratio_low, whole.ratio_high]);
+        let of = gain(whole.ratio);
         let _ = writeln!(
             out,
             "gain   {} ({} of fresh windows, {} against {}; 95 % interval)",
@@ -62,7 +62,7 @@ fn settings(cell: &FoundCell) -> String {
 
 fn effects(out: &mut String, of: &DimensionEffects) {
     for value in &of.values {
-        let gain = gain(value.ratio, [value.ratio_low, value.ratio_high]);
+        let gain = gain(value.ratio);
         let _ = writeln!(
             out,
             "  {} {} -> {}: {} ({})",

@@ -1,6 +1,7 @@
 //! What was proven, for people.
 
 use super::format::optional;
+use analyse::RatioInterval;
 use base::counted;
 use std::fmt::Write as _;
 use tune::{AdviceProof, JudgedProposal, ProposalVerdict, ProvenFinding, WholeGain};
@@ -76,10 +77,9 @@ fn verdict(judged: &JudgedProposal) -> String {
         0 => String::new(),
         earlier => format!(", {earlier} before beside others"),
     };
-    let gain = gain(judged.ratio, [judged.ratio_low, judged.ratio_high])
-        .map_or_else(String::new, |gain| {
-            format!(": {gain} ({}{earlier})", counted(judged.pairs, "pair", "pairs"))
-        });
+    let gain = gain(judged.ratio).map_or_else(String::new, |gain| {
+        format!(": {gain} ({}{earlier})", counted(judged.pairs, "pair", "pairs"))
+    });
     let reason = judged.reason.as_ref().map_or_else(String::new, |why| format!("; {why}"));
     format!("{word}{gain}{reason}")
 }
@@ -93,13 +93,13 @@ fn add_proposed(out: &mut String, proof: &AdviceProof) {
     let _ = writeln!(
         out,
         "\nall that was proposed: {}{is_better}",
-        gain(all.ratio, [all.ratio_low, all.ratio_high]).unwrap_or_else(|| NOT_KNOWN.to_owned()),
+        gain(all.ratio).unwrap_or_else(|| NOT_KNOWN.to_owned()),
     );
 }
 
 fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
     let nopm = |value| optional(value, 0);
-    let gain = gain(whole.ratio, [whole.ratio_low, whole.ratio_high]);
+    let gain = gain(whole.ratio);
     let _ = writeln!(
         out,
         "\nall that was kept: {} against {} at the start, {} ({} of fresh windows over the proof; \
@@ -119,30 +119,33 @@ fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
 }
 
 /// `+12.3 % (8.1 to 16.7 %)`.
-pub fn gain(ratio: Option<f64>, interval: [Option<f64>; 2]) -> Option<String> {
+pub fn gain(ratio: RatioInterval) -> Option<String> {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let gain = percent(ratio?);
-    Some(match interval {
-        [Some(low), Some(high)] => {
+    let gain = percent(ratio.value?);
+    Some(match ratio.interval() {
+        Some((low, high)) => {
             format!("{gain:+.1} % ({:.1} to {:.1} %)", percent(low), percent(high))
         }
-        _ => format!("{gain:+.1} %"),
+        None => format!("{gain:+.1} %"),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::text;
+    use analyse::RatioInterval;
     use tune::{AdviceProof, JudgedProposal, ProposalVerdict, ProvenFinding, WholeGain};
+
+    fn around(ratio: Option<f64>) -> RatioInterval {
+        RatioInterval::of(ratio, ratio.map(|ratio| [ratio - 0.05, ratio + 0.05]))
+    }
 
     fn proposal(verdict: ProposalVerdict, ratio: Option<f64>, why: Option<&str>) -> ProvenFinding {
         let judged = JudgedProposal {
             verdict,
             pairs: if ratio.is_some() { 4 } else { 0 },
             earlier_pairs: if ratio.is_some() { 3 } else { 0 },
-            ratio,
-            ratio_low: ratio.map(|ratio| ratio - 0.05),
-            ratio_high: ratio.map(|ratio| ratio + 0.05),
+            ratio: around(ratio),
             reason: why.map(str::to_owned),
         };
         ProvenFinding {
@@ -159,9 +162,7 @@ mod tests {
             pairs: 6,
             start_value: Some(100.0),
             chosen_value: Some(100.0 * ratio),
-            ratio: Some(ratio),
-            ratio_low: Some(ratio - 0.05),
-            ratio_high: Some(ratio + 0.05),
+            ratio: around(Some(ratio)),
         })
     }
 

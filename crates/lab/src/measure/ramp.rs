@@ -10,7 +10,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::stop;
 use crate::target::disk_space;
 use crate::target::subject::Subject;
-use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
+use analyse::{Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, clock, counted};
 use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -345,7 +345,8 @@ impl<'a> RunningRamp<'a> {
         let Some(point) = ramp_point(results, &stored)? else {
             return Ok(PointEnd::Interrupted);
         };
-        if let Some(FailedPoint { reason_code, reason, .. }) = point.failed() {
+        if let Some(reason_code) = &point.reason_code {
+            let reason = point.reason.clone().unwrap_or_default();
             // It was measured, and did nothing.
             if stored.is_whole() {
                 let failure = RepeatFailure {
@@ -365,17 +366,15 @@ impl<'a> RunningRamp<'a> {
                     Exit::Ok => Exit::Failed,
                     other => other,
                 },
-                is_of_count: is_of_count(&reason_code),
+                is_of_count: is_of_count(reason_code),
             }));
         }
-        if let Some(observed) = point.observed() {
-            if observed.cpu.is_none() {
-                self.note_unjudged(repeat, on_progress)?;
-            }
-            self.ramp.observe(observed);
-            self.good.push(point);
-            self.measured = Some(repeat);
+        if point.cpu.is_none() {
+            self.note_unjudged(repeat, on_progress)?;
         }
+        self.ramp.observe(point.clone());
+        self.good.push(point);
+        self.measured = Some(repeat);
         Ok(PointEnd::Counted)
     }
 
@@ -464,12 +463,7 @@ impl<'a> RunningRamp<'a> {
 
 /// The ramp as these points leave it.
 fn replayed(limits: &RampLimits, good: &[RampPoint]) -> Result<Ramp, LabError> {
-    let ramp = Ramp::new(limits.clone());
-    let mut ramp = ramp.map_err(|error| LabError::Unfit(error.to_string()))?;
-    for point in good.iter().filter_map(RampPoint::observed) {
-        ramp.observe(point);
-    }
-    Ok(ramp)
+    Ramp::replayed(limits, good).map_err(|error| LabError::Unfit(error.to_string()))
 }
 
 fn ids(points: &[RampPoint]) -> Vec<RepeatId> {

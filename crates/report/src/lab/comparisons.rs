@@ -213,7 +213,7 @@ fn columns(
             None => td.num.soft { "one repeat" },
         }
         td.num {
-            (ratio.ratio.map_or_else(|| NOT_AVAILABLE.to_owned(), |ratio| format!("{ratio:.2}")))
+            (ratio.ratio.value.map_or_else(|| NOT_AVAILABLE.to_owned(), |ratio| format!("{ratio:.2}")))
         }
         td.num.soft { (interval(ratio)) }
         td.num {
@@ -226,7 +226,7 @@ fn columns(
 
 /// `1.21 to 1.35`, with decimals enough to tell the ends apart.
 fn interval(ratio: &Ratio) -> String {
-    let Some((low, high)) = ratio.ratio_low.zip(ratio.ratio_high) else {
+    let Some((low, high)) = ratio.ratio.interval() else {
         return String::new();
     };
     let decimals = if high - low < 0.1 { 3 } else { 2 };

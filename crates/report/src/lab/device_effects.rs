@@ -20,7 +20,7 @@ struct EffectRow<'a> {
 pub fn device_effects(outcome: &LabOutcome) -> Markup {
     let devices = &outcome.device_effects;
     let rows = rows(devices);
-    let logs = rows.iter().flat_map(|row| row.on.iter().flatten()).filter_map(|of| of.ratio);
+    let logs = rows.iter().flat_map(|row| row.on.iter().flatten()).filter_map(|of| of.ratio.value);
     let largest = logs.map(|ratio| ratio.ln().abs()).fold(0.0, f64::max);
     html! {
         @if largest > 0.0 {
@@ -147,10 +147,10 @@ fn marked(mark: Option<&str>) -> Markup {
 
 fn shaded(effect: &ValueEffect, largest: f64, mark: Option<&str>) -> Markup {
     let percent = |ratio: f64| signed((ratio - 1.0) * 100.0).trim_end_matches(" %").to_owned();
-    let Some(ratio) = effect.ratio else {
+    let Some(ratio) = effect.ratio.value else {
         return html! { td.num.soft { "unknown" } };
     };
-    let interval = effect.ratio_low.zip(effect.ratio_high);
+    let interval = effect.ratio.interval();
     let is_shown = interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
     let color = if ratio > 1.0 { "--good" } else { "--bad" };
     let share = ratio.ln().abs() / largest * SHADE_MAX_PERCENT;
@@ -169,15 +169,13 @@ fn shaded(effect: &ValueEffect, largest: f64, mark: Option<&str>) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::contradictions;
-    use analyse::{DeviceEffects, DimensionEffects, ValueEffect};
+    use analyse::{DeviceEffects, DimensionEffects, RatioInterval, ValueEffect};
 
     fn on(device: &str, ratios: [f64; 2]) -> DeviceEffects {
         let value = |(value, ratio): (&str, f64)| ValueEffect {
             value: value.to_owned(),
             repeats: 3,
-            ratio: Some(ratio),
-            ratio_low: Some(ratio * 0.97),
-            ratio_high: Some(ratio * 1.03),
+            ratio: RatioInterval::of(Some(ratio), Some([ratio * 0.97, ratio * 1.03])),
         };
         DeviceEffects {
             device: device.to_owned(),

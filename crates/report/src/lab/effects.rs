@@ -7,7 +7,7 @@ use maud::{Markup, html};
 /// Bars of all settings; nothing where fewer than two things vary.
 pub fn effects(outcome: &LabOutcome) -> Markup {
     let all = &outcome.effects;
-    let logs = all.iter().flat_map(|of| &of.values).filter_map(|value| value.ratio);
+    let logs = all.iter().flat_map(|of| &of.values).filter_map(|value| value.ratio.value);
     let largest = logs.map(|ratio| ratio.ln().abs()).fold(0.0, f64::max);
     html! {
         @if largest > 0.0 {
@@ -41,19 +41,19 @@ fn row(of: &DimensionEffects, value: &ValueEffect, largest: f64) -> Markup {
         let text = significant((ratio - 1.0) * 100.0);
         if ratio > 1.0 { format!("+{text}") } else { text }
     };
-    let length = value.ratio.map_or(0.0, |ratio| ratio.ln().abs() / largest * 100.0);
+    let length = value.ratio.value.map_or(0.0, |ratio| ratio.ln().abs() / largest * 100.0);
     html! {
         tr {
             th scope="row" { (of.dimension) }
             td { (of.baseline) }
             td { (value.value) }
-            @match value.ratio {
+            @match value.ratio.value {
                 Some(ratio) => { td.num { (percent(ratio)) } }
                 None => { td.soft { "cannot be told from another setting" } }
             }
             td { span.bar { i style={ "width:" (format!("{length:.0}")) "%" } {} } }
             td.num {
-                @if let (Some(low), Some(high)) = (value.ratio_low, value.ratio_high) {
+                @if let Some((low, high)) = value.ratio.interval() {
                     (percent(low)) " to " (percent(high))
                 }
             }
