@@ -7,7 +7,7 @@ use crate::measure::check::check;
 use crate::measure::drill::Drill;
 use crate::measure::measurement::Measurement;
 use crate::measure::records::witnessed_of;
-use crate::progress::{OnProgress, Progress, Stopwatch};
+use crate::progress::{Job, Stopwatch};
 use crate::target::sessions::with_session_until;
 use base::{Exit, Session, clock};
 use drive::{RunReport, Schemas};
@@ -45,7 +45,7 @@ impl Measurement<'_> {
         drill: &Drill,
         databases: &Schemas<Connector>,
         (begun, driven): (&BeforeRun, &RunReport),
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         let instance = self.subject.instance().ok_or_else(|| {
             LabError::Unfit("only a private server can be ended; name an engine".to_owned())
@@ -55,7 +55,7 @@ impl Measurement<'_> {
         drill.react(self.subject, instance, driven, &mut stored)?;
         instance.kill()?;
         if drill.fault == Fault::PowerCut {
-            on_progress(Progress::Step("cutting the power"));
+            job.step("cutting the power");
             let cut = storage::cut_power(instance.directory(), self.seed)?;
             stored.unstable_writes = Some(cut.counts.unstable_writes);
             stored.lost_writes = Some(cut.counts.lost_writes);
@@ -65,7 +65,7 @@ impl Measurement<'_> {
         }
         let data = instance.data_directory();
         stored.torn_pages = Some(corrupt_pages(data)?.count);
-        on_progress(Progress::Step("recovering"));
+        job.step("recovering");
         self.subject.arm(true)?;
         let begin = clock::Instant::now();
         let recovered = instance.start_again();
@@ -84,8 +84,7 @@ impl Measurement<'_> {
             }
             Ok(()) => {
                 stored.recovery_ns = Some(recovery.as_nanos() as u64);
-                let report =
-                    self.hold_against(drill, databases, begun, &mut stored, on_progress)?;
+                let report = self.hold_against(drill, databases, begun, &mut stored, job)?;
                 // What a server still has in memory is not in its files.
                 if instance.stop(SHUTDOWN_PATIENCE)? != Ending::Killed {
                     count_pages(&corrupt_pages(data)?, &mut stored);
@@ -95,7 +94,7 @@ impl Measurement<'_> {
         };
         let witnessed = report.as_ref().map(witnessed_of).unwrap_or_default();
         self.results.record_drill(self.repeat, &stored, &witnessed)?;
-        watch.lap("the fault, recovering, and asking what is there", on_progress);
+        watch.lap("the fault, recovering, and asking what is there", job);
         Ok(Exit::Ok)
     }
 
@@ -107,9 +106,9 @@ impl Measurement<'_> {
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
         stored: &mut StoredDrill,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Option<WitnessReport>, LabError> {
-        let asked = self.ask(drill, databases, begun, on_progress);
+        let asked = self.ask(drill, databases, begun, job);
         let (corrupt, failed, report) = match asked {
             Err(error @ (LabError::Interrupted | LabError::Store(_))) => return Err(error),
             Err(_) if self.await_stop() => return Err(LabError::Interrupted),
@@ -136,7 +135,7 @@ impl Measurement<'_> {
         drill: &Drill,
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(Vec<String>, Vec<String>, WitnessReport), LabError> {
         let database = databases.first();
         let corrupt = with_session_until(database, self.stop, async |session| {
@@ -152,7 +151,7 @@ impl Measurement<'_> {
         })?;
         let each = self.subject.word_for_database();
         let asked = (&begun.workload, CheckSet::Consistency);
-        let checks = check(databases, each, asked, self.stop, on_progress)?;
+        let checks = check(databases, each, asked, job)?;
         self.results.record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
         let report = with_session_until(database, self.stop, async |session| {

@@ -1,7 +1,7 @@
 //! Variables of a server that is not mydyno's own, set for as long as it is measured.
 
 use crate::error::LabError;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::Job;
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use advise::set_statement;
@@ -78,10 +78,7 @@ impl ChangedVariables {
 ///
 /// # Errors
 /// What could not be set back.
-pub(crate) fn restore_what_is_left(
-    subject: &Subject,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<(), LabError> {
+pub(crate) fn restore_what_is_left(subject: &Subject, job: &Job<'_>) -> Result<(), LabError> {
     let Some(home) = Home::existing().filter(ChangeJournal::is_any) else {
         return Ok(());
     };
@@ -110,7 +107,7 @@ pub(crate) fn restore_what_is_left(
     if !left.by_others.is_empty() {
         note += &format!("; {} left alone, as changed since", left.by_others.join(", "));
     }
-    on_progress(Progress::Note(&note));
+    job.note(&note);
     Ok(())
 }
 
