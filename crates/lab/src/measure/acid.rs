@@ -1,6 +1,6 @@
 //! The ACID tests of clause 3 on a server under test.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::seeds::new_seed;
 use crate::progress::Job;
 use crate::target::schemas;
@@ -131,7 +131,7 @@ fn survives_a_kill(
     job.step("ordering, until the server is killed");
     let witness = with_session(orders.connector, async |session| {
         let begun = Witness::begin(session).await;
-        begun.map_err(|error| LabError::Session { doing: "asking for what is there", error })
+        begun.doing("asking for what is there")
     })?;
     let settings = with_session(orders.connector, settings)?;
     order_and_kill(instance, orders, &witness, job.stop)?;
@@ -157,8 +157,7 @@ async fn settings(session: &mut Connection) -> Result<String, LabError> {
     let mut lines = Vec::new();
     for name in SETTINGS {
         let answer = session.query(&format!("SELECT @@GLOBAL.{name}")).await;
-        let answer =
-            answer.map_err(|error| LabError::Session { doing: "reading a variable", error })?;
+        let answer = answer.doing("reading a variable")?;
         let value = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
         lines.push(format!("{name} = {value}"));
     }

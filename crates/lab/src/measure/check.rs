@@ -1,6 +1,6 @@
 //! The twelve conditions and six invariants, run and put into the store's words.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{Job, Progress};
@@ -64,7 +64,7 @@ fn check_shards(
         let mut parts: Vec<_> =
             each.map(|(session, range)| ShardSession { session, range }).collect();
         let checks = run_checks_of_shards(&mut parts, set, progress).await;
-        checks.map_err(|error| LabError::Session { doing: "checking the shards", error })
+        checks.doing("checking the shards")
     })?;
     Ok(found.into_iter().map(stored).collect())
 }

@@ -1,7 +1,7 @@
 //! What is different where a measurement is a drill: its devices may lose their power, and what
 //! comes up again is held against what was acknowledged.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::before::BeforeRun;
 use crate::measure::check::check;
 use crate::measure::drill::Drill;
@@ -141,8 +141,7 @@ impl Measurement<'_> {
         let corrupt = with_session_until(database, self.stop, async |session| {
             let names = Table::ALL.map(Table::name).join(", ");
             let answer = session.query(&format!("CHECK TABLE {names}")).await;
-            let answer =
-                answer.map_err(|error| LabError::Session { doing: "checking the pages", error })?;
+            let answer = answer.doing("checking the pages")?;
             // Name, "check", kind of message, message.
             let is_bad =
                 |kind: &str, says: &str| kind == "error" || kind == "status" && says != "OK";
@@ -156,7 +155,7 @@ impl Measurement<'_> {
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
         let report = with_session_until(database, self.stop, async |session| {
             let report = drill.witness.compare_with(session).await;
-            report.map_err(|error| LabError::Session { doing: "asking for what is there", error })
+            report.doing("asking for what is there")
         })?;
         Ok((corrupt, failed.collect(), report))
     }

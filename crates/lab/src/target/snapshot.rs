@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{RepeatId, RepeatStatus, Results, StoreError};
-use wire::Address;
 
 /// How often a stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -55,7 +54,7 @@ pub fn snapshot_of(
     let [first, _, last] = readings;
     let directory = told.variables.get("datadir").map(PathBuf::from);
     // A loopback address may be the end of a tunnel: the data has to be here too.
-    let directory = directory.filter(|directory| is_local(subject) && directory.exists());
+    let directory = directory.filter(|directory| subject.is_local() && directory.exists());
     let redo = told.variables.get("innodb_log_group_home_dir").map(PathBuf::from);
     let device = match asked.device {
         Some(profile) => Some(AdvisedDevice::of(&profile)),
@@ -168,16 +167,6 @@ fn doubts([first, middle, last]: &[StatusAt; 3]) -> Vec<String> {
         "the load changed while it was watched, from {before:.0} to {after:.0} statements a \
          second: watch for longer (--watch), or when it is steady"
     )]
-}
-
-/// Does the server seem to run on this machine?
-fn is_local(subject: &Subject) -> bool {
-    match &subject.connect.address {
-        Address::Unix(_) => true,
-        Address::Tcp { host, .. } => {
-            host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-        }
-    }
 }
 
 /// The device that mydyno emulates for the data.
