@@ -65,6 +65,17 @@ fn tail(log: &Option<String>) -> String {
     }
 }
 
+/// Says what a session was doing when it failed.
+pub(crate) trait Doing<T> {
+    fn doing(self, doing: &'static str) -> Result<T, LabError>;
+}
+
+impl<T> Doing<T> for Result<T, SessionError> {
+    fn doing(self, doing: &'static str) -> Result<T, LabError> {
+        self.map_err(|error| LabError::Session { doing, error })
+    }
+}
+
 impl LabError {
     /// What the shell is told.
     pub fn exit(&self) -> Exit {

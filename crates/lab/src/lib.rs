@@ -18,7 +18,7 @@ pub use measure::check::{Checked, check_subject};
 pub use measure::fleet_follower::{FleetAsked, FleetWork};
 pub use measure::preflight::check_meters;
 pub use measure::seeds::new_seed;
-pub use progress::{OnProgress, Progress};
+pub use progress::{Job, OnProgress, Progress};
 pub use schedule::demo::{DILATION as DEMO_DILATION, planned_demo};
 pub use schedule::machine::{drafted, planned};
 pub use schedule::planned::{Planned, PresetOn, planned_cell, planned_repeats};

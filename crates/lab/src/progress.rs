@@ -6,6 +6,8 @@ use base::Warehouses;
 use drive::{Interval, LoadProgress, TransactionInfo};
 use plan::PlannedCell;
 use spec::Cell;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{LabId, RepeatId, SampleBatch};
 
@@ -59,6 +61,67 @@ pub enum Progress<'a> {
 /// Takes what a command tells.
 pub type OnProgress<'a> = dyn FnMut(Progress<'_>) + 'a;
 
+/// What every step of a command is given: when to stop, and whom to tell.
+pub struct Job<'a> {
+    pub stop: &'a AtomicBool,
+    /// What the user sets; what else ends a step is its time limit.
+    pub(crate) user_stop: &'a AtomicBool,
+    on_progress: RefCell<&'a mut OnProgress<'a>>,
+}
+
+impl<'a> Job<'a> {
+    pub fn new(stop: &'a AtomicBool, on_progress: &'a mut OnProgress<'a>) -> Job<'a> {
+        Job { stop, user_stop: stop, on_progress: RefCell::new(on_progress) }
+    }
+
+    /// The same, told to somebody else, who may tell this one.
+    pub(crate) fn telling<'b>(&self, on_progress: &'b mut OnProgress<'b>) -> Job<'b>
+    where
+        'a: 'b,
+    {
+        Job { stop: self.stop, user_stop: self.user_stop, on_progress: RefCell::new(on_progress) }
+    }
+
+    /// Does `work`, which this flag ends too, as the user's does.
+    pub(crate) fn until<T>(&self, stop: &AtomicBool, work: impl FnOnce(&Job<'_>) -> T) -> T {
+        let mut tell = |progress: Progress<'_>| self.tell(progress);
+        work(&Job { stop, ..self.telling(&mut tell) })
+    }
+
+    /// Does `work`, and collects its notes: of what comes before there is a repeat that they belong
+    /// to.
+    pub(crate) fn noting<T>(&self, notes: &mut Vec<String>, work: impl FnOnce(&Job<'_>) -> T) -> T {
+        work(&self.telling(&mut |progress: Progress<'_>| {
+            if let Progress::Note(note) = &progress {
+                notes.push((*note).to_owned());
+            }
+            self.tell(progress);
+        }))
+    }
+
+    /// Tells it. Whoever is told may tell another job, not this one.
+    pub fn tell(&self, progress: Progress<'_>) {
+        (self.on_progress.borrow_mut())(progress);
+    }
+
+    pub fn note(&self, note: &str) {
+        self.tell(Progress::Note(note));
+    }
+
+    pub fn step(&self, step: &str) {
+        self.tell(Progress::Step(step));
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Does the user or a scheduler ask for a stop?
+    pub(crate) fn is_stop_asked(&self) -> bool {
+        self.user_stop.load(Ordering::Relaxed)
+    }
+}
+
 /// Tells how long the parts of a measurement took, one after another.
 pub(crate) struct Stopwatch(Instant);
 
@@ -68,8 +131,8 @@ impl Stopwatch {
     }
 
     /// The part that began with the end of the one before is over.
-    pub(crate) fn lap(&mut self, part: &'static str, on_progress: &mut OnProgress<'_>) {
+    pub(crate) fn lap(&mut self, part: &'static str, job: &Job<'_>) {
         let begun = std::mem::replace(&mut self.0, Instant::now());
-        on_progress(Progress::Took(part, begun.elapsed()));
+        job.tell(Progress::Took(part, begun.elapsed()));
     }
 }

@@ -9,12 +9,9 @@ use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{
-    LabError, LabRunOptions, OnProgress, Progress, TrialBlock, TrialCell, Trials, account_of,
-};
+use lab::{Job, LabError, LabRunOptions, TrialBlock, TrialCell, Trials, account_of};
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{RepeatId, Results};
 
@@ -65,11 +62,10 @@ impl<'a> Prover<'a> {
     pub fn new(
         results: &'a Results,
         options: &'a LabRunOptions,
-        stop: &'a AtomicBool,
         cell: Cell,
         limits: JudgeLimits,
     ) -> Prover<'a> {
-        let trials = Trials::new(LAB, results, options, stop);
+        let trials = Trials::new(LAB, results, options);
         let (cells, times) = (BTreeMap::new(), WindowTimes::default());
         Prover { results, trials, cell, limits, cells, blocks: 0, times, starts: Vec::new() }
     }
@@ -79,15 +75,11 @@ impl<'a> Prover<'a> {
     ///
     /// # Errors
     /// Where the server cannot be started, driven, or understood.
-    pub fn look(
-        &mut self,
-        device: Option<Profile>,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<LookedAt, LabError> {
-        let mut run = self.start_window(on_progress)?;
+    pub fn look(&mut self, device: Option<Profile>, job: &Job<'_>) -> Result<LookedAt, LabError> {
+        let mut run = self.start_window(job)?;
         if self.throughput(run)?.is_err() {
             // A hiccup of the machine decides nothing.
-            run = self.start_window(on_progress)?;
+            run = self.start_window(job)?;
         }
         let throughput = self.throughput(run)?.map_err(|reason| no_result(START_NAME, &reason))?;
         self.starts.push(throughput);
@@ -99,10 +91,10 @@ impl<'a> Prover<'a> {
         Ok(LookedAt { findings: advise(&snapshot), snapshot, run })
     }
 
-    fn start_window(&mut self, on_progress: &mut OnProgress<'_>) -> Result<RepeatId, LabError> {
+    fn start_window(&mut self, job: &Job<'_>) -> Result<RepeatId, LabError> {
         let start = self.cell_of(&Settings::new())?;
         let block = TrialBlock { cells: &[start], repeat: self.next_repeat(), title: START_NAME };
-        let runs = self.trials.block(&block, on_progress)?;
+        let runs = self.trials.block(&block, job)?;
         runs.first().copied().ok_or(LabError::Interrupted)
     }
 
@@ -111,20 +103,16 @@ impl<'a> Prover<'a> {
     /// # Errors
     /// The server as it is has no result, or nothing can be stored. What a proposal dies of is its
     /// result.
-    pub fn prove(
-        &mut self,
-        looked: &LookedAt,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<AdviceProof, LabError> {
+    pub fn prove(&mut self, looked: &LookedAt, job: &Job<'_>) -> Result<AdviceProof, LabError> {
         let mut proof = AdviceProof {
             dilation: self.results.repeat(looked.run)?.dilation,
             error_rate: self.limits.error_rate,
             gain_min_percent: self.limits.gain_min_share * 100.0,
             ..AdviceProof::default()
         };
-        let ended = self.prove_findings(&looked.findings, &mut proof, on_progress);
+        let ended = self.prove_findings(&looked.findings, &mut proof, job);
         if let Some(note) = drift(&self.starts) {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
         }
         proof.lab_id = self.trials.lab().map(|lab| lab.0);
         match ended {
@@ -149,11 +137,11 @@ impl<'a> Prover<'a> {
         &mut self,
         findings: &[Finding],
         proof: &mut AdviceProof,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(), LabError> {
         let left_out = findings.iter().map(|finding| self.left_out(finding)).collect();
         let mut course = Course::new(self.limits, findings, left_out);
-        let ended = course.run(|block| self.block(&block, on_progress));
+        let ended = course.run(|block| self.block(&block, job));
         proof.option_lines = course.elimination.option_lines();
         proof.measured_anew = course.is_repeated;
         let given = (course.whole(), course.proposed(), course.is_better_together());
@@ -173,7 +161,7 @@ impl<'a> Prover<'a> {
     fn block(
         &mut self,
         ProposalBlock { sets, title, windows_left }: &ProposalBlock,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Vec<Window>, LabError> {
         let begun = Instant::now();
         let title = format!("{title}: block {}{}", self.blocks, self.times.left(*windows_left));
@@ -186,7 +174,7 @@ impl<'a> Prover<'a> {
         let cells = order.iter().map(|place| self.cell_of(&sets[*place]));
         let cells = cells.collect::<Result<Vec<_>, _>>()?;
         let block = TrialBlock { cells: &cells, repeat, title: &title };
-        let runs = self.trials.block(&block, on_progress)?;
+        let runs = self.trials.block(&block, job)?;
         if runs.len() < cells.len() {
             return Err(LabError::Interrupted);
         }

@@ -7,12 +7,11 @@ use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
 use base::{Exit, Random, named};
 use itertools::Itertools;
-use lab::{LabError, LabRunOptions, OnProgress, Planned, TrialBlock, TrialCell, Trials};
+use lab::{Job, LabError, LabRunOptions, Planned, TrialBlock, TrialCell, Trials};
 use plan::{Plan, PlannedCell};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{RepeatId, Results};
 
@@ -121,8 +120,8 @@ impl<'a> Search<'a> {
         plan: &Plan,
         planned: Planned,
         asked: SearchAsked,
-        (results, options, stop): (&'a Results, &'a LabRunOptions, &'a AtomicBool),
-        on_progress: &mut OnProgress<'_>,
+        (results, options): (&'a Results, &'a LabRunOptions),
+        job: &Job<'_>,
     ) -> Result<Search<'a>, LabError> {
         if planned.cells.iter().any(|(cell, _)| cell.what.server.dilate().fixed().is_none()) {
             return Err(LabError::Unfit(
@@ -131,7 +130,7 @@ impl<'a> Search<'a> {
             ));
         }
         let seed = plan.schedule().seed;
-        let trials = Trials::of_plan(plan, planned, (results, options, stop), on_progress)?;
+        let trials = Trials::of_plan(plan, planned, (results, options), job)?;
         let (observed, findings) = (Vec::new(), Vec::new());
         Ok(Search { results, trials, asked, seed, blocks: 0, observed, findings })
     }
@@ -140,10 +139,10 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// The start has no result, the budget is too small, or nothing can be stored.
-    pub fn run(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Found, LabError> {
+    pub fn run(&mut self, job: &Job<'_>) -> Result<Found, LabError> {
         let mut best = None;
         let mut gain = None;
-        let ended = self.search(&mut best, &mut gain, on_progress);
+        let ended = self.search(&mut best, &mut gain, job);
         let interrupted = match ended {
             Err(error) if error.exit() == Exit::Interrupted => true,
             other => {
@@ -186,10 +185,10 @@ impl<'a> Search<'a> {
         &mut self,
         best: &mut Option<TrialCell>,
         gain: &mut Option<WholeGain>,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(), LabError> {
         let begun = Instant::now();
-        let window = self.look(on_progress)?;
+        let window = self.look(job)?;
         let mut left = self.candidates(window)?;
         let settings = left.len();
         for (round, number) in rounds(settings).into_iter().zip(1..) {
@@ -207,7 +206,7 @@ impl<'a> Search<'a> {
                     at + 1,
                     round.windows
                 );
-                self.block(&cells, &title, on_progress)?;
+                self.block(&cells, &title, job)?;
                 left.retain(|cell| !self.has_failed(*cell));
             }
             let mut ranked = self.ranked(&left);
@@ -229,7 +228,7 @@ impl<'a> Search<'a> {
             let time = self.time_left(begun.elapsed());
             let title = format!("the best against the start: pair {at} of {CONFIRM_PAIRS}; {time}");
             let cells = if pair % 2 == 0 { [START, first] } else { [first, START] };
-            self.block(&cells, &title, on_progress)?;
+            self.block(&cells, &title, job)?;
             let of = |cell| last_window(&self.observed, cell);
             if let (Some(start), Some(best)) = (of(START), of(first))
                 && start.block == best.block
@@ -243,8 +242,8 @@ impl<'a> Search<'a> {
     }
 
     /// Measures the start once. How long that took tells what the budget allows.
-    fn look(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Duration, LabError> {
-        let runs = self.block(&[START], "the start", on_progress)?;
+    fn look(&mut self, job: &Job<'_>) -> Result<Duration, LabError> {
+        let runs = self.block(&[START], "the start", job)?;
         let Some(run) = runs.first().copied() else {
             return Err(LabError::Interrupted);
         };
@@ -328,9 +327,9 @@ impl<'a> Search<'a> {
         &mut self,
         cells: &[TrialCell],
         title: &str,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Vec<RepeatId>, LabError> {
-        let runs = self.measured(cells, title, on_progress)?;
+        let runs = self.measured(cells, title, job)?;
         let mut again: Vec<TrialCell> =
             cells.iter().copied().filter(|cell| self.has_failed(*cell)).collect();
         if again.is_empty() {
@@ -338,7 +337,7 @@ impl<'a> Search<'a> {
         }
         again.retain(|cell| *cell != START);
         again.insert(0, START);
-        let runs = self.measured(&again, title, on_progress)?;
+        let runs = self.measured(&again, title, job)?;
         match runs.first() {
             Some(start) if self.has_failed(START) => Err(self.without_start(*start)?),
             _ => Ok(runs),
@@ -349,11 +348,11 @@ impl<'a> Search<'a> {
         &mut self,
         cells: &[TrialCell],
         title: &str,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Vec<RepeatId>, LabError> {
         self.blocks += 1;
         let block = TrialBlock { cells, repeat: self.blocks, title };
-        let runs = self.trials.block(&block, on_progress)?;
+        let runs = self.trials.block(&block, job)?;
         for (cell, run) in cells.iter().zip(&runs) {
             let observed = self.observe(*cell, *run)?;
             self.observed.push(observed);

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::text::{advice, proof};
 use ::advise::{Finding, ServerSnapshot, advise};
 use base::Exit;
-use lab::{SnapshotAsked, snapshot_of, start_server};
+use lab::{Job, Progress, SnapshotAsked, snapshot_of, start_server};
 use serde::Serialize;
 use spec::{Cell, Rate, Server, WorkloadKind};
 use std::sync::atomic::AtomicBool;
@@ -110,13 +110,13 @@ fn watched(
     stop: &AtomicBool,
     console: &mut Console,
 ) -> Result<Advised, Failure> {
-    let subject = start_server(server, stop, &mut |p| console.show(p))?;
+    let subject = start_server(server, &Job::new(stop, &mut |p| console.show(p)))?;
     let asked = SnapshotAsked {
         watch: arguments.watch,
         device: arguments.device.clone(),
         results: &arguments.results.results,
     };
-    let snapshot = snapshot_of(&subject, asked, stop, &mut |p| console.show(p))?;
+    let snapshot = snapshot_of(&subject, asked, &Job::new(stop, &mut |p| console.show(p)))?;
     Ok(Advised { target: subject.dsn(), findings: advise(&snapshot), snapshot, proof: None })
 }
 
@@ -135,8 +135,9 @@ fn looked_at(
         pairs_max: arguments.pairs as usize,
         ..JudgeLimits::default()
     };
-    let mut prover = Prover::new(&results, &options, stop, cell, limits);
-    let ended = look_and_prove(arguments, &results, &mut prover, console);
+    let mut prover = Prover::new(&results, &options, cell, limits);
+    let mut show = |progress: Progress<'_>| console.show_once(progress);
+    let ended = look_and_prove(arguments, &results, &mut prover, &Job::new(stop, &mut show));
     let is_whole = |advised: &Advised| !advised.proof.as_ref().is_some_and(|of| of.interrupted);
     prover.finish(ended.as_ref().is_ok_and(is_whole))?;
     ended
@@ -146,11 +147,11 @@ fn look_and_prove(
     arguments: &AdviseArguments,
     results: &Results,
     prover: &mut Prover<'_>,
-    console: &mut Console,
+    job: &Job<'_>,
 ) -> Result<Advised, Failure> {
-    let looked = prover.look(arguments.device.clone(), &mut |p| console.show_once(p))?;
+    let looked = prover.look(arguments.device.clone(), job)?;
     let proof = match arguments.prove {
-        true => Some(prover.prove(&looked, &mut |p| console.show_once(p))?),
+        true => Some(prover.prove(&looked, job)?),
         false => None,
     };
     let run = results.repeat(looked.run)?;

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::text::acid::acid_text;
 use base::{Exit, Warehouses};
 use lab::{
-    AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Phenomenon, Subject, start_server,
+    AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Job, Phenomenon, Subject, start_server,
 };
 use serde::Serialize;
 use spec::{PopulationSpec, Topology, defaults};
@@ -88,15 +88,15 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         ..PopulationSpec::default()
     };
     let server = arguments.target.server(population, arguments.schemas)?;
-    let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
+    let subject = start_server(&server, &Job::new(&stop, &mut |p| console.show(p)))?;
     let mut acid = None;
     if arguments.acid {
         let asked = arguments.isolation.unwrap_or(AcidLevels::One(defaults::ISOLATION));
-        let findings = lab::test_acid(&subject, asked, &stop, &mut |p| console.show(p))?;
+        let findings = lab::test_acid(&subject, asked, &Job::new(&stop, &mut |p| console.show(p)))?;
         acid = Some(Acid { asked, findings });
     }
     let asked = (&arguments.workload, set);
-    let checked = lab::check_subject(&subject, asked, &stop, &mut |p| console.show(p))?;
+    let checked = lab::check_subject(&subject, asked, &Job::new(&stop, &mut |p| console.show(p)))?;
     console.done();
     let checks = &checked.checks;
     if arguments.json {

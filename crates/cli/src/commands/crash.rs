@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{DrillFigures, drills};
 use base::{Exit, Warehouses};
-use lab::{Progress, planned_repeats, run_lab};
+use lab::{Job, Progress, planned_repeats, run_lab};
 use serde::Serialize;
 use spec::{Cell, Connections, Lengths, Load, Private, Server};
 use std::path::Path;
@@ -36,12 +36,13 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let settings = arguments.measuring.settings();
     let planned = planned_repeats("crash", cell, settings, arguments.cuts)?;
     let mut begun = None;
-    let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
+    let mut show = |progress: Progress<'_>| {
         if let Progress::LabBegins(lab) = progress {
             begun = Some(lab);
         }
         console.show(progress);
-    });
+    };
+    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut show));
     console.done();
     let Some(lab) = begun else {
         return Ok(ended?.exit);

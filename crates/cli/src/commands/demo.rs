@@ -9,7 +9,7 @@ use crate::text;
 use ::server::Home;
 use analyse::{LabAnswer, RunDocument, lab_answer, lab_outcome};
 use base::Exit;
-use lab::{Progress, planned_demo, run_lab};
+use lab::{Job, Progress, planned_demo, run_lab};
 use serde::Serialize;
 use store::{Results, Summary};
 
@@ -27,15 +27,17 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let mut console = Console::new()?;
-    let planned =
-        planned_demo(&home, &arguments.engine, arguments.dilate, &mut |p| console.show(p))?;
+    let mut show = |progress: Progress<'_>| console.show(progress);
+    let job = Job::new(&stop, &mut show);
+    let planned = planned_demo(&home, &arguments.engine, arguments.dilate, &job)?;
     let mut repeats = Vec::new();
-    let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
+    let mut show = |progress: Progress<'_>| {
         if let Progress::TurnEnds(repeat) = progress {
             repeats.push(repeat);
         }
         console.show(progress);
-    });
+    };
+    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut show));
     console.done();
     let summary = ended?;
     write_report(&results, summary.lab, &arguments.output)?;

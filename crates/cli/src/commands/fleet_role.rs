@@ -6,7 +6,7 @@ use crate::console::Console;
 use crate::failure::Outcome;
 use crate::json;
 use fleet::Leader;
-use lab::FleetWork;
+use lab::{FleetWork, Job};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,11 +24,11 @@ pub fn as_rank(
     let mut console = Console::new()?;
     if asked.place.rank > 0 {
         json::leave_to_rank_zero();
-        let followed = asked.follow(work, stop, &mut |progress| console.show(progress));
+        let followed = asked.follow(work, &Job::new(stop, &mut |progress| console.show(progress)));
         console.done();
         return Ok(followed?);
     }
-    let leader = asked.lead(work, stop, &mut |progress| console.show(progress));
+    let leader = asked.lead(work, &Job::new(stop, &mut |progress| console.show(progress)));
     console.done();
     let leader = Arc::new(leader?);
     let ended = command(Some(Arc::clone(&leader)));

@@ -13,7 +13,7 @@ use ::server::Home;
 use analyse::{LabAnswer, LabOutcome, lab_answer, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
+    Job, LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
     require_possible, run_lab,
 };
 use plan::{Plan, Shard};
@@ -162,7 +162,7 @@ fn execute(
     (live, mut console): (&mut Live, Console),
 ) -> Result<LabRunSummary, Failure> {
     let mut told = NotesTold::default();
-    let ended = run_lab(results, planned, options, stop, &mut |progress| {
+    let mut show = |progress: Progress<'_>| {
         // The results file keeps it for each repeat.
         if let Progress::Note(note) = &progress
             && !told.is_news(note)
@@ -179,7 +179,8 @@ fn execute(
             }
             other => live.show(other, &mut console),
         }
-    });
+    };
+    let ended = run_lab(results, planned, options, &Job::new(stop, &mut show));
     live.end_of_load();
     live.finish(&mut console);
     console.done();

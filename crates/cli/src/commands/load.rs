@@ -9,7 +9,7 @@ use ::server::Home;
 use base::{Exit, counted, document};
 use fleet::Leader;
 use lab::{
-    FleetWork, LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load,
+    FleetWork, Job, LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load,
 };
 use serde::Serialize;
 use spec::Server;
@@ -90,7 +90,7 @@ fn load(
             let home = Home::from_env()?;
             let results = Results::create_or_open(&arguments.results.results)?;
             let resolved = ResolvedPrivate::of(&home, private, 0)?;
-            let (images, made) = resolved.images(&[], stop, &mut |p| console.show(p))?;
+            let (images, made) = resolved.images(&[], &Job::new(stop, &mut |p| console.show(p)))?;
             let places = images.iter().map(|image| image.directory().display().to_string());
             let places: Vec<String> = places.collect();
             console.show(Progress::Step(&format!("image: {}", places.join(", "))));
@@ -105,9 +105,10 @@ fn load(
         }
         Server::External(server) => {
             let results = Results::create_or_open(&arguments.results.results)?;
-            let subject = external(server, &mut |p| console.show(p))?;
+            let subject = external(server, &Job::new(stop, &mut |p| console.show(p)))?;
             let what = (spec, fleet);
-            populate_schemas(&subject, what, stop, &mut |p| console.show(p), &mut |load| {
+            let mut show = |p: Progress<'_>| console.show(p);
+            populate_schemas(&subject, what, &Job::new(stop, &mut show), &mut |load| {
                 record_load(&results, None, &load)?;
                 loads.push(load);
                 Ok(())

@@ -10,7 +10,7 @@ use crate::text;
 use analyse::{RampOutcome, ramps};
 use base::Warehouses;
 use fleet::Leader;
-use lab::{FleetWork, LabRunOptions, Progress, planned_cell, run_lab};
+use lab::{FleetWork, Job, LabRunOptions, Progress, planned_cell, run_lab};
 use serde::Serialize;
 use spec::{Cell, Connections, Lengths, Load, defaults};
 use std::path::Path;
@@ -53,12 +53,13 @@ fn measure(
     let planned = planned_cell("ramp", cell.clone(), arguments.measuring.settings())?;
     let mut begun = None;
     let options = LabRunOptions { fleet, ..lab_options() };
-    let ended = run_lab(&results, &planned, &options, stop, &mut |progress| {
+    let mut told = |progress: Progress<'_>| {
         if let Progress::LabBegins(lab) = progress {
             begun = Some(lab);
         }
         console.show(progress);
-    });
+    };
+    let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut told));
     console.done();
     // Whatever ended it, what it has measured is shown.
     if let Some(lab) = begun {

@@ -13,7 +13,7 @@ use crate::views::Live;
 use analyse::{JudgedCondition, RunDocument};
 use base::Exit;
 use fleet::Leader;
-use lab::{FleetWork, LabRunOptions, Progress, planned_cell, run_lab};
+use lab::{FleetWork, Job, LabRunOptions, Progress, planned_cell, run_lab};
 use serde::Serialize;
 use spec::Cell;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn measure(
     let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
     let (mut tpcc_mysql, mut repeat) = (None, None);
     let options = LabRunOptions { fleet, ..lab_options() };
-    let ended = run_lab(&results, &planned, &options, stop, &mut |progress| {
+    let mut show = |progress: Progress<'_>| {
         live.take(&progress);
         match (&mut tpcc_mysql, &progress) {
             (_, Progress::TurnEnds(stored)) => repeat = Some(*stored),
@@ -76,7 +76,8 @@ fn measure(
             ) => format.show(&progress),
             _ => live.show(progress, &mut console),
         }
-    });
+    };
+    let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut show));
     live.end_of_load();
     // All is stored: from here on a reader who stalls may be waited for.
     live.finish(&mut console);

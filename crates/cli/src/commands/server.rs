@@ -9,7 +9,7 @@ use ::server::{
     install, list, named, render_dsn,
 };
 use base::{Exit, Warehouses, document};
-use lab::{NamedSpec, start_named_on, stop_named_on};
+use lab::{Job, NamedSpec, start_named_on, stop_named_on};
 use serde::Serialize;
 use spec::PopulationSpec;
 use std::path::Path;
@@ -131,7 +131,8 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     // Only a load listens to it.
     let stop = arguments.warehouses.map(|_| stop_flag()).unwrap_or_default();
     let mut console = Console::new()?;
-    let (instance, notes) = start_named_on(home, &build, &spec, &stop, &mut |p| console.show(p))?;
+    let (instance, notes) =
+        start_named_on(home, &build, &spec, &Job::new(&stop, &mut |p| console.show(p)))?;
     console.done();
     let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();
     let connect =

@@ -8,7 +8,7 @@ use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::found;
 use base::Exit;
-use lab::{LabRunOptions, Planned, check_meters};
+use lab::{Job, LabRunOptions, Planned, Progress, check_meters};
 use plan::Plan;
 use serde::Serialize;
 use spec::Connections;
@@ -79,10 +79,10 @@ fn search(
         budget: arguments.budget,
     };
     let mut console = Console::new()?;
-    let mut search = Search::begin(plan, planned, asked, (results, options, stop), &mut |p| {
-        console.show_once(p);
-    })?;
-    let found = search.run(&mut |p| console.show_once(p));
+    let mut show = |progress: Progress<'_>| console.show_once(progress);
+    let job = Job::new(stop, &mut show);
+    let mut search = Search::begin(plan, planned, asked, (results, options), &job)?;
+    let found = search.run(&job);
     search.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
     console.done();
     Ok(found?)

@@ -1,8 +1,8 @@
 //! The ACID tests of clause 3 on a server under test.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::seeds::new_seed;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::Job;
 use crate::target::schemas;
 use crate::target::sessions::{until, with_session};
 use crate::target::subject::Subject;
@@ -67,8 +67,7 @@ impl AcidLevels {
 pub fn test_acid(
     subject: &Subject,
     asked: AcidLevels,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<Vec<AcidFinding>, LabError> {
     let databases = subject.databases()?;
     if databases.iter().count() > 1 {
@@ -82,10 +81,10 @@ pub fn test_acid(
     let mut findings = Vec::new();
     for level in asked.levels() {
         let rows = (database.range, Random::new(seed, &[]));
-        let found = until(stop, async {
+        let found = until(job.stop, async {
             let progress = &mut |test: tpcc::acid::AcidTest| {
                 let step = format!("{}: {} {}", level.name(), test.name, test.title);
-                on_progress(Progress::Step(&step));
+                job.step(&step);
             };
             Ok(run_acid_tests(connector, rows, level, progress).await?)
         });
@@ -98,7 +97,7 @@ pub fn test_acid(
     findings.push(match subject.instance() {
         Some(instance) => {
             let orders = Orders { connector, database: &database, isolation, seed };
-            survives_a_kill(instance, &orders, stop, on_progress)?
+            survives_a_kill(instance, &orders, job)?
         }
         None => AcidFinding {
             test: DURABILITY,
@@ -127,17 +126,16 @@ struct Orders<'a> {
 fn survives_a_kill(
     instance: &Instance,
     orders: &Orders<'_>,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<AcidFinding, LabError> {
-    on_progress(Progress::Step("ordering, until the server is killed"));
+    job.step("ordering, until the server is killed");
     let witness = with_session(orders.connector, async |session| {
         let begun = Witness::begin(session).await;
-        begun.map_err(|error| LabError::Session { doing: "asking for what is there", error })
+        begun.doing("asking for what is there")
     })?;
     let settings = with_session(orders.connector, settings)?;
-    order_and_kill(instance, orders, &witness, stop)?;
-    on_progress(Progress::Step("starting the server again"));
+    order_and_kill(instance, orders, &witness, job.stop)?;
+    job.step("starting the server again");
     let start = Instant::now();
     instance.start_again()?;
     let recovery = start.elapsed();
@@ -159,8 +157,7 @@ async fn settings(session: &mut Connection) -> Result<String, LabError> {
     let mut lines = Vec::new();
     for name in SETTINGS {
         let answer = session.query(&format!("SELECT @@GLOBAL.{name}")).await;
-        let answer =
-            answer.map_err(|error| LabError::Session { doing: "reading a variable", error })?;
+        let answer = answer.doing("reading a variable")?;
         let value = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
         lines.push(format!("{name} = {value}"));
     }

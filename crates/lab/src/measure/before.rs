@@ -1,6 +1,6 @@
 //! What is known before a run: what is driven, and what its servers say.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::drill::Drill;
 use crate::measure::pacing::Concurrency;
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
@@ -155,10 +155,7 @@ pub(crate) fn before(
 /// always.
 async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'static str, LabError> {
     if style != Style::Procedures {
-        session
-            .all_prepared()
-            .await
-            .map_err(|error| LabError::Session { doing: "agreeing on result metadata", error })?;
+        session.all_prepared().await.doing("agreeing on result metadata")?;
     }
     Ok(session.metadata().as_str())
 }

@@ -1,9 +1,9 @@
 //! The twelve conditions and six invariants, run and put into the store's words.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::target::nodes;
 use crate::target::sessions::{until, with_sessions_until};
 use crate::target::subject::Subject;
@@ -11,7 +11,6 @@ use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
 use drive::Schemas;
 use spec::{Load, WorkloadKind};
-use std::sync::atomic::AtomicBool;
 use store::{CheckedOn, RepeatFailure, RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use tpcc::{CheckSet, Database, INITIAL, ShardRanges, ShardSession, run_checks_of_shards};
@@ -30,23 +29,19 @@ pub(crate) fn check(
     databases: &Schemas<Connector>,
     each: &str,
     (workload, set): (&AnyWorkload, CheckSet),
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<Vec<StoredCheck>, LabError> {
     if let Some(shards) = workload.shards() {
-        return check_shards(databases, (shards, set), stop, on_progress);
+        return check_shards(databases, (shards, set), job);
     }
     let several = !databases.others().is_empty();
     let count = databases.iter().count() as u64;
     let mut all: Vec<drive::CheckResult> = Vec::new();
     for (number, connector) in databases.iter().enumerate() {
         let progress = &mut |done, total| {
-            on_progress(Progress::Checks {
-                done: number as u64 * total + done,
-                total: count * total,
-            });
+            job.tell(Progress::Checks { done: number as u64 * total + done, total: count * total });
         };
-        let mut found = until(stop, workload.checks(connector, set, progress))?;
+        let mut found = until(job.stop, workload.checks(connector, set, progress))?;
         if several {
             // Schemas have a number in their names, from 0; servers count from 1, as everywhere
             // else.
@@ -61,16 +56,15 @@ pub(crate) fn check(
 fn check_shards(
     databases: &Schemas<Connector>,
     (shards, set): (&ShardRanges, CheckSet),
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<Vec<StoredCheck>, LabError> {
-    let found = with_sessions_until(databases, stop, async |sessions: &mut [Connection]| {
-        let progress = &mut |done, total| on_progress(Progress::Checks { done, total });
+    let found = with_sessions_until(databases, job.stop, async |sessions: &mut [Connection]| {
+        let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
         let each = sessions.iter_mut().zip(shards.iter());
         let mut parts: Vec<_> =
             each.map(|(session, range)| ShardSession { session, range }).collect();
         let checks = run_checks_of_shards(&mut parts, set, progress).await;
-        checks.map_err(|error| LabError::Session { doing: "checking the shards", error })
+        checks.doing("checking the shards")
     })?;
     Ok(found.into_iter().map(stored).collect())
 }
@@ -168,8 +162,7 @@ fn note_of_changed(checks: &[StoredCheck], set: CheckSet) -> Option<String> {
 pub fn check_subject(
     subject: &Subject,
     (workload, set): (&WorkloadKind, CheckSet),
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<Checked, LabError> {
     let databases = subject.databases()?;
     nodes::require_fit(subject)?;
@@ -180,15 +173,15 @@ pub fn check_subject(
         if let Some(shards) = workload.shards()
             && let Some(note) = prepared::resolve(&databases, shards, false)?
         {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
         }
-        nodes::facts_of_all(&databases, &workload, nodes::PATIENCE_AFTER, stop)?;
+        nodes::facts_of_all(&databases, &workload, nodes::PATIENCE_AFTER, job.stop)?;
         let each = subject.word_for_database();
-        let checks = check(&databases, each, (&workload, set), stop, on_progress)?;
+        let checks = check(&databases, each, (&workload, set), job)?;
         let by_tpcc_mysql = |of: &Database| of.driven_by_tpcc_mysql;
         let failed = FailedChecks::of(&checks, database.as_ref().is_some_and(by_tpcc_mysql));
         for note in [failed.note(), note_of_changed(&checks, set)].into_iter().flatten() {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
         }
         Ok(Checked {
             warehouses: database.map_or(Warehouses(0), |of| of.warehouses),

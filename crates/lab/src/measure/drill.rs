@@ -1,6 +1,6 @@
 //! The fault of a drill, how the server takes it, and what was acknowledged until then.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Random, clock};
@@ -38,8 +38,7 @@ impl Drill {
     pub(crate) fn of(fault: Fault, database: &Connector) -> Result<Drill, LabError> {
         with_session(database, async |session| {
             let witness = Witness::begin(session).await;
-            let witness = witness
-                .map_err(|error| LabError::Session { doing: "asking for what is there", error })?;
+            let witness = witness.doing("asking for what is there")?;
             let has_struck = Arc::new(AtomicBool::new(false));
             Ok(Drill { fault, witness: Arc::new(witness), has_struck })
         })

@@ -13,7 +13,7 @@ use crate::measure::pacing::{self, Paced};
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::records::{Last, rows_of};
 use crate::measure::workload::of_each;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::target::schemas::{self, Inspected};
 use crate::target::subject::Subject;
 use base::limits;
@@ -97,18 +97,15 @@ fn no_capacity(report: RunReport) -> RunReport {
 fn keep(
     observer: &mut Option<Observer<'_>>,
     lengths: &mut PhaseEnds,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<(), StoreError> {
-    let mut looking = |progress: Progress<'_>| {
+    let Some(observer) = observer else { return Ok(()) };
+    observer.store(&job.telling(&mut |progress: Progress<'_>| {
         if let Progress::Samples(batches) = &progress {
             lengths.sampled(batches);
         }
-        on_progress(progress);
-    };
-    match observer {
-        Some(observer) => observer.store(&mut looking),
-        None => Ok(()),
-    }
+        job.tell(progress);
+    }))
 }
 
 /// How the run goes on; a store that takes nothing ends it, and its first error is kept.
@@ -133,10 +130,10 @@ impl Measurement<'_> {
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
         lengths: &mut PhaseEnds,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
         self.subject.arm(true)?;
-        let driven = self.drive_armed(databases, begun, lengths, on_progress);
+        let driven = self.drive_armed(databases, begun, lengths, job);
         // What follows is proof; where the run failed, that is the cause to tell.
         let disarmed = self.subject.arm(false);
         let driven = driven?;
@@ -144,7 +141,7 @@ impl Measurement<'_> {
         if driven.0.aborted.is_none() {
             let window = Duration::from_nanos(driven.0.window_ns);
             for note in self.subject.wait_for_nodes(window, self.stop)? {
-                on_progress(Progress::Note(&note));
+                job.note(&note);
             }
         }
         Ok(driven)
@@ -156,18 +153,18 @@ impl Measurement<'_> {
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
         lengths: &mut PhaseEnds,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
         let mut paced = Paced::default();
         let mut earlier = None;
         if let Some(OpenLoop { rate: Rate::OfCapacity(_), .. }) = self.cell.load.rate {
-            let (report, known) = self.capacity(databases, begun, on_progress)?;
+            let (report, known) = self.capacity(databases, begun, job)?;
             let is_whole = report.aborted.is_none() && !report.interrupted;
             let Some(known) = known.filter(|_| is_whole) else {
                 return Ok((no_capacity(report), paced));
             };
             let window = Duration::from_nanos(report.window_ns);
-            on_progress(Progress::Note(&known.in_words(window)));
+            job.note(&known.in_words(window));
             paced.capacity = Some(known);
             earlier = Some(report);
         }
@@ -180,13 +177,13 @@ impl Measurement<'_> {
             paced.rate_per_s = Some(arrivals.per_s);
         }
         let options = self.options(begun, pace);
-        on_progress(Progress::RunStarts {
+        job.tell(Progress::RunStarts {
             types: begun.workload.types(),
             warehouses: begun.concurrency.active,
             connections: begun.concurrency.connections,
         });
         let run = RunOf::Result(lengths);
-        let mut report = self.run(databases, begun, run, &options, on_progress)?;
+        let mut report = self.run(databases, begun, run, &options, job)?;
         if let Some(earlier) = earlier {
             report.include_earlier(earlier);
         }
@@ -199,11 +196,9 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(RunReport, Option<KnownCapacity>), LabError> {
-        on_progress(Progress::Step(
-            "finding the capacity: a closed loop over the same number of connections",
-        ));
+        job.step("finding the capacity: a closed loop over the same number of connections");
         let lengths = capacity::loop_of(&self.cell.lengths);
         let options = RunOptions {
             window: lengths.window.most,
@@ -212,7 +207,7 @@ impl Measurement<'_> {
         };
         let mut capacity = Capacity::of(&lengths);
         let run = RunOf::Capacity(&mut capacity);
-        let report = self.run(databases, begun, run, &options, on_progress)?;
+        let report = self.run(databases, begun, run, &options, job)?;
         Ok((report, capacity.known()))
     }
 
@@ -244,7 +239,7 @@ impl Measurement<'_> {
         begun: &BeforeRun,
         run: RunOf<'_>,
         options: &RunOptions,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<RunReport, LabError> {
         let is_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let is_ours = |inspected: &Inspected| inspected.database.c_load.is_some();
@@ -256,7 +251,7 @@ impl Measurement<'_> {
             RunOf::Capacity(_) => Some(begun.workload.with_seed(run.input_seed(self.seed))),
         };
         let workload = other_inputs.as_ref().unwrap_or(&begun.workload);
-        of_each!(workload, workload => self.run_workload(workload, run, options, on_progress))
+        of_each!(workload, workload => self.run_workload(workload, run, options, job))
     }
 
     /// Intervals and samples go to the store as they come.
@@ -265,7 +260,7 @@ impl Measurement<'_> {
         workload: &W,
         mut run: RunOf<'_>,
         options: &RunOptions,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<RunReport, LabError> {
         let mut last = Last::default();
         let mut store_error = None;
@@ -277,7 +272,7 @@ impl Measurement<'_> {
         let report = drive::run(workload, options, company, &mut |event| match event {
             Event::Started => {
                 if matches!(run, RunOf::Result(_)) {
-                    observer = self.started(options, on_progress);
+                    observer = self.started(options, job);
                 }
                 Control::Continue
             }
@@ -301,14 +296,14 @@ impl Measurement<'_> {
                 };
                 // Before the interval is told, so that its line has what was sampled in it.
                 observed = Instant::now();
-                let sampled = keep(&mut observer, lengths, on_progress);
-                on_progress(Progress::Interval(interval));
+                let sampled = keep(&mut observer, lengths, job);
+                job.tell(Progress::Interval(interval));
                 let stored = sampled.and_then(|()| self.store(interval, &options.pace));
                 or_stop(stored, &mut store_error, || lengths.take(interval))
             }
             Event::Tick { elapsed, total } => {
                 for note in self.subject.revive(elapsed) {
-                    on_progress(Progress::Note(&note));
+                    job.note(&note);
                 }
                 let mut progress = last.progress(elapsed, total);
                 let mut stored = Ok(());
@@ -318,10 +313,10 @@ impl Measurement<'_> {
                     progress.total_is_most = lengths.may_end_early(progress.in_warmup);
                     if observed.elapsed() >= SAMPLES_EVERY {
                         observed = Instant::now();
-                        stored = keep(&mut observer, lengths, on_progress);
+                        stored = keep(&mut observer, lengths, job);
                     }
                 }
-                on_progress(Progress::Run(progress));
+                job.tell(Progress::Run(progress));
                 or_stop(stored, &mut store_error, || self.control())
             }
         })?;
@@ -329,13 +324,13 @@ impl Measurement<'_> {
             return Err(error.into());
         }
         if let Some(observer) = observer {
-            observer.stop(on_progress)?;
+            observer.stop(job)?;
         }
         if matches!(run, RunOf::Result(_)) {
             if let Some(fleet) = &self.fleet {
-                self.record_fleet(fleet.rows(&report, usage.used()), on_progress)?;
+                self.record_fleet(fleet.rows(&report, usage.used()), job)?;
             }
-            self.record_io(window_io, on_progress)?;
+            self.record_io(window_io, job)?;
         }
         Ok(report)
     }
@@ -352,15 +347,11 @@ impl Measurement<'_> {
         }
     }
 
-    fn record_io(
-        &self,
-        window_io: WindowIo<'_>,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<(), LabError> {
+    fn record_io(&self, window_io: WindowIo<'_>, job: &Job<'_>) -> Result<(), LabError> {
         if let Some((io, warnings)) = window_io.counted()? {
             self.results.record_device_io(self.repeat, &io)?;
             for warning in &warnings {
-                on_progress(Progress::Note(warning));
+                job.note(warning);
             }
         }
         Ok(())
@@ -369,32 +360,28 @@ impl Measurement<'_> {
     fn record_fleet(
         &self,
         ranks: Vec<StoredRank>,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(), StoreError> {
         self.results.put(self.repeat, &ranks)?;
         if let Some(note) = note_on_lost(&ranks) {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
         }
         Ok(())
     }
 
     /// Sets when the fault of a drill comes, and begins to observe; a run that cannot be observed
     /// is one all the same.
-    fn started(
-        &self,
-        options: &RunOptions,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Option<Observer<'_>> {
+    fn started(&self, options: &RunOptions, job: &Job<'_>) -> Option<Observer<'_>> {
         if let Some(drill) = self.drill {
             drill.strike_in(self.subject, options.warmup + options.window);
         }
         match Observer::start(self.results, self.repeat, self.subject, self.cell) {
             Ok(started) => Some(started),
             Err(error) => {
-                on_progress(Progress::Note(&format!(
+                job.note(&format!(
                     "nothing was observed beside the load, as no thread could be made for it: \
                      {error}"
-                )));
+                ));
                 None
             }
         }

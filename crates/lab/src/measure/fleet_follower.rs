@@ -7,7 +7,7 @@ use crate::measure::fleet_run::require_real_time;
 use crate::measure::preflight;
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::workload::{fit, of_each};
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::target::populate::{FleetPart, LoadSpec, populate_part};
 use crate::target::resolved::external;
 use crate::target::subject::Subject;
@@ -41,12 +41,7 @@ impl FleetAsked {
     ///
     /// # Errors
     /// Where the server is none that all reach, or the fleet does not come together.
-    pub fn lead(
-        &self,
-        work: &FleetWork<'_>,
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<Leader, LabError> {
+    pub fn lead(&self, work: &FleetWork<'_>, job: &Job<'_>) -> Result<Leader, LabError> {
         require_reachable(work.server())?;
         let options = LeaderOptions {
             place: &self.place,
@@ -56,15 +51,15 @@ impl FleetAsked {
             wait: self.wait,
         };
         let mut told = usize::MAX;
-        let leader = Leader::gather(&options, stop, &mut |missing| {
+        let leader = Leader::gather(&options, job.stop, &mut |missing| {
             if missing.len() != told {
                 told = missing.len();
                 let ranks = counted(missing.len(), "rank", "ranks");
                 let text = format!("waiting for {ranks} of the fleet at {}", self.place.leader);
-                on_progress(Progress::Step(&text));
+                job.step(&text);
             }
         })?;
-        on_progress(Progress::Step(&format!("the fleet is complete: {} ranks", leader.size())));
+        job.step(&format!("the fleet is complete: {} ranks", leader.size()));
         Ok(leader)
     }
 
@@ -72,13 +67,8 @@ impl FleetAsked {
     ///
     /// # Errors
     /// Where there is no rank 0, or it refuses this one, or is lost.
-    pub fn follow(
-        &self,
-        work: &FleetWork<'_>,
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<Exit, LabError> {
-        let subject = external(require_reachable(work.server())?, on_progress)?;
+    pub fn follow(&self, work: &FleetWork<'_>, job: &Job<'_>) -> Result<Exit, LabError> {
+        let subject = external(require_reachable(work.server())?, job)?;
         require_real_time(subject.dilation())?;
         let options = FollowerOptions {
             place: &self.place,
@@ -90,20 +80,19 @@ impl FleetAsked {
             },
             wait: self.wait,
         };
-        on_progress(Progress::Step(&format!("looking for rank 0 at {}", self.place.leader)));
-        let mut follower =
-            Follower::join(&options, stop, &mut |why| on_progress(Progress::Step(why)))?;
+        job.step(&format!("looking for rank 0 at {}", self.place.leader));
+        let mut follower = Follower::join(&options, job.stop, &mut |why| job.step(why))?;
         loop {
-            let order = follower.next(stop)?;
+            let order = follower.next(job.stop)?;
             let done = match (&order, work) {
                 (RunOrder::End { exit_code }, _) => return Ok(Exit::of_code(*exit_code)),
-                (RunOrder::Run(job), FleetWork::Drive(cell)) => {
-                    on_progress(Progress::Step(&self.in_words(job)));
-                    drive_share(&mut follower, &subject, cell, job, stop)
+                (RunOrder::Run(run), FleetWork::Drive(cell)) => {
+                    job.step(&self.in_words(run));
+                    drive_share(&mut follower, &subject, cell, run, job.stop)
                 }
                 (RunOrder::Load { schema }, FleetWork::Load(_, spec)) => {
                     let part = FleetPart { place: &self.place, schema: *schema };
-                    load_share(&mut follower, (&subject, spec), part, stop, on_progress)
+                    load_share(&mut follower, (&subject, spec), part, job)
                 }
                 _ => Err(LabError::Unfit("rank 0 orders what was not agreed on".to_owned())),
             };
@@ -169,16 +158,16 @@ fn load_share(
     follower: &mut Follower,
     (subject, spec): (&Subject, &LoadSpec),
     part: FleetPart<'_>,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<(), LabError> {
     let ended = AtomicBool::new(false);
-    populate_part(subject, spec, part, &ended, &mut |progress| {
-        if stop.load(Ordering::Relaxed) || !follower.is_wanted(stop) {
+    let mut told = |progress: Progress<'_>| {
+        if job.is_stopped() || !follower.is_wanted(job.stop) {
             ended.store(true, Ordering::Relaxed);
         }
-        on_progress(progress);
-    })?;
+        job.tell(progress);
+    };
+    populate_part(subject, spec, part, &Job::new(&ended, &mut told))?;
     Ok(follower.loaded()?)
 }
 

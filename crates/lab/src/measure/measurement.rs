@@ -21,7 +21,7 @@ use crate::measure::records::{
     counters_of, failures_of, in_flight_of, replicas_of, result_of, times_of,
 };
 use crate::measure::workload::{self, isolation_on};
-use crate::progress::{OnProgress, Progress, Stopwatch};
+use crate::progress::{Job, Progress, Stopwatch};
 use crate::stop;
 use crate::target::nodes;
 use crate::target::populate::engine_name;
@@ -63,8 +63,6 @@ pub(crate) struct RepeatPlace<'a> {
     pub(crate) planned_cells: u32,
     /// Drives the load together with this process.
     pub(crate) fleet: Option<&'a Leader>,
-    /// What the user sets; what ends a measurement may also be its time limit.
-    pub(crate) user_stop: &'a AtomicBool,
 }
 
 /// How a measurement ended.
@@ -83,14 +81,13 @@ pub(crate) fn measure(
     place: RepeatPlace<'_>,
     subject: &Subject,
     cell: &Cell,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<MeasuredRepeat, LabError> {
     let mut watch = Stopwatch::begin();
     subject.require_armed()?;
     let _clock = clock::dilate(subject.dilation());
     let databases = subject.databases()?;
-    let begun = before(subject, &databases, (cell, place.seed), stop)
+    let begun = before(subject, &databases, (cell, place.seed), job.stop)
         .map_err(|error| subject.explain(error))?;
     let sessions_each = if cell.load.xa { subject.instances() } else { 1 };
     preflight::raise_file_limit(begun.concurrency.connections.saturating_mul(sessions_each))?;
@@ -117,15 +114,16 @@ pub(crate) fn measure(
     }
     // Each is stored as it is told: what kills this process leaves it.
     let mut not_stored = None;
-    let on_progress: &mut OnProgress<'_> = &mut |progress: Progress<'_>| {
+    let mut storing = |progress: Progress<'_>| {
         if let Progress::Note(note) = &progress {
             let stored = place.results.record_note(NoteOn::Repeat(repeat), note);
             not_stored = not_stored.take().or(stored.err());
         }
-        on_progress(progress);
+        job.tell(progress);
     };
-    tell_all(&notes(subject, cell, &begun), on_progress);
-    watch.lap("reading variables, status and tables", on_progress);
+    let job = &job.telling(&mut storing);
+    tell_all(&notes(subject, cell, &begun), job);
+    watch.lap("reading variables, status and tables", job);
     let measurement = Measurement {
         results: place.results,
         repeat,
@@ -135,10 +133,10 @@ pub(crate) fn measure(
         threads,
         fleet,
         drill: begun.drill.as_ref(),
-        stop,
-        user_stop: place.user_stop,
+        stop: job.stop,
+        user_stop: job.user_stop,
     };
-    let exit = match measurement.take(&databases, &begun, on_progress) {
+    let exit = match measurement.take(&databases, &begun, job) {
         Ok(exit) => exit,
         // What cannot be stored cannot be told to the store.
         Err(error @ LabError::Store(_)) => return Err(error),
@@ -147,10 +145,10 @@ pub(crate) fn measure(
     if subject.is_emulated()
         && let Some(factor) = analyse::measurement(place.results, repeat)?.dilation_needed
     {
-        on_progress(Progress::Note(&format!(
+        job.note(&format!(
             "this host was too slow for the emulated devices; with --dilate {factor} it would not \
              have been, as far as this run tells (--dilate auto looks for the least)"
-        )));
+        ));
     }
     match not_stored {
         Some(error) => Err(error.into()),
@@ -180,9 +178,9 @@ fn drivers<'a>(
     Ok((fleet.own_threads(), Some(fleet)))
 }
 
-fn tell_all(notes: &[String], on_progress: &mut OnProgress<'_>) {
+fn tell_all(notes: &[String], job: &Job<'_>) {
     for note in notes {
-        on_progress(Progress::Note(note));
+        job.note(note);
     }
 }
 
@@ -286,26 +284,26 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         let mut watch = Stopwatch::begin();
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
-        look_at_host(self.results, self.repeat, self.subject, on_progress)?;
-        watch.lap("seeing whether the host is quiet", on_progress);
+        look_at_host(self.results, self.repeat, self.subject, job)?;
+        watch.lap("seeing whether the host is quiet", job);
         let mut lengths =
             PhaseEnds::of(&self.cell.lengths, &begun.variables, self.subject.instances());
-        let driven = self.drive(databases, begun, &mut lengths, on_progress);
+        let driven = self.drive(databases, begun, &mut lengths, job);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
                 return self.failed(error.into());
             }
             other => other?,
         };
-        watch.lap("connecting, warm-up, window and drain", on_progress);
+        watch.lap("connecting, warm-up, window and drain", job);
         let mut notes = lengths.finish(&report);
         notes.extend(begun.workload.replica_note());
         notes.extend(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
-        tell_all(&notes, on_progress);
+        tell_all(&notes, job);
         self.results.put(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.tpcc.is_some() {
             let counters =
@@ -324,10 +322,10 @@ impl Measurement<'_> {
             }
             let result = pacing::complete(result_of(&report, None), paced, None);
             self.finish(begun, &report, &lengths.complete(result))?;
-            return self.recover(drill, databases, (begun, &report), on_progress);
+            return self.recover(drill, databases, (begun, &report), job);
         }
         if let Some(note) = self.resolve_prepared(databases, begun)? {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
         }
         let (facts, variables, status) = match read_after(databases, begun, self.stop) {
             Ok(after) => after,
@@ -335,7 +333,7 @@ impl Measurement<'_> {
         };
         self.record_server(Moment::End, &variables, &status)?;
         if let Some(note) = note_on_changed(&begun.variables, &variables) {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
         }
         if report.window_ns == 0 {
             let reason = "the run was interrupted before its window began";
@@ -352,10 +350,10 @@ impl Measurement<'_> {
         self.finish(begun, &report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         let ended = self.prove(begun, &report, &facts)?;
-        watch.lap("reading them again, and storing", on_progress);
+        watch.lap("reading them again, and storing", job);
         match ended {
             Some(exit) => Ok(exit),
-            None => self.check(databases, begun, on_progress),
+            None => self.check(databases, begun, job),
         }
     }
 
@@ -552,7 +550,7 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         if !self.cell.checks {
             return Ok(Exit::Ok);
@@ -560,7 +558,7 @@ impl Measurement<'_> {
         let mut watch = Stopwatch::begin();
         let each = self.subject.word_for_database();
         let asked = (&begun.workload, CheckSet::Consistency);
-        let checked = check(databases, each, asked, self.stop, on_progress);
+        let checked = check(databases, each, asked, job);
         let checks = match checked {
             Ok(checks) => checks,
             Err(error @ LabError::Store(_)) => return Err(error),
@@ -569,18 +567,16 @@ impl Measurement<'_> {
                 // What goes with its server cannot be checked later.
                 match self.subject.is_private() {
                     true => self.results.cut_repeat(self.repeat)?,
-                    false => on_progress(Progress::Note(
-                        "the checks were interrupted: run `mydyno check`",
-                    )),
+                    false => job.note("the checks were interrupted: run `mydyno check`"),
                 }
                 return Ok(Exit::Interrupted);
             }
             Err(error) => return self.store_failure(&RunReport::default(), error),
         };
-        watch.lap("checking", on_progress);
+        watch.lap("checking", job);
         if checks.is_empty() {
             let note = format!("workload {} has no checks", self.cell.load.workload);
-            on_progress(Progress::Note(&note));
+            job.note(&note);
             return Ok(Exit::Ok);
         }
         let by_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
@@ -589,7 +585,7 @@ impl Measurement<'_> {
             by_tpcc_mysql || begun.database().is_some_and(|of| of.driven_by_tpcc_mysql),
         );
         if let Some(note) = failed.note() {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
         }
         record(self.results, self.repeat, &checks, &failed.unexpected, self.subject)
     }

@@ -1,6 +1,6 @@
 //! Samples beside a run: what is observed of this subject, and how it gets into the results file.
 
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::target::subject::Subject;
 use base::Instant;
 use drive::WORKER_THREAD;
@@ -47,39 +47,35 @@ impl<'a> Observer<'a> {
     }
 
     /// Stores what has come and tells it, with what cannot be observed any more.
-    pub(crate) fn store(&mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
+    pub(crate) fn store(&mut self, job: &Job<'_>) -> Result<(), StoreError> {
         let sampled = self.sampler.take();
-        self.keep(sampled, on_progress)
+        self.keep(sampled, job)
     }
 
     /// Ends the observers and stores what is left.
     ///
     /// # Errors
     /// As [`Observer::store`].
-    pub(crate) fn stop(mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
+    pub(crate) fn stop(mut self, job: &Job<'_>) -> Result<(), StoreError> {
         let sampled = self.sampler.stop();
-        self.keep(sampled, on_progress)
+        self.keep(sampled, job)
     }
 
-    fn keep(
-        &mut self,
-        sampled: Vec<Sampled>,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<(), StoreError> {
+    fn keep(&mut self, sampled: Vec<Sampled>, job: &Job<'_>) -> Result<(), StoreError> {
         let mut batches: Vec<SampleBatch> = Vec::new();
         for sampled in sampled {
             match sampled {
                 Sampled::Batch(batch) => batches.push(batch),
                 loss => {
                     if let Some(note) = note_of(&loss) {
-                        on_progress(Progress::Note(&note));
+                        job.note(&note);
                     }
                 }
             }
         }
         if !batches.is_empty() {
             self.results.append_samples(self.repeat, &mut self.ids, &batches)?;
-            on_progress(Progress::Samples(&batches));
+            job.tell(Progress::Samples(&batches));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Before a run: do the meters that were asked for say something, does the server leave room for
 //! what is asked, and does this process?
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use base::{Session, SessionError};
 use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -135,10 +135,8 @@ pub(crate) fn raise_file_limit(connections: u32) -> Result<(), LabError> {
 /// # Errors
 /// Where the server refuses.
 pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
-    let answer = session
-        .query("SHOW GLOBAL VARIABLES")
-        .await
-        .map_err(|error| LabError::Session { doing: "reading the server's variables", error })?;
+    let answer =
+        session.query("SHOW GLOBAL VARIABLES").await.doing("reading the server's variables")?;
     Ok(answer.rows().map(|row| (row.text(0), row.text(1))).collect())
 }
 
@@ -147,9 +145,7 @@ pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, S
 /// # Errors
 /// Where the server refuses.
 pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
-    observe::global_status(session)
-        .await
-        .map_err(|error| LabError::Session { doing: "reading the server's status", error })
+    observe::global_status(session).await.doing("reading the server's status")
 }
 
 /// Bytes of the tables and indexes of the session's schema; `None` where it may not look.

@@ -1,7 +1,7 @@
 //! Is the host quiet? Looked at before each repeat, and waited for where a clone was just written
 //! to a disk.
 
-use crate::progress::{OnProgress, Progress};
+use crate::progress::Job;
 use crate::target::subject::Subject;
 use observe::quiet::{disks_are_quiet, look, note_on};
 use store::{RepeatId, Results, StoreError};
@@ -16,7 +16,7 @@ pub(crate) fn look_at_host(
     results: &Results,
     repeat: RepeatId,
     subject: &Subject,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<(), StoreError> {
     let mut own: Vec<u32> = subject.each().filter_map(Subject::pid).collect();
     own.push(std::process::id());
@@ -26,9 +26,7 @@ pub(crate) fn look_at_host(
         match look(&own) {
             Ok(seen) => host = Some(seen),
             Err(error) => {
-                on_progress(Progress::Note(&format!(
-                    "whether the host was quiet is not known: {error}"
-                )));
+                job.note(&format!("whether the host was quiet is not known: {error}"));
                 return Ok(());
             }
         }
@@ -41,7 +39,7 @@ pub(crate) fn look_at_host(
     };
     results.put(repeat, &[host])?;
     if let Some(note) = note_on(&host) {
-        on_progress(Progress::Note(&note));
+        job.note(&note);
     }
     Ok(())
 }

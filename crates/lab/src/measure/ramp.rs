@@ -6,14 +6,13 @@ use crate::error::LabError;
 use crate::measure::check::{FailedChecks, check_subject, record};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::seeds::{PointRepeat, seed_of_point};
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::stop;
 use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, clock, counted};
 use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId};
 use tpcc::CheckSet;
@@ -34,11 +33,10 @@ pub(crate) fn ramp(
     place: RepeatPlace<'_>,
     subject: &Subject,
     asked: (&Cell, &RampLimits),
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<Exit, LabError> {
-    let mut running = RunningRamp::begin(place, subject, asked, stop)?;
-    let exit = running.rise(on_progress)?;
+    let mut running = RunningRamp::begin(place, subject, asked)?;
+    let exit = running.rise(job)?;
     if exit != Exit::Interrupted {
         place.results.finish_ramp(running.id)?;
     }
@@ -147,7 +145,6 @@ struct RunningRamp<'a> {
     /// Each point, but for its connections; checks are made once, after the last one.
     cell: &'a Cell,
     limits: &'a RampLimits,
-    stop: &'a AtomicBool,
     ramp: Ramp,
     /// The points that `ramp` knows.
     good: Vec<RampPoint>,
@@ -178,7 +175,6 @@ impl<'a> RunningRamp<'a> {
         place: RepeatPlace<'a>,
         subject: &'a Subject,
         (cell, limits): (&'a Cell, &'a RampLimits),
-        stop: &'a AtomicBool,
     ) -> Result<RunningRamp<'a>, LabError> {
         let points = Points { place, id: begin(place, limits)? };
         let good = points.good()?;
@@ -188,7 +184,6 @@ impl<'a> RunningRamp<'a> {
             subject,
             cell,
             limits,
-            stop,
             ramp: replayed(limits, &good)?,
             good,
             measured: None,
@@ -213,28 +208,28 @@ impl<'a> RunningRamp<'a> {
         Points { place: self.place, id: self.id }
     }
 
-    fn rise(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
+    fn rise(&mut self, job: &Job<'_>) -> Result<Exit, LabError> {
         while let RampStep::Measure(connections) = self.ramp.next() {
-            if self.stop.load(Ordering::Relaxed) {
+            if job.is_stopped() {
                 return Ok(Exit::Interrupted);
             }
-            on_progress(Progress::Step(&self.title(connections)));
+            job.step(&self.title(connections));
             let begun = Instant::now();
-            match self.point(connections, on_progress)? {
+            match self.point(connections, job)? {
                 PointEnd::Counted => self.point_time = Some(begun.elapsed()),
                 PointEnd::Interrupted => return Ok(Exit::Interrupted),
                 PointEnd::Failed(failed) if self.lacks_proof(failed) => self.forget_last()?,
-                PointEnd::Failed(failed) => return self.end_of_failed(failed, on_progress),
+                PointEnd::Failed(failed) => return self.end_of_failed(failed, job),
             }
         }
-        self.check(on_progress)
+        self.check(job)
     }
 
     /// That a count fails is a result, where a smaller one did not.
     fn end_of_failed(
         &mut self,
         PointFailure { exit, is_of_count }: PointFailure,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         if !is_of_count || self.good.is_empty() {
             return Ok(exit);
@@ -242,7 +237,7 @@ impl<'a> RunningRamp<'a> {
         if self.is_gone(exit) {
             return Ok(Exit::Ok);
         }
-        self.check(on_progress)
+        self.check(job)
     }
 
     fn is_gone(&self, exit: Exit) -> bool {
@@ -272,11 +267,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// Measures one count.
-    fn point(
-        &mut self,
-        connections: u32,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<PointEnd, LabError> {
+    fn point(&mut self, connections: u32, job: &Job<'_>) -> Result<PointEnd, LabError> {
         let (ordinal, repeat) = self.points().next_of(connections, &ids(&self.good))?;
         let place = RepeatPlace {
             ordinal,
@@ -297,21 +288,22 @@ impl<'a> RunningRamp<'a> {
         let newest = self.newest()?;
         // The results file has each note of each point.
         let told = &mut self.told;
-        let measured = measure(place, self.subject, &cell, self.stop, &mut |progress| {
+        let mut telling = |progress: Progress<'_>| {
             if let Progress::Note(note) = &progress {
                 if told.iter().any(|other| other == note) {
                     return;
                 }
                 told.push((*note).to_owned());
             }
-            on_progress(progress);
-        });
+            job.tell(progress);
+        };
+        let measured = measure(place, self.subject, &cell, &job.telling(&mut telling));
         let (repeat, exit) = match measured {
             Ok(MeasuredRepeat { repeat, exit }) => (repeat, exit),
             Err(error @ LabError::Store(_)) => return Err(error),
             Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
             // A measurement that had begun has waited for that itself.
-            Err(_) if self.newest()? == newest && self.await_stop() => {
+            Err(_) if self.newest()? == newest && await_stop(job) => {
                 return Ok(PointEnd::Interrupted);
             }
             Err(error) => match self.stored_failure(newest, connections, &error)? {
@@ -322,22 +314,18 @@ impl<'a> RunningRamp<'a> {
         if exit == Exit::Interrupted {
             return Ok(PointEnd::Interrupted);
         }
-        self.observe(repeat, exit, on_progress)
+        self.observe(repeat, exit, job)
     }
 
     fn newest(&self) -> Result<Option<RepeatId>, LabError> {
         Ok(self.points().stored()?.last().map(|repeat| repeat.id))
     }
 
-    fn await_stop(&self) -> bool {
-        stop::comes(|| stop::is_asked(self.place.user_stop))
-    }
-
     fn observe(
         &mut self,
         repeat: RepeatId,
         exit: Exit,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<PointEnd, LabError> {
         let results = self.place.results;
         let stored = results.repeat(repeat)?;
@@ -356,11 +344,11 @@ impl<'a> RunningRamp<'a> {
                 };
                 results.fail_repeat(repeat, &failure)?;
             }
-            on_progress(Progress::Note(&format!(
+            job.note(&format!(
                 "{} gave no result: {}",
                 counted(point.connections as usize, "connection", "connections"),
                 reason.lines().next().unwrap_or_default()
-            )));
+            ));
             return Ok(PointEnd::Failed(PointFailure {
                 exit: match exit {
                     Exit::Ok => Exit::Failed,
@@ -370,7 +358,7 @@ impl<'a> RunningRamp<'a> {
             }));
         }
         if point.cpu.is_none() {
-            self.note_unjudged(repeat, on_progress)?;
+            self.note_unjudged(repeat, job)?;
         }
         self.ramp.observe(point.clone());
         self.good.push(point);
@@ -379,11 +367,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// Says once that nothing tells of the processors.
-    fn note_unjudged(
-        &mut self,
-        repeat: RepeatId,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<(), LabError> {
+    fn note_unjudged(&mut self, repeat: RepeatId, job: &Job<'_>) -> Result<(), LabError> {
         let Some(share) = self.limits.cpu_busy_share else {
             return Ok(());
         };
@@ -393,7 +377,7 @@ impl<'a> RunningRamp<'a> {
             share * 100.0
         );
         if !self.told.contains(&note) {
-            on_progress(Progress::Note(&note));
+            job.note(&note);
             self.place.results.record_note(NoteOn::Repeat(repeat), &note)?;
             self.told.push(note);
         }
@@ -420,21 +404,15 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// The checks after the last point, where they are asked for.
-    fn check(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
+    fn check(&mut self, job: &Job<'_>) -> Result<Exit, LabError> {
         let Some(repeat) = self.measured.filter(|_| self.cell.checks) else {
             return Ok(Exit::Ok);
         };
         let results = self.place.results;
-        on_progress(Progress::Step("checking the database after the last point"));
+        job.step("checking the database after the last point");
         let mut notes = Vec::new();
         let asked = (&self.cell.load.workload, CheckSet::Consistency);
-        let mut noting = |progress: Progress<'_>| {
-            if let Progress::Note(note) = &progress {
-                notes.push((*note).to_owned());
-            }
-            on_progress(progress);
-        };
-        let checked = check_subject(self.subject, asked, self.stop, &mut noting);
+        let checked = job.noting(&mut notes, |job| check_subject(self.subject, asked, job));
         for note in &notes {
             results.record_note(NoteOn::Repeat(repeat), note)?;
         }
@@ -442,7 +420,7 @@ impl<'a> RunningRamp<'a> {
             Ok(checked) => checked,
             Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
             Err(error @ LabError::Store(_)) => return Err(error),
-            Err(_) if self.await_stop() => return Ok(Exit::Interrupted),
+            Err(_) if await_stop(job) => return Ok(Exit::Interrupted),
             Err(error) => {
                 let failure = RepeatFailure {
                     reason_code: "not_checked".to_owned(),
@@ -459,6 +437,10 @@ impl<'a> RunningRamp<'a> {
         unexpected.retain(|name| failed.unexpected.contains(name));
         record(self.place.results, repeat, &checked.checks, &unexpected, self.subject)
     }
+}
+
+fn await_stop(job: &Job<'_>) -> bool {
+    stop::comes(|| job.is_stop_asked())
 }
 
 /// The ramp as these points leave it.

@@ -1,13 +1,13 @@
 //! What is different where a measurement is a drill: its devices may lose their power, and what
 //! comes up again is held against what was acknowledged.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::before::BeforeRun;
 use crate::measure::check::check;
 use crate::measure::drill::Drill;
 use crate::measure::measurement::Measurement;
 use crate::measure::records::witnessed_of;
-use crate::progress::{OnProgress, Progress, Stopwatch};
+use crate::progress::{Job, Stopwatch};
 use crate::target::sessions::with_session_until;
 use base::{Exit, Session, clock};
 use drive::{RunReport, Schemas};
@@ -45,7 +45,7 @@ impl Measurement<'_> {
         drill: &Drill,
         databases: &Schemas<Connector>,
         (begun, driven): (&BeforeRun, &RunReport),
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         let instance = self.subject.instance().ok_or_else(|| {
             LabError::Unfit("only a private server can be ended; name an engine".to_owned())
@@ -55,7 +55,7 @@ impl Measurement<'_> {
         drill.react(self.subject, instance, driven, &mut stored)?;
         instance.kill()?;
         if drill.fault == Fault::PowerCut {
-            on_progress(Progress::Step("cutting the power"));
+            job.step("cutting the power");
             let cut = storage::cut_power(instance.directory(), self.seed)?;
             stored.unstable_writes = Some(cut.counts.unstable_writes);
             stored.lost_writes = Some(cut.counts.lost_writes);
@@ -65,7 +65,7 @@ impl Measurement<'_> {
         }
         let data = instance.data_directory();
         stored.torn_pages = Some(corrupt_pages(data)?.count);
-        on_progress(Progress::Step("recovering"));
+        job.step("recovering");
         self.subject.arm(true)?;
         let begin = clock::Instant::now();
         let recovered = instance.start_again();
@@ -84,8 +84,7 @@ impl Measurement<'_> {
             }
             Ok(()) => {
                 stored.recovery_ns = Some(recovery.as_nanos() as u64);
-                let report =
-                    self.hold_against(drill, databases, begun, &mut stored, on_progress)?;
+                let report = self.hold_against(drill, databases, begun, &mut stored, job)?;
                 // What a server still has in memory is not in its files.
                 if instance.stop(SHUTDOWN_PATIENCE)? != Ending::Killed {
                     count_pages(&corrupt_pages(data)?, &mut stored);
@@ -97,7 +96,7 @@ impl Measurement<'_> {
         // What was witnessed comes first: with the drill the repeat has ended.
         self.results.put(self.repeat, &witnessed)?;
         self.results.put(self.repeat, &[stored])?;
-        watch.lap("the fault, recovering, and asking what is there", on_progress);
+        watch.lap("the fault, recovering, and asking what is there", job);
         Ok(Exit::Ok)
     }
 
@@ -109,9 +108,9 @@ impl Measurement<'_> {
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
         stored: &mut StoredDrill,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Option<WitnessReport>, LabError> {
-        let asked = self.ask(drill, databases, begun, on_progress);
+        let asked = self.ask(drill, databases, begun, job);
         let (corrupt, failed, report) = match asked {
             Err(error @ (LabError::Interrupted | LabError::Store(_))) => return Err(error),
             Err(_) if self.await_stop() => return Err(LabError::Interrupted),
@@ -138,14 +137,13 @@ impl Measurement<'_> {
         drill: &Drill,
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(Vec<String>, Vec<String>, WitnessReport), LabError> {
         let database = databases.first();
         let corrupt = with_session_until(database, self.stop, async |session| {
             let names = Table::ALL.map(Table::name).join(", ");
             let answer = session.query(&format!("CHECK TABLE {names}")).await;
-            let answer =
-                answer.map_err(|error| LabError::Session { doing: "checking the pages", error })?;
+            let answer = answer.doing("checking the pages")?;
             // Name, "check", kind of message, message.
             let is_bad =
                 |kind: &str, says: &str| kind == "error" || kind == "status" && says != "OK";
@@ -154,12 +152,12 @@ impl Measurement<'_> {
         })?;
         let each = self.subject.word_for_database();
         let asked = (&begun.workload, CheckSet::Consistency);
-        let checks = check(databases, each, asked, self.stop, on_progress)?;
+        let checks = check(databases, each, asked, job)?;
         self.results.record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
         let report = with_session_until(database, self.stop, async |session| {
             let report = drill.witness.compare_with(session).await;
-            report.map_err(|error| LabError::Session { doing: "asking for what is there", error })
+            report.doing("asking for what is there")
         })?;
         Ok((corrupt, failed.collect(), report))
     }

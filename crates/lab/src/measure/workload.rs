@@ -1,7 +1,7 @@
 //! The workloads, as a measurement has them: what is driven on the databases of a target, and what
 //! a load makes of it.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::pacing::Concurrency;
 use crate::measure::preflight::PreparedStatements;
 use crate::measure::seeds;
@@ -75,10 +75,7 @@ impl AnyWorkload {
     pub(crate) fn facts_of(&self, database: &Connector) -> Result<Facts, LabError> {
         with_session(database, async |session| {
             let facts = of_each!(self, workload => workload.facts(session).await);
-            facts.map_err(|error| LabError::Session {
-                doing: "reading what the rows of the database add up to",
-                error,
-            })
+            facts.doing("reading what the rows of the database add up to")
         })
     }
 
@@ -146,7 +143,7 @@ impl AnyWorkload {
         for session in iter::once(first).chain(others) {
             Connector::close(session).await;
         }
-        checks.map_err(|error| LabError::Session { doing: "checking the database", error })
+        checks.doing("checking the database")
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::error::LabError;
 use crate::measure::seeds::new_seed;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::Job;
 use crate::schedule::machine::planned;
 use crate::schedule::planned::{LabSource, Planned};
 use crate::target::private::installed_build;
@@ -25,12 +25,12 @@ pub fn planned_demo(
     home: &Home,
     engine: &str,
     dilation: Dilation,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<Planned, LabError> {
     if installed_build(home, &Private::of_engine(engine))?.is_none() {
-        on_progress(Progress::Step(&format!("installing {engine}")));
+        job.step(&format!("installing {engine}"));
         server::install(home, engine, None, &mut |what| {
-            on_progress(Progress::Step(what));
+            job.step(what);
         })?;
     }
     let of_engine = |name: &str| format!("engine = {name:?}");

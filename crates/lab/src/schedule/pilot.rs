@@ -2,13 +2,12 @@
 
 use crate::error::LabError;
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::target::populate::reach;
 use crate::target::resolved::PreparedServer;
 use analyse::{DILATION_STEPS, EmulatedRun, HostShortfall};
 use base::{Dilation, Exit};
 use spec::{Cell, Connections, Length, Lengths, Rate, Server};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{NewCell, NewLab, Results};
 
@@ -29,8 +28,6 @@ pub(crate) struct Pilots<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) planned: &'a NewCell,
     pub(crate) seed: u64,
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) user_stop: &'a AtomicBool,
 }
 
 /// What pilots found.
@@ -46,21 +43,17 @@ impl Pilots<'_> {
     ///
     /// # Errors
     /// Where a pilot cannot be measured.
-    pub(crate) fn find(
-        &self,
-        most: Dilation,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<FoundDilation, LabError> {
+    pub(crate) fn find(&self, most: Dilation, job: &Job<'_>) -> Result<FoundDilation, LabError> {
         let mut pilots = 0;
         let mut pilot = |dilation: Dilation, [warmup, window]: [Duration; 2]| {
             pilots += 1;
             let real = (warmup + window).mul_f64(dilation.factor());
-            on_progress(Progress::Step(&format!(
+            job.step(&format!(
                 "looking for the least dilation at which this host is no limit: K = {dilation}, \
                  some {} s",
                 real.as_secs() + 5
-            )));
-            self.pilot(dilation, [warmup, window])
+            ));
+            self.pilot(dilation, [warmup, window], job)
         };
         let short =
             |dilation: Dilation| [WARMUP, WINDOW].map(|real| real.div_f64(dilation.factor()));
@@ -89,14 +82,22 @@ impl Pilots<'_> {
     }
 
     /// Measures the cell for some seconds, into a results file that goes away.
-    fn pilot(&self, dilation: Dilation, dilated: [Duration; 2]) -> Result<HostShortfall, LabError> {
+    fn pilot(
+        &self,
+        dilation: Dilation,
+        dilated: [Duration; 2],
+        job: &Job<'_>,
+    ) -> Result<HostShortfall, LabError> {
+        // Nobody wants to know of each.
+        let mut silent = |_: Progress<'_>| {};
+        let job = &job.telling(&mut silent);
         let failed = |error: std::io::Error| {
             LabError::Unfit(format!("cannot make a directory for a pilot: {error}"))
         };
         let directory = tempfile::tempdir().map_err(failed)?;
         let results = Results::create_or_open(&directory.path().join("pilot.db"))?;
         let lab = results.begin_lab(&NewLab::default())?;
-        let subject = self.prepared.start(dilation, self.stop, &mut |_| {})?;
+        let subject = self.prepared.start(dilation, job)?;
         reach(&subject)?;
         let place = RepeatPlace {
             results: &results,
@@ -109,12 +110,10 @@ impl Pilots<'_> {
             ramp: None,
             planned_cells: 0,
             fleet: None,
-            user_stop: self.user_stop,
         };
         let cell = cell_of_pilot(self.cell, dilated);
-        let MeasuredRepeat { repeat, exit } =
-            measure(place, &subject, &cell, self.stop, &mut |_| {})?;
-        if exit == Exit::Interrupted || self.stop.load(Ordering::Relaxed) {
+        let MeasuredRepeat { repeat, exit } = measure(place, &subject, &cell, job)?;
+        if exit == Exit::Interrupted || job.is_stopped() {
             return Err(LabError::Interrupted);
         }
         let measured = analyse::measurement(&results, repeat)?;

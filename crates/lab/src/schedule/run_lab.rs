@@ -3,7 +3,7 @@
 //! again with the same plan and results file, it does what is missing. A command is one turn.
 
 use crate::error::LabError;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::stored::{has_failed_checks, lab_of, missing, require_idle};
@@ -15,7 +15,6 @@ use server::ImageKey;
 use spec::{Connections, Meters};
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{LabId, LabStatus, Results};
 
@@ -103,8 +102,7 @@ pub fn run_lab(
     results: &Results,
     planned: &Planned,
     options: &LabRunOptions,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<LabRunSummary, LabError> {
     let lab_run = LabRun {
         results,
@@ -112,21 +110,20 @@ pub fn run_lab(
         meters: &options.meters,
         command_line: &options.command_line,
         fleet: options.fleet.as_deref(),
-        stop,
         lab: OnceCell::new(),
     };
     let turns = match &planned.source {
         LabSource::Command => planned.turns.clone(),
         LabSource::Demo(_) | LabSource::Search => {
-            lab_run.begin_lab(host_facts(planned), on_progress)?;
+            lab_run.begin_lab(host_facts(planned), job)?;
             planned.turns.clone()
         }
-        LabSource::Plan(plan) => match lab_run.begin_or_resume(plan, options, on_progress)? {
+        LabSource::Plan(plan) => match lab_run.begin_or_resume(plan, options, job)? {
             Begun::Measures(turns) => turns,
-            Begun::IsOver => return lab_run.summary(&[]),
+            Begun::IsOver => return lab_run.summary(&[], job),
         },
     };
-    let ended = lab_run.take_all(&turns, on_progress);
+    let ended = lab_run.take_all(&turns, job);
     if let Some(lab) = lab_run.lab.get() {
         let (status, reason) = status_of(&planned.source, &ended);
         results.finish_lab(*lab, status, reason.as_deref())?;
@@ -192,7 +189,7 @@ impl LabRun<'_> {
         &self,
         plan: &Plan,
         options: &LabRunOptions,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Begun, LabError> {
         let (results, planned) = (self.results, self.planned);
         // Another may have begun meanwhile.
@@ -203,33 +200,33 @@ impl LabRun<'_> {
         let mut is_over = false;
         match begun {
             None => {
-                self.begin_lab(host_facts(planned), on_progress)?;
+                self.begin_lab(host_facts(planned), job)?;
             }
             Some(lab) => {
                 require_same(results, *self.lab.get_or_init(|| lab), (plan, planned), &turns)?;
                 let left = missing(results, lab, (planned, &planned.turns), options.redo)?.len();
                 // Where its end was not stored, it is stored now.
                 let stored = results.lab(lab)?;
-                let summary = Ok(self.summary(&[])?);
+                let summary = Ok(self.summary(&[], job)?);
                 let ends_as = status_of(&planned.source, &summary);
                 is_over =
                     turns.is_empty() && (left > 0 || ends_as == (stored.status, stored.reason));
                 if !is_over {
                     let all = planned.turns.len();
                     let there = all - left;
-                    on_progress(Progress::LabGoesOn { lab, there, all });
+                    job.tell(Progress::LabGoesOn { lab, there, all });
                     results.resume_lab(lab)?;
                 }
             }
         }
         for note in planned.notes.iter().chain(&planned.note_on_images(&turns)) {
-            on_progress(Progress::Note(note));
+            job.note(note);
         }
         Ok(if is_over { Begun::IsOver } else { Begun::Measures(turns) })
     }
 
     /// Of the turns that were taken, as they ended.
-    fn summary(&self, taken: &[Exit]) -> Result<LabRunSummary, LabError> {
+    fn summary(&self, taken: &[Exit], job: &Job<'_>) -> Result<LabRunSummary, LabError> {
         let (results, lab, planned) = (self.results, self.lab()?, self.planned);
         let left = missing(results, lab, (planned, &planned.turns), false)?.len();
         let all = planned.shard.map(|_| planned.turns_of_plan()).unwrap_or_default();
@@ -246,19 +243,15 @@ impl LabRun<'_> {
         if has_failed_checks(results, lab)? {
             summary.exit = Exit::CheckFailed;
         }
-        if self.stop.load(Ordering::Relaxed) {
+        if job.is_stop_asked() {
             summary.exit = Exit::Interrupted;
         }
         Ok(summary)
     }
 
-    fn take_all(
-        &self,
-        turns: &[Turn],
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<LabRunSummary, LabError> {
+    fn take_all(&self, turns: &[Turn], job: &Job<'_>) -> Result<LabRunSummary, LabError> {
         if let (true, Some(turn)) = (self.is_command(), turns.first()) {
-            let exit = self.take(*turn, &[], on_progress)?;
+            let exit = self.take(*turn, &[], job)?;
             let summary = LabRunSummary {
                 lab: self.lab()?,
                 measured: 1,
@@ -277,7 +270,7 @@ impl LabRun<'_> {
         let mut block_of = None;
         for (done, turn) in turns.iter().enumerate() {
             let is_late = |limit| begun.elapsed() >= limit;
-            if self.planned.time_limit().is_some_and(is_late) || self.stop.load(Ordering::Relaxed) {
+            if self.planned.time_limit().is_some_and(is_late) || job.is_stop_asked() {
                 break;
             }
             let expected = turns[done..].iter().map(|turn| self.expected(*turn)).sum();
@@ -288,32 +281,32 @@ impl LabRun<'_> {
                 _ => pace.of(expected),
             };
             if block_of.replace(turn.repeat) != Some(turn.repeat) {
-                self.begin_block(on_progress)?;
+                self.begin_block(job)?;
             }
-            on_progress(Progress::TurnStarts {
+            job.tell(Progress::TurnStarts {
                 title: &self.title(*turn, (done, turns.len()), left),
                 cell,
             });
             let turn_begun = Instant::now();
             let coming: Vec<ImageKey> = images[done + 1..].iter().flatten().cloned().collect();
-            let exit = self.take(*turn, &coming, on_progress)?;
+            let exit = self.take(*turn, &coming, job)?;
             pace.learn(self.expected(*turn), turn_begun.elapsed());
             if exit == Exit::Interrupted {
                 break;
             }
             taken.push(exit);
         }
-        self.summary(&taken)
+        self.summary(&taken, job)
     }
 
     /// Begins a block, to which all turns belong until the next one begins: a repeat of this call.
     /// What an earlier call left of a repeat is measured at another time, and so in another block.
-    pub(crate) fn begin_block(&self, on_progress: &mut OnProgress<'_>) -> Result<(), LabError> {
-        on_progress(Progress::Step("timing a fixed piece of work on this host"));
+    pub(crate) fn begin_block(&self, job: &Job<'_>) -> Result<(), LabError> {
+        job.step("timing a fixed piece of work on this host");
         let canary = match observe::canary() {
             Ok(canary) => Some(canary),
             Err(error) => {
-                on_progress(Progress::Note(&format!("a block has no canary: {error}")));
+                job.note(&format!("a block has no canary: {error}"));
                 None
             }
         };

@@ -1,7 +1,7 @@
 //! A lab of which is not known before what is measured next: that depends on what came out.
 
 use crate::error::LabError;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::schedule::planned::Planned;
 use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::run_lab::LabRunOptions;
@@ -11,7 +11,6 @@ use base::Exit;
 use plan::{Plan, PlannedCell, Setting, Turn};
 use spec::Cell;
 use std::cell::OnceCell;
-use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, RepeatId, Results};
 
 /// A lab that is measured block by block, as somebody asks for. Cells of one block are measured one
@@ -19,7 +18,6 @@ use store::{LabId, LabStatus, RepeatId, Results};
 pub struct Trials<'a> {
     results: &'a Results,
     options: &'a LabRunOptions,
-    stop: &'a AtomicBool,
     planned: Planned,
     lab: OnceCell<LabId>,
 }
@@ -40,14 +38,9 @@ pub struct TrialBlock<'a> {
 
 impl<'a> Trials<'a> {
     /// A lab of this name without a cell yet.
-    pub fn new(
-        name: &str,
-        results: &'a Results,
-        options: &'a LabRunOptions,
-        stop: &'a AtomicBool,
-    ) -> Trials<'a> {
+    pub fn new(name: &str, results: &'a Results, options: &'a LabRunOptions) -> Trials<'a> {
         let planned = Planned::of_search(name);
-        Trials { results, options, stop, planned, lab: OnceCell::new() }
+        Trials { results, options, planned, lab: OnceCell::new() }
     }
 
     /// The lab of a plan, which begins or goes on.
@@ -57,15 +50,15 @@ impl<'a> Trials<'a> {
     pub fn of_plan(
         plan: &Plan,
         planned: Planned,
-        (results, options, stop): (&'a Results, &'a LabRunOptions, &'a AtomicBool),
-        on_progress: &mut OnProgress<'_>,
+        (results, options): (&'a Results, &'a LabRunOptions),
+        job: &Job<'_>,
     ) -> Result<Trials<'a>, LabError> {
-        let trials = Trials { results, options, stop, planned, lab: OnceCell::new() };
+        let trials = Trials { results, options, planned, lab: OnceCell::new() };
         let planned = &trials.planned;
         // Another may have begun meanwhile.
         require_idle(results, plan)?;
         let lab = match lab_of(results, plan)? {
-            None => trials.run().begin_lab(host_facts(planned), on_progress)?,
+            None => trials.run().begin_lab(host_facts(planned), job)?,
             Some(lab) => {
                 require_same(results, lab, (plan, planned), &planned.turns)?;
                 results.resume_lab(lab)?;
@@ -74,7 +67,7 @@ impl<'a> Trials<'a> {
         };
         results.mark_adaptive(lab)?;
         for note in &planned.notes {
-            on_progress(Progress::Note(note));
+            job.note(note);
         }
         trials.lab.get_or_init(|| lab);
         Ok(trials)
@@ -108,14 +101,10 @@ impl<'a> Trials<'a> {
     ///
     /// # Errors
     /// The results file cannot be written, the machine is not fit, or `stop` is set.
-    pub fn block(
-        &self,
-        block: &TrialBlock<'_>,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<Vec<RepeatId>, LabError> {
+    pub fn block(&self, block: &TrialBlock<'_>, job: &Job<'_>) -> Result<Vec<RepeatId>, LabError> {
         let run = self.run();
         if run.lab.get().is_none() {
-            let lab = run.begin_lab(host_facts(&self.planned), on_progress)?;
+            let lab = run.begin_lab(host_facts(&self.planned), job)?;
             self.results.mark_adaptive(lab)?;
             self.lab.get_or_init(|| lab);
         }
@@ -128,16 +117,17 @@ impl<'a> Trials<'a> {
                 continue;
             }
             if !is_begun {
-                run.begin_block(on_progress)?;
+                run.begin_block(job)?;
                 is_begun = true;
             }
-            on_progress(Progress::TurnStarts { title: block.title, cell: run.cell(turn) });
-            let exit = run.take(turn, &[], &mut |progress| {
+            job.tell(Progress::TurnStarts { title: block.title, cell: run.cell(turn) });
+            let mut told = |progress: Progress<'_>| {
                 if let Progress::TurnEnds(repeat) = progress {
                     repeats.push(repeat);
                 }
-                on_progress(progress);
-            })?;
+                job.tell(progress);
+            };
+            let exit = run.take(turn, &[], &job.telling(&mut told))?;
             if exit == Exit::Interrupted {
                 return Err(LabError::Interrupted);
             }
@@ -172,7 +162,6 @@ impl<'a> Trials<'a> {
             meters: &self.options.meters,
             command_line: &self.options.command_line,
             fleet: None,
-            stop: self.stop,
             lab: self.lab.clone(),
         }
     }

@@ -6,7 +6,7 @@ use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::ramp::{ramp, store_failed_ramp};
 use crate::measure::seeds::seed_of_repeat;
 use crate::measure::workload::{metric_of, settings_of, transactions_of};
-use crate::progress::{OnProgress, Progress, Stopwatch};
+use crate::progress::{Job, Progress, Stopwatch};
 use crate::schedule::pilot::Pilots;
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::stored::has_ended;
@@ -26,7 +26,6 @@ use spec::{
     Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, Topology, defaults,
 };
 use std::cell::OnceCell;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
@@ -44,17 +43,8 @@ pub(crate) struct LabRun<'a> {
     pub(crate) command_line: &'a str,
     /// Drives the load together with this process.
     pub(crate) fleet: Option<&'a Leader>,
-    pub(crate) stop: &'a AtomicBool,
     /// Of a command there is none before its server is up.
     pub(crate) lab: OnceCell<LabId>,
-}
-
-/// Collects the notes of what comes before there is a repeat that they belong to.
-fn noting(notes: &mut Vec<String>, on_progress: &mut OnProgress<'_>, progress: Progress<'_>) {
-    if let Progress::Note(note) = &progress {
-        notes.push((*note).to_owned());
-    }
-    on_progress(progress);
 }
 
 impl LabRun<'_> {
@@ -71,7 +61,7 @@ impl LabRun<'_> {
     pub(crate) fn begin_lab(
         &self,
         host_facts: Vec<(String, String)>,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<LabId, LabError> {
         let plan = match &self.planned.source {
             LabSource::Plan(plan) => Some(plan),
@@ -85,7 +75,7 @@ impl LabRun<'_> {
             turns: plan.map(|_| self.planned.turns_of_plan().len() as u32),
             host_facts,
         })?;
-        on_progress(Progress::LabBegins(lab));
+        job.tell(Progress::LabBegins(lab));
         Ok(*self.lab.get_or_init(|| lab))
     }
 
@@ -107,20 +97,16 @@ impl LabRun<'_> {
         &self,
         turn: Turn,
         coming: &[ImageKey],
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         let cell = self.cell(turn);
         let attempted = self.last_attempt(turn)?;
         let limit = cell.repeat_time_limit;
         let mut notes = Vec::new();
-        let prepared = self.prepare(turn, coming, &mut |progress: Progress<'_>| {
-            noting(&mut notes, on_progress, progress);
-        });
+        let prepared = job.noting(&mut notes, |job| self.prepare(turn, coming, job));
         // A database that has to be populated first is no repeat's time.
         let (ended, timed_out) = match prepared {
-            Ok(prepared) => within(limit, self.stop, |stop| {
-                self.measure(turn, prepared, &mut notes, stop, on_progress)
-            }),
+            Ok(prepared) => within(limit, job, |job| self.measure(turn, prepared, &mut notes, job)),
             Err(error) => (Err(error), false),
         };
         if self.is_command() {
@@ -128,7 +114,7 @@ impl LabRun<'_> {
         }
         let new = self.last_attempt(turn)?.filter(|new| is_newer(new, attempted.as_ref()));
         if let Err(error) = &ended
-            && self.is_interrupted(error, timed_out, new.as_ref())
+            && is_interrupted(error, timed_out, new.as_ref(), job)
         {
             return Ok(Exit::Interrupted);
         }
@@ -146,7 +132,7 @@ impl LabRun<'_> {
             let Some(failure) = failure else {
                 return Ok(exit);
             };
-            on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
+            job.note(&format!("no result: {}", failure.reason));
             let planned = self.planned_row(turn);
             store_failed_ramp(self.place(turn, &planned, &notes)?, limits, &failure)?;
             return Ok(Exit::Failed);
@@ -154,32 +140,17 @@ impl LabRun<'_> {
         let repeat = self.repeat_of(turn, new, &notes)?;
         disk_space::require_of(&repeat)?;
         if let Some(failure) = &failure {
-            on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
+            job.note(&format!("no result: {}", failure.reason));
             if timed_out || repeat.status != RepeatStatus::Failed {
                 self.results.fail_repeat(repeat.id, failure)?;
             }
         }
-        on_progress(Progress::TurnEnds(repeat.id));
+        job.tell(Progress::TurnEnds(repeat.id));
         Ok(if timed_out && failure.is_some() && exit != Exit::CheckFailed {
             Exit::Failed
         } else {
             exit
         })
-    }
-
-    /// Was a turn that failed only stopped? One whose repeat is stored as failed has given a stop
-    /// its time already.
-    fn is_interrupted(&self, error: &LabError, timed_out: bool, made: Option<&Repeat>) -> bool {
-        let is_stored = made.is_some_and(|repeat| repeat.own_failure().is_some());
-        match error {
-            // Each has to be mended by the user.
-            LabError::Store(_) | LabError::NotSetBack { .. } => false,
-            _ if error.exit() == Exit::Interrupted => !timed_out,
-            _ if timed_out || is_stored || is_of_machine(error) || !error.may_be_a_stop() => {
-                stop::is_asked(self.stop)
-            }
-            _ => stop::comes(|| stop::is_asked(self.stop)),
-        }
     }
 
     /// The repeat that this turn has made; where it never came to one of its own, one is made that
@@ -234,10 +205,10 @@ impl LabRun<'_> {
         &self,
         turn: Turn,
         coming: &[ImageKey],
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
         let resolved = self.planned.server(turn)?;
-        let (prepared, loads) = resolved.prepare(coming, self.stop, on_progress)?;
+        let (prepared, loads) = resolved.prepare(coming, job)?;
         if let Some(lab) = self.lab.get() {
             for load in &loads {
                 record_load(self.results, Some(*lab), load)?;
@@ -253,21 +224,18 @@ impl LabRun<'_> {
         turn: Turn,
         (prepared, loads): (PreparedServer<'_>, Vec<StoredLoad>),
         notes: &mut Vec<String>,
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         let cell = self.cell(turn);
-        let dilation = self.dilation(turn, &prepared, stop, &mut |progress: Progress<'_>| {
-            noting(notes, on_progress, progress);
-        })?;
-        let subject = prepared.start(dilation, stop, &mut |progress: Progress<'_>| {
-            noting(notes, on_progress, progress);
+        let subject = job.noting(notes, |job| {
+            let dilation = self.dilation(turn, &prepared, job)?;
+            prepared.start(dilation, job)
         })?;
         let mut watch = Stopwatch::begin();
         reach(&subject)?;
-        on_progress(Progress::Reached { subject: &subject, cell: &cell.what });
+        job.tell(Progress::Reached { subject: &subject, cell: &cell.what });
         if self.lab.get().is_none() {
-            self.begin_lab(observe::host_facts(subject.data_directory()), on_progress)?;
+            self.begin_lab(observe::host_facts(subject.data_directory()), job)?;
             for load in &loads {
                 record_load(self.results, self.lab.get().copied(), load)?;
             }
@@ -276,7 +244,8 @@ impl LabRun<'_> {
         {
             let note = "all repeats on this server share one database, which has grown with each \
                 that was measured before";
-            noting(notes, on_progress, Progress::Note(note));
+            notes.push(note.to_owned());
+            job.note(note);
         }
         let changed = match &cell.what.server {
             Server::External(External { set, .. }) if !set.is_empty() => {
@@ -284,14 +253,14 @@ impl LabRun<'_> {
             }
             _ => None,
         };
-        watch.lap("reaching it, and what its host is", on_progress);
-        let ended = self.measure_on(turn, &subject, notes, stop, on_progress);
+        watch.lap("reaching it, and what its host is", job);
+        let ended = self.measure_on(turn, &subject, notes, job);
         let mut watch = Stopwatch::begin();
         if let Some(changed) = changed {
             changed.restore()?;
         }
         drop(subject);
-        watch.lap("ending the server", on_progress);
+        watch.lap("ending the server", job);
         ended
     }
 
@@ -301,8 +270,7 @@ impl LabRun<'_> {
         &self,
         turn: Turn,
         prepared: &PreparedServer<'_>,
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Dilation, LabError> {
         let most = match self.cell(turn).what.server.dilate() {
             Dilate::By(dilation) => return Ok(dilation),
@@ -317,19 +285,17 @@ impl LabRun<'_> {
             cell: &cell.what,
             planned: &self.planned_row(turn),
             seed: self.seed(turn),
-            stop,
-            user_stop: self.stop,
         };
         let lengths = &cell.what.lengths;
         let dilated = lengths.warmup.most + lengths.window.most;
         let within_limit = cell.repeat_time_limit.as_secs_f64() / dilated.as_secs_f64();
         let most = Dilation::new(within_limit.clamp(1.0, most.factor())).unwrap_or(most);
-        let found = pilots.find(most, on_progress)?;
+        let found = pilots.find(most, job)?;
         let takes = dilated.mul_f64(found.dilation.factor()).as_secs_f64() / 60.0;
-        on_progress(Progress::Note(&format!(
+        job.note(&format!(
             "{}; warm-up and window take up to {takes:.1} min of real time",
             found.why
-        )));
+        ));
         Ok(found.dilation)
     }
 
@@ -355,19 +321,18 @@ impl LabRun<'_> {
         turn: Turn,
         subject: &Subject,
         notes: &[String],
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Exit, LabError> {
         let cell = self.cell(turn);
         let planned = self.planned_row(turn);
         let place = self.place(turn, &planned, notes)?;
         let what = self.with_meters(&cell.what);
         if let Connections::Ramp(limits) = &what.load.connections {
-            return ramp(place, subject, (&what, limits), stop, on_progress);
+            return ramp(place, subject, (&what, limits), job);
         }
-        let MeasuredRepeat { repeat, exit } = measure(place, subject, &what, stop, on_progress)?;
+        let MeasuredRepeat { repeat, exit } = measure(place, subject, &what, job)?;
         if self.is_command() {
-            on_progress(Progress::TurnEnds(repeat));
+            job.tell(Progress::TurnEnds(repeat));
         }
         Ok(exit)
     }
@@ -393,7 +358,6 @@ impl LabRun<'_> {
                 _ => self.planned.cells.len() as u32,
             },
             fleet: self.fleet,
-            user_stop: self.stop,
         })
     }
 
@@ -414,6 +378,21 @@ impl LabRun<'_> {
             },
             ..cell.clone()
         }
+    }
+}
+
+/// Was a turn that failed only stopped? One whose repeat is stored as failed has given a stop
+/// its time already.
+fn is_interrupted(error: &LabError, timed_out: bool, made: Option<&Repeat>, job: &Job<'_>) -> bool {
+    let is_stored = made.is_some_and(|repeat| repeat.own_failure().is_some());
+    match error {
+        // Each has to be mended by the user.
+        LabError::Store(_) | LabError::NotSetBack { .. } => false,
+        _ if error.exit() == Exit::Interrupted => !timed_out,
+        _ if timed_out || is_stored || is_of_machine(error) || !error.may_be_a_stop() => {
+            job.is_stop_asked()
+        }
+        _ => stop::comes(|| job.is_stop_asked()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A limit on the time of one repeat.
 
+use crate::progress::Job;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -12,15 +13,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// the time was over first.
 pub(crate) fn within<T>(
     limit: Duration,
-    stop: &AtomicBool,
-    work: impl FnOnce(&AtomicBool) -> T,
+    job: &Job<'_>,
+    work: impl FnOnce(&Job<'_>) -> T,
 ) -> (T, bool) {
-    let flag = AtomicBool::new(false);
+    let (stop, flag) = (job.stop, AtomicBool::new(false));
     thread::scope(|scope| {
         // Dropped when the work is done, however it ends.
         let (working, done) = channel::<()>();
         let watcher = scope.spawn(|| watch(limit, stop, &flag, done));
-        let value = work(&flag);
+        let value = job.until(&flag, work);
         drop(working);
         (value, watcher.join().unwrap_or(false))
     })
@@ -41,12 +42,13 @@ fn watch(limit: Duration, stop: &AtomicBool, flag: &AtomicBool, done: Receiver<(
 #[cfg(test)]
 mod tests {
     use super::within;
+    use crate::progress::Job;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
-    fn until_raised(flag: &AtomicBool) {
-        while !flag.load(Ordering::Relaxed) {
+    fn until_raised(job: &Job<'_>) {
+        while !job.is_stopped() {
             sleep(Duration::from_millis(1));
         }
     }
@@ -56,11 +58,14 @@ mod tests {
         let stop = AtomicBool::new(false);
         let long = Duration::from_secs(60);
         let begun = Instant::now();
-        assert_eq!(within(Duration::from_millis(60), &stop, until_raised), ((), true));
+        assert_eq!(
+            within(Duration::from_millis(60), &Job::new(&stop, &mut |_| {}), until_raised),
+            ((), true)
+        );
         assert!(begun.elapsed() >= Duration::from_millis(60));
-        assert_eq!(within(long, &stop, |_| 7), (7, false));
+        assert_eq!(within(long, &Job::new(&stop, &mut |_| {}), |_| 7), (7, false));
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(within(long, &stop, until_raised), ((), false));
+        assert_eq!(within(long, &Job::new(&stop, &mut |_| {}), until_raised), ((), false));
         assert!(begun.elapsed() < long);
     }
 }

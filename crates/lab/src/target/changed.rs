@@ -1,8 +1,8 @@
 //! Variables of a server that is not mydyno's own, set for as long as it is measured.
 
-use crate::error::LabError;
-use crate::progress::{OnProgress, Progress};
-use crate::target::sessions::with_session;
+use crate::error::{Doing, LabError};
+use crate::progress::Job;
+use crate::target::sessions::{IDENTITY, text, with_session};
 use crate::target::subject::Subject;
 use advise::set_statement;
 use base::{Session, SessionError};
@@ -10,9 +10,7 @@ use server::{ChangeJournal, Home, NamedVariables, ServerChange};
 use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
 
-/// What tells a server from all others, however it is reached.
-const IDENTITY: &str = "SELECT CONCAT_WS('|', @@GLOBAL.hostname, @@GLOBAL.port, @@GLOBAL.datadir)";
-
+const READING: &str = "reading the server's variables";
 const ROUNDS: usize = 2;
 /// A pool of hundreds of gigabytes is resized within minutes.
 const RESIZE_PATIENCE: Duration = Duration::from_secs(600);
@@ -36,7 +34,7 @@ impl ChangedVariables {
         variables: &[(String, String)],
     ) -> Result<ChangedVariables, LabError> {
         let connector = subject.without_schema()?;
-        let identity = with_session(&connector, async |session| text(session, IDENTITY).await)?;
+        let identity = identity(&connector)?;
         let Some(journal) = ChangeJournal::take(&Home::from_env()?, &identity)? else {
             return Err(LabError::Unfit(
                 "another mydyno is changing this server's variables; wait for its end, or end it"
@@ -78,16 +76,12 @@ impl ChangedVariables {
 ///
 /// # Errors
 /// What could not be set back.
-pub(crate) fn restore_what_is_left(
-    subject: &Subject,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<(), LabError> {
+pub(crate) fn restore_what_is_left(subject: &Subject, job: &Job<'_>) -> Result<(), LabError> {
     let Some(home) = Home::existing().filter(ChangeJournal::is_any) else {
         return Ok(());
     };
     let connector = subject.without_schema()?;
-    let Ok(identity) = with_session(&connector, async |session| text(session, IDENTITY).await)
-    else {
+    let Ok(identity) = identity(&connector) else {
         return Ok(());
     };
     // Who has it is alive, and sets back by himself.
@@ -110,7 +104,7 @@ pub(crate) fn restore_what_is_left(
     if !left.by_others.is_empty() {
         note += &format!("; {} left alone, as changed since", left.by_others.join(", "));
     }
-    on_progress(Progress::Note(&note));
+    job.note(&note);
     Ok(())
 }
 
@@ -180,8 +174,7 @@ async fn settle(session: &mut Connection) -> Result<(), LabError> {
     let status = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'";
     let begun = Instant::now();
     loop {
-        let failed = |error| LabError::Session { doing: "reading the server's status", error };
-        let answer = session.query(status).await.map_err(failed)?;
+        let answer = session.query(status).await.doing("reading the server's status")?;
         let said = answer.rows().next().map_or_else(String::new, |row| row.text(1));
         let is_over = ["", "not started"].iter().any(|over| said.eq_ignore_ascii_case(over))
             || said.to_ascii_lowercase().starts_with("completed")
@@ -221,19 +214,17 @@ async fn execute(session: &mut Connection, name: &str, value: &str) -> Result<()
     })
 }
 
+fn identity(connector: &Connector) -> Result<String, LabError> {
+    with_session(connector, async |session| text(session, IDENTITY).await.doing(READING))
+}
+
 async fn values(session: &mut Connection, names: &[&str]) -> Result<NamedVariables, LabError> {
     let mut values = NamedVariables::new();
     for name in names {
-        let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await?;
+        let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await.doing(READING)?;
         values.insert((*name).to_owned(), value);
     }
     Ok(values)
-}
-
-async fn text(session: &mut Connection, sql: &str) -> Result<String, LabError> {
-    let failed = |error| LabError::Session { doing: "reading the server's variables", error };
-    let answer = session.query(sql).await.map_err(failed)?;
-    Ok(answer.rows().next().map_or_else(String::new, |row| row.text(0)))
 }
 
 #[cfg(test)]

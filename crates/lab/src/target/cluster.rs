@@ -1,7 +1,7 @@
 //! Private servers that have one database: what makes them nodes of a cluster, and when each is in
 //! it.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::target::membership::Membership;
 use crate::target::sessions::with_session;
 use base::{Session, given_in};
@@ -177,10 +177,7 @@ pub(crate) fn follow(
     let statements = statements_to_follow(build, primary);
     with_session(replica, async |session| {
         for sql in &statements {
-            session.query(sql).await.map_err(|error| LabError::Session {
-                doing: "making it a replica of node 1",
-                error,
-            })?;
+            session.query(sql).await.doing("making it a replica of node 1")?;
         }
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! Named servers, with their files where they are placed.
 
 use crate::error::LabError;
-use crate::progress::OnProgress;
+use crate::progress::Job;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
@@ -15,7 +15,6 @@ use server::{
 };
 use spec::{Placement, Private};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::{InstanceGroup, ServerFiles, arrange};
 
@@ -36,8 +35,7 @@ pub fn start_named_on(
     home: &Home,
     build: &ServerBuild,
     spec: &NamedSpec,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<(Instance, Vec<String>), LabError> {
     let known = server::named(home)?;
     // Without a record, what is there is of a start that was killed half-way, and nothing to go on
@@ -54,7 +52,7 @@ pub fn start_named_on(
     let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
     let spec = &NamedSpec { set, ..spec.clone() };
     // Not before it is known that the server can be placed: it may have to be loaded.
-    let mut data = || first_data(home, build, spec, stop, on_progress);
+    let data = || first_data(home, build, spec, job);
     let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),
@@ -171,8 +169,7 @@ fn first_data(
     home: &Home,
     build: &ServerBuild,
     spec: &NamedSpec,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<Data, LabError> {
     let Some(population) = &spec.population else {
         return Ok(Data::Fresh);
@@ -183,7 +180,7 @@ fn first_data(
         ..Private::of_engine(&build.engine)
     };
     let resolved = ResolvedPrivate::on_build(home, build.clone(), &private, 0)?;
-    let (mut images, _) = resolved.images(&[], stop, on_progress)?;
+    let (mut images, _) = resolved.images(&[], job)?;
     Ok(images.pop().map_or(Data::Fresh, Data::Clone))
 }
 

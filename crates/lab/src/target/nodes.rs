@@ -1,12 +1,11 @@
 //! Servers that have one database: are they fit to be driven together, and do they have the same
 //! rows?
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::measure::workload::AnyWorkload;
 use crate::target::membership::{cluster_of, require_replica};
-use crate::target::sessions::with_session;
+use crate::target::sessions::{IDENTITY, text, with_session};
 use crate::target::subject::Subject;
-use base::{Session, SessionError};
 use drive::{Facts, Schemas};
 use spec::Topology;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +18,6 @@ pub(crate) const PATIENCE_BEFORE: Duration = Duration::from_secs(10);
 pub(crate) const PATIENCE_AFTER: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-const IDENTITY: &str = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@datadir)";
 const READ_ONLY: &str = "SELECT @@global.read_only OR @@global.innodb_read_only";
 /// What of a node has to be so.
 struct Node {
@@ -71,13 +69,13 @@ async fn look_at(
     topology: Topology,
     is_replica: bool,
 ) -> Result<Node, LabError> {
-    let failed = |error| LabError::Session { doing: "asking for its part in the cluster", error };
-    let identity = text(session, IDENTITY).await.map_err(failed)?;
+    let doing = "asking for its part in the cluster";
+    let identity = text(session, IDENTITY).await.doing(doing)?;
     if is_replica {
         require_replica(session).await?;
         return Ok(Node { identity, cluster: None });
     }
-    if text(session, READ_ONLY).await.map_err(failed)? == "1" {
+    if text(session, READ_ONLY).await.doing(doing)? == "1" {
         return Err(LabError::Unfit(
             "it is read-only, and connections write to it; SET GLOBAL read_only = 0, or switch the \
              group to several primaries (group_replication_switch_to_multi_primary_mode())"
@@ -89,11 +87,6 @@ async fn look_at(
         _ => None,
     };
     Ok(Node { identity, cluster })
-}
-
-async fn text(session: &mut Connection, sql: &str) -> Result<String, SessionError> {
-    let answer = session.query(sql).await?;
-    Ok(answer.row(0).map_or_else(String::new, |row| row.text(0)))
 }
 
 /// Waits until all servers of one database have the rows of the first, told by what they add up to

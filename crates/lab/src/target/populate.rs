@@ -3,7 +3,7 @@
 
 use crate::error::LabError;
 use crate::measure::workload::read_workload;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::target::sessions::{block_on, with_session};
 use crate::target::subject::{Subject, is_local};
 use base::{Connect, Session, SessionError, counted, errors, now_utc_ns};
@@ -13,7 +13,6 @@ use plan::tables_bytes;
 use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, SbtestTables, Topology};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
 use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
@@ -99,13 +98,8 @@ pub fn what_of(population: &PopulationSpec) -> String {
 ///
 /// # Errors
 /// Any [`LabError`]; what was loaded stays, and the same call continues it.
-pub fn populate(
-    subject: &Subject,
-    spec: &LoadSpec,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<StoredLoad, LabError> {
-    let result = populate_target(subject, &subject.connect, spec, None, stop, on_progress);
+pub fn populate(subject: &Subject, spec: &LoadSpec, job: &Job<'_>) -> Result<StoredLoad, LabError> {
+    let result = populate_target(subject, &subject.connect, spec, None, job);
     result.map_err(|error| subject.explain(error))
 }
 
@@ -124,18 +118,17 @@ struct FleetLoad<'a> {
 pub fn populate_schemas(
     subject: &Subject,
     (spec, fleet): (&LoadSpec, Option<&Leader>),
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
     on_loaded: &mut dyn FnMut(StoredLoad) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     for (number, (connect, spec)) in (0..).zip(parts(subject, spec)?) {
         let fleet = fleet.map(|leader| FleetLoad { leader, schema: number });
         if let Some(range) = spec.population.shard {
-            on_progress(Progress::Step(&format!("loading shard {}: {range}", number + 1)));
+            job.step(&format!("loading shard {}: {range}", number + 1));
         } else if let (Some(schema), true) = (&connect.schema, subject.schemas() > 1) {
-            on_progress(Progress::Step(&format!("loading schema {schema}")));
+            job.step(&format!("loading schema {schema}"));
         }
-        let result = populate_target(subject, &connect, &spec, fleet, stop, on_progress);
+        let result = populate_target(subject, &connect, &spec, fleet, job);
         on_loaded(result.map_err(|error| subject.explain(error))?)?;
     }
     Ok(())
@@ -180,15 +173,14 @@ fn populate_target(
     connect: &ConnectOptions,
     spec: &LoadSpec,
     fleet: Option<FleetLoad<'_>>,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<StoredLoad, LabError> {
     let server = create_schema(connect, spec)?;
     let connector = Connector::new(connect.clone())?;
     let options = spec.options();
     let begun = begun(subject, connect, &server, spec);
     if spec.population.database != DatabaseKind::Tpcc {
-        let report = load_oltp(&connector, spec, stop, on_progress)?;
+        let report = load_oltp(&connector, spec, job)?;
         let tables = report.tables.into_iter();
         return Ok(StoredLoad {
             method: if report.is_local_infile { LoadMethod::LocalInfile } else { begun.method },
@@ -207,17 +199,17 @@ fn populate_target(
     }
     let (mut begin, mut finish) = (
         || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(of_fleet),
-        || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(stop)).map_err(of_fleet),
+        || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(job.stop)).map_err(of_fleet),
     );
     let helpers = fleet.map(|fleet| LoadHelpers {
         own: LoadPart::of_process((0, fleet.leader.size()), options.population().range),
         begin: &mut begin,
         finish: &mut finish,
     });
-    let report = tpcc::load(&connector, &options, helpers, stop, &mut |progress| {
-        on_progress(Progress::Load(progress));
+    let report = tpcc::load(&connector, &options, helpers, job.stop, &mut |progress| {
+        job.tell(Progress::Load(progress));
     })?;
-    tell_of_load(&report, spec, on_progress);
+    tell_of_load(&report, spec, job);
     let tables = report.tables.iter();
     Ok(StoredLoad {
         warehouses: Some(options.population().range.count()),
@@ -242,30 +234,28 @@ fn populate_target(
     })
 }
 
-fn tell_of_load(report: &LoadReport, spec: &LoadSpec, on_progress: &mut OnProgress<'_>) {
+fn tell_of_load(report: &LoadReport, spec: &LoadSpec, job: &Job<'_>) {
     if report.chunks_found > 0 {
         let found = report.chunks_found;
-        on_progress(Progress::Note(&format!(
-            "continued an earlier load, of which {found} chunks were there"
-        )));
+        job.note(&format!("continued an earlier load, of which {found} chunks were there"));
     }
     if let Some(why) = &report.unlocked {
-        on_progress(Progress::Note(&format!(
+        job.note(&format!(
             "the server has no named locks, so that nothing keeps a second load out of this \
              schema: see that there is none ({why})"
-        )));
+        ));
     }
     if report.history_key && !spec.history_key {
-        on_progress(Progress::Note(
+        job.note(
             "HISTORY has a primary key, h_id, because the server demands one of every table \
              (sql_require_primary_key, innodb_force_primary_key, Group Replication or wsrep_on)",
-        ));
+        );
     }
     if report.method == Method::Inserts {
-        on_progress(Progress::Note(
+        job.note(
             "local_infile is off on the server: rows went by multi-row INSERT, which is slower; \
              SET GLOBAL local_infile = 1 allows LOAD DATA LOCAL",
-        ));
+        );
     }
 }
 
@@ -291,8 +281,7 @@ pub(crate) fn populate_part(
     subject: &Subject,
     spec: &LoadSpec,
     FleetPart { place, schema }: FleetPart<'_>,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<(), LabError> {
     let (connect, spec) =
         parts(subject, spec)?.into_iter().nth(schema as usize).ok_or_else(|| {
@@ -300,8 +289,8 @@ pub(crate) fn populate_part(
         })?;
     let options = spec.options();
     let part = LoadPart::of_process((place.rank, place.size), options.population().range);
-    tpcc::load_part(&Connector::new(connect)?, &options, part, stop, &mut |progress| {
-        on_progress(Progress::Load(progress));
+    tpcc::load_part(&Connector::new(connect)?, &options, part, job.stop, &mut |progress| {
+        job.tell(Progress::Load(progress));
     })?;
     Ok(())
 }
@@ -310,21 +299,20 @@ pub(crate) fn populate_part(
 fn load_oltp(
     connector: &Connector,
     spec: &LoadSpec,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<oltp::ScriptLoadReport, LabError> {
     let options = oltp::ScriptLoadOptions {
         seed: spec.population.seed,
         threads: spec.threads.unwrap_or_else(default_threads),
         force: spec.force,
     };
-    let on_progress = &mut |progress| on_progress(Progress::Load(progress));
+    let on_progress = &mut |progress| job.tell(Progress::Load(progress));
     Ok(match &spec.population.database {
         DatabaseKind::File(path) => {
             let file = read_workload(path)?;
-            oltp::load_file(connector, &file, options, stop, on_progress)?
+            oltp::load_file(connector, &file, options, job.stop, on_progress)?
         }
-        _ => oltp::load_sbtest(connector, spec.population.sbtest, options, stop, on_progress)?,
+        _ => oltp::load_sbtest(connector, spec.population.sbtest, options, job.stop, on_progress)?,
     })
 }
 

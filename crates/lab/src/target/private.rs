@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::measure::workload::read_text;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::{Job, Progress};
 use crate::target::cluster::{
     Cluster, NodeOptions, common_settings, follow, needs_history_key, require_possible,
 };
@@ -21,7 +21,6 @@ use server::{
     ServerBuild, ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
     Arrangement, InstanceGroup, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
@@ -222,15 +221,14 @@ impl ResolvedPrivate {
     pub fn images(
         &self,
         coming: &[ImageKey],
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(Vec<Image>, Vec<StoredLoad>), LabError> {
         // What dead commands left takes none of the room.
         server::sweep(&self.home)?;
         let needed: Vec<ImageKey> = self.image_keys().chain(coming).cloned().collect();
         let (mut images, mut loads) = (Vec::new(), Vec::new());
         for of in &self.databases {
-            let (image, load) = self.image(of, &needed, stop, on_progress)?;
+            let (image, load) = self.image(of, &needed, job)?;
             images.push(image);
             loads.extend(load);
         }
@@ -242,8 +240,7 @@ impl ResolvedPrivate {
         &self,
         of: &ImageOf,
         needed: &[ImageKey],
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(Image, Option<StoredLoad>), LabError> {
         let home = &self.home;
         if let Some(image) = Image::find(home, &of.key) {
@@ -261,17 +258,17 @@ impl ResolvedPrivate {
         // should cost none of them.
         if check_disk(home.root(), &load_spec, 0).is_err() {
             let others_bytes = max_bytes.saturating_sub(tables_bytes(&of.population));
-            shrink(home, others_bytes, needed, on_progress)?;
+            shrink(home, others_bytes, needed, job)?;
             check_disk(home.root(), &load_spec, 0)?;
         }
-        on_progress(Progress::Step(&format!(
+        job.step(&format!(
             "populating {} on {} (once; about {:.1} GB)",
             what_of(&load_spec.population),
             self.build.engine,
             tables_bytes(&of.population) as f64 / 1e9
-        )));
-        let (image, load) = self.populated(&of.key, &load_spec, stop, on_progress)?;
-        shrink(home, max_bytes, needed, on_progress)?;
+        ));
+        let (image, load) = self.populated(&of.key, &load_spec, job)?;
+        shrink(home, max_bytes, needed, job)?;
         Ok((image, Some(load)))
     }
 
@@ -280,8 +277,7 @@ impl ResolvedPrivate {
         &self,
         key: &ImageKey,
         spec: &LoadSpec,
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(Image, StoredLoad), LabError> {
         let settings = LOADING_SETTINGS.iter();
         let mut set: Vec<(String, String)> =
@@ -296,7 +292,7 @@ impl ResolvedPrivate {
         let options = InstanceOptions { set, galera, ..InstanceOptions::default() };
         let subject = Subject::private(disk_space::start(&self.home, &self.build, options)?);
         // What a private server has loaded goes with it: there is nothing to continue.
-        let load = populate(&subject, spec, stop, on_progress).map_err(|error| match error {
+        let load = populate(&subject, spec, job).map_err(|error| match error {
             LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
             other => match subject.no_room() {
                 Some(full) => LabError::NoRoom(format!("{full}; {other}")),
@@ -343,8 +339,7 @@ impl ResolvedPrivate {
         &self,
         images: &[Image],
         dilation: Dilation,
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Subject, LabError> {
         let Private { instances, placement, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
@@ -362,11 +357,11 @@ impl ResolvedPrivate {
         }
         for (arranged, image) in arranged.iter().zip(images.iter().cycle()) {
             // Those that have started stop as they are dropped.
-            if !servers.is_empty() && stop.load(Ordering::Relaxed) {
+            if !servers.is_empty() && job.is_stopped() {
                 return Err(LabError::Interrupted);
             }
             let node = cluster.node(&self.build, servers.len());
-            let server = self.start_one(image.clone(), arranged, node, on_progress)?;
+            let server = self.start_one(image.clone(), arranged, node, job)?;
             self.join(&cluster, &servers, &server)?;
             servers.push(server);
         }
@@ -406,7 +401,7 @@ impl ResolvedPrivate {
         image: Image,
         arranged: &Arrangement,
         node: NodeOptions,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<Subject, LabError> {
         let divided = &self.divided;
         let options = InstanceOptions {
@@ -427,8 +422,8 @@ impl ResolvedPrivate {
         };
         let instance = disk_space::start(&self.home, &self.build, options)?;
         let [filled, ready] = instance.start_times;
-        on_progress(Progress::Took("copying the image", filled));
-        on_progress(Progress::Took("starting the server", ready));
+        job.tell(Progress::Took("copying the image", filled));
+        job.tell(Progress::Took("starting the server", ready));
         let mut placed = Placed::of(arranged, instance.directory());
         placed.require_shim(&self.build)?;
         placed.notes.extend(instance.notes.iter().cloned());
@@ -472,14 +467,9 @@ fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageCont
 }
 
 /// As [`shrink_images`], and says so.
-fn shrink(
-    home: &Home,
-    max_bytes: u64,
-    needed: &[ImageKey],
-    on_progress: &mut OnProgress<'_>,
-) -> Result<(), LabError> {
+fn shrink(home: &Home, max_bytes: u64, needed: &[ImageKey], job: &Job<'_>) -> Result<(), LabError> {
     if let Some(note) = note_on_removed(&shrink_images(home, max_bytes, needed)?) {
-        on_progress(Progress::Note(&note));
+        job.note(&note);
     }
     Ok(())
 }

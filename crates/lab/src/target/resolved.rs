@@ -1,14 +1,13 @@
 //! The server of a cell, whoever started it: looked up once, then started or reached.
 
 use crate::error::LabError;
-use crate::progress::{OnProgress, Progress};
+use crate::progress::Job;
 use crate::target::changed::restore_what_is_left;
 use crate::target::private::ResolvedPrivate;
 use crate::target::subject::Subject;
 use base::Dilation;
 use server::{Home, Image, ImageKey, Target, TargetRequest, dsn_of_each_host};
 use spec::{External, Server, Topology};
-use std::sync::atomic::AtomicBool;
 use store::StoredLoad;
 
 /// The server of a cell, as this machine has it.
@@ -53,12 +52,11 @@ impl Resolved {
     pub(crate) fn prepare(
         &self,
         coming: &[ImageKey],
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
+        job: &Job<'_>,
     ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
         Ok(match self {
             Resolved::Private(private) => {
-                let (images, loads) = private.images(coming, stop, on_progress)?;
+                let (images, loads) = private.images(coming, job)?;
                 (PreparedServer::OnImages(private, images), loads)
             }
             Resolved::External(server) => (PreparedServer::External(server), Vec::new()),
@@ -71,22 +69,14 @@ impl PreparedServer<'_> {
     ///
     /// # Errors
     /// As [`ResolvedPrivate::start`] and [`external`].
-    pub(crate) fn start(
-        &self,
-        dilation: Dilation,
-        stop: &AtomicBool,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<Subject, LabError> {
+    pub(crate) fn start(&self, dilation: Dilation, job: &Job<'_>) -> Result<Subject, LabError> {
         match self {
             PreparedServer::OnImages(private, images) => {
                 let build = &private.build;
-                on_progress(Progress::Step(&format!(
-                    "starting {} {} on a clone",
-                    build.engine, build.version
-                )));
-                private.start(images, dilation, stop, on_progress)
+                job.step(&format!("starting {} {} on a clone", build.engine, build.version));
+                private.start(images, dilation, job)
             }
-            PreparedServer::External(server) => external(server, on_progress),
+            PreparedServer::External(server) => external(server, job),
         }
     }
 }
@@ -95,21 +85,17 @@ impl PreparedServer<'_> {
 ///
 /// # Errors
 /// As those of the two steps.
-pub fn start_server(
-    server: &Server,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<Subject, LabError> {
+pub fn start_server(server: &Server, job: &Job<'_>) -> Result<Subject, LabError> {
     let resolved = Resolved::of(server, 0)?;
-    let (prepared, _) = resolved.prepare(&[], stop, on_progress)?;
-    prepared.start(Dilation::NONE, stop, on_progress)
+    let (prepared, _) = resolved.prepare(&[], job)?;
+    prepared.start(Dilation::NONE, job)
 }
 
 /// A server that is there, by its DSN or the user's option files.
 ///
 /// # Errors
 /// Where these name none, or one that cannot be understood.
-pub fn external(server: &External, on_progress: &mut OnProgress<'_>) -> Result<Subject, LabError> {
+pub fn external(server: &External, job: &Job<'_>) -> Result<Subject, LabError> {
     let each = server.dsns.iter().flat_map(|dsn| dsn_of_each_host(dsn));
     let mut dsns: Vec<Option<String>> = each.map(Some).collect();
     if dsns.is_empty() {
@@ -122,7 +108,7 @@ pub fn external(server: &External, on_progress: &mut OnProgress<'_>) -> Result<S
         let request = TargetRequest::from_env(dsn.as_deref(), server.defaults_file.as_deref());
         let target = Target::resolve(&request)?;
         for note in &target.notes {
-            on_progress(Progress::Note(note));
+            job.note(note);
         }
         let subject = Subject::of_target(home.as_ref(), &target)?;
         if servers.iter().any(|other| other.connect.address == subject.connect.address) {
@@ -131,7 +117,7 @@ pub fn external(server: &External, on_progress: &mut OnProgress<'_>) -> Result<S
                 subject.dsn()
             )));
         }
-        restore_what_is_left(&subject, on_progress)?;
+        restore_what_is_left(&subject, job)?;
         servers.push(subject);
     }
     let first = servers.remove(0);

@@ -1,7 +1,7 @@
 //! The databases that a command works on: the target's schema, the K schemas of `--schemas K` on
 //! one server, or the shards of one database, which are driven together and proven together.
 
-use crate::error::LabError;
+use crate::error::{Doing, LabError};
 use crate::target::sessions::with_session;
 use base::{WarehouseRange, Warehouses};
 use drive::Schemas;
@@ -40,9 +40,7 @@ pub(crate) fn inspect(
         }
         let missing_indexes = match database.c_load {
             Some(_) => Vec::new(),
-            None => probe::missing_indexes(session)
-                .await
-                .map_err(|error| LabError::Session { doing: "looking for indexes", error })?,
+            None => probe::missing_indexes(session).await.doing("looking for indexes")?,
         };
         Ok(Inspected { database, missing_indexes, shards: None })
     };
@@ -166,10 +164,7 @@ pub(crate) fn mark_driven_by_tpcc_mysql(databases: &Schemas<Connector>) -> Resul
     for connector in databases.databases() {
         with_session(connector, async |session| {
             let marked = tpcc::database::mark_driven_by_tpcc_mysql(session).await;
-            marked.map_err(|error| LabError::Session {
-                doing: "marking the database as driven by tpcc-mysql",
-                error,
-            })
+            marked.doing("marking the database as driven by tpcc-mysql")
         })?;
     }
     Ok(())

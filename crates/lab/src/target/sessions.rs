@@ -1,7 +1,7 @@
 //! Sessions of set-up, proof and sampling: each is a connection that is used once.
 
 use crate::error::LabError;
-use base::{Connect, SessionError, limits};
+use base::{Connect, Session, SessionError, limits};
 use drive::Schemas;
 use reactor::Tasks;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,16 @@ pub(crate) fn block_on<T>(
     future: impl Future<Output = Result<T, LabError>>,
 ) -> Result<T, LabError> {
     reactor::block_on(future).map_err(LabError::Reactor)?
+}
+
+/// What tells a server from all others, however it is reached.
+pub(crate) const IDENTITY: &str =
+    "SELECT CONCAT_WS('|', @@GLOBAL.hostname, @@GLOBAL.port, @@GLOBAL.datadir)";
+
+/// The first value of an answer; empty where there is none.
+pub(crate) async fn text(session: &mut Connection, sql: &str) -> Result<String, SessionError> {
+    let answer = session.query(sql).await?;
+    Ok(answer.row(0).map_or_else(String::new, |row| row.text(0)))
 }
 
 /// Connects, uses the session and closes it: for what a server answers at once. It is given up

@@ -4,7 +4,7 @@ use super::sessions::with_session_until;
 use super::subject::Subject;
 use crate::error::LabError;
 use crate::measure::preflight::{status, variables};
-use crate::progress::{OnProgress, Progress};
+use crate::progress::Job;
 use advise::{
     AdvisedDevice, AdvisedServer, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot,
     StatusWatch, StoredAccount,
@@ -14,10 +14,9 @@ use base::Session;
 use device::Profile;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{RepeatId, RepeatStatus, Results, StoreError};
-use wire::Address;
 
 /// How often a stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -45,18 +44,17 @@ pub struct SnapshotAsked<'a> {
 pub fn snapshot_of(
     subject: &Subject,
     asked: SnapshotAsked<'_>,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
+    job: &Job<'_>,
 ) -> Result<ServerSnapshot, LabError> {
-    let told = tell(subject, stop)?;
-    let readings = watched(subject, asked.watch, stop, on_progress)?;
+    let told = tell(subject, job.stop)?;
+    let readings = watched(subject, asked.watch, job)?;
     for note in doubts(&readings) {
-        on_progress(Progress::Note(&note));
+        job.note(&note);
     }
     let [first, _, last] = readings;
     let directory = told.variables.get("datadir").map(PathBuf::from);
     // A loopback address may be the end of a tunnel: the data has to be here too.
-    let directory = directory.filter(|directory| is_local(subject) && directory.exists());
+    let directory = directory.filter(|directory| subject.is_local() && directory.exists());
     let redo = told.variables.get("innodb_log_group_home_dir").map(PathBuf::from);
     let device = match asked.device {
         Some(profile) => Some(AdvisedDevice::of(&profile)),
@@ -74,7 +72,7 @@ pub fn snapshot_of(
         machine: directory.as_deref().map(machine),
         device,
         redo_is_apart: redo_is_apart(subject, directory.as_deref(), redo),
-        account: stored_account(asked.results, subject, on_progress),
+        account: stored_account(asked.results, subject, job),
         variables: told.variables,
     })
 }
@@ -124,15 +122,10 @@ impl StatusAt {
 }
 
 /// Readings at the begin of the watch, in its middle and at its end.
-fn watched(
-    subject: &Subject,
-    watch: Duration,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<[StatusAt; 3], LabError> {
+fn watched(subject: &Subject, watch: Duration, job: &Job<'_>) -> Result<[StatusAt; 3], LabError> {
     let read = || -> Result<StatusAt, LabError> {
         let connector = subject.without_schema()?;
-        with_session_until(&connector, stop, async |session| {
+        with_session_until(&connector, job.stop, async |session| {
             let values = status(session).await?;
             Ok(StatusAt { at: Instant::now(), values: values.into_iter().collect() })
         })
@@ -140,14 +133,14 @@ fn watched(
     let pause = || -> Result<(), LabError> {
         let until = Instant::now() + watch / 2;
         while Instant::now() < until {
-            if stop.load(Ordering::Relaxed) {
+            if job.is_stopped() {
                 return Err(LabError::Interrupted);
             }
             std::thread::sleep(LOOK_EVERY.min(until - Instant::now()));
         }
         Ok(())
     };
-    on_progress(Progress::Step(&format!("watching the server for {} s", watch.as_secs())));
+    job.step(&format!("watching the server for {} s", watch.as_secs()));
     let first = read()?;
     pause()?;
     let middle = read()?;
@@ -174,16 +167,6 @@ fn doubts([first, middle, last]: &[StatusAt; 3]) -> Vec<String> {
         "the load changed while it was watched, from {before:.0} to {after:.0} statements a \
          second: watch for longer (--watch), or when it is steady"
     )]
-}
-
-/// Does the server seem to run on this machine?
-fn is_local(subject: &Subject) -> bool {
-    match &subject.connect.address {
-        Address::Unix(_) => true,
-        Address::Tcp { host, .. } => {
-            host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-        }
-    }
 }
 
 /// The device that mydyno emulates for the data.
@@ -268,17 +251,13 @@ fn mounted(directory: &Path) -> Option<MountedFileSystem> {
 
 /// The account of the last whole run against this server, where there is one and the file can be
 /// read: it is no condition of advice.
-fn stored_account(
-    file: &Path,
-    subject: &Subject,
-    on_progress: &mut OnProgress<'_>,
-) -> Option<StoredAccount> {
+fn stored_account(file: &Path, subject: &Subject, job: &Job<'_>) -> Option<StoredAccount> {
     if !file.exists() {
         return None;
     }
     last_account(file, &subject.dsn()).unwrap_or_else(|error| {
         let note = format!("where the time of a transaction goes is not known: {error}");
-        on_progress(Progress::Note(&note));
+        job.note(&note);
         None
     })
 }
