@@ -17,7 +17,7 @@ macro_rules! document {
         }
 
         impl $(<$life>)? $name $(<$life>)? {
-            pub(crate) fn of($($argument: $given),+) -> Self {
+            pub fn of($($argument: $given),+) -> Self {
                 $(let $local = $known;)*
                 $name { $($key: $value),+ }
             }

@@ -17,8 +17,9 @@ impl Results {
             return self.step(Durable::Flushed, |transaction| insert_cell(transaction, lab, cell));
         };
         if stored.what.server_version.is_empty() {
-            return self
-                .step(Durable::Flushed, |transaction| fill_in_server(transaction, stored.id, cell));
+            return self.step(Durable::Flushed, |transaction| {
+                fill_in_server(transaction, stored.id, cell)
+            });
         }
         same_cell(&stored.what, cell)?;
         Ok(stored.id)

@@ -357,11 +357,7 @@ impl Measurement<'_> {
         Ok(())
     }
 
-    fn record_fleet(
-        &self,
-        ranks: Vec<StoredRank>,
-        job: &Job<'_>,
-    ) -> Result<(), StoreError> {
+    fn record_fleet(&self, ranks: Vec<StoredRank>, job: &Job<'_>) -> Result<(), StoreError> {
         self.results.put(self.repeat, &ranks)?;
         if let Some(note) = note_on_lost(&ranks) {
             job.note(&note);

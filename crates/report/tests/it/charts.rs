@@ -99,7 +99,7 @@ fn charts_show_what_the_file_has() {
                 let [chart] = find("curves", what)[..] else { panic!("{what}: not one chart") };
                 at(chart, line, x)
             });
-        assert_near(nopm, lab.mean(cell.id, |of| summary(of).nopm.unwrap()), "NOPM");
+        assert_near(nopm, lab.mean(cell.id, |of| summary(of).rates.nopm.unwrap()), "NOPM");
         let p95_us = lab.mean(cell.id, |of| summary(of).primary.p95_us.unwrap());
         assert_near(p95, p95_us / 1e3, "p95");
         let reads_per_s = |of: &Repeat| {
