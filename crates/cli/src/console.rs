@@ -5,18 +5,21 @@
 use crate::failure::Failure;
 use crate::outlet::{Outlet, OutletItem, is_writable};
 use crate::text;
+use crate::text::format::{bar, time};
 use crate::views::watch;
 use analyse::RunProgress;
 use base::Exit;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Progress;
+use ratatui::crossterm::terminal::size;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+/// Shortest time between two pictures of a bar.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// Time between two plain lines where stderr is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// How long a reader of stderr who stalls is waited for, before the results go to stdout.
@@ -120,31 +123,52 @@ enum Told {
 
 /// How far something has come.
 struct Position {
-    kind: BarKind,
+    /// Another bar begins where it is another word.
     what: &'static str,
     done: u64,
     total: u64,
+    /// `total` is milliseconds, which pass whatever happens.
+    is_time: bool,
     /// `total` is the most that it may be.
     is_most: bool,
+    /// Its end is not known, and the message says what it waits for.
+    is_awaited: bool,
     message: String,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum BarKind {
-    None,
-    Load,
-    /// In a phase of a fixed length.
-    Run,
-    /// In one of automatic length.
-    AutoRun,
-    Checks,
-    Work,
+impl Position {
+    fn of(what: &'static str, done: u64, total: u64, message: String) -> Position {
+        let (is_time, is_most, is_awaited) = (false, false, false);
+        Position { what, done, total, is_time, is_most, is_awaited, message }
+    }
+
+    fn share(&self) -> f64 {
+        (self.done as f64 / self.total.max(1) as f64).min(1.0)
+    }
+
+    /// What is left, by how it went so far.
+    fn left(&self, begun: Instant) -> Duration {
+        match self.is_time {
+            true => Duration::from_millis(self.total.saturating_sub(self.done)),
+            false => begun.elapsed().mul_f64(1.0 / self.share().max(1e-6) - 1.0),
+        }
+    }
+
+    /// `window   [===>   ]  45 %  33 s left, 12345 NOPM`.
+    fn line(&self, begun: Instant) -> String {
+        if self.is_awaited {
+            return self.message.clone();
+        }
+        let at_most = if self.is_most { " at most" } else { "" };
+        let left = time(self.left(begun));
+        format!("{:<8} {}  {left} left{at_most}, {}", self.what, bar(self.share()), self.message)
+    }
 }
 
 impl OutletItem for Told {
     fn replaces(&self, waiting: &Told) -> bool {
         match (self, waiting) {
-            (Told::Position(new), Told::Position(old)) => new.kind == old.kind,
+            (Told::Position(new), Told::Position(old)) => new.what == old.what,
             _ => false,
         }
     }
@@ -154,9 +178,9 @@ impl Console {
     /// # Errors
     /// Where no thread can be made.
     pub fn new() -> Result<Console, Failure> {
-        let mut bars = Bars::new();
+        let mut bar = Bar::new();
         Ok(Console {
-            outlet: Outlet::start("console", move |told, left_out| bars.take(told, left_out))?,
+            outlet: Outlet::start("console", move |told, left_out| bar.take(told, left_out))?,
             notes: Vec::new(),
             is_verbose: false,
             told: NotesTold::default(),
@@ -181,14 +205,12 @@ impl Console {
                 self.notes.push(note.to_owned());
                 self.say_note(note);
             }
-            Progress::Load(load) => self.position(Position {
-                kind: BarKind::Load,
-                what: "loading",
-                done: load.bytes,
-                total: load.bytes_total,
-                is_most: false,
-                message: format!("indexes {}/{}", load.steps, load.steps_total),
-            }),
+            Progress::Load(load) => {
+                let [mb, total_mb] = [load.bytes, load.bytes_total].map(|bytes| bytes / 1_000_000);
+                let (steps, all) = (load.steps, load.steps_total);
+                let message = format!("{mb} of {total_mb} MB, indexes {steps}/{all}");
+                self.position(Position::of("loading", load.bytes, load.bytes_total, message));
+            }
             Progress::Run(run) => self.position(run_position(&run)),
             // Formats that print live and the views show these.
             Progress::RunStarts { .. }
@@ -203,14 +225,10 @@ impl Console {
                 self.outlet.push(Told::Step(format!("{time_s:8.2} s  {part}")));
             }
             Progress::Took(..) => {}
-            Progress::Checks { done, total } => self.position(Position {
-                kind: BarKind::Checks,
-                what: "checking",
-                done,
-                total,
-                is_most: false,
-                message: String::new(),
-            }),
+            Progress::Checks { done, total } => {
+                let message = format!("{done} of {total}");
+                self.position(Position::of("checking", done, total, message));
+            }
         }
     }
 
@@ -221,14 +239,8 @@ impl Console {
 
     /// Shows work whose time is known beforehand.
     pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
-        self.position(Position {
-            kind: BarKind::Work,
-            what: "",
-            done: done.as_millis() as u64,
-            total: total.as_millis() as u64,
-            is_most: false,
-            message: what.to_owned(),
-        });
+        let [done, total] = [done, total].map(|time| time.as_millis() as u64);
+        self.position(Position { is_time: true, ..Position::of("", done, total, what.to_owned()) });
     }
 
     fn position(&self, position: Position) {
@@ -261,113 +273,95 @@ fn run_position(run: &RunProgress) -> Position {
         Some(silence) => format!("{}; {message}", text::silent(silence)),
         None => message,
     };
+    let message = match run.awaited {
+        Some(awaited) => format!("{phase}: {}; {message}", text::awaited(awaited)),
+        None => message,
+    };
+    let [done, total] = [run.elapsed, run.total].map(|time| time.as_millis() as u64);
     Position {
-        kind: match run.awaited {
-            Some(_) => BarKind::AutoRun,
-            None => BarKind::Run,
-        },
-        what: phase,
-        done: run.elapsed.as_millis() as u64,
-        total: run.total.as_millis() as u64,
+        is_time: true,
         is_most: run.total_is_most,
-        message: match run.awaited {
-            Some(awaited) => format!("{phase}: {}; {message}", text::awaited(awaited)),
-            None => message,
-        },
+        is_awaited: run.awaited.is_some(),
+        ..Position::of(phase, done, total, message)
     }
 }
 
-/// What the thread knows of stderr.
-struct Bars {
-    bar: ProgressBar,
-    kind: BarKind,
-    is_most: bool,
+/// The last line of stderr, which says how far something has come; on no terminal, a line now and
+/// then.
+struct Bar {
+    shown: Option<(Position, Instant)>,
     is_terminal: bool,
-    last_plain: Instant,
+    last_line: Instant,
 }
 
-impl Bars {
-    fn new() -> Bars {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let is_terminal = !bar.is_hidden();
-        Bars { bar, kind: BarKind::None, is_most: false, is_terminal, last_plain: Instant::now() }
+impl Bar {
+    fn new() -> Bar {
+        let is_terminal = io::stderr().is_terminal();
+        Bar { shown: None, is_terminal, last_line: Instant::now() }
     }
 
     fn take(&mut self, told: Told, left_out: u64) {
         if left_out > 0 {
-            self.bar.suspend(|| {
-                tell(format_args!(
-                    "{left_out} messages are left out here, as nobody read them in time"
-                ));
-            });
+            self.say(format_args!(
+                "{left_out} messages are left out here, as nobody read them in time"
+            ));
         }
         match told {
             Told::Step(step) => {
                 self.done();
                 tell(step);
             }
-            Told::Note(note) => self.bar.suspend(|| tell(format_args!("note: {note}"))),
+            Told::Note(note) => self.say(format_args!("note: {note}")),
             Told::Position(position) => self.show(position),
             Told::Done => self.done(),
         }
     }
 
-    fn show(&mut self, position: Position) {
-        self.become_kind(position.kind, position.is_most);
-        self.bar.set_prefix(format!("{:<8}", position.what));
-        self.bar.set_length(position.total);
-        self.bar.set_position(position.done.min(position.total));
-        let message = &position.message;
-        let is_due = !self.is_terminal && self.last_plain.elapsed() >= PLAIN_EVERY;
-        if is_due && !message.is_empty() {
-            self.last_plain = Instant::now();
-            let percent = self.bar.position() * 100 / position.total.max(1);
-            let eta_s = match position.kind {
-                // It goes on as time does.
-                BarKind::Run | BarKind::AutoRun => {
-                    position.total.saturating_sub(position.done) / 1000
-                }
-                _ => self.bar.eta().as_secs(),
-            };
-            let at_most = if position.is_most { " at most" } else { "" };
-            tell(format_args!("{percent:>3}% {message}, ETA {eta_s} s{at_most}"));
-        }
-        self.bar.set_message(position.message);
+    /// Says something above the line.
+    fn say(&mut self, text: impl Display) {
+        self.clear();
+        tell(text);
+        self.draw();
     }
 
-    fn become_kind(&mut self, kind: BarKind, is_most: bool) {
-        if (self.kind, self.is_most) == (kind, is_most) {
-            return;
-        }
-        // From phase to phase of a run the bar stays: a new one would take the time so far for
-        // speed.
-        let is_run = |kind| matches!(kind, BarKind::Run | BarKind::AutoRun);
-        if !(is_run(self.kind) && is_run(kind)) {
-            self.done();
-            self.last_plain = Instant::now();
-            self.bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-        }
-        (self.kind, self.is_most) = (kind, is_most);
-        let template = match kind {
-            BarKind::Load => {
-                "{prefix}[{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} \
-                 {msg}"
-            }
-            BarKind::AutoRun => "{msg}",
-            BarKind::Run if is_most => "{prefix} [{bar:30}] {percent:>3}% ETA {eta} at most {msg}",
-            BarKind::Work => "[{bar:30}] {percent:>3}% ETA {eta} {msg}",
-            BarKind::None | BarKind::Run | BarKind::Checks => {
-                "{prefix} [{bar:30}] {percent:>3}% ETA {eta} {msg}"
+    fn show(&mut self, position: Position) {
+        let begun = match self.shown.take() {
+            Some((before, begun)) if before.what == position.what => begun,
+            _ => {
+                // The first line that is no terminal's comes after a while.
+                self.last_line = Instant::now();
+                Instant::now()
             }
         };
-        let style =
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        self.bar.set_style(style.progress_chars("=> "));
+        self.shown = Some((position, begun));
+        let every = if self.is_terminal { DRAW_EVERY } else { PLAIN_EVERY };
+        if self.last_line.elapsed() >= every {
+            self.last_line = Instant::now();
+            self.draw();
+            if let (false, Some((position, begun))) = (self.is_terminal, &self.shown) {
+                tell(position.line(*begun));
+            }
+        }
+    }
+
+    fn draw(&self) {
+        if let (true, Some((position, begun))) = (self.is_terminal, &self.shown) {
+            let columns = size().map_or(80, |(columns, _)| usize::from(columns));
+            let line: String = printable(&position.line(*begun));
+            let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+            let _ = io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_terminal && self.shown.is_some() {
+            let _ = io::stderr().write_all(b"\r\x1b[K");
+        }
     }
 
     fn done(&mut self) {
-        self.bar.finish_and_clear();
-        self.kind = BarKind::None;
+        self.clear();
+        self.shown = None;
     }
 }
 

@@ -1,7 +1,11 @@
 //! Numbers as people read them.
 
 use std::fmt::Display;
+use std::time::Duration;
 use store::ByTransaction;
+
+/// Of a bar between its brackets.
+const BAR_WIDTH: usize = 30;
 
 pub fn optional(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
@@ -24,4 +28,24 @@ pub fn ms(us: Option<f64>) -> String {
 pub fn names_width<T>(types: &ByTransaction<T>) -> usize {
     let longest = types.iter().map(|(name, _)| name.len() + 1).max();
     longest.unwrap_or(0).max(13)
+}
+
+/// `27 s`, `12:05` or `1:12:05`.
+pub fn time(time: Duration) -> String {
+    let s = time.as_secs();
+    match (s / 3600, s / 60 % 60, s % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, minutes, s) => format!("{minutes}:{s:02}"),
+        (hours, minutes, s) => format!("{hours}:{minutes:02}:{s:02}"),
+    }
+}
+
+/// `[===>   ]  45 %`.
+pub fn bar(share: f64) -> String {
+    let full = (share * BAR_WIDTH as f64).round() as usize;
+    let mut bar = "=".repeat(full);
+    if full < BAR_WIDTH {
+        bar.push('>');
+    }
+    format!("[{bar:<BAR_WIDTH$}] {:>3.0} %", share * 100.0)
 }

@@ -2,7 +2,7 @@
 //! transactions beside CPU, I/O, notes. What has no room is left out from the bottom, so that a
 //! small terminal shows the main things.
 
-use crate::text::format::{ms, optional};
+use crate::text::format::{bar, ms, optional, time};
 use crate::text::{awaited, silent};
 use base::counted;
 use live::{HISTORY, IoBy, Stage, State, Usage};
@@ -11,7 +11,6 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Borders, Paragraph, Sparkline, Widget};
-use std::time::Duration;
 
 /// Columns of the table of transactions; CPU stands to its right where there is room for both.
 const TYPES_WIDTH: u16 = 54;
@@ -20,7 +19,6 @@ const CPU_WIDTH: u16 = 22;
 const TYPES_HEIGHT: u16 = 7;
 /// Where the terminal is at least so high, several notes are shown.
 const HIGH: u16 = 30;
-const BAR_WIDTH: usize = 30;
 /// Titles and names of columns.
 const TITLE: Style = Style::new().fg(Color::Cyan);
 const PLAIN: Style = Style::new();
@@ -121,33 +119,18 @@ fn about(state: &State) -> String {
 /// automatic length waits for.
 fn how_far(state: &State) -> String {
     let run = &state.run;
-    let full = (state.done_share() * BAR_WIDTH as f64).round() as usize;
-    let mut bar = "=".repeat(full);
-    if full < BAR_WIDTH {
-        bar.push('>');
-    }
     if let (Some(of), Stage::Warmup | Stage::Window) = (run.awaited, state.stage) {
         return format!("{:<8} {}", state.stage.title(), awaited(of));
     }
     format!(
-        "{:<8} [{bar:<BAR_WIDTH$}] {:>3.0} %  {} of {}, {} left{}",
+        "{:<8} {}  {} of {}, {} left{}",
         state.stage.title(),
-        state.done_share() * 100.0,
+        bar(state.done_share()),
         time(run.elapsed),
         time(run.total),
         time(state.left()),
         if run.total_is_most { " at most" } else { "" }
     )
-}
-
-/// `27 s`, `12:05` or `1:12:05`.
-fn time(time: Duration) -> String {
-    let s = time.as_secs();
-    match (s / 3600, s / 60 % 60, s % 60) {
-        (0, 0, s) => format!("{s} s"),
-        (0, minutes, s) => format!("{minutes}:{s:02}"),
-        (hours, minutes, s) => format!("{hours}:{minutes:02}:{s:02}"),
-    }
 }
 
 fn titled(title: String) -> Block<'static> {
