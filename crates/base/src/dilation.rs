@@ -4,6 +4,7 @@
 //! a clock, this host acts as one with cores K times as fast (Gupta et al., "To infinity and
 //! beyond: time-warped network emulation", NSDI 2006).
 
+use std::ffi::OsString;
 use std::fmt;
 
 /// How many times slower a clock runs than the real one, K: at least 1, at most 100.
@@ -91,6 +92,21 @@ impl DilatedClock {
         let (factor, origin) = text.split_once('@')?;
         let dilation = Dilation::parse(factor)?;
         Some(DilatedClock { dilation, origin_ns: origin.parse().ok()? })
+    }
+
+    /// The clock of that value of [`CLOCK_VARIABLE`], where it is another than the real one.
+    ///
+    /// # Errors
+    /// Where it is no clock.
+    pub fn of_variable(value: Option<OsString>) -> Result<Option<DilatedClock>, String> {
+        let Some(text) = value.filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let clock = text.to_str().and_then(DilatedClock::parse);
+        let clock = clock.ok_or_else(|| {
+            format!("{CLOCK_VARIABLE} is {text:?}, which is no clock (8@123456789)")
+        })?;
+        Ok(Some(clock).filter(|clock| !clock.dilation.is_none()))
     }
 
     /// The dilated time at a moment of the real clock. It never decreases where the real one does

@@ -2,8 +2,8 @@
 //! another time than its devices.
 
 use crate::clocks::{CLOCKS_MAX, Clocks, TIMELINES, take_over};
+use crate::read_hooks::real;
 use crate::translated::CTime;
-use crate::{poll_hooks, read_hooks, sleep_hooks, system_calls, thread_hooks, timer_hooks};
 use base::{CLOCK_VARIABLE, DilatedClock};
 use libc::clockid_t;
 
@@ -12,22 +12,9 @@ use libc::clockid_t;
 static START: extern "C" fn() = start;
 
 extern "C" fn start() {
-    poll_hooks::real::find_all();
-    read_hooks::real::find_all();
-    sleep_hooks::real::find_all();
-    system_calls::real::find_all();
-    thread_hooks::real::find_all();
-    timer_hooks::real::find_all();
-    let Some(text) = std::env::var_os(CLOCK_VARIABLE).filter(|text| !text.is_empty()) else {
-        return;
-    };
-    let Some(clock) = text.to_str().and_then(DilatedClock::parse) else {
-        preload::end_unfit(&format!(
-            "clock: {CLOCK_VARIABLE} is {text:?}, which is no clock (8@123456789)"
-        ));
-    };
-    if !clock.dilation.is_none() {
-        take_over(dilated(clock));
+    match DilatedClock::of_variable(std::env::var_os(CLOCK_VARIABLE)) {
+        Ok(clock) => clock.map(dilated).into_iter().for_each(take_over),
+        Err(why) => preload::end_unfit(&format!("clock: {why}")),
     }
 }
 
@@ -46,7 +33,7 @@ fn dilated(monotonic: DilatedClock) -> Clocks {
         };
         timeline.iter().for_each(|clock| by_number[*clock as usize] = Some(dilated));
     }
-    let ticks = u64::try_from(read_hooks::real::times(std::ptr::null_mut())).unwrap_or(0);
+    let ticks = u64::try_from(real::times(std::ptr::null_mut())).unwrap_or(0);
     // SAFETY: asks for a number.
     let per_s = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).unwrap_or(100);
     let passed_ticks = u128::from(passed_ns()) * u128::from(per_s) / 1_000_000_000;
@@ -59,6 +46,6 @@ fn dilated(monotonic: DilatedClock) -> Clocks {
 
 fn now_ns(clock: clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    read_hooks::real::clock_gettime(clock, &raw mut time);
+    real::clock_gettime(clock, &raw mut time);
     time.ns().unwrap_or(0)
 }

@@ -11,8 +11,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 trait Timer: Copy {
     type Time: CTime;
 
-    fn of(value: Self::Time, interval: Self::Time) -> Self;
-
+    /// When it is over, and the interval that follows.
     fn times(&mut self) -> [&mut Self::Time; 2];
 }
 
@@ -20,10 +19,6 @@ macro_rules! timers {
     ($($timer:ident of $time:ident;)*) => {$(
         impl Timer for $timer {
             type Time = $time;
-
-            fn of(it_value: $time, it_interval: $time) -> $timer {
-                $timer { it_interval, it_value }
-            }
 
             fn times(&mut self) -> [&mut $time; 2] {
                 [&mut self.it_value, &mut self.it_interval]
@@ -47,16 +42,16 @@ fn set_timer<T: Timer>(
     let Some(mut given) = (unsafe { new.as_ref() }).copied() else {
         return dilated(set(new, old), old);
     };
-    let [value, interval] = given.times();
-    let value = if is_absolute {
-        TranslatedTime::until_unknown_clock(value)
-    } else {
-        TranslatedTime::wait(value)
-    };
-    let interval = TranslatedTime::wait(interval);
-    // SAFETY: each is a copy of the program's time, or ours.
-    let passed = unsafe { T::of(value.as_ptr().read(), interval.as_ptr().read()) };
-    dilated(set(&raw const passed, old), old)
+    for (time, is_absolute) in given.times().into_iter().zip([is_absolute, false]) {
+        let translated = if is_absolute {
+            TranslatedTime::until_unknown_clock(time)
+        } else {
+            TranslatedTime::wait(time)
+        };
+        // SAFETY: a copy of the program's time, or ours.
+        *time = unsafe { translated.as_ptr().read() };
+    }
+    dilated(set(&raw const given, old), old)
 }
 
 /// The result of a call, where it is good with what the system says of a timer dilated.

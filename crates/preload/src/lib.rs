@@ -115,7 +115,8 @@ macro_rules! export {
 }
 
 /// Functions to call by their own names, each with what it returns where it is not to be found
-/// (`errno` is ENOSYS then), and `find_all`, which looks them up so that no later call has to.
+/// (`errno` is ENOSYS then). They are looked up when the library is loaded, so that no later call
+/// has to.
 ///
 /// They are safe to call in one sense only: their arguments are those that the program passed, or
 /// point to what is the caller's and alive, and are judged by the C library and the kernel as they
@@ -135,8 +136,11 @@ macro_rules! functions {
             ),
         )* };
 
-        /// Looks every function up, so that no later call has to.
-        pub(crate) fn find_all() {
+        #[used]
+        #[unsafe(link_section = ".init_array")]
+        static FIND_ALL: extern "C" fn() = find_all;
+
+        extern "C" fn find_all() {
             $(FUNCTIONS.$name.find();)*
         }
 

@@ -330,8 +330,7 @@ impl Context {
         let slice_ns = if next_ns == u64::MAX { KERNEL_SLICE_NS } else { MERGE_NS };
         let left_ns = until_ns.saturating_sub(now_ns);
         if next_ns != u64::MAX && left_ns < MERGE_NS {
-            let spun_ns = clock::wait_until(until_ns, state.spin);
-            state.meter.add(device::page::Global::SpinNs, spun_ns);
+            state.wait_until(until_ns);
             return false;
         }
         let left_ns = if until_ns == u64::MAX { u64::MAX } else { left_ns };

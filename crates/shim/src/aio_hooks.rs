@@ -37,32 +37,22 @@ const HAS_EVENT_FD: u32 = 1;
 
 /// What a control block asks for.
 #[derive(Clone, Copy)]
-enum AioOperation {
-    Read,
-    Write,
-    ReadVector,
-    WriteVector,
-    Flush,
+struct AioOperation {
+    kind: AccessKind,
+    is_vector: bool,
 }
 
 impl AioOperation {
     fn from_iocb(iocb: &Iocb) -> Option<AioOperation> {
-        match iocb.opcode {
-            0 => Some(AioOperation::Read),
-            1 => Some(AioOperation::Write),
-            2 | 3 => Some(AioOperation::Flush),
-            7 => Some(AioOperation::ReadVector),
-            8 => Some(AioOperation::WriteVector),
-            _ => None,
-        }
-    }
-
-    fn kind(self) -> AccessKind {
-        match self {
-            AioOperation::Read | AioOperation::ReadVector => AccessKind::Read,
-            AioOperation::Write | AioOperation::WriteVector => AccessKind::Write,
-            AioOperation::Flush => AccessKind::Flush,
-        }
+        let (kind, is_vector) = match iocb.opcode {
+            0 => (AccessKind::Read, false),
+            1 => (AccessKind::Write, false),
+            2 | 3 => (AccessKind::Flush, false),
+            7 => (AccessKind::Read, true),
+            8 => (AccessKind::Write, true),
+            _ => return None,
+        };
+        Some(AioOperation { kind, is_vector })
     }
 }
 
@@ -84,11 +74,11 @@ fn emulated(state: &ShimState, iocb: &Iocb) -> Option<(AioOperation, Open, &'sta
 
 fn length(iocb: &Iocb, operation: AioOperation) -> u64 {
     match operation {
-        AioOperation::Read | AioOperation::Write => iocb.bytes,
-        AioOperation::ReadVector | AioOperation::WriteVector => {
+        AioOperation { kind: AccessKind::Flush, .. } => 0,
+        AioOperation { is_vector: false, .. } => iocb.bytes,
+        AioOperation { is_vector: true, .. } => {
             TransferLength::Vector(iocb.buffer as *const iovec, iocb.bytes as c_int).bytes()
         }
-        AioOperation::Flush => 0,
     }
 }
 
@@ -104,7 +94,7 @@ fn submit_here(
     }
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     let extent = Extent { offset, bytes: length(iocb, operation) };
-    let request = FileRequest::new(state, (iocb.fd as c_int, open, file), operation.kind(), extent);
+    let request = FileRequest::new(state, (iocb.fd as c_int, open, file), operation.kind, extent);
     let refusal = request.refusal(state);
     let ticket = if refusal.is_none() { request.record(state) } else { None };
     let (mut flight, result) = match refusal {
@@ -137,16 +127,16 @@ fn on_host(iocb: &Iocb, operation: AioOperation, is_emulated: bool) -> isize {
     let fd = iocb.fd as c_int;
     let (buffer, bytes) = (iocb.buffer as *mut libc::c_void, iocb.bytes as usize);
     let (vector, count) = (iocb.buffer as *const iovec, iocb.bytes as c_int);
-    let result = match operation {
-        AioOperation::Read => real::pread(fd, buffer, bytes, iocb.offset),
-        AioOperation::Write => {
+    let result = match (operation.kind, operation.is_vector) {
+        (AccessKind::Read, false) => real::pread(fd, buffer, bytes, iocb.offset),
+        (AccessKind::Write, false) => {
             let offset = u64::try_from(iocb.offset).unwrap_or(0);
             faults::write(fd, offset, bytes, |done| real::pwrite(fd, buffer, done, iocb.offset))
         }
-        AioOperation::ReadVector => real::preadv(fd, vector, count, iocb.offset),
-        AioOperation::WriteVector => real::pwritev(fd, vector, count, iocb.offset),
-        AioOperation::Flush if is_emulated => 0,
-        AioOperation::Flush => real::fsync(fd) as isize,
+        (AccessKind::Read, true) => real::preadv(fd, vector, count, iocb.offset),
+        (AccessKind::Write, true) => real::pwritev(fd, vector, count, iocb.offset),
+        (AccessKind::Flush, _) if is_emulated => 0,
+        (AccessKind::Flush, _) => real::fsync(fd) as isize,
     };
     if result < 0 { -(errno() as isize) } else { result }
 }
@@ -187,7 +177,7 @@ fn counted_role(state: &ShimState, iocb: &Iocb) -> Option<(Role, AccessKind)> {
     let operation = AioOperation::from_iocb(iocb)?;
     let file = files::seen(iocb.fd as c_int)?.file();
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
-    Some((state.role_at(file, offset), operation.kind()))
+    Some((state.role_at(file, offset), operation.kind))
 }
 
 /// When a wait that the program passes is over.

@@ -6,7 +6,7 @@ use crate::files::file_bytes;
 use crate::flight::Extent;
 use crate::readers;
 use crate::state::ShimState;
-use crate::write_back::{Pressure, ReadBatch, WRITE_BACK, cache_changed};
+use crate::write_back::{ReadBatch, WRITE_BACK, cache_changed};
 use device::page::{AccessKind, Global};
 use libc::c_int;
 use preload::keeping_errno;
@@ -169,8 +169,7 @@ fn wait_until_read(state: &ShimState, place: usize, pages: Range<u32>) {
             UNDECIDED => now_ns + UNDECIDED_STEP_NS,
             ready_ns => ready_ns,
         };
-        let spun_ns = clock::wait_until(until_ns, state.spin);
-        state.meter.add(Global::SpinNs, spun_ns);
+        state.wait_until(until_ns);
         if ready_ns != UNDECIDED {
             return;
         }
@@ -225,8 +224,7 @@ fn write(state: &ShimState, began_ns: u64, request: BufferedRequest, bytes_befor
 fn throttle(state: &ShimState, dirtied_pages: u64) {
     let mut written = 0;
     while written <= dirtied_pages.saturating_mul(3) / 2 {
-        let now_ns = clock::now_ns();
-        if WRITE_BACK.pressure(state, now_ns) != Pressure::Throttle {
+        if !WRITE_BACK.is_throttled(state) {
             return;
         }
         WRITE_BACK.run_writeback(state);

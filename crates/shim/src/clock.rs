@@ -57,15 +57,9 @@ static DILATED: OnceLock<DilatedClock> = OnceLock::new();
 /// # Errors
 /// Where it is no clock, or the program would have another one than its devices.
 pub(crate) fn prepare() -> Result<(), String> {
-    let Some(text) = std::env::var_os(CLOCK_VARIABLE).filter(|text| !text.is_empty()) else {
+    let Some(clock) = DilatedClock::of_variable(std::env::var_os(CLOCK_VARIABLE))? else {
         return Ok(());
     };
-    let clock = text.to_str().and_then(DilatedClock::parse);
-    let clock = clock
-        .ok_or_else(|| format!("{CLOCK_VARIABLE} is {text:?}, which is no clock (8@123456789)"))?;
-    if clock.dilation.is_none() {
-        return Ok(());
-    }
     // The loader goes on without a library that it cannot load.
     let behind = Function::new(c"clock_gettime", c"").find();
     // SAFETY: the C library is loaded, as the shim needs it too; the texts end with zero bytes.

@@ -143,8 +143,7 @@ impl Flight {
     /// Waits until the device has decided and the request is due. No lock is held meanwhile.
     pub(crate) fn wait(&mut self, state: &ShimState) {
         while self.stage.is_some() {
-            let spun_ns = clock::wait_until(self.when_ns(), state.spin);
-            state.meter.add(Global::SpinNs, spun_ns);
+            state.wait_until(self.when_ns());
             if !self.is_queued() {
                 break;
             }

@@ -118,9 +118,7 @@ pub(crate) fn truncate(fd: c_int, bytes: off_t) -> c_int {
 fn write_out(state: &ShimState, (fd, open): (c_int, Open), extent: Extent, flags: c_uint) {
     let _inside = Inside::enter();
     let waits = libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    let ticket = (flags & waits == waits)
-        .then(|| record::write_out_begins(state, (fd, open), extent))
-        .flatten();
+    let ticket = if flags & waits == waits { record::write_out_begins(fd, extent) } else { None };
     if state.meter.is_armed() {
         if flags & libc::SYNC_FILE_RANGE_WAIT_AFTER != 0 {
             buffered::write_out(state, open.place());

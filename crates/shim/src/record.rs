@@ -29,6 +29,12 @@ fn recorded(
     file.has_name.then(|| (journal, file.on(device).at(place)))
 }
 
+/// The file of a descriptor that is seen, where it is to be recorded, by the role of the whole.
+fn recorded_whole(fd: c_int) -> Option<(&'static WriteJournal, RecordedFile)> {
+    let (state, open) = (state()?, files::seen(fd)?);
+    recorded(state, (fd, open.place()), open.file().role())
+}
+
 /// A write or a flush is about to begin. Of reads nothing is recorded.
 pub(crate) fn begins(
     state: &ShimState,
@@ -61,13 +67,8 @@ pub(crate) fn directory_flush_begins(state: &ShimState, fd: c_int) -> Option<Ent
 }
 
 /// Bytes of a file are about to be written out, without a flush.
-pub(crate) fn write_out_begins(
-    state: &ShimState,
-    (fd, open): (c_int, Open),
-    extent: Extent,
-) -> Option<EntryTicket> {
-    let role = open.file().role();
-    let (journal, file) = recorded(state, (fd, open.place()), role)?;
+pub(crate) fn write_out_begins(fd: c_int, extent: Extent) -> Option<EntryTicket> {
+    let (journal, file) = recorded_whole(fd)?;
     let length = if extent.bytes == 0 { u64::MAX } else { extent.bytes };
     let entry = file.entry(EntryKind::SyncRange);
     journal.ring.begin(&NewEntry { offset: extent.offset, length, ..entry })
@@ -75,8 +76,7 @@ pub(crate) fn write_out_begins(
 
 /// A file is about to have another length, which `of` makes of the one that it has.
 pub(crate) fn length_begins(fd: c_int, of: impl FnOnce(u64) -> u64) -> Option<EntryTicket> {
-    let (state, open) = (state()?, files::seen(fd)?);
-    let (journal, file) = recorded(state, (fd, open.place()), open.file().role())?;
+    let (journal, file) = recorded_whole(fd)?;
     let other = of(file.bytes);
     let entry = NewEntry { other, ..file.entry(EntryKind::Length) };
     (other != file.bytes).then(|| journal.begin(fd, &entry)).flatten()
@@ -84,8 +84,7 @@ pub(crate) fn length_begins(fd: c_int, of: impl FnOnce(u64) -> u64) -> Option<En
 
 /// Bytes of a file are about to become zeros.
 pub(crate) fn hole_begins(fd: c_int, extent: Extent) -> Option<EntryTicket> {
-    let (state, open) = (state()?, files::seen(fd)?);
-    let (journal, file) = recorded(state, (fd, open.place()), open.file().role())?;
+    let (journal, file) = recorded_whole(fd)?;
     let length = extent.bytes.min(file.bytes.saturating_sub(extent.offset));
     let entry = NewEntry { offset: extent.offset, length, ..file.entry(EntryKind::Write) };
     (length > 0).then(|| journal.begin(fd, &entry)).flatten()
@@ -134,12 +133,8 @@ impl<'a> NameBefore<'a> {
             let (path, recorded) = of_name(at, name, |fd| {
                 Some((PathOf::of_descriptor(fd)?, identify(&status(fd)?)?))
             })?;
-            let device = state.device_of(state.role_of(state.relative(path.bytes())?))?;
-            let is_in = |watched: &Vec<u8>| {
-                let rest = path.bytes().strip_prefix(watched.as_slice());
-                rest.is_some_and(|rest| rest.first() == Some(&b'/'))
-            };
-            let directory = state.directories.iter().position(is_in)?;
+            let (directory, relative) = state.below(path.bytes())?;
+            let device = state.device_of(state.role_of(relative))?;
             Some(NameBefore { journal, recorded: recorded.on(device), path, directory })
         })
     }

@@ -73,35 +73,20 @@ pub(crate) fn waiting<T>(
     if !SESSION.with(SessionThread::is_on) {
         return request();
     }
-    let before = ThreadTimes::now();
+    let before = thread_times_ns();
     let result = request();
-    let after = ThreadTimes::now();
-    let since = |of: fn(&ThreadTimes) -> u64| of(&after).saturating_sub(of(&before));
-    let spun_ns = since(|of| of.spun_ns);
-    let worked_ns = since(|of| of.cpu_ns).saturating_sub(spun_ns);
-    let not_waited_ns = worked_ns + since(|of| of.late_ns);
-    let waited_ns = since(|of| of.at_ns).saturating_sub(not_waited_ns);
-    state.meter.session_waited(role, kind, waited_ns);
+    let after = thread_times_ns();
+    let since = |of: usize| after[of].saturating_sub(before[of]);
+    let [passed_ns, cpu_ns, spun_ns, late_ns] = [0, 1, 2, 3].map(since);
+    let not_waited_ns = cpu_ns.saturating_sub(spun_ns) + late_ns;
+    state.meter.session_waited(role, kind, passed_ns.saturating_sub(not_waited_ns));
     state.meter.add(Global::SessionSpinNs, spun_ns);
     result
 }
 
-struct ThreadTimes {
-    at_ns: u64,
-    cpu_ns: u64,
-    spun_ns: u64,
-    late_ns: u64,
-}
-
-impl ThreadTimes {
-    fn now() -> ThreadTimes {
-        ThreadTimes {
-            at_ns: clock::now_ns(),
-            cpu_ns: clock::thread_cpu_ns(),
-            spun_ns: clock::spun_ns(),
-            late_ns: clock::late_ns(),
-        }
-    }
+/// What time it is, and of this thread: its CPU time, what it spun, and by what it woke late.
+fn thread_times_ns() -> [u64; 4] {
+    [clock::now_ns(), clock::thread_cpu_ns(), clock::spun_ns(), clock::late_ns()]
 }
 
 /// Waits for the client by `call`. Who waits for several descriptors serves no client.

@@ -124,16 +124,12 @@ fn make_all(
     setups: &[DeviceSetup],
     make: fn(&DeviceSetup) -> Device,
 ) -> &'static mut [SharedDevice] {
-    let _building = Building::begin();
-    let mut devices = Vec::with_capacity(setups.len());
-    for setup in setups {
-        devices.push(SharedDevice {
-            // SAFETY: bytes that are going to be initialised below.
-            mutex: UnsafeCell::new(unsafe { std::mem::zeroed() }),
-            device: UnsafeCell::new(make(setup)),
-        });
-    }
-    let devices = devices.leak();
+    let of = |setup| SharedDevice {
+        // SAFETY: bytes that are going to be initialised below.
+        mutex: UnsafeCell::new(unsafe { std::mem::zeroed() }),
+        device: UnsafeCell::new(make(setup)),
+    };
+    let devices = in_shared_memory(|| setups.iter().map(of).collect::<Vec<_>>()).leak();
     for device in &mut *devices {
         initialise(device.mutex.get());
     }
@@ -159,20 +155,12 @@ thread_local! {
     static NEXT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// While it lives, what this thread allocates is in the shared memory.
-struct Building;
-
-impl Building {
-    fn begin() -> Building {
-        NEXT.with(|next| next.set(ADDRESS + size_of::<Header>()));
-        Building
-    }
-}
-
-impl Drop for Building {
-    fn drop(&mut self) {
-        NEXT.with(|next| next.set(0));
-    }
+/// What this thread allocates in `make` is in the shared memory.
+fn in_shared_memory<T>(make: impl FnOnce() -> T) -> T {
+    NEXT.with(|next| next.set(ADDRESS + size_of::<Header>()));
+    let made = make();
+    NEXT.with(|next| next.set(0));
+    made
 }
 
 /// The system's, except while devices are made for several processes: then it hands out the shared
@@ -253,7 +241,7 @@ unsafe impl GlobalAlloc for Allocator {
 
 #[cfg(test)]
 mod tests {
-    use super::{Building, Held, make_all};
+    use super::{Held, make_all};
     use device::page::AccessKind;
     use device::{Access, Device, DeviceSetup, SHARED_BYTES, builtins};
     use rustix::mm::{MapFlags, ProtFlags};
@@ -321,10 +309,7 @@ mod tests {
         let more = vec![2_u8; 100];
         let is_shared = |bytes: &[u8]| super::Allocator::is_shared(bytes.as_ptr().cast_mut());
         assert!(!is_shared(&outside) && !is_shared(&more));
-        let inside = {
-            let _building = Building::begin();
-            vec![3_u8; 100]
-        };
+        let inside = super::in_shared_memory(|| vec![3_u8; 100]);
         assert!(is_shared(&inside));
     }
 }

@@ -5,8 +5,8 @@ use crate::cache::PageCache;
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
 use crate::state::{EmulatedDevice, ShimState, take_over};
-use crate::system::{self, map_shared};
-use crate::{clock, crash, file_hooks, io_hooks, map_hooks, name_hooks, session, shared};
+use crate::system::map_shared;
+use crate::{clock, crash, shared};
 use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
 use device::{Device, DeviceSetup, Role, SETUP_VARIABLE, Setup, Sharing};
 use std::ffi::OsStr;
@@ -30,13 +30,6 @@ extern "C" fn start() {
 }
 
 fn prepare(path: &OsStr) -> Result<(), String> {
-    system::find_all();
-    crash::real::find_all();
-    file_hooks::real::find_all();
-    io_hooks::real::find_all();
-    map_hooks::real::find_all();
-    name_hooks::real::find_all();
-    session::real::find_all();
     clock::prepare()?;
     let text = fs::read_to_string(path)
         .map_err(|error| format!("the setup cannot be read: {error}; {SETUP_VARIABLE} names it"))?;

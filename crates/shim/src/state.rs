@@ -1,11 +1,13 @@
 //! What the shim knows once it has taken over, and whether a thread is inside it.
 
 use crate::cache::PageCache;
+use crate::clock;
 use crate::files::{File, Open};
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
 use crate::names;
 use crate::shared::SharedDevice;
+use device::page::Global;
 use device::{Device, Role};
 use std::cell::Cell;
 use std::ops::Range;
@@ -80,6 +82,11 @@ impl ShimState {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until a time, or returns at once where it has passed.
+    pub(crate) fn wait_until(&self, until_ns: u64) {
+        self.meter.add(Global::SpinNs, clock::wait_until(until_ns, self.spin));
+    }
+
     pub(crate) fn device_of(&self, role: Role) -> Option<usize> {
         self.device_of_role[role.index()]
     }
@@ -130,12 +137,17 @@ impl ShimState {
         Some(self.every_file.unwrap_or(role))
     }
 
+    /// Which watched directory a path is below, and the rest of the path.
+    pub(crate) fn below<'a>(&self, path: &'a [u8]) -> Option<(usize, &'a [u8])> {
+        self.directories.iter().enumerate().find_map(|(index, directory)| {
+            let rest = path.strip_prefix(directory.as_slice())?;
+            Some((index, rest.strip_prefix(b"/")?))
+        })
+    }
+
     /// The path below the watched directory that it is in.
     pub(crate) fn relative<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
-        self.directories.iter().find_map(|directory| {
-            let rest = path.strip_prefix(directory.as_slice())?;
-            rest.strip_prefix(b"/")
-        })
+        self.below(path).map(|(_, relative)| relative)
     }
 }
 

@@ -164,7 +164,8 @@ impl FileRequest {
 pub(crate) fn transfer(
     fd: c_int,
     kind: AccessKind,
-    (offset, length): (Offset, TransferLength),
+    offset: Offset,
+    length: TransferLength,
     call: impl FnOnce() -> isize,
 ) -> isize {
     let Some((state, open, file)) = seen(fd) else {

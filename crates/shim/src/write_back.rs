@@ -22,14 +22,6 @@ const THROTTLE_PERCENT: u64 = 20;
 /// Pages that were dirty for this long are written.
 const EXPIRE_NS: u64 = 30_000_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pressure {
-    None,
-    /// Pages that became dirty before that time are to be written.
-    Background(u64),
-    Throttle,
-}
-
 /// A request for a run of pages.
 pub(crate) struct PageRequest {
     pub(crate) flight: Flight,
@@ -96,38 +88,34 @@ impl WriteBack {
         self.dirty_pages.load(Ordering::Relaxed)
     }
 
-    /// How urgently dirty pages are to be written.
-    pub(crate) fn pressure(&self, state: &ShimState, now_ns: u64) -> Pressure {
-        let dirty = self.dirty_pages() * 100;
-        let written = self.under_way_pages.load(Ordering::Relaxed) * 100;
-        let capacity = state.cache_pages;
+    /// Whether who makes pages dirty has to wait.
+    pub(crate) fn is_throttled(&self, state: &ShimState) -> bool {
         // What is being written is not clean yet.
-        if dirty + written > THROTTLE_PERCENT * capacity {
-            Pressure::Throttle
-        } else if dirty > BACKGROUND_PERCENT * capacity {
-            Pressure::Background(now_ns)
-        } else if self.oldest_ns.load(Ordering::Relaxed) < now_ns.saturating_sub(EXPIRE_NS) {
-            Pressure::Background(now_ns.saturating_sub(EXPIRE_NS))
+        let pages = self.dirty_pages() + self.under_way_pages.load(Ordering::Relaxed);
+        pages * 100 > THROTTLE_PERCENT * state.cache_pages
+    }
+
+    /// Pages that became dirty before that time are to be written.
+    fn due_ns(&self, state: &ShimState, now_ns: u64) -> Option<u64> {
+        let expired_ns = now_ns.saturating_sub(EXPIRE_NS);
+        let are_many = self.dirty_pages() * 100 > BACKGROUND_PERCENT * state.cache_pages;
+        if are_many || self.is_throttled(state) {
+            Some(now_ns)
         } else {
-            Pressure::None
+            (self.oldest_ns.load(Ordering::Relaxed) < expired_ns).then_some(expired_ns)
         }
     }
 
     /// Takes up what is complete, and sends what is due to be written.
     pub(crate) fn run_writeback(&self, state: &ShimState) {
         let now_ns = clock::now_ns();
-        let pressure = self.pressure(state, now_ns);
-        if pressure == Pressure::None && self.under_way.load(Ordering::Relaxed) == 0 {
+        let mut before_ns = self.due_ns(state, now_ns);
+        if before_ns.is_none() && self.under_way.load(Ordering::Relaxed) == 0 {
             return;
         }
         // Whoever is at it does it for all.
         let Ok(mut slots) = self.slots.try_lock() else {
             return;
-        };
-        let mut before_ns = match pressure {
-            Pressure::None => None,
-            Pressure::Background(before_ns) => Some(before_ns),
-            Pressure::Throttle => Some(now_ns),
         };
         for slot in slots.iter_mut() {
             self.take_up(state, slot, now_ns);
@@ -186,7 +174,7 @@ impl WriteBack {
         else {
             drop(slots);
             // As many wait as requests are under way: this one looks again when one has left.
-            wait_until(state, others_ns.max(clock::now_ns() + CROWDED_STEP_NS));
+            state.wait_until(others_ns.max(clock::now_ns() + CROWDED_STEP_NS));
             return Some(0);
         };
         request.is_claimed = true;
@@ -206,7 +194,7 @@ impl WriteBack {
             }
             let when_ns = request.flight.when_ns();
             drop(slots);
-            wait_until(state, when_ns);
+            state.wait_until(when_ns);
         }
     }
 
@@ -243,7 +231,7 @@ impl WriteBack {
         let since_ns = clock::now_ns();
         let mut awaited = AwaitedPages { place, claimed: 0, back: CameBack::new(since_ns) };
         while let Some(until_ns) = self.look_for(state, &mut awaited) {
-            wait_until(state, until_ns);
+            state.wait_until(until_ns);
         }
         awaited.back.end(state);
     }
@@ -317,11 +305,6 @@ impl CameBack {
             last.flight.end(state, self.since_ns..clock::now_ns(), bytes);
         }
     }
-}
-
-fn wait_until(state: &ShimState, until_ns: u64) {
-    let spun_ns = clock::wait_until(until_ns, state.spin);
-    state.meter.add(Global::SpinNs, spun_ns);
 }
 
 /// Hands a run of pages to the model. `None` where its role is not emulated.
