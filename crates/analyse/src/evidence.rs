@@ -83,11 +83,8 @@ impl OfWindow<'_> {
         resources: &Resources,
     ) -> Result<Option<Observed>, StoreError> {
         let MeasuredWindow { results, repeat, cell, load, .. } = measured;
-        let at_driver = AtDriver::of(
-            &results.get(repeat.id)?,
-            &results.get(repeat.id)?,
-            measured.totals,
-        );
+        let at_driver =
+            AtDriver::of(&results.get(repeat.id)?, &results.get(repeat.id)?, measured.totals);
         if at_driver.is_none() && cell.what.terminals.is_some() {
             return Ok(None);
         }

@@ -18,7 +18,11 @@ type Comparison = fn(f64, f64) -> bool;
 /// Figures of the whole run, with what they mean.
 const OF_RUN: [(&str, RunValue, &str); 12] = [
     ("nopm", |run| run.rates.nopm, "new orders per minute; of TPC-C"),
-    ("tpm", |run| run.rates.nopm, "the same of other workloads: their primary transactions per minute"),
+    (
+        "tpm",
+        |run| run.rates.nopm,
+        "the same of other workloads: their primary transactions per minute",
+    ),
     ("tpm_total", |run| run.rates.tpm_total, "transactions of all types per minute"),
     ("tps", |run| Some(run.rates.tpm_total? / 60.0), "the same per second"),
     ("errors_share", errors_share, "`errors` by all transactions that ended, 0 to 1"),

@@ -4,7 +4,8 @@ use crate::format::{integer, ms, or_na, percent, significant, transaction, trimm
 use crate::model::RepeatView;
 use maud::{Markup, html};
 use store::{
-    Band, InputCounter, JudgedNumber, JudgedUnit, StoredCheck, StoredFailure, TransactionTotals, Verdict,
+    Band, InputCounter, JudgedNumber, JudgedUnit, StoredCheck, StoredFailure, TransactionTotals,
+    Verdict,
 };
 
 /// Counts, retries by cause and response times of each type in the window.

@@ -5,7 +5,7 @@ use crate::model::RepeatView;
 use crate::tables::{band_picture, band_text, verdict_tag};
 use maud::{Markup, html};
 use store::{
-    ByTransaction, DurationsSummary, OpenLoopSummary, JudgedUnit, StoredRequirement,
+    ByTransaction, DurationsSummary, JudgedUnit, OpenLoopSummary, StoredRequirement,
     TerminalsSummary, Verdict,
 };
 

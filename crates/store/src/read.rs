@@ -2,8 +2,8 @@
 
 use crate::row::{Keys, Owner, Stored, Table, get};
 use crate::rows::*;
-use crate::values::*;
 use crate::totals::{TimeTotals, WindowTotals};
+use crate::values::*;
 use crate::{Results, StoreError};
 use rusqlite::types::FromSql;
 use rusqlite::{Params, Row};

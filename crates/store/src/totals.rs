@@ -1,9 +1,9 @@
 //! Intervals added up: what one transaction type did over many of them.
 
+use crate::empty_histogram;
 use crate::histogram::Encoded;
 use crate::row::row;
 use crate::rows::{CellTransaction, IntervalRow, Phase};
-use crate::empty_histogram;
 use hdrhistogram::Histogram;
 
 /// `None` where there was nothing to divide by.

@@ -29,7 +29,7 @@ pub fn comparison(runs: &[&Summary]) -> String {
     };
     // Slowest first, by its best.
     let best = |name: &str| {
-        let nopm = |load: &u32| find(name, *load).and_then(|run| run.nopm);
+        let nopm = |load: &u32| find(name, *load).and_then(|run| run.rates.nopm);
         loads.iter().filter_map(nopm).fold(0.0, f64::max)
     };
     devices.sort_by(|a, b| best(a).total_cmp(&best(b)));
@@ -43,7 +43,7 @@ pub fn comparison(runs: &[&Summary]) -> String {
     for name in &devices {
         let _ = write!(out, "{name:<16}");
         for load in &loads {
-            let nopm = find(name, *load).and_then(|run| run.nopm);
+            let nopm = find(name, *load).and_then(|run| run.rates.nopm);
             let _ = write!(out, "{:>18}", optional(nopm.map(f64::trunc), 0));
         }
         let _ = writeln!(out, "{:>12}", fidelity(runs, name));
@@ -53,7 +53,7 @@ pub fn comparison(runs: &[&Summary]) -> String {
         return out;
     };
     for load in &loads {
-        let nopm = |name: &str| find(name, *load).and_then(|run| run.nopm);
+        let nopm = |name: &str| find(name, *load).and_then(|run| run.rates.nopm);
         if let (Some(most), Some(least)) = (nopm(fast), nopm(slow))
             && least > 0.0
         {

@@ -36,8 +36,8 @@ use spec::{Cell, Load, Server, Topology, WorkloadKind};
 use std::iter;
 use std::sync::atomic::AtomicBool;
 use store::{
-    DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
-    RepeatResult, Results,
+    DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure,
+    RepeatId, RepeatResult, Results,
 };
 use tpcc::CheckSet;
 use wire::{ConnectError, Connector};

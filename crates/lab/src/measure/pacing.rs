@@ -8,8 +8,8 @@ use drive::{Arrivals, Interval, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{
-    Band, JudgedNumber, JudgedUnit, PacedInterval, RepeatResult, ScheduleCounts,
-    StoredRequirement, TimeKind, TimeRow,
+    Band, JudgedNumber, JudgedUnit, PacedInterval, RepeatResult, ScheduleCounts, StoredRequirement,
+    TimeKind, TimeRow,
 };
 use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{MeasuredRun, Range, Unit, WINDOW_MIN};

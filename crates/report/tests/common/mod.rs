@@ -10,9 +10,9 @@ use spec::RampLimits;
 use std::path::Path;
 use storage::{device_io, places};
 use store::{
-    Band, CellId, CheckedOn, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, LabId, LabStatus, LoadMethod,
-    Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId,
-    RepeatResult, RepeatStatus, Results, StoredCheck, StoredFailure, StoredLoad,
+    Band, CellId, CheckedOn, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, LabId, LabStatus,
+    LoadMethod, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase, RepeatFailure,
+    RepeatId, RepeatResult, RepeatStatus, Results, StoredCheck, StoredFailure, StoredLoad,
     StoredLoadTable, TimeTotals, TransactionTime, empty_histogram,
 };
 use testkit::SECOND_NS;

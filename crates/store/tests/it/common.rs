@@ -3,9 +3,8 @@
 use std::path::Path;
 use store::{
     Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, JudgedNumber, JudgedUnit, LabId,
-    NewCell, NewLab, NewRepeat, Phase,
-    PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, Results,
-    RoleIo, ShimFacts, StoredRequirement, TimeTotals, empty_histogram,
+    NewCell, NewLab, NewRepeat, Phase, PresetVariable, RepeatId, RepeatResult, RequestIo,
+    RequestKind, Results, RoleIo, ShimFacts, StoredRequirement, TimeTotals, empty_histogram,
 };
 use testkit::SECOND_NS;
 

@@ -2,9 +2,9 @@
 
 use crate::common::{self, cell, interval, result, running, running_as};
 use store::{
-    Band, CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell, NewRepeat, NoteOn, Phase,
-    RepeatFailure, RepeatId, Results, StoreError, StoredCheck, StoredFailure,
-    StoredLoad, StoredLoadTable,
+    Band, CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment,
+    NewCell, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, Results, StoreError, StoredCheck,
+    StoredFailure, StoredLoad, StoredLoadTable,
 };
 use testkit::fail;
 
@@ -80,7 +80,10 @@ fn a_failed_repeat_has_counts_and_no_result() {
         (summary.status.as_str(), summary.reason_code.as_deref()),
         ("failed", Some("check_failed"))
     );
-    assert_eq!((summary.rates.nopm, summary.rates.tpm_total, summary.rates.client_cpu_s), (None, None, None));
+    assert_eq!(
+        (summary.rates.nopm, summary.rates.tpm_total, summary.rates.client_cpu_s),
+        (None, None, None)
+    );
     assert_eq!(summary.transactions.get("new_order").unwrap().p50_us, None);
     assert_eq!(summary.transactions.get("new_order").unwrap().committed, 198);
     assert_eq!(summary.notes, ["also server_died: "]);
@@ -251,8 +254,9 @@ fn cores_and_what_was_set_of_them_come_back() {
 fn what_each_of_several_servers_did_comes_back() {
     let (_directory, results, repeat) = measured();
     let did = |transactions: [u64; 2]| {
-        [(1, transactions[0]), (2, transactions[1])]
-            .map(|(instance, primary_transactions)| InstanceResult { instance, primary_transactions })
+        [(1, transactions[0]), (2, transactions[1])].map(|(instance, primary_transactions)| {
+            InstanceResult { instance, primary_transactions }
+        })
     };
     assert!(results.get::<InstanceResult>(repeat).unwrap().is_empty());
     results.put(repeat, &did([30, 10])).unwrap();
