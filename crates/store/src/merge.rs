@@ -19,6 +19,7 @@ use crate::{Results, StoreError, process};
 use base::counted;
 use copy::{Copier, Origins};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use schema::SchemaTable;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
@@ -76,28 +77,55 @@ pub fn merge(inputs: &[PathBuf], output: &Path) -> Result<MergeSummary, MergeErr
     let (building, out) = MergingFile::begin(output, before.as_ref())?;
     let mut origins = Origins::new();
     let mut files = Vec::new();
-    let failed = |cause| out.sql(cause);
-    let tables = schema::tables(&out.connection).map_err(failed)?;
-    // Foreign keys hold at the end; the whole of it is one transaction.
-    let transaction = Transaction::new_unchecked(&out.connection, TransactionBehavior::Immediate)
-        .map_err(failed)?;
-    let unchanged = changes(&transaction).map_err(failed)?;
+    let tables = schema::tables(&out.connection).map_err(|cause| out.sql(cause))?;
+    let mut is_changed = before.is_none();
     for source in &sources {
-        let mut copier = Copier::new((source, &out), &tables, &mut origins);
-        copier.copy()?;
-        files.push(MergedFile { path: source.path.clone(), repeats: copier.repeats });
+        let (repeats, is_changed_by_it) = add(source, &out, &tables, &mut origins)?;
+        files.push(MergedFile { path: source.path.clone(), repeats });
+        is_changed |= is_changed_by_it;
     }
-    let is_changed = before.is_none() || changes(&transaction).map_err(failed)? != unchanged;
     if is_changed {
         finish_labs(&out, &all)?;
     }
-    transaction.commit().map_err(failed)?;
     let labs =
         out.labs()?.into_iter().map(|lab| merged_lab(&out, lab)).collect::<Result<_, _>>()?;
     if is_changed {
         building.publish(out, before)?;
     }
     Ok(MergeSummary { files, labs, is_changed })
+}
+
+/// Adds a file to the output; says whether that changed it.
+fn add(
+    source: &Results,
+    out: &Results,
+    tables: &[SchemaTable],
+    origins: &mut Origins,
+) -> Result<(MergedRepeats, bool), MergeError> {
+    let failed = |cause| out.sql(cause);
+    let connection = &out.connection;
+    connection.execute("ATTACH ?1 AS source", [source.uri()?]).map_err(failed)?;
+    connection
+        .execute_batch(
+            "CREATE TEMP TABLE mapped (name TEXT, old INTEGER, new INTEGER, is_new INTEGER, \
+             PRIMARY KEY (name, old)) WITHOUT ROWID",
+        )
+        .map_err(failed)?;
+    // Rows that were written, but for those of `mapped`.
+    let changes = || -> rusqlite::Result<i64> {
+        let sql = "SELECT total_changes() - (SELECT count(*) FROM temp.mapped)";
+        connection.query_row(sql, [], |row| row.get(0))
+    };
+    let unchanged = changes().map_err(failed)?;
+    let transaction =
+        Transaction::new_unchecked(connection, TransactionBehavior::Deferred).map_err(failed)?;
+    let mut copier = Copier { source, out, tables, origins, repeats: MergedRepeats::default() };
+    copier.copy()?;
+    let repeats = copier.repeats;
+    transaction.commit().map_err(failed)?;
+    let is_changed = changes().map_err(failed)? != unchanged;
+    connection.execute_batch("DROP TABLE temp.mapped; DETACH source").map_err(failed)?;
+    Ok((repeats, is_changed))
 }
 
 fn merged_lab(out: &Results, lab: Lab) -> Result<MergedLab, StoreError> {
@@ -109,11 +137,6 @@ fn merged_lab(out: &Results, lab: Lab) -> Result<MergedLab, StoreError> {
         reason: lab.reason,
         machines: machines.iter().map(crate::LabMachine::name).collect(),
     })
-}
-
-/// Rows that were written since the file was opened.
-fn changes(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row("SELECT total_changes()", [], |row| row.get(0))
 }
 
 /// Refuses what is named twice, under whatever names.

@@ -44,11 +44,14 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreEr
         return Err(StoreError::Foreign { path: path.to_path_buf() });
     }
     let sql = |cause| StoreError::from_sqlite(path, cause);
-    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
     if if_missing == IfMissing::Create {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
-    let connection = Connection::open_with_flags(path, flags).map_err(sql)?;
+    // Files may be attached by their URI; this one is never taken for one.
+    let connection = Connection::open_with_flags(Path::new(".").join(path), flags).map_err(sql)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     // SQLite falls back to reading only where the file's mode says so.
     let writable = !connection.is_readonly("main").map_err(sql)? && directory_is_writable(path);
@@ -65,28 +68,29 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreEr
     set_up(connection, path, if_missing)
 }
 
-/// A file that cannot be written (a mounted archive, another user's): without write-ahead log,
-/// which would need files beside it.
-fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
-    let sql = |cause| StoreError::from_sqlite(path, cause);
+/// The URI by which SQLite opens a file. One that cannot be written (a mounted archive, another
+/// user's) is opened without write-ahead log, which would need files beside it.
+pub(crate) fn uri(path: &Path, writable: bool) -> Result<String, StoreError> {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
-    let unfinished = PathBuf::from(wal).metadata().is_ok_and(|m| m.len() > 0);
-    let connection = if unfinished {
-        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sql)?
-    } else {
-        let absolute = std::path::absolute(path).map_err(|cause| StoreError::CannotOpen {
-            path: path.to_path_buf(),
-            cause: cause.to_string(),
-        })?;
-        let encoded = base::percent_encoded(absolute.as_os_str().as_bytes()).replace("%2F", "/");
-        let uri = format!("file://{encoded}?immutable=1");
-        Connection::open_with_flags(
-            uri,
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
-        )
-        .map_err(sql)?
+    let unfinished = PathBuf::from(wal).metadata().is_ok_and(|of| of.len() > 0);
+    let how = match writable {
+        true => "",
+        false if unfinished => "?mode=ro",
+        false => "?immutable=1",
     };
+    let absolute = std::path::absolute(path).map_err(|cause| StoreError::CannotOpen {
+        path: path.to_path_buf(),
+        cause: cause.to_string(),
+    })?;
+    let encoded = base::percent_encoded(absolute.as_os_str().as_bytes()).replace("%2F", "/");
+    Ok(format!("file://{encoded}{how}"))
+}
+
+fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
+    let sql = |cause| StoreError::from_sqlite(path, cause);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri(path, false)?, flags).map_err(sql)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     match identify(&connection, path)? {
         FoundFile::Results => Ok(Opened { connection, writable: false }),

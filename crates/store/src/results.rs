@@ -1,6 +1,6 @@
 //! The open results file.
 
-use crate::open::{IfMissing, Opened, open};
+use crate::open::{IfMissing, Opened, open, uri};
 use crate::{StoreError, process};
 use base::now_utc_ns;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -63,6 +63,11 @@ impl Results {
     /// Where the file is, as it was named.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The URI by which another connection reads the file.
+    pub(crate) fn uri(&self) -> Result<String, StoreError> {
+        uri(&self.path, self.writable)
     }
 
     /// Marks what a process that is gone has left `running`; what a living one runs is not touched.

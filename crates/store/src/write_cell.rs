@@ -21,8 +21,12 @@ impl Results {
                 fill_in_server(transaction, stored.id, cell)
             });
         }
-        same_cell(&stored.what, cell)?;
-        Ok(stored.id)
+        match difference(&stored.what, cell) {
+            None => Ok(stored.id),
+            Some((field, stored, given)) => {
+                Err(StoreError::CellDiffers { ordinal: cell.ordinal, field, stored, given })
+            }
+        }
     }
 
     /// Stores a cell that never had a server, so that nothing but its plan is known of it; or finds
@@ -99,9 +103,13 @@ fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
     known.unwrap_or(before).to_string()
 }
 
-/// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server
-/// gets a new port. The seed is that of the plan, which a lab goes on with.
-pub(crate) fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
+/// What tells one cell from another that is to be the same: a name, with the value of each. The
+/// target may differ: a managed server gets a new port. The seed is that of the plan, which a lab
+/// goes on with.
+pub(crate) fn difference(
+    stored: &NewCell,
+    given: &NewCell,
+) -> Option<(&'static str, String, String)> {
     let fields = |cell: &NewCell| -> [(&'static str, String); 19] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
@@ -133,11 +141,7 @@ pub(crate) fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreEr
             ("settings", format!("{settings:?}")),
         ]
     };
-    let ordinal = given.ordinal;
-    for ((field, stored), (_, given)) in fields(stored).into_iter().zip(fields(given)) {
-        if stored != given {
-            return Err(StoreError::CellDiffers { ordinal, field, stored, given });
-        }
-    }
-    Ok(())
+    let pairs = fields(stored).into_iter().zip(fields(given));
+    let mut differences = pairs.filter(|((_, stored), (_, given))| stored != given);
+    differences.next().map(|((field, stored), (_, given))| (field, stored, given))
 }

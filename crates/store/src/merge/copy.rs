@@ -4,37 +4,20 @@
 //! machines, blocks, cells, ramps, repeats and loads. The rows of every other table belong to one
 //! of them, and go with it.
 
-use self::Became::{New, There};
 use super::error::MergeError;
-use super::schema::{SchemaTable, TableRow};
+use super::schema::SchemaTable;
 use crate::machines::number_of;
 use crate::row::put;
 use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
 use crate::values::{CellId, LabId, LoadId, RampId};
-use crate::write_cell::same_cell;
+use crate::write_cell::difference;
 use crate::{Results, StoreError};
-use rusqlite::{Connection, Result as Sql};
+use rusqlite::{Connection, Params, Result as Sql};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 /// Tables whose rows are known by rules of their own.
 const BY_RULE: [&str; 7] = ["lab", "host_fact", "block", "cell", "ramp", "repeat", "load"];
-
-/// What became of a row of the source: its key in the output.
-#[derive(Clone, Copy)]
-enum Became {
-    New(i64),
-    /// It was there already.
-    There(i64),
-}
-
-impl Became {
-    fn key(self) -> i64 {
-        match self {
-            New(key) | There(key) => key,
-        }
-    }
-}
 
 /// How many repeats a file brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,14 +30,15 @@ pub struct MergedRepeats {
 /// Which file brought a repeat of the output, where it was not there before.
 pub(super) type Origins = HashMap<i64, PathBuf>;
 
-/// Adds a source to the output.
+/// Adds a source, which the connection of the output has as `source`, to it. What became of each
+/// row that others belong to is in the table `mapped`: its key in the source and in the output, and
+/// whether it is new there.
 pub(super) struct Copier<'a> {
     pub(super) source: &'a Results,
     pub(super) out: &'a Results,
     pub(super) tables: &'a [SchemaTable],
     pub(super) origins: &'a mut Origins,
     pub(super) repeats: MergedRepeats,
-    became: HashMap<&'a str, HashMap<i64, Became>>,
 }
 
 /// One lab of the source and what it became.
@@ -62,7 +46,6 @@ struct LabPair {
     from: LabId,
     to: LabId,
     is_new: bool,
-    is_planned: bool,
     /// Numbers in the output, by those in the source.
     blocks: HashMap<u32, u32>,
 }
@@ -72,21 +55,12 @@ struct StoredAttempt {
     id: i64,
     ordinal: u32,
     attempt: u32,
-    block: Option<u32>,
+    block: u32,
     /// What tells it from all others: when it began, and which process measured it.
     identity: (i64, String),
 }
 
-impl<'a> Copier<'a> {
-    pub(super) fn new(
-        (source, out): (&'a Results, &'a Results),
-        tables: &'a [SchemaTable],
-        origins: &'a mut Origins,
-    ) -> Copier<'a> {
-        let (repeats, became) = (MergedRepeats::default(), HashMap::new());
-        Copier { source, out, tables, origins, repeats, became }
-    }
-
+impl Copier<'_> {
     /// Adds everything.
     pub(super) fn copy(&mut self) -> Result<(), MergeError> {
         for lab in self.source.labs()? {
@@ -108,41 +82,43 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 
-    fn table(&self, name: &str) -> Result<&'a SchemaTable, MergeError> {
-        let found = self.tables.iter().find(|table| table.name == name);
-        Ok(found.ok_or_else(|| self.failed(rusqlite::Error::QueryReturnedNoRows))?)
+    fn write(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
+        let written = self.out.connection.prepare_cached(sql).and_then(|mut of| of.execute(values));
+        written.map(drop).map_err(|cause| self.out.sql(cause))
     }
 
-    fn failed(&self, cause: rusqlite::Error) -> StoreError {
-        self.out.sql(cause)
+    fn remember(&self, name: &str, old: i64, new: i64, is_new: bool) -> Result<(), StoreError> {
+        self.write("INSERT INTO temp.mapped VALUES (?1, ?2, ?3, ?4)", (name, old, new, is_new))
     }
 
-    fn remember(&mut self, table: &'a SchemaTable, id: i64, became: Became) {
-        self.became.entry(&table.name).or_default().insert(id, became);
-    }
-
-    fn became(&self, table: &str, id: i64) -> Option<Became> {
-        self.became.get(table)?.get(&id).copied()
+    /// Writes the row with this key, with other values in these columns; `write` begins the
+    /// statement of its columns and values.
+    fn copy_row(
+        &self,
+        (name, id): (&str, i64),
+        others: &[(&str, i64)],
+        write: impl Fn(&str, &str) -> String,
+    ) -> Result<(), StoreError> {
+        let found = self.tables.iter().filter(|table| table.name == name);
+        let columns = found.flat_map(|table| &table.columns).filter(|column| *column != "id");
+        let columns: Vec<&str> = columns.map(String::as_str).collect();
+        let value = |column: &&str| {
+            let other = others.iter().find(|(name, _)| name == column);
+            other.map_or_else(|| (*column).to_owned(), |(_, value)| value.to_string())
+        };
+        let values: Vec<String> = columns.iter().map(value).collect();
+        let values = format!("SELECT {} FROM source.{name} WHERE id = {id}", values.join(", "));
+        self.write(&write(&columns.join(", "), &values), [])
     }
 
     /// Adds the row with this key, with other values in these columns.
-    fn add(&mut self, name: &str, id: i64, columns: &[(&str, i64)]) -> Result<i64, MergeError> {
-        let table = self.table(name)?;
-        let mut key = 0;
-        let added = table.each_row(&self.source.connection, Some(("id", id)), |mut row| {
-            columns.iter().for_each(|(column, value)| row.set(column, *value));
-            key = row.insert(&self.out.connection)?;
-            Ok(())
-        });
-        added.map_err(|cause| self.failed(cause))?;
-        self.remember(table, id, New(key));
+    fn add(&self, name: &str, id: i64, others: &[(&str, i64)]) -> Result<i64, StoreError> {
+        self.copy_row((name, id), others, |columns, values| {
+            format!("INSERT INTO main.{name} ({columns}) {values}")
+        })?;
+        let key = self.out.connection.last_insert_rowid();
+        self.remember(name, id, key, true)?;
         Ok(key)
-    }
-
-    fn is_there(&mut self, name: &str, id: i64, there: Became) -> Result<(), MergeError> {
-        let table = self.table(name)?;
-        self.remember(table, id, there);
-        Ok(())
     }
 
     /// A plan's lab is known by its plan, any other by its process and beginning.
@@ -156,17 +132,11 @@ impl<'a> Copier<'a> {
                     && self.out.process_of("lab", one.id.0).is_ok_and(|of| of == process)
             }),
         };
-        let pair = |to, is_new| LabPair {
-            from: lab.id,
-            to,
-            is_new,
-            is_planned: lab.plan.is_some(),
-            blocks: HashMap::new(),
-        };
+        let pair = |to, is_new| LabPair { from: lab.id, to, is_new, blocks: HashMap::new() };
         let Some(found) = found else {
             return Ok(pair(LabId(self.add("lab", lab.id.0, &[])?), true));
         };
-        self.is_there("lab", lab.id.0, There(found.id.0))?;
+        self.remember("lab", lab.id.0, found.id.0, false)?;
         self.extend(&found, lab)?;
         Ok(pair(found.id, false))
     }
@@ -190,9 +160,7 @@ impl<'a> Copier<'a> {
         }
         let sql = "UPDATE lab SET started_utc_ns = ?2, finished_utc_ns = ?3, turns = ?4, \
                    command_line = ?5 WHERE id = ?1";
-        let values = (found.id, started, finished, turns, commands);
-        self.out.connection.execute(sql, values).map_err(|cause| self.failed(cause))?;
-        Ok(())
+        Ok(self.write(sql, (found.id, started, finished, turns, commands))?)
     }
 
     /// Machines are known by what they are, blocks by when they began on which machine.
@@ -201,7 +169,7 @@ impl<'a> Copier<'a> {
         let mut machines = BTreeMap::new();
         for machine in self.source.machines(pair.from)? {
             let number = number_of(&self.out.connection, pair.to.0, &mut known, &machine.facts)
-                .map_err(|cause| self.failed(cause))?;
+                .map_err(|cause| self.out.sql(cause))?;
             machines.insert(machine.machine, number);
         }
         let mut there = self.out.get::<Block>(pair.to)?;
@@ -217,7 +185,7 @@ impl<'a> Copier<'a> {
             let number = if pair.is_new { block.block } else { last + 1 };
             let new = Block { block: number, machine, ..block };
             put(&self.out.connection, &[("lab_id", &pair.to)], &[new])
-                .map_err(|cause| self.failed(cause))?;
+                .map_err(|cause| self.out.sql(cause))?;
             pair.blocks.insert(block.block, number);
             there.push(new);
         }
@@ -231,7 +199,8 @@ impl<'a> Copier<'a> {
         let place = |ramp: &StoredRamp| (ramp.what.ordinal, ramp.what.repeat);
         let Some(found) = there.iter().find(|one| place(one) == place(ramp)) else {
             let id = ramp.id.0;
-            return self.add("ramp", id, &[("lab_id", pair.to.0)]).map(drop);
+            self.add("ramp", id, &[("lab_id", pair.to.0)])?;
+            return Ok(());
         };
         let first_point = |results: &Results, ramp: RampId| {
             let point = results.ramp_points(ramp)?.into_iter().next();
@@ -250,10 +219,9 @@ impl<'a> Copier<'a> {
         }
         if found.finished_utc_ns.is_none() && ramp.finished_utc_ns.is_some() {
             let sql = "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1";
-            let values = (found.id, ramp.finished_utc_ns);
-            self.out.connection.execute(sql, values).map_err(|cause| self.failed(cause))?;
+            self.write(sql, (found.id, ramp.finished_utc_ns))?;
         }
-        self.is_there("ramp", ramp.id.0, There(found.id.0))
+        Ok(self.remember("ramp", ramp.id.0, found.id.0, false)?)
     }
 
     /// The file that brought a repeat of the output.
@@ -276,16 +244,16 @@ impl<'a> Copier<'a> {
         let key = match found {
             None => self.new_cell(pair, cell)?,
             Some(found) if cell.what.server_version.is_empty() => {
-                self.is_there("cell", cell.id.0, There(found.id.0))?;
+                self.remember("cell", cell.id.0, found.id.0, false)?;
                 found.id.0
             }
             Some(found) if found.what.server_version.is_empty() => {
-                self.meet_server(pair, cell, &found)?;
+                self.fill_in_server(pair, cell, &found)?;
                 found.id.0
             }
             Some(found) => {
                 self.require_same(cell, &found)?;
-                self.is_there("cell", cell.id.0, There(found.id.0))?;
+                self.remember("cell", cell.id.0, found.id.0, false)?;
                 found.id.0
             }
         };
@@ -301,7 +269,7 @@ impl<'a> Copier<'a> {
                 all.last().map_or(0, |last| last.what.ordinal) + 1
             }
         };
-        self.add("cell", cell.id.0, &[("lab_id", pair.to.0), ("ordinal", ordinal.into())])
+        Ok(self.add("cell", cell.id.0, &[("lab_id", pair.to.0), ("ordinal", ordinal.into())])?)
     }
 
     /// The ordinal of the plan's cell of whose ramps this one is a point.
@@ -312,32 +280,21 @@ impl<'a> Copier<'a> {
     }
 
     /// The output has a cell as its plan tells of it; this one has met a server, and says more.
-    fn meet_server(
-        &mut self,
+    fn fill_in_server(
+        &self,
         pair: &LabPair,
         cell: &StoredCell,
         found: &StoredCell,
     ) -> Result<(), MergeError> {
-        let out = &self.out.connection;
-        let write = || -> Sql<()> {
-            for table in self.tables.iter().filter(|of| of.name.starts_with("cell_")) {
-                let sql = format!("DELETE FROM {} WHERE cell_id = ?1", table.name);
-                out.execute(&sql, [found.id])?;
-            }
-            let Some(table) = self.tables.iter().find(|table| table.name == "cell") else {
-                return Ok(());
-            };
-            let of = Some(("id", cell.id.0));
-            table.each_row(&self.source.connection, of, |mut row| {
-                row.set("lab_id", pair.to.0);
-                row.set("ordinal", found.what.ordinal.into());
-                row.overwrite(out, found.id.0)
-            })
-        };
-        write().map_err(|cause| self.failed(cause))?;
-        let table = self.table("cell")?;
-        self.remember(table, cell.id.0, New(found.id.0));
-        Ok(())
+        for table in self.tables.iter().filter(|of| of.name.starts_with("cell_")) {
+            let sql = format!("DELETE FROM main.{} WHERE cell_id = ?1", table.name);
+            self.write(&sql, [found.id])?;
+        }
+        let place = [("lab_id", pair.to.0), ("ordinal", found.what.ordinal.into())];
+        self.copy_row(("cell", cell.id.0), &place, |columns, values| {
+            format!("UPDATE main.cell SET ({columns}) = ({values}) WHERE id = {}", found.id)
+        })?;
+        Ok(self.remember("cell", cell.id.0, found.id.0, true)?)
     }
 
     fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
@@ -349,25 +306,23 @@ impl<'a> Copier<'a> {
             });
             known.collect::<Vec<_>>().join(", ")
         };
-        let there = attempts(&self.out.connection, found.id).map_err(|cause| self.failed(cause))?;
+        let there =
+            attempts(&self.out.connection, found.id).map_err(|cause| self.out.sql(cause))?;
         let before = there.first().map_or_else(|| self.out.path.clone(), |of| self.origin(of.id));
-        let differs = |field, was, is| MergeError::OtherCell {
-            before,
-            file: self.source.path.clone(),
-            ordinal: cell.what.ordinal,
-            field,
-            was,
-            is,
+        let other_figures = || {
+            let (was, is) = (figures(found), figures(cell));
+            (was != is).then_some(("device profile", was, is))
         };
-        match same_cell(&found.what, &cell.what) {
-            Err(StoreError::CellDiffers { field, stored, given, .. }) => {
-                Err(differs(field, stored, given))
-            }
-            Err(other) => Err(other.into()),
-            Ok(()) if figures(found) != figures(cell) => {
-                Err(differs("device profile", figures(found), figures(cell)))
-            }
-            Ok(()) => Ok(()),
+        match difference(&found.what, &cell.what).or_else(other_figures) {
+            None => Ok(()),
+            Some((field, was, is)) => Err(MergeError::OtherCell {
+                before,
+                file: self.source.path.clone(),
+                ordinal: cell.what.ordinal,
+                field,
+                was,
+                is,
+            }),
         }
     }
 
@@ -387,17 +342,11 @@ impl<'a> Copier<'a> {
         for attempt in read(self.source, cell.id)? {
             if let Some(found) = there.iter().find(|one| one.identity == attempt.identity) {
                 ordinals.insert(attempt.ordinal, found.ordinal);
-                self.is_there("repeat", attempt.id, There(found.id))?;
+                self.remember("repeat", attempt.id, found.id, false)?;
                 self.repeats.there += 1;
                 continue;
             }
-            let block = match attempt.block {
-                None if pair.is_planned => {
-                    let file = self.source.path.clone();
-                    return Err(MergeError::WithoutBlocks { file, lab: pair.from.0 });
-                }
-                block => block.map(|block| pair.blocks.get(&block).copied().unwrap_or(block)),
-            };
+            let block = pair.blocks.get(&attempt.block).copied().unwrap_or(attempt.block);
             let next = there.iter().map(|one| one.ordinal).max().unwrap_or(0) + 1;
             let ordinal = match is_of_ramps && !pair.is_new {
                 true => *ordinals.entry(attempt.ordinal).or_insert(next),
@@ -412,9 +361,8 @@ impl<'a> Copier<'a> {
                     repeat: attempt.ordinal,
                 });
             }
-            let mut columns = vec![("cell_id", to.0), ("ordinal", ordinal.into())];
-            columns.extend(block.map(|block| ("block", block.into())));
-            let id = self.add("repeat", attempt.id, &columns)?;
+            let others = [("cell_id", to.0), ("ordinal", ordinal.into()), ("block", block.into())];
+            let id = self.add("repeat", attempt.id, &others)?;
             self.origins.insert(id, self.source.path.clone());
             self.repeats.added += 1;
             there.push(StoredAttempt { id, ordinal, block, ..attempt });
@@ -423,55 +371,65 @@ impl<'a> Copier<'a> {
     }
 
     /// A load is known by what it loaded and when.
-    fn load(&mut self, id: LoadId, load: &StoredLoad) -> Result<(), MergeError> {
-        let of_lab = load.lab.and_then(|lab| self.became("lab", lab.0)).map(Became::key);
+    fn load(&self, id: LoadId, load: &StoredLoad) -> Result<(), MergeError> {
         let moment = |load: &StoredLoad| (load.started_utc_ns, load.finished_utc_ns);
         let is_it = |other: &StoredLoad| {
             moment(other) == moment(load)
                 && (&other.target, other.duration_ns) == (&load.target, load.duration_ns)
         };
-        match self.out.loads()?.iter().find(|(_, other)| is_it(other)) {
-            Some((there, _)) => self.is_there("load", id.0, There(there.0)),
-            None => {
-                let columns: Vec<_> = of_lab.map(|lab| ("lab_id", lab)).into_iter().collect();
-                self.add("load", id.0, &columns).map(drop)
-            }
+        if let Some((there, _)) = self.out.loads()?.iter().find(|(_, other)| is_it(other)) {
+            return Ok(self.remember("load", id.0, there.0, false)?);
         }
+        let sql = "SELECT new FROM temp.mapped WHERE name = 'lab' AND old = ?1";
+        let of_lab = self.out.all(sql, [load.lab], |row| row.get(0))?.pop();
+        let lab: Vec<_> = of_lab.map(|lab| ("lab_id", lab)).into_iter().collect();
+        self.add("load", id.0, &lab)?;
+        Ok(())
     }
 
     /// The rows of a table go with what they belong to.
-    fn rows_of(&mut self, table: &'a SchemaTable) -> Result<(), MergeError> {
-        let (source, out) = (self.source, self.out);
-        let copied = table.each_row(&source.connection, None, |mut row| {
-            let id = row.key();
-            let became = self.row(&mut row, &out.connection)?;
-            if let (true, Some(id)) = (table.is_parent, id) {
-                self.remember(table, id, became);
-            }
-            Ok(())
-        });
-        copied.map_err(|cause| self.failed(cause)).map_err(MergeError::from)
-    }
-
-    fn row(&self, row: &mut TableRow<'_>, out: &Connection) -> Sql<Became> {
-        let (mut is_of_new, mut is_of_lab) = (false, false);
-        for parent in &row.table.parents {
-            let Some(id) = row.integer(parent.column) else {
-                continue;
-            };
+    fn rows_of(&self, table: &SchemaTable) -> Result<(), StoreError> {
+        let name = &table.name;
+        let mut from = format!("FROM source.{name} AS s");
+        let mut values: Vec<String> = table.columns.iter().map(|of| format!("s.{of}")).collect();
+        let (mut known, mut is_new, mut of_lab) = (Vec::new(), Vec::new(), "0".to_owned());
+        for (place, (column, parent)) in table.parents.iter().enumerate() {
+            let (by, m) = (values[*column].clone(), format!("m{place}"));
+            from.push_str(&format!(
+                " LEFT JOIN temp.mapped AS {m} ON {m}.name = '{parent}' AND {m}.old = {by}"
+            ));
             // What belongs to nothing would break the output.
-            let Some(became) = self.became(&parent.table, id) else {
-                return Ok(There(0));
-            };
-            row.values[parent.column] = became.key().into();
-            is_of_new |= matches!(became, New(_));
-            is_of_lab |= parent.table == "lab";
+            known.push(format!("({by} IS NULL OR {m}.new IS NOT NULL)"));
+            is_new.push(format!("ifnull({m}.is_new, 0)"));
+            if parent == "lab" {
+                of_lab = format!("{by} IS NOT NULL");
+            }
+            values[*column] = format!("{m}.new");
+        }
+        let (known, is_new) = (known.join(" AND "), is_new.join(" OR "));
+        let own_key = table.own_key();
+        let pairs = table.columns.iter().zip(&values).enumerate();
+        let same = pairs.filter(|(place, _)| Some(*place) != own_key);
+        let same = same.map(|(_, (column, value))| format!("o.{column} IS {value}"));
+        let same = same.collect::<Vec<_>>().join(" AND ");
+        if let Some(key) = own_key {
+            let sql = format!("SELECT ifnull(max({}), 0) FROM main.{name}", table.columns[key]);
+            let last: Option<i64> = self.out.all(&sql, [], |row| row.get(0))?.pop();
+            values[key].push_str(&format!(" + {}", last.unwrap_or(0)));
+        }
+        if let Some(key) = table.key.filter(|_| self.tables.iter().any(|of| of.is_child_of(name))) {
+            let (old, new) = (&table.columns[key], &values[key]);
+            let mapped = format!("SELECT '{name}', s.{old}, {new}, {is_new} {from} WHERE {known}");
+            self.write(&format!("INSERT INTO temp.mapped {mapped}"), [])?;
         }
         // Rows of a lab come from several files, each of which may bring one.
-        if is_of_new || (is_of_lab && !row.is_in(out)?) {
-            return row.insert(out).map(New);
-        }
-        Ok(There(row.key().unwrap_or(0)))
+        let wanted = format!(
+            "{known} AND ({is_new} OR ({of_lab} AND NOT EXISTS (SELECT 1 FROM main.{name} AS o \
+             WHERE {same})))"
+        );
+        let (columns, values) = (table.columns.join(", "), values.join(", "));
+        let sql = format!("INSERT INTO main.{name} ({columns}) SELECT {values} {from}");
+        self.write(&format!("{sql} WHERE {wanted}"), [])
     }
 }
 

@@ -75,13 +75,6 @@ pub enum MergeError {
     MeasuredTwice { before: PathBuf, file: PathBuf, ordinal: u32, repeat: u32 },
 
     #[error(
-        "lab {lab} of {} was measured by an early mydyno, which did not store what belongs to a \
-         block; measure it again",
-        file.display()
-    )]
-    WithoutBlocks { file: PathBuf, lab: i64 },
-
-    #[error(
         "another `mydyno merge` writes {} at this moment; wait for its end", output.display()
     )]
     MergedByAnother { output: PathBuf },
@@ -113,8 +106,7 @@ impl MergeError {
             MergeError::OtherPlan { .. }
             | MergeError::OtherVersion { .. }
             | MergeError::OtherCell { .. }
-            | MergeError::MeasuredTwice { .. }
-            | MergeError::WithoutBlocks { .. } => Exit::Failed,
+            | MergeError::MeasuredTwice { .. } => Exit::Failed,
         }
     }
 }
