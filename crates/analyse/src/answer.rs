@@ -20,7 +20,7 @@ use crate::document::measurement;
 use crate::outcomes::LabOutcome;
 use base::joined;
 use cells::LabCells;
-pub use evidence::{CellEvidence, RepeatEvidence};
+pub use evidence::CellEvidence;
 use serde::Serialize;
 use std::fmt::Write;
 use store::{RepeatId, Results, StoreError};
@@ -49,7 +49,7 @@ pub fn lab_answer(results: &Results, lab: &LabOutcome) -> Result<LabAnswer, Stor
         let mut repeats = Vec::new();
         for repeat in cell.repeats.iter().filter(|of| of.nopm.is_some() && !of.measured_again) {
             let run = measurement(results, RepeatId(repeat.repeat_id))?;
-            repeats.push(RepeatEvidence::of(&run));
+            repeats.push(CellEvidence::of_repeat(cell.ordinal, &run));
         }
         evidence.push(CellEvidence::of(cell.ordinal, &repeats));
     }

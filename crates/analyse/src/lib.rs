@@ -55,7 +55,7 @@ mod unlike;
 mod usage;
 
 pub use account::{Account, KnownBy, OfParts, Part};
-pub use answer::{CellEvidence, LabAnswer, RepeatEvidence, lab_answer};
+pub use answer::{CellEvidence, LabAnswer, lab_answer};
 pub use blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
 pub use bound::{Bound, BoundBy};
 pub use cell_account::{CellAccount, Change, Spent};

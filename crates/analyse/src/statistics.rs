@@ -114,38 +114,24 @@ impl Estimate {
     /// # Errors
     /// Why the window does not know.
     pub fn of_series(values: &[f64]) -> Result<Estimate, NoInterval> {
-        let count = values.len();
-        if count < SERIES_POINTS_MIN {
+        if values.len() < SERIES_POINTS_MIN {
             return Err(NoInterval::FewIntervals);
         }
-        let moments = mean(values).zip(deviation(values));
-        let (mean, deviation) = moments.ok_or(NoInterval::NotFinite)?;
+        let independent = Estimate::of_repeats(values).ok_or(NoInterval::NotFinite)?;
+        let Estimate { mean, deviation, .. } = independent;
         let condensed = Condensed::of(values);
         // Of a constant series rounding is all that is left.
         let moves = deviation > ROUNDING_SHARE * mean.abs();
         let found = condensed.expected(0).filter(|_| moves);
         let Some(Expected { variance, degrees_of_freedom, too_short }) = found else {
-            return Ok(Estimate {
-                mean,
-                deviation,
-                standard_error: 0.0,
-                degrees_of_freedom: count as f64 - 1.0,
-                count,
-                effective_count: count as f64,
-            });
+            return Ok(Estimate { standard_error: 0.0, ..independent });
         };
         if too_short >= TOO_SHORT_MIN {
             return Err(NoInterval::SlowWander);
         }
         let standard_error = (variance / condensed.values.len() as f64).sqrt();
-        Ok(Estimate {
-            mean,
-            deviation,
-            standard_error,
-            degrees_of_freedom,
-            count,
-            effective_count: (deviation / standard_error).powi(2),
-        })
+        let effective_count = (deviation / standard_error).powi(2);
+        Ok(Estimate { standard_error, degrees_of_freedom, effective_count, ..independent })
     }
 
     /// Half the width of the interval that holds the true mean with [`CONFIDENCE`].

@@ -103,10 +103,7 @@ fn host(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
         (least, most) => format!("{least:.0} to {most:.0} %"),
     };
     let places: Vec<usize> = low.iter().map(|(at, _)| *at).collect();
-    let which = match cells.words(&places).as_str() {
-        "" => String::new(),
-        which => format!(" of {which}"),
-    };
+    let which = of_cells(cells, &places);
     let needed = cells.evidence(evidence, |of| of.dilation_needed.filter(|_| is_low(of).is_some()));
     let needed = needed.into_iter().map(|(_, factor)| factor).max_by(f64::total_cmp);
     let remedy = match needed {
@@ -124,15 +121,13 @@ fn driver(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
     let by_driver = |of: &CellEvidence| of.bound_by.filter(|by| *by == BoundBy::Driver);
     let places: Vec<usize> =
         cells.evidence(evidence, by_driver).into_iter().map(|(at, _)| at).collect();
-    let which = match (places.as_slice(), cells.words(&places)) {
-        ([], _) => return None,
-        (_, which) if which.is_empty() => String::new(),
-        (_, which) => format!(" of {which}"),
-    };
-    Some(format!(
-        "The results{which} are mydyno's own limit and not the server's: give it more threads \
-         (`--driver-threads`) or cores."
-    ))
+    (!places.is_empty()).then(|| {
+        format!(
+            "The results{} are mydyno's own limit and not the server's: give it more threads \
+             (`--driver-threads`) or cores.",
+            of_cells(cells, &places)
+        )
+    })
 }
 
 /// Cells that support no claim.
