@@ -3,9 +3,9 @@
 
 use crate::account::Part;
 use crate::bound::BoundBy;
-use crate::per_transaction::PerTransaction;
-use crate::resources::Resources;
+use crate::resources::{PerTransaction, Resources};
 use crate::statistics::mean;
+use itertools::Itertools;
 
 /// Of the longer of two transactions: what changes by less does not explain why they differ.
 const WEIGHS_SHARE: f64 = 0.05;
@@ -88,12 +88,11 @@ impl CellAccount {
             Some((*part, spent))
         };
         let mut verdicts = repeats.iter().map(|r| r.bound.as_ref().map(|b| b.by));
-        let first = verdicts.next().flatten();
         Some(CellAccount {
             time_us: over(&|r| Some(r.account?.time_us))?,
             page_cache_hits: over(&|r| r.per_transaction.page_cache_hits),
             cpu_busy_share: over(&|r| r.host.cpu_busy_share),
-            bound_by: first.filter(|_| verdicts.all(|by| by == first)),
+            bound_by: verdicts.all_equal_value().ok().flatten(),
             parts: Part::ALL.iter().filter_map(part).collect(),
         })
     }

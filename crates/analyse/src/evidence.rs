@@ -4,13 +4,11 @@ use crate::account::{GroupCommit, Observed, Sessions};
 use crate::bound::{Evidence, HostCpu, Offered, bound};
 use crate::load::WindowLoad;
 use crate::remarks::silent_share;
-use crate::resources::{HostMachine, OfWindow, Resources};
+use crate::resources::{HostMachine, LOGS, OfWindow, Resources};
 use store::MetricSource::{Process, Server, Shim};
 use store::{Rates, TransactionTime, WindowTotals};
 use store::{Repeat, Results, StoreError, StoredCell, StoredStatementTime, TimeKind, TimeTotals};
 
-/// Roles of the files that a commit waits for.
-const LOGS: [&str; 2] = ["redo", "binlog"];
 const COMMIT: &str = "commit";
 /// From here on an account whose parts are more than the whole is no evidence.
 const EXCESS_MAX: f64 = 0.15;

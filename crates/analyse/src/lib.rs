@@ -29,7 +29,6 @@ mod nodes;
 mod noise;
 mod outcomes;
 mod pairs;
-mod per_transaction;
 mod precision;
 mod price;
 mod profiles;
@@ -74,7 +73,6 @@ pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
 pub use nodes::{NodeColumn, NodeFigures, node_columns, nodes_of};
 pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
-pub use per_transaction::PerTransaction;
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::{PriceResources, device_price_usd};
 pub use profiles::profiles;
@@ -87,8 +85,8 @@ pub use ratios::Ratio;
 pub use remarks::{is_too_short, longest_silence_s, remarks};
 pub use repeat_resources::{account_so_far, used_by};
 pub use resources::{
-    DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PowerMeter,
-    PowerResources, ProcessResources, Resources, ServerResources,
+    DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
+    PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
 };
 pub use reversals::{Reversal, ReversalPlace};
 pub use runs::{Basis, MeanValue, Runs};
