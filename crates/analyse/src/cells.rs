@@ -2,42 +2,52 @@
 
 use crate::blocks::{Blocks, Observation};
 use crate::matrix::{CONNECTIONS, Dimension, Matrix};
-use crate::runs::{Basis, MeanValue, Run};
+use crate::runs::{Basis, MeanValue, Run, Runs};
 use base::document;
-use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{Repeat, ThroughputMetric};
+use store::{NewCell, Repeat, ThroughputMetric};
 
-/// One cell.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CellOutcome {
-    pub ordinal: u32,
-    pub engine: String,
-    pub preset: Option<String>,
-    /// Device by role, where mydyno placed files.
-    pub places: BTreeMap<String, String>,
-    pub settings: BTreeMap<String, String>,
-    pub warehouses: Option<u32>,
-    pub foreign_keys: Option<bool>,
-    pub partitions: u32,
-    pub history_key: Option<bool>,
-    pub isolation: Option<String>,
-    pub workload: String,
-    /// What `nopm` counts.
-    #[serde(skip)]
-    pub metric: ThroughputMetric,
-    pub style: String,
-    pub connections: u32,
-    /// Servers that were driven together; `nopm` is of all of them.
-    pub instances: u32,
-    /// That they were kept to; `None` where they had all that they found.
-    pub cores: Option<u32>,
-    /// How far they are apart ([`crate::instance_spread`]), the mean of the repeats; `None` of one.
-    pub instance_spread: Option<f64>,
-    pub repeats: Vec<RepeatOutcome>,
-    pub basis: Basis,
-    pub nopm: MeanValue,
-    pub new_order_p95_us: MeanValue,
+document! {
+    /// One cell.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct CellOutcome from (
+        what: &NewCell,
+        values: &Runs,
+        repeats: Vec<RepeatOutcome>,
+        instance_spread: Option<f64>
+    );
+    let places = what.places.iter();
+    {
+        pub ordinal: u32 = what.ordinal,
+        pub engine: String = what.engine.clone(),
+        pub preset: Option<String> = what.preset.as_ref().map(|preset| preset.name.clone()),
+        /// Device by role, where mydyno placed files.
+        pub places: BTreeMap<String, String> =
+            places.map(|place| (place.role.clone(), place.device.clone())).collect(),
+        pub settings: BTreeMap<String, String> = what.settings.iter().cloned().collect(),
+        pub warehouses: Option<u32> = what.warehouses,
+        pub foreign_keys: Option<bool> = what.foreign_keys,
+        pub partitions: u32 = what.partitions,
+        pub history_key: Option<bool> = what.history_key,
+        pub isolation: Option<String> = what.isolation.clone(),
+        pub workload: String = what.workload.clone(),
+        /// What `nopm` counts.
+        #[serde(skip)]
+        pub metric: ThroughputMetric = what.throughput_metric,
+        pub style: String = what.style.clone(),
+        pub connections: u32 = what.connections,
+        /// Servers that were driven together; `nopm` is of all of them.
+        pub instances: u32 = what.instances,
+        /// That they were kept to; `None` where they had all that they found.
+        pub cores: Option<u32> = what.cores,
+        /// How far they are apart ([`crate::instance_spread`]), the mean of the repeats; `None` of
+        /// one.
+        pub instance_spread: Option<f64> = instance_spread,
+        pub repeats: Vec<RepeatOutcome> = repeats,
+        pub basis: Basis = values.basis,
+        pub nopm: MeanValue = values.nopm,
+        pub new_order_p95_us: MeanValue = values.new_order_p95_us,
+    }
 }
 
 document! {

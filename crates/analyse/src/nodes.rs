@@ -2,37 +2,43 @@
 
 use crate::bound::{Bound, BoundBy};
 use crate::samples::{Samples, Window};
-use serde::Serialize;
+use base::document;
 use std::collections::BTreeSet;
 use store::MetricSource::Server;
 use store::{Repeat, Results, StoreError, StoredCell};
 
-/// One of several servers of one database, in the window. `None` is what its kind does not tell, or
-/// what was not observed for the whole window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct NodeFigures {
-    /// From 1, in the order in which they were named.
-    pub node: u32,
-    /// The share of the samples in which it took part.
-    pub synced_share: Option<f64>,
-    /// Its transactions that another node's had overtaken when they were to commit, a second
-    /// (Galera: `wsrep_local_cert_failures`; Group Replication: conflicts detected).
-    pub certification_failures_per_s: Option<f64>,
-    /// Galera: its transactions that were aborted because another node's needed their locks.
-    pub brute_force_aborts_per_s: Option<f64>,
-    /// Galera: time in which flow control held it up.
-    pub flow_control_paused_share: Option<f64>,
-    /// Transactions of others that waited to be applied.
-    pub apply_queue_mean: Option<f64>,
-    /// How far a replica was behind, by its own word (Seconds_Behind_Source).
-    pub lag_mean_s: Option<f64>,
-    pub lag_max_s: Option<f64>,
-    /// Order-Statuses and Stock-Levels that a replica answered, those of the warm-up included.
-    pub reads: Option<u64>,
-    /// Those of them that did not see an order which this driver had committed before.
-    pub stale_reads: Option<u64>,
-    /// The longest time between such a commit and the begin of the read.
-    pub stale_max_ms: Option<f64>,
+document! {
+    /// One of several servers of one database, in the window. `None` is what its kind does not
+    /// tell, or what was not observed for the whole window.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct NodeFigures from (node: u32, samples: &Samples, window: Window);
+    let label = node.to_string();
+    let mean = |name: &str| samples.mean(window, Server, name, &label);
+    {
+        /// From 1, in the order in which they were named.
+        pub node: u32 = node,
+        /// The share of the samples in which it took part.
+        pub synced_share: Option<f64> = mean("node_synced"),
+        /// Its transactions that another node's had overtaken when they were to commit, a second
+        /// (Galera: `wsrep_local_cert_failures`; Group Replication: conflicts detected).
+        pub certification_failures_per_s: Option<f64> = mean("certification_failures"),
+        /// Galera: its transactions that were aborted because another node's needed their locks.
+        pub brute_force_aborts_per_s: Option<f64> = mean("brute_force_aborts"),
+        /// Galera: time in which flow control held it up.
+        pub flow_control_paused_share: Option<f64> =
+            mean("flow_control_paused_ns").map(|ns| ns / 1e9),
+        /// Transactions of others that waited to be applied.
+        pub apply_queue_mean: Option<f64> = mean("apply_queue"),
+        /// How far a replica was behind, by its own word (Seconds_Behind_Source).
+        pub lag_mean_s: Option<f64> = mean("replication_lag_s"),
+        pub lag_max_s: Option<f64> = samples.most(window, Server, "replication_lag_s", &label),
+        /// Order-Statuses and Stock-Levels that a replica answered, those of the warm-up included.
+        pub reads: Option<u64> = None,
+        /// Those of them that did not see an order which this driver had committed before.
+        pub stale_reads: Option<u64> = None,
+        /// The longest time between such a commit and the begin of the read.
+        pub stale_max_ms: Option<f64> = None,
+    }
 }
 
 /// From this share of the time on, flow control and not a server is what writers wait for.
@@ -134,22 +140,7 @@ pub fn nodes_of(
 pub(crate) fn nodes_in(samples: &Samples, window: Window) -> Vec<NodeFigures> {
     let labels = METRICS.iter().flat_map(|name| samples.labels(Server, name));
     let numbers: BTreeSet<u32> = labels.filter_map(|label| label.parse().ok()).collect();
-    let of = |node: u32| {
-        let label = node.to_string();
-        let mean = |name: &str| samples.mean(window, Server, name, &label);
-        NodeFigures {
-            node,
-            synced_share: mean("node_synced"),
-            certification_failures_per_s: mean("certification_failures"),
-            brute_force_aborts_per_s: mean("brute_force_aborts"),
-            flow_control_paused_share: mean("flow_control_paused_ns").map(|ns| ns / 1e9),
-            apply_queue_mean: mean("apply_queue"),
-            lag_mean_s: mean("replication_lag_s"),
-            lag_max_s: samples.most(window, Server, "replication_lag_s", &label),
-            ..NodeFigures::default()
-        }
-    };
-    numbers.into_iter().map(of).collect()
+    numbers.into_iter().map(|node| NodeFigures::of(node, samples, window)).collect()
 }
 
 #[cfg(test)]

@@ -124,34 +124,8 @@ fn cell_outcome(results: &Results, cell: &StoredCell) -> Result<CellOutcome, Sto
         measured_again: is_again(repeat),
         ..RepeatOutcome::of(repeat, &measured)
     };
-    let what = &cell.what;
-    Ok(CellOutcome {
-        ordinal: what.ordinal,
-        engine: what.engine.clone(),
-        preset: what.preset.as_ref().map(|preset| preset.name.clone()),
-        places: what
-            .places
-            .iter()
-            .map(|place| (place.role.clone(), place.device.clone()))
-            .collect(),
-        settings: what.settings.iter().cloned().collect(),
-        warehouses: what.warehouses,
-        foreign_keys: what.foreign_keys,
-        partitions: what.partitions,
-        history_key: what.history_key,
-        isolation: what.isolation.clone(),
-        workload: what.workload.clone(),
-        metric: what.throughput_metric,
-        style: what.style.clone(),
-        connections: what.connections,
-        instances: what.instances,
-        cores: what.cores,
-        instance_spread: spread(results, &repeats)?,
-        repeats: repeats.iter().map(of_repeat).collect(),
-        basis: values.basis,
-        nopm: values.nopm,
-        new_order_p95_us: values.new_order_p95_us,
-    })
+    let repeat_outcomes = repeats.iter().map(of_repeat).collect();
+    Ok(CellOutcome::of(&cell.what, &values, repeat_outcomes, spread(results, &repeats)?))
 }
 
 impl LabOutcome {

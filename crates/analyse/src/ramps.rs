@@ -4,37 +4,53 @@
 use crate::ramp_point::{RampPoint, ramp_point};
 use crate::saturation::{Ramp, Saturation, StopReason};
 use base::{counted, document};
-use serde::Serialize;
 use spec::RampLimits;
 use std::collections::BTreeMap;
-use store::{CellId, LabId, RampId, Results, StoreError, StoredRamp, ThroughputMetric};
+use store::{
+    CellId, LabId, NewCell, NewRamp, RampId, Results, StoreError, StoredRamp, ThroughputMetric,
+};
 
 /// Of a ramp whose database lost something, or could not be looked at: nothing that was measured
 /// before counts either.
 const DISPROVING: [&str; 2] = ["check_failed", "not_checked"];
 
-/// One ramp. `docs/json.md` describes its keys.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RampOutcome {
-    /// Of the plan's cell.
-    pub ordinal: u32,
-    pub repeat: u32,
-    pub conditions: RampConditions,
-    /// The same in the plan's words.
-    #[serde(skip)]
-    pub asked: String,
-    /// What `nopm` counts.
-    #[serde(skip)]
-    pub metric: ThroughputMetric,
-    /// [`store::NewCell::only_primary`]
-    #[serde(skip)]
-    pub primary: Option<String>,
-    /// In the order of measurement.
-    pub points: Vec<RampPoint>,
-    /// `None` while points or checks are missing.
-    pub saturation: Option<Saturation>,
-    /// The same in one sentence.
-    pub words: String,
+document! {
+    /// One ramp. `docs/json.md` describes its keys.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RampOutcome from (
+        stored: &NewRamp,
+        cell: Option<&NewCell>,
+        points: Vec<RampPoint>,
+        saturation: Option<Saturation>
+    );
+    let words = match &saturation {
+        Some(saturation) => saturation.to_string(),
+        None => format!(
+            "not at its end: {}",
+            counted(points.len(), "point is measured", "points are measured")
+        ),
+    };
+    {
+        /// Of the plan's cell.
+        pub ordinal: u32 = stored.ordinal,
+        pub repeat: u32 = stored.repeat,
+        pub conditions: RampConditions = RampConditions::of(&stored.limits),
+        /// The same in the plan's words.
+        #[serde(skip)]
+        pub asked: String = stored.limits.to_string(),
+        /// What `nopm` counts.
+        #[serde(skip)]
+        pub metric: ThroughputMetric = cell.map(|of| of.throughput_metric).unwrap_or_default(),
+        /// [`store::NewCell::only_primary`]
+        #[serde(skip)]
+        pub primary: Option<String> = cell.and_then(|of| of.only_primary().map(str::to_owned)),
+        /// In the order of measurement.
+        pub points: Vec<RampPoint> = points,
+        /// `None` while points or checks are missing.
+        pub saturation: Option<Saturation> = saturation,
+        /// The same in one sentence.
+        pub words: String = words,
+    }
 }
 
 document! {
@@ -103,28 +119,11 @@ fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreE
         Ramp::replayed(limits, good.chain(&failed)).ok()
     };
     let saturation = stored.finished_utc_ns.and_then(|_| ramp()).map(|ramp| ramp.saturation());
-    let words = match &saturation {
-        Some(saturation) => saturation.to_string(),
-        None => format!(
-            "not at its end: {}",
-            counted(points.len(), "point is measured", "points are measured")
-        ),
-    };
     let cell = match points.first() {
         Some(point) => Some(results.cell(CellId(point.cell_id))?.what),
         None => None,
     };
-    Ok(RampOutcome {
-        metric: cell.as_ref().map_or_else(Default::default, |of| of.throughput_metric),
-        primary: cell.and_then(|of| of.only_primary().map(str::to_owned)),
-        ordinal: stored.what.ordinal,
-        repeat: stored.what.repeat,
-        conditions: RampConditions::of(limits),
-        asked: limits.to_string(),
-        points,
-        saturation,
-        words,
-    })
+    Ok(RampOutcome::of(&stored.what, cell.as_ref(), points, saturation))
 }
 
 /// The points of a ramp that count.

@@ -5,6 +5,7 @@
 //! knows only how its intervals scatter; that is shown, and supports no comparison.
 
 use crate::statistics::{Estimate, NoInterval, mean};
+use base::document;
 use serde::Serialize;
 use std::ops::Range;
 use store::{
@@ -18,20 +19,36 @@ const DENSITY_REACH: f64 = 0.01;
 /// A difference that chance makes less often than this is one.
 pub(crate) const SIGNIFICANT: f64 = 0.05;
 
-/// One side.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Runs {
-    /// As asked for.
-    pub name: String,
-    /// What `nopm` counts.
-    #[serde(skip)]
-    pub metric: ThroughputMetric,
-    /// Those that are done.
-    pub repeat_ids: Vec<i64>,
-    /// What the intervals are from.
-    pub basis: Basis,
-    pub nopm: MeanValue,
-    pub new_order_p95_us: MeanValue,
+document! {
+    /// One side.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Runs from (name: &str, measured: &[Run]);
+    let single = match measured {
+        [only] => Some(only),
+        _ => None,
+    };
+    let value = |of: fn(&Run) -> Option<f64>, series: fn(&Run) -> &[f64]| {
+        let all: Option<Vec<f64>> = measured.iter().map(of).collect();
+        let all = all.unwrap_or_default();
+        let estimate = match single {
+            Some(only) => Estimate::of_series(series(only)),
+            None => Estimate::of_repeats(&all).ok_or(NoInterval::OneRepeat),
+        };
+        MeanValue::new(mean(&all), estimate)
+    };
+    {
+        /// As asked for.
+        pub name: String = name.to_owned(),
+        /// What `nopm` counts.
+        #[serde(skip)]
+        pub metric: ThroughputMetric = measured.first().map(|run| run.metric).unwrap_or_default(),
+        /// Those that are done.
+        pub repeat_ids: Vec<i64> = measured.iter().map(|run| run.id.0).collect(),
+        /// What the intervals are from.
+        pub basis: Basis = if single.is_some() { Basis::Intervals } else { Basis::Repeats },
+        pub nopm: MeanValue = value(|run| run.nopm, |run| &run.nopm_series),
+        pub new_order_p95_us: MeanValue = value(|run| run.p95_us, |run| &run.p95_us_series),
+    }
 }
 
 /// What tells how well a mean is known.
@@ -53,33 +70,6 @@ pub struct MeanValue {
     pub estimate: Option<Estimate>,
     /// Why there is no interval; `None` where there is one, or no mean.
     pub no_interval: Option<NoInterval>,
-}
-
-impl Runs {
-    /// Those of one side.
-    pub(crate) fn of(name: &str, measured: &[Run]) -> Runs {
-        let single = match measured {
-            [only] => Some(only),
-            _ => None,
-        };
-        let value = |of: fn(&Run) -> Option<f64>, series: fn(&Run) -> &[f64]| {
-            let all: Option<Vec<f64>> = measured.iter().map(of).collect();
-            let all = all.unwrap_or_default();
-            let estimate = match single {
-                Some(only) => Estimate::of_series(series(only)),
-                None => Estimate::of_repeats(&all).ok_or(NoInterval::OneRepeat),
-            };
-            MeanValue::new(mean(&all), estimate)
-        };
-        Runs {
-            name: name.to_owned(),
-            metric: measured.first().map(|run| run.metric).unwrap_or_default(),
-            repeat_ids: measured.iter().map(|run| run.id.0).collect(),
-            basis: if single.is_some() { Basis::Intervals } else { Basis::Repeats },
-            nopm: value(|run| run.nopm, |run| &run.nopm_series),
-            new_order_p95_us: value(|run| run.p95_us, |run| &run.p95_us_series),
-        }
-    }
 }
 
 impl MeanValue {
