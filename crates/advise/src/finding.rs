@@ -1,8 +1,9 @@
 //! What is proposed for a server, and in which words.
 
 use crate::rule::Rule;
-use crate::snapshot::ServerSnapshot;
+use crate::snapshot::{AdvisedServer, ServerSnapshot};
 use crate::variables;
+use base::document;
 use serde::Serialize;
 
 /// What a change is expected to give. It is an expectation: only an experiment tells.
@@ -138,55 +139,38 @@ impl Proposal {
     }
 }
 
-/// A proposal with what is written into a server or its option file.
-#[derive(Clone, Debug, Serialize)]
-pub struct Finding {
-    pub rule: &'static str,
-    pub topic: &'static str,
-    pub title: &'static str,
-    pub gain: Gain,
-    pub seen: String,
-    pub reason: &'static str,
-    pub source: &'static str,
-    pub changes: Vec<VariableChange>,
-    pub action: Option<String>,
-    pub risks: Vec<Risk>,
-    pub restart_needed: bool,
-    /// For the running server, one for each change; none where it has to be restarted.
-    pub statements: Vec<String>,
-    /// For the section `[mysqld]` of the option file.
-    pub option_lines: Vec<String>,
-}
-
-impl Finding {
-    pub(crate) fn new(
+document! {
+    /// A proposal with what is written into a server or its option file.
+    #[derive(Clone, Debug)]
+    pub struct Finding from (
         rule: &'static Rule,
         proposal: Proposal,
-        snapshot: &ServerSnapshot,
-    ) -> Finding {
-        let Proposal { changes, action, seen, gain, risks } = proposal;
-        let (family, release) = (snapshot.server.family, snapshot.server.release);
-        let restart_needed =
-            changes.iter().any(|change| !variables::is_dynamic(change.variable, family, release));
-        let statements = match restart_needed {
-            true => Vec::new(),
-            false => changes.iter().map(|of| set_statement(of.variable, &of.proposed)).collect(),
-        };
-        Finding {
-            rule: rule.name,
-            topic: rule.topic.name(),
-            title: rule.title,
-            gain,
-            seen,
-            reason: rule.reason,
-            source: rule.source,
-            option_lines: changes.iter().map(option_line).collect(),
-            changes,
-            action,
-            risks,
-            restart_needed,
-            statements,
-        }
+        snapshot: &ServerSnapshot
+    );
+    let Proposal { changes, action, seen, gain, risks } = proposal;
+    let AdvisedServer { family, release } = snapshot.server;
+    let restart_needed =
+        changes.iter().any(|change| !variables::is_dynamic(change.variable, family, release));
+    let lines =
+        |line: fn(&VariableChange) -> String| changes.iter().map(line).collect::<Vec<String>>();
+    let statements = lines(|of| set_statement(of.variable, &of.proposed));
+    let option_lines = lines(option_line);
+    {
+        pub rule: &'static str = rule.name,
+        pub topic: &'static str = rule.topic.name(),
+        pub title: &'static str = rule.title,
+        pub gain: Gain = gain,
+        pub seen: String = seen,
+        pub reason: &'static str = rule.reason,
+        pub source: &'static str = rule.source,
+        pub changes: Vec<VariableChange> = changes,
+        pub action: Option<String> = action,
+        pub risks: Vec<Risk> = risks,
+        pub restart_needed: bool = restart_needed,
+        /// For the running server, one for each change; none where it has to be restarted.
+        pub statements: Vec<String> = if restart_needed { Vec::new() } else { statements },
+        /// For the section `[mysqld]` of the option file.
+        pub option_lines: Vec<String> = option_lines,
     }
 }
 

@@ -23,7 +23,7 @@ pub use stored::stored_snapshot;
 pub fn advise(snapshot: &ServerSnapshot) -> Vec<Finding> {
     let judge = |rule: &'static Rule| {
         let proposal = (rule.judge)(snapshot)?;
-        Some(Finding::new(rule, proposal, snapshot))
+        Some(Finding::of(rule, proposal, snapshot))
     };
     let mut findings: Vec<Finding> = rules::all().filter_map(judge).collect();
     findings.sort_by_key(|finding| finding.gain);

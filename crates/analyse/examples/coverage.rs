@@ -4,7 +4,7 @@
 //!     cargo run --release -p analyse --example coverage
 
 #[expect(dead_code, reason = "shared with the unit tests, which use all of it")]
-#[path = "../src/noise.rs"]
+#[path = "../src/stats/noise.rs"]
 mod noise;
 
 use analyse::{Estimate, PrecisionAsked, mean, precision};

@@ -10,6 +10,13 @@
 //! Amounts in this file are transactions in the mean: of those under way, how many ran, waited for
 //! a read, and so on. By Little's law one of them is a time once it is divided by the rate.
 
+pub(crate) mod bound;
+pub(crate) mod cell_account;
+pub(crate) mod driver;
+pub(crate) mod evidence;
+pub(crate) mod host_shortfall;
+pub(crate) mod load;
+
 use serde::{Serialize, Serializer};
 use std::ops::{Index, IndexMut};
 

@@ -2,107 +2,59 @@
 //! transaction, and what bound a run.
 
 mod account;
-mod answer;
-mod bend;
-mod blocks;
-mod bound;
-mod cell_account;
-mod cells;
-mod comparisons;
-mod device_effects;
-mod document;
-mod drifting;
-mod drills;
-mod driver;
-mod effects;
-mod evidence;
-mod fail_if;
-mod host_shortfall;
-mod interference;
-mod linear;
-mod load;
-mod machines;
-mod matrix;
-mod memory;
-mod nodes;
-#[cfg(test)]
-mod noise;
-mod outcomes;
-mod pairs;
-mod per_transaction;
-mod precision;
-mod price;
-mod profiles;
-mod progress;
-mod published;
-mod ramp_cpu;
-mod ramp_point;
-mod ramps;
-mod ratios;
-mod remarks;
-mod repeat_resources;
-mod resources;
-mod reversals;
-mod runs;
-mod samples;
-mod saturation;
-mod sequential;
-mod statistics;
-mod steady;
-mod student;
-mod sweep;
-mod unlike;
-mod usage;
+mod lab;
+mod ramp;
+mod run;
+mod stats;
 
+pub use account::bound::{Bound, BoundBy};
+pub use account::cell_account::{CellAccount, Change, Spent};
+pub use account::host_shortfall::{DILATION_STEPS, EmulatedRun, HostShortfall};
 pub use account::{Account, KnownBy, OfParts, Part};
-pub use answer::{CellEvidence, LabAnswer, RepeatEvidence, lab_answer};
-pub use blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
-pub use bound::{Bound, BoundBy};
-pub use cell_account::{CellAccount, Change, Spent};
-pub use cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
-pub use comparisons::{CellComparison, ComparedCell};
-pub use device_effects::{DeviceEffects, Extremes};
-pub use document::{RunDocument, measurement};
-pub use drifting::{DriftRound, ratio_in_drift};
-pub use drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
-pub use effects::{DimensionEffects, ValueEffect};
-pub use fail_if::{FailCondition, JudgedCondition};
-pub use host_shortfall::{DILATION_STEPS, EmulatedRun, HostShortfall};
-pub use interference::{Interference, instance_spread, interference};
-pub use machines::MachineOutcome;
-pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
-pub use nodes::{NodeColumn, NodeFigures, node_columns, nodes_of};
-pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
-pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
-pub use per_transaction::PerTransaction;
-pub use precision::{Precision, PrecisionAsked, precision};
-pub use price::{PriceResources, device_price_usd};
-pub use profiles::profiles;
-pub use progress::{Awaited, RunProgress};
-pub use published::PublishedRatio;
-pub use ramp_cpu::{CpuOf, RampCpu};
-pub use ramp_point::{RampPoint, ramp_point};
-pub use ramps::{RampConditions, RampOutcome, StandingPoints, ramps, standing_points};
-pub use ratios::Ratio;
-pub use remarks::{is_too_short, longest_silence_s, remarks};
-pub use repeat_resources::{account_so_far, used_by};
-pub use resources::{
-    DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PowerMeter,
-    PowerResources, ProcessResources, Resources, ServerResources,
+pub use lab::answer::{CellEvidence, LabAnswer, lab_answer};
+pub use lab::cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
+pub use lab::comparisons::{CellComparison, ComparedCell};
+pub use lab::device_effects::{DeviceEffects, Extremes};
+pub use lab::drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
+pub use lab::effects::{DimensionEffects, ValueEffect};
+pub use lab::interference::{Interference, instance_spread, interference};
+pub use lab::machines::MachineOutcome;
+pub use lab::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
+pub use lab::outcomes::{BlockOutcome, LabOutcome, lab_outcome};
+pub use lab::pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
+pub use lab::profiles::profiles;
+pub use lab::published::PublishedRatio;
+pub use lab::ratios::Ratio;
+pub use lab::reversals::{Reversal, ReversalPlace};
+pub use lab::sweep::{Sweep, SweepPoint, Turning};
+pub use lab::unlike::{Aspect, Difference, IDENTITY_VARIABLES};
+pub use ramp::ramp_cpu::{CpuOf, RampCpu};
+pub use ramp::ramp_point::{RampPoint, ramp_point};
+pub use ramp::ramps::{RampConditions, RampOutcome, StandingPoints, ramps, standing_points};
+pub use ramp::saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
+pub use run::document::{RunDocument, measurement};
+pub use run::fail_if::{FailCondition, JudgedCondition};
+pub use run::nodes::{NodeColumn, NodeFigures, node_columns, nodes_of};
+pub use run::price::{PriceResources, device_price_usd};
+pub use run::progress::{Awaited, RunProgress};
+pub use run::remarks::{is_too_short, longest_silence_s, remarks};
+pub use run::repeat_resources::{account_so_far, used_by};
+pub use run::resources::{
+    DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
+    PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
 };
-pub use reversals::{Reversal, ReversalPlace};
-pub use runs::{Basis, MeanValue, Runs};
-pub use samples::{MetricStep, Samples, Window};
-pub use saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
-pub use sequential::PairedRatios;
-pub use statistics::{
-    CONFIDENCE, Estimate, NoInterval, RatioInterval, SERIES_POINTS_MIN, autocorrelation, deviation,
-    mean,
-};
-pub use steady::{Steadiness, Trend, Watched, steadiness};
-pub use sweep::{Sweep, SweepPoint, Turning};
-pub use unlike::{Aspect, Difference, IDENTITY_VARIABLES};
-pub use usage::{
+pub use run::runs::{Basis, MeanValue, Runs};
+pub use run::samples::{MetricStep, Samples, Window};
+pub use run::usage::{
     CpuShares, IoCounters, IoRates, cores_used, emulated_iowait, lock_waiting, pool_dirty,
     pool_miss,
 };
+pub use stats::blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
+pub use stats::drifting::{DriftRound, ratio_in_drift};
+pub use stats::precision::{Precision, PrecisionAsked, precision};
+pub use stats::sequential::PairedRatios;
+pub use stats::statistics::{
+    CONFIDENCE, Estimate, NoInterval, RatioInterval, SERIES_POINTS_MIN, autocorrelation, deviation,
+    mean,
+};
+pub use stats::steady::{Steadiness, Trend, Watched, steadiness};

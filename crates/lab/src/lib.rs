@@ -5,6 +5,7 @@
 //! on.
 
 mod error;
+mod eta;
 mod measure;
 mod progress;
 mod schedule;
@@ -13,6 +14,7 @@ mod target;
 
 pub use drive::{Interval, Phase};
 pub use error::LabError;
+pub use eta::Eta;
 pub use measure::acid::{AcidLevels, test_acid};
 pub use measure::check::{Checked, check_subject};
 pub use measure::fleet_follower::{FleetAsked, FleetWork};

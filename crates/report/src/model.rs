@@ -6,9 +6,7 @@ use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
 use crate::status::{Risen, risen};
-use analyse::{
-    Bound, CellEvidence, EmulatedRun, NodeFigures, RepeatEvidence, Resources, Samples, profiles,
-};
+use analyse::{Bound, CellEvidence, EmulatedRun, NodeFigures, Resources, Samples, profiles};
 use base::Dilation;
 use device::Profile;
 use std::collections::BTreeMap;
@@ -231,9 +229,11 @@ impl CellView {
 
     /// What its repeats tell of it.
     pub fn evidence(&self) -> CellEvidence {
-        let repeats: Vec<RepeatEvidence> = self
+        let ordinal = self.cell.what.ordinal;
+        let repeats: Vec<CellEvidence> = self
             .whole()
-            .map(|repeat| RepeatEvidence {
+            .map(|repeat| CellEvidence {
+                ordinal,
                 bound_by: repeat.bound().map(|bound| bound.by),
                 fidelity: repeat.storage.fidelity,
                 dilation_needed: repeat.dilation_needed,
@@ -241,7 +241,7 @@ impl CellView {
                 is_too_short: analyse::is_too_short(&repeat.window, &self.cell.what),
             })
             .collect();
-        CellEvidence::of(self.cell.what.ordinal, &repeats)
+        CellEvidence::of(ordinal, &repeats)
     }
 
     /// What its throughput counts.

@@ -4,7 +4,7 @@
 //! measured beside the others; and one window with all of them is the other half of a pair for
 //! each, so that a block of n proposals has n + 1 windows instead of 2n.
 
-use crate::judge::{JudgeLimits, JudgedProposal, Looks, ProposalVerdict, decided, judged};
+use crate::judge::{JudgeLimits, JudgedProposal, Looks, ProposalVerdict, decided};
 use crate::proof::ProvenFinding;
 use crate::settings::{Settings, changes, with};
 use advise::Finding;
@@ -130,7 +130,8 @@ impl<'a> Elimination<'a> {
         let told = |of: ComparedFinding<'_>| {
             let begun = || {
                 let verdict = ProposalVerdict::Undecided;
-                (of.looks.pairs() > 0).then(|| judged(&self.limits, &of.looks, verdict, None))
+                (of.looks.pairs() > 0)
+                    .then(|| JudgedProposal::of(&self.limits, &of.looks, verdict, None))
             };
             ProvenFinding {
                 rule: of.finding.rule,
@@ -329,7 +330,7 @@ impl<'a> Elimination<'a> {
 
     fn decide(&mut self, place: usize, verdict: ProposalVerdict, reason: Option<String>) {
         let of = &mut self.proposals[place];
-        of.judged = Some(judged(&self.limits, &of.looks, verdict, reason));
+        of.judged = Some(JudgedProposal::of(&self.limits, &of.looks, verdict, reason));
         let topic = of.finding.topic;
         if verdict == ProposalVerdict::Kept {
             self.kept.push(place);

@@ -1,6 +1,7 @@
 //! Is a proposal decided, after so many pairs of windows with it and without it?
 
 use analyse::{PairedRatios, RatioInterval};
+use base::document;
 use serde::Serialize;
 
 /// From so many pairs on, a mean gain that does not matter ends a comparison. It claims nothing:
@@ -37,24 +38,6 @@ pub enum ProposalVerdict {
     Fails,
     /// The proof ended before.
     Undecided,
-}
-
-/// A proposal with what was measured of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct JudgedProposal {
-    pub verdict: ProposalVerdict,
-    /// Pairs behind the ratio.
-    pub pairs: usize,
-    /// Pairs before them, beside settings that were dropped since: what it gives may be another
-    /// thing without these.
-    pub earlier_pairs: usize,
-    /// Throughput with it by that without it; `None` where no pair has both.
-    /// The interval is that of the last look. Those of all looks are below the ratio, but for a
-    /// share of `error_rate` of all comparisons, and above it likewise.
-    #[serde(flatten)]
-    pub ratio: RatioInterval,
-    /// Why it fails, or why the others fail without it.
-    pub reason: Option<String>,
 }
 
 /// What was measured of a proposal.
@@ -115,20 +98,30 @@ pub(crate) fn decided(limits: &JudgeLimits, looks: &Looks) -> Option<ProposalVer
     (is_futile || looks.is_last(limits)).then_some(ProposalVerdict::NoGain)
 }
 
-/// A proposal of which this is said.
-pub(crate) fn judged(
-    limits: &JudgeLimits,
-    looks: &Looks,
-    verdict: ProposalVerdict,
-    reason: Option<String>,
-) -> JudgedProposal {
+document! {
+    /// A proposal with what was measured of it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct JudgedProposal from (
+        limits: &JudgeLimits,
+        looks: &Looks,
+        verdict: ProposalVerdict,
+        reason: Option<String>
+    );
     let pairs = looks.ratios.pairs();
     let ratio = (pairs > 0).then(|| looks.ratio());
-    JudgedProposal {
-        verdict,
-        pairs,
-        earlier_pairs: looks.earlier_pairs,
-        ratio: RatioInterval::of(ratio, looks.interval(limits)),
-        reason,
+    {
+        pub verdict: ProposalVerdict = verdict,
+        /// Pairs behind the ratio.
+        pub pairs: usize = pairs,
+        /// Pairs before them, beside settings that were dropped since: what it gives may be another
+        /// thing without these.
+        pub earlier_pairs: usize = looks.earlier_pairs,
+        /// Throughput with it by that without it; `None` where no pair has both. The interval is
+        /// that of the last look. Those of all looks are below the ratio, but for a share of
+        /// `error_rate` of all comparisons, and above it likewise.
+        #[serde(flatten)]
+        pub ratio: RatioInterval = RatioInterval::of(ratio, looks.interval(limits)),
+        /// Why it fails, or why the others fail without it.
+        pub reason: Option<String> = reason,
     }
 }

@@ -9,10 +9,12 @@ use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{Job, LabError, LabRunOptions, TrialBlock, TrialCell, Trials, account_of};
+use lab::{
+    Eta, LabError, LabRunOptions, Job, Progress, TrialBlock, TrialCell, Trials, account_of,
+};
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use store::{RepeatId, Results};
 
 const LAB: &str = "advise";
@@ -39,15 +41,9 @@ pub struct Prover<'a> {
     /// Blocks that were measured.
     blocks: u32,
     /// What windows took so far.
-    times: WindowTimes,
+    eta: Eta,
     /// Throughput of the start, in the order in which it was measured.
     starts: Vec<f64>,
-}
-
-#[derive(Default)]
-struct WindowTimes {
-    windows: u32,
-    taken: Duration,
 }
 
 /// A server under its load, and what is to be said of it.
@@ -66,8 +62,8 @@ impl<'a> Prover<'a> {
         limits: JudgeLimits,
     ) -> Prover<'a> {
         let trials = Trials::new(LAB, results, options);
-        let (cells, times) = (BTreeMap::new(), WindowTimes::default());
-        Prover { results, trials, cell, limits, cells, blocks: 0, times, starts: Vec::new() }
+        let (cells, eta) = (BTreeMap::new(), Eta::default());
+        Prover { results, trials, cell, limits, cells, blocks: 0, eta, starts: Vec::new() }
     }
 
     /// Drives the server once as it is, and says what rules find. `device` is that of the data,
@@ -164,7 +160,9 @@ impl<'a> Prover<'a> {
         job: &Job<'_>,
     ) -> Result<Vec<Window>, LabError> {
         let begun = Instant::now();
-        let title = format!("{title}: block {}{}", self.blocks, self.times.left(*windows_left));
+        let left = self.eta.of(*windows_left as f64).map(|left| left.as_secs_f64() / 60.0);
+        let left = left.map(|min| format!("; rarely more than {:.0} min left", min.ceil()));
+        let title = format!("{title}: block {}{}", self.blocks, left.unwrap_or_default());
         let mut order: Vec<usize> = (1..sets.len()).collect();
         order.insert(order.len() / 2, 0);
         let repeat = self.next_repeat();
@@ -186,7 +184,7 @@ impl<'a> Prover<'a> {
             }
             windows[place] = window;
         }
-        self.times.learn(sets.len(), begun.elapsed());
+        self.eta.learn(sets.len() as f64, begun.elapsed());
         Ok(windows)
     }
 
@@ -246,22 +244,6 @@ impl<'a> Prover<'a> {
             self.cells.clear();
         }
         Ok(())
-    }
-}
-
-impl WindowTimes {
-    fn learn(&mut self, windows: usize, taken: Duration) {
-        self.windows += windows as u32;
-        self.taken += taken;
-    }
-
-    /// How long so many windows take, for people.
-    fn left(&self, windows: usize) -> String {
-        if self.windows == 0 {
-            return String::new();
-        }
-        let left = self.taken.as_secs_f64() / f64::from(self.windows) * windows as f64;
-        format!("; rarely more than {:.0} min left", (left / 60.0).ceil())
     }
 }
 

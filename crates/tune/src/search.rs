@@ -7,7 +7,7 @@ use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
 use base::{Exit, Random, named};
 use itertools::Itertools;
-use lab::{Job, LabError, LabRunOptions, Planned, TrialBlock, TrialCell, Trials};
+use lab::{Eta, LabError, LabRunOptions, Job, Planned, TrialBlock, TrialCell, Trials};
 use plan::{Plan, PlannedCell};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -95,6 +95,8 @@ pub struct Search<'a> {
     seed: u64,
     /// Blocks that were measured or found.
     blocks: u32,
+    /// How long windows took.
+    eta: Eta,
     observed: Vec<SearchWindow>,
     /// What rules say of the server, under the load of the start.
     findings: Vec<Finding>,
@@ -132,7 +134,8 @@ impl<'a> Search<'a> {
         let seed = plan.schedule().seed;
         let trials = Trials::of_plan(plan, planned, (results, options), job)?;
         let (observed, findings) = (Vec::new(), Vec::new());
-        Ok(Search { results, trials, asked, seed, blocks: 0, observed, findings })
+        let eta = Eta::default();
+        Ok(Search { results, trials, asked, seed, blocks: 0, eta, observed, findings })
     }
 
     /// Searches, and measures the best against the start.
@@ -195,7 +198,7 @@ impl<'a> Search<'a> {
             let rounds = rounds(settings).len();
             for at in 0..round.windows {
                 // So that the pairs at the end have their time.
-                if begun.elapsed() + self.confirming(begun.elapsed()) > self.asked.budget {
+                if begun.elapsed() + self.confirming() > self.asked.budget {
                     break;
                 }
                 let cells = self.shuffled(&left);
@@ -255,8 +258,8 @@ impl<'a> Search<'a> {
     }
 
     /// What the pairs at the end will take, as windows have taken so far.
-    fn confirming(&self, elapsed: Duration) -> Duration {
-        elapsed * 2 * CONFIRM_PAIRS as u32 / self.observed.len().max(1) as u32
+    fn confirming(&self) -> Duration {
+        self.eta.of(2.0 * CONFIRM_PAIRS as f64).unwrap_or_default()
     }
 
     /// Of the budget, for people.
@@ -350,9 +353,11 @@ impl<'a> Search<'a> {
         title: &str,
         job: &Job<'_>,
     ) -> Result<Vec<RepeatId>, LabError> {
+        let begun = Instant::now();
         self.blocks += 1;
         let block = TrialBlock { cells, repeat: self.blocks, title };
         let runs = self.trials.block(&block, job)?;
+        self.eta.learn(runs.len() as f64, begun.elapsed());
         for (cell, run) in cells.iter().zip(&runs) {
             let observed = self.observe(*cell, *run)?;
             self.observed.push(observed);

@@ -3,6 +3,7 @@
 //! on from its points.
 
 use crate::error::LabError;
+use crate::eta::Eta;
 use crate::measure::check::{FailedChecks, check_subject, record};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::seeds::{PointRepeat, seed_of_point};
@@ -150,8 +151,8 @@ struct RunningRamp<'a> {
     good: Vec<RampPoint>,
     /// The last of them that this server took.
     measured: Option<RepeatId>,
-    /// How long the last one took.
-    point_time: Option<Duration>,
+    /// How long they took.
+    eta: Eta,
     /// Notes that the person has seen.
     told: Vec<String>,
 }
@@ -187,7 +188,7 @@ impl<'a> RunningRamp<'a> {
             ramp: replayed(limits, &good)?,
             good,
             measured: None,
-            point_time: None,
+            eta: Eta::default(),
             told: Vec::new(),
         };
         // All were measured, but the server that would prove them is gone.
@@ -216,7 +217,7 @@ impl<'a> RunningRamp<'a> {
             job.step(&self.title(connections));
             let begun = Instant::now();
             match self.point(connections, job)? {
-                PointEnd::Counted => self.point_time = Some(begun.elapsed()),
+                PointEnd::Counted => self.eta.learn(1.0, begun.elapsed()),
                 PointEnd::Interrupted => return Ok(Exit::Interrupted),
                 PointEnd::Failed(failed) if self.lacks_proof(failed) => self.forget_last()?,
                 PointEnd::Failed(failed) => return self.end_of_failed(failed, job),
@@ -254,15 +255,14 @@ impl<'a> RunningRamp<'a> {
     fn title(&self, connections: u32) -> String {
         let lengths = &self.cell.lengths;
         let expected = lengths.warmup.expected() + lengths.window.expected() + POINT_TIME;
-        let point_time = self.point_time.unwrap_or(expected);
         let left = self.ramp.points_left_max();
-        let left_s = point_time.as_secs_f64() * left as f64;
+        let left_time = self.eta.of(left as f64).unwrap_or(expected * left as u32);
         let number = self.good.len() + 1;
         format!(
             "point {number} of at most {}: {}; at most {:.0} min left",
             self.good.len() + left,
             counted(connections as usize, "connection", "connections"),
-            (left_s / 60.0).ceil()
+            (left_time.as_secs_f64() / 60.0).ceil()
         )
     }
 

@@ -3,6 +3,7 @@
 //! again with the same plan and results file, it does what is missing. A command is one turn.
 
 use crate::error::LabError;
+use crate::eta::Eta;
 use crate::progress::{Job, Progress};
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::resumed::{host_facts, require_same};
@@ -155,27 +156,6 @@ fn status_of(
     }
 }
 
-/// How this machine's turns compare with what was expected of them.
-#[derive(Default)]
-struct TurnSpeed {
-    expected: Duration,
-    taken: Duration,
-}
-
-impl TurnSpeed {
-    fn learn(&mut self, expected: Duration, taken: Duration) {
-        self.expected += expected;
-        self.taken += taken;
-    }
-
-    fn of(&self, expected: Duration) -> Duration {
-        if self.expected.is_zero() {
-            return expected;
-        }
-        expected.mul_f64(self.taken.as_secs_f64() / self.expected.as_secs_f64())
-    }
-}
-
 /// What is to be done of a plan.
 enum Begun {
     Measures(Vec<Turn>),
@@ -266,19 +246,20 @@ impl LabRun<'_> {
         let images = self.planned.images_for(turns)?;
         let begun = Instant::now();
         let mut taken = Vec::new();
-        let mut pace = TurnSpeed::default();
+        // How this machine's turns compare with what was expected of them.
+        let mut eta = Eta::default();
         let mut block_of = None;
         for (done, turn) in turns.iter().enumerate() {
             let is_late = |limit| begun.elapsed() >= limit;
             if self.planned.time_limit().is_some_and(is_late) || job.is_stop_asked() {
                 break;
             }
-            let expected = turns[done..].iter().map(|turn| self.expected(*turn)).sum();
+            let expected: Duration = turns[done..].iter().map(|turn| self.expected(*turn)).sum();
             let cell = self.cell(*turn);
             let left = match cell.what.load.connections {
                 // What other ramps took says nothing of how many points this one needs.
                 Connections::Ramp(_) => expected,
-                _ => pace.of(expected),
+                _ => eta.of(expected.as_secs_f64()).unwrap_or(expected),
             };
             if block_of.replace(turn.repeat) != Some(turn.repeat) {
                 self.begin_block(job)?;
@@ -290,7 +271,7 @@ impl LabRun<'_> {
             let turn_begun = Instant::now();
             let coming: Vec<ImageKey> = images[done + 1..].iter().flatten().cloned().collect();
             let exit = self.take(*turn, &coming, job)?;
-            pace.learn(self.expected(*turn), turn_begun.elapsed());
+            eta.learn(self.expected(*turn).as_secs_f64(), turn_begun.elapsed());
             if exit == Exit::Interrupted {
                 break;
             }

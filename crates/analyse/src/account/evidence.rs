@@ -1,0 +1,238 @@
+//! What the samples and the driver's own times tell of a window's transactions.
+
+use crate::account::bound::{Evidence, HostCpu, Offered, bound};
+use crate::account::load::WindowLoad;
+use crate::account::{GroupCommit, Observed, Sessions};
+use crate::run::remarks::silent_share;
+use crate::run::resources::{HostMachine, LOGS, OfWindow, Resources};
+use store::MetricSource::{Process, Server, Shim};
+use store::{Rates, TransactionTime, WindowTotals};
+use store::{Repeat, Results, StoreError, StoredCell, StoredStatementTime, TimeKind, TimeTotals};
+
+const COMMIT: &str = "commit";
+/// From here on an account whose parts are more than the whole is no evidence.
+const EXCESS_MAX: f64 = 0.15;
+
+/// The repeat whose window it is.
+pub(crate) struct MeasuredWindow<'a> {
+    pub(crate) results: &'a Results,
+    pub(crate) repeat: &'a Repeat,
+    pub(crate) cell: &'a StoredCell,
+    pub(crate) totals: &'a WindowTotals,
+    pub(crate) load: WindowLoad,
+}
+
+/// What the driver's times of statements tell, in the mean of a transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct AtDriver {
+    service_s: f64,
+    queued_s: f64,
+    /// With the driver: pauses, and its own time.
+    driver_s: f64,
+    /// In waits at COMMIT; `None` where it is not a statement of its own.
+    committing_s: Option<f64>,
+}
+
+impl AtDriver {
+    fn of(
+        transactions: &[TransactionTime],
+        statements: &[StoredStatementTime],
+        totals: &WindowTotals,
+    ) -> Option<AtDriver> {
+        let count: u64 = transactions.iter().map(|of| of.transactions).sum();
+        if count == 0 || statements.is_empty() {
+            return None;
+        }
+        let each = |ns: u64| ns as f64 / 1e9 / count as f64;
+        let sum = |ns: fn(&TransactionTime) -> u64| transactions.iter().map(ns).sum::<u64>();
+        let queued_s = each(sum(|of| of.queued_ns));
+        let service_s = each(sum(|of| of.response_ns)) - queued_s;
+        let in_statements = statements.iter().map(|of| of.times.sum_ns);
+        Some(AtDriver {
+            service_s,
+            queued_s,
+            driver_s: (service_s - each(in_statements.sum())).max(0.0),
+            committing_s: committing_ns(statements, totals).map(|ns| ns / 1e9 / count as f64),
+        })
+    }
+}
+
+/// Time in waits at COMMIT. One that has changed nothing waits for no log: what it takes is the
+/// round trip and the server's work, and the others take so much beside their waits.
+fn committing_ns(statements: &[StoredStatementTime], totals: &WindowTotals) -> Option<f64> {
+    let commits = || statements.iter().filter(|of| of.kind == COMMIT);
+    let sum = |of: &dyn Fn(&StoredStatementTime) -> f64| commits().map(of).sum::<f64>();
+    let only_read =
+        |of: &StoredStatementTime| f64::from(u8::from(!totals.changes_rows(&of.transaction)));
+    let reading = sum(&|of| only_read(of) * of.executions() as f64);
+    let reading_ns = sum(&|of| only_read(of) * of.times.sum_ns as f64);
+    let all = sum(&|of| of.executions() as f64);
+    let all_ns = sum(&|of| of.times.sum_ns as f64);
+    let floor_ns = if reading > 0.0 { reading_ns / reading } else { 0.0 };
+    (all > 0.0).then(|| (all_ns - floor_ns * all).max(0.0))
+}
+
+impl OfWindow<'_> {
+    /// What was seen of the transactions. `None` of terminals of which the driver has counted
+    /// nothing: their response times have waits for a connection in them.
+    pub(crate) fn observed(
+        &self,
+        measured: &MeasuredWindow<'_>,
+        resources: &Resources,
+    ) -> Result<Option<Observed>, StoreError> {
+        let MeasuredWindow { results, repeat, cell, load, .. } = measured;
+        let at_driver =
+            AtDriver::of(&results.get(repeat.id)?, &results.get(repeat.id)?, measured.totals);
+        if at_driver.is_none() && cell.what.terminals.is_some() {
+            return Ok(None);
+        }
+        let amount = |s: f64| s * load.ended_per_s;
+        let process = |name: &str| self.mean(Process, name, "server").map(|ns| ns / 1e9);
+        Ok(Some(Observed {
+            under_way: match at_driver {
+                Some(of) if !load.is_of_window => amount(of.service_s),
+                _ => load.in_transactions_mean,
+            },
+            ended_per_s: load.ended_per_s,
+            queued: at_driver.map(|of| amount(of.queued_s)),
+            sessions: self.sessions(),
+            row_locks: resources.server.row_lock_waiting_mean,
+            at_driver: at_driver.map(|of| amount(of.driver_s)),
+            committing: at_driver.and_then(|of| of.committing_s).map(amount),
+            group_commit: self.group_commit(measured),
+            server_cores: resources.server_process.cpu_cores_used,
+            server_run_wait: process("run_wait_ns"),
+            reading: self.reading(),
+        }))
+    }
+
+    /// What the server's threads that serve clients did; `None` where they are not known.
+    fn sessions(&self) -> Option<Sessions> {
+        let seconds = |ns: Option<f64>| ns.map(|ns| ns / 1e9);
+        let of_all = |name: &str| seconds(self.mean(Shim, name, ""));
+        let of_threads = |name: &str| seconds(self.mean(Process, name, "server"));
+        let of_role = |name: &str, role: &str| seconds(self.mean(Shim, name, role));
+        let written = |role: &str| {
+            let writes = of_role("session_write_ns", role)?;
+            Some(writes + of_role("session_flush_ns", role)?)
+        };
+        let log = LOGS.iter().map(|role| written(role)).sum::<Option<f64>>()?;
+        let roles = self.samples.labels(Shim, "session_write_ns");
+        let all_written = roles.map(written).sum::<Option<f64>>()?;
+        Some(Sessions {
+            active: of_all("session_active_ns")?,
+            // To spin before a due time is to wait, and counted as that.
+            running: (of_threads("session_cpu_ns")? - of_all("session_spin_ns")?).max(0.0),
+            core_wait: of_threads("session_run_wait_ns")?,
+            reads: seconds(self.total(Shim, "session_read_ns"))?,
+            log,
+            page_writes: all_written - log + of_all("session_sleep_ns")?,
+        })
+    }
+
+    /// Transactions that wait at COMMIT, by how often and for how long the logs were flushed.
+    fn group_commit(&self, measured: &MeasuredWindow<'_>) -> Option<f64> {
+        let changing = measured.totals.iter().filter(|(of, _)| of.changes_rows());
+        let changing: u64 = changing.map(|(_, totals)| totals.completed()).sum();
+        let changing = changing as f64 / measured.totals.completed() as f64;
+        let waiting = |role: &&str| {
+            let ns = |name: &str| self.mean(Shim, name, role);
+            let flushes_per_s = ns("flushes")?;
+            let log_ns = ns("flush_response_ns")? + ns("write_response_ns")?;
+            let group = GroupCommit {
+                flushes_per_s,
+                flush_s: log_ns / 1e9 / flushes_per_s,
+                commits_per_s: changing * measured.load.ended_per_s,
+                group_max: f64::from(measured.cell.what.connections),
+            };
+            Some(if flushes_per_s > 0.0 { group.waiting() } else { 0.0 })
+        };
+        LOGS.iter().map(waiting).sum()
+    }
+
+    /// Reads of data that were outstanding, by who can tell best.
+    fn reading(&self) -> Option<f64> {
+        let by_shim = self.mean(Shim, "read_response_ns", "data");
+        let by_server = || self.mean(Server, "data_pending_reads", "");
+        by_shim.map(|ns| ns / 1e9).or_else(by_server)
+    }
+
+    /// Takes the account of the window, and reads from it what bound it.
+    pub(crate) fn judge(
+        &self,
+        measured: &MeasuredWindow<'_>,
+        resources: &mut Resources,
+    ) -> Result<(), StoreError> {
+        let observed = self.observed(measured, resources)?;
+        resources.account = observed.and_then(|of| of.account());
+        let MeasuredWindow { results, repeat, cell, totals, .. } = measured;
+        let window = results.window_summary(repeat, &cell.what, totals)?;
+        let evidence = Evidence {
+            account: resources.account.filter(|of| of.excess_share <= EXCESS_MAX),
+            offered: offered(measured)?,
+            cpu: host_cpu(resources),
+            driver_threads: &self.driver_threads(),
+            silent_share: silent_share(&window),
+        };
+        resources.bound = bound(&evidence);
+        Ok(())
+    }
+}
+
+fn host_cpu(resources: &Resources) -> Option<HostCpu> {
+    let host = &resources.host;
+    let server_cores = resources.server_process.cpu_cores_used;
+    if let Some(own) = resources.server_cores {
+        let driver = if own.is_drivers { resources.driver.cpu_cores_used } else { Some(0.0) };
+        let used = server_cores.zip(driver).map(|(server, driver)| server + driver);
+        return Some(HostCpu {
+            busy_share: own.cpu.busy()?,
+            steal_share: own.cpu.steal.unwrap_or(0.0),
+            own_share: used.map(|used| used / f64::from(own.cores)),
+            is_drivers: own.is_drivers,
+            server_cores: Some(own.cores),
+        });
+    }
+    let is_drivers = host.machine == Some(HostMachine::Driver);
+    let own_cores = server_cores.zip(resources.driver.cpu_cores_used);
+    let own_share = own_cores.zip(host.cpu_cores);
+    Some(HostCpu {
+        busy_share: host.cpu_busy_share?,
+        steal_share: host.cpu_steal_share.unwrap_or(0.0),
+        own_share: own_share
+            .filter(|_| is_drivers)
+            .map(|((server, driver), cores)| (server + driver) / cores),
+        is_drivers,
+        server_cores: None,
+    })
+}
+
+/// What the schedule or the terminals asked for.
+fn offered(measured: &MeasuredWindow<'_>) -> Result<Option<Offered>, StoreError> {
+    let MeasuredWindow { results, repeat, .. } = measured;
+    if let Some(counts) = results.window_schedule(repeat.id)? {
+        let times = results.window_times(repeat.id)?;
+        let mean_us = |kind: TimeKind| {
+            let of = times.get(&(kind, String::new()));
+            of.and_then(TimeTotals::mean_ns).map(|ns| ns / 1e3)
+        };
+        let lag_and_service = mean_us(TimeKind::Lag).zip(mean_us(TimeKind::Service));
+        return Ok(lag_and_service.map(|(lag_us, service_us)| Offered::Schedule {
+            offered: counts.offered,
+            ended: measured.totals.completed(),
+            lag_us,
+            service_us,
+        }));
+    }
+    let result = repeat.result.as_ref();
+    let ceiling = result.and_then(|result| result.ceiling_nopm);
+    let nopm = Rates::of(repeat, measured.totals).nopm;
+    Ok(nopm.zip(ceiling).map(|(nopm, ceiling_nopm)| Offered::Terminals {
+        nopm,
+        ceiling_nopm,
+        deviation_nopm: result.and_then(|result| result.ceiling_deviation_nopm).unwrap_or(0.0),
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Was this host the limit of a run on emulated devices, and how much slower would its clocks have
+//! to run for it to be none?
+
+use crate::account::Part;
+use crate::run::resources::Resources;
+use base::Dilation;
+use store::Summary;
+
+/// The dilations that are tried, least first.
+pub const DILATION_STEPS: [f64; 14] =
+    [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0];
+
+/// Below it, requests completed so late that a result tells of the host rather than the device.
+pub(crate) const FIDELITY_MIN: f64 = 0.9;
+/// What a host is that is no limit: it completes requests when they are due, has cores to spare,
+/// and its threads run when they are ready.
+const FIDELITY_WANTED: f64 = 0.98;
+/// The tolerance of fidelity is 20 us of the clock that the server sees, so that it grows with the
+/// dilation, and is a fifth of what a fast device takes. How late requests are in the mean, as a
+/// share of what the device takes, is how much slower it looks than it is.
+const LATENESS_MAX_SHARE: f64 = 0.02;
+const CPU_BUSY_MAX_SHARE: f64 = 0.7;
+const CORE_WAIT_MAX_SHARE: f64 = 0.05;
+
+/// A run on emulated devices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EmulatedRun {
+    /// The share of requests that completed in time; `None` where there were none.
+    pub fidelity: Option<f64>,
+    /// How late they were in the mean, as a share of the device's mean response time.
+    pub lateness_share: Option<f64>,
+    pub connections: u32,
+    pub dilation: f64,
+}
+
+impl EmulatedRun {
+    /// Of what is known of a run.
+    pub fn of(summary: &Summary) -> EmulatedRun {
+        let Summary { fidelity, lateness_share, connections, dilation, .. } = *summary;
+        EmulatedRun { fidelity, lateness_share, connections, dilation }
+    }
+
+    /// The dilation that it should have had, where its emulation was not true enough, as far as it
+    /// tells.
+    pub fn dilation_missed(self, resources: &Resources) -> Option<Dilation> {
+        self.fidelity.filter(|share| *share < FIDELITY_MIN)?;
+        HostShortfall::of(self, resources).needed
+    }
+}
+
+/// What of a host limits a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostShortfall {
+    /// For people; none where the host is no limit.
+    pub reasons: Vec<String>,
+    /// The least of [`DILATION_STEPS`], above that of the run, at which the host would be none, as
+    /// far as the run can tell.
+    pub needed: Option<Dilation>,
+}
+
+impl HostShortfall {
+    /// What the measurements of a run tell.
+    pub fn of(run: EmulatedRun, resources: &Resources) -> HostShortfall {
+        let account = resources.account.as_ref();
+        let mut reasons = Vec::new();
+        let mut judge = |name: &str, share: Option<f64>, is_bad: &dyn Fn(f64) -> bool| {
+            if let Some(share) = share.filter(|share| is_bad(*share)) {
+                reasons.push(format!("{name} {:.1} %", share * 100.0));
+            }
+        };
+        judge("fidelity is", run.fidelity, &|share| share < FIDELITY_WANTED);
+        judge("requests are late by", run.lateness_share, &|share| share > LATENESS_MAX_SHARE);
+        let busy = cores(resources).map(|(_, busy_share)| busy_share);
+        judge("cores are busy for", busy, &|share| share >= CPU_BUSY_MAX_SHARE);
+        let waits = |share: f64| share > CORE_WAIT_MAX_SHARE;
+        let sessions = account.map(|account| account.share(Part::CoreWait));
+        judge("sessions wait for a core for", sessions, &waits);
+        let driver = resources.driver.busiest_thread_run_wait_share;
+        judge("the driver waits for a core for", driver, &waits);
+        let needed = if reasons.is_empty() { None } else { needed(run, resources) };
+        HostShortfall { reasons, needed }
+    }
+}
+
+/// The cores that the server may use, and the share of their time that they were busy.
+fn cores(resources: &Resources) -> Option<(f64, f64)> {
+    match &resources.server_cores {
+        Some(own) => Some((f64::from(own.cores), own.cpu.busy()?)),
+        None => Some((resources.host.cpu_cores?, resources.host.cpu_busy_share?)),
+    }
+}
+
+/// In a closed loop with n transactions under way that wait for no row lock, of which each takes c
+/// of CPU and waits for devices for d, the cores are busy for n c / (d + c) at most, and c shrinks
+/// with the dilation.
+fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
+    let account = resources.account.as_ref()?;
+    let (cores, busy_share) = cores(resources)?;
+    let connections = f64::from(run.connections);
+    let under_way = connections * (1.0 - account.share(Part::RowLocks));
+    let ended_per_us = connections / account.time_us;
+    let cpu_us = busy_share * cores / ended_per_us;
+    let waits = [Part::Reads, Part::Log, Part::PageWrites];
+    let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();
+    let now = run.dilation;
+    let faster = (under_way * cpu_us / (CPU_BUSY_MAX_SHARE * cores) - cpu_us) / device_us.max(1.0);
+    let steps = DILATION_STEPS.into_iter().filter(|step| *step > now);
+    let mut enough = steps.filter(|step| *step >= now * faster);
+    Dilation::new(enough.next()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DILATION_STEPS, EmulatedRun, HostShortfall, cores};
+    use crate::run::resources::{OfWindow, ServerCores};
+    use crate::run::samples::{Samples, Window};
+    use crate::run::usage::CpuShares;
+    use base::Dilation;
+
+    #[test]
+    fn of_a_server_with_cores_of_its_own_these_are_the_limit() {
+        let window = Window { start_ns: 0, end_ns: 1 };
+        let mut used = OfWindow { samples: &Samples::default(), window }.resources();
+        assert_eq!(cores(&used), None);
+        used.host.cpu_cores = Some(8.0);
+        used.host.cpu_busy_share = Some(0.25);
+        assert_eq!(cores(&used), Some((8.0, 0.25)));
+        let part = Some(0.25);
+        let cpu = CpuShares {
+            user: part,
+            system: part,
+            interrupt: part,
+            steal: part,
+            ..CpuShares::default()
+        };
+        used.server_cores = Some(ServerCores { cores: 2, cpu, is_drivers: false });
+        assert_eq!(cores(&used), Some((2.0, 1.0)));
+    }
+
+    /// What is within 20 us of a dilated clock may be far from what the device takes.
+    #[test]
+    fn late_requests_are_a_limit_though_they_are_in_time() {
+        let window = Window { start_ns: 0, end_ns: 1 };
+        let used = OfWindow { samples: &Samples::default(), window }.resources();
+        let reasons = |fidelity, lateness_share| {
+            let run = EmulatedRun { fidelity, lateness_share, connections: 8, dilation: 4.0 };
+            HostShortfall::of(run, &used).reasons
+        };
+        assert!(reasons(Some(0.99), Some(0.015)).is_empty());
+        assert!(reasons(None, None).is_empty());
+        assert_eq!(reasons(Some(0.99), Some(0.125)), ["requests are late by 12.5 %"]);
+        assert_eq!(reasons(Some(0.9), Some(0.015)), ["fidelity is 90.0 %"]);
+        assert_eq!(reasons(Some(0.9), Some(0.125)).len(), 2);
+    }
+
+    #[test]
+    fn steps_are_dilations_in_order() {
+        assert!(DILATION_STEPS.is_sorted());
+        assert!(DILATION_STEPS.iter().all(|step| Dilation::new(*step).is_some()));
+    }
+}

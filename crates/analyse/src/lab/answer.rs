@@ -1,0 +1,164 @@
+//! What a lab says, in sentences: what was asked, what its numbers show, and what they do not
+//! carry.
+//!
+//! A sentence about a difference stands on a comparison inside blocks that survives Holm's
+//! correction; one about a limit on what the repeats agree in. What was measured too seldom, or
+//! tells of the host, is among the limits with what to do about it.
+
+mod cells;
+mod differences;
+mod evidence;
+mod limits;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::account::bound::BoundBy;
+use crate::lab::cells::CellOutcome;
+use crate::lab::outcomes::LabOutcome;
+use crate::run::document::measurement;
+use crate::stats::blocks::CLAIM_REPEATS_MIN;
+use base::joined;
+use cells::LabCells;
+pub use evidence::CellEvidence;
+use serde::Serialize;
+use std::fmt::Write;
+use store::{RepeatId, Results, StoreError};
+use words::{capitalised, whole};
+
+/// Values of one dimension that the question names one by one.
+const VALUES_NAMED_MAX: usize = 6;
+
+/// The top of a report, and the end of `lab run`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabAnswer {
+    pub question: String,
+    /// What the numbers show, the most important first.
+    pub shown: Vec<String>,
+    /// What cannot be said, why, and what to do about it.
+    pub limits: Vec<String>,
+}
+
+/// The answer of a lab, whose measurements are read for it.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn lab_answer(results: &Results, lab: &LabOutcome) -> Result<LabAnswer, StoreError> {
+    let mut evidence = Vec::new();
+    for cell in &lab.cells {
+        let mut repeats = Vec::new();
+        for repeat in cell.repeats.iter().filter(|of| of.nopm.is_some() && !of.measured_again) {
+            let run = measurement(results, RepeatId(repeat.repeat_id))?;
+            repeats.push(CellEvidence::of_repeat(cell.ordinal, &run));
+        }
+        evidence.push(CellEvidence::of(cell.ordinal, &repeats));
+    }
+    Ok(LabAnswer::of(lab, &evidence))
+}
+
+impl LabAnswer {
+    /// Of a lab, with what is known of its cells.
+    pub fn of(lab: &LabOutcome, evidence: &[CellEvidence]) -> LabAnswer {
+        let cells = LabCells::of(&lab.cells);
+        let mut shown = Vec::new();
+        if lab.ramps.is_empty() {
+            shown.extend(highest(lab, &cells));
+            shown.extend(differences::by_value(lab, &cells));
+            shown.extend(differences::by_connections(&cells));
+        } else {
+            shown.extend(lab.ramps.iter().map(|ramp| supported(ramp, lab, &cells)));
+        }
+        shown.extend(bounds(&cells, evidence));
+        shown.extend(limits::survived(lab, &cells));
+        LabAnswer {
+            question: question(lab, &cells),
+            shown,
+            limits: limits::limits(lab, &cells, evidence),
+        }
+    }
+}
+
+/// What the cells differ in.
+fn question(lab: &LabOutcome, cells: &LabCells<'_>) -> String {
+    let dimensions = cells.matrix.dimensions().iter().map(|dimension| {
+        let values = &dimension.values;
+        match values.as_slice() {
+            [first, .., last] if values.len() > VALUES_NAMED_MAX => {
+                format!("{} ({} values, {first} to {last})", dimension.name, values.len())
+            }
+            _ => format!("{} ({})", dimension.name, values.join(", ")),
+        }
+    });
+    let dimensions: Vec<String> = dimensions.collect();
+    let engine = || lab.cells.first().map_or("the server", |cell| cell.engine.as_str());
+    match dimensions.as_slice() {
+        [] => format!("What throughput does {} give, and what bounds it?", engine()),
+        _ => format!("How does throughput depend on {}?", joined(&dimensions)),
+    }
+}
+
+/// The cell with the highest mean of those that failed least often, and how well that is known.
+fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
+    let all = || lab.cells.iter().enumerate().filter(|(_, cell)| cell.nopm.mean.is_some());
+    let failed_more = |cell: &CellOutcome| all().any(|(_, other)| cell.failed_more_often(other));
+    let sure = all().filter(|(_, cell)| !failed_more(cell));
+    let measured = sure.filter_map(|(at, cell)| Some((at, cell.nopm.mean?)));
+    let (at, mean) = measured.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let cell = &lab.cells[at];
+    let known = interval(cell);
+    let gives = format!("{} {}", whole(mean), cell.metric.title());
+    if cell.counted_repeats() < CLAIM_REPEATS_MIN
+        && let Some(words) = differences::measured(cells, at, &gives)
+    {
+        return Some(words);
+    }
+    Some(match cells.label(at).as_str() {
+        "" => format!("{} gives {gives} ({known}).", cell.engine),
+        label => {
+            let some_failed = all().any(|(_, cell)| failed_more(cell));
+            let of = if some_failed { " of the cells that failed least often" } else { "" };
+            format!("The highest mean{of} is {gives} ({known}): {label}.")
+        }
+    })
+}
+
+/// How well a mean is known over repeats.
+fn interval(cell: &CellOutcome) -> String {
+    let over_repeats = cell.nopm.over_runs(cell.basis);
+    match over_repeats.low.zip(over_repeats.high) {
+        Some((low, high)) => format!("95 %: {} to {}", whole(low), whole(high)),
+        None => "one repeat".to_owned(),
+    }
+}
+
+/// How many connections a ramp's configuration supports.
+fn supported(ramp: &crate::RampOutcome, lab: &LabOutcome, cells: &LabCells<'_>) -> String {
+    let first = ramp.points.first().map(|point| point.cell);
+    let at = first.and_then(|first| lab.cells.iter().position(|cell| cell.ordinal == first));
+    let group = at.map(|at| cells.line(at)).filter(|group| !group.is_empty());
+    let repeat = match lab.ramps.iter().filter(|other| other.ordinal == ramp.ordinal).count() {
+        1 => String::new(),
+        _ => format!("repeat {}, ", ramp.repeat),
+    };
+    let group = group.map_or_else(String::new, |group| format!("{group}, "));
+    let mut words = format!("{group}{repeat}");
+    let _ = write!(words, "connections supported: {}.", ramp.supported_words());
+    capitalised(&words)
+}
+
+/// What bounds which cells, that of the most cells first.
+fn bounds(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Vec<String> {
+    let mut by: Vec<(BoundBy, Vec<usize>)> = Vec::new();
+    for (at, bound_by) in cells.evidence(evidence, |of| of.bound_by) {
+        match by.iter_mut().find(|(known, _)| *known == bound_by) {
+            Some((_, of)) => of.push(at),
+            None => by.push((bound_by, vec![at])),
+        }
+    }
+    by.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
+    let words = |(by, of): &(BoundBy, Vec<usize>)| match cells.words(of).as_str() {
+        "" => format!("It is {}.", by.title()),
+        which => format!("{}: {which}.", capitalised(by.title())),
+    };
+    by.iter().map(words).collect()
+}

@@ -1,0 +1,190 @@
+//! What the numbers of a lab do not carry, and what to do about it; and what survived of what it
+//! ended on purpose.
+
+use super::cells::LabCells;
+use super::evidence::CellEvidence;
+use super::words::some_of;
+use crate::account::bound::BoundBy;
+use crate::account::host_shortfall::FIDELITY_MIN;
+use crate::lab::drills::DrillFigures;
+use crate::lab::outcomes::LabOutcome;
+use crate::stats::blocks::CLAIM_REPEATS_MIN;
+use std::collections::BTreeMap;
+
+/// What cannot be said, the gravest first.
+pub fn limits(lab: &LabOutcome, cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Vec<String> {
+    let mut limits = Vec::new();
+    limits.extend(missing(lab));
+    limits.extend(failed(cells));
+    limits.extend(silent(cells, evidence));
+    limits.extend(too_short(cells, evidence));
+    limits.extend(host(cells, evidence));
+    limits.extend(driver(cells, evidence));
+    limits.extend(few_repeats(lab, cells));
+    limits
+}
+
+fn missing(lab: &LabOutcome) -> Option<String> {
+    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let because = lab.reason.as_deref().map_or_else(String::new, |of| format!(": {}", first(of)));
+    (lab.status != "done").then(|| format!("The lab is {}{because}.", lab.status))
+}
+
+/// Cells that have no result, by the reason of their last repeat; and those that have fewer than
+/// they have repeats, because some failed.
+fn failed(cells: &LabCells<'_>) -> Vec<String> {
+    /// How many repeats failed of how many, where some did not, and why.
+    type Failed<'a> = (Option<(usize, usize)>, &'a str);
+    let mut by: BTreeMap<Failed<'_>, Vec<usize>> = BTreeMap::new();
+    for (at, cell) in cells.all.iter().enumerate() {
+        let some = cell.nopm.mean.map(|_| cell.failures());
+        let codes = cell.repeats.iter().rev().filter(|of| some.is_none() || of.has_failed);
+        let code = codes.into_iter().find_map(|of| of.reason_code.as_deref());
+        if let Some(code) = code {
+            by.entry((some, code)).or_default().push(at);
+        }
+    }
+    let words = |((some, code), of): (_, Vec<usize>)| match (some, cells.words(&of).as_str()) {
+        (None, "") => format!("There is no result: {code}."),
+        (None, which) => format!("There is no result of {which}: {code}."),
+        (Some((failed, all)), "") => {
+            format!("{failed} of {all} repeats have no result: {code}.")
+        }
+        (Some((failed, all)), which) => format!(
+            "{failed} of {all} repeats have no result ({code}), so that nothing is claimed against \
+             cells that failed less often: {which}."
+        ),
+    };
+    by.into_iter().map(words).collect()
+}
+
+/// ` of SUCH CELLS`, where the lab has several.
+fn of_cells(cells: &LabCells<'_>, places: &[usize]) -> String {
+    match cells.words(places).as_str() {
+        "" => String::new(),
+        which => format!(" of {which}"),
+    }
+}
+
+/// Servers that stood still for a while.
+fn silent(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let silent = cells.evidence(evidence, |of| of.silence_s);
+    let longest_s = silent.iter().map(|(_, s)| *s).max_by(f64::total_cmp)?;
+    let places: Vec<usize> = silent.iter().map(|(at, _)| *at).collect();
+    Some(format!(
+        "For up to {longest_s:.1} s nothing ended in windows{}, although transactions were in \
+         flight: the means tell of a server that stood still for a while.",
+        of_cells(cells, &places)
+    ))
+}
+
+/// Windows that hold few response times.
+fn too_short(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let short = cells.evidence(evidence, |of| of.is_too_short.then_some(()));
+    let places: Vec<usize> = short.iter().map(|(at, ())| *at).collect();
+    (!places.is_empty()).then(|| {
+        format!(
+            "Windows{} are too short for the response times: what was in flight at their ends is \
+             much beside what ended in them. Take longer ones.",
+            of_cells(cells, &places)
+        )
+    })
+}
+
+/// Emulated devices that this host could not keep up with.
+fn host(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let is_low = |of: &CellEvidence| of.fidelity.filter(|share| *share < FIDELITY_MIN);
+    let low = cells.evidence(evidence, is_low);
+    let shares = || low.iter().map(|(_, share)| *share * 100.0);
+    let least = shares().min_by(f64::total_cmp)?;
+    let most = shares().max_by(f64::total_cmp)?;
+    let range = match (least.floor(), most.floor()) {
+        (least, most) if least == most => format!("{least:.0} %"),
+        (least, most) => format!("{least:.0} to {most:.0} %"),
+    };
+    let places: Vec<usize> = low.iter().map(|(at, _)| *at).collect();
+    let which = of_cells(cells, &places);
+    let needed = cells.evidence(evidence, |of| of.dilation_needed.filter(|_| is_low(of).is_some()));
+    let needed = needed.into_iter().map(|(_, factor)| factor).max_by(f64::total_cmp);
+    let remedy = match needed {
+        Some(factor) => format!("`--dilate {factor}` would have been enough"),
+        None => "`--dilate auto` looks for what would be enough".to_owned(),
+    };
+    Some(format!(
+        "Only {range} of the requests to emulated devices were in time, so that the results{which} \
+         tell of this host as much as of the device: {remedy}."
+    ))
+}
+
+/// Where mydyno itself was the limit.
+fn driver(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
+    let by_driver = |of: &CellEvidence| of.bound_by.filter(|by| *by == BoundBy::Driver);
+    let places: Vec<usize> =
+        cells.evidence(evidence, by_driver).into_iter().map(|(at, _)| at).collect();
+    (!places.is_empty()).then(|| {
+        format!(
+            "The results{} are mydyno's own limit and not the server's: give it more threads \
+             (`--driver-threads`) or cores.",
+            of_cells(cells, &places)
+        )
+    })
+}
+
+/// Cells that support no claim.
+fn few_repeats(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
+    let few = |at: &usize| (1..CLAIM_REPEATS_MIN).contains(&cells.all[*at].counted_repeats());
+    let few: Vec<usize> = (0..cells.all.len()).filter(few).collect();
+    if few.is_empty() || !lab.ramps.is_empty() {
+        return None;
+    }
+    Some(match cells.words(&few).as_str() {
+        "" => format!(
+            "It has fewer than {CLAIM_REPEATS_MIN} repeats: how another would differ is not known."
+        ),
+        which => format!(
+            "Fewer than {CLAIM_REPEATS_MIN} repeats, so that no difference is claimed: {which}. \
+             `repeats = {CLAIM_REPEATS_MIN}` in a plan, or more, tells what is beyond chance."
+        ),
+    })
+}
+
+/// What was lost of the cells whose servers or devices were ended on purpose.
+pub fn survived(lab: &LabOutcome, cells: &LabCells<'_>) -> Vec<String> {
+    let all: u32 = lab.drills.iter().map(|of| of.drills).sum();
+    if all == 0 {
+        return Vec::new();
+    }
+    let with = |of: &DrillFigures| {
+        let at = cells.all.iter().position(|cell| cell.ordinal == of.ordinal);
+        let label = at.map_or_else(String::new, |at| cells.label(at));
+        if label.is_empty() { String::new() } else { format!(" with {label}") }
+    };
+    let which = |is_hit: &dyn Fn(&DrillFigures) -> u32| {
+        let hit = lab.drills.iter().filter(|of| is_hit(of) > 0);
+        let words = hit.map(|of| format!("{} of {}{}", is_hit(of), of.drills, with(of)));
+        words.collect::<Vec<String>>()
+    };
+    let unexplained = lab.drills.iter().filter(|of| of.unexplained() > 0);
+    let unexplained = unexplained
+        .map(|of| format!("{} after {} drills{}", of.unexplained(), of.drills, with(of)));
+    let kinds = [
+        ("Acknowledged transactions were lost in", which(&|of| of.with_losses)),
+        ("The database was damaged in", which(&|of| of.damaged)),
+        ("The server did not recover in", which(&|of| of.drills - of.recovered)),
+        (
+            "Rows were there that no transaction explains, neither acknowledged nor in doubt:",
+            unexplained.collect(),
+        ),
+    ];
+    let told: Vec<String> = kinds
+        .into_iter()
+        .filter(|(_, places)| !places.is_empty())
+        .map(|(title, places)| format!("{title} {}.", some_of(places)))
+        .collect();
+    if told.is_empty() {
+        return vec![format!(
+            "In {all} drills nothing was lost that was acknowledged, and nothing damaged."
+        )];
+    }
+    told
+}

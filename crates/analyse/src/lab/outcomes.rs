@@ -1,0 +1,147 @@
+//! A lab as one document: its cells, what their repeats gave, and how well that is known.
+
+use crate::lab::cells::{CellOutcome, RepeatOutcome, blocks as model, matrix};
+use crate::lab::comparisons::{CellComparison, ComparedCell, comparisons};
+use crate::lab::device_effects::{DeviceEffects, device_effects};
+use crate::lab::drills::{DrillFigures, drills};
+use crate::lab::effects::{DimensionEffects, effects};
+use crate::lab::interference::instance_spread;
+use crate::lab::machines::MachineOutcome;
+use crate::lab::reversals::{Reversal, reversals};
+use crate::lab::sweep::{Sweep, sweeps};
+use crate::ramp::ramps::{RampOutcome, ramps};
+use crate::run::runs::{Run, Runs};
+use crate::stats::statistics::mean;
+use base::document;
+use serde::Serialize;
+use store::{
+    Block, Canary, LabId, LabMachine, Repeat, Results, StoreError, StoredCell, ThroughputMetric,
+};
+
+/// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LabOutcome {
+    pub schema_version: u32,
+    pub results_file: String,
+    pub lab_id: i64,
+    pub name: String,
+    pub status: String,
+    pub reason: Option<String>,
+    /// Did what came out decide what was measured next (`advise`, `tune`)? Such a lab has no
+    /// p-values, reversals and turning points: these are of repeats whose number was known before.
+    pub adaptive: bool,
+    /// Those that were begun.
+    pub cells: Vec<CellOutcome>,
+    /// Cells that differ in one thing alone, against the first of them.
+    pub comparisons: Vec<CellComparison>,
+    /// What each value does by itself, from all cells at once.
+    pub effects: Vec<DimensionEffects>,
+    /// The same for each device of data by itself, where there are two at least.
+    pub device_effects: Vec<DeviceEffects>,
+    /// Settings that help in some of them and hurt in others.
+    pub reversals: Vec<Reversal>,
+    /// Throughput over the numbers of one variable.
+    pub sweeps: Vec<Sweep>,
+    /// What survived, of the cells whose servers were ended.
+    pub drills: Vec<DrillFigures>,
+    /// Whose points are among the cells.
+    pub ramps: Vec<RampOutcome>,
+    /// In the order of time.
+    pub blocks: Vec<BlockOutcome>,
+    /// In the order in which they came to the lab.
+    pub machines: Vec<MachineOutcome>,
+}
+
+document! {
+    /// One block, and what its canary took: fixed work, so that more of it is a slower host.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BlockOutcome from (block: &Block, machines: &[LabMachine]);
+    let machine = machines.iter().find(|machine| machine.machine == block.machine);
+    let us =
+        |of: fn(&Canary) -> u64| block.canary.as_ref().map(|canary| of(canary) as f64 / 1e3);
+    {
+        pub block: u32 = block.block,
+        pub started_utc_ns: i64 = block.started_utc_ns,
+        /// The name of the machine that measured it.
+        pub machine: Option<String> = machine.map(LabMachine::name),
+        pub canary_cpu_us: Option<f64> = us(|canary| canary.cpu_ns),
+        pub canary_memory_us: Option<f64> = us(|canary| canary.memory_ns),
+        pub canary_wake_up_latency_us: Option<f64> = us(|canary| canary.wake_up_latency_ns),
+    }
+}
+
+/// The lab as it is in the results file.
+///
+/// # Errors
+/// There is no such lab, or the file cannot be read.
+pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreError> {
+    let lab = results.lab(id)?;
+    let mut cells = Vec::new();
+    for cell in results.cells(id)? {
+        cells.push(cell_outcome(results, &cell)?);
+    }
+    let matrix = matrix(&cells);
+    let mut comparisons = comparisons(&cells, &matrix);
+    if lab.adaptive {
+        comparisons.iter_mut().flat_map(|of| &mut of.rows).for_each(ComparedCell::claim_nothing);
+    }
+    let (machines, blocks) = (results.machines(id)?, results.get(id)?);
+    let model = model(&cells, |repeat| repeat.nopm);
+    let outcome = |machine| MachineOutcome::of(machine, &blocks, &cells, &model);
+    let machine_outcomes = machines.iter().map(outcome).collect();
+    Ok(LabOutcome {
+        schema_version: 2,
+        results_file: results.path().display().to_string(),
+        lab_id: id.0,
+        name: lab.name,
+        status: lab.status.as_str().to_owned(),
+        reason: lab.reason,
+        adaptive: lab.adaptive,
+        effects: effects(&cells, &matrix),
+        device_effects: device_effects(&cells),
+        reversals: reversals(&comparisons),
+        comparisons,
+        sweeps: if lab.adaptive { Vec::new() } else { sweeps(&cells, &matrix) },
+        cells,
+        drills: drills(results, id)?,
+        ramps: ramps(results, id)?,
+        blocks: blocks.iter().map(|block| BlockOutcome::of(block, &machines)).collect(),
+        machines: machine_outcomes,
+    })
+}
+
+fn cell_outcome(results: &Results, cell: &StoredCell) -> Result<CellOutcome, StoreError> {
+    let repeats = results.repeats(cell.id)?;
+    let again = results.measured_again(cell.id)?;
+    let is_again = |repeat: &Repeat| again.contains(&repeat.id);
+    let mut measured = Vec::new();
+    let counted = repeats.iter().filter(|repeat| !is_again(repeat));
+    for repeat in counted.filter(|repeat| repeat.is_whole()) {
+        measured.extend(Run::read(results, repeat.id)?);
+    }
+    let values = Runs::of(&cell.what.ordinal.to_string(), &measured);
+    let of_repeat = |repeat| RepeatOutcome {
+        measured_again: is_again(repeat),
+        ..RepeatOutcome::of(repeat, &measured)
+    };
+    let repeat_outcomes = repeats.iter().map(of_repeat).collect();
+    Ok(CellOutcome::of(&cell.what, &values, repeat_outcomes, spread(results, &repeats)?))
+}
+
+impl LabOutcome {
+    /// What throughput counts in all cells: any transactions, where they do not count the same.
+    pub fn metric(&self) -> ThroughputMetric {
+        let mut all = self.cells.iter().map(|cell| cell.metric);
+        let first = all.next().unwrap_or_default();
+        if all.all(|metric| metric == first) { first } else { ThroughputMetric::Tpm }
+    }
+}
+
+/// Between the servers of a cell, the mean of its repeats.
+fn spread(results: &Results, repeats: &[Repeat]) -> Result<Option<f64>, StoreError> {
+    let mut spreads = Vec::new();
+    for repeat in repeats.iter().filter(|repeat| repeat.is_whole()) {
+        spreads.extend(instance_spread(&results.throughput_by_instance(repeat)?));
+    }
+    Ok(mean(&spreads))
+}

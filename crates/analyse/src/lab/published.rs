@@ -1,0 +1,77 @@
+//! What the white papers measured of the devices that a lab compares too.
+
+use crate::lab::comparisons::CellComparison;
+
+/// A ratio of two devices' throughput that a white paper published.
+#[derive(Clone, Copy, Debug)]
+pub struct PublishedRatio {
+    /// Names of profiles.
+    pub faster: &'static str,
+    pub slower: &'static str,
+    pub ratio: f64,
+    /// For people: the paper, and what it measured.
+    pub source: &'static str,
+}
+
+/// S1's throughput by device, which is rounded: 110,000, 73,000 and 24,000 new orders a minute, and
+/// of the disk below a hundredth of the first.
+const BY_DEVICE: &str = "S1, MySQL 5.7.11, rounded";
+
+impl PublishedRatio {
+    pub const ALL: [PublishedRatio; 4] = [
+        PublishedRatio::new(["nvme-pm1725", "sata-850pro"], 4.6, BY_DEVICE),
+        PublishedRatio::new(
+            ["nvme-pm1725", "sata-850pro"],
+            2.46,
+            "S2, Percona Server 5.7.11, 500 warehouses, 100 connections, mean of two hours",
+        ),
+        PublishedRatio::new(["nvme-pm1725", "sas-pm1633"], 1.5, BY_DEVICE),
+        PublishedRatio::new(["nvme-pm1725", "hdd-15k"], 100.0, "S1, at least so much"),
+    ];
+
+    const fn new(
+        [faster, slower]: [&'static str; 2],
+        ratio: f64,
+        source: &'static str,
+    ) -> PublishedRatio {
+        PublishedRatio { faster, slower, ratio, source }
+    }
+
+    /// The ratio of the same two devices in a lab; `None` where it lacks a result of one.
+    pub fn measured(&self, comparison: &CellComparison) -> Option<f64> {
+        let to_baseline = |device: &str| {
+            let row = comparison.rows.iter().find(|row| row.value == device)?;
+            row.nopm.ratio.value.filter(|ratio| *ratio > 0.0)
+        };
+        Some(to_baseline(self.faster)? / to_baseline(self.slower)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PublishedRatio;
+    use crate::{CellComparison, ComparedCell, Ratio, RatioInterval};
+
+    #[test]
+    fn ratios_do_not_depend_on_the_baseline() {
+        let row = |value: &str, ratio| ComparedCell {
+            value: value.to_owned(),
+            ordinal: 0,
+            nopm: Ratio { ratio: RatioInterval::of(ratio, None), ..Ratio::default() },
+            new_order_p95_us: Ratio::default(),
+        };
+        let comparison = CellComparison {
+            dimension: "data".to_owned(),
+            others: Vec::new(),
+            baseline: "sas-pm1633".to_owned(),
+            rows: vec![
+                row("sas-pm1633", Some(1.0)),
+                row("nvme-pm1725", Some(1.6)),
+                row("sata-850pro", Some(0.4)),
+                row("hdd-15k", None),
+            ],
+        };
+        let measured = PublishedRatio::ALL.map(|published| published.measured(&comparison));
+        assert_eq!(measured, [Some(4.0), Some(4.0), Some(1.6), None]);
+    }
+}

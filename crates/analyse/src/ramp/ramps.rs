@@ -1,0 +1,186 @@
+//! The ramps of a lab, from the results file alone: their points as they are stored, and what these
+//! say.
+
+use crate::ramp::ramp_point::{RampPoint, ramp_point};
+use crate::ramp::saturation::{Ramp, Saturation, StopReason};
+use base::{counted, document};
+use spec::RampLimits;
+use std::collections::BTreeMap;
+use store::{
+    CellId, LabId, NewCell, NewRamp, RampId, Results, StoreError, StoredRamp, ThroughputMetric,
+};
+
+/// Of a ramp whose database lost something, or could not be looked at: nothing that was measured
+/// before counts either.
+const DISPROVING: [&str; 2] = ["check_failed", "not_checked"];
+
+document! {
+    /// One ramp. `docs/json.md` describes its keys.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RampOutcome from (
+        stored: &NewRamp,
+        cell: Option<&NewCell>,
+        points: Vec<RampPoint>,
+        saturation: Option<Saturation>
+    );
+    let words = match &saturation {
+        Some(saturation) => saturation.to_string(),
+        None => format!(
+            "not at its end: {}",
+            counted(points.len(), "point is measured", "points are measured")
+        ),
+    };
+    {
+        /// Of the plan's cell.
+        pub ordinal: u32 = stored.ordinal,
+        pub repeat: u32 = stored.repeat,
+        pub conditions: RampConditions = RampConditions::of(&stored.limits),
+        /// The same in the plan's words.
+        #[serde(skip)]
+        pub asked: String = stored.limits.to_string(),
+        /// What `nopm` counts.
+        #[serde(skip)]
+        pub metric: ThroughputMetric = cell.map(|of| of.throughput_metric).unwrap_or_default(),
+        /// [`store::NewCell::only_primary`]
+        #[serde(skip)]
+        pub primary: Option<String> = cell.and_then(|of| of.only_primary().map(str::to_owned)),
+        /// In the order of measurement.
+        pub points: Vec<RampPoint> = points,
+        /// `None` while points or checks are missing.
+        pub saturation: Option<Saturation> = saturation,
+        /// The same in one sentence.
+        pub words: String = words,
+    }
+}
+
+document! {
+    /// What was to end it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RampConditions from (limits: &RampLimits);
+    {
+        pub connections_start: u32 = limits.start,
+        pub connections_step: u32 = limits.step,
+        pub connections_max: u32 = limits.connections_max,
+        pub points_max: usize = limits.points_max,
+        pub stop_cpu_busy_share: Option<f64> = limits.cpu_busy_share,
+        /// By transaction type.
+        pub stop_p90_us: BTreeMap<String, f64> = limits.p90_us.clone(),
+        pub stop_retries_share: Option<f64> = limits.retries_share,
+        pub stop_kink_elasticity: Option<f64> = limits.kink_elasticity,
+        pub stop_plateau_elasticity: Option<f64> = limits.plateau_elasticity,
+    }
+}
+
+impl RampOutcome {
+    /// The saturation point; `None` where there is none, and where no condition showed.
+    pub fn supported_connections(&self) -> Option<u32> {
+        let saturation = self.saturation.as_ref()?;
+        saturation.reason.as_ref()?;
+        saturation.connections
+    }
+
+    /// The transaction type whose response times ended it, where that is another than the one that
+    /// people look at first.
+    pub fn telling_transaction(&self) -> Option<&str> {
+        match self.saturation.as_ref()?.reason.as_ref()? {
+            StopReason::ResponseTime { transaction, .. } | StopReason::Kink { transaction, .. } => {
+                Some(transaction.as_str()).filter(|name| self.primary.as_deref() != Some(*name))
+            }
+            _ => None,
+        }
+    }
+
+    /// [`RampOutcome::supported_connections`] for people.
+    pub fn supported_words(&self) -> String {
+        let saturation = self.saturation.as_ref();
+        match saturation.map(|found| (&found.reason, found.connections)) {
+            Some((None, Some(most))) => format!("{most} or more"),
+            Some((Some(_), Some(connections))) => connections.to_string(),
+            _ => "NA".to_owned(),
+        }
+    }
+}
+
+/// All ramps of a lab, in the order of its plan.
+///
+/// # Errors
+/// There is no such lab, or the file cannot be read.
+pub fn ramps(results: &Results, lab: LabId) -> Result<Vec<RampOutcome>, StoreError> {
+    let ramps = results.ramps(lab)?;
+    ramps.iter().map(|ramp| outcome(results, ramp)).collect()
+}
+
+fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreError> {
+    let StandingPoints { points, failed } = standing_points(results, stored.id, false)?;
+    let limits = &stored.what.limits;
+    // Only a foreign hand can have stored limits that make no sense.
+    let ramp = || {
+        let good = points.iter().filter(|point| point.is_good());
+        Ramp::replayed(limits, good.chain(&failed)).ok()
+    };
+    let saturation = stored.finished_utc_ns.and_then(|_| ramp()).map(|ramp| ramp.saturation());
+    let cell = match points.first() {
+        Some(point) => Some(results.cell(CellId(point.cell_id))?.what),
+        None => None,
+    };
+    Ok(RampOutcome::of(&stored.what, cell.as_ref(), points, saturation))
+}
+
+/// The points of a ramp that count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StandingPoints {
+    /// In the order of measurement; the failed ones are the last.
+    pub points: Vec<RampPoint>,
+    /// What ended the ramp, where it was a failure.
+    pub failed: Option<RampPoint>,
+}
+
+/// Which stored points of a ramp count; with `is_taken_up`, as it is about to go on.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn standing_points(
+    results: &Results,
+    ramp: RampId,
+    is_taken_up: bool,
+) -> Result<StandingPoints, StoreError> {
+    let mut attempts = Vec::new();
+    for repeat in results.ramp_points(ramp)? {
+        attempts.push(((repeat.cell, repeat.ordinal), ramp_point(results, &repeat)?));
+    }
+    Ok(standing(&attempts, is_taken_up))
+}
+
+/// A failure ends a ramp: where good points follow it, or are about to, the ramp was taken up
+/// again, and the failure says nothing more. One that disproves leaves nothing of what was before
+/// it. Of several attempts the last counts.
+fn standing<K: PartialEq>(
+    attempts: &[(K, Option<RampPoint>)],
+    is_taken_up: bool,
+) -> StandingPoints {
+    let disproves = |point: &RampPoint| {
+        let code = point.reason_code.as_deref();
+        code.is_some_and(|code| DISPROVING.contains(&code))
+    };
+    let last = |is: &dyn Fn(&RampPoint) -> bool, among: usize| {
+        let found = attempts[..among].iter();
+        let mut found = found.map(|(_, point)| point.as_ref().is_some_and(is));
+        found.rposition(|is| is).map_or(0, |index| index + 1)
+    };
+    let all = attempts.len();
+    let failures_from = if is_taken_up { all } else { last(&RampPoint::is_good, all) };
+    let points_from = last(&disproves, failures_from);
+    let mut points = Vec::new();
+    for (index, (place, point)) in attempts.iter().enumerate().skip(points_from) {
+        let is_last = attempts[index + 1..].iter().all(|(other, _)| other != place);
+        let counts = |point: &&RampPoint| is_last && (index >= failures_from || point.is_good());
+        points.extend(point.as_ref().filter(counts).cloned());
+    }
+    let mut failures = points.iter().filter(|point| !point.is_good());
+    let disproof = failures.clone().rfind(|point| disproves(point));
+    let failed = disproof.or_else(|| failures.next_back());
+    StandingPoints { failed: failed.cloned(), points }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,13 @@
+//! What one measurement says, from its samples and totals.
+
+pub(crate) mod document;
+pub(crate) mod fail_if;
+pub(crate) mod nodes;
+pub(crate) mod price;
+pub(crate) mod progress;
+pub(crate) mod remarks;
+pub(crate) mod repeat_resources;
+pub(crate) mod resources;
+pub(crate) mod runs;
+pub(crate) mod samples;
+pub(crate) mod usage;

@@ -1,0 +1,185 @@
+//! Several servers of one database, side by side: what each says of its place among the others.
+
+use crate::account::bound::{Bound, BoundBy};
+use crate::run::samples::{Samples, Window};
+use base::document;
+use std::collections::BTreeSet;
+use store::MetricSource::Server;
+use store::{Repeat, Results, StoreError, StoredCell, StoredReplica};
+
+document! {
+    /// One of several servers of one database, in the window. `None` is what its kind does not
+    /// tell, or what was not observed for the whole window.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct NodeFigures from (node: u32, samples: &Samples, window: Window);
+    let label = node.to_string();
+    let mean = |name: &str| samples.mean(window, Server, name, &label);
+    {
+        /// From 1, in the order in which they were named.
+        pub node: u32 = node,
+        /// The share of the samples in which it took part.
+        pub synced_share: Option<f64> = mean("node_synced"),
+        /// Its transactions that another node's had overtaken when they were to commit, a second
+        /// (Galera: `wsrep_local_cert_failures`; Group Replication: conflicts detected).
+        pub certification_failures_per_s: Option<f64> = mean("certification_failures"),
+        /// Galera: its transactions that were aborted because another node's needed their locks.
+        pub brute_force_aborts_per_s: Option<f64> = mean("brute_force_aborts"),
+        /// Galera: time in which flow control held it up.
+        pub flow_control_paused_share: Option<f64> =
+            mean("flow_control_paused_ns").map(|ns| ns / 1e9),
+        /// Transactions of others that waited to be applied.
+        pub apply_queue_mean: Option<f64> = mean("apply_queue"),
+        /// How far a replica was behind, by its own word (Seconds_Behind_Source).
+        pub lag_mean_s: Option<f64> = mean("replication_lag_s"),
+        pub lag_max_s: Option<f64> = samples.most(window, Server, "replication_lag_s", &label),
+        /// Order-Statuses and Stock-Levels that a replica answered, those of the warm-up included.
+        pub reads: Option<u64> = None,
+        /// Those of them that did not see an order which this driver had committed before.
+        pub stale_reads: Option<u64> = None,
+        /// The longest time between such a commit and the begin of the read.
+        pub stale_max_ms: Option<f64> = None,
+    }
+}
+
+/// From this share of the time on, flow control and not a server is what writers wait for.
+const FLOW_CONTROL_SHARE: f64 = 0.3;
+
+/// The verdict on nodes that flow control held up; of several, on the one that was held up longest.
+pub(crate) fn held_up(nodes: &[NodeFigures]) -> Option<Bound> {
+    let share = |node: &NodeFigures| node.flow_control_paused_share.unwrap_or(0.0);
+    let longest = nodes.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    (share(longest) >= FLOW_CONTROL_SHARE).then(|| Bound {
+        by: BoundBy::Replication,
+        share: None,
+        because: format!(
+            "flow control held node {} up for {:.0} % of the time: a node applies more slowly than \
+             the others write; the queue of what is to be applied tells which, and more appliers \
+             (wsrep_slave_threads) or fewer writers help",
+            longest.node,
+            share(longest) * 100.0
+        ),
+    })
+}
+
+/// A column of a table of nodes.
+pub struct NodeColumn {
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub decimals: usize,
+    /// Of each node.
+    pub values: Vec<Option<f64>>,
+}
+
+type NodeValue = fn(&NodeFigures) -> Option<f64>;
+
+/// Title, unit, decimals and values.
+const COLUMNS: [(&str, &str, usize, NodeValue); 10] = [
+    ("in sync", "%", 1, |of| of.synced_share.map(|share| share * 100.0)),
+    ("cert failures", "1/s", 1, |of| of.certification_failures_per_s),
+    ("aborted", "1/s", 1, |of| of.brute_force_aborts_per_s),
+    ("flow control", "%", 1, |of| of.flow_control_paused_share.map(|share| share * 100.0)),
+    ("to apply", "", 1, |of| of.apply_queue_mean),
+    ("lag", "s", 1, |of| of.lag_mean_s),
+    ("lag at most", "s", 0, |of| of.lag_max_s),
+    ("reads", "", 0, |of| of.reads.map(|count| count as f64)),
+    ("stale", "", 0, |of| of.stale_reads.map(|count| count as f64)),
+    ("stale at most", "ms", 1, |of| of.stale_max_ms),
+];
+
+/// The columns that have a value: a cluster has no lag, and a replica no certification.
+pub fn node_columns(nodes: &[NodeFigures]) -> Vec<NodeColumn> {
+    let column = |(title, unit, decimals, value): (_, _, _, NodeValue)| NodeColumn {
+        title,
+        unit,
+        decimals,
+        values: nodes.iter().map(value).collect(),
+    };
+    let columns = COLUMNS.into_iter().map(column);
+    columns.filter(|column| column.values.iter().any(Option::is_some)).collect()
+}
+
+/// Names of the metrics that have a node's number for their label.
+const METRICS: [&str; 6] = [
+    "node_synced",
+    "certification_failures",
+    "brute_force_aborts",
+    "flow_control_paused_ns",
+    "apply_queue",
+    "replication_lag_s",
+];
+
+/// The nodes that were observed in the window of a repeat; none where it failed.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn nodes_of(
+    results: &Results,
+    (repeat, cell): (&Repeat, &StoredCell),
+    samples: &Samples,
+) -> Result<Vec<NodeFigures>, StoreError> {
+    let Some(result) = &repeat.result else {
+        return Ok(Vec::new());
+    };
+    let start_ns = repeat.warmup_ns(&cell.what);
+    let end_ns = start_ns + result.measured_window_ns;
+    let mut nodes = nodes_in(samples, Window { start_ns, end_ns });
+    for replica in results.get::<StoredReplica>(repeat.id)? {
+        let observed = nodes.iter().position(|node| node.node == replica.node);
+        let at = observed.unwrap_or_else(|| {
+            nodes.push(NodeFigures { node: replica.node, ..NodeFigures::default() });
+            nodes.len() - 1
+        });
+        nodes[at].reads = Some(replica.reads);
+        nodes[at].stale_reads = Some(replica.stale_reads);
+        nodes[at].stale_max_ms = Some(replica.stale_max_ns as f64 / 1e6);
+    }
+    nodes.sort_by_key(|node| node.node);
+    Ok(nodes)
+}
+
+pub(crate) fn nodes_in(samples: &Samples, window: Window) -> Vec<NodeFigures> {
+    let labels = METRICS.iter().flat_map(|name| samples.labels(Server, name));
+    let numbers: BTreeSet<u32> = labels.filter_map(|label| label.parse().ok()).collect();
+    numbers.into_iter().map(|node| NodeFigures::of(node, samples, window)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::{Metric, MetricKind, MetricSeries};
+
+    fn series(name: &str, label: &str, kind: MetricKind, values: &[i64]) -> MetricSeries {
+        let metric =
+            Metric { source: Server, name: name.to_owned(), label: label.to_owned(), kind };
+        let samples = (0..).zip(values).map(|(s, value)| (s * 1_000_000_000, *value)).collect();
+        MetricSeries { metric, samples }
+    }
+
+    #[test]
+    fn each_node_has_its_own() {
+        let samples = Samples::of(vec![
+            series("certification_failures", "2", MetricKind::Counter, &[10, 12, 14]),
+            series("flow_control_paused_ns", "2", MetricKind::Counter, &[0, 0, 500_000_000]),
+            series("replication_lag_s", "10", MetricKind::Gauge, &[0, 1, 5]),
+            series("threads_running", "", MetricKind::Gauge, &[1, 1, 1]),
+        ]);
+        let nodes = nodes_in(&samples, Window { start_ns: 0, end_ns: 2_000_000_000 });
+        let [second, tenth] = &nodes[..] else { panic!("{nodes:?}") };
+        assert_eq!((second.node, tenth.node), (2, 10));
+        assert_eq!(second.certification_failures_per_s, Some(2.0));
+        assert_eq!(second.flow_control_paused_share, Some(0.25));
+        assert_eq!((tenth.lag_mean_s, tenth.lag_max_s), (Some(2.0), Some(5.0)));
+        assert_eq!(tenth.certification_failures_per_s, None);
+        assert_eq!(held_up(&nodes), None);
+        let held = NodeFigures {
+            node: 3,
+            flow_control_paused_share: Some(0.41),
+            ..NodeFigures::default()
+        };
+        let verdict = held_up(&[second.clone(), held]).unwrap();
+        assert_eq!(verdict.by, BoundBy::Replication);
+        assert!(verdict.because.contains("held node 3 up for 41 %"), "{}", verdict.because);
+        let titles: Vec<&str> = node_columns(&nodes).iter().map(|column| column.title).collect();
+        assert_eq!(titles, ["cert failures", "flow control", "lag", "lag at most"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! What one repeat used, with what it cost and what bound it.
+
+use crate::account::Account;
+use crate::account::driver::{Driver, busy_rank};
+use crate::account::evidence::MeasuredWindow;
+use crate::account::load::WindowLoad;
+use crate::run::nodes::{held_up, nodes_in};
+use crate::run::price::price;
+use crate::run::resources::{OfWindow, PerTransaction, Resources};
+use crate::run::samples::{Samples, Window};
+use crate::run::usage::emulated_iowait;
+use base::CpuList;
+use store::MetricSource::Shim;
+use store::{
+    Rates, Repeat, RepeatStatus, Results, StoreError, StoredCell, StoredRank, WindowTotals,
+};
+
+/// What a repeat used; `None` where it failed or was not sampled. `totals` and `samples` are
+/// those of the repeat.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn used_by(
+    results: &Results,
+    (repeat, cell): (&Repeat, &StoredCell),
+    totals: &WindowTotals,
+    samples: &Samples,
+) -> Result<Option<Resources>, StoreError> {
+    let done = repeat.status == RepeatStatus::Done;
+    let Some(result) = repeat
+        .result
+        .as_ref()
+        .filter(|result| done && !samples.is_empty() && result.measured_window_ns > 0)
+    else {
+        return Ok(None);
+    };
+    let start_ns = repeat.warmup_ns(&cell.what);
+    let window = Window { start_ns, end_ns: start_ns + result.measured_window_ns };
+    let of_window = OfWindow { samples, window };
+    let mut resources = of_window.resources();
+    resources.server_cores = of_window.server_cores(repeat);
+    let emulated = cell.what.places.iter().any(|place| place.emulated);
+    if emulated {
+        let roles = samples.labels(Shim, "busy_ns");
+        resources.host.emulated_iowait_share = emulated_iowait(roles, of_window.get());
+    }
+    let nopm = Rates::of(repeat, totals).nopm;
+    resources.power.nopm_per_watt = nopm
+        .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
+        .map(|(nopm, watts)| nopm / watts);
+    if let Some(io) = results.device_io(repeat.id)? {
+        resources.price = price(&io.shim.setup, nopm);
+    }
+    let load = WindowLoad::of(results, repeat, cell, totals, result.measured_window_ns)?;
+    if totals.completed() > 0 {
+        resources.per_transaction =
+            PerTransaction::of(&of_window, &resources, totals, &load, &cell.what);
+    }
+    let measured = MeasuredWindow { results, repeat, cell, totals, load };
+    of_window.judge(&measured, &mut resources)?;
+    if let Some(driver) = driver_of(results, repeat, cell)? {
+        resources.bound = resources.bound.map(|bound| driver.advise(bound));
+    }
+    let ranks: Vec<StoredRank> = results.get(repeat.id)?;
+    let other = busy_rank(&ranks, result.measured_window_ns)
+        .or_else(|| held_up(&nodes_in(samples, window)));
+    resources.bound = other.or(resources.bound);
+    Ok(Some(resources))
+}
+
+/// Where the time of a transaction goes in the window of a repeat that is measured now, as far as
+/// it is there: `end_ns` after its start. `None` before the window, and where it is not known.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn account_so_far(
+    results: &Results,
+    (repeat, cell): (&Repeat, &StoredCell),
+    samples: &Samples,
+    end_ns: u64,
+) -> Result<Option<Account>, StoreError> {
+    let start_ns = repeat.warmup_ns(&cell.what);
+    if end_ns <= start_ns || samples.is_empty() {
+        return Ok(None);
+    }
+    let of_window = OfWindow { samples, window: Window { start_ns, end_ns } };
+    let mut resources = of_window.resources();
+    resources.server_cores = of_window.server_cores(repeat);
+    let totals = &results.window_totals(repeat.id)?;
+    let load = WindowLoad::of(results, repeat, cell, totals, end_ns - start_ns)?;
+    of_window.judge(&MeasuredWindow { results, repeat, cell, totals, load }, &mut resources)?;
+    Ok(resources.account)
+}
+
+/// The driver of a repeat; `None` where its threads or its cores are not known.
+fn driver_of(
+    results: &Results,
+    repeat: &Repeat,
+    cell: &StoredCell,
+) -> Result<Option<Driver>, StoreError> {
+    let facts = results.host_facts(repeat)?;
+    let of_host = facts.iter().find(|(name, _)| name == "cpu_cores");
+    let of_host = of_host.and_then(|(_, cores)| cores.parse().ok());
+    let own = repeat.driver_cpus.as_ref().and_then(|list| list.parse().ok());
+    let own = own.map(|list: CpuList| list.len() as u32);
+    Ok(repeat.driver_threads.zip(own.or(of_host)).map(|(threads, cores)| Driver {
+        threads,
+        cores,
+        leaves_cores: own < of_host && own.is_some(),
+        connections: cell.what.connections,
+    }))
+}
