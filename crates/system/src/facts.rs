@@ -21,17 +21,22 @@ pub fn meminfo_bytes(key: &str) -> Option<u64> {
 /// # Errors
 /// What the line has instead.
 pub fn size_bytes(text: &str, key: &str) -> Result<Option<u64>, String> {
-    let mut lines = text.lines().zip(1..);
-    let found = lines.find_map(|(line, number)| {
-        let value = line.strip_prefix(key)?.strip_prefix(':')?;
-        Some((value.trim(), number))
+    let begins_line = |at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
+    let mut found = text.match_indices(key).map(|(at, _)| text.split_at(at));
+    let found = found.find_map(|(before, line)| {
+        let value = line[key.len()..].strip_prefix(':')?;
+        begins_line(before.len()).then_some((before, value))
     });
-    let Some((value, number)) = found else {
+    let Some((before, value)) = found else {
         return Ok(None);
     };
+    let value = value.split('\n').next().unwrap_or_default().trim();
     let kib = value.strip_suffix(" kB").and_then(|kib| kib.parse::<u64>().ok());
     let bytes = kib.and_then(|kib| kib.checked_mul(1024));
-    bytes.map(Some).ok_or_else(|| format!("line {number}: {key} is {value:?}, which is no size"))
+    bytes.map(Some).ok_or_else(|| {
+        let number = before.matches('\n').count() + 1;
+        format!("line {number}: {key} is {value:?}, which is no size")
+    })
 }
 
 /// What is used of the file `stat` of a process or a thread.
@@ -56,20 +61,23 @@ impl ProcessStat {
         // The name, in parentheses, may hold anything, also spaces and parentheses; behind it are
         // the state and numbers.
         let (_, rest) = text.rsplit_once(')').ok_or("it has no name in parentheses")?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // By the numbers that proc(5) gives them, from 1.
-        let field = |number: usize, name: &str| -> Result<u64, String> {
-            let word = fields.get(number - 3).ok_or_else(|| format!("it ends before {name}"))?;
+        let mut words = rest.split_ascii_whitespace();
+        let state = words.next().ok_or("it ends before the state")?;
+        let mut number_behind = |skipped: usize, name: &str| -> Result<u64, String> {
+            let word = words.nth(skipped).ok_or_else(|| format!("it ends before {name}"))?;
             word.parse().map_err(|_| format!("{name} is {word:?}, which is not a count"))
         };
-        let state = fields.first().ok_or("it ends before the state")?;
         Ok(ProcessStat {
-            has_ended: matches!(*state, "Z" | "X"),
-            user_ticks: field(14, "the user time")?,
-            system_ticks: field(15, "the system time")?,
-            threads: field(20, "the threads")?,
-            start_ticks: field(22, "the start time")?,
-            resident_pages: field(24, "the resident set")?,
+            has_ended: matches!(state, "Z" | "X"),
+            // Behind those from the parent to the children's major faults.
+            user_ticks: number_behind(10, "the user time")?,
+            system_ticks: number_behind(0, "the system time")?,
+            // Behind times of children, priority, nice.
+            threads: number_behind(4, "the threads")?,
+            // Behind an alarm that is no more.
+            start_ticks: number_behind(1, "the start time")?,
+            // Behind the virtual size.
+            resident_pages: number_behind(1, "the resident set")?,
         })
     }
 }
