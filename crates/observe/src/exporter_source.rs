@@ -3,7 +3,7 @@
 
 use crate::error::ObserveError;
 use crate::host_source::is_stacked;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -291,7 +291,7 @@ fn end_of_quoted(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::{ExporterCores, ExpositionLine, host_of, without_login};
-    use crate::sampler::Readings;
+    use crate::readings::Readings;
 
     const ANSWER: &str = r#"# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
 # TYPE node_cpu_seconds_total counter

@@ -1,7 +1,7 @@
 //! Watts of an external meter, read by a command of the user's.
 
 use crate::error::ObserveError;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};

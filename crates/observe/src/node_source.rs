@@ -1,7 +1,7 @@
 //! One of several servers that have one database: how it keeps up with the others.
 
 use crate::error::ObserveError;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use crate::replica::replica_status;
 use crate::server_source::until_stopped;
 use base::{Connect, Session, SessionError};
@@ -128,7 +128,7 @@ impl AskedNode<'_> {
 #[cfg(test)]
 mod tests {
     use super::AskedNode;
-    use crate::sampler::Readings;
+    use crate::readings::Readings;
 
     #[test]
     fn what_galera_says() {

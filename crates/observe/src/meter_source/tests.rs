@@ -1,7 +1,7 @@
 //! What is watts, and commands that print, complain, hang and leave others behind.
 
 use super::{MeterSource, watts};
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
