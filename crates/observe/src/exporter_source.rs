@@ -3,7 +3,7 @@
 
 use crate::error::ObserveError;
 use crate::host_source::is_stacked;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -249,54 +249,49 @@ struct ExpositionLine<'a> {
 
 impl<'a> ExpositionLine<'a> {
     fn parse(line: &'a str) -> Option<ExpositionLine<'a>> {
-        let end = line.find(['{', ' '])?;
-        let (name, rest) = line.split_at(end);
-        if name.is_empty() || name.starts_with('#') {
-            return None;
-        }
-        let (labels, rest) = match rest.strip_prefix('{') {
-            Some(rest) => rest.split_at(end_of(rest, b'}', false)?),
-            None => ("", rest),
+        let (name, labels, rest) = match line.split_once('{') {
+            Some((name, labelled)) => {
+                let (labels, rest) = labelled.rsplit_once('}')?;
+                (name, labels, rest)
+            }
+            None => {
+                let (name, rest) = line.split_once(' ')?;
+                (name, "", rest)
+            }
         };
-        let value = rest.trim_start_matches('}').split_whitespace().next()?;
-        Some(ExpositionLine { name, labels, value: value.parse().ok()? })
+        // Behind the name of a comment is no number.
+        let value = rest.split_whitespace().next()?.parse().ok()?;
+        Some(ExpositionLine { name, labels, value })
     }
 
     /// The value of a label. Those that are asked for hold no escaped characters.
     fn label(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.labels;
-        while let Some((label, after)) = rest.split_once("=\"") {
-            let end = end_of(after, b'"', true)?;
+        while let Some((label, quoted)) = rest.split_once("=\"") {
+            let end = end_of_quoted(quoted)?;
             if label.trim_start_matches([',', ' ']) == name {
-                return Some(&after[..end]);
+                return Some(&quoted[..end]);
             }
-            rest = &after[end + 1..];
+            rest = &quoted[end + 1..];
         }
         None
     }
 }
 
-/// Where `end` is: outside of quotes, or in them where the text begins in them.
-fn end_of(text: &str, end: u8, begins_quoted: bool) -> Option<usize> {
-    let mut quoted = begins_quoted;
-    let mut bytes = text.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b'\\' if quoted => {
-                bytes.next();
-            }
-            _ if byte == end && quoted == begins_quoted => return Some(at),
-            b'"' => quoted = !quoted,
-            _ => {}
-        }
-    }
-    None
+/// Where the first quote is that no backslash escapes.
+fn end_of_quoted(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.bytes().position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{ExporterCores, ExpositionLine, host_of, without_login};
-    use crate::sampler::Readings;
+    use crate::readings::Readings;
 
     const ANSWER: &str = r#"# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
 # TYPE node_cpu_seconds_total counter

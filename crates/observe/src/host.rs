@@ -3,42 +3,30 @@
 
 use std::fs;
 use std::path::Path;
+use system::{free_bytes, meminfo_bytes, size_bytes};
 
 /// Hardware and system of this machine, and the file system at `data` where one is named.
 pub fn host_facts(data: Option<&Path>) -> Vec<(String, String)> {
-    let mut facts = Vec::new();
-    let mut add = |name: &str, value: Option<String>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            facts.push((name.to_owned(), value));
-        }
-    };
     let uname = rustix::system::uname();
-    add("host_name", Some(uname.nodename().to_string_lossy().into_owned()));
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    add("cpu_model", field(&cpuinfo, "model name"));
-    let cores = std::thread::available_parallelism().ok();
-    add("cpu_cores", cores.map(|n| n.to_string()));
-    add("cpu_mhz", field(&cpuinfo, "cpu MHz"));
-    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    add(
-        "memory_bytes",
-        field(&meminfo, "MemTotal")
-            .and_then(|text| bytes_of_kib(&text))
-            .map(|bytes| bytes.to_string()),
-    );
-    add("kernel", Some(uname.release().to_string_lossy().into_owned()));
-    add("architecture", Some(uname.machine().to_string_lossy().into_owned()));
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let os = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
-    add("os", os.map(|name| name.trim_matches('"').to_owned()));
-    let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
-    add("cpu_governor", first_line(governor));
-    add("virtualisation", field(&cpuinfo, "flags").and_then(|flags| hypervisor(&flags)));
-    if let Some(data) = data {
-        add("file_system", file_system(data));
-        add("free_bytes", free_bytes(data).map(|bytes| bytes.to_string()));
-    }
-    facts
+    let facts = [
+        ("host_name", Some(uname.nodename().to_string_lossy().into_owned())),
+        ("cpu_model", field(&cpuinfo, "model name")),
+        ("cpu_cores", std::thread::available_parallelism().ok().map(|n| n.to_string())),
+        ("cpu_mhz", field(&cpuinfo, "cpu MHz")),
+        ("memory_bytes", meminfo_bytes("MemTotal").map(|bytes| bytes.to_string())),
+        ("kernel", Some(uname.release().to_string_lossy().into_owned())),
+        ("architecture", Some(uname.machine().to_string_lossy().into_owned())),
+        ("os", os.map(|name| name.trim_matches('"').to_owned())),
+        ("cpu_governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        ("virtualisation", field(&cpuinfo, "flags").and_then(|flags| hypervisor(&flags))),
+        ("file_system", data.and_then(file_system)),
+        ("free_bytes", data.and_then(|data| free_bytes(data).ok()).map(|bytes| bytes.to_string())),
+    ];
+    let known = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.filter(|(_, value)| !value.is_empty()).collect()
 }
 
 fn first_line(path: &str) -> Option<String> {
@@ -86,22 +74,10 @@ pub fn file_system(path: &Path) -> Option<String> {
     mount_of(path).map(|mount| format!("{} on {}", mount.kind, mount.device))
 }
 
-/// Bytes that an ordinary user may still write at `path`.
-fn free_bytes(path: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(path).ok()?;
-    stat.f_bavail.checked_mul(stat.f_frsize)
-}
-
 /// The largest resident set that this process has had.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    bytes_of_kib(&field(&status, "VmHWM")?)
-}
-
-/// `/proc` gives sizes as `123 kB`, meaning KiB.
-fn bytes_of_kib(text: &str) -> Option<u64> {
-    let kib: u64 = text.trim_end_matches(" kB").parse().ok()?;
-    kib.checked_mul(1024)
+    size_bytes(&status, "VmHWM").ok()?
 }
 
 #[cfg(test)]

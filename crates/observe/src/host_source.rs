@@ -7,8 +7,8 @@ mod network;
 mod pressure;
 
 use crate::error::ObserveError;
-use crate::proc_file::{ProcFile, ProcText};
-use crate::sampler::{Readings, SampleSource};
+use crate::proc_file::ProcFile;
+use crate::readings::{Readings, SampleSource};
 use cpu::HostCores;
 use disks::Disks;
 pub(crate) use disks::is_stacked;
@@ -38,7 +38,7 @@ impl HostSource {
         HostSource {
             stat: ProcFile::at("/proc/stat"),
             cores: HostCores::default(),
-            pressure: pressure.map(|resource| (ProcFile::at(resource.path()), resource)).collect(),
+            pressure: pressure.map(|resource| (ProcFile::at(resource.path), resource)).collect(),
             memory: ProcFile::at("/proc/meminfo"),
             network: ProcFile::at("/proc/net/dev"),
             disk_stats: ProcFile::at("/proc/diskstats"),
@@ -65,7 +65,7 @@ impl SampleSource for HostSource {
         into.taken_now();
         part("the host's cores", &mut self.stat, into, |text, into| self.cores.read(text, into));
         for (file, resource) in &mut self.pressure {
-            part(resource.title(), file, into, |text, into| resource.read(text, into));
+            part(resource.title, file, into, |text, into| resource.read(text, into));
         }
         part("the host's memory", &mut self.memory, into, memory::read);
         part("the host's network", &mut self.network, into, network::read);
@@ -92,14 +92,9 @@ fn part(
     title: &'static str,
     file: &mut ProcFile,
     into: &mut Readings,
-    read: impl FnOnce(&ProcText<'_>, &mut Readings) -> Result<(), ObserveError>,
+    read: impl FnOnce(&str, &mut Readings) -> Result<(), String>,
 ) {
-    let done = match file.read() {
-        Ok(Some(text)) => read(&text, into),
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
-    };
-    if let Err(error) = done {
+    if let Err(error) = file.read(|text| read(text, into)) {
         into.lose(title, error);
     }
 }
@@ -108,7 +103,7 @@ fn part(
 mod tests {
     use super::HostSource;
     use crate::proc_file::ProcFile;
-    use crate::sampler::{Readings, SampleSource};
+    use crate::readings::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
 
     fn read(source: &mut HostSource) -> Readings {
@@ -158,7 +153,7 @@ mod tests {
         let lost: Vec<&str> = readings.lost().iter().map(|(part, _)| *part).collect();
         assert_eq!(lost, ["the host's memory", "the host's network"]);
         let reasons = readings.lost().iter().map(|(_, error)| error.to_string());
-        for (reason, says) in reasons.zip(["a size is \"few\"", "cannot read "]) {
+        for (reason, says) in reasons.zip(["line 2: MemTotal is \"few\"", "cannot read "]) {
             assert!(reason.contains(says), "{reason}");
         }
         assert!(readings.value("cpu_user_ns", "").is_some());

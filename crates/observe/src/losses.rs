@@ -2,7 +2,7 @@
 //! not again and again.
 
 use crate::error::ObserveError;
-use crate::sampler::Sampled;
+use crate::readings::Sampled;
 use std::collections::BTreeMap;
 
 /// The losses of a source and its parts, by their titles.

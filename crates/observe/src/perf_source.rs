@@ -1,7 +1,7 @@
 //! Cycles and instructions of the whole machine, by the cores' own counters (perf_event_open).
 
 use crate::error::{ObserveError, read_at};
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use base::CpuList;
 use perf_event::Builder;
 use perf_event::events::Software;
@@ -231,7 +231,7 @@ mod tests {
         EventCount, ONLINE, PerfEvent, PerfSource, STAT, cores_of_stat, is_not_to_be_had, online,
         open_one,
     };
-    use crate::sampler::{Readings, SampleSource};
+    use crate::readings::{Readings, SampleSource};
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
     use std::time::{Duration, Instant};

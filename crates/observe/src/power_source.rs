@@ -1,7 +1,7 @@
 //! What the processors have used, by their own counters.
 
 use crate::error::{ObserveError, read_at};
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
@@ -86,7 +86,7 @@ impl SampleSource for RaplSource {
 #[cfg(test)]
 mod tests {
     use super::RaplSource;
-    use crate::sampler::{Readings, SampleSource};
+    use crate::readings::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
 
     fn read(source: &mut dyn SampleSource) -> Result<Vec<(String, String, i64)>, String> {

@@ -1,15 +1,14 @@
 //! Files of /proc that are read again and again: kept open, which spares the search of their path
 //! and stays with the process that it was opened for, and read whole.
+//!
+//! Parsers are given the text and tell what is odd in it; errors name the file, too.
 
 use crate::error::{ObserveError, read_at};
 use rustix::io::Errno;
-use std::borrow::Cow;
-use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::str::SplitAsciiWhitespace;
 
 /// Room for a text at first; it doubles as texts need it.
 const ROOM_BYTES: usize = 4096;
@@ -26,162 +25,91 @@ pub(crate) struct ProcFile {
 impl ProcFile {
     /// The file at `path`, which is opened when it is first read.
     pub(crate) fn at(path: impl Into<PathBuf>) -> ProcFile {
-        ProcFile { path: path.into(), file: None, buffer: vec![0; ROOM_BYTES] }
+        ProcFile { path: path.into(), file: None, buffer: Vec::new() }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it says now; `None` where this system has no such file or keeps it from this user.
-    pub(crate) fn read(&mut self) -> Result<Option<ProcText<'_>>, ObserveError> {
-        if self.file.is_none() {
-            self.file = match File::open(&self.path) {
-                Ok(file) => Some(file),
-                Err(error) if is_kept_from_us(&error) => None,
-                Err(error) => return Err(read_at(&self.path)(error)),
-            };
-        }
-        let Some(file) = &self.file else {
-            return Ok(None);
-        };
-        match fill(file, &mut self.buffer) {
+    /// What `parse` makes of its text now; `None` where this system has no such file or keeps it
+    /// from this user, or its process has ended.
+    pub(crate) fn read<T>(
+        &mut self,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ObserveError> {
+        match self.fill() {
             Ok(length) => {
                 let text = String::from_utf8_lossy(&self.buffer[..length]);
-                Ok(Some(ProcText::new(&self.path, text)))
+                let path = &self.path;
+                let odd = |what| ObserveError::Form { path: path.clone(), what };
+                parse(&text).map(Some).map_err(odd)
             }
             Err(error) if is_kept_from_us(&error) => Ok(None),
             Err(error) => Err(read_at(&self.path)(error)),
         }
     }
-}
 
-/// Reads `file` from its begin until nothing more comes, and returns how many bytes there are. The
-/// kernel makes short files in the first read and gives what did not fit in the next; long lists
-/// come in several reads anyway.
-fn fill(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    let mut length = 0;
-    loop {
-        if length == buffer.len() {
-            if length >= TEXT_BYTES_MAX {
-                return Err(io::Error::other("it does not end within 16 MiB"));
+    /// Reads it from its begin until nothing more comes, and returns how many bytes there are. The
+    /// kernel makes short files in the first read and gives what did not fit in the next; long
+    /// lists come in several reads anyway.
+    fn fill(&mut self) -> io::Result<usize> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(File::open(&self.path)?),
+        };
+        let mut length = 0;
+        loop {
+            if length == self.buffer.len() {
+                if length >= TEXT_BYTES_MAX {
+                    return Err(io::Error::other("it does not end within 16 MiB"));
+                }
+                self.buffer.resize((length * 2).max(ROOM_BYTES), 0);
             }
-            buffer.resize(length * 2, 0);
-        }
-        match file.read_at(&mut buffer[length..], length as u64) {
-            Ok(0) => return Ok(length),
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            match file.read_at(&mut self.buffer[length..], length as u64) {
+                Ok(0) => return Ok(length),
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }
 
-/// The kernel is too old, was built or started without this, or this user may not see it.
+/// The kernel is too old, was built or started without this, this user may not see it, or, what
+/// Linux says of an open file of a process that has been reaped, there is no such process.
 pub(crate) fn is_kept_from_us(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
-        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::PERM | Errno::OPNOTSUPP)
+        Some(
+            Errno::NOENT
+                | Errno::NOTDIR
+                | Errno::ACCESS
+                | Errno::PERM
+                | Errno::OPNOTSUPP
+                | Errno::SRCH
+        )
     )
 }
 
-/// What a file said at one time.
-pub(crate) struct ProcText<'a> {
-    path: &'a Path,
-    text: Cow<'a, str>,
+/// Gives each line to `read`; what it says of one comes with the number of the line.
+pub(crate) fn each_line(
+    text: &str,
+    mut read: impl FnMut(&str) -> Result<(), String>,
+) -> Result<(), String> {
+    for (line, number) in text.lines().zip(1..) {
+        read(line).map_err(|what| format!("line {number}: {what}"))?;
+    }
+    Ok(())
 }
 
-impl<'a> ProcText<'a> {
-    pub(crate) fn new(path: &'a Path, text: impl Into<Cow<'a, str>>) -> ProcText<'a> {
-        ProcText { path, text: text.into() }
-    }
-
-    pub(crate) fn lines(&self) -> impl Iterator<Item = ProcLine<'_>> {
-        let path = self.path;
-        let lines = self.text.lines().enumerate();
-        lines.map(move |(index, text)| ProcLine { path, number: index + 1, text })
-    }
-
-    /// For texts of one line, in which a name may hold anything, an end of line too.
-    pub(crate) fn as_one_line(&self) -> ProcLine<'_> {
-        ProcLine { path: self.path, number: 1, text: &self.text }
-    }
-
-    /// The error that it lacks `what`, which every such text has.
-    pub(crate) fn lacks(&self, what: &str) -> ObserveError {
-        ObserveError::Form { path: self.path.to_owned(), what: format!("it has no {what}") }
-    }
-}
-
-/// A line or a part of one, which knows where it stands.
-#[derive(Clone, Copy)]
-pub(crate) struct ProcLine<'a> {
-    path: &'a Path,
-    number: usize,
-    pub(crate) text: &'a str,
-}
-
-impl<'a> ProcLine<'a> {
-    /// A part of this line.
-    pub(crate) fn part(self, text: &'a str) -> ProcLine<'a> {
-        ProcLine { text, ..self }
-    }
-
-    /// Its words in their order.
-    pub(crate) fn fields(self) -> Fields<'a> {
-        Fields { line: self, words: self.text.split_ascii_whitespace() }
-    }
-
-    /// The error that names this line.
-    pub(crate) fn malformed(self, what: impl Display) -> ObserveError {
-        ObserveError::Form {
-            path: self.path.to_owned(),
-            what: format!("line {}: {what}", self.number),
-        }
-    }
-}
-
-/// The words of a line.
-pub(crate) struct Fields<'a> {
-    line: ProcLine<'a>,
-    words: SplitAsciiWhitespace<'a>,
-}
-
-impl<'a> Fields<'a> {
-    /// Passes over words that are not needed.
-    pub(crate) fn skip(&mut self, count: usize) {
-        for _ in 0..count {
-            self.words.next();
-        }
-    }
-
-    /// The next word; `name` says what it is.
-    pub(crate) fn word(&mut self, name: &str) -> Result<&'a str, ObserveError> {
-        let word = self.words.next();
-        word.ok_or_else(|| self.line.malformed(format_args!("it ends before {name}")))
-    }
-
-    /// The next word as a number; `name` says what it is.
-    pub(crate) fn number(&mut self, name: &str) -> Result<u64, ObserveError> {
-        let word = self.word(name)?;
-        self.parse(name, word)
-    }
-
-    /// The next word as a number; `None` at the end of the line, where older kernels stop.
-    pub(crate) fn number_or_end(&mut self, name: &str) -> Result<Option<u64>, ObserveError> {
-        match self.words.next() {
-            Some(word) => self.parse(name, word).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn parse(&self, name: &str, word: &str) -> Result<u64, ObserveError> {
-        let not_a_count = |_| {
-            let what = format!("{name} is {word:?}, which is not a count");
-            self.line.malformed(what)
-        };
-        word.parse().map_err(not_a_count)
-    }
+/// The next of some words as a number; `name` says what it is.
+pub(crate) fn number<'a>(
+    words: &mut impl Iterator<Item = &'a str>,
+    name: &str,
+) -> Result<u64, String> {
+    let word = words.next().ok_or_else(|| format!("it ends before {name}"))?;
+    word.parse().map_err(|_| format!("{name} is {word:?}, which is not a count"))
 }
 
 /// How much one of what is counted comes to.
@@ -207,66 +135,52 @@ pub(crate) fn tick_ns() -> u64 {
 }
 
 #[cfg(test)]
-impl crate::sampler::Readings {
-    /// The one value of this name and label, for tests.
-    pub(crate) fn value(&self, name: &str, label: &str) -> Option<i64> {
-        let mut found =
-            self.values().iter().filter(|(metric, _)| metric.name == name && metric.label == label);
-        let value = found.next().map(|(_, value)| *value);
-        assert!(found.next().is_none(), "{name} of {label:?} comes twice");
-        value
-    }
-}
-
-#[cfg(test)]
 mod tests {
-    use super::{ProcFile, ProcText, UnitSize, as_stored, scaled};
-    use std::path::Path;
+    use super::{ProcFile, UnitSize, as_stored, each_line, number, scaled};
 
     #[test]
     fn files_are_read_anew_each_time() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("counters");
         let mut file = ProcFile::at(&path);
-        assert!(file.read().unwrap().is_none());
-        // Longer than the first room.
+        let whole = |text: &str| Ok(text.to_owned());
+        assert!(file.read(whole).unwrap().is_none());
         let long = "12345 67890\n".repeat(2000);
         for text in ["a 1\n", &long, ""] {
             std::fs::write(&path, text).unwrap();
-            let read = file.read().unwrap().unwrap();
-            assert_eq!(read.as_one_line().text, text);
+            assert_eq!(file.read(whole).unwrap().unwrap(), text);
         }
         let mut stat = ProcFile::at("/proc/stat");
-        let length = |text: &ProcText<'_>| text.as_one_line().text.len();
-        let first = length(&stat.read().unwrap().unwrap());
-        let second = length(&stat.read().unwrap().unwrap());
+        let mut length = || stat.read(|text| Ok(text.len())).unwrap().unwrap();
+        let (first, second) = (length(), length());
         assert!(first > 100 && second.abs_diff(first) < 100, "{first} {second}");
     }
 
     #[test]
     fn what_is_there_and_cannot_be_read_is_an_error() {
         let temp = tempfile::tempdir().unwrap();
-        let error = ProcFile::at(temp.path()).read().err().unwrap().to_string();
+        let error = ProcFile::at(temp.path()).read(|_| Ok(())).unwrap_err().to_string();
         let path = temp.path().display().to_string();
         assert!(error.starts_with(&format!("cannot read {path}: ")), "{error}");
     }
 
     #[test]
     fn errors_name_file_line_and_word() {
-        let text = ProcText::new(Path::new("/proc/some"), "good 1\nbad x\n");
-        let bad = text.lines().nth(1).unwrap();
-        let mut fields = bad.fields();
-        assert_eq!(fields.word("its name").unwrap(), "bad");
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("some");
+        std::fs::write(&path, "good 1\nbad x\n").unwrap();
+        let reads = |text: &str| {
+            each_line(text, |line| number(&mut line.split(' ').skip(1), "the reads").map(|_| ()))
+        };
         assert_eq!(
-            fields.number("the reads").unwrap_err().to_string(),
-            "/proc/some has not the form that Linux documents: line 2: the reads is \"x\", which \
-             is not a count; please report it with the text of that file"
+            ProcFile::at(&path).read(reads).unwrap_err().to_string(),
+            format!(
+                "{} has not the form that Linux documents: line 2: the reads is \"x\", which is \
+                 not a count; please report it with the text of that file",
+                path.display()
+            )
         );
-        assert!(fields.number_or_end("the writes").unwrap().is_none());
-        let error = fields.number("the writes").unwrap_err().to_string();
-        assert!(error.contains("line 2: it ends before the writes;"), "{error}");
-        let error = text.lacks("line `cpu`").to_string();
-        assert!(error.contains("documents: it has no line `cpu`;"), "{error}");
+        assert_eq!(reads("good 1\nbad\n").unwrap_err(), "line 2: it ends before the reads");
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Processes and threads, from /proc.
 
 use crate::error::ObserveError;
-use crate::proc_file::{ProcFile, ProcText, UnitSize, as_stored, scaled, tick_ns};
-use crate::sampler::{Readings, SampleSource};
-use crate::threads::{Scheduled, Stat, Sum, Threads};
+use crate::proc_file::{ProcFile, UnitSize, as_stored, each_line, number, scaled, tick_ns};
+use crate::readings::{Readings, SampleSource};
+use crate::threads::{Scheduled, Sum, Threads};
 use device::page::SESSION_THREAD;
-use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
+use system::ProcessStat;
 
 /// Reading that many threads each second takes a percent of a core; of a process with more, the
 /// waiting time is not read.
@@ -52,11 +52,8 @@ impl ProcessSource {
     /// readings fail, whichever process is given its id later.
     pub fn new(label: &'static str, pid: u32) -> ProcessSource {
         let mut stat = ProcFile::at(format!("/proc/{pid}/stat"));
-        let started = match stat.read() {
-            Ok(Some(text)) => Stat::parse(&text).ok(),
-            // The first reading tells.
-            Ok(None) | Err(_) => None,
-        };
+        // What fails here the first reading tells.
+        let started = stat.read(ProcessStat::parse).ok().flatten();
         ProcessSource {
             label,
             start_ticks: started.map(|stat| stat.start_ticks),
@@ -69,19 +66,10 @@ impl ProcessSource {
     }
 
     /// What its file `stat` says, where it is still that of this process.
-    fn stat(&mut self) -> Result<Stat, ObserveError> {
-        let stat = match self.stat.read() {
-            Ok(Some(text)) => Some(Stat::parse(&text)?),
-            Ok(None) => None,
-            // What Linux says of the open file of a process that its parent has reaped.
-            Err(ObserveError::Read { cause, .. })
-                if Errno::from_io_error(&cause) == Some(Errno::SRCH) =>
-            {
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        let own = |stat: &Stat| !stat.has_ended && Some(stat.start_ticks) == self.start_ticks;
+    fn stat(&mut self) -> Result<ProcessStat, ObserveError> {
+        let stat = self.stat.read(ProcessStat::parse)?;
+        let own =
+            |stat: &ProcessStat| !stat.has_ended && Some(stat.start_ticks) == self.start_ticks;
         stat.filter(own).ok_or_else(|| ObserveError::Ended { path: self.stat.path().to_owned() })
     }
 
@@ -148,9 +136,7 @@ impl SampleSource for ProcessSource {
         into.gauge(source, "resident_bytes", self.label, resident);
         into.gauge(source, "threads", self.label, as_stored(stat.threads));
         // Of another user's process it cannot be read.
-        if let Some(text) = self.io.read()? {
-            read_io(&text, self.label, into)?;
-        }
+        self.io.read(|text| read_io(text, self.label, into))?;
         if stat.threads <= THREADS_MAX {
             self.read_run_wait(into)?;
         }
@@ -159,20 +145,18 @@ impl SampleSource for ProcessSource {
 }
 
 /// Reads the text of /proc/PID/io.
-fn read_io(text: &ProcText<'_>, label: &str, into: &mut Readings) -> Result<(), ObserveError> {
-    for line in text.lines() {
-        let Some((key, value)) = line.text.split_once(':') else {
-            continue;
+fn read_io(text: &str, label: &str, into: &mut Readings) -> Result<(), String> {
+    each_line(text, |line| {
+        let mut words = line.split_ascii_whitespace();
+        let name = match words.next() {
+            Some("read_bytes:") => "read_bytes",
+            Some("write_bytes:") => "written_bytes",
+            _ => return Ok(()),
         };
-        let name = match key {
-            "read_bytes" => "read_bytes",
-            "write_bytes" => "written_bytes",
-            _ => continue,
-        };
-        let bytes = line.part(value).fields().number("a number of bytes")?;
+        let bytes = number(&mut words, "a number of bytes")?;
         into.counter(MetricSource::Process, name, label, as_stored(bytes));
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Threads of this process whose names begin alike. They may come and go; those of one name are
@@ -253,8 +237,7 @@ impl SampleSource for ThreadSource {
 mod tests {
     use super::{ProcessSource, ThreadSource, read_io};
     use crate::error::ObserveError;
-    use crate::proc_file::ProcText;
-    use crate::sampler::{Readings, SampleSource};
+    use crate::readings::{Readings, SampleSource};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
     use std::process::{Child, Command};
@@ -327,8 +310,7 @@ mod tests {
     fn io_is_read_where_it_can_be() {
         let io = |text: &str| {
             let mut readings = Readings::default();
-            let text = ProcText::new(Path::new("/proc/7/io"), text);
-            read_io(&text, "server", &mut readings).map(|()| readings)
+            read_io(text, "server", &mut readings).map(|()| readings)
         };
         let text = "rchar: 7294\nwchar: 318\nsyscr: 14\nsyscw: 2\nread_bytes: 512\nwrite_bytes: \
             4096\ncancelled_write_bytes: 9\n";
@@ -336,8 +318,8 @@ mod tests {
         assert_eq!(readings.value("read_bytes", "server"), Some(512));
         assert_eq!(readings.value("written_bytes", "server"), Some(4096));
         assert_eq!(readings.values().len(), 2);
-        let error = io("rchar: 1\nread_bytes: some\n").unwrap_err().to_string();
-        assert!(error.contains("/proc/7/io") && error.contains("line 2"), "{error}");
+        let error = io("rchar: 1\nread_bytes: some\n").unwrap_err();
+        assert!(error.contains("line 2"), "{error}");
     }
 
     #[test]

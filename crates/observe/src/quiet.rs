@@ -3,7 +3,7 @@
 use crate::error::ObserveError;
 use crate::host_source::HostSource;
 use crate::process_source::ProcessSource;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

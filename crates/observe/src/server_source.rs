@@ -10,7 +10,7 @@ mod names;
 mod session;
 
 use crate::error::ObserveError;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use reactor::Tasks;
 use session::ServerSession;
 use std::cell::RefCell;

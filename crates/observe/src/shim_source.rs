@@ -2,7 +2,7 @@
 
 use crate::error::ObserveError;
 use crate::proc_file::as_stored;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use device::Role;
 use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::sync::atomic::AtomicBool;
@@ -85,7 +85,7 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
 mod tests {
     use super::ShimSource;
     use crate::error::ObserveError;
-    use crate::sampler::{Readings, SampleSource};
+    use crate::readings::{Readings, SampleSource};
     use device::Role;
     use device::page::{
         AccessKind, Global, OfKind, OfRole, Snapshot, global_word, kind_word, role_word,

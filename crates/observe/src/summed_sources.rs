@@ -1,7 +1,7 @@
 //! Several servers that are driven together, observed as one.
 
 use crate::error::ObserveError;
-use crate::sampler::{Readings, SampleSource};
+use crate::readings::{Readings, SampleSource};
 use std::sync::atomic::AtomicBool;
 use store::Metric;
 
@@ -72,7 +72,7 @@ fn add(mut all: Vec<Readings>, into: &mut Readings) {
 mod tests {
     use super::SummedSources;
     use crate::error::ObserveError;
-    use crate::sampler::{Readings, SampleSource};
+    use crate::readings::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
     use store::MetricSource::Shim;
 

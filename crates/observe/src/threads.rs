@@ -1,13 +1,14 @@
 //! The threads of a process, from its directory `task` in /proc.
 
 use crate::error::{ObserveError, read_at};
-use crate::proc_file::{ProcText, is_kept_from_us};
+use crate::proc_file::{is_kept_from_us, number};
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use system::ProcessStat;
 
 /// More than a file of one thread that is read here has; `stat` has about 300.
 const TEXT_BYTES_MAX: usize = 1024;
@@ -60,17 +61,14 @@ impl Threads {
     /// The user's and the kernel's ticks of a thread; `None` where it has ended.
     pub(crate) fn ticks(&self, id: u32) -> Result<Option<u64>, ObserveError> {
         self.read(id, "stat", |text| {
-            let stat = Stat::parse(text)?;
+            let stat = ProcessStat::parse(text)?;
             Ok(Some(stat.user_ticks.saturating_add(stat.system_ticks)))
         })
     }
 
     /// The name of a thread; `None` where it has ended.
     pub(crate) fn name(&self, id: u32) -> Result<Option<String>, ObserveError> {
-        self.read(id, "comm", |text| {
-            let name = text.as_one_line().text;
-            Ok(Some(name.strip_suffix('\n').unwrap_or(name).to_owned()))
-        })
+        self.read(id, "comm", |name| Ok(Some(name.strip_suffix('\n').unwrap_or(name).to_owned())))
     }
 
     /// Reads a file of a thread with `parse`; `None` also where the thread has ended.
@@ -78,7 +76,7 @@ impl Threads {
         &self,
         id: u32,
         file: &str,
-        parse: impl Fn(&ProcText<'_>) -> Result<Option<T>, ObserveError>,
+        parse: impl Fn(&str) -> Result<Option<T>, String>,
     ) -> Result<Option<T>, ObserveError> {
         let Some(directory) = &self.directory else {
             return Ok(None);
@@ -94,10 +92,9 @@ impl Threads {
         match read() {
             Ok(length) => {
                 let text = String::from_utf8_lossy(&buffer[..length]);
-                parse(&ProcText::new(&path, text))
+                parse(&text).map_err(|what| ObserveError::Form { path, what })
             }
             Err(error) if is_kept_from_us(&error) => Ok(None),
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => Ok(None),
             Err(error) => Err(read_at(&path)(error)),
         }
     }
@@ -105,60 +102,13 @@ impl Threads {
 
 /// `CPU time in ns, waiting time in ns, time slices`. Kernels that are not to keep them show zeros,
 /// which no thread has that ran.
-fn scheduled(text: &ProcText<'_>) -> Result<Option<Scheduled>, ObserveError> {
-    let mut fields = text.as_one_line().fields();
-    let cpu_ns = fields.number("the CPU time")?;
-    let wait_ns = fields.number("the waiting time")?;
-    let slices = fields.number("the time slices")?;
+fn scheduled(text: &str) -> Result<Option<Scheduled>, String> {
+    let mut words = text.split_ascii_whitespace();
+    let cpu_ns = number(&mut words, "the CPU time")?;
+    let wait_ns = number(&mut words, "the waiting time")?;
+    let slices = number(&mut words, "the time slices")?;
     let is_kept = (cpu_ns, wait_ns, slices) != (0, 0, 0);
     Ok(is_kept.then_some(Scheduled { cpu_ns, wait_ns }))
-}
-
-/// What is used of the file `stat` of a process or a thread.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stat {
-    /// A zombie, whose parent has not asked for its end yet.
-    pub(crate) has_ended: bool,
-    pub(crate) user_ticks: u64,
-    pub(crate) system_ticks: u64,
-    pub(crate) threads: u64,
-    /// From the boot of the machine.
-    pub(crate) start_ticks: u64,
-    pub(crate) resident_pages: u64,
-}
-
-impl Stat {
-    pub(crate) fn parse(text: &ProcText<'_>) -> Result<Stat, ObserveError> {
-        let line = text.as_one_line();
-        // The name, in parentheses, may hold anything, also spaces and parentheses; behind it are
-        // the state and numbers.
-        let (_, rest) = line
-            .text
-            .rsplit_once(')')
-            .ok_or_else(|| line.malformed("it has no name in parentheses"))?;
-        let mut fields = line.part(rest).fields();
-        let state = fields.word("the state")?;
-        // From the parent to the children's major faults.
-        fields.skip(10);
-        let user_ticks = fields.number("the user time")?;
-        let system_ticks = fields.number("the system time")?;
-        // Times of children, priority, nice.
-        fields.skip(4);
-        let threads = fields.number("the threads")?;
-        // An alarm that is no more.
-        fields.skip(1);
-        let start_ticks = fields.number("the start time")?;
-        // The virtual size.
-        fields.skip(1);
-        Ok(Stat {
-            has_ended: matches!(state, "Z" | "X"),
-            user_ticks,
-            system_ticks,
-            threads,
-            start_ticks,
-            resident_pages: fields.number("the resident set")?,
-        })
-    }
 }
 
 /// The sum of counters of things that come and go: what has gone stays in it, what comes is counted
@@ -190,59 +140,14 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scheduled, Stat, Sum, Threads, scheduled};
-    use crate::error::ObserveError;
-    use crate::proc_file::ProcText;
-    use std::path::Path;
-
-    const NUMBERS: &str = "25020 25020 24173 0 -1 4194304 100 0 7 0 12 34 5 6 20 0 17 0 3668967 \
-        3133440 380 18446744073709551615 94184135806976 94184135826857 140727777071536 0 0 0 0 0 0 \
-        0 0 0 17 1 0 0 0 0 0";
-
-    fn stat_of(text: &str) -> Result<Stat, ObserveError> {
-        Stat::parse(&ProcText::new(Path::new("/proc/1/stat"), text))
-    }
-
-    #[test]
-    fn names_may_hold_anything() {
-        for name in ["mysqld", "a) R 1 (b", "x y", ")", "(", "two\nlines", ""] {
-            let stat = stat_of(&format!("25034 ({name}) S {NUMBERS}\n")).unwrap();
-            let expected = Stat {
-                has_ended: false,
-                user_ticks: 12,
-                system_ticks: 34,
-                threads: 17,
-                start_ticks: 3_668_967,
-                resident_pages: 380,
-            };
-            assert_eq!(stat, expected, "{name}");
-        }
-        for (state, has_ended) in [("R", false), ("D", false), ("Z", true), ("X", true)] {
-            let stat = stat_of(&format!("1 (a) {state} {NUMBERS}\n")).unwrap();
-            assert_eq!(stat.has_ended, has_ended, "{state}");
-        }
-    }
-
-    #[test]
-    fn other_forms_of_stat_are_errors() {
-        for (text, says) in [
-            ("", "line 1: it has no name"),
-            ("1 (a)", "line 1: it ends before the state"),
-            ("1 (a) S 1 2 3", "line 1: it ends before the user time"),
-            ("1 (a) S 1 2 3 4 5 6 7 8 9 10 x", "line 1: the user time is \"x\""),
-        ] {
-            let error = stat_of(text).unwrap_err().to_string();
-            assert!(error.starts_with("/proc/1/stat ") && error.contains(says), "{error}");
-        }
-    }
+    use super::{Scheduled, Sum, Threads, scheduled};
 
     #[test]
     fn schedules_that_are_not_kept_are_not_there() {
-        let read = |text: &str| scheduled(&ProcText::new(Path::new("schedstat"), text));
         let expected = Scheduled { cpu_ns: 932_923, wait_ns: 67_810 };
-        assert_eq!(read("932923 67810 2\n").unwrap(), Some(expected));
-        assert_eq!(read("0 0 0\n").unwrap(), None);
-        assert!(read("932923\n").unwrap_err().to_string().contains("line 1"));
+        assert_eq!(scheduled("932923 67810 2\n").unwrap(), Some(expected));
+        assert_eq!(scheduled("0 0 0\n").unwrap(), None);
+        assert_eq!(scheduled("932923\n").unwrap_err(), "it ends before the waiting time");
     }
 
     #[test]

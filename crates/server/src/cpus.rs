@@ -9,6 +9,7 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::path::Path;
+use system::cpu_set;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -73,15 +74,6 @@ pub fn allowed_cpus(process: Option<u32>) -> io::Result<CpuList> {
 
 fn io_of_cpus(cause: io::Error) -> ServerError {
     ServerError::Io { doing: "tell the CPUs of this process from", path: CPUS.into(), cause }
-}
-
-/// For the kernel.
-pub(crate) fn cpu_set(cpus: &CpuList) -> CpuSet {
-    let mut set = CpuSet::new();
-    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < CpuSet::MAX_CPU) {
-        set.set(cpu as usize);
-    }
-    set
 }
 
 /// As long as it lives, the thread that made it is kept to some CPUs, and so are threads that it

@@ -203,15 +203,9 @@ impl FileLock {
     }
 }
 
-/// Bytes that an ordinary user may still write on the file system of `path`.
-pub(crate) fn free_bytes(path: &Path) -> Result<u64, ServerError> {
-    let stat = rustix::fs::statvfs(path).map_err(io_at("ask for the free space of", path))?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
-
 /// Fails where fewer than `needed_bytes` are free on the file system of `path`.
 pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Result<(), ServerError> {
-    let free = free_bytes(path)?;
+    let free = system::free_bytes(path).map_err(io_at("ask for the free space of", path))?;
     if free < needed_bytes {
         return Err(ServerError::Disk {
             path: path.to_owned(),

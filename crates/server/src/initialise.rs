@@ -8,13 +8,14 @@
 use crate::catalogue::Flavour;
 use crate::error::io_at;
 use crate::home;
-use crate::process::{self, OnParentDeath, Process};
+use crate::process;
 use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
+use system::{ChildProcess, DiesWith};
 use wire::Password;
 
 /// The account of mydyno on its own servers.
@@ -105,10 +106,11 @@ pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), Ser
         why,
         log: process::log_since(&layout.log(), 0),
     };
-    let child = process::spawn(command, OnParentDeath::Kill).map_err(|e| failed(e.to_string()))?;
-    let mut process = Process::new(child);
+    let options = process::server_options(DiesWith::Program);
+    let mut process =
+        ChildProcess::start(command, &options).map_err(|error| failed(error.to_string()))?;
     let Some(status) = process.wait(INITIALISE_TIMEOUT) else {
-        process.kill();
+        process.kill(process::KILL_TIMEOUT);
         return Err(failed(format!("it was not done after {} s", INITIALISE_TIMEOUT.as_secs())));
     };
     if !status.success() {

@@ -6,15 +6,17 @@ use crate::galera::GaleraNode;
 use crate::image::Image;
 use crate::instance_dir::InstanceDir;
 use crate::launch::Launch;
-use crate::process::{self, Process};
+use crate::process;
 use crate::settings::Settings;
 use crate::{ServerBuild, ServerError, dsn};
 use base::{CpuList, Dilation};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use system::{ChildProcess, POLL_INTERVAL};
 use wire::{Address, ConnectOptions, Password, Security};
 
 /// What is in the data directory at first.
@@ -95,7 +97,7 @@ pub struct Instance {
     pub(crate) launch: Launch,
     pub(crate) port: u16,
     pub(crate) settings: Settings,
-    pub(crate) process: Mutex<Process>,
+    pub(crate) process: Mutex<ChildProcess>,
     pub(crate) named: bool,
     /// What was not as asked for: fall-backs and lowered limits, for people.
     pub notes: Vec<String>,
@@ -182,7 +184,7 @@ impl Instance {
     /// # Errors
     /// [`ServerError::Failed`] where even a killed server does not go away.
     pub fn stop(&self, timeout: Duration) -> Result<Ending, ServerError> {
-        self.process().terminate();
+        self.process().signal(Signal::TERM);
         let start = Instant::now();
         // Locked for each look only, so that `exited` never waits for a stop.
         loop {
@@ -191,7 +193,7 @@ impl Instance {
                 Some(status) if status.success() => return Ok(Ending::Clean),
                 Some(status) => return Ok(Ending::Died(process::describe(status))),
                 None if start.elapsed() >= timeout => break,
-                None => thread::sleep(process::POLL_INTERVAL),
+                None => thread::sleep(POLL_INTERVAL),
             }
         }
         self.kill().map(|()| Ending::Killed)
@@ -199,7 +201,7 @@ impl Instance {
 
     /// Kills the server, as a power failure would end it.
     pub fn kill(&self) -> Result<(), ServerError> {
-        let ended = self.process().kill();
+        let ended = self.process().kill(process::KILL_TIMEOUT);
         match ended {
             Some(_) => Ok(()),
             None => Err(self.stuck()),
@@ -230,9 +232,9 @@ impl Instance {
             match ended {
                 Some(status) => break status,
                 None if self.launch.is_late(&start) => {
-                    self.process().kill();
+                    self.process().kill(process::KILL_TIMEOUT);
                 }
-                None => thread::sleep(process::POLL_INTERVAL),
+                None => thread::sleep(POLL_INTERVAL),
             }
         };
         self.launch.forget_init_file()?;
@@ -262,7 +264,7 @@ impl Instance {
         *self.process() = self.launch.spawn(arguments, &start)?;
         let ready = self.launch.wait_ready(|| self.process().ended(), &start);
         if ready.is_err() {
-            self.process().kill();
+            self.process().kill(process::KILL_TIMEOUT);
         }
         self.launch.forget_init_file()?;
         ready
@@ -280,7 +282,7 @@ impl Instance {
         }
     }
 
-    pub(crate) fn process(&self) -> MutexGuard<'_, Process> {
+    pub(crate) fn process(&self) -> MutexGuard<'_, ChildProcess> {
         // A panic elsewhere leaves the process as it is, and it must still be ended.
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -289,7 +291,7 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if !self.named {
-            self.process().kill();
+            self.process().kill(process::KILL_TIMEOUT);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::image::{CloneTo, Image};
 use crate::initialise;
 use crate::initialised;
 use crate::instance::Data;
-use crate::process::{self, NotReady, OnParentDeath, Process};
+use crate::process::{self, NotReady};
 use crate::settings::{Layout, Settings};
 use crate::{Home, ServerBuild, ServerError};
 use base::CpuList;
@@ -17,6 +17,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+use system::{ChildOptions, ChildProcess, DiesWith};
 use wire::Password;
 
 /// Longest wait for a server to take connections, beside what a recovery may take.
@@ -54,7 +55,7 @@ pub(crate) struct Launch {
     pub(crate) files: Vec<(String, Vec<u8>)>,
     pub(crate) cpus: Option<CpuList>,
     pub(crate) ready_timeout: Duration,
-    pub(crate) on_parent_death: OnParentDeath,
+    pub(crate) dies_with: DiesWith,
     pub(crate) init: Vec<String>,
     pub(crate) galera: Option<GaleraNode>,
     pub(crate) notes: Vec<String>,
@@ -138,7 +139,7 @@ impl Launch {
         &mut self,
         preferred: Option<u16>,
         arguments: &[String],
-    ) -> Result<(Process, u16, Settings), ServerError> {
+    ) -> Result<(ChildProcess, u16, Settings), ServerError> {
         let mut preferred = preferred;
         let mut attempt = 0;
         loop {
@@ -170,12 +171,16 @@ impl Launch {
         }
     }
 
-    fn try_start(&self, arguments: &[String], begun: &StartTry) -> Result<Process, ServerError> {
+    fn try_start(
+        &self,
+        arguments: &[String],
+        begun: &StartTry,
+    ) -> Result<ChildProcess, ServerError> {
         let started = self.spawn(arguments, begun).and_then(|mut process| {
             match self.wait_ready(|| process.ended(), begun) {
                 Ok(()) => Ok(process),
                 Err(error) => {
-                    process.kill();
+                    process.kill(process::KILL_TIMEOUT);
                     Err(error)
                 }
             }
@@ -214,7 +219,7 @@ impl Launch {
         &self,
         arguments: &[String],
         begun: &StartTry,
-    ) -> Result<Process, ServerError> {
+    ) -> Result<ChildProcess, ServerError> {
         let mut command = self.build.command();
         command
             .arg(format!("--defaults-file={}", self.layout.my_cnf().display()))
@@ -227,8 +232,9 @@ impl Launch {
             command.env("PATH", GaleraNode::path(&self.layout));
         }
         initialise::attach_log(&mut command, &self.layout.log())?;
-        process::spawn_on(command, self.on_parent_death, self.cpus.as_ref())
-            .map(Process::new)
+        let options =
+            ChildOptions { cpus: self.cpus.clone(), ..process::server_options(self.dies_with) };
+        ChildProcess::start(command, &options)
             .map_err(|error| self.failed(error.to_string(), begun))
     }
 

@@ -8,12 +8,12 @@ use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
 use crate::instance_dir::{self, InstanceDir};
 use crate::launch::{Launch, ready_timeout};
 use crate::named;
-use crate::process::OnParentDeath;
 use crate::settings::{self, DEFAULT_PAGE_SIZE_BYTES, Layout, redo_bytes};
 use crate::{Home, ServerBuild, ServerError};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
+use system::DiesWith;
 
 impl Instance {
     /// Starts a server and waits until it takes connections. What earlier commands left behind is
@@ -55,9 +55,9 @@ impl Instance {
             files: options.files,
             cpus: options.cpus,
             ready_timeout: patience.mul_f64(options.dilation.factor()),
-            on_parent_death: match options.lifetime {
-                Lifetime::Private => OnParentDeath::Kill,
-                Lifetime::Named(_) => OnParentDeath::Survive,
+            dies_with: match options.lifetime {
+                Lifetime::Private => DiesWith::Program,
+                Lifetime::Named(_) => DiesWith::Nobody,
             },
             init: options.init,
             galera: options.galera,

@@ -1,8 +1,9 @@
 //! Where the bytes of emulated devices really are: in memory where it has room, because the host
 //! has to be faster than the device that it plays.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+use system::{free_bytes, meminfo_bytes};
 
 /// Memory that everything else keeps, beside the buffer pool: the server's other memory, the
 /// driver, the system.
@@ -94,15 +95,9 @@ pub(crate) fn is_writable(directory: &Path) -> bool {
     rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
-/// Bytes that an ordinary user may still write there.
-pub(crate) fn free_bytes(path: &Path) -> rustix::io::Result<u64> {
-    let stat = rustix::fs::statvfs(path)?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
-
 /// The bytes that can still be written; a file system in memory has no more room than memory has,
 /// whatever it says.
-pub fn room_bytes(path: &Path) -> rustix::io::Result<u64> {
+pub fn room_bytes(path: &Path) -> io::Result<u64> {
     let free = free_bytes(path)?;
     let memory = is_in_memory(path).then(available_memory_bytes).flatten();
     Ok(memory.map_or(free, |memory| memory.min(free)))
@@ -111,14 +106,8 @@ pub fn room_bytes(path: &Path) -> rustix::io::Result<u64> {
 /// What can be allocated without swapping, by the kernel's own estimate, and within the limit of
 /// this process's control group.
 pub fn available_memory_bytes() -> Option<u64> {
-    let machine = meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
+    let machine = meminfo_bytes("MemAvailable")?;
     Some(control_group_bytes().map_or(machine, |group| group.min(machine)))
-}
-
-fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib << 10)
 }
 
 /// What a container may still take; `None` without a limit. Its own control group is mounted at the
@@ -182,8 +171,7 @@ mod tests {
     fn files_in_memory_have_no_more_room_than_memory() {
         let directory = Path::new("/dev/shm");
         if is_in_memory(directory) {
-            let memory =
-                meminfo_bytes(&std::fs::read_to_string("/proc/meminfo").unwrap(), "MemTotal:");
+            let memory = meminfo_bytes("MemTotal");
             assert!(room_bytes(directory).unwrap() <= memory.unwrap());
         }
         let named = memory_files(false);
@@ -192,9 +180,6 @@ mod tests {
 
     #[test]
     fn free_memory_is_read() {
-        let text = "MemTotal:       24683520 kB\nMemAvailable:   100 kB\n";
-        assert_eq!(meminfo_bytes(text, "MemAvailable:"), Some(100 << 10));
-        assert_eq!(meminfo_bytes(text, "Bogus:"), None);
         assert!(available_memory_bytes().unwrap() > 1 << 20);
     }
 }

@@ -4,6 +4,7 @@
 //! machine's boot it is not.
 
 use std::fs;
+use system::ProcessStat;
 
 /// `boot id:pid:start time in clock ticks`; parts that this system does not tell are empty.
 pub(crate) fn identity() -> String {
@@ -35,19 +36,12 @@ fn boot_id() -> String {
         .unwrap_or_default()
 }
 
-/// Field 22 of `/proc/PID/stat`; empty where there is no such process or it is a zombie. The second
-/// field is the program's name in parentheses and may hold anything, so counting starts after the
-/// last one.
+/// Empty where there is no such process or it is a zombie.
 fn start_ticks(pid: u32) -> String {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return String::new();
-    };
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let mut fields = after_name.split_whitespace();
-    match fields.next() {
-        Some("Z" | "X") | None => String::new(),
-        Some(_) => fields.nth(18).unwrap_or_default().to_owned(),
-    }
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let stat = ProcessStat::parse(&String::from_utf8_lossy(&stat)).ok();
+    let running = stat.filter(|stat| !stat.has_ended);
+    running.map(|stat| stat.start_ticks.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

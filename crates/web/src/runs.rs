@@ -2,16 +2,16 @@
 //! They go on where the server ends.
 
 use crate::access::TokenGiven;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::fs::File;
-use std::io::{self, Error, ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::process::CommandExt;
+use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use system::{ChildOptions, ChildProcess, DiesWith, end_of_file};
 
 /// Bytes of the end of a log that a page shows.
-const LOG_SHOWN_BYTES: u64 = 4 << 10;
+const LOG_SHOWN_BYTES: usize = 4 << 10;
 /// Logs and reports beside one results file.
 const STARTS_MAX: u32 = 1_000;
 
@@ -24,7 +24,7 @@ struct StartedLab {
     plan: PathBuf,
     results: PathBuf,
     log: PathBuf,
-    child: Child,
+    child: ChildProcess,
 }
 
 /// How one stands.
@@ -52,9 +52,7 @@ impl StartedLabs {
         results: &Path,
     ) -> io::Result<()> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_busy = |run: &mut StartedLab| {
-            run.results == results && matches!(run.child.try_wait(), Ok(None))
-        };
+        let is_busy = |run: &mut StartedLab| run.results == results && run.child.ended().is_none();
         if runs.iter_mut().any(is_busy) {
             let words = format!("{} is being measured into", results.display());
             return Err(Error::other(words));
@@ -69,7 +67,7 @@ impl StartedLabs {
         if let Some(home) = std::env::var_os("MYDYNO_HOME") {
             command.env("MYDYNO_HOME", std::path::absolute(home)?);
         }
-        let child = command
+        command
             .args(["lab", "run"])
             .arg(std::path::absolute(plan)?)
             .arg("--results")
@@ -80,10 +78,9 @@ impl StartedLabs {
             .current_dir(plans)
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
-            .stderr(out)
-            // Ctrl-C at the server's terminal does not end it.
-            .process_group(0)
-            .spawn()?;
+            .stderr(out);
+        // Neither Ctrl-C at the server's terminal nor the end of that ends it.
+        let child = ChildProcess::start(command, &ChildOptions::dying_with(DiesWith::Nobody))?;
         runs.push(StartedLab { plan: plan.to_owned(), results: results.to_owned(), log, child });
         Ok(())
     }
@@ -91,10 +88,8 @@ impl StartedLabs {
     /// Ends one in good order, as Ctrl-C does; nothing where it has ended.
     pub fn stop(&self, pid: u32) {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(run) = runs.iter_mut().find(|run| run.child.id() == pid) else { return };
-        // Until it has been waited for, the number is of no other process.
-        if let (Ok(None), Some(pid)) = (run.child.try_wait(), Pid::from_raw(pid.cast_signed())) {
-            let _ = kill_process(pid, Signal::INT);
+        if let Some(run) = runs.iter_mut().find(|run| run.child.pid() == pid) {
+            run.child.signal(Signal::INT);
         }
     }
 
@@ -104,13 +99,9 @@ impl StartedLabs {
         let state = |run: &mut StartedLab| StartedLabState {
             plan: run.plan.clone(),
             results: run.results.clone(),
-            pid: run.child.id(),
-            ended: match run.child.try_wait() {
-                Ok(None) => None,
-                Ok(Some(status)) => Some(status.to_string()),
-                Err(error) => Some(error.to_string()),
-            },
-            log: end_of(&run.log),
+            pid: run.child.pid(),
+            ended: run.child.ended().map(|status| status.to_string()),
+            log: end_of_file(&run.log, 0, LOG_SHOWN_BYTES),
         };
         runs.iter_mut().rev().map(state).collect()
     }
@@ -143,18 +134,6 @@ fn new_files(results: &Path) -> io::Result<((PathBuf, File), (PathBuf, File))> {
     }
     let words = format!("{STARTS_MAX} logs lie beside {}; move them away", results.display());
     Err(Error::other(words))
-}
-
-fn end_of(log: &Path) -> String {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(log)?;
-        let from = file.metadata()?.len().saturating_sub(LOG_SHOWN_BYTES);
-        file.seek(SeekFrom::Start(from))?;
-        let mut end = Vec::new();
-        file.take(LOG_SHOWN_BYTES).read_to_end(&mut end)?;
-        Ok(end)
-    };
-    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What the cores do, from /proc/stat, and how fast, from /proc/cpuinfo.
 
-use crate::error::ObserveError;
-use crate::proc_file::{ProcLine, ProcText, UnitSize, as_stored, scaled, tick_ns};
-use crate::sampler::Readings;
+use crate::proc_file::{UnitSize, as_stored, each_line, number, scaled, tick_ns};
+use crate::readings::Readings;
+use std::str::SplitAsciiWhitespace;
 use store::MetricSource::Host;
 
 /// Times of a `cpu` line that are used, in ticks: user, nice, system, idle, iowait, irq, softirq,
@@ -34,49 +34,45 @@ pub(super) struct HostCores {
 
 impl HostCores {
     /// Reads the text of /proc/stat.
-    pub(super) fn read(
-        &mut self,
-        text: &ProcText<'_>,
-        into: &mut Readings,
-    ) -> Result<(), ObserveError> {
+    pub(super) fn read(&mut self, text: &str, into: &mut Readings) -> Result<(), String> {
         let mut online = 0;
         let mut has_total = false;
-        for line in text.lines() {
-            let Some((name, rest)) = line.text.split_once(' ') else {
-                continue;
+        each_line(text, |line| {
+            let Some((name, rest)) = line.split_once(' ') else {
+                return Ok(());
             };
-            let rest = line.part(rest);
+            let mut words = rest.split_ascii_whitespace();
+            let mut counted = |what| number(&mut words, what).map(as_stored);
             match name {
-                "cpu" => {
-                    has_total = true;
-                    self.times(0, "", rest, into)?;
-                }
                 "ctxt" => {
-                    let switches = rest.fields().number("the context switches")?;
-                    into.counter(Host, "context_switches", "", as_stored(switches));
+                    let switches = counted("the context switches")?;
+                    into.counter(Host, "context_switches", "", switches);
                 }
                 "procs_running" => {
-                    let running = rest.fields().number("the running processes")?;
-                    into.gauge(Host, "processes_running", "", as_stored(running));
+                    let running = counted("the running processes")?;
+                    into.gauge(Host, "processes_running", "", running);
                 }
                 "procs_blocked" => {
-                    let blocked = rest.fields().number("the blocked processes")?;
-                    into.gauge(Host, "processes_blocked", "", as_stored(blocked));
+                    let blocked = counted("the blocked processes")?;
+                    into.gauge(Host, "processes_blocked", "", blocked);
+                }
+                "cpu" => {
+                    has_total = true;
+                    self.times(0, "", words, into)?;
                 }
                 _ => {
-                    if let Some(number) = name.strip_prefix("cpu") {
-                        let core: Option<usize> = number.parse().ok();
-                        let core = core
-                            .filter(|core| *core < CORES_MAX)
-                            .ok_or_else(|| line.malformed(format_args!("no core is {name}")))?;
-                        self.times(core + 1, name, rest, into)?;
+                    if let Some(core) = name.strip_prefix("cpu") {
+                        let core = core.parse().ok().filter(|core: &usize| *core < CORES_MAX);
+                        let core = core.ok_or_else(|| format!("no core is {name}"))?;
+                        self.times(core + 1, name, words, into)?;
                         online += 1;
                     }
                 }
             }
-        }
+            Ok(())
+        })?;
         if !has_total {
-            return Err(text.lacks("line `cpu`"));
+            return Err("it has no line `cpu`".to_owned());
         }
         if online > 0 {
             into.gauge(Host, "cpu_cores", "", online);
@@ -89,24 +85,21 @@ impl HostCores {
         &mut self,
         place: usize,
         label: &str,
-        line: ProcLine<'_>,
+        words: SplitAsciiWhitespace<'_>,
         into: &mut Readings,
-    ) -> Result<(), ObserveError> {
-        let mut fields = line.fields();
+    ) -> Result<(), String> {
         if self.highest.len() <= place {
             self.highest.resize(place + 1, [0; COLUMNS]);
         }
         let highest = &mut self.highest[place];
+        let mut words = words.take(COLUMNS).peekable();
         let mut columns = 0;
-        while columns < COLUMNS {
-            let Some(ticks) = fields.number_or_end("a time")? else {
-                break;
-            };
-            highest[columns] = highest[columns].max(ticks);
+        while words.peek().is_some() {
+            highest[columns] = highest[columns].max(number(&mut words, "a time")?);
             columns += 1;
         }
         if columns < COLUMNS_MIN {
-            return Err(line.malformed(format_args!("it has {columns} times")));
+            return Err(format!("it has {columns} times"));
         }
         for (name, range) in METRICS {
             if range.end <= columns {
@@ -120,19 +113,19 @@ impl HostCores {
 
 /// Reads the text of /proc/cpuinfo: the mean of what the cores run at now, where the architecture
 /// tells.
-pub(super) fn read_frequency(text: &ProcText<'_>, into: &mut Readings) -> Result<(), ObserveError> {
+pub(super) fn read_frequency(text: &str, into: &mut Readings) -> Result<(), String> {
     let mut sum_mhz = 0.0;
     let mut cores = 0_u32;
-    for line in text.lines() {
-        let Some(rest) = line.text.strip_prefix("cpu MHz") else {
-            continue;
+    each_line(text, |line| {
+        let Some(rest) = line.strip_prefix("cpu MHz") else {
+            return Ok(());
         };
-        let mhz = rest.trim_start().strip_prefix(':').map(str::trim);
-        let mhz: Option<f64> = mhz.and_then(|mhz| mhz.parse().ok());
-        let mhz = mhz.filter(|mhz| mhz.is_finite() && *mhz >= 0.0);
-        sum_mhz += mhz.ok_or_else(|| line.malformed("the frequency is no number"))?;
+        let mhz = rest.trim_start().strip_prefix(':').and_then(|mhz| mhz.trim().parse().ok());
+        let mhz = mhz.filter(|mhz: &f64| mhz.is_finite() && *mhz >= 0.0);
+        sum_mhz += mhz.ok_or("the frequency is no number")?;
         cores += 1;
-    }
+        Ok(())
+    })?;
     if cores > 0 {
         let hz = (sum_mhz / f64::from(cores) * 1e6).round() as i64;
         into.gauge(Host, "cpu_frequency_hz", "", hz);
@@ -143,10 +136,8 @@ pub(super) fn read_frequency(text: &ProcText<'_>, into: &mut Readings) -> Result
 #[cfg(test)]
 mod tests {
     use super::{HostCores, read_frequency};
-    use crate::error::ObserveError;
-    use crate::proc_file::{ProcText, tick_ns};
-    use crate::sampler::Readings;
-    use std::path::Path;
+    use crate::proc_file::tick_ns;
+    use crate::readings::Readings;
 
     const LINUX_6_18: &str = "\
 cpu  3281944 263656 928122 2562580 76158 0 154121 8238 0 0
@@ -175,9 +166,9 @@ softirq 5057579 250191 1481983 1647 211099 186066
 ";
     const LINUX_2_4: &str = "cpu  100 20 30 4000\nctxt 5\nbtime 1\n";
 
-    fn read(cores: &mut HostCores, text: &str) -> Result<Readings, ObserveError> {
+    fn read(cores: &mut HostCores, text: &str) -> Result<Readings, String> {
         let mut readings = Readings::default();
-        cores.read(&ProcText::new(Path::new("/proc/stat"), text), &mut readings)?;
+        cores.read(text, &mut readings)?;
         Ok(readings)
     }
 
@@ -247,8 +238,8 @@ softirq 5057579 250191 1481983 1647 211099 186066
             ("cpu  1 2 3 4\ncpufreq 1\n", "line 2: no core is cpufreq"),
             ("cpu  1 2 3 4\nctxt \n", "line 2: it ends before the context"),
         ] {
-            let error = read(&mut HostCores::default(), text).unwrap_err().to_string();
-            assert!(error.starts_with("/proc/stat ") && error.contains(says), "{error}");
+            let error = read(&mut HostCores::default(), text).unwrap_err();
+            assert!(error.contains(says), "{error}");
         }
     }
 
@@ -256,8 +247,7 @@ softirq 5057579 250191 1481983 1647 211099 186066
     fn the_frequency_is_the_mean() {
         let read = |text: &str| {
             let mut readings = Readings::default();
-            let text = ProcText::new(Path::new("/proc/cpuinfo"), text);
-            read_frequency(&text, &mut readings).map(|()| readings.value("cpu_frequency_hz", ""))
+            read_frequency(text, &mut readings).map(|()| readings.value("cpu_frequency_hz", ""))
         };
         let x86 =
             "processor\t: 0\ncpu MHz\t\t: 2450.000\n\nprocessor\t: 1\ncpu MHz\t\t: 3000.500\n";
@@ -265,6 +255,6 @@ softirq 5057579 250191 1481983 1647 211099 186066
         let arm = "processor\t: 0\nBogoMIPS\t: 50.00\n";
         assert_eq!(read(arm).unwrap(), None);
         let error = read("processor : 0\ncpu MHz : unknown\n").unwrap_err();
-        assert!(error.to_string().contains("line 2: the frequency"), "{error}");
+        assert!(error.contains("line 2: the frequency"), "{error}");
     }
 }

@@ -1,10 +1,10 @@
 //! What disks did, from /proc/diskstats: whole ones that lie on no other, so that no request is in
 //! the sum of all of them twice.
 
-use crate::error::ObserveError;
-use crate::proc_file::{Fields, ProcLine, ProcText, UnitSize, as_stored, scaled};
-use crate::sampler::Readings;
+use crate::proc_file::{UnitSize, as_stored, each_line, number, scaled};
+use crate::readings::Readings;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use store::MetricSource::Host;
 
@@ -17,8 +17,57 @@ const OFTEN_UNUSED: [&str; 2] = ["ram", "zram"];
 /// Drivers whose devices lie on others, or on a file of one: device mapper (LVM, dm-crypt,
 /// multipath), RAID, bcache, loop.
 const STACKED: [&str; 4] = ["dm-", "md", "bcache", "loop"];
-/// Since Linux 4.18: discards, those merged, sectors, ms. Since 5.5 those of flushes follow.
-const DISCARD_COLUMNS: usize = 4;
+/// A line may end before any of these columns: those of discards, since Linux 4.18, and those of
+/// flushes, since 5.5.
+const MAY_END: RangeInclusive<usize> = 11..=15;
+
+/// A number of a line.
+struct DiskColumn {
+    /// For people.
+    what: &'static str,
+    metric: &'static str,
+    unit: DiskUnit,
+}
+
+#[derive(Clone, Copy)]
+enum DiskUnit {
+    Requests,
+    InFlight,
+    Sectors,
+    Ms,
+    Unused,
+}
+
+const fn column(what: &'static str, metric: &'static str, unit: DiskUnit) -> DiskColumn {
+    DiskColumn { what, metric, unit }
+}
+
+const fn unused(what: &'static str) -> DiskColumn {
+    column(what, "", DiskUnit::Unused)
+}
+
+/// What comes behind a device's name.
+const COLUMNS: [DiskColumn; 17] = [
+    column("the reads", "disk_reads", DiskUnit::Requests),
+    unused("the reads merged with others"),
+    column("the sectors read", "disk_read_bytes", DiskUnit::Sectors),
+    column("the time of reads", "disk_read_ns", DiskUnit::Ms),
+    column("the writes", "disk_writes", DiskUnit::Requests),
+    unused("the writes merged with others"),
+    column("the sectors written", "disk_write_bytes", DiskUnit::Sectors),
+    column("the time of writes", "disk_write_ns", DiskUnit::Ms),
+    column("the requests in flight", "disk_in_flight", DiskUnit::InFlight),
+    column("the busy time", "disk_busy_ns", DiskUnit::Ms),
+    column("the time of all requests", "disk_queue_ns", DiskUnit::Ms),
+    unused("the discards"),
+    unused("the discards merged with others"),
+    unused("the sectors discarded"),
+    unused("the time of discards"),
+    column("the flushes", "disk_flushes", DiskUnit::Requests),
+    column("the time of flushes", "disk_flush_ns", DiskUnit::Ms),
+];
+const READS: usize = 0;
+const WRITES: usize = 4;
 
 /// The disks as they were seen before.
 pub(super) struct Disks {
@@ -31,24 +80,15 @@ struct KnownDisk {
     /// Neither a partition, which its disk counts too, nor one that lies on another, which counts
     /// its requests again.
     is_counted: bool,
-    times: BusyTimes,
+    /// Of the columns that are times.
+    times: [Milliseconds; COLUMNS.len()],
     /// Was it in the text that is being read?
     is_there: bool,
 }
 
-/// Times that the kernel gives in milliseconds.
-#[derive(Default)]
-struct BusyTimes {
-    read: Milliseconds,
-    write: Milliseconds,
-    busy: Milliseconds,
-    queue: Milliseconds,
-    flush: Milliseconds,
-}
-
 /// The kernel gives the low 32 bits of its milliseconds: a disk that is 32 deep all the time begins
 /// at 0 again each 37 hours.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Milliseconds {
     low: u32,
     overflows: u64,
@@ -68,42 +108,6 @@ impl Milliseconds {
     }
 }
 
-/// Columns of a line up to Linux 4.17.
-struct DiskColumns {
-    reads: u64,
-    sectors_read: u64,
-    read_ms: u64,
-    writes: u64,
-    sectors_written: u64,
-    write_ms: u64,
-    in_flight: u64,
-    busy_ms: u64,
-    queue_ms: u64,
-}
-
-impl DiskColumns {
-    fn parse(fields: &mut Fields<'_>) -> Result<DiskColumns, ObserveError> {
-        let reads = fields.number("the reads")?;
-        // Those merged with another.
-        fields.skip(1);
-        let sectors_read = fields.number("the sectors read")?;
-        let read_ms = fields.number("the time of reads")?;
-        let writes = fields.number("the writes")?;
-        fields.skip(1);
-        Ok(DiskColumns {
-            reads,
-            sectors_read,
-            read_ms,
-            writes,
-            sectors_written: fields.number("the sectors written")?,
-            write_ms: fields.number("the time of writes")?,
-            in_flight: fields.number("the requests in flight")?,
-            busy_ms: fields.number("the busy time")?,
-            queue_ms: fields.number("the time of all requests")?,
-        })
-    }
-}
-
 impl Disks {
     /// Whole disks are those that have a directory in `sys_block`; what they lie on is in its
     /// directory `slaves`.
@@ -112,57 +116,48 @@ impl Disks {
     }
 
     /// Reads the text of /proc/diskstats.
-    pub(super) fn read(
-        &mut self,
-        text: &ProcText<'_>,
-        into: &mut Readings,
-    ) -> Result<(), ObserveError> {
-        for line in text.lines() {
-            self.device(line, into)?;
-        }
+    pub(super) fn read(&mut self, text: &str, into: &mut Readings) -> Result<(), String> {
+        each_line(text, |line| self.device(line, into))?;
         self.known.retain(|_, known| std::mem::take(&mut known.is_there));
         Ok(())
     }
 
-    fn device(&mut self, line: ProcLine<'_>, into: &mut Readings) -> Result<(), ObserveError> {
-        let mut fields = line.fields();
-        // The numbers of the device.
-        fields.skip(2);
-        let name = fields.word("the device's name")?;
+    fn device(&mut self, line: &str, into: &mut Readings) -> Result<(), String> {
+        // The numbers of the device come first.
+        let mut words = line.split_ascii_whitespace().skip(2).peekable();
+        let name = words.next().ok_or("it ends before the device's name")?;
         let known = self.known.entry(name.to_owned()).or_insert_with(|| KnownDisk {
             is_counted: is_counted(&self.sys_block, name),
-            times: BusyTimes::default(),
+            times: Default::default(),
             is_there: true,
         });
         known.is_there = true;
         if !known.is_counted {
             return Ok(());
         }
-        let columns = DiskColumns::parse(&mut fields)?;
+        let mut numbers = [0; COLUMNS.len()];
+        let mut count = 0;
+        while count < COLUMNS.len() && (words.peek().is_some() || !MAY_END.contains(&count)) {
+            numbers[count] = number(&mut words, COLUMNS[count].what)?;
+            count += 1;
+        }
         let often_unused = OFTEN_UNUSED.iter().any(|kind| name.starts_with(kind));
-        if often_unused && columns.reads == 0 && columns.writes == 0 {
+        if often_unused && numbers[READS] == 0 && numbers[WRITES] == 0 {
             return Ok(());
         }
-        let times = &mut known.times;
-        let bytes = |sectors: u64| scaled(sectors, UnitSize(SECTOR_BYTES));
-        for (metric, value) in [
-            ("disk_reads", as_stored(columns.reads)),
-            ("disk_read_bytes", bytes(columns.sectors_read)),
-            ("disk_read_ns", times.read.ns(columns.read_ms)),
-            ("disk_writes", as_stored(columns.writes)),
-            ("disk_write_bytes", bytes(columns.sectors_written)),
-            ("disk_write_ns", times.write.ns(columns.write_ms)),
-            ("disk_busy_ns", times.busy.ns(columns.busy_ms)),
-            ("disk_queue_ns", times.queue.ns(columns.queue_ms)),
-        ] {
-            into.counter(Host, metric, name, value);
-        }
-        into.gauge(Host, "disk_in_flight", name, as_stored(columns.in_flight));
-        fields.skip(DISCARD_COLUMNS);
-        if let Some(flushes) = fields.number_or_end("the flushes")? {
-            let flush_ms = fields.number("the time of flushes")?;
-            into.counter(Host, "disk_flushes", name, as_stored(flushes));
-            into.counter(Host, "disk_flush_ns", name, times.flush.ns(flush_ms));
+        let columns = COLUMNS.iter().zip(&mut known.times).take(count);
+        for ((column, time), value) in columns.zip(numbers) {
+            let value = match column.unit {
+                DiskUnit::Requests => as_stored(value),
+                DiskUnit::Sectors => scaled(value, UnitSize(SECTOR_BYTES)),
+                DiskUnit::Ms => time.ns(value),
+                DiskUnit::InFlight => {
+                    into.gauge(Host, column.metric, name, as_stored(value));
+                    continue;
+                }
+                DiskUnit::Unused => continue,
+            };
+            into.counter(Host, column.metric, name, value);
         }
         Ok(())
     }
@@ -184,10 +179,7 @@ pub(crate) fn is_stacked(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Disks, Milliseconds, is_stacked};
-    use crate::error::ObserveError;
-    use crate::proc_file::ProcText;
-    use crate::sampler::Readings;
-    use std::path::Path;
+    use crate::readings::Readings;
     use tempfile::TempDir;
 
     const LINUX_6_18: &str = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -214,9 +206,9 @@ mod tests {
         directory
     }
 
-    fn read(disks: &mut Disks, text: &str) -> Result<Readings, ObserveError> {
+    fn read(disks: &mut Disks, text: &str) -> Result<Readings, String> {
         let mut readings = Readings::default();
-        disks.read(&ProcText::new(Path::new("/proc/diskstats"), text), &mut readings)?;
+        disks.read(text, &mut readings)?;
         Ok(readings)
     }
 
@@ -322,8 +314,7 @@ mod tests {
             ),
         ] {
             let error = read(&mut Disks::below(sys.path()), text).unwrap_err();
-            let error = error.to_string();
-            assert!(error.starts_with("/proc/diskstats ") && error.contains(says), "{error}");
+            assert!(error.contains(says), "{error}");
         }
     }
 }

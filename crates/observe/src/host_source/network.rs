@@ -1,8 +1,7 @@
 //! Bytes that the network interfaces carried, from /proc/net/dev.
 
-use crate::error::ObserveError;
-use crate::proc_file::{ProcText, as_stored};
-use crate::sampler::Readings;
+use crate::proc_file::{as_stored, each_line, number};
+use crate::readings::Readings;
 use store::MetricSource::Host;
 
 /// Lines that say what the columns are.
@@ -12,29 +11,29 @@ const HEADINGS: usize = 2;
 const COLUMNS_BETWEEN: usize = 7;
 
 /// Reads the text of /proc/net/dev.
-pub(super) fn read(text: &ProcText<'_>, into: &mut Readings) -> Result<(), ObserveError> {
-    for line in text.lines().skip(HEADINGS) {
+pub(super) fn read(text: &str, into: &mut Readings) -> Result<(), String> {
+    let mut headings = HEADINGS;
+    each_line(text, |line| {
+        if headings > 0 {
+            headings -= 1;
+            return Ok(());
+        }
         // The last colon: there is none in numbers. Old kernels put no space behind it.
-        let (name, numbers) =
-            line.text.rsplit_once(':').ok_or_else(|| line.malformed("it names no interface"))?;
+        let (name, numbers) = line.rsplit_once(':').ok_or("it names no interface")?;
         let name = name.trim();
-        let mut fields = line.part(numbers).fields();
-        let received = fields.number("the received bytes")?;
-        fields.skip(COLUMNS_BETWEEN);
-        let sent = fields.number("the sent bytes")?;
+        let mut words = numbers.split_ascii_whitespace();
+        let received = number(&mut words, "the received bytes")?;
+        let sent = number(&mut words.skip(COLUMNS_BETWEEN), "the sent bytes")?;
         into.counter(Host, "network_received_bytes", name, as_stored(received));
         into.counter(Host, "network_sent_bytes", name, as_stored(sent));
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::read;
-    use crate::error::ObserveError;
-    use crate::proc_file::ProcText;
-    use crate::sampler::Readings;
-    use std::path::Path;
+    use crate::readings::Readings;
 
     const HEADINGS: &str = "Inter-|   Receive                                                |  \
         Transmit
@@ -42,10 +41,9 @@ mod tests {
  colls carrier compressed
 ";
 
-    fn read_lines(lines: &str) -> Result<Readings, ObserveError> {
+    fn read_lines(lines: &str) -> Result<Readings, String> {
         let mut readings = Readings::default();
-        let text = format!("{HEADINGS}{lines}");
-        read(&ProcText::new(Path::new("/proc/net/dev"), text), &mut readings)?;
+        read(&format!("{HEADINGS}{lines}"), &mut readings)?;
         Ok(readings)
     }
 
@@ -76,8 +74,8 @@ br-0a:1:18446744073709551615 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0
             ("lo: x\n", "line 3: the received bytes is \"x\""),
             ("lo: 1 2 3 4\n", "line 3: it ends before the sent bytes"),
         ] {
-            let error = read_lines(lines).unwrap_err().to_string();
-            assert!(error.starts_with("/proc/net/dev ") && error.contains(says), "{error}");
+            let error = read_lines(lines).unwrap_err();
+            assert!(error.contains(says), "{error}");
         }
     }
 }

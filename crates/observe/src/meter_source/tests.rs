@@ -1,8 +1,7 @@
 //! What is watts, and commands that print, complain, hang and leave others behind.
 
-use super::{MeterSource, RunningMeter, watts};
-use crate::sampler::{Readings, SampleSource};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use super::{MeterSource, watts};
+use crate::readings::{Readings, SampleSource};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -158,26 +157,4 @@ fn what_a_command_leaves_running_is_not_waited_for_and_ends() {
     let error = read(&format!("{command}; exit 4")).unwrap_err();
     assert!(error.contains("exit status: 4"), "{error}");
     assert!(ends(&pid_of(&file)), "the sleep is left");
-}
-
-/// The thread that reads has ended without a word, as all do when the process is killed.
-#[test]
-fn a_command_does_not_outlive_its_reader() {
-    let start = || {
-        let running = RunningMeter::start("exec sleep 60").unwrap();
-        let pid = Pid::from_child(&running.child);
-        std::mem::forget(running);
-        pid
-    };
-    let pid = std::thread::spawn(start).join().unwrap();
-    let begun = Instant::now();
-    let status = loop {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        if let Some(status) = waitid(WaitId::Pid(pid), options).unwrap() {
-            break status;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(10), "it lives on");
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    assert!(status.killed(), "{status:?}");
 }

@@ -5,7 +5,7 @@
 //! in performance_schema alone, where that is on. What a server has nowhere is left out.
 
 use super::innodb_status::InnodbStatus;
-use crate::sampler::Readings;
+use crate::readings::Readings;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use store::{MetricKind, MetricSource};

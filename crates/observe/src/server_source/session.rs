@@ -5,7 +5,7 @@ use super::failed;
 use super::innodb_status::InnodbStatus;
 use super::names::{Name, StatusValues, withheld};
 use crate::error::ObserveError;
-use crate::sampler::Readings;
+use crate::readings::Readings;
 use base::{Connect, Session, SessionError, errors};
 use wire::{Connection, Connector};
 

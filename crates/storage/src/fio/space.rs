@@ -1,7 +1,6 @@
 //! The file that fio works on: in a directory of its own, laid out beforehand, gone afterwards
 //! however the program ends.
 
-use crate::backing;
 use crate::error::{StorageError, io_at};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -55,7 +54,7 @@ impl TestFile {
     ) -> Result<TestFile, StorageError> {
         let parent = crate::arrange::usable(parent, None)?;
         sweep(&parent);
-        let free = backing::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
+        let free = system::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
         let room = free / FREE_FACTOR;
         if room < BYTES_MIN {
             return Err(StorageError::Disk {
