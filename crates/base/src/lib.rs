@@ -11,6 +11,7 @@ mod document;
 mod encoded;
 mod exit;
 pub mod limits;
+mod named;
 mod percent;
 mod random;
 mod session;

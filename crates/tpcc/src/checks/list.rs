@@ -225,7 +225,7 @@ const C7: Check = Check {
 };
 
 // C8 and C9 read history once for all warehouses: it has no primary key, and with
-// `--no-foreign-keys` no index, so a statement for each warehouse would read all of it each time.
+// `--foreign-keys=false` no index, so a statement for each warehouse would read all of it each time.
 // `+0` keeps the optimizer from reading it in the order of an index, which is the order of no page.
 const C8: Check = Check {
     name: "C8",
