@@ -120,7 +120,7 @@ mod tests {
             &["mydyno", "run", "--window", "auto", "--precision", "0"],
             &["mydyno", "run", "--rate", "fast"],
             &["mydyno", "run", "--rate", "0"],
-            &["mydyno", "run", "--arrivals", "uniform"],
+            &["mydyno", "ramp", "--step", "-1"],
             &["mydyno", "run", "--terminals", "0"],
             &["mydyno", "load", "--partitions", "1025"],
             &["mydyno", "run", "--watch", "--json"],

@@ -7,7 +7,7 @@ use crate::tpcc_mysql_format::{
     interval, parameters, results, stopped,
 };
 use lab::{Interval, Phase, Progress, Subject};
-use plan::{CellOptions, Of};
+use plan::{CellOptions, Given};
 use spec::{Cell, defaults};
 use std::time::Duration;
 use store::{RepeatId, Results, StoreError};
@@ -49,12 +49,12 @@ impl TpccMysqlLive {
             },
             schema: connect.schema.clone().unwrap_or_default(),
             user: connect.user.clone(),
-            warehouses: options.database.warehouses.as_ref().map(|Of(count)| *count),
+            warehouses: options.database.warehouses.as_ref().map(|Given(count)| *count),
             connections: cell.load.connections.first().unwrap_or(defaults::CONNECTIONS),
             warmup_s: cell.lengths.warmup.most.as_secs(),
             window_s: cell.lengths.window.most.as_secs(),
             interval_s: cell.lengths.interval.as_secs(),
-            schemas: options.target.schemas.as_ref().map(|Of(count)| *count),
+            schemas: options.target.schemas.as_ref().map(|Given(count)| *count),
         };
         let live = TpccMysqlLive { outlet, asked, stage: OutputStage::Before };
         live.print(header(&live.asked));

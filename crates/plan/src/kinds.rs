@@ -14,6 +14,7 @@ use spec::{
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::net::Ipv6Addr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use storage::nearest;
 use tpcc::Transaction;
@@ -104,10 +105,10 @@ fn unknown(name: &str, known: &[&str]) -> String {
 /// A name or a place; what it may be is not this crate's to know.
 pub enum Text {}
 /// A server and a schema; what is wrong with it is told elsewhere, since it may hold a password.
-pub enum Dsn {}
+pub enum DsnText {}
 pub enum ShellCommand {}
 /// The address of a Prometheus exporter.
-pub enum Exporter {}
+pub enum ExporterUrl {}
 pub enum Flag {}
 pub enum Seed {}
 /// A whole number in bounds.
@@ -129,7 +130,7 @@ pub enum ResponseLimits {}
 /// Bytes, as servers write them.
 pub enum PageCacheSize {}
 /// A server variable and its value, as its my.cnf has them.
-pub enum Variable {}
+pub enum SetVariable {}
 /// A condition, or `off`.
 pub struct Condition<K>(PhantomData<K>);
 
@@ -148,10 +149,10 @@ kinds! {
             false => Ok(text.to_owned()),
         }
     };
-    Dsn: String, "a text", Text::schema(), |text| Some(text.to_owned());
+    DsnText: String, "a text", Text::schema(), |text| Some(text.to_owned());
     ShellCommand: String, "a command that prints watts", Text::schema(),
         |text| (!text.trim().is_empty()).then(|| text.to_owned());
-    Exporter: String, "an address like http://db:9100/metrics", Text::schema(), exporter;
+    ExporterUrl: String, "an address like http://db:9100/metrics", Text::schema(), exporter;
     Flag: bool, "true or false", json!({ "type": "boolean" }), |text| text.parse().ok();
     Seed: u64, "a whole number from 0", json!({ "type": "integer", "minimum": 0 }),
         |text| text.parse().ok();
@@ -215,7 +216,7 @@ kinds! {
         format!("a size like \"512M\" or \"8G\", up to {}G", PAGE_CACHE_BYTES_MAX >> 30),
         time_schema(),
         |text| parse_size(text).filter(|bytes| *bytes <= PAGE_CACHE_BYTES_MAX);
-    Variable: (String, String), "a table like { innodb_io_capacity = [2000, 15000] }",
+    SetVariable: (String, String), "a table like { innodb_io_capacity = [2000, 15000] }",
         json!({ "type": "object", "additionalProperties": {
             "type": ["string", "number", "boolean"]
         } }),
@@ -239,24 +240,25 @@ impl<const LEAST: u32, const MOST: u32> Kind for Count<LEAST, MOST> {
     }
 }
 
-fn time_from(least_ms: u64, most_ms: u64) -> String {
-    let told = |ms| format_duration(Duration::from_millis(ms)).to_string();
+fn time_from(bounds_ms: RangeInclusive<u64>) -> String {
+    let told = |ms: &u64| format_duration(Duration::from_millis(*ms)).to_string();
     format!(
         "a time like \"90s\" or \"2h\" or a number of seconds, from {} to {}",
-        told(least_ms),
-        told(most_ms)
+        told(bounds_ms.start()),
+        told(bounds_ms.end())
     )
 }
 
-fn is_in(least_ms: u64, time: Duration, most_ms: u64) -> bool {
-    (Duration::from_millis(least_ms)..=Duration::from_millis(most_ms)).contains(&time)
+fn is_in(bounds_ms: RangeInclusive<u64>, time: Duration) -> bool {
+    let (least, most) = bounds_ms.into_inner();
+    (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time)
 }
 
 impl<const LEAST_MS: u64, const MOST_MS: u64> Kind for Time<LEAST_MS, MOST_MS> {
     type Value = Duration;
 
     fn takes() -> String {
-        time_from(LEAST_MS, MOST_MS)
+        time_from(LEAST_MS..=MOST_MS)
     }
 
     fn schema() -> Value {
@@ -264,7 +266,7 @@ impl<const LEAST_MS: u64, const MOST_MS: u64> Kind for Time<LEAST_MS, MOST_MS> {
     }
 
     fn read(text: &str) -> Result<Duration, Option<String>> {
-        time(text).filter(|time| is_in(LEAST_MS, *time, MOST_MS)).ok_or(None)
+        time(text).filter(|time| is_in(LEAST_MS..=MOST_MS, *time)).ok_or(None)
     }
 }
 
@@ -275,7 +277,7 @@ impl<const LEAST_MS: u64, const AUTO_MOST_S: u64> Kind for AutoTime<LEAST_MS, AU
         format!(
             "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} \
              intervals at least)",
-            time_from(LEAST_MS, DURATION_MAX_MS),
+            time_from(LEAST_MS..=DURATION_MAX_MS),
             format_duration(Duration::from_secs(AUTO_MOST_S))
         )
     }
@@ -287,7 +289,7 @@ impl<const LEAST_MS: u64, const AUTO_MOST_S: u64> Kind for AutoTime<LEAST_MS, AU
     fn read(text: &str) -> Result<Length, Option<String>> {
         let auto_most = Duration::from_secs(AUTO_MOST_S);
         let length = Length::parse(text, auto_most, |text| time(text).ok_or(()));
-        length.ok().filter(|length| is_in(LEAST_MS, length.most, DURATION_MAX_MS)).ok_or(None)
+        length.ok().filter(|length| is_in(LEAST_MS..=DURATION_MAX_MS, length.most)).ok_or(None)
     }
 }
 

@@ -28,13 +28,13 @@ mod values;
 pub use cells::KnownNames;
 pub use dimension::Setting;
 pub use error::PlanError;
-pub use kinds::{DURATION_MAX_MS, MeanPrecision, Time, Variable};
+pub use kinds::{DURATION_MAX_MS, MeanPrecision, SetVariable, Time};
 pub use needs::{
     CellNeeds, Files, Host, MissingImage, Needs, Sizes, loading_redo_file_bytes,
     size_in_warehouses, tables_bytes,
 };
 pub use options::{
-    CellOptions, CrashOptions, DatabaseOptions, LoadOptions, MetersOptions, RampOptions,
+    CellOptions, CrashOptions, DatabaseOptions, DriveOptions, MetersOptions, RampOptions,
     ServerOptions, StorageOptions, TargetOptions,
 };
 pub use order::{Order, Shard, Turn, TurnSchedule, execution_order};
@@ -42,7 +42,7 @@ pub use parse::PLAN_BYTES_MAX;
 pub use plan::{Plan, PlannedCell};
 pub use schema::json_schema;
 pub use to_cell::ReadPlace;
-pub use values::Of;
+pub use values::Given;
 
 /// Most cells of a matrix.
 pub const CELLS_MAX: usize = 10_000;

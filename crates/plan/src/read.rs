@@ -5,11 +5,11 @@ use crate::CELLS_MAX;
 use crate::dimension::{DIMENSIONS, Dimension, Setting, VARIABLE};
 use crate::error::PlanProblem;
 use crate::keys::no_table;
-use crate::kinds::{ResponseLimits, Variable, with_known};
+use crate::kinds::{ResponseLimits, SetVariable, with_known};
 use crate::lab_options::LabOptions;
 use crate::options::CellOptions;
 use crate::schema::{keys_of, tables};
-use crate::values::{Kind, Of};
+use crate::values::{Given, Kind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use spec::Rate;
@@ -104,7 +104,7 @@ impl PlanKey<'_> {
             }
             let dimension = key.dimension(value, &|key, value| {
                 let text = format!("{}={}", key.name, key.text(value)?);
-                let (name, value) = Variable::read(&text)
+                let (name, value) = SetVariable::read(&text)
                     .map_err(|why| PlanProblem::new(written.span(), why.unwrap_or_default()))?;
                 Ok(Setting::new(format!("{VARIABLE}{name}"), value))
             })?;
@@ -137,7 +137,8 @@ impl PlanKey<'_> {
             }
             Some(items) if items.len() > CELLS_MAX => {
                 let why = format!(
-                    "`{name}` has {} values, and a matrix has {CELLS_MAX} cells at most; name fewer",
+                    "`{name}` has {} values, and a matrix has {CELLS_MAX} cells at most; name \
+                     fewer",
                     items.len()
                 );
                 return Err(PlanProblem::new(value.span(), why));
@@ -203,7 +204,7 @@ impl PlanKey<'_> {
         let mut texts = Vec::new();
         for (name, value) in entries {
             let text = format!("{}={}", name.get_ref(), scalar(value.get_ref()));
-            if let Err(why) = text.parse::<Of<ResponseLimits>>() {
+            if let Err(why) = text.parse::<Given<ResponseLimits>>() {
                 let types = Transaction::ALL.map(Transaction::name);
                 let is_known = types.contains(&name.get_ref().as_ref());
                 let span = if is_known { value.span() } else { name.span() };

@@ -4,7 +4,7 @@
 use crate::dimension::DIMENSIONS;
 use crate::lab_options::LabOptions;
 use crate::options::{
-    CrashOptions, DatabaseOptions, LoadOptions, MetersOptions, RampOptions, ServerOptions,
+    CrashOptions, DatabaseOptions, DriveOptions, MetersOptions, RampOptions, ServerOptions,
     StorageOptions, TargetOptions,
 };
 use crate::values::VALUE_SCHEMA;
@@ -21,7 +21,7 @@ static TABLES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     add::<TargetOptions>(&mut tables, "server", generator);
     add::<ServerOptions>(&mut tables, "server", generator);
     add::<StorageOptions>(&mut tables, "storage", generator);
-    add::<LoadOptions>(&mut tables, "load", generator);
+    add::<DriveOptions>(&mut tables, "load", generator);
     add::<DatabaseOptions>(&mut tables, "load", generator);
     add::<RampOptions>(&mut tables, "ramp", generator);
     add::<CrashOptions>(&mut tables, "crash", generator);

@@ -1,6 +1,6 @@
 //! From options to the cell that they ask for, whoever gives them.
 
-use crate::options::{CellOptions, LoadOptions, MetersOptions, RampOptions};
+use crate::options::{CellOptions, DriveOptions, MetersOptions, RampOptions};
 use crate::values::given;
 use base::Warehouses;
 use device::Role;
@@ -100,7 +100,7 @@ impl CellOptions {
     /// Options that do not go together, and places that are none.
     pub fn cell(&self, seed: u64, place: &ReadPlace<'_>) -> Result<Cell, Problem> {
         self.require_fit()?;
-        let LoadOptions { rate, arrivals, warmup, window, interval, .. } = &self.load;
+        let DriveOptions { rate, arrivals, warmup, window, interval, .. } = &self.load;
         let server = self.server(place)?;
         let by_default = Load::of_seed(seed);
         let warehouses = given(&self.database.warehouses).map(Warehouses);

@@ -29,42 +29,42 @@ pub trait Kind {
 }
 
 /// A value of this kind.
-pub struct Of<K: Kind>(pub K::Value);
+pub struct Given<K: Kind>(pub K::Value);
 
-impl<K: Kind> Clone for Of<K> {
-    fn clone(&self) -> Of<K> {
-        Of(self.0.clone())
+impl<K: Kind> Clone for Given<K> {
+    fn clone(&self) -> Given<K> {
+        Given(self.0.clone())
     }
 }
 
 /// The value of an option that was given.
-pub(crate) fn given<K: Kind>(option: &Option<Of<K>>) -> Option<K::Value> {
+pub(crate) fn given<K: Kind>(option: &Option<Given<K>>) -> Option<K::Value> {
     option.as_ref().map(|of| of.0.clone())
 }
 
-impl<K: Kind> FromStr for Of<K> {
+impl<K: Kind> FromStr for Given<K> {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Of<K>, String> {
+    fn from_str(text: &str) -> Result<Given<K>, String> {
         let takes = || format!("it takes {}", K::takes());
-        K::read(text).map(Of).map_err(|why| why.unwrap_or_else(takes))
+        K::read(text).map(Given).map_err(|why| why.unwrap_or_else(takes))
     }
 }
 
-impl<'de, K: Kind> Deserialize<'de> for Of<K> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Of<K>, D::Error> {
+impl<'de, K: Kind> Deserialize<'de> for Given<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Given<K>, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
 /// That it was given.
-impl<K: Kind> Serialize for Of<K> {
+impl<K: Kind> Serialize for Given<K> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_bool(true)
     }
 }
 
-impl<K: Kind> JsonSchema for Of<K> {
+impl<K: Kind> JsonSchema for Given<K> {
     fn inline_schema() -> bool {
         true
     }

@@ -5,7 +5,7 @@ use super::results::ResultsArguments;
 use super::values::duration;
 use clap::Args;
 use device::Profile;
-use plan::{MeanPrecision, Of};
+use plan::{MeanPrecision, Given};
 use std::time::Duration;
 use tune::JudgeLimits;
 
@@ -21,7 +21,7 @@ pub struct AdviseArguments {
     pub allow_changes: bool,
     /// With --prove: a gain of a smaller share is not worth a line
     #[arg(long, value_name = "SHARE", default_value = "2%", requires = "prove")]
-    pub gain_min: Of<MeanPrecision>,
+    pub gain_min: Given<MeanPrecision>,
     /// With --prove: pairs of windows after which a proposal is left out that nothing was decided
     /// of
     #[arg(
@@ -29,8 +29,8 @@ pub struct AdviseArguments {
         requires = "prove", value_parser = clap::value_parser!(u32).range(3..=1000)
     )]
     pub pairs: u32,
-    /// Time for which the status of a server that is there is observed; its load should be the usual
-    /// one. A private server is driven instead, as by `mydyno run`
+    /// Time for which the status of a server that is there is observed; its load should be the
+    /// usual one. A private server is driven instead, as by `mydyno run`
     #[arg(
         long, value_name = "TIME", default_value = "30s", value_parser = duration,
         conflicts_with_all = ["engine", "server_binary", "allow_changes"]

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use plan::{CellOptions, Of};
+use plan::{CellOptions, Given};
 use spec::{Cell, Place};
 
 #[derive(Args)]
@@ -23,7 +23,7 @@ impl MeasuringArguments {
     pub fn cell(&self, add: impl FnOnce(&mut CellOptions)) -> Result<Cell, Failure> {
         let mut options = self.options.clone();
         add(&mut options);
-        if let Some(Of(name)) = &options.server.preset {
+        if let Some(Given(name)) = &options.server.preset {
             server::preset::find(name)?;
         }
         let cell = options.cell(self.seed, &read_place)?;
@@ -36,8 +36,8 @@ impl MeasuringArguments {
         let CellOptions { target, storage, .. } = &self.options;
         let page_cache = storage.page_cache.as_ref();
         let page_cache =
-            page_cache.map(|Of(bytes)| ("page_cache_bytes".to_owned(), bytes.to_string()));
-        target.set.iter().map(|Of(set)| set.clone()).chain(page_cache).collect()
+            page_cache.map(|Given(bytes)| ("page_cache_bytes".to_owned(), bytes.to_string()));
+        target.set.iter().map(|Given(set)| set.clone()).chain(page_cache).collect()
     }
 }
 

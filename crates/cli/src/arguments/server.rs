@@ -3,7 +3,7 @@
 use super::values::{size, warehouses};
 use base::Dilation;
 use clap::{Args, Subcommand};
-use plan::{Of, StorageOptions, Variable};
+use plan::{Given, StorageOptions, SetVariable};
 use spec::{Scale, parse_dilation};
 use std::path::PathBuf;
 
@@ -79,7 +79,7 @@ pub struct ServerStartArguments {
     /// Sizes of the preset's buffer pool and redo log: papers (as they are there) or the number of
     /// warehouses that will be loaded; required where the preset has sizes
     #[arg(long, value_name = "SCALE", requires = "preset")]
-    pub scale: Option<Of<Scale>>,
+    pub scale: Option<Given<Scale>>,
     /// Number of warehouses of a TPC-C database that a new server begins with, cloned from an image
     /// as those of private servers are [default: no database]
     #[arg(short, long, value_name = "N", value_parser = warehouses())]
@@ -90,7 +90,7 @@ pub struct ServerStartArguments {
     pub dilate: Dilation,
     /// Server variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<Of<Variable>>,
+    pub set: Vec<Given<SetVariable>>,
     /// Print one JSON document on stdout, with the password in its `dsn`
     #[arg(long)]
     pub json: bool,

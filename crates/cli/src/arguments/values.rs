@@ -3,7 +3,7 @@
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lab::AcidLevels;
-use plan::{DURATION_MAX_MS, Of, Time};
+use plan::{DURATION_MAX_MS, Given, Time};
 use spec::Isolation;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 
 /// `90s`, `2m`, `500ms`, or a bare number of seconds as sysbench and tpcc-mysql take it.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    text.parse::<Of<Time<0, DURATION_MAX_MS>>>().map(|Of(time)| time)
+    text.parse::<Given<Time<0, DURATION_MAX_MS>>>().map(|Given(time)| time)
 }
 
 /// With a port that Prometheus can be told.

@@ -10,7 +10,7 @@ use base::Exit;
 use lab::{
     AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Phenomenon, Subject, start_server,
 };
-use plan::{CellOptions, Of};
+use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::{Topology, defaults};
 use store::StoredCheck;
@@ -96,7 +96,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     let stop = stop_flag();
     let mut console = Console::new()?;
     let mut options = CellOptions { target: arguments.target.clone(), ..CellOptions::default() };
-    options.database.warehouses = Some(Of(arguments.warehouses));
+    options.database.warehouses = Some(Given(arguments.warehouses));
     let server = options.target_alone(&read_place)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
     let mut acid = None;

@@ -9,7 +9,7 @@ use crate::text;
 use analyse::{DrillFigures, drills};
 use base::Exit;
 use lab::{Progress, planned_repeats, run_lab};
-use plan::{CellOptions, Of};
+use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::{Cell, Fault, Length, defaults};
 use std::path::Path;
@@ -84,10 +84,10 @@ pub(super) fn cell(arguments: &CrashArguments) -> Result<Cell, Failure> {
     }
     arguments.measuring.cell(|options| {
         let CellOptions { crash, database, load, .. } = options;
-        crash.fault = arguments.crash.fault.clone().or(Some(Of(Fault::PowerCut)));
-        database.warehouses.get_or_insert(Of(1));
-        load.connections.get_or_insert(Of(defaults::CONNECTIONS));
-        load.warmup.get_or_insert(Of(Length::fixed(Duration::from_secs(1))));
-        load.window.get_or_insert(Of(Length::fixed(Duration::from_secs(4))));
+        crash.fault = arguments.crash.fault.clone().or(Some(Given(Fault::PowerCut)));
+        database.warehouses.get_or_insert(Given(1));
+        load.connections.get_or_insert(Given(defaults::CONNECTIONS));
+        load.warmup.get_or_insert(Given(Length::fixed(Duration::from_secs(1))));
+        load.window.get_or_insert(Given(Length::fixed(Duration::from_secs(4))));
     })
 }

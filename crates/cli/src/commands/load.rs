@@ -12,7 +12,7 @@ use fleet::Leader;
 use lab::{
     FleetWork, LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load,
 };
-use plan::{CellOptions, Of};
+use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::Server;
 use std::fmt::Write;
@@ -60,8 +60,8 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         database: arguments.database.clone(),
         ..CellOptions::default()
     };
-    options.load.workload = Some(Of(arguments.workload.clone()));
-    options.load.population_seed = Some(Of(arguments.seed));
+    options.load.workload = Some(Given(arguments.workload.clone()));
+    options.load.population_seed = Some(Given(arguments.seed));
     let server = options.target_alone(&read_place)?;
     let population = options.population();
     population.validate()?;

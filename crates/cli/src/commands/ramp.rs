@@ -10,7 +10,7 @@ use crate::text;
 use analyse::{RampOutcome, ramps};
 use fleet::Leader;
 use lab::{FleetWork, LabRunOptions, Progress, planned_cell, run_lab};
-use plan::Of;
+use plan::Given;
 use serde::Serialize;
 use spec::{Cell, defaults};
 use std::path::Path;
@@ -107,8 +107,8 @@ pub(super) fn cell(arguments: &RampArguments) -> Result<Cell, Failure> {
     arguments.measuring.cell(|options| {
         options.is_ramp = true;
         options.ramp = arguments.ramp.clone();
-        options.load.window.get_or_insert(Of(defaults::WINDOW_OF_POINT));
+        options.load.window.get_or_insert(Given(defaults::WINDOW_OF_POINT));
         let most = Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE);
-        options.load.lock_wait_timeouts_max.get_or_insert(Of(most));
+        options.load.lock_wait_timeouts_max.get_or_insert(Given(most));
     })
 }

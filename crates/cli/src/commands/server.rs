@@ -11,7 +11,7 @@ use ::server::{
 };
 use base::{Exit, Warehouses, document};
 use lab::{NamedSpec, PresetSpec, start_named_on, stop_named_on};
-use plan::{CellOptions, Of};
+use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::{PopulationSpec, Preset, Scale};
 use std::path::Path;
@@ -130,7 +130,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     let spec = NamedSpec {
         name: arguments.name.clone(),
         preset: preset_for_unknown(arguments)?,
-        set: arguments.set.iter().map(|Of(set)| set.clone()).collect(),
+        set: arguments.set.iter().map(|Given(set)| set.clone()).collect(),
         placement,
         port: arguments.port,
         population: arguments.warehouses.map(|warehouses| PopulationSpec {
@@ -192,7 +192,7 @@ pub(super) fn preset_for_unknown(
     arguments: &ServerStartArguments,
 ) -> Result<Option<PresetSpec>, Failure> {
     let Some(name) = &arguments.preset else { return Ok(None) };
-    let scale = arguments.scale.as_ref().map_or(Scale::Auto, |Of(scale)| *scale);
+    let scale = arguments.scale.as_ref().map_or(Scale::Auto, |Given(scale)| *scale);
     if scale == Scale::Auto && !preset::find(name)?.is_empty() {
         let words = format!(
             "--preset {name} has sizes, and what will be loaded is not known: add --scale and the \

@@ -192,7 +192,8 @@ fn flags_in(said: &str) -> impl Iterator<Item = &str> {
 fn flags_of(command: &str) -> BTreeSet<String> {
     let all = Arguments::command();
     let command = all.find_subcommand(command).unwrap();
-    let long = command.get_arguments().filter_map(|flag| flag.get_long());
+    let shown = command.get_arguments().filter(|flag| !flag.is_hide_set());
+    let long = shown.filter_map(|flag| flag.get_long());
     long.map(|name| format!("--{name}")).collect()
 }
 
@@ -310,7 +311,7 @@ fn conditions_of_a_ramp_as_people_write_them() {
     assert_eq!(limits(&flags.split(' ').collect::<Vec<_>>()), expected);
     for bad in [
         ["--start", "0"],
-        ["--step", "-1"],
+        ["--step", "0.5"],
         ["--connections-max", "1000000"],
         ["--points", "0"],
         ["--stop-cpu", "0%"],
@@ -339,10 +340,10 @@ fn sizes_and_places_of_private_servers() {
     let places = ["--redo", "/mnt/a", "--count-io", "--page-cache", "512M", "--undo", "hdd-15k"];
     assert_eq!(with(&places), "");
     for bad in ["", "M", "-1", "1.5G", "99999999999T", "65G"] {
-        assert!(with(&["--page-cache", bad]).contains("512M"), "{bad:?}");
+        assert!(with(&[&format!("--page-cache={bad}")]).contains("512M"), "{bad:?}");
     }
     for bad in ["", "0", "-1", "big", "99999999999"] {
-        let words = with(&["--preset", "config-1", "--scale", bad]);
+        let words = with(&["--preset", "config-1", &format!("--scale={bad}")]);
         assert!(words.contains("papers"), "{bad:?}: {words}");
     }
     for (more, word) in [
@@ -352,6 +353,7 @@ fn sizes_and_places_of_private_servers() {
         (&["--scale", "5"], "--scale: it is for the sizes of a preset; add `preset`"),
         (&["--instances", "2", "--topology", "shards"], "counted by `nodes`"),
         (&["--nodes", "2"], "add `topology`"),
+        (&["--arrivals", "uniform"], "--arrivals: it is the time between"),
         (&["--schemas", "2"], "--schemas: it is for a server that is there already"),
         (&["--dilate-max", "4"], "--dilate-max: it bounds"),
         (&["--tables", "4"], "sysbench-oltp"),
