@@ -9,7 +9,7 @@
 #
 # and when all have ended, anywhere:
 #
-#     mydyno merge shards/*.db -o all.db && mydyno report --results all.db
+#     mydyno merge shards/*.db --into all.db && mydyno report --results all.db
 #
 # `shards` has to be on storage that all nodes see; a results file there is written by one node.
 # ENGINES are installed on each node, and MYDYNO_HOME keeps them and their databases: on a disk of

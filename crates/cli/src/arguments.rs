@@ -1,26 +1,21 @@
-//! The command line. Each subcommand has a file here; what several take is in `target`,
-//! `measuring`, `place`, `preset` and `schema`, and how values are written in `values`.
+//! The command line. Each subcommand has a file here; what is measured is
+//! said by the options of [`plan::CellOptions`], and how other values are written is in `values`.
 
 pub mod advise;
 pub mod compare;
 pub mod crash;
 pub mod database;
 pub mod device;
-pub mod dilate;
-pub mod driven;
 pub mod fleet;
 pub mod lab;
 pub mod measuring;
 pub mod merge;
 pub mod output;
-pub mod place;
-pub mod preset;
 pub mod ramp;
+pub mod results;
 pub mod run;
-pub mod schema;
 pub mod serve;
 pub mod server;
-pub mod target;
 pub mod tune;
 mod values;
 
@@ -125,14 +120,12 @@ mod tests {
             &["mydyno", "run", "--window", "auto", "--precision", "0"],
             &["mydyno", "run", "--rate", "fast"],
             &["mydyno", "run", "--rate", "0"],
-            &["mydyno", "run", "--arrivals", "uniform"],
+            &["mydyno", "ramp", "--step", "-1"],
             &["mydyno", "run", "--terminals", "0"],
-            &["mydyno", "load", "--partitions", "8"],
-            &["mydyno", "load", "--no-foreign-keys", "--partitions", "1025"],
+            &["mydyno", "load", "--partitions", "1025"],
             &["mydyno", "run", "--watch", "--json"],
             &["mydyno", "run", "--metrics-listen", "9187"],
             &["mydyno", "run", "--metrics-listen", "127.0.0.1:0"],
-            &["mydyno", "run", "--engine", "mysql-5.7", "--dsn", "mysql://root@localhost/tpcc"],
             &["mydyno", "lab", "run", "plan.toml", "--shard", "4/3"],
             &["mydyno", "merge", "a.db"],
             &["mydyno", "run", "--set", "novalue", "--engine", "mysql-5.7"],

@@ -53,6 +53,13 @@ impl From<lab::LabError> for Failure {
     }
 }
 
+impl From<spec::Problem> for Failure {
+    fn from(problem: spec::Problem) -> Failure {
+        let flag = problem.option.replace('_', "-");
+        Failure::new(Exit::Usage, format!("--{flag}: {}", problem.why))
+    }
+}
+
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Failure {
         Failure { exit: Exit::Failed, reason: None, error: error.into() }

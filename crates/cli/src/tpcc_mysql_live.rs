@@ -1,6 +1,5 @@
 //! Prints the tpcc-mysql format while a run goes on.
 
-use crate::arguments::run::RunArguments;
 use crate::console::Piece;
 use crate::outlet::Outlet;
 use crate::tpcc_mysql_format::{
@@ -8,6 +7,8 @@ use crate::tpcc_mysql_format::{
     interval, parameters, results, stopped,
 };
 use lab::{Interval, Phase, Progress, Subject};
+use plan::{CellOptions, Given};
+use spec::{Cell, defaults};
 use std::time::Duration;
 use store::{RepeatId, Results, StoreError};
 use wire::Address;
@@ -34,12 +35,12 @@ impl TpccMysqlLive {
     /// The server answers: prints what comes before everything else.
     pub fn begin(
         outlet: Outlet<Piece>,
-        arguments: &RunArguments,
+        (options, cell): (&CellOptions, &Cell),
         subject: &Subject,
     ) -> TpccMysqlLive {
         let connect = &subject.connect;
         let asked = Asked {
-            workload: arguments.driven.workload.clone(),
+            workload: cell.load.workload.clone(),
             server: match &connect.address {
                 Address::Tcp { host, port } => {
                     ServerAddress::Tcp { host: host.clone(), port: *port }
@@ -48,12 +49,12 @@ impl TpccMysqlLive {
             },
             schema: connect.schema.clone().unwrap_or_default(),
             user: connect.user.clone(),
-            warehouses: arguments.driven.warehouses,
-            connections: arguments.driven.connections.unwrap_or(spec::defaults::CONNECTIONS),
-            warmup_s: arguments.driven.warmup.most.as_secs(),
-            window_s: arguments.driven.window.most.as_secs(),
-            interval_s: arguments.measuring.interval.as_secs(),
-            schemas: arguments.measuring.schemas,
+            warehouses: options.database.warehouses.as_ref().map(|Given(count)| *count),
+            connections: cell.load.connections.first().unwrap_or(defaults::CONNECTIONS),
+            warmup_s: cell.lengths.warmup.most.as_secs(),
+            window_s: cell.lengths.window.most.as_secs(),
+            interval_s: cell.lengths.interval.as_secs(),
+            schemas: options.target.schemas.as_ref().map(|Given(count)| *count),
         };
         let live = TpccMysqlLive { outlet, asked, stage: OutputStage::Before };
         live.print(header(&live.asked));

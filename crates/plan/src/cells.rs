@@ -1,29 +1,30 @@
 //! From the plan to the cells of its matrix.
 
 use crate::CELLS_MAX;
-use crate::dimension::{Dimension, Setting, What, is_binary};
+use crate::dimension::{Dimension, Setting};
 use crate::error::{PlanError, PlanProblem, Span};
 use crate::kinds::with_known;
+use crate::options::CellOptions;
+use crate::parse::options;
 use crate::plan::{Plan, PlannedCell};
-use device::Role;
+use crate::to_cell::{is_binary, is_relative};
 use humantime::format_duration;
-use spec::{Cell, Connections, Field, Place, Placement, Problem, Server, WorkloadKind, defaults};
+use serde_json::Value;
+use spec::{Cell, Connections, Length, Lengths, Place, Problem, Server, WorkloadKind, defaults};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Spanned;
 use tpcc::terminal_times::TERMINALS_PER_WAREHOUSE;
 
-/// On data's device; the default of every other role.
-const SAME: &str = "same";
-/// On a second device of the kind that data has, as the white papers had.
-const TWIN: &str = "twin";
+/// Options that a matrix may have for some of its cells only: the others do without.
+const OF_SOME_CELLS: [&str; 4] = ["dilate_max", "page_cache", "tables", "table_size"];
 
 /// What each server of a repeat, one after another, may take beside warm-up and window: a start
 /// that recovers, a drain; a copy and checks of its database.
-const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
+const TIME_OVERHEAD: Duration = Duration::from_secs(10 * 60);
 /// Of a ramp's point: connecting, sums and variables, and what runs on until a phase ends.
-const TIME_BESIDE_POINT: Duration = Duration::from_secs(60);
-const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
+const TIME_OVERHEAD_POINT: Duration = Duration::from_secs(60);
+const TIME_OVERHEAD_PER_WAREHOUSE: Duration = Duration::from_secs(10);
 
 /// Most settings of all cells together: 100 of each, where there are as many cells as may be.
 const SETTINGS_MAX: usize = 1_000_000;
@@ -55,6 +56,9 @@ impl KnownNames<'_> {
     }
 }
 
+/// Options that cells do without, with what is wrong with them and in how many cells.
+type Useless = BTreeMap<&'static str, (PlanProblem, usize)>;
+
 /// The places that a plan names, read once.
 type Places<'a> = BTreeMap<&'a str, Place>;
 
@@ -77,17 +81,18 @@ impl Plan {
         let mut cells: Vec<PlannedCell> = Vec::new();
         let mut used = vec![false; self.exclusions.len()];
         let mut ordinals = BTreeMap::new();
+        let mut useless = Useless::new();
         for index in 0..self.combinations()? {
             let settings = self.combination(index);
             if self.changes_too_much(&settings) || self.is_excluded(&settings, &mut used) {
                 continue;
             }
-            let mut cell = self.cell(&places, &settings)?;
+            let mut cell = self.cell(&places, &settings, &mut useless)?;
             cell.ordinal = cells.len() as u32 + 1;
             if let Some(twin) = ordinals.insert(cell.what.identity(), cell.ordinal) {
                 let why = format!(
                     "cells {twin} and {} are the same measurement ({}): a role's place equals \
-                     `same` or `twin`; leave one of them out",
+                     `same` or `twin`, or an option is of no use to them; leave one of them out",
                     cell.ordinal,
                     cell.label()
                 );
@@ -96,7 +101,11 @@ impl Plan {
             cells.push(cell);
         }
         self.require_use(&cells, &used)?;
-        Ok(cells)
+        let mut useless = useless.into_values();
+        match useless.find(|(_, count)| *count == cells.len()) {
+            Some((problem, _)) => Err(problem),
+            None => Ok(cells),
+        }
     }
 
     /// Cells of the whole matrix, before any is left out.
@@ -178,75 +187,106 @@ impl Plan {
         &self,
         places: &Places<'_>,
         settings: &[&Spanned<Setting>],
+        useless: &mut Useless,
     ) -> Result<PlannedCell, PlanProblem> {
-        let mut what = self.common.clone();
-        for setting in settings {
-            match &setting.get_ref().what {
-                What::Other(set) => set(&mut what),
-                What::Place(role) => self.place(&mut what, *role, places, setting)?,
-            }
-        }
-        if let Server::Private(private) = &mut what.server
-            && private.placement.is_emulated()
-        {
-            private.placement.page_cache_bytes =
-                self.page_cache_bytes.as_ref().map(|b| *b.get_ref());
-        }
-        let judged = what.validate();
-        judged.map_err(|problem| self.at_key(&problem, settings))?;
+        let mut what = self.what(places, settings, useless)?;
+        let limit = self.repeat_time_limit;
+        self.require_time(&what, limit).map_err(|problem| self.at_key(&problem, settings))?;
         let mut connections_most = connections_by_default(&what);
         if let Connections::Ramp(limits) = &what.load.connections {
             connections_most = limits.connections_max;
-            if self.is_shortened {
+        }
+        if self.is_shortened {
+            what.lengths = Lengths {
+                warmup: Length::fixed(Duration::from_secs(1)),
+                window: Length::fixed(Duration::from_secs(2)),
+                ..Lengths::default()
+            };
+            if let Connections::Ramp(limits) = &what.load.connections {
                 what.load.connections = Connections::Fixed(limits.start);
             }
         }
         let varies = |index: &usize| self.dimensions[*index].len() > 1;
         let setting = |index: usize| settings[index].get_ref().clone();
-        let repeat_time_limit = self.repeat_time_limit;
-        let needed = measuring_time(&what, Duration::ZERO);
-        if let Some(limit) = repeat_time_limit.filter(|limit| is_dilated(&what) && needed > *limit)
-        {
-            let why = format!(
-                "in dilated time, a repeat takes {} of real time, and `repeat_time_limit` is {}; \
-                 raise that, shorten the window, or dilate less",
-                format_duration(Duration::from_secs(needed.as_secs())),
-                format_duration(limit)
-            );
-            let problem = Problem { field: Field::Dilate, why };
-            return Err(self.at_key(&problem, settings));
-        }
         Ok(PlannedCell {
             ordinal: 0,
             settings: (0..settings.len()).map(setting).collect(),
             varying: (0..settings.len()).filter(varies).map(setting).collect(),
             connections_most,
             repeats: self.repeats,
-            repeat_time_limit: repeat_time_limit.unwrap_or_else(|| repeat_time_limit_of(&what)),
+            repeat_time_limit: limit.unwrap_or_else(|| repeat_time_limit_of(&what)),
             what,
         })
     }
 
-    /// Places a role, data before the others.
-    fn place(
+    /// What is measured; it does not contradict itself.
+    fn what(
         &self,
-        what: &mut Cell,
-        role: Role,
         places: &Places<'_>,
-        setting: &Spanned<Setting>,
-    ) -> Result<(), PlanProblem> {
-        if let Server::Private(private) = &mut what.server {
-            let placement = &mut private.placement;
-            let place = resolve(places, placement, role, setting.get_ref().value())
-                .map_err(|why| PlanProblem::new(setting.span(), why))?;
-            placement.places.extend(place.map(|place| (role, place)));
+        settings: &[&Spanned<Setting>],
+        useless: &mut Useless,
+    ) -> Result<Cell, PlanProblem> {
+        let place = |text: &str| {
+            let read = places.get(text).cloned();
+            read.ok_or_else(|| "it was not read".to_owned())
+        };
+        let mut texts = self.common.clone();
+        for setting in settings.iter().map(|setting| setting.get_ref()) {
+            let (option, value) = match setting.variable() {
+                Some(name) => ("set", format!("{name}={}", setting.value())),
+                None => (setting.name(), setting.value().to_owned()),
+            };
+            match texts.entry(option).or_insert_with(|| Value::from(Vec::<Value>::new())) {
+                Value::Array(list) if ["set", "dsn"].contains(&option) => list.push(value.into()),
+                text => *text = value.into(),
+            }
         }
-        Ok(())
+        loop {
+            let mut asked: CellOptions = options(&texts);
+            asked.is_ramp = self.keys.name("ramp").is_some();
+            if !asked.workload().is_tpcc() {
+                asked.database.warehouses = None;
+            }
+            let cell = asked.cell(self.seed, &place);
+            let judged = cell.and_then(|cell| cell.validate().map(|()| cell));
+            match judged {
+                Err(problem) if OF_SOME_CELLS.contains(&problem.option) => {
+                    texts.remove(problem.option);
+                    let at = self.at_key(&problem, settings);
+                    useless.entry(problem.option).or_insert((at, 0)).1 += 1;
+                }
+                judged => return judged.map_err(|problem| self.at_key(&problem, settings)),
+            }
+        }
+    }
+
+    /// A repeat has to fit into its limit.
+    fn require_time(&self, what: &Cell, limit: Option<Duration>) -> Result<(), Problem> {
+        let Some(limit) = limit else { return Ok(()) };
+        let at_least = what.lengths.warmup.most + what.lengths.window.most;
+        if limit <= at_least {
+            let why = format!(
+                "it ends every repeat before its end: warm-up and window may take {} alone",
+                format_duration(at_least)
+            );
+            return Problem::of("repeat_time_limit", why);
+        }
+        let needed = measuring_time(what, Duration::ZERO);
+        if !is_dilated(what) || needed <= limit {
+            return Ok(());
+        }
+        let why = format!(
+            "in dilated time, a repeat takes {} of real time, and `repeat_time_limit` is {}; raise \
+             that, shorten the window, or dilate less",
+            format_duration(Duration::from_secs(needed.as_secs())),
+            format_duration(limit)
+        );
+        Problem::of("dilate", why)
     }
 
     /// A contradiction, at the value that is to blame.
     fn at_key(&self, problem: &Problem, settings: &[&Spanned<Setting>]) -> PlanProblem {
-        let name = problem.field.name();
+        let name = problem.option;
         let mut of_cell = settings.iter();
         let dimension = of_cell.find(|setting| setting.get_ref().name() == name);
         let at = match dimension {
@@ -284,19 +324,7 @@ impl Plan {
             let why = "the matrix is empty: [[exclude]] leaves out every cell; leave out fewer";
             return Err(PlanProblem::new(first.span.clone(), why));
         }
-        match &self.page_cache_bytes {
-            Some(bytes)
-                if !cells.iter().any(|cell| {
-                    let private = cell.what.server.private();
-                    private.is_some_and(|private| private.placement.is_emulated())
-                }) =>
-            {
-                let why = "`page_cache` is for emulated devices, and real ones have this \
-                    machine's; place a role on a profile (data = \"hdd-15k\"), or leave it out";
-                Err(PlanProblem::new(bytes.span(), why))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -333,19 +361,19 @@ fn measuring_time(what: &Cell, beside: Duration) -> Duration {
 
 /// What a repeat may take where the plan names no limit.
 fn repeat_time_limit_of(what: &Cell) -> Duration {
-    let of_points = measuring_time(what, TIME_BESIDE_POINT);
+    let of_points = measuring_time(what, TIME_OVERHEAD_POINT);
     let (warehouses, servers) = match &what.server {
         Server::Private(private) => (Some(private.population.warehouses), private.instances),
         Server::External(external) => (what.load.warehouses, external.schemas.unwrap_or(1)),
     };
     let warehouses = warehouses.unwrap_or(defaults::WAREHOUSES).0;
-    of_points + (TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * warehouses) * servers
+    of_points + (TIME_OVERHEAD + TIME_OVERHEAD_PER_WAREHOUSE * warehouses) * servers
 }
 
 /// Where the last place of a cell is named; the roles other than data come after it.
 fn last_place(settings: &[&Spanned<Setting>]) -> Span {
-    let is_place = |s: &&&Spanned<Setting>| matches!(s.get_ref().what, What::Place(_));
-    settings.iter().rfind(is_place).map_or(0..0, |s| s.span())
+    let is_place = |setting: &&&Spanned<Setting>| setting.get_ref().role().is_some();
+    settings.iter().rfind(is_place).map_or(0..0, |setting| setting.span())
 }
 
 fn read_place<'a>(
@@ -353,49 +381,13 @@ fn read_place<'a>(
     setting: &'a Spanned<Setting>,
     known: &KnownNames<'_>,
 ) -> Result<(), PlanProblem> {
-    let What::Place(role) = setting.get_ref().what else {
-        return Ok(());
-    };
     let place = setting.get_ref().value();
-    let is_word = place == SAME || place == TWIN;
-    if is_word && role == Role::Data {
-        let why = format!(
-            "`data` cannot be {place:?}, which is said of other roles; name a device profile or a \
-             directory, or leave it out"
-        );
-        return Err(PlanProblem::new(setting.span(), why));
-    }
-    if !is_word && !places.contains_key(place) {
+    let is_place = setting.get_ref().role().is_some() && !is_relative(place);
+    if is_place && !places.contains_key(place) {
         let read = (known.place)(place).map_err(|why| PlanProblem::new(setting.span(), why))?;
         places.insert(place, read);
     }
     Ok(())
-}
-
-/// The place of a role, beside what is placed already, data among it; none is where data is.
-fn resolve(
-    places: &Places<'_>,
-    placed: &Placement,
-    role: Role,
-    place: &str,
-) -> Result<Option<Place>, String> {
-    match place {
-        SAME => Ok(None),
-        TWIN => match placed.places.get(&Role::Data) {
-            Some(data @ Place::Emulated { .. }) => Ok(Some(data.clone())),
-            Some(Place::Directory(directory)) => Err(format!(
-                "`{}` cannot be the twin of {}, which is a real device; name the directory of \
-                 another one",
-                role.name(),
-                directory.display()
-            )),
-            None => Err(format!(
-                "`{}` cannot be a twin where `data` has no device; name one for `data`",
-                role.name()
-            )),
-        },
-        named => Ok(places.get(named).cloned()),
-    }
 }
 
 #[cfg(test)]
@@ -486,7 +478,7 @@ mod tests {
         assert!(all[0].label().contains("cores=1"), "{}", all[0].label());
         // To be kept to as many cores as there are is not to be kept to any.
         assert_ne!(one.what.key(), all[0].what.key());
-        assert!(one.what.identity().lines().all(|line| !line.starts_with("cores")));
+        assert!(!one.what.identity().contains("cores"));
         let (error, rest) = wrong(&with("1\ncores = 0"));
         assert!(rest.starts_with('0') && error.why.contains("from 1 to 1024"), "{error}");
     }

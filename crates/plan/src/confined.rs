@@ -1,9 +1,10 @@
 //! Plans that somebody else has written, such as those that come by HTTP: they may name nothing of
 //! this machine but what they are told of.
 
-use crate::dimension::{Setting, is_binary};
+use crate::dimension::Setting;
 use crate::error::{PlanError, PlanProblem, Span};
 use crate::plan::Plan;
+use crate::to_cell::is_binary;
 use spec::WorkloadKind;
 
 /// Keys whose values are programs or files.

@@ -1,23 +1,26 @@
-//! The kinds of values that keys take.
+//! The kinds of values that options take.
 
 use crate::order::Order;
-use crate::values::{Entry, KEY, Kind, Many, Raw, Why, entries_of};
+use crate::values::Kind;
 use base::limits::{AUTO_INTERVALS_MIN, PAGE_CACHE_BYTES_MAX, WAREHOUSES_MAX};
-use base::{Dilation, Warehouses, parse_share, parse_size};
+use base::{Dilation, Warehouses, parse_share, parse_size, variable_name};
 use humantime::{format_duration, parse_duration};
-use serde::de::MapAccess;
 use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
     Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
     Topology, WorkloadKind, parse_precision,
 };
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::net::Ipv6Addr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use storage::nearest;
+use tpcc::Transaction;
 
-/// Longest time that a plan may name.
-const DURATION_MAX: Duration = Duration::from_millis(DURATION_MAX_MS);
-pub(crate) const DURATION_MAX_MS: u64 = 30 * 24 * 3600 * 1000;
+/// Longest time that an option may name.
+pub const DURATION_MAX_MS: u64 = 30 * 24 * 3600 * 1000;
 
 /// Adds the nearest known name, and all of them.
 pub(crate) fn with_known<S: AsRef<str>>(why: &str, name: &str, known: &[S]) -> String {
@@ -29,48 +32,39 @@ pub(crate) fn with_known<S: AsRef<str>>(why: &str, name: &str, known: &[S]) -> S
     format!("{why}{meant}; known are {}", known.join(", "))
 }
 
-/// A whole number.
-fn whole(raw: &Raw<'_>) -> Option<u64> {
-    match raw {
-        Raw::Integer(number) => u64::try_from(*number).ok(),
-        _ => None,
-    }
-}
-
-/// A number that may have a fraction, or the text of one, as `read` takes it.
-fn number<T>(raw: &Raw<'_>, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-    match raw {
-        Raw::Text(text) => read(text),
-        Raw::Integer(number) => read(&number.to_string()),
-        Raw::Float(number) => read(&number.to_string()),
-        _ => None,
-    }
-}
-
 /// A time as people write it, or a number of seconds.
-fn time(raw: &Raw<'_>) -> Option<Duration> {
-    match raw {
-        Raw::Text(text) => parse_duration(text).ok(),
-        other => whole(other).map(Duration::from_secs),
+fn time(text: &str) -> Option<Duration> {
+    match text.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => parse_duration(text).ok(),
     }
 }
 
 fn time_schema() -> Value {
-    json!({ "anyOf": [
-        { "type": "string", "minLength": 1 },
-        { "type": "integer", "minimum": 0 },
-    ] })
+    json!({ "type": ["string", "integer"], "minLength": 1, "minimum": 0 })
 }
 
-/// What is wrong with the value of a key, behind the key's name.
-fn with_key(why: &str) -> String {
-    format!("`{KEY}` {why}")
+/// How a value is read: what is wrong with it may be told.
+trait Read<T> {
+    fn or_why(self) -> Result<T, Option<String>>;
+}
+
+impl<T> Read<T> for Option<T> {
+    fn or_why(self) -> Result<T, Option<String>> {
+        self.ok_or(None)
+    }
+}
+
+impl<T> Read<T> for Result<T, String> {
+    fn or_why(self) -> Result<T, Option<String>> {
+        self.map_err(Some)
+    }
 }
 
 /// Kinds of which all is said in a line each: what is made of one, what it takes, its JSON schema
 /// and how it is read.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ty: $value:ty, $takes:expr, $schema:expr, $read:expr;)+) => {$(
+    ($($kind:ty: $value:ty, $takes:expr, $schema:expr, $read:expr;)+) => {$(
         impl Kind for $kind {
             type Value = $value;
 
@@ -82,9 +76,9 @@ macro_rules! kinds {
                 $schema
             }
 
-            fn read(raw: &Raw<'_>) -> Result<$value, Why> {
-                let read: fn(&Raw<'_>) -> Option<$value> = $read;
-                read(raw).ok_or(None)
+            fn read(text: &str) -> Result<$value, Option<String>> {
+                let read: fn(&str) -> _ = $read;
+                read(text).or_why()
             }
         }
     )+};
@@ -92,31 +86,53 @@ macro_rules! kinds {
 
 /// One of a few, by its name.
 macro_rules! named {
-    ($($kind:ty: $all:expr;)+) => {$(
-        impl Kind for $kind {
-            type Value = $kind;
-
-            fn takes() -> String {
-                let quoted = $all.iter().map(|one| format!("\"{}\"", one.name()));
-                quoted.collect::<Vec<_>>().join(" or ")
-            }
-
-            fn schema() -> Value {
-                let names: Vec<_> = $all.iter().map(|one| one.name().to_owned()).collect();
-                json!({ "type": "string", "enum": names })
-            }
-
-            fn read(raw: &Raw<'_>) -> Result<$kind, Why> {
-                let Raw::Text(text) = raw else {
-                    return Err(None);
+    ($($kind:ty: $all:expr;)+) => {
+        kinds! {$(
+            $kind: $kind, $all.map(|one| format!("\"{one}\"")).join(" or "),
+                json!({ "type": "string", "enum": $all.map(<$kind>::name) }),
+                |text| {
+                    let found = $all.into_iter().find(|one| one.name() == text);
+                    found.ok_or_else(|| unknown(text, &$all.map(<$kind>::name)))
                 };
-                let names: Vec<_> = $all.iter().map(|one| one.name().to_owned()).collect();
-                let found = $all.iter().find(|one| one.name() == *text).cloned();
-                found.ok_or_else(|| Some(with_known(&with_key(&format!("is {raw}")), text, &names)))
-            }
-        }
-    )+};
+        )+}
+    };
 }
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    with_known("it is unknown", name, known)
+}
+
+/// A name or a place; what it may be is not this crate's to know.
+pub enum Text {}
+/// A server and a schema; what is wrong with it is told elsewhere, since it may hold a password.
+pub enum DsnText {}
+pub enum ShellCommand {}
+/// The address of a Prometheus exporter.
+pub enum ExporterUrl {}
+pub enum Flag {}
+pub enum Seed {}
+/// A whole number in bounds.
+pub enum Count<const LEAST: u32, const MOST: u32> {}
+/// A time in bounds, which are milliseconds.
+pub enum Time<const LEAST_MS: u64, const MOST_MS: u64> {}
+/// A time, or as long as it needs, for so many seconds at most where nobody names more.
+pub enum AutoTime<const LEAST_MS: u64, const AUTO_MOST_S: u64> {}
+pub type WarmupTime = AutoTime<0, { WARMUP_AUTO_MOST.as_secs() }>;
+pub type WindowTime = AutoTime<1, { WINDOW_AUTO_MOST.as_secs() }>;
+/// How well a mean is to be known, as a share of it.
+pub enum MeanPrecision {}
+pub enum Share {}
+/// Powers of the connections; `RampLimits` judges them.
+pub enum KinkPower {}
+pub enum PlateauPower {}
+/// Limits of response times by transaction type, in microseconds.
+pub enum ResponseLimits {}
+/// Bytes, as servers write them.
+pub enum PageCacheSize {}
+/// A server variable and its value, as its my.cnf has them.
+pub enum SetVariable {}
+/// A condition, or `off`.
+pub struct Condition<K>(PhantomData<K>);
 
 named! {
     Isolation: Isolation::ALL;
@@ -126,81 +142,85 @@ named! {
     Topology: Topology::NAMED;
 }
 
-/// A name or a place; what it may be is not this crate's to know.
-pub(crate) struct Text;
-/// A whole number in bounds.
-pub(crate) struct Count<const LEAST: u32, const MOST: u32>;
-pub(crate) struct Seed;
-pub(crate) struct Flag;
-/// A time in bounds, which are milliseconds.
-pub(crate) struct Time<const LEAST_MS: u64, const MOST_MS: u64>;
-pub(crate) struct WarmupLength;
-pub(crate) struct WindowLength;
-/// The limit of a response time, in microseconds.
-pub(crate) struct ResponseLimit;
-/// How well a mean is to be known, as a share of it.
-pub(crate) struct MeanPrecision;
-pub(crate) struct Share;
-/// Powers of the connections; `RampLimits` judges them.
-pub(crate) struct KinkPower;
-pub(crate) struct DilationFactor;
-pub(crate) struct PlateauPower;
-/// Bytes, as servers write them.
-pub(crate) struct PageCacheSize;
-/// The value of a server variable, as its my.cnf has it.
-pub(crate) struct Scalar;
-/// A table whose names the file chooses: server variables.
-pub(crate) struct Variables;
-/// Such a table of times by transaction type.
-pub(crate) struct ResponseLimits;
-
-impl Kind for Text {
-    type Value = String;
-
-    fn takes() -> String {
-        "a text".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "minLength": 1 })
-    }
-
-    fn read(raw: &Raw<'_>) -> Result<String, Why> {
-        match raw {
-            Raw::Text(text) if text.trim().is_empty() || text.chars().any(char::is_control) => {
-                Err(Some(with_key("is empty or has a control character in it")))
-            }
-            Raw::Text(text) => Ok((*text).to_owned()),
-            _ => Err(None),
+kinds! {
+    Text: String, "a text", json!({ "type": "string", "minLength": 1 }), |text| {
+        match text.trim().is_empty() || text.chars().any(char::is_control) {
+            true => Err("it is empty or has a control character in it".to_owned()),
+            false => Ok(text.to_owned()),
         }
-    }
-}
-
-impl Kind for WorkloadKind {
-    type Value = WorkloadKind;
-
-    fn takes() -> String {
-        let quoted = WorkloadKind::NAMED.iter().map(|one| format!("\"{one}\" or "));
-        quoted.collect::<String>() + "the path of a file that ends in .toml"
-    }
-
-    fn schema() -> Value {
-        let names: Vec<&str> = WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect();
+    };
+    DsnText: String, "a text", Text::schema(), |text| Some(text.to_owned());
+    ShellCommand: String, "a command that prints watts", Text::schema(),
+        |text| (!text.trim().is_empty()).then(|| text.to_owned());
+    ExporterUrl: String, "an address like http://db:9100/metrics", Text::schema(), exporter;
+    Flag: bool, "true or false", json!({ "type": "boolean" }), |text| text.parse().ok();
+    Seed: u64, "a whole number from 0", json!({ "type": "integer", "minimum": 0 }),
+        |text| text.parse().ok();
+    WorkloadKind: WorkloadKind, {
+            let quoted = WorkloadKind::NAMED.iter().map(|one| format!("\"{one}\" or "));
+            quoted.collect::<String>() + "the path of a file that ends in .toml"
+        },
         json!({ "anyOf": [
-            { "type": "string", "enum": names },
+            { "type": "string", "enum": names_of_workloads() },
             { "type": "string", "pattern": "\\.toml$" },
-        ] })
-    }
-
-    fn read(raw: &Raw<'_>) -> Result<WorkloadKind, Why> {
-        let text = Text::read(raw)?;
-        let names: Vec<&str> = WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect();
-        let unknown = |_| {
-            let why = with_known(&with_key(&format!("is {raw}")), &text, &names);
-            Some(format!("{why}, and files that end in .toml"))
+        ] }),
+        |text| {
+            let files = |_| unknown(text, &names_of_workloads()) + ", and files that end in .toml";
+            text.parse().map_err(files)
         };
-        text.parse().map_err(unknown)
-    }
+    Rate: Rate,
+        "transactions per second like 500 or \"500/s\", or a share of what a closed loop does like \
+         \"80%\"",
+        json!({ "type": ["string", "number"], "minLength": 1, "exclusiveMinimum": 0 }),
+        |text| text.parse::<Rate>();
+    Fault: Fault, Fault::NAMES.map(|name| format!("\"{name}\"")).join(" or "),
+        json!({ "type": "string" }), |text| text.parse::<Fault>();
+    Scale: Scale,
+        format!("\"auto\", \"papers\" or a number of warehouses from 1 to {WAREHOUSES_MAX}"),
+        json!({
+            "type": ["string", "integer"], "pattern": "^(auto|papers)$", "minimum": 1,
+            "maximum": WAREHOUSES_MAX
+        }),
+        |text| match text {
+            "auto" => Some(Scale::Auto),
+            "papers" => Some(Scale::Papers),
+            _ => {
+                let count = Count::<1, WAREHOUSES_MAX>::read(text).ok()?;
+                Some(Scale::For(Warehouses(count)))
+            }
+        };
+    Dilate: Dilate, "\"auto\" or a number from 1 to 100",
+        json!({ "type": ["string", "number"], "pattern": "^auto$", "minimum": 1, "maximum": 100 }),
+        |text| Dilate::parse(text).ok();
+    Dilation: Dilation, "a number from 1 to 100",
+        json!({ "type": "number", "minimum": 1, "maximum": 100 }), Dilation::parse;
+    MeanPrecision: f64, {
+            let (least, most) = (PRECISION_LEAST * 100.0, PRECISION_MOST * 100.0);
+            format!("a share like \"2%\" or 0.02, from {least}% to {most}%")
+        },
+        json!({
+            "type": ["string", "number"], "minLength": 1, "minimum": PRECISION_LEAST,
+            "maximum": PRECISION_MOST
+        }),
+        parse_precision;
+    Share: f64, "a share like \"80%\" or 0.8", json!({ "type": ["string", "number"] }), parse_share;
+    KinkPower: f64, "a number above 1", json!({ "type": "number" }), |text| text.parse().ok();
+    PlateauPower: f64, "a number from 0 to 1", json!({ "type": "number" }),
+        |text| text.parse().ok();
+    ResponseLimits: BTreeMap<String, f64>,
+        "a table like { new_order = \"5s\", stock_level = \"20s\" } or a text like \
+         \"new_order=5s,stock_level=20s\", of times longer than 0",
+        json!({ "type": ["object", "string"], "additionalProperties": time_schema() }),
+        response_limits;
+    PageCacheSize: u64,
+        format!("a size like \"512M\" or \"8G\", up to {}G", PAGE_CACHE_BYTES_MAX >> 30),
+        time_schema(),
+        |text| parse_size(text).filter(|bytes| *bytes <= PAGE_CACHE_BYTES_MAX);
+    SetVariable: (String, String), "a table like { innodb_io_capacity = [2000, 15000] }",
+        json!({ "type": "object", "additionalProperties": {
+            "type": ["string", "number", "boolean"]
+        } }),
+        variable;
 }
 
 impl<const LEAST: u32, const MOST: u32> Kind for Count<LEAST, MOST> {
@@ -214,223 +234,202 @@ impl<const LEAST: u32, const MOST: u32> Kind for Count<LEAST, MOST> {
         json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
     }
 
-    fn read(raw: &Raw<'_>) -> Result<u32, Why> {
-        let number = whole(raw).and_then(|number| u32::try_from(number).ok());
-        let fits = number.filter(|number| (LEAST..=MOST).contains(number));
-        fits.ok_or(None)
+    fn read(text: &str) -> Result<u32, Option<String>> {
+        let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+        number.ok_or(None)
     }
 }
 
-impl Kind for Rate {
-    type Value = Rate;
-
-    fn takes() -> String {
-        "transactions per second like 500 or \"500/s\", or a share of what a closed loop does like \
-         \"80%\""
-            .to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "number", "exclusiveMinimum": 0 },
-        ] })
-    }
-
-    fn read(raw: &Raw<'_>) -> Result<Rate, Why> {
-        let parsed = number(raw, |text| Some(text.parse::<Rate>()));
-        let why = |why| Some(with_key(&format!("is {raw}; {why}")));
-        parsed.ok_or(None)?.map_err(why)
-    }
-}
-
-impl Kind for Fault {
-    type Value = Fault;
-
-    fn takes() -> String {
-        Fault::NAMES.map(|name| format!("\"{name}\"")).join(" or ")
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string" })
-    }
-
-    fn read(raw: &Raw<'_>) -> Result<Fault, Why> {
-        let Raw::Text(text) = raw else {
-            return Err(None);
-        };
-        text.parse().map_err(|why| Some(with_key(&format!("is {raw}; {why}"))))
-    }
-}
-
-kinds! {
-    Flag: bool, "true or false", json!({ "type": "boolean" }), |raw| match raw {
-        Raw::Flag(flag) => Some(*flag),
-        _ => None,
-    };
-    Seed: u64, "a whole number from 0", json!({ "type": "integer", "minimum": 0 }), whole;
-    Scale: Scale,
-        format!("\"auto\", \"papers\" or a number of warehouses from 1 to {WAREHOUSES_MAX}"),
-        json!({ "anyOf": [
-            { "type": "string", "enum": ["auto", "papers"] },
-            { "type": "integer", "minimum": 1, "maximum": WAREHOUSES_MAX },
-        ] }),
-        |raw| match raw {
-            Raw::Text("auto") => Some(Scale::Auto),
-            Raw::Text("papers") => Some(Scale::Papers),
-            _ => {
-                let count = Count::<1, WAREHOUSES_MAX>::read(raw).ok()?;
-                Some(Scale::For(Warehouses(count)))
-            }
-        };
-    Dilate: Dilate, "\"auto\" or a number from 1 to 100",
-        json!({ "anyOf": [
-            { "type": "string", "enum": ["auto"] },
-            { "type": "number", "minimum": 1, "maximum": 100 },
-        ] }),
-        |raw| match raw {
-            Raw::Text("auto") => Dilate::parse("auto").ok(),
-            _ => number(raw, Dilation::parse).map(Dilate::By),
-        };
-    DilationFactor: Dilation, "a number from 1 to 100",
-        json!({ "type": "number", "minimum": 1, "maximum": 100 }),
-        |raw| number(raw, Dilation::parse);
-    WarmupLength: Length, length_from(Duration::ZERO, WARMUP_AUTO_MOST), time_schema(),
-        |raw| length_of(raw, Duration::ZERO, WARMUP_AUTO_MOST);
-    WindowLength: Length, length_from(SECOND, WINDOW_AUTO_MOST), time_schema(),
-        |raw| length_of(raw, SECOND, WINDOW_AUTO_MOST);
-    ResponseLimit: f64, "a time like \"5s\", longer than 0", time_schema(), |raw| {
-        let time = time(raw).filter(|time| !time.is_zero())?;
-        Some(time.as_secs_f64() * 1e6)
-    };
-    MeanPrecision: f64, {
-            let (least, most) = (PRECISION_LEAST * 100.0, PRECISION_MOST * 100.0);
-            format!("a share like \"2%\" or 0.02, from {least}% to {most}%")
-        },
-        json!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "number", "minimum": PRECISION_LEAST, "maximum": PRECISION_MOST },
-        ] }),
-        |raw| number(raw, parse_precision);
-    Share: f64, "a share like \"80%\" or 0.8", json!({ "type": ["string", "number"] }),
-        |raw| number(raw, parse_share);
-    KinkPower: f64, "a number above 1", json!({ "type": "number" }), power;
-    PlateauPower: f64, "a number from 0 to 1", json!({ "type": "number" }), power;
-    PageCacheSize: u64,
-        format!("a size like \"512M\" or \"8G\", up to {}G", PAGE_CACHE_BYTES_MAX >> 30),
-        time_schema(),
-        |raw| number(raw, parse_size).filter(|bytes| *bytes <= PAGE_CACHE_BYTES_MAX);
-    Scalar: String, "a number, a text, true or false",
-        json!({ "type": ["string", "number", "boolean"] }),
-        |raw| match raw {
-            Raw::Flag(true) => Some("ON".to_owned()),
-            Raw::Flag(false) => Some("OFF".to_owned()),
-            other => number(other, |text| Some(text.to_owned())),
-        };
-}
-
-const SECOND: Duration = Duration::from_secs(1);
-
-fn time_from(least: Duration, most: Duration) -> String {
+fn time_from(bounds_ms: RangeInclusive<u64>) -> String {
+    let told = |ms: &u64| format_duration(Duration::from_millis(*ms)).to_string();
     format!(
         "a time like \"90s\" or \"2h\" or a number of seconds, from {} to {}",
-        format_duration(least),
-        format_duration(most)
+        told(bounds_ms.start()),
+        told(bounds_ms.end())
     )
+}
+
+fn is_in(bounds_ms: RangeInclusive<u64>, time: Duration) -> bool {
+    let (least, most) = bounds_ms.into_inner();
+    (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time)
 }
 
 impl<const LEAST_MS: u64, const MOST_MS: u64> Kind for Time<LEAST_MS, MOST_MS> {
     type Value = Duration;
 
     fn takes() -> String {
-        time_from(Duration::from_millis(LEAST_MS), Duration::from_millis(MOST_MS))
+        time_from(LEAST_MS..=MOST_MS)
     }
 
     fn schema() -> Value {
         time_schema()
     }
 
-    fn read(raw: &Raw<'_>) -> Result<Duration, Why> {
-        let (least, most) = (Duration::from_millis(LEAST_MS), Duration::from_millis(MOST_MS));
-        time(raw).filter(|time| (least..=most).contains(time)).ok_or(None)
+    fn read(text: &str) -> Result<Duration, Option<String>> {
+        time(text).filter(|time| is_in(LEAST_MS..=MOST_MS, *time)).ok_or(None)
     }
 }
 
-/// A time, or as long as it needs, which is `auto_most` where the plan names no more.
-fn length_from(least: Duration, auto_most: Duration) -> String {
-    format!(
-        "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} intervals \
-         at least)",
-        time_from(least, DURATION_MAX),
-        format_duration(auto_most)
-    )
-}
-
-fn length_of(raw: &Raw<'_>, least: Duration, auto_most: Duration) -> Option<Length> {
-    let length = match raw {
-        Raw::Text(text) => Length::parse(text, auto_most, parse_duration).ok(),
-        other => whole(other).map(|seconds| Length::fixed(Duration::from_secs(seconds))),
-    };
-    length.filter(|length| (least..=DURATION_MAX).contains(&length.most))
-}
-
-fn power(raw: &Raw<'_>) -> Option<f64> {
-    match raw {
-        Raw::Text(_) => None,
-        other => number(other, |text| text.parse().ok()),
-    }
-}
-
-/// A condition, or `false` where it is off.
-impl<K: Kind> Kind for Option<K> {
-    type Value = Option<K::Value>;
+impl<const LEAST_MS: u64, const AUTO_MOST_S: u64> Kind for AutoTime<LEAST_MS, AUTO_MOST_S> {
+    type Value = Length;
 
     fn takes() -> String {
-        format!("{}, or false", K::takes())
+        format!(
+            "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} \
+             intervals at least)",
+            time_from(LEAST_MS..=DURATION_MAX_MS),
+            format_duration(Duration::from_secs(AUTO_MOST_S))
+        )
     }
 
     fn schema() -> Value {
-        json!({ "anyOf": [K::schema(), { "enum": [false] }] })
+        time_schema()
     }
 
-    fn read(raw: &Raw<'_>) -> Result<Self::Value, Why> {
-        match raw {
-            Raw::Flag(false) => Ok(None),
-            other => K::read(other).map(Some),
-        }
-    }
-
-    fn read_table<'de, A: MapAccess<'de>>(table: A) -> Result<Self::Value, A::Error> {
-        K::read_table(table).map(Some)
+    fn read(text: &str) -> Result<Length, Option<String>> {
+        let auto_most = Duration::from_secs(AUTO_MOST_S);
+        let length = Length::parse(text, auto_most, |text| time(text).ok_or(()));
+        length.ok().filter(|length| is_in(LEAST_MS..=DURATION_MAX_MS, length.most)).ok_or(None)
     }
 }
 
-/// Tables whose names the file chooses.
-macro_rules! tables {
-    ($($kind:ty: $inner:ty, $example:literal;)+) => {$(
-        impl Kind for $kind {
-            type Value = Vec<Entry<<$inner as Kind>::Value>>;
+impl<K: Kind> Kind for Condition<K> {
+    type Value = Option<K::Value>;
 
-            fn takes() -> String {
-                concat!("a table like ", $example).to_owned()
-            }
+    fn takes() -> String {
+        format!("{}, or \"off\"", K::takes())
+    }
 
-            fn schema() -> Value {
-                json!({ "type": "object", "additionalProperties": <$inner>::schema() })
-            }
+    fn schema() -> Value {
+        json!({ "anyOf": [K::schema(), { "enum": [false, "off"] }] })
+    }
 
-            fn read(_: &Raw<'_>) -> Result<Self::Value, Why> {
-                Err(None)
-            }
-
-            fn read_table<'de, A: MapAccess<'de>>(table: A) -> Result<Self::Value, A::Error> {
-                entries_of::<$inner, A>(table)
-            }
+    fn read(text: &str) -> Result<Self::Value, Option<String>> {
+        match text {
+            "off" | "false" => Ok(None),
+            text => K::read(text).map(Some),
         }
-    )+};
+    }
 }
 
-tables! {
-    Variables: Many<Scalar>, "{ innodb_io_capacity = [2000, 15000] }";
-    ResponseLimits: ResponseLimit, "{ new_order = \"5s\", stock_level = \"20s\" }";
+fn names_of_workloads() -> Vec<&'static str> {
+    WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect()
+}
+
+/// Names of transaction types with a time each.
+fn response_limits(text: &str) -> Result<BTreeMap<String, f64>, String> {
+    let takes = || format!("it takes {}", ResponseLimits::takes());
+    let mut limits = BTreeMap::new();
+    for limit in text.split(',') {
+        let (name, text) = limit.split_once('=').ok_or_else(takes)?;
+        let known = Transaction::ALL.map(Transaction::name);
+        if !known.contains(&name) {
+            let why = format!("unknown transaction type `{name}`");
+            return Err(with_known(&why, name, &known));
+        }
+        let limit = time(text).filter(|limit| !limit.is_zero()).ok_or_else(takes)?;
+        if limits.insert(name.to_owned(), limit.as_secs_f64() * 1e6).is_some() {
+            return Err(format!("{name} has two limits; leave one out"));
+        }
+    }
+    Ok(limits)
+}
+
+/// `NAME=VALUE`, with the name as the server itself reads it.
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("the form is NAME=VALUE")?;
+    if name.trim().is_empty() {
+        return Err("the name is empty; the form is NAME=VALUE".to_owned());
+    }
+    let value = match value.trim() {
+        "true" => "ON",
+        "false" => "OFF",
+        value => value,
+    };
+    let set = (variable_name(name.trim()), value.to_owned());
+    server::validate_settings(std::slice::from_ref(&set)).map_err(|error| error.to_string())?;
+    Ok(set)
+}
+
+/// Prometheus reads plain HTTP too.
+fn exporter(text: &str) -> Result<String, String> {
+    const FORM: &str = "an address like http://db:9100/metrics";
+    if text.starts_with("https://") {
+        return Err(format!(
+            "exporters are asked over plain HTTP only; write {FORM}, of a tunnel where it has to \
+             be encrypted"
+        ));
+    }
+    let rest = text.strip_prefix("http://").ok_or(FORM)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let (_, host_port) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let is_bracketed = host_port.ends_with(']');
+    let (host, port) = match host_port.rsplit_once(':') {
+        Some((host, port)) if !is_bracketed => (host, Some(port)),
+        _ => (host_port, None),
+    };
+    let is_number = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    let is_host = match host.strip_prefix('[') {
+        Some(ip) => ip.strip_suffix(']').is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        None => !host.is_empty() && !host.contains(':'),
+    };
+    let is_written_plainly = !text.contains(char::is_whitespace);
+    if !is_host || !is_written_plainly || !port.is_none_or(is_number) {
+        return Err(format!("no host and port in it; write {FORM}"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spec::defaults;
+
+    #[test]
+    fn times_as_people_write_them() {
+        assert!(WindowTime::read("0").is_err() && WindowTime::read("auto:0").is_err());
+        assert_eq!(WarmupTime::read("0"), Ok(Length::fixed(Duration::ZERO)));
+        let ten_minutes = Length::auto(Duration::from_secs(600));
+        assert_eq!(WarmupTime::read("auto:10m"), Ok(ten_minutes));
+        assert_eq!(WindowTime::read("auto:600"), Ok(ten_minutes));
+        assert_eq!(WindowTime::read("auto"), Ok(Length::auto(defaults::WINDOW_AUTO_MOST)));
+        assert_eq!(MeanPrecision::read("2%"), Ok(0.02));
+        type Interval = Time<100, DURATION_MAX_MS>;
+        assert!(Interval::read("1ms").is_err() && Interval::read("100ms").is_ok());
+    }
+
+    #[test]
+    fn addresses_of_exporters() {
+        for good in [
+            "http://db:9100/metrics",
+            "http://db",
+            "http://127.0.0.1:9100/metrics?collect=cpu",
+            "http://[::1]:9100/metrics",
+            "http://[::1]/metrics",
+            "http://user:pass@word@db:9100/metrics",
+        ] {
+            assert_eq!(exporter(good), Ok(good.to_owned()));
+        }
+        for bad in [
+            "",
+            "db:9100",
+            "http://",
+            "http:///metrics",
+            "http://:9100/metrics",
+            "http://?x",
+            "http://user@/metrics",
+            "http://db:0/metrics",
+            "http://db:99999/metrics",
+            "http://db:/metrics",
+            "http://::1/metrics",
+            "http://[::1/metrics",
+            "http://[db]:9100",
+            "http://d b/metrics",
+        ] {
+            assert!(exporter(bad).is_err(), "{bad:?}");
+        }
+        let message = exporter("https://db:9100/metrics").unwrap_err();
+        assert!(message.contains("plain HTTP only"), "{message}");
+        assert!(ShellCommand::read(" \t").is_err() && ShellCommand::read("echo 1").is_ok());
+    }
 }

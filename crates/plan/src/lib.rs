@@ -9,30 +9,40 @@
 mod cells;
 mod confined;
 mod dimension;
-mod document;
 mod error;
 mod keys;
 mod kinds;
+mod lab_options;
 mod needs;
+mod options;
 mod order;
 mod parse;
 mod plan;
+mod read;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod to_cell;
 mod values;
 
 pub use cells::KnownNames;
 pub use dimension::Setting;
 pub use error::PlanError;
+pub use kinds::{DURATION_MAX_MS, MeanPrecision, SetVariable, Time};
 pub use needs::{
     CellNeeds, Files, Host, MissingImage, Needs, Sizes, loading_redo_file_bytes,
     size_in_warehouses, tables_bytes,
+};
+pub use options::{
+    CellOptions, CrashOptions, DatabaseOptions, DriveOptions, MetersOptions, RampOptions,
+    ServerOptions, StorageOptions, TargetOptions,
 };
 pub use order::{Order, Shard, Turn, TurnSchedule, execution_order};
 pub use parse::PLAN_BYTES_MAX;
 pub use plan::{Plan, PlannedCell};
 pub use schema::json_schema;
+pub use to_cell::ReadPlace;
+pub use values::Given;
 
 /// Most cells of a matrix.
 pub const CELLS_MAX: usize = 10_000;

@@ -1,27 +1,16 @@
 //! In which order cells are measured.
 
-use base::Random;
+use base::{Random, named};
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
-/// The order of the cells in each block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Each block has an order of its own, drawn from the seed.
-    Random,
-    /// That of the matrix.
-    Listed,
-}
-
-impl Order {
-    pub const ALL: [Order; 2] = [Order::Random, Order::Listed];
-
-    /// The name in a plan.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::Random => "random",
-            Order::Listed => "listed",
-        }
+named! {
+    /// The order of the cells in each block.
+    pub enum Order {
+        /// Each block has an order of its own, drawn from the seed.
+        Random = "random",
+        /// That of the matrix.
+        Listed = "listed",
     }
 }
 

@@ -1,47 +1,24 @@
 //! From the text of a plan to what it says.
 
-use crate::dimension::{Dimension, Setting, by_default, dimensions_of};
-use crate::document::{LabTable, PlanDocument, RampTable, ServerTable};
+use crate::dimension::{DIMENSIONS, Dimension, Setting};
 use crate::error::{PlanError, PlanProblem, PlanText};
-use crate::keys::{Keys, no_table};
+use crate::keys::Keys;
 use crate::kinds::with_known;
+use crate::lab_options::LabOptions;
+use crate::options::CellOptions;
 use crate::order::Order;
 use crate::plan::{Exclusion, Plan};
-use crate::schema::{dimension_keys, json_schema};
-use crate::values::spread;
-use serde::Deserialize;
-use spec::{
-    Cell, Connections, External, Lengths, Load, Meters, Private, RampLimits, Server, WorkloadKind,
-    defaults,
-};
-use std::path::PathBuf;
+use crate::read::{PlanKey, PlanTables, Texts, unknown};
+use crate::schema::dimension;
+use crate::to_cell::misplaced;
+use crate::values::given;
+use spec::{WorkloadKind, defaults};
+use std::mem::take;
 use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue, Deserializer};
-use tpcc::Transaction;
+use toml::de::{DeTable, DeValue};
 
 /// Longest text of a plan: a hundred times what a large one needs.
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
-
-/// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 17] = [
-    "engine",
-    "server_binary",
-    "preset",
-    "scale",
-    "set",
-    "instances",
-    "nodes",
-    "dilate",
-    "dilate_max",
-    "cores",
-    "fault",
-    "storage",
-    "population_seed",
-    "foreign_keys",
-    "partitions",
-    "tables",
-    "table_size",
-];
 
 impl Plan {
     /// Reads a plan; `path` is its name in messages. Names of engines, presets and places are not
@@ -64,135 +41,92 @@ fn parse(source: &PlanText) -> Result<Plan, PlanProblem> {
         let span = error.span().unwrap_or(0..0);
         PlanProblem::new(span, format!("this is not TOML: {message}"))
     })?;
-    let excluded = root.get_ref().get("exclude").cloned();
-    // serde would read a struct from a list, too.
-    let is_list = |entry: &(&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
-        entry.0.get_ref() != "exclude" && entry.1.get_ref().is_array()
-    };
-    if let Some((name, _)) = root.get_ref().iter().find(is_list) {
-        return Err(no_table(name.get_ref(), name.span()));
-    }
-    let keys = Keys::of(root.get_ref());
-    let mut document = read(root, &keys)?;
+    let root = root.into_inner();
+    let keys = Keys::of(&root);
+    let mut read = PlanTables::read(&root)?;
     for table in ["lab", "server", "load"] {
         if keys.name(table).is_none() {
             let why = format!("the plan has no [{table}]; add it (docs/plans.md has all keys)");
             return Err(PlanProblem::new(0..0, why));
         }
     }
-    let common = common(&document, &keys)?;
-    if common.server.private().is_some() {
-        let at = |table| keys.name(table).unwrap_or(0..0);
-        let preset = defaults::PRESET.to_owned();
-        by_default(&mut document.server.preset, preset, at("server"));
-        let warehouses = defaults::WAREHOUSES.0;
-        by_default(&mut document.load.warehouses, warehouses, at("load"));
+    let at = |table| keys.name(table).unwrap_or(0..0);
+    let is_external = require_server(&read.dimensions, &keys)?;
+    require_connections(&read.dimensions, &keys)?;
+    let lab: LabOptions = serde_json::from_value(take(&mut read.lab).into())
+        .expect("each of its values was read alone");
+    let seed = given(&lab.seed).unwrap_or(defaults::PLAN_SEED);
+    let mut by_default = |table, option: &str, value: &str| {
+        if keys.name(option).is_none() {
+            let setting = Setting::new(option, value);
+            read.dimensions.push(vec![Spanned::new(at(table), setting)]);
+        }
+    };
+    by_default("load", "workload", defaults::WORKLOAD.name());
+    by_default("load", "style", defaults::STYLE.name());
+    if !is_external {
+        by_default("server", "preset", defaults::PRESET);
+        by_default("load", "warehouses", &defaults::WAREHOUSES.to_string());
+        read.common.entry("population_seed").or_insert_with(|| seed.to_string().into());
     }
-    let at_load = keys.value_or_table("load");
-    by_default(&mut document.load.workload, defaults::WORKLOAD, at_load.clone());
-    by_default(&mut document.load.style, defaults::STYLE, at_load);
-    let lab = std::mem::take(&mut document.lab);
-    let page_cache_bytes = std::mem::take(&mut document.storage.page_cache).0;
-    let dimensions = dimensions_of(document)?;
-    let mut plan = Plan {
+    read.common.entry("check").or_insert_with(|| "true".into());
+    let most = defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE.to_string();
+    read.common.entry("lock_wait_timeouts_max").or_insert_with(|| most.into());
+    let mut dimensions = read.dimensions;
+    sort(&mut dimensions);
+    let Some(name) = given(&lab.name) else {
+        let why = "[lab] lacks `name`, which results and reports call the lab by";
+        return Err(PlanProblem::new(keys.value_or_table("lab"), why));
+    };
+    Ok(Plan {
         source: source.clone(),
-        name: String::new(),
-        order: Order::Random,
-        repeats: defaults::REPEATS,
-        time_limit: lab.time_limit.0.clone(),
-        repeat_time_limit: None,
-        page_cache_bytes,
-        changes_max: lab.changes_max.0.clone(),
-        common,
+        name,
+        order: given(&lab.order).unwrap_or(Order::Random),
+        repeats: given(&lab.repeats).unwrap_or(defaults::REPEATS),
+        seed,
+        time_limit: given(&lab.time_limit)
+            .map(|limit| Spanned::new(keys.value_or_table("time_limit"), limit)),
+        repeat_time_limit: given(&lab.repeat_time_limit),
+        changes_max: given(&lab.changes_max)
+            .map(|most| Spanned::new(keys.value_or_table("changes_max"), most)),
+        meters: options(&read.common).meters.meters(),
+        common: read.common,
         is_shortened: false,
-        exclusions: exclusions(excluded, &dimensions)?,
+        exclusions: exclusions(root.get("exclude"), &dimensions)?,
         dimensions,
         keys,
-    };
-    plan.set_lab(&lab)?;
-    Ok(plan)
+    })
 }
 
-fn read(root: Spanned<DeTable<'_>>, keys: &Keys) -> Result<PlanDocument, PlanProblem> {
-    PlanDocument::deserialize(Deserializer::from(root)).map_err(|error| keys.problem(&error))
+/// Options whose values were read alone.
+pub(crate) fn options(texts: &Texts) -> CellOptions {
+    serde_json::from_value(texts.clone().into()).expect("each of its values was read alone")
 }
 
-/// What all cells have in common; dimensions say the rest.
-fn common(document: &PlanDocument, keys: &Keys) -> Result<Cell, PlanProblem> {
-    let PlanDocument { server, storage, load, meters, .. } = document;
-    let seed = document.lab.seed.get().copied().unwrap_or(defaults::PLAN_SEED);
-    let mut cell = Cell {
-        server: Server::Private(Private::of_engine("")),
-        load: Load::of_seed(seed),
-        lengths: Lengths::default(),
-        checks: true,
-        lock_wait_timeouts_max_share: Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE),
-        meters: Meters {
-            power_command: meters.power_command.get().cloned(),
-            host_metrics: meters.host_metrics.get().cloned(),
-        },
-    };
-    match external(server, keys)? {
-        Some(external) => cell.server = Server::External(external),
-        None => {
-            let mut private = private(server, keys)?;
-            private.population.seed = load.population_seed.get().copied().unwrap_or(seed);
-            load.foreign_keys.set(&mut private.population.foreign_keys);
-            storage.count_io.set(&mut private.placement.count);
-            cell.server = Server::Private(private);
-        }
-    }
-    load.check.set(&mut cell.checks);
-    let most = &load.lock_wait_timeouts_max;
-    most.set(&mut cell.lock_wait_timeouts_max_share);
-    load.warmup.set(&mut cell.lengths.warmup);
-    load.window.set(&mut cell.lengths.window);
-    load.interval.set(&mut cell.lengths.interval);
-    cell.lengths.precision_share = load.precision.get().copied();
-    load.home.set(&mut cell.load.home);
-    load.xa.set(&mut cell.load.xa);
-    load.retry_pause.set(&mut cell.load.retry_pause);
-    cell.load.threads = load.threads.get().copied();
-    load.inactive_warehouses.set(&mut cell.load.inactive_warehouses);
-    if load.arrivals.get().is_some() && load.rate.get().is_none() {
-        let why = "`arrivals` is the time between the transactions of an open loop; add `rate`, or \
-                   leave it out";
-        return Err(PlanProblem::new(load.arrivals.span(), why));
-    }
-    let dilates = server.dilate.get();
-    let is_auto = dilates.is_some_and(|all| all.iter().any(|one| one.fixed().is_none()));
-    if server.dilate_max.get().is_some() && !is_auto {
-        let why = "`dilate_max` bounds `dilate = \"auto\"`; add that, or leave it out";
-        return Err(PlanProblem::new(server.dilate_max.span(), why));
-    }
-    cell.load.connections = connections(document, keys)?;
-    Ok(cell)
+/// In the order of the matrix; variables in that of the file.
+fn sort(dimensions: &mut [Dimension]) {
+    dimensions.sort_by_key(|dimension| {
+        let first = dimension.first();
+        first.map(|first| (first.get_ref().rank(), first.span().start))
+    });
 }
 
-/// The server that is there already, where the plan names one.
-fn external(server: &ServerTable, keys: &Keys) -> Result<Option<External>, PlanProblem> {
-    let Some(named) = [
-        ("dsn", server.dsn.get().is_some()),
-        ("defaults_file", server.defaults_file.get().is_some()),
-    ]
-    .into_iter()
-    .find_map(|(name, is_named)| is_named.then_some(name)) else {
-        let schemas = server.schemas.get().map(|_| {
-            let why = "`schemas` is for a server that is there already, and a private server has \
-                       one schema; name it by `dsn`, or leave `schemas` out";
-            PlanProblem::new(server.schemas.span(), why)
-        });
-        return schemas.map_or(Ok(None), Err);
-    };
-    if let Some((name, span)) = OF_PRIVATE.iter().find_map(|name| Some((name, keys.name(name)?))) {
-        let why = format!(
-            "`{name}` is for servers that mydyno starts, and `{named}` names one that is there \
-             already; leave one of them out"
-        );
-        return Err(PlanProblem::new(span, why));
+/// Says whether the server is one that is there already.
+fn require_server(dimensions: &[Dimension], keys: &Keys) -> Result<bool, PlanProblem> {
+    misplaced(|option| keys.name(option).is_some()).map_err(|problem| {
+        let span = keys.name(problem.option).unwrap_or(0..0);
+        PlanProblem::new(span, problem.to_string())
+    })?;
+    let names = |options: &[&str]| options.iter().any(|option| keys.name(option).is_some());
+    let is_external = names(&["dsn", "defaults_file"]);
+    if !is_external && !names(&["engine", "server_binary"]) {
+        let why = "[server] names no server; add `engine` for private ones (\"mysql-5.7\"; `mydyno \
+                   server list` has all) or the `server_binary` of one, or `dsn` for one that is \
+                   there already";
+        return Err(PlanProblem::new(keys.name("server").unwrap_or(0..0), why));
     }
-    for dsn in spread(server.dsn.0.clone()) {
-        let why = match server::dsn_has_password(dsn.get_ref()) {
+    for dsn in dimensions.iter().flatten().filter(|setting| setting.get_ref().name() == "dsn") {
+        let why = match server::dsn_has_password(dsn.get_ref().value()) {
             Ok(false) => continue,
             // Its text is not repeated: it may hold a password.
             Err(error) => format!("`dsn`: {error}"),
@@ -203,153 +137,66 @@ fn external(server: &ServerTable, keys: &Keys) -> Result<Option<External>, PlanP
         };
         return Err(PlanProblem::new(dsn.span(), why));
     }
-    Ok(Some(External {
-        defaults_file: server.defaults_file.get().map(PathBuf::from),
-        ..External::default()
-    }))
+    Ok(is_external)
 }
 
-fn private(server: &ServerTable, keys: &Keys) -> Result<Private, PlanProblem> {
-    let binary = server.server_binary.get().map(PathBuf::from);
-    if binary.is_none() && server.engine.get().is_none() {
-        let why = "[server] names no server; add `engine` for private ones (\"mysql-5.7\"; `mydyno \
-                   server list` has all) or the `server_binary` of one, or `dsn` for one that is \
-                   there already";
-        return Err(PlanProblem::new(keys.name("server").unwrap_or(0..0), why));
-    }
-    Ok(Private { binary, ..Private::of_engine(Private::OF_BINARY) })
-}
-
-/// How many connections there are where no dimension says it: a plan has that, or a ramp, or
-/// nothing but terminals.
-fn connections(document: &PlanDocument, keys: &Keys) -> Result<Connections, PlanProblem> {
-    let at = |table| keys.name(table).unwrap_or(0..0);
-    let is_named = document.load.connections.get().is_some();
-    let workloads = document.load.workload.get();
-    let all_have_terminals =
-        workloads.is_some_and(|all| all.iter().all(|kind| *kind == WorkloadKind::TpccSpec));
-    match &document.ramp {
-        Some(_) if is_named => {
+/// A plan has `connections`, or a ramp, or nothing but terminals.
+fn require_connections(dimensions: &[Dimension], keys: &Keys) -> Result<(), PlanProblem> {
+    let all = dimensions.iter().flatten().map(Spanned::get_ref);
+    let workloads = all.filter(|setting| setting.name() == "workload");
+    let mut are_terminals = workloads.map(|of| of.value() == WorkloadKind::TpccSpec.name());
+    let has_terminals =
+        are_terminals.next().is_some_and(|first| first) && are_terminals.all(|it| it);
+    let (ramp, is_named) = (keys.name("ramp"), keys.name("connections").is_some());
+    match ramp {
+        Some(ramp) if is_named => {
             let why = "[ramp] finds the number of connections, and [load] names `connections`; \
                        leave one of them out";
-            Err(PlanProblem::new(at("ramp"), why))
+            Err(PlanProblem::new(ramp, why))
         }
-        Some(ramp) => limits(ramp, keys).map(Connections::Ramp),
-        None if is_named || all_have_terminals => Ok(Connections::ByDefault),
-        None => {
+        None if !is_named && !has_terminals => {
             let why = "[load] lacks `connections`, the number of client sessions; or add a table \
                        [ramp], which finds how many each cell supports";
-            Err(PlanProblem::new(at("load"), why))
+            Err(PlanProblem::new(keys.name("load").unwrap_or(0..0), why))
         }
-    }
-}
-
-/// The limits of a ramp; those that are not named are the papers'.
-fn limits(ramp: &RampTable, keys: &Keys) -> Result<RampLimits, PlanProblem> {
-    let mut limits = RampLimits::default();
-    ramp.start.set(&mut limits.start);
-    ramp.step.set(&mut limits.step);
-    ramp.connections_max.set(&mut limits.connections_max);
-    limits.points_max = ramp.points.get().map_or(limits.points_max, |most| *most as usize);
-    ramp.stop_cpu.set(&mut limits.cpu_busy_share);
-    ramp.stop_retries.set(&mut limits.retries_share);
-    ramp.stop_kink.set(&mut limits.kink_elasticity);
-    ramp.stop_plateau.set(&mut limits.plateau_elasticity);
-    if let Some(times) = ramp.stop_p90.get() {
-        limits.p90_us.clear();
-        for (name, limit) in times.iter().flatten() {
-            let known = Transaction::ALL.map(Transaction::name);
-            if !known.contains(&&**name.get_ref()) {
-                let why = format!("unknown transaction type `{}` in `stop_p90`", name.get_ref());
-                let why = with_known(&why, name.get_ref(), &known);
-                return Err(PlanProblem::new(name.span(), why));
-            }
-            limits.p90_us.insert(name.get_ref().clone(), *limit.get_ref());
-        }
-    }
-    match limits.check() {
-        Ok(()) => Ok(limits),
-        Err(error) => {
-            let named = error.keys().into_iter().find(|key| keys.name(key).is_some());
-            let span = keys.value_or_table(named.unwrap_or("ramp"));
-            Err(PlanProblem::new(span, error.to_string()))
-        }
-    }
-}
-
-impl Plan {
-    fn set_lab(&mut self, lab: &LabTable) -> Result<(), PlanProblem> {
-        let Some(name) = lab.name.get() else {
-            let why = "[lab] lacks `name`, which results and reports call the lab by";
-            return Err(PlanProblem::new(self.keys.value_or_table("lab"), why));
-        };
-        self.name.clone_from(name);
-        lab.repeats.set(&mut self.repeats);
-        lab.order.set(&mut self.order);
-        let lengths = self.common.lengths;
-        let needed = lengths.warmup.most + lengths.window.most;
-        self.repeat_time_limit = lab.repeat_time_limit.get().copied();
-        if self.repeat_time_limit.is_some_and(|limit| limit <= needed) {
-            let why = format!(
-                "`repeat_time_limit` ends every repeat before its end: warm-up and window may take \
-                 {} alone",
-                humantime::format_duration(needed)
-            );
-            return Err(PlanProblem::new(lab.repeat_time_limit.span(), why));
-        }
-        Ok(())
+        _ => Ok(()),
     }
 }
 
 /// The tables of what is left out. Their keys are those of dimensions, whichever table has them.
 fn exclusions(
-    excluded: Option<Spanned<DeValue<'_>>>,
+    excluded: Option<&Spanned<DeValue<'_>>>,
     dimensions: &[Dimension],
 ) -> Result<Vec<Exclusion>, PlanProblem> {
     let Some(excluded) = excluded else {
         return Ok(Vec::new());
     };
-    let no_tables = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and \
-                     its keys below";
-    let no_tables = PlanProblem::new(excluded.span(), no_tables);
-    let DeValue::Array(tables) = excluded.into_inner() else {
-        return Err(no_tables);
+    let no_tables = || {
+        let why = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and its \
+                   keys below";
+        PlanProblem::new(excluded.span(), why)
     };
-    let schema = json_schema();
-    let known: Vec<_> = dimension_keys(&schema).collect();
+    let tables = excluded.get_ref().as_array().ok_or_else(no_tables)?;
     let mut exclusions = Vec::new();
     for table in tables {
-        let span = table.span();
-        let DeValue::Table(table) = table.into_inner() else {
-            return Err(no_tables);
-        };
-        let mut root = DeTable::new();
-        for (key, value) in table {
-            let name = key.get_ref();
-            let Some((section, _)) = known.iter().find(|(_, known)| *known == name.as_ref()) else {
-                let why = format!("unknown key `{name}` in [[exclude]]");
-                let known: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
-                return Err(PlanProblem::new(key.span(), with_known(&why, name, &known)));
+        let mut conditions = Vec::new();
+        for (key, value) in table.get_ref().as_table().ok_or_else(no_tables)? {
+            let Some(schema) = dimension(key.get_ref()) else {
+                let why = format!("unknown key `{}` in [[exclude]]", key.get_ref());
+                return Err(unknown(&why, key, &DIMENSIONS));
             };
-            let section = Spanned::new(span.clone(), DeString::from(*section));
-            let table = root
-                .entry(section)
-                .or_insert_with(|| Spanned::new(span.clone(), DeValue::Table(DeTable::new())));
-            if let DeValue::Table(table) = table.get_mut() {
-                table.insert(key, value);
-            }
+            let key = PlanKey { name: key.get_ref(), schema };
+            key.read_dimensions(value, &mut conditions)?;
         }
-        let keys = Keys::of(&root);
-        let conditions = dimensions_of(read(Spanned::new(span.clone(), root), &keys)?)?;
         if conditions.is_empty() {
             let why = "[[exclude]] names nothing, which would leave out every cell; name keys of \
                        the cells to leave out";
-            return Err(PlanProblem::new(span, why));
+            return Err(PlanProblem::new(table.span(), why));
         }
         for value in conditions.iter().flatten() {
             require_in_matrix(value, dimensions)?;
         }
-        exclusions.push(Exclusion { span, conditions });
+        exclusions.push(Exclusion { span: table.span(), conditions });
     }
     Ok(exclusions)
 }

@@ -5,9 +5,10 @@ use crate::error::{PlanError, PlanProblem, PlanText, Span};
 use crate::keys::Keys;
 use crate::needs::Files;
 use crate::order::{Order, TurnSchedule};
+use crate::read::Texts;
 use base::is_secret;
 use device::Role;
-use spec::{Cell, Length, Lengths, Meters, Place, Scale, defaults};
+use spec::{Cell, Meters, Place, Scale};
 use std::time::Duration;
 use toml::Spanned;
 
@@ -27,11 +28,13 @@ pub struct Plan {
     pub(crate) repeats: u32,
     pub(crate) time_limit: Option<Spanned<Duration>>,
     pub(crate) repeat_time_limit: Option<Duration>,
-    pub(crate) page_cache_bytes: Option<Spanned<u64>>,
     /// Settings that may differ from the first values.
     pub(crate) changes_max: Option<Spanned<u32>>,
+    /// Of the orders, and of the inputs.
+    pub(crate) seed: u64,
+    pub(crate) meters: Meters,
     /// What all cells have in common; dimensions say the rest.
-    pub(crate) common: Cell,
+    pub(crate) common: Texts,
     /// Its cells are for seconds, which say nothing of where a ramp ends.
     pub(crate) is_shortened: bool,
     /// In the order of the matrix: the values of the last one change fastest.
@@ -53,7 +56,7 @@ impl Plan {
 
     /// How often and in which order cells are measured.
     pub fn schedule(&self) -> TurnSchedule {
-        TurnSchedule { order: self.order, repeats: self.repeats, seed: self.common.load.seed }
+        TurnSchedule { order: self.order, repeats: self.repeats, seed: self.seed }
     }
 
     /// After which no repeat is started any more.
@@ -63,19 +66,13 @@ impl Plan {
 
     /// The same cells, once each and for seconds: enough to see that their servers start and take
     /// the load. Of a ramp its start alone, as a cell, which may do without a new order.
-    pub fn shortened(mut self) -> Plan {
-        self.common.lengths = Lengths {
-            warmup: Length::fixed(Duration::from_secs(1)),
-            window: Length::fixed(Duration::from_secs(2)),
-            precision_share: None,
-            interval: defaults::INTERVAL,
-        };
+    pub fn shortened(self) -> Plan {
         Plan { repeats: 1, is_shortened: true, time_limit: None, ..self }
     }
 
     /// What of the server's machine only the user can name.
     pub fn meters(&self) -> &Meters {
-        &self.common.meters
+        &self.meters
     }
 
     /// The error that says why `cell` cannot be measured, at the value of the key that is to blame

@@ -1,21 +1,114 @@
-//! The JSON schema of a plan, for editors that check TOML while it is typed, and the tables of its
-//! documentation.
+//! The keys of a plan with their JSON schema, for editors that check TOML while it is typed, and
+//! the tables of its documentation.
 
-use crate::document::PlanDocument;
+use crate::dimension::DIMENSIONS;
+use crate::lab_options::LabOptions;
+use crate::options::{
+    CrashOptions, DatabaseOptions, DriveOptions, MetersOptions, RampOptions, ServerOptions,
+    StorageOptions, TargetOptions,
+};
+use crate::values::VALUE_SCHEMA;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+
+/// The tables of a plan, each with its keys.
+static TABLES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    let generator = &mut SchemaSettings::draft07().into_generator();
+    let mut tables = Map::new();
+    add::<LabOptions>(&mut tables, "lab", generator);
+    add::<TargetOptions>(&mut tables, "server", generator);
+    add::<ServerOptions>(&mut tables, "server", generator);
+    add::<StorageOptions>(&mut tables, "storage", generator);
+    add::<DriveOptions>(&mut tables, "load", generator);
+    add::<DatabaseOptions>(&mut tables, "load", generator);
+    add::<RampOptions>(&mut tables, "ramp", generator);
+    add::<CrashOptions>(&mut tables, "crash", generator);
+    add::<MetersOptions>(&mut tables, "meters", generator);
+    tables
+});
+
+/// Adds the options of a struct to a table.
+fn add<T: JsonSchema>(tables: &mut Map<String, Value>, table: &str, from: &mut SchemaGenerator) {
+    let mut added = T::json_schema(from).to_value();
+    let about = unwrapped(&added);
+    let table = tables.entry(table).or_insert_with(|| {
+        json!({
+            "type": "object",
+            "description": about,
+            "additionalProperties": false,
+            "properties": {},
+        })
+    });
+    for (key, option) in added["properties"].as_object_mut().into_iter().flatten() {
+        let mut schema = option[VALUE_SCHEMA].take();
+        schema["description"] = unwrapped(option);
+        table["properties"][key] = schema;
+    }
+}
+
+/// The description; doc comments are wrapped, and what is read is not.
+fn unwrapped(schema: &Value) -> Value {
+    schema["description"].as_str().unwrap_or_default().replace('\n', " ").into()
+}
+
+/// The names of the tables.
+pub(crate) fn tables() -> Vec<&'static str> {
+    TABLES.keys().map(String::as_str).collect()
+}
+
+/// The schemas of the keys of a table.
+pub(crate) fn keys_of(table: &str) -> Option<&'static Map<String, Value>> {
+    TABLES.get(table)?["properties"].as_object()
+}
+
+/// The schema of a dimension; nothing else may be excluded.
+pub(crate) fn dimension(key: &str) -> Option<&'static Value> {
+    let mut tables = TABLES.keys().filter_map(|table| keys_of(table));
+    tables.find_map(|keys| keys.get(key)).filter(|_| DIMENSIONS.contains(&key))
+}
+
+/// One value, or a list of them.
+fn one_or_list(key: &str, option: &Value) -> Value {
+    if !DIMENSIONS.contains(&key) {
+        return option.clone();
+    }
+    let several = |one: &Value| {
+        let list = json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": one });
+        json!({ "anyOf": [one, list] })
+    };
+    let mut schema = option.clone();
+    if key == "set" {
+        schema["additionalProperties"] = several(&option["additionalProperties"]);
+        return schema;
+    }
+    let about = schema.as_object_mut().and_then(|of| of.remove("description"));
+    let takes = schema.as_object_mut().and_then(|of| of.remove("title")).unwrap_or_default();
+    schema = several(&schema);
+    schema["description"] = about.unwrap_or_default();
+    schema["title"] = format!("{}, or a list", takes.as_str().unwrap_or_default()).into();
+    schema
+}
 
 /// The schema, as docs/plan.schema.json has it.
 pub fn json_schema() -> Value {
-    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    let generator = settings.into_generator();
-    let mut schema = generator.into_root_schema_for::<PlanDocument>().to_value();
-    unwrap_descriptions(&mut schema);
-    let excluded = dimension_keys(&schema).map(|(section, key)| {
-        (key.to_owned(), schema["properties"][section]["properties"][key].clone())
-    });
-    let excluded: Map<String, Value> = excluded.collect();
-    schema["properties"]["exclude"] = json!({
+    let mut properties = TABLES.clone();
+    let mut excluded = Map::new();
+    for table in properties.values_mut() {
+        for (key, option) in table["properties"].as_object_mut().into_iter().flatten() {
+            *option = one_or_list(key, option);
+            if DIMENSIONS.contains(&key.as_str()) {
+                excluded.insert(key.clone(), option.clone());
+            }
+        }
+    }
+    let one_of = |keys: &[&str]| -> Value {
+        keys.iter().map(|key| json!({ "required": [key] })).collect::<Vec<_>>().into()
+    };
+    properties["lab"]["required"] = json!(["name"]);
+    properties["server"]["anyOf"] = one_of(&["engine", "server_binary", "dsn", "defaults_file"]);
+    properties.insert("exclude".to_owned(), json!({
         "type": "array",
         "items": {
             "description": "Cells to leave out: those that have one of the named values of every \
@@ -25,29 +118,19 @@ pub fn json_schema() -> Value {
             "additionalProperties": false,
             "properties": excluded,
         },
-    });
-    schema
-}
-
-/// Doc comments are wrapped, and what is read is not.
-fn unwrap_descriptions(schema: &mut Value) {
-    if let Some(Value::String(text)) = schema.get_mut("description") {
-        *text = text.replace('\n', " ");
-    }
-    let inside = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for (_, property) in inside.into_iter().flatten() {
-        unwrap_descriptions(property);
-    }
-}
-
-/// The keys of dimensions with their tables, in the order of the documentation.
-pub(crate) fn dimension_keys(schema: &Value) -> impl Iterator<Item = (&'static str, &str)> {
-    ["server", "storage", "load", "crash"].into_iter().flat_map(|section| {
-        let keys = schema["properties"][section]["properties"].as_object();
-        let keys = keys.into_iter().flatten();
-        let is_dimension = |value: &Value| !value["anyOf"][1]["items"].is_null();
-        keys.filter(move |(name, value)| *name == "set" || is_dimension(value))
-            .map(move |(name, _)| (section, name.as_str()))
+    }));
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A plan of mydyno",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["lab", "server", "load"],
+        "anyOf": [
+            { "required": ["ramp"] },
+            { "properties": { "load": { "required": ["connections"] } } },
+            { "properties": { "load": { "required": ["workload"] } } },
+        ],
+        "properties": properties,
     })
 }
 
@@ -168,8 +251,12 @@ pub(crate) mod tests {
 
     /// In the order of the structs, which a JSON object does not keep.
     fn listed(properties: &Value) -> Vec<(&str, &Value)> {
-        let text = include_str!("document.rs");
-        let place = |name: &str| text.find(&format!("pub(crate) {name}: "));
+        let text = concat!(
+            " lab: server: storage: load: ramp: crash: meters: exclude: ",
+            include_str!("lab_options.rs"),
+            include_str!("options.rs")
+        );
+        let place = |name: &str| text.find(&format!(" {name}: "));
         let entries = properties.as_object().unwrap().iter();
         let mut entries: Vec<_> = entries.map(|(name, value)| (name.as_str(), value)).collect();
         entries.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));

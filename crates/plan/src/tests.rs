@@ -177,7 +177,7 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
     ("name = 'x'", "nmae = 'x'", "nmae", &["unknown key `nmae` in [lab]", "nearest is `name`"]),
     ("[storage]", "[storge]", "storge]", &["unknown key `storge`", "`storage`"]),
     ("name = 'x'", "", "lab]", &["[lab] lacks `name`"]),
-    ("name = 'x'", "name = ''", "''", &["`name` is empty"]),
+    ("name = 'x'", "name = ''", "''", &["`name` is", "it is empty"]),
     ("name = 'x'", "name = 'x'\nrepeats = 0", "0", &["`repeats` is 0", "from 1 to 1000"]),
     ("name = 'x'", "name = 'x'\nrepeats = [1, 2]", "[1, 2]", &["no dimension"]),
     ("name = 'x'", "name = 'x'\norder = 'reverse'", "'reverse'", &["random, listed"]),

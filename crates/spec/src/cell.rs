@@ -1,28 +1,32 @@
 //! A cell: everything that a measurement depends on.
 
 use crate::defaults;
+use crate::identity::canonical_text;
 use crate::length::Length;
-use crate::load::{Connections, Load};
-use crate::server::{External, Server};
-use crate::topology::Topology;
+use crate::load::Load;
+use crate::server::Server;
+use serde::Serialize;
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What is measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
     pub server: Server,
     pub load: Load,
     pub lengths: Lengths,
     /// Run the eighteen checks after the measurement; of a ramp, after its last point.
+    #[serde(skip)]
     pub checks: bool,
     /// A larger share of tries that end in lock wait timeouts makes it a failed one; 0 to 1.
+    #[serde(skip)]
     pub lock_wait_timeouts_max_share: Option<f64>,
+    #[serde(skip)]
     pub meters: Meters,
 }
 
 /// How long it is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lengths {
     /// Before the window.
     pub warmup: Length,
@@ -66,45 +70,13 @@ pub struct Meters {
 impl Cell {
     /// The canonical text of everything that the results depend on: equal for equal measurements,
     /// whatever plan names them, in whatever order and with however many repeats. Keys of results
-    /// files derive from it: what is by default and came later is not in it.
+    /// files derive from it: what is off or not asked for is not in it, so that a new option leaves
+    /// the keys of cells without it as they are.
     pub fn identity(&self) -> String {
-        let Cell { load, lengths, .. } = self;
-        let mut lines = match &self.server {
-            Server::Private(private) => vec![private.identity()],
-            Server::External(external) => vec![format!(
-                "dsn={} defaults_file={} schemas={}",
-                external.dsns.join(" "),
-                external.defaults_file.as_deref().unwrap_or("".as_ref()).display(),
-                external.schemas.unwrap_or(1)
-            )],
-        };
-        if let Server::External(External { set, topology, .. }) = &self.server {
-            if *topology != Topology::Apart {
-                lines.push(format!("topology={}", topology.name()));
-            }
-            lines.extend(set.iter().map(|(name, value)| format!("set.{name}={value}")));
-        }
-        lines.push(format!("workload={}", load.workload.name()));
-        lines.push(format!("style={}", load.style.name()));
-        lines.push(match &load.connections {
-            Connections::ByDefault => "connections=default".to_owned(),
-            Connections::Fixed(count) => format!("connections={count}"),
-            Connections::Ramp(limits) => format!("ramp {limits}"),
-        });
-        lines.push(format!("warmup_ns={}", lengths.warmup.most.as_nanos()));
-        lines.push(format!("window_ns={}", lengths.window.most.as_nanos()));
-        lines.push(format!("interval_ns={}", lengths.interval.as_nanos()));
-        let mut add = |name: &str, value: Option<String>| {
-            lines.extend(value.map(|value| format!("{name}={value}")));
-        };
-        add("isolation", load.isolation.map(|level| level.name().to_owned()));
-        add("warmup", lengths.warmup.is_auto.then(|| "auto".to_owned()));
-        let precision = lengths.window_precision_share();
-        add("window", precision.map(|share| format!("auto to {share}")));
-        for (name, value) in load.later() {
-            add(name, value);
-        }
-        lines.join("\n")
+        let mut cell = self.clone();
+        cell.server = self.server.canonical();
+        cell.lengths.precision_share = self.lengths.window_precision_share();
+        canonical_text(&cell)
     }
 
     /// Sixteen hexadecimal digits of the identity.

@@ -1,16 +1,19 @@
 //! How much slower the clock of a measurement runs.
 
 use crate::defaults;
+use crate::identity::as_text;
 use base::Dilation;
+use serde::Serialize;
 use std::fmt;
 
 /// How many times slower than real ones the clocks of a measurement run. Results are in the time of
 /// these clocks, so that this host acts as one whose cores are as many times as fast.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Dilate {
-    By(Dilation),
+    By(#[serde(serialize_with = "as_text")] Dilation),
     /// As little as it takes for the host to be no limit, and no more than that.
     Auto {
+        #[serde(serialize_with = "as_text")]
         most: Dilation,
     },
 }

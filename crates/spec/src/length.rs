@@ -1,5 +1,6 @@
 //! How long a warm-up or a window is: a time, or as long as it needs.
 
+use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ pub const AUTO_EXPECTED: Duration = Duration::from_secs(5 * 60);
 const AUTO: &str = "auto";
 
 /// The length of a warm-up or a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Length {
     /// The length itself or, of an automatic one, the longest that it may be.
     pub most: Duration,

@@ -1,22 +1,24 @@
 //! What is asked of a server.
 
 use crate::defaults;
+use crate::identity::as_text_or_none;
 use crate::oltp::OltpMix;
 use crate::ramp_limits::RampLimits;
-use base::{Warehouses, limits};
+use base::{Warehouses, limits, named};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// What is asked of a server, how, and by how many.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Load {
     pub workload: WorkloadKind,
     pub style: Style,
     /// None: [`defaults::ISOLATION`] or, with workload `tpcc-mysql`, the server's.
     pub isolation: Option<Isolation>,
     /// Warehouses to use; all of the database where none are named.
+    #[serde(serialize_with = "as_text_or_none")]
     pub warehouses: Option<Warehouses>,
     /// Of these, so many have rows and no terminals (clause 4.2.2).
     pub inactive_warehouses: u32,
@@ -37,6 +39,7 @@ pub struct Load {
     /// every fourth.
     pub threads: Option<u32>,
     /// Of the inputs, as it was asked for; each repeat and each point of a ramp has one of its own.
+    #[serde(skip)]
     pub seed: u64,
 }
 
@@ -59,28 +62,10 @@ impl Load {
             seed,
         }
     }
-
-    /// What came after the first results files, by the names in a cell's identity; `None` is the
-    /// default, which is not in it.
-    pub(crate) fn later(&self) -> Vec<(&'static str, Option<String>)> {
-        let inactive = Some(self.inactive_warehouses).filter(|count| *count > 0);
-        let rate = self.rate.map(|open| format!("{} {}", open.rate, open.spacing.name()));
-        let pause = Some(self.retry_pause).filter(|pause| *pause != defaults::RETRY_PAUSE);
-        vec![
-            ("threads", self.threads.map(|threads| threads.to_string())),
-            ("used_warehouses", self.warehouses.map(|count| count.to_string())),
-            ("inactive_warehouses", inactive.map(|count| count.to_string())),
-            ("terminals", self.terminals.map(|count| count.to_string())),
-            ("home", self.home.then(|| "true".to_owned())),
-            ("xa", self.xa.then(|| "true".to_owned())),
-            ("rate", rate),
-            ("retry_pause_ns", pause.map(|pause| pause.as_nanos().to_string())),
-        ]
-    }
 }
 
 /// What is driven.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum WorkloadKind {
     /// Transactions of clause 2 without keying and think time.
     Tpcc,
@@ -95,7 +80,7 @@ pub enum WorkloadKind {
 }
 
 /// What a workload is driven on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum DatabaseKind {
     Tpcc,
     /// The tables of sysbench's OLTP.
@@ -170,85 +155,50 @@ impl FromStr for WorkloadKind {
     }
 }
 
-/// How the statements of workloads `tpcc` and `tpcc-spec` travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// One prepared statement per round trip, as applications do.
-    Statements,
-    /// The same statements; those whose inputs are known travel together.
-    Pipelined,
-    /// As few statements as clause 2 needs, each on a set of rows; they travel together too.
-    Batched,
-    /// A stored procedure for each transaction.
-    Procedures,
+named! {
+    /// How the statements of workloads `tpcc` and `tpcc-spec` travel.
+    #[derive(Serialize)]
+    pub enum Style {
+        /// One prepared statement per round trip, as applications do.
+        Statements = "statements",
+        /// The same statements; those whose inputs are known travel together.
+        Pipelined = "pipelined",
+        /// As few statements as clause 2 needs, each on a set of rows; they travel together too.
+        Batched = "batched",
+        /// A stored procedure for each transaction.
+        Procedures = "procedures",
+    }
 }
 
 impl Style {
-    pub const ALL: [Style; 4] =
-        [Style::Statements, Style::Pipelined, Style::Batched, Style::Procedures];
-
     /// Does it have one statement for each thing that is done?
     pub const fn is_single(self) -> bool {
         matches!(self, Style::Statements | Style::Pipelined)
     }
+}
 
-    /// The name on the command line, in plans and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Style::Statements => "statements",
-            Style::Pipelined => "pipelined",
-            Style::Batched => "batched",
-            Style::Procedures => "procedures",
-        }
+named! {
+    /// The isolation level of sessions. TPC-C demands that New-Order, Payment, Delivery and
+    /// Order-Status see no phenomenon of each other (clause 3.4.1); with the locks that these
+    /// transactions take, `RepeatableRead` gives that. In capitals, a name is the value of the
+    /// server's variable.
+    #[derive(Serialize)]
+    pub enum Isolation {
+        RepeatableRead = "repeatable-read",
+        ReadCommitted = "read-committed",
+        Serializable = "serializable",
+        ReadUncommitted = "read-uncommitted",
     }
 }
 
-/// The isolation level of sessions. TPC-C demands that New-Order, Payment, Delivery and
-/// Order-Status see no phenomenon of each other (clause 3.4.1); with the locks that these
-/// transactions take, `RepeatableRead` gives that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isolation {
-    ReadUncommitted,
-    ReadCommitted,
-    RepeatableRead,
-    Serializable,
-}
-
-impl Isolation {
-    pub const ALL: [Isolation; 4] = [
-        Isolation::RepeatableRead,
-        Isolation::ReadCommitted,
-        Isolation::Serializable,
-        Isolation::ReadUncommitted,
-    ];
-
-    /// The name on the command line, in plans and in results; in capitals that of the server's
-    /// variable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Isolation::ReadUncommitted => "read-uncommitted",
-            Isolation::ReadCommitted => "read-committed",
-            Isolation::RepeatableRead => "repeatable-read",
-            Isolation::Serializable => "serializable",
-        }
+impl fmt::Display for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
-
-/// Those whose name is all that there is to say.
-macro_rules! display {
-    ($($named:ty),+) => {$(
-        impl fmt::Display for $named {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-    )+};
-}
-
-display!(WorkloadKind, Style, Isolation);
 
 /// How many connections there are.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Connections {
     /// [`defaults::CONNECTIONS`] or, where there are terminals, one for each.
     ByDefault,
@@ -276,7 +226,7 @@ impl Connections {
     }
 
     /// How good an estimate of its time is: a ramp seldom needs all of its points.
-    pub fn of_times(&self) -> &'static str {
+    pub fn estimate_word(&self) -> &'static str {
         match self {
             Connections::ByDefault | Connections::Fixed(_) => "about",
             Connections::Ramp(_) => "at most",
@@ -285,35 +235,25 @@ impl Connections {
 }
 
 /// Transactions that come when a schedule says.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OpenLoop {
     pub rate: Rate,
     pub spacing: Spacing,
 }
 
-/// The time between two arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Spacing {
-    /// Independent of all others, as many users behave: negative exponential.
-    Poisson,
-    /// Always the same.
-    Uniform,
-}
-
-impl Spacing {
-    pub const ALL: [Spacing; 2] = [Spacing::Poisson, Spacing::Uniform];
-
-    /// The name on the command line, in plans and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Spacing::Poisson => "poisson",
-            Spacing::Uniform => "uniform",
-        }
+named! {
+    /// The time between two arrivals.
+    #[derive(Serialize, Deserialize)]
+    pub enum Spacing {
+        /// Independent of all others, as many users behave: negative exponential.
+        Poisson = "poisson",
+        /// Always the same.
+        Uniform = "uniform",
     }
 }
 
 /// How many transactions of all types come.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rate {
     PerSecond(f64),
     /// A share of what a closed loop does.

@@ -1,7 +1,9 @@
 //! The OLTP workloads of sysbench.
 
+use serde::Serialize;
+
 /// Which statements of sysbench's OLTP a transaction has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum OltpMix {
     ReadWrite,
     ReadOnly,
@@ -11,7 +13,7 @@ pub enum OltpMix {
 }
 
 /// The tables sbtest1, sbtest2 and so on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SbtestTables {
     pub count: u32,
     /// Of each table.

@@ -1,6 +1,7 @@
 //! Where the files of a role go.
 
 use device::{Array, Member, Profile, Role, Sheet};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ pub enum Place {
 }
 
 /// The places that were asked for. A role that has none is where data is.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Placement {
     pub places: BTreeMap<Role, Place>,
     /// Size of the modelled page cache.
@@ -103,6 +104,18 @@ impl fmt::Display for Place {
                     None => Ok(()),
                 }
             }
+        }
+    }
+}
+
+/// What tells it from others. Another file of that name may be another device.
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match (self, self.fingerprint()) {
+            (Place::Emulated { file: Some(_), .. }, Some(figures)) => {
+                to.collect_str(&format_args!("{self} {figures}"))
+            }
+            _ => to.collect_str(self),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What ends a ramp, and the counts of connections that it may measure.
 
+use crate::problem::Problem;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +12,7 @@ pub const PLATEAU_ELASTICITY: f64 = 0.2;
 
 /// Conditions and bounds of a ramp. [`RampLimits::default`] has those of the white papers; `None`,
 /// or a type that is not named, is no condition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RampLimits {
     /// Connections of the first point; at least 1.
     pub start: u32,
@@ -56,45 +58,6 @@ impl Default for RampLimits {
     }
 }
 
-/// A limit that makes no sense.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RampLimitsError {
-    Zero,
-    StartAboveMax { start: u32, connections_max: u32 },
-    OutOfRange { key: &'static str, name: &'static str, value: f64, expected: &'static str },
-}
-
-impl fmt::Display for RampLimitsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RampLimitsError::Zero => {
-                write!(f, "one of start, step and points of a ramp is 0; each is at least 1")
-            }
-            RampLimitsError::StartAboveMax { start, connections_max } => write!(
-                f,
-                "a ramp starts at {start} connections, above its maximum of {connections_max}; \
-                 lower one or raise the other"
-            ),
-            RampLimitsError::OutOfRange { name, value, expected, .. } => {
-                write!(f, "{name} of a ramp is {value}; it must be {expected}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RampLimitsError {}
-
-impl RampLimitsError {
-    /// The keys of a plan that may be to blame, the likeliest first.
-    pub fn keys(&self) -> Vec<&'static str> {
-        match self {
-            RampLimitsError::Zero => vec!["start", "step", "points"],
-            RampLimitsError::StartAboveMax { .. } => vec!["start", "connections_max"],
-            RampLimitsError::OutOfRange { key, .. } => vec![key],
-        }
-    }
-}
-
 /// `start=8 step=8 connections_max=1024 points=24 stop_cpu=0.8 stop_p90.new_order=5s stop_kink=2
 /// stop_plateau=0.2`: equal for equal limits.
 impl fmt::Display for RampLimits {
@@ -126,42 +89,38 @@ impl fmt::Display for RampLimits {
 impl RampLimits {
     /// # Errors
     /// The first limit that makes no sense.
-    pub fn check(&self) -> Result<(), RampLimitsError> {
-        if self.start == 0 || self.step == 0 || self.points_max == 0 {
-            return Err(RampLimitsError::Zero);
+    pub fn check(&self) -> Result<(), Problem> {
+        let counts = [("start", self.start), ("step", self.step)];
+        let points = ("points", u32::try_from(self.points_max).unwrap_or(u32::MAX));
+        for (option, count) in counts.into_iter().chain([points]) {
+            if count == 0 {
+                return Problem::of(option, "it is 0 for this ramp, and at least 1");
+            }
         }
-        if self.start > self.connections_max {
-            return Err(RampLimitsError::StartAboveMax {
-                start: self.start,
-                connections_max: self.connections_max,
-            });
+        let (start, most) = (self.start, self.connections_max);
+        if start > most {
+            let why = format!(
+                "a ramp starts at {start} connections, above its maximum of {most}; lower one or \
+                 raise the other"
+            );
+            return Problem::of("start", why);
         }
-        let is_in = |key, name, value: Option<f64>, expected, fits: &dyn Fn(f64) -> bool| {
-            let wrong = value.filter(|value| !fits(*value));
-            wrong.map_or(Ok(()), |value| {
-                Err(RampLimitsError::OutOfRange { key, name, value, expected })
-            })
-        };
-        for (key, name, share) in [
-            ("stop_cpu", "the CPU share", self.cpu_busy_share),
-            ("stop_retries", "the share of retries", self.retries_share),
+        let share = "above 0 and at most 1";
+        let is_share = |share: f64| share > 0.0 && share <= 1.0;
+        let is_kink = |power: f64| power > 1.0 && power.is_finite();
+        let is_plateau = |power: f64| (0.0..=1.0).contains(&power);
+        let p90_us = self.p90_us.values().copied().find(|us| us.is_nan() || *us <= 0.0);
+        for (option, value, expected, fits) in [
+            ("stop_cpu", self.cpu_busy_share, share, &is_share as &dyn Fn(f64) -> bool),
+            ("stop_retries", self.retries_share, share, &is_share),
+            ("stop_kink", self.kink_elasticity, "above 1", &is_kink),
+            ("stop_plateau", self.plateau_elasticity, "from 0 to 1", &is_plateau),
+            ("stop_p90", p90_us, "longer than 0", &|_| false),
         ] {
-            is_in(key, name, share, "above 0 and at most 1", &|share| share > 0.0 && share <= 1.0)?;
-        }
-        is_in("stop_kink", "the kink's elasticity", self.kink_elasticity, "above 1", &|power| {
-            power > 1.0 && power.is_finite()
-        })?;
-        is_in(
-            "stop_plateau",
-            "the plateau's elasticity",
-            self.plateau_elasticity,
-            "from 0 to 1",
-            &|power| (0.0..=1.0).contains(&power),
-        )?;
-        for limit_us in self.p90_us.values() {
-            is_in("stop_p90", "a response-time limit in us", Some(*limit_us), "above 0", &|us| {
-                us > 0.0
-            })?;
+            if let Some(value) = value.filter(|value| !fits(*value)) {
+                let why = format!("it is {value} for this ramp; it must be {expected}");
+                return Problem::of(option, why);
+            }
         }
         Ok(())
     }
@@ -192,7 +151,7 @@ impl RampLimits {
 
 #[cfg(test)]
 mod tests {
-    use super::{RampLimits, RampLimitsError};
+    use super::RampLimits;
 
     fn limits(start: u32, step: u32, connections_max: u32) -> RampLimits {
         RampLimits { start, step, connections_max, ..RampLimits::default() }
@@ -229,19 +188,21 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         assert_eq!(RampLimits::default().check(), Ok(()));
-        assert_eq!(limits(8, 0, 100).check(), Err(RampLimitsError::Zero));
+        assert_eq!(limits(8, 0, 100).check().unwrap_err().option, "step");
         let above = limits(200, 8, 100).check().unwrap_err();
         assert!(above.to_string().contains("200 connections"), "{above}");
-        for wrong in [
-            RampLimits { cpu_busy_share: Some(80.0), ..RampLimits::default() },
-            RampLimits { retries_share: Some(0.0), ..RampLimits::default() },
-            RampLimits { retries_share: Some(1.5), ..RampLimits::default() },
-            RampLimits { kink_elasticity: Some(1.0), ..RampLimits::default() },
-            RampLimits { plateau_elasticity: Some(f64::NAN), ..RampLimits::default() },
-            RampLimits { p90_us: [("payment".to_owned(), 0.0)].into(), ..RampLimits::default() },
+        assert_eq!(above.option, "start");
+        let of = RampLimits::default;
+        for (option, wrong) in [
+            ("stop_cpu", RampLimits { cpu_busy_share: Some(80.0), ..of() }),
+            ("stop_retries", RampLimits { retries_share: Some(0.0), ..of() }),
+            ("stop_retries", RampLimits { retries_share: Some(1.5), ..of() }),
+            ("stop_kink", RampLimits { kink_elasticity: Some(1.0), ..of() }),
+            ("stop_plateau", RampLimits { plateau_elasticity: Some(f64::NAN), ..of() }),
+            ("stop_p90", RampLimits { p90_us: [("payment".to_owned(), 0.0)].into(), ..of() }),
         ] {
             let error = wrong.check().unwrap_err();
-            assert!(matches!(error, RampLimitsError::OutOfRange { .. }), "{error}");
+            assert_eq!(error.option, option, "{error}");
         }
     }
 }

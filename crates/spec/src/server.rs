@@ -3,15 +3,17 @@
 use crate::defaults;
 use crate::dilate::Dilate;
 use crate::fault::Fault;
+use crate::identity::{as_text, as_text_or_none, canonical_text};
 use crate::load::DatabaseKind;
 use crate::oltp::SbtestTables;
-use crate::place::{Place, Placement};
+use crate::place::Placement;
 use crate::topology::Topology;
 use base::{WarehouseRange, Warehouses};
-use std::path::PathBuf;
+use serde::{Serialize, Serializer};
+use std::path::{Path, PathBuf};
 
 /// The server that is measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Server {
     /// One that is started for the measurement, or several.
     Private(Private),
@@ -33,6 +35,17 @@ impl Server {
         self.private().map_or(Dilate::NONE, |private| private.dilate)
     }
 
+    /// The same for equal servers.
+    pub(crate) fn canonical(&self) -> Server {
+        match self {
+            Server::Private(private) => Server::Private(private.canonical()),
+            Server::External(external) => Server::External(External {
+                schemas: external.schemas.filter(|count| *count > 1),
+                ..external.clone()
+            }),
+        }
+    }
+
     /// The private server, where it is one.
     pub fn private(&self) -> Option<&Private> {
         match self {
@@ -43,7 +56,7 @@ impl Server {
 }
 
 /// A server that somebody else started, with the database that it has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct External {
     /// Of the server and its schema, or of several that belong together; none where option files
     /// name it. One text may name several hosts.
@@ -51,6 +64,7 @@ pub struct External {
     /// How they belong together.
     pub topology: Topology,
     /// Instead of the user's option files.
+    #[serde(serialize_with = "as_path")]
     pub defaults_file: Option<PathBuf>,
     /// The connections are spread over so many schemas.
     pub schemas: Option<u32>,
@@ -58,12 +72,18 @@ pub struct External {
     pub set: Vec<(String, String)>,
 }
 
+/// Bytes that are no text are shown as such.
+fn as_path<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    as_text_or_none(&path.as_deref().map(Path::display), to)
+}
+
 /// Private servers, each on a clone of the image of a populated database.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Private {
     /// A name of the catalogue or, with `binary`, what that is called.
     pub engine: String,
     /// A server's binary to use instead of the catalogue's.
+    #[serde(skip)]
     pub binary: Option<PathBuf>,
     pub preset: Option<Preset>,
     /// Server variables, which win over the preset.
@@ -80,6 +100,7 @@ pub struct Private {
     /// Cores that all of them together are kept to; None: those that they find.
     pub cores: Option<u32>,
     /// What happens to them in the window, and ends them with it.
+    #[serde(serialize_with = "as_text_or_none")]
     pub fault: Option<Fault>,
 }
 
@@ -107,67 +128,34 @@ impl Private {
     /// The canonical text of the server and its database: equal for cells that differ in their load
     /// only.
     pub fn identity(&self) -> String {
-        let preset = self.preset.as_ref();
-        let name = preset.map_or(defaults::PRESET, |preset| &preset.name);
-        let scale = preset.map_or(Scale::Auto, |preset| preset.scale);
-        let mut lines = vec![
-            format!("engine={}", self.engine),
-            format!("preset={name}"),
-            format!("scale={}", scale.name()),
-        ];
-        let set = self.set.iter();
-        let mut set: Vec<String> = set.map(|(name, value)| format!("set.{name}={value}")).collect();
-        set.sort();
-        lines.append(&mut set);
-        // One server is what cells have had since before there could be more: their keys stay.
-        if self.instances > 1 {
-            lines.push(format!("instances={}", self.instances));
-        }
-        if self.topology != Topology::Apart {
-            lines.push(format!("topology={}", self.topology.name()));
-        }
-        if self.dilate != Dilate::NONE {
-            lines.push(format!("dilate={}", self.dilate));
-        }
-        if let Dilate::Auto { most } = self.dilate {
-            lines.push(format!("dilate_max={most}"));
-        }
-        lines.extend(self.cores.map(|cores| format!("cores={cores}")));
-        lines.extend(self.fault.map(|fault| format!("fault={fault}")));
-        for (role, place) in &self.placement.places {
-            lines.push(format!("{}={place}", role.name()));
-            // Another file of that name may be another device.
-            if let (Place::Emulated { file: Some(_), .. }, Some(figures)) =
-                (place, place.fingerprint())
-            {
-                lines.push(format!("{}.figures={figures}", role.name()));
-            }
-        }
-        if let Some(bytes) = self.placement.page_cache_bytes {
-            lines.push(format!("page_cache_bytes={bytes}"));
-        }
-        lines.push(format!("count_io={}", self.placement.count));
-        lines.push(self.population.identity());
-        lines.join("\n")
+        canonical_text(&self.canonical())
+    }
+
+    fn canonical(&self) -> Private {
+        let mut canonical = self.clone();
+        canonical.set.sort();
+        let by_default = || Preset { name: defaults::PRESET.to_owned(), scale: Scale::Auto };
+        canonical.preset.get_or_insert_with(by_default);
+        canonical
     }
 }
 
 /// Server variables of the white papers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Preset {
     pub name: String,
     pub scale: Scale,
 }
 
 /// What becomes of the sizes in a preset, which were chosen for the papers' databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Scale {
     /// Pool and redo keep their proportion to the data.
     Auto,
     /// As the papers have them.
     Papers,
     /// In that proportion to so many warehouses.
-    For(Warehouses),
+    For(#[serde(serialize_with = "as_text")] Warehouses),
 }
 
 impl Scale {
@@ -182,13 +170,15 @@ impl Scale {
 }
 
 /// A database that mydyno makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PopulationSpec {
     /// Of a cell that of its workload.
     pub database: DatabaseKind,
     /// Of TPC-C.
+    #[serde(serialize_with = "as_text")]
     pub warehouses: Warehouses,
     /// Of TPC-C: those of one shard, where several servers divide them; None: all.
+    #[serde(skip)]
     pub shard: Option<WarehouseRange>,
     /// Of TPC-C: the foreign keys of clause 1.3.1, with the indexes that only they need.
     pub foreign_keys: bool,
@@ -229,21 +219,6 @@ impl PopulationSpec {
     /// The warehouses that have rows here.
     pub fn range(&self) -> WarehouseRange {
         self.shard.unwrap_or(WarehouseRange::all(self.warehouses))
-    }
-
-    /// The canonical text: equal for equal databases.
-    fn identity(&self) -> String {
-        let tables = match &self.database {
-            DatabaseKind::Tpcc => format!(
-                "warehouses={}\nforeign_keys={}\npartitions={}",
-                self.warehouses, self.foreign_keys, self.partitions
-            ),
-            DatabaseKind::Sbtest => {
-                format!("tables={}\ntable_size={}", self.sbtest.count, self.sbtest.rows)
-            }
-            DatabaseKind::File(path) => format!("database={path}"),
-        };
-        format!("{tables}\nseed={}", self.seed)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::ramp::ramp_point::RampPoint;
 use crate::stats::statistics::mean;
 use base::{counted, percent};
 use serde::Serialize;
-use spec::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
+use spec::{PLATEAU_ELASTICITY, Problem, RampLimits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -213,7 +213,7 @@ impl Ramp {
     ///
     /// # Errors
     /// A limit that makes no sense.
-    pub fn new(limits: RampLimits) -> Result<Ramp, RampLimitsError> {
+    pub fn new(limits: RampLimits) -> Result<Ramp, Problem> {
         limits.check()?;
         Ok(Ramp { limits, curve: Vec::new(), failed: None })
     }

@@ -1,11 +1,11 @@
 //! The command line of `mydyno advise`.
 
-use super::driven::DrivenArguments;
 use super::measuring::MeasuringArguments;
-use super::target::ResultsArguments;
-use super::values::{duration, precision};
+use super::results::ResultsArguments;
+use super::values::duration;
 use clap::Args;
 use device::Profile;
+use plan::{MeanPrecision, Given};
 use std::time::Duration;
 use tune::JudgeLimits;
 
@@ -20,11 +20,8 @@ pub struct AdviseArguments {
     #[arg(long, requires = "prove", conflicts_with_all = ["engine", "server_binary"])]
     pub allow_changes: bool,
     /// With --prove: a gain of a smaller share is not worth a line
-    #[arg(
-        long, value_name = "SHARE", default_value = "2%", requires = "prove",
-        value_parser = precision
-    )]
-    pub gain_min: f64,
+    #[arg(long, value_name = "SHARE", default_value = "2%", requires = "prove")]
+    pub gain_min: Given<MeanPrecision>,
     /// With --prove: pairs of windows after which a proposal is left out that nothing was decided
     /// of
     #[arg(
@@ -32,13 +29,13 @@ pub struct AdviseArguments {
         requires = "prove", value_parser = clap::value_parser!(u32).range(3..=1000)
     )]
     pub pairs: u32,
-    /// Time for which the status of a server that is there is watched; its load should be the usual
-    /// one. A private server is driven instead, as by `mydyno run`
+    /// Time for which the status of a server that is there is observed; its load should be the
+    /// usual one. A private server is driven instead, as by `mydyno run`
     #[arg(
         long, value_name = "TIME", default_value = "30s", value_parser = duration,
         conflicts_with_all = ["engine", "server_binary", "allow_changes"]
     )]
-    pub watch: Duration,
+    pub observe: Duration,
     /// Profile of the device that holds the data (a name of `mydyno device list`, or a file of
     /// `mydyno device probe`) [default: what mydyno emulates for it, or what the kernel tells]
     #[arg(
@@ -46,10 +43,6 @@ pub struct AdviseArguments {
         conflicts_with_all = ["engine", "server_binary"]
     )]
     pub device: Option<Profile>,
-    #[command(flatten)]
-    pub driven: DrivenArguments,
-    #[command(flatten)]
-    pub measuring: MeasuringArguments,
     /// Results file: where the last run against this server says where its time goes, and where a
     /// private server's runs are stored
     #[command(flatten)]
@@ -57,4 +50,7 @@ pub struct AdviseArguments {
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+    // Last, as their sections of the help are.
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
 }

@@ -1,7 +1,7 @@
 //! The command line of `mydyno compare`.
 
-use super::target::ResultsArguments;
-use super::values::named;
+use super::results::ResultsArguments;
+use super::values::one_of;
 use analyse::Aspect;
 use clap::Args;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ pub struct CompareArguments {
     /// Aspects that the two may differ in, with commas; any other difference is refused
     #[arg(
         long, value_name = "ASPECTS", value_delimiter = ',',
-        value_parser = named(Aspect::NAMED, Aspect::name)
+        value_parser = one_of(Aspect::NAMED, Aspect::name)
     )]
     pub across: Vec<Aspect>,
     #[command(flatten)]

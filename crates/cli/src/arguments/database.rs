@@ -1,26 +1,19 @@
 //! The command lines of `mydyno load` and `mydyno check`.
 
 use super::fleet::FleetArguments;
-use super::schema::{SbtestArguments, SchemaArguments};
-use super::target::{ResultsArguments, TargetArguments};
-use super::values::{acid_levels, schemas, warehouses, workload};
+use super::results::ResultsArguments;
+use super::values::{acid_levels, warehouses};
 use clap::Args;
 use lab::AcidLevels;
+use plan::{DatabaseOptions, TargetOptions};
 use spec::{WorkloadKind, defaults};
 
 #[derive(Args)]
 pub struct LoadArguments {
-    #[command(flatten)]
-    pub target: TargetArguments,
     /// Workload of the database: tpcc (for all workloads of TPC-C), sysbench-oltp (for all of its
     /// kinds) or FILE.toml, whose setup is run
-    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
+    #[arg(long, default_value_t = defaults::WORKLOAD)]
     pub workload: WorkloadKind,
-    #[command(flatten)]
-    pub sbtest: SbtestArguments,
-    /// Number of warehouses, each about 100 MB on disk
-    #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]
-    pub warehouses: u32,
     /// Seed of the population; equal seeds give databases that are equal to the byte
     #[arg(long, default_value_t = defaults::POPULATION_SEED)]
     pub seed: u64,
@@ -30,11 +23,6 @@ pub struct LoadArguments {
         value_parser = clap::value_parser!(u32).range(1..=256)
     )]
     pub threads: Option<u32>,
-    /// Number of schemas to load: <schema>_0, <schema>_1 and so on, each with all warehouses
-    #[arg(long, value_name = "K", value_parser = schemas())]
-    pub schemas: Option<u32>,
-    #[command(flatten)]
-    pub schema: SchemaArguments,
     /// Add a primary key to HISTORY, the row counter h_id, which TPC-C does not have [default: only
     /// where the server requires one: sql_require_primary_key, Group Replication, Galera
     /// (wsrep_on)]
@@ -44,20 +32,23 @@ pub struct LoadArguments {
     #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
     pub force: bool,
     #[command(flatten)]
-    pub fleet: FleetArguments,
-    #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+    // Last, as their sections of the help are.
+    #[command(flatten)]
+    pub fleet: FleetArguments,
+    #[command(flatten)]
+    pub target: TargetOptions,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
 }
 
 #[derive(Args)]
 pub struct CheckArguments {
-    #[command(flatten)]
-    pub target: TargetArguments,
     /// Workload of the database: tpcc, sysbench-oltp or FILE.toml, which has checks of its own
-    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
+    #[arg(long, default_value_t = defaults::WORKLOAD)]
     #[arg(conflicts_with_all = ["engine", "server_binary"])]
     pub workload: WorkloadKind,
     /// Check also that the rows are those that TPC-C loads (clause 4.3.3.1), whatever tool has
@@ -73,9 +64,6 @@ pub struct CheckArguments {
     /// serializable have to pass [default: repeatable-read]
     #[arg(long, value_name = "LEVEL", requires = "acid", value_parser = acid_levels())]
     pub isolation: Option<AcidLevels>,
-    /// Number of schemas to check together: <schema>_0, <schema>_1 and so on
-    #[arg(long, value_name = "K", value_parser = schemas())]
-    pub schemas: Option<u32>,
     /// Number of warehouses of the private server's image
     #[arg(
         short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(),
@@ -85,4 +73,7 @@ pub struct CheckArguments {
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+    // Last, as its section of the help is.
+    #[command(flatten)]
+    pub target: TargetOptions,
 }

@@ -63,8 +63,8 @@ pub struct DeviceProbeArguments {
     /// Directory on the storage to measure; a file of up to 1 GiB is made there and removed
     pub directory: PathBuf,
     /// File of the profile; ends in .toml and must not exist yet [default: print it]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
     /// Measured time of each of about ten jobs, in seconds
     #[arg(long, default_value = "5", value_parser = job_duration)]
     pub seconds: Duration,

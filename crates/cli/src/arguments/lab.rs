@@ -1,9 +1,9 @@
 //! The command line of `mydyno lab`.
 
-use super::target::ResultsArguments;
-use super::values::{exporter, listen_address, shell_command};
+use super::results::ResultsArguments;
+use super::values::listen_address;
 use clap::{Args, Subcommand};
-use plan::Shard;
+use plan::{MetersOptions, Shard};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -65,12 +65,6 @@ pub struct LabRunArguments {
     /// Measure repeats without a result again, too
     #[arg(long)]
     pub redo: bool,
-    /// Shell command that reads watts from a meter; see `mydyno run --help`
-    #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
-    pub power_command: Option<String>,
-    /// URL of the Prometheus node_exporter of the servers' machine; see `mydyno run --help`
-    #[arg(long, value_name = "URL", value_parser = exporter)]
-    pub host_metrics: Option<String>,
     /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
     #[arg(short, long)]
     pub verbose: bool,
@@ -88,4 +82,7 @@ pub struct LabRunArguments {
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+    // Last, as its section of the help is.
+    #[command(flatten)]
+    pub meters: MetersOptions,
 }

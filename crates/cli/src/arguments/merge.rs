@@ -9,8 +9,8 @@ pub struct MergeArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Results file that they are added to
-    #[arg(short, long, value_name = "FILE", required = true)]
-    pub output: PathBuf,
+    #[arg(long, value_name = "FILE", required = true)]
+    pub into: PathBuf,
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,

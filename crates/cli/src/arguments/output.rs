@@ -1,6 +1,6 @@
 //! The command lines of `mydyno report`, `export` and `demo`, and of what an installation needs.
 
-use super::target::ResultsArguments;
+use super::results::ResultsArguments;
 use base::Dilation;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
@@ -40,8 +40,8 @@ pub struct ExportArguments {
     pub format: ExportFormat,
     /// Directory for the files [default: mydyno-csv, mydyno-hlog]; of markdown the file [default:
     /// stdout]
-    #[arg(short, long, value_name = "PATH")]
-    pub output: Option<PathBuf>,
+    #[arg(long, value_name = "PATH")]
+    pub to: Option<PathBuf>,
     #[command(flatten)]
     pub results: ResultsArguments,
 }

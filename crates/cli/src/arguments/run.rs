@@ -1,33 +1,17 @@
 //! The command line of `mydyno run`.
 
-use super::driven::DrivenArguments;
 use super::fleet::FleetArguments;
 use super::measuring::MeasuringArguments;
-use super::target::ResultsArguments;
-use super::values::{listen_address, named};
+use super::results::ResultsArguments;
+use super::values::{listen_address, one_of};
 use analyse::FailCondition;
-use base::limits;
+use base::named;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct RunArguments {
-    #[command(flatten)]
-    pub driven: DrivenArguments,
-    /// Run the checks of `mydyno check` after the run
-    #[arg(long)]
-    pub check: bool,
-    /// Number of private servers to drive at once, each with a database of its own; they share this
-    /// machine and its devices, and divide the buffer pool and the connections [default: 1]
-    #[arg(
-        long, value_name = "N", default_value_t = 1, hide_default_value = true,
-        conflicts_with = "topology",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::INSTANCES_MAX))
-    )]
-    pub instances: u32,
-    #[command(flatten)]
-    pub measuring: MeasuringArguments,
     /// Condition under which the run counts as failed (exit code 7): a figure of it, a comparison
     /// (<, <=, > or >=) and a number, such as 'p95_ms>50' or 'nopm<10000'; docs/json.md lists the
     /// figures. May be given again
@@ -41,7 +25,7 @@ pub struct RunArguments {
     /// scripts that read it)
     #[arg(
         long, default_value = "words", conflicts_with = "json",
-        value_parser = named(Format::ALL, Format::name)
+        value_parser = one_of(Format::ALL, Format::name)
     )]
     pub format: Format,
     /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
@@ -56,28 +40,21 @@ pub struct RunArguments {
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub metrics_listen: Option<SocketAddr>,
     #[command(flatten)]
-    pub fleet: FleetArguments,
-    #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+    // Last, as their sections of the help are.
+    #[command(flatten)]
+    pub fleet: FleetArguments,
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
 }
 
-/// How `mydyno run` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Words,
-    TpccMysql,
-}
-
-impl Format {
-    pub const ALL: [Format; 2] = [Format::Words, Format::TpccMysql];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Words => "words",
-            Format::TpccMysql => "tpcc-mysql",
-        }
+named! {
+    /// How `mydyno run` prints.
+    pub enum Format {
+        Words = "words",
+        TpccMysql = "tpcc-mysql",
     }
 }

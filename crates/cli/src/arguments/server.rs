@@ -1,11 +1,10 @@
 //! The command line of `mydyno server`.
 
-use super::place::PlaceArguments;
-use super::preset::PresetArguments;
-use super::values::{setting, size, warehouses};
+use super::values::{size, warehouses};
 use base::Dilation;
 use clap::{Args, Subcommand};
-use spec::parse_dilation;
+use plan::{Given, StorageOptions, SetVariable};
+use spec::{Scale, parse_dilation};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -74,10 +73,13 @@ pub struct ServerStartArguments {
     /// Loopback port [default: a free one]
     #[arg(long)]
     pub port: Option<u16>,
-    #[command(flatten)]
-    pub preset: PresetArguments,
-    #[command(flatten)]
-    pub places: PlaceArguments,
+    /// Server variables of the white papers, translated for this server; see `mydyno run --help`
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Sizes of the preset's buffer pool and redo log: papers (as they are there) or the number of
+    /// warehouses that will be loaded; required where the preset has sizes
+    #[arg(long, value_name = "SCALE", requires = "preset")]
+    pub scale: Option<Given<Scale>>,
     /// Number of warehouses of a TPC-C database that a new server begins with, cloned from an image
     /// as those of private servers are [default: no database]
     #[arg(short, long, value_name = "N", value_parser = warehouses())]
@@ -87,9 +89,12 @@ pub struct ServerStartArguments {
     #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
     pub dilate: Dilation,
     /// Server variable; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<Given<SetVariable>>,
     /// Print one JSON document on stdout, with the password in its `dsn`
     #[arg(long)]
     pub json: bool,
+    // Last, as its section of the help is.
+    #[command(flatten)]
+    pub storage: StorageOptions,
 }

@@ -1,7 +1,7 @@
 //! The command line of `mydyno tune`.
 
-use super::target::ResultsArguments;
-use super::values::{duration, named};
+use super::results::ResultsArguments;
+use super::values::{duration, one_of};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub struct TuneArguments {
     /// orders; for plans with a `rate`) or nopm-per-usd (by the price of emulated devices)
     #[arg(
         long, default_value = Objective::Nopm.name(), hide_possible_values = true,
-        value_parser = named(Objective::ALL, Objective::name)
+        value_parser = one_of(Objective::ALL, Objective::name)
     )]
     pub objective: Objective,
     /// Settings with a longer 95th percentile of new orders are worse than all others [default: no

@@ -8,6 +8,7 @@ use crate::text::{advice, proof};
 use ::advise::{Finding, ServerSnapshot, advise};
 use base::Exit;
 use lab::{Job, Progress, SnapshotAsked, snapshot_of, start_server};
+use plan::CellOptions;
 use serde::Serialize;
 use spec::{Cell, Rate, Server, WorkloadKind};
 use std::sync::atomic::AtomicBool;
@@ -51,8 +52,7 @@ struct Advised {
 
 /// Runs the command.
 pub fn run(arguments: &AdviseArguments) -> Outcome {
-    let AdviseArguments { driven, measuring, .. } = arguments;
-    let cell = measuring.cell(driven.load(measuring.seed), driven.lengths(), 1)?;
+    let cell = arguments.measuring.cell(|_| ())?;
     if arguments.prove && is_paced(&cell) {
         return Err(Failure::new(Exit::Usage, PACED));
     }
@@ -63,7 +63,7 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
         looked_at(arguments, cell, &stop, &mut console)
     } else if arguments.prove {
         return Err(Failure::new(Exit::Usage, PROVE_WHERE));
-    } else if driven.asks_for_anything() {
+    } else if says_how_to_drive(arguments) {
         return Err(Failure::new(Exit::Usage, UNDER_ITS_OWN_LOAD));
     } else {
         watched(arguments, &cell.server, &stop, &mut console)
@@ -97,6 +97,11 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
     Ok(exit)
 }
 
+fn says_how_to_drive(arguments: &AdviseArguments) -> bool {
+    let CellOptions { database, load, .. } = arguments.measuring.options.clone();
+    !CellOptions { database, load, ..CellOptions::default() }.is_empty()
+}
+
 /// Does the load say how much is done, whatever the server could do?
 fn is_paced(cell: &Cell) -> bool {
     let rate = cell.load.rate.map(|of| of.rate);
@@ -112,7 +117,7 @@ fn watched(
 ) -> Result<Advised, Failure> {
     let subject = start_server(server, &Job::new(stop, &mut |p| console.show(p)))?;
     let asked = SnapshotAsked {
-        watch: arguments.watch,
+        watch: arguments.observe,
         device: arguments.device.clone(),
         results: &arguments.results.results,
     };
@@ -131,7 +136,7 @@ fn looked_at(
     let results = Results::create_or_open(&arguments.results.results)?;
     let options = lab_options();
     let limits = JudgeLimits {
-        gain_min_share: arguments.gain_min,
+        gain_min_share: arguments.gain_min.0,
         pairs_max: arguments.pairs as usize,
         ..JudgeLimits::default()
     };

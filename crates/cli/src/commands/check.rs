@@ -2,15 +2,17 @@
 
 use super::print_json;
 use crate::arguments::database::CheckArguments;
+use crate::arguments::measuring::read_place;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::acid::acid_text;
-use base::{Exit, Warehouses};
+use base::Exit;
 use lab::{
     AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Job, Phenomenon, Subject, start_server,
 };
+use plan::{CellOptions, Given};
 use serde::Serialize;
-use spec::{PopulationSpec, Topology, defaults};
+use spec::{Topology, defaults};
 use store::StoredCheck;
 
 /// The JSON document of the command.
@@ -70,7 +72,6 @@ impl Acid {
 
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Outcome {
-    arguments.target.refuse_private_schemas(arguments.schemas)?;
     let set = match arguments.population {
         true => CheckSet::Population,
         false => CheckSet::Consistency,
@@ -83,11 +84,9 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     }
     let stop = stop_flag();
     let mut console = Console::new()?;
-    let population = PopulationSpec {
-        warehouses: Warehouses(arguments.warehouses),
-        ..PopulationSpec::default()
-    };
-    let server = arguments.target.server(population, arguments.schemas)?;
+    let mut options = CellOptions { target: arguments.target.clone(), ..CellOptions::default() };
+    options.database.warehouses = Some(Given(arguments.warehouses));
+    let server = options.target_alone(&read_place)?;
     let subject = start_server(&server, &Job::new(&stop, &mut |p| console.show(p)))?;
     let mut acid = None;
     if arguments.acid {

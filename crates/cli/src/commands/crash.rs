@@ -3,16 +3,17 @@
 use super::report::write_report;
 use super::{lab_options, print_json};
 use crate::arguments::crash::CrashArguments;
-use crate::arguments::measuring::valid;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{DrillFigures, drills};
-use base::{Exit, Warehouses};
+use base::Exit;
 use lab::{Job, Progress, planned_repeats, run_lab};
+use plan::{CellOptions, Given};
 use serde::Serialize;
-use spec::{Cell, Connections, Lengths, Load, Private, Server};
+use spec::{Cell, Fault, Length, defaults};
 use std::path::Path;
+use std::time::Duration;
 use store::Results;
 
 /// The JSON document of the command.
@@ -34,7 +35,7 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     console.is_verbose = arguments.verbose;
     let results = Results::create_or_open(&arguments.results.results)?;
     let settings = arguments.measuring.settings();
-    let planned = planned_repeats("crash", cell, settings, arguments.cuts)?;
+    let planned = planned_repeats("crash", cell, settings, arguments.drills)?;
     let mut begun = None;
     let mut show = |progress: Progress<'_>| {
         if let Progress::LabBegins(lab) = progress {
@@ -77,20 +78,17 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     })
 }
 
-fn cell(arguments: &CrashArguments) -> Result<Cell, Failure> {
-    let load = Load {
-        style: arguments.style,
-        warehouses: Some(Warehouses(arguments.warehouses)),
-        connections: Connections::Fixed(arguments.connections),
-        ..Load::of_seed(arguments.measuring.seed)
-    };
-    let lengths =
-        Lengths { warmup: arguments.warmup, window: arguments.window, ..Lengths::default() };
-    let cell = arguments.measuring.cell(load, lengths, 1)?;
-    let Server::Private(private) = cell.server else {
+pub(super) fn cell(arguments: &CrashArguments) -> Result<Cell, Failure> {
+    if !arguments.measuring.options.is_private() {
         let words = "a drill ends the server, so it is for private ones; add --engine";
         return Err(Failure::new(Exit::Usage, words));
-    };
-    let private = Private { fault: Some(arguments.fault), ..private };
-    valid(Cell { server: Server::Private(private), ..cell })
+    }
+    arguments.measuring.cell(|options| {
+        let CellOptions { crash, database, load, .. } = options;
+        crash.fault = arguments.crash.fault.clone().or(Some(Given(Fault::PowerCut)));
+        database.warehouses.get_or_insert(Given(1));
+        load.connections.get_or_insert(Given(defaults::CONNECTIONS));
+        load.warmup.get_or_insert(Given(Length::fixed(Duration::from_secs(1))));
+        load.window.get_or_insert(Given(Length::fixed(Duration::from_secs(4))));
+    })
 }

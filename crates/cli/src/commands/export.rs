@@ -14,15 +14,14 @@ use store::Results;
 pub fn run(arguments: &ExportArguments) -> Outcome {
     let results = Results::open(&arguments.results.results)?;
     let lab = lab_or_last(&results, arguments.lab)?;
-    let directory = |default: &'static str| {
-        arguments.output.as_deref().unwrap_or(Path::new(default)).to_owned()
-    };
+    let directory =
+        |default: &'static str| arguments.to.as_deref().unwrap_or(Path::new(default)).to_owned();
     let files = match arguments.format {
         ExportFormat::Csv => export_csv(&results, lab, &directory("mydyno-csv"))?,
         ExportFormat::Hlog => export_hlog(&results, lab, &directory("mydyno-hlog"))?,
         ExportFormat::Markdown => {
             let text = export_markdown(&results, lab)?;
-            let Some(file) = &arguments.output else {
+            let Some(file) = &arguments.to else {
                 print(text)?;
                 return Ok(Exit::Ok);
             };

@@ -4,7 +4,7 @@ use super::lab::read;
 use super::report::write_report;
 use super::{lab_options, lab_or_last, print_json_of};
 use crate::arguments::lab::LabRunArguments;
-use crate::arguments::target::ResultsArguments;
+use crate::arguments::results::ResultsArguments;
 use crate::console::{Console, NotesTold, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::text;
@@ -18,7 +18,7 @@ use lab::{
 };
 use plan::{Plan, Shard};
 use serde::Serialize;
-use spec::Meters;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LabId, RepeatId, Results, StoreError, ThroughputMetric};
@@ -79,14 +79,10 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     if let Some(unknown) = unknown_cell(&planned, &arguments.only) {
         return Err(unknown);
     }
-    let meters = Meters {
-        power_command: arguments.power_command.clone(),
-        host_metrics: arguments.host_metrics.clone(),
-    };
     let options = LabRunOptions {
         only: arguments.only.clone(),
         redo: arguments.redo,
-        meters,
+        meters: arguments.meters.meters(),
         ..lab_options()
     };
     if !file.exists() {

@@ -3,6 +3,7 @@
 use super::fleet_role::as_rank;
 use super::print_json;
 use crate::arguments::database::LoadArguments;
+use crate::arguments::measuring::read_place;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
@@ -11,6 +12,7 @@ use fleet::Leader;
 use lab::{
     FleetWork, Job, LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load,
 };
+use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::Server;
 use std::fmt::Write;
@@ -52,15 +54,17 @@ document! {
 
 /// Runs the command.
 pub fn run(arguments: &LoadArguments) -> Outcome {
-    arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
-    let population = arguments.schema.population(
-        &arguments.workload,
-        arguments.warehouses,
-        arguments.sbtest,
-        arguments.seed,
-    );
-    let server = arguments.target.server(population.clone(), arguments.schemas)?;
+    let mut options = CellOptions {
+        target: arguments.target.clone(),
+        database: arguments.database.clone(),
+        ..CellOptions::default()
+    };
+    options.load.workload = Some(Given(arguments.workload.clone()));
+    options.load.population_seed = Some(Given(arguments.seed));
+    let server = options.target_alone(&read_place)?;
+    let population = options.population();
+    population.validate()?;
     let spec = LoadSpec {
         threads: arguments.threads,
         history_key: arguments.history_key,
@@ -130,7 +134,7 @@ fn print_loads(arguments: &LoadArguments, loads: &[StoredLoad]) -> Outcome {
         return Ok(Exit::Ok);
     }
     let mut documents: Vec<LoadDocument> = loads.iter().map(LoadDocument::of).collect();
-    let are_several = arguments.schemas.is_some() || documents.len() > 1;
+    let are_several = arguments.target.schemas.is_some() || documents.len() > 1;
     match documents.pop() {
         Some(only) if !are_several => print_json(&only)?,
         last => {

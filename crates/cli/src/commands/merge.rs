@@ -42,7 +42,7 @@ document! {
 
 /// Runs the command.
 pub fn run(arguments: &MergeArguments) -> Outcome {
-    let output = &arguments.output;
+    let output = &arguments.into;
     let summary = merge(&arguments.files, output)?;
     if arguments.json {
         print_json(&MergeDocument::of(output, &summary))?;

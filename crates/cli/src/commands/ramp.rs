@@ -8,11 +8,11 @@ use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{RampOutcome, ramps};
-use base::Warehouses;
 use fleet::Leader;
 use lab::{FleetWork, Job, LabRunOptions, Progress, planned_cell, run_lab};
+use plan::Given;
 use serde::Serialize;
-use spec::{Cell, Connections, Lengths, Load, defaults};
+use spec::{Cell, defaults};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -65,14 +65,14 @@ fn measure(
     if let Some(lab) = begun {
         let ramps = ramps(&results, lab)?;
         if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
-            show(arguments, &results, lab, &ramps)?;
+            show((arguments, cell), &results, lab, &ramps)?;
         }
     }
     Ok(ended?.exit)
 }
 
 fn show(
-    arguments: &RampArguments,
+    (arguments, cell): (&RampArguments, &Cell),
     results: &Results,
     lab: LabId,
     ramps: &[RampOutcome],
@@ -87,7 +87,7 @@ fn show(
                     results_file: results.path().display().to_string(),
                     lab_id: lab.0,
                     seed: arguments.measuring.seed,
-                    cores: arguments.measuring.cores,
+                    cores: cell.server.private().and_then(|private| private.cores),
                     ramp,
                     report: &arguments.output,
                 },
@@ -105,18 +105,11 @@ fn show(
 }
 
 pub(super) fn cell(arguments: &RampArguments) -> Result<Cell, Failure> {
-    let load = Load {
-        workload: arguments.workload.clone(),
-        style: arguments.style,
-        warehouses: arguments.warehouses.map(Warehouses),
-        connections: Connections::Ramp(arguments.limits()),
-        ..Load::of_seed(arguments.measuring.seed)
-    };
-    let lengths =
-        Lengths { warmup: arguments.warmup, window: arguments.window, ..Lengths::default() };
-    Ok(Cell {
-        checks: arguments.check,
-        lock_wait_timeouts_max_share: Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE),
-        ..arguments.measuring.cell(load, lengths, 1)?
+    arguments.measuring.cell(|options| {
+        options.is_ramp = true;
+        options.ramp = arguments.ramp.clone();
+        options.load.window.get_or_insert(Given(defaults::WINDOW_OF_POINT));
+        let most = Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE);
+        options.load.lock_wait_timeouts_max.get_or_insert(Given(most));
     })
 }

@@ -66,7 +66,8 @@ fn measure(
         match (&mut tpcc_mysql, &progress) {
             (_, Progress::TurnEnds(stored)) => repeat = Some(*stored),
             (_, Progress::Reached { subject, .. }) => {
-                let begin = |outlet| TpccMysqlLive::begin(outlet, arguments, subject);
+                let asked = (&arguments.measuring.options, cell);
+                let begin = |outlet| TpccMysqlLive::begin(outlet, asked, subject);
                 tpcc_mysql = outlet.take().map(begin);
             }
             // A live format takes the place of the bar.
@@ -116,9 +117,7 @@ fn measure(
 /// # Errors
 /// What contradicts itself.
 pub(super) fn request(arguments: &RunArguments) -> Result<Cell, Failure> {
-    validate(arguments)?;
-    let RunArguments { driven, measuring, .. } = arguments;
-    let cell =
-        measuring.cell(driven.load(measuring.seed), driven.lengths(), arguments.instances)?;
-    Ok(Cell { checks: arguments.check, ..cell })
+    let cell = arguments.measuring.cell(|_| ())?;
+    validate(arguments, &cell)?;
+    Ok(cell)
 }

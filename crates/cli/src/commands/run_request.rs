@@ -4,36 +4,26 @@
 use crate::arguments::run::{Format, RunArguments};
 use crate::failure::Failure;
 use base::Exit;
-use spec::WorkloadKind;
+use spec::{Cell, WorkloadKind};
 use std::time::Duration;
 
 /// Refuses what cannot be run as it is asked for.
 ///
 /// # Errors
 /// What contradicts what, and what to do.
-pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
-    let is_private = arguments.measuring.target.is_private();
-    let words = if arguments.instances > 1 && !is_private {
-        "--instances is for private servers: use --engine, or leave it out and spread the \
-         connections of one server by --schemas"
-    } else if let Some(words) = contradiction_of_format(arguments) {
-        words
-    } else {
-        return known_figures(arguments);
-    };
-    Err(Failure::new(Exit::Usage, words))
-}
-
-/// Conditions of `--fail-if` about figures that the workload has.
-fn known_figures(arguments: &RunArguments) -> Result<(), Failure> {
-    let is_tpcc = arguments.driven.workload.is_tpcc();
+pub fn validate(arguments: &RunArguments, cell: &Cell) -> Result<(), Failure> {
+    if let Some(words) = contradiction_of_format(arguments, cell) {
+        return Err(Failure::new(Exit::Usage, words));
+    }
+    // Conditions about figures that the workload has.
+    let is_tpcc = cell.load.workload.is_tpcc();
     match arguments.fail_if.iter().find_map(|condition| condition.misfit(is_tpcc)) {
         Some(words) => Err(Failure::new(Exit::Usage, format!("--fail-if: {words}"))),
         None => Ok(()),
     }
 }
 
-fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
+fn contradiction_of_format(arguments: &RunArguments, cell: &Cell) -> Option<&'static str> {
     if arguments.format != Format::TpccMysql {
         return None;
     }
@@ -42,22 +32,22 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
             "--watch and --format tpcc-mysql both print while the run goes on; leave one out",
         );
     }
-    if arguments.driven.workload == WorkloadKind::TpccSpec || !arguments.driven.workload.is_tpcc() {
+    let Cell { load, lengths, .. } = cell;
+    if load.workload == WorkloadKind::TpccSpec || !load.workload.is_tpcc() {
         return Some(
             "--format tpcc-mysql has no words for terminals and deferred Deliveries, nor for other \
              transactions than TPC-C's; use --workload tpcc or tpcc-mysql, or \
              leave out --format",
         );
     }
-    if arguments.driven.warmup.is_auto || arguments.driven.window.is_auto {
+    if lengths.warmup.is_auto || lengths.window.is_auto {
         return Some(
             "--format tpcc-mysql tells its times before the run; give --warmup and --window as \
              times",
         );
     }
     let is_whole = |time: Duration| time.subsec_nanos() == 0;
-    let times =
-        [arguments.driven.warmup.most, arguments.driven.window.most, arguments.measuring.interval];
+    let times = [lengths.warmup.most, lengths.window.most, lengths.interval];
     (!times.into_iter().all(is_whole)).then_some(
         "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in \
          whole seconds",
@@ -113,7 +103,7 @@ mod tests {
             (&["--precision", "1%"], "\"auto\""),
             (&["--warmup", "auto:29s"], "30 intervals"),
             (&["--window", "auto:1m", "--interval", "3s"], "30 intervals"),
-            (&["--instances", "2"], "private"),
+            (&["--instances", "2"], "mydyno starts"),
             (&["--fail-if", "tpm<1"], "tpm is of other workloads"),
             (&["--workload", "sysbench-oltp", "--fail-if", "nopm<1"], "nopm is of TPC-C"),
         ] {
@@ -127,12 +117,12 @@ mod tests {
         assert_eq!(refused(&[&["--engine", "mysql-5.7", "--cores", "1"]]), "");
         // The server of the option file.
         let words = refused(&[&["--cores", "1"]]);
-        assert!(words.contains("--cores is for private servers"), "{words}");
-        for wrong in [&["--cores", "1", "--dsn", "mysql://h/s"][..], &["--cores", "0"]] {
-            let all = [&["mydyno", "run"], wrong].concat();
-            let error = Arguments::try_parse_from(all).err().unwrap().to_string();
-            assert!(error.contains("--cores"), "{error}");
-        }
+        assert!(words.contains("--cores: it is for servers that mydyno starts"), "{words}");
+        let words = refused(&[&["--cores", "1", "--dsn", "mysql://h/s"]]);
+        assert!(words.contains("--cores") && words.contains("there already"), "{words}");
+        let all = ["mydyno", "run", "--cores", "0"];
+        let error = Arguments::try_parse_from(all).err().unwrap().to_string();
+        assert!(error.contains("--cores"), "{error}");
     }
 
     #[test]

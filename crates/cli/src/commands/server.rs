@@ -1,17 +1,19 @@
 //! `mydyno server`.
 
 use super::print_json;
+use crate::arguments::measuring::read_place;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use ::server::{
     AfterStop, Availability, Ending, Home, ListedEngine, NamedInstance, Secret, ServerBuild, find,
-    install, list, named, render_dsn,
+    install, list, named, preset, render_dsn,
 };
 use base::{Exit, Warehouses, document};
-use lab::{Job, NamedSpec, start_named_on, stop_named_on};
+use lab::{Job, NamedSpec, PresetSpec, start_named_on, stop_named_on};
+use plan::{CellOptions, Given};
 use serde::Serialize;
-use spec::PopulationSpec;
+use spec::{PopulationSpec, Preset, Scale};
 use std::path::Path;
 
 /// Runs the command.
@@ -74,7 +76,10 @@ fn list_all(home: &Home, json: bool) -> Outcome {
     for engine in &engines {
         print(format_args!(
             "{:<16}{:<15}{:<28}{}\n",
-            engine.name, engine.availability, engine.version, engine.about
+            engine.name,
+            engine.availability.replace('_', " "),
+            engine.version,
+            engine.about
         ))?;
     }
     for server in &servers {
@@ -115,12 +120,18 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
             return Err(Failure::new(Exit::Usage, "name an --engine or --server-binary"));
         }
     };
-    arguments.places.validate_page_cache()?;
+    let storage = CellOptions { storage: arguments.storage.clone(), ..CellOptions::default() };
+    let placement = storage.placement(&read_place)?;
+    if placement.page_cache_bytes.is_some() && !placement.is_emulated() {
+        let words = "--page-cache is for emulated devices, and real ones have this machine's; name \
+                     a profile (--data hdd-15k), or leave it out";
+        return Err(Failure::new(Exit::Usage, words));
+    }
     let spec = NamedSpec {
         name: arguments.name.clone(),
-        preset: arguments.preset.for_unknown()?,
-        set: arguments.set.clone(),
-        placement: arguments.places.placement(),
+        preset: preset_for_unknown(arguments)?,
+        set: arguments.set.iter().map(|Given(set)| set.clone()).collect(),
+        placement,
         port: arguments.port,
         population: arguments.warehouses.map(|warehouses| PopulationSpec {
             warehouses: Warehouses(warehouses),
@@ -172,6 +183,27 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         arguments.name
     ))?;
     Ok(Exit::Ok)
+}
+
+/// The preset for a server whose database is not known yet.
+///
+/// # Errors
+/// Where the preset has sizes and nothing says what they are for.
+pub(super) fn preset_for_unknown(
+    arguments: &ServerStartArguments,
+) -> Result<Option<PresetSpec>, Failure> {
+    let Some(name) = &arguments.preset else { return Ok(None) };
+    let scale = arguments.scale.as_ref().map_or(Scale::Auto, |Given(scale)| *scale);
+    if scale == Scale::Auto && !preset::find(name)?.is_empty() {
+        let words = format!(
+            "--preset {name} has sizes, and what will be loaded is not known: add --scale and the \
+             number of warehouses (--scale 10), or --scale papers for the papers' own"
+        );
+        return Err(Failure::new(Exit::Usage, words));
+    }
+    // It has no sizes, or they are told.
+    let preset = Preset { name: name.clone(), scale };
+    Ok(PresetSpec::of(Some(&preset), Warehouses(1))?)
 }
 
 fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {

@@ -195,7 +195,7 @@ fn a_server_is_watched_and_left_as_it_is() {
     let variables = |dsn: &str| Held::open(dsn).query("SHOW GLOBAL VARIABLES");
     let unchanging = |row: &String| !row.starts_with("timestamp") && !row.starts_with("gtid_");
     let before: Vec<String> = variables(&server.dsn).into_iter().filter(unchanging).collect();
-    let advised = mydyno(["advise", "--dsn", &server.dsn, "--watch", "2s", "--json"])
+    let advised = mydyno(["advise", "--dsn", &server.dsn, "--observe", "2s", "--json"])
         .and_args(["--device", "sata-850pro"])
         .in_directory(work.path())
         .run()
@@ -226,7 +226,7 @@ fn a_load_and_a_stored_run_are_looked_at() {
     };
     run("3s").run().exits(0);
     let running = run("30s").spawn();
-    let advised = mydyno(["advise", "--dsn", &server.dsn, "--watch", "4s", "--json"])
+    let advised = mydyno(["advise", "--dsn", &server.dsn, "--observe", "4s", "--json"])
         .in_directory(work.path())
         .run()
         .exits(0)
@@ -242,7 +242,7 @@ fn what_cannot_be_advised_is_named() {
     let work = directory();
     let advise =
         |arguments: &[&str]| mydyno(["advise"]).and_args(arguments).in_directory(work.path()).run();
-    advise(&["--dsn", "mysql://nobody@127.0.0.1:1/x", "--watch", "1s"])
+    advise(&["--dsn", "mysql://nobody@127.0.0.1:1/x", "--observe", "1s"])
         .exits(4)
         .says(&["127.0.0.1:1"]);
     advise(&["--dsn", "mysql://h/s", "--preset", "config-1"]).exits(2).says(&["--preset"]);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The second of two drills with this seed keeps nothing but what was promised.
-const OF_THE_LEAST: [&str; 4] = ["--cuts", "2", "--seed", "859640367"];
+const OF_THE_LEAST: [&str; 4] = ["--drills", "2", "--seed", "859640367"];
 
 fn crash(work: &Path, engine: &str, more: &[&str]) -> Mydyno {
     crash_in_pool("32M", work, engine, more)
@@ -41,7 +41,7 @@ fn of_orders(document: &Value, what: &str) -> u64 {
 /// all.
 fn all_is_kept(engine: &str) {
     let work = directory();
-    let data = ["--data", "sata-850pro", "--cuts", "2", "--set"];
+    let data = ["--data", "sata-850pro", "--drills", "2", "--set"];
     let flushed = [&data[..], &["innodb_flush_log_at_trx_commit=1"]].concat();
     let document = drills(work.path(), engine, 0, &flushed);
     assert_eq!(number(&document, "/drills/recovered"), 2, "{document:#}");
@@ -76,7 +76,7 @@ fn something_is_lost(work: &Path, more: &[&str]) {
 #[test]
 #[ignore = "make soak"]
 fn what_is_in_the_servers_own_buffer_goes_with_it() {
-    let kill = [&["--fault", "kill", "--cuts", "1"][..], &LAZY].concat();
+    let kill = [&["--fault", "kill", "--drills", "1"][..], &LAZY].concat();
     something_is_lost(directory().path(), &kill);
 }
 
@@ -87,7 +87,7 @@ fn what_is_not_flushed_is_lost() {
     something_is_lost(work.path(), &cut);
     // What the server has written, its machine keeps.
     let work = directory();
-    let kill = ["--fault", "kill", "--cuts", "1", "--set"];
+    let kill = ["--fault", "kill", "--drills", "1", "--set"];
     let written = [&kill[..], &["innodb_flush_log_at_trx_commit=2"]].concat();
     let document = drills(work.path(), ENGINES[0], 0, &written);
     assert_eq!(text(&document, "/drills/fault"), "kill");
@@ -109,7 +109,7 @@ fn what_a_lying_drive_acknowledged_is_lost() {
 /// One drill with a fault of its devices: what the server did, and all that is known of it.
 fn reaction(device: &str, fault: &str, code: i32) -> (String, Value) {
     let work = directory();
-    let arguments = ["--data", device, "--fault", fault, "--cuts", "1"];
+    let arguments = ["--data", device, "--fault", fault, "--drills", "1"];
     let document = drills(work.path(), ENGINES[0], code, &arguments);
     assert_eq!(text(&document, "/drills/fault"), fault);
     (text(&document, "/drills/reactions/0/reaction").to_owned(), document)
@@ -148,7 +148,7 @@ fn writes_that_are_silently_short_are_found() {
 
 /// Starts one drill and waits for the server that recovers in it. Returns both.
 fn recovering(work: &Path, home: &Path) -> (Running, u32) {
-    let kill = crash(work, ENGINES[0], &["--fault", "kill", "--cuts", "1"]);
+    let kill = crash(work, ENGINES[0], &["--fault", "kill", "--drills", "1"]);
     let mut running = kill.env("MYDYNO_HOME", home).spawn();
     // The first one has ended by then.
     running.until_says("recovering");
@@ -204,7 +204,7 @@ fn mydyno_is_killed_in_a_drill() {
     until("the server is gone with its owner", || !alive(server));
     assert_eq!(left_in_run(home.path()), 1);
     // The next command takes away what is left, and says what became of the drill.
-    let next = crash(work.path(), ENGINES[0], &["--fault", "kill", "--cuts", "1"]);
+    let next = crash(work.path(), ENGINES[0], &["--fault", "kill", "--drills", "1"]);
     next.env("MYDYNO_HOME", home.path()).run().exits(0);
     let file = work.path().join("mydyno.db");
     assert_eq!(result(&file, "SELECT status FROM lab WHERE id = 1"), "interrupted");

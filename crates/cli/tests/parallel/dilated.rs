@@ -258,7 +258,7 @@ fn real_time_is_refused_where_it_cannot_be_dilated() {
     let with = |more: &[&'static str]| [&placed[..], more].concat();
     refused(&with(&["--dilate", "0.5"]), &["from 1 to 100"]);
     refused(&with(&["--dilate", "101"]), &["from 1 to 100"]);
-    refused(&with(&["--dilate", "2", "--dilate-max", "4"]), &["--dilate auto"]);
+    refused(&with(&["--dilate", "2", "--dilate-max", "4"]), &["--dilate-max: it bounds"]);
     refused(&with(&["--redo", "/tmp", "--dilate", "2"]), &["real devices"]);
     assert!(!work.path().join("mydyno.db").exists());
 }

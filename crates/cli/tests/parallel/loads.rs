@@ -54,7 +54,8 @@ fn a_killed_load_continues_and_nothing_else_does() {
         "1 warehouse, seed 1",
         "--force",
     ]);
-    for other in [&["-w", "2"][..], &["-w", "1", "--seed", "2"], &["-w", "1", "--no-foreign-keys"]]
+    for other in
+        [&["-w", "2"][..], &["-w", "1", "--seed", "2"], &["-w", "1", "--foreign-keys=false"]]
     {
         load(&dsn, other).run().exits(4).says(&[
             "part of another load",
@@ -176,7 +177,7 @@ fn a_changed_mydyno_meta_is_no_reason_to_drop_what_is_not_asked_for(dsn: &str) {
         ran.exits(4).says(&["mydyno_meta", "schema_version", "--force"]);
     }
     assert_eq!(value(dsn, "SELECT COUNT(*) FROM district"), "10");
-    load(dsn, &["-w", "1", "--no-foreign-keys", "--force"]).run().exits(0);
+    load(dsn, &["-w", "1", "--foreign-keys=false", "--force"]).run().exits(0);
     run(dsn).run().exits(0);
 }
 

@@ -105,7 +105,7 @@ fn presets_that_cannot_be_are_refused() {
     mydyno(["run", "--dsn", "mysql://me@h/s", "--preset", "config-3"])
         .run()
         .exits(2)
-        .says(&["--preset is for servers that mydyno starts"]);
+        .says(&["--preset: it is for servers that mydyno starts"]);
     mydyno(["run", "--scale", "papers"]).and_args(engine).run().exits(2).says(&["--preset"]);
     mydyno(["server", "start", "--preset", "config-3"])
         .and_args(engine)

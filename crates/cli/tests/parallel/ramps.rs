@@ -66,7 +66,7 @@ fn reason(document: &Value) -> &str {
 #[ignore = "make soak"]
 fn busy_processors_end_a_ramp() {
     let temp = directory();
-    let small = ["--start", "1", "--step", "1", "--max-connections", "64", "--points", "7"];
+    let small = ["--start", "1", "--step", "1", "--connections-max", "64", "--points", "7"];
     let document = ended(ramp(temp.path(), Some(("--stop-cpu", "80%")), &small));
     assert_eq!(reason(&document), "cpu");
     assert!(float(&document, "/ramp/saturation/reason/cpu_busy_share") >= 0.8);
@@ -80,7 +80,7 @@ const DEVICE: [&str; 4] = ["--data", "sata-850pro", "--set", "innodb_buffer_pool
 
 /// Few connections, few points.
 const SMALL: [&str; 8] =
-    ["--start", "2", "--step", "2", "--max-connections", "64", "--points", "6"];
+    ["--start", "2", "--step", "2", "--connections-max", "64", "--points", "6"];
 
 #[test]
 fn response_times_end_a_ramp() {
@@ -115,7 +115,7 @@ fn response_times_that_turn_up_end_a_ramp() {
         "2",
         "--step",
         "2",
-        "--max-connections",
+        "--connections-max",
         "128",
         "--points",
         "9",
@@ -132,7 +132,7 @@ fn response_times_that_turn_up_end_a_ramp() {
 fn a_refused_count_ends_a_ramp_and_bad_limits_none() {
     let temp = directory();
     let here = temp.path();
-    let room = ["--set", "max_connections=30", "--max-connections", "64", "--check"];
+    let room = ["--set", "max_connections=30", "--connections-max", "64", "--check"];
     let document = ended(ramp(here, None, &room));
     assert_eq!(reason(&document), "failed");
     assert_eq!(text(&document, "/ramp/saturation/reason/reason_code"), "refused");
@@ -152,7 +152,7 @@ fn a_refused_count_ends_a_ramp_and_bad_limits_none() {
     let line = |count: &str| lines.iter().find(|line| line.trim_start().starts_with(count));
     assert!(line("16 ").is_some() && line("32 ").unwrap().contains("refused"), "{lines:?}");
 
-    let above = ramp(here, None, &["--start", "16", "--max-connections", "8"]);
+    let above = ramp(here, None, &["--start", "16", "--connections-max", "8"]);
     above.run().exits(2).says(&["starts at 16 connections, above its maximum of 8"]);
     let flat = ramp(here, Some(("--stop-kink", "0.5")), &[]);
     flat.run().exits(2).says(&["kink", "above 1"]);

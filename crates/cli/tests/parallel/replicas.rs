@@ -137,7 +137,7 @@ fn servers_that_do_not_belong_together_are_refused() {
             &["--topology", "primary-replicas", "--dsn", dsn, "--style", "procedures"],
             "statements and pipelined",
         ),
-        (&["--dsn", dsn, "--nodes", "2"], "cannot be used with"),
+        (&["--dsn", dsn, "--nodes", "2"], "--nodes: it is for servers that mydyno starts"),
     ] {
         let words = refused(arguments);
         assert!(words.contains(word), "{arguments:?}: {words}");

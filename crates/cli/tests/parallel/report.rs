@@ -40,7 +40,7 @@ fn a_failed_repeat_shows_no_number(work: &Path) {
     let html = std::fs::read_to_string(work.join("failed.html")).unwrap();
     assert!(html.contains("<b>NA</b>") && html.contains("server_died"));
     opens_without_a_word(&work.join("failed.html"), 2);
-    mydyno(["export", "-o", "failed"]).in_directory(work).run().exits(0);
+    mydyno(["export", "--to", "failed"]).in_directory(work).run().exits(0);
     let row = first_row(&work.join("failed/cells.csv"));
     let cell = |name: &str| row.iter().find(|(key, _)| key == name).unwrap().1.clone();
     assert_eq!((cell("status").as_str(), cell("reason_code").as_str()), ("failed", "server_died"));
@@ -50,7 +50,7 @@ fn a_failed_repeat_shows_no_number(work: &Path) {
 }
 
 fn csv_holds_the_numbers_of(csv: &Path, work: &Path, summary: &serde_json::Value) {
-    let files = mydyno(["export", "-o", "csv"]).in_directory(work).run().exits(0);
+    let files = mydyno(["export", "--to", "csv"]).in_directory(work).run().exits(0);
     for name in ["cells", "intervals", "latency", "inputs", "checks", "variables"] {
         assert!(files.stdout.contains(&format!("csv/{name}.csv\n")), "{}", files.stdout);
         let text = std::fs::read_to_string(csv.join(format!("{name}.csv"))).unwrap();

@@ -96,7 +96,7 @@ fn equal_seeds_give_equal_databases() {
     mydyno(["check", "--dsn", &one]).run().exits(0);
 
     let third_load =
-        load(&third, &["-w", "2", "--seed", "8", "--no-foreign-keys", "--partitions", "2"]);
+        load(&third, &["-w", "2", "--seed", "8", "--foreign-keys=false", "--partitions", "2"]);
     let third_load = third_load.json();
     // There are as many items in two warehouses as in one.
     let items = |load| checksums(load).into_iter().find(|(name, ..)| name == "item").unwrap();

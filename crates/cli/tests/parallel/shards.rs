@@ -17,7 +17,7 @@ fn shard(directory: &Path, shard: u32) -> Mydyno {
 }
 
 fn merge(directory: &Path, files: &[&str]) -> Mydyno {
-    mydyno(["merge", "-o", "all.db", "--json"]).and_args(files).in_directory(directory)
+    mydyno(["merge", "--into", "all.db", "--json"]).and_args(files).in_directory(directory)
 }
 
 /// Cell, repeat, block and seed of everything with a result.

@@ -14,7 +14,8 @@ fn a_sheet_is_verified_by_fio() {
 fn a_directory_becomes_a_profile() {
     shim();
     let work = directory();
-    let ran = mydyno(["device", "probe", ".", "-o", "mine.toml", "--seconds", "1", "--json"]);
+    let ran =
+        mydyno(["device", "probe", ".", "--profile", "mine.toml", "--seconds", "1", "--json"]);
     let ran = ran.in_directory(work.path()).run();
     let document = ran.exits(0).json();
     assert_eq!(text(&document, "/output"), "mine.toml");
@@ -30,6 +31,7 @@ fn a_directory_becomes_a_profile() {
 
     let show = mydyno(["device", "show", "mine.toml"]).in_directory(work.path());
     show.run().exits(0);
-    let again = mydyno(["device", "probe", ".", "-o", "mine.toml"]).in_directory(work.path());
+    let again =
+        mydyno(["device", "probe", ".", "--profile", "mine.toml"]).in_directory(work.path());
     again.run().exits(2).says(&["mine.toml is there already"]);
 }

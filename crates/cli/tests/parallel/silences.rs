@@ -267,7 +267,7 @@ fn a_step_of_a_ramp_names_a_stall() {
     install("mysql-5.7");
     let arguments = ["ramp", "--engine", "mysql-5.7", "-w", "1", "--json", "--warmup", "1s"];
     let mut running = mydyno(arguments)
-        .and_args(["--window", "8s", "--max-connections", "2", "--start", "1"])
+        .and_args(["--window", "8s", "--connections-max", "2", "--start", "1"])
         .and_args(SMALL_REDO)
         .in_directory(work.path())
         .spawn();

@@ -172,7 +172,7 @@ fn an_array_that_is_requeued_measures_everything() {
     }
     let restarts = slurm.ask("scontrol", &["show", "job", &job]);
     assert!(restarts.contains("Restarts=3"), "{restarts}");
-    let merge = ["merge", "shards/1.db", "shards/2.db", "-o", "all.db", "--json"];
+    let merge = ["merge", "shards/1.db", "shards/2.db", "--into", "all.db", "--json"];
     let merged = mydyno(merge).in_directory(slurm.directory.path()).run().exits(0).json();
     assert_eq!(text(&merged, "/labs/0/status"), "done", "{merged:#}\n{:#?}", logs());
     let all = slurm.path("all.db");

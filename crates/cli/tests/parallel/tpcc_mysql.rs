@@ -151,7 +151,7 @@ fn contradictions_are_usage_errors() {
             .in_directory(WORK.path())
             .run()
             .exits(2)
-            .says(&["server start", "--dsn"]);
+            .says(&["server start", "name it by `dsn`"]);
     }
 }
 
@@ -224,7 +224,7 @@ const THEIR_TYPES: [&str; 8] = [
 fn a_database_as_its_loader_makes_one() {
     let server = lent();
     let dsn = server.schema("theirs");
-    load(&dsn, &["-w", "1", "--no-foreign-keys"]).run().exits(0);
+    load(&dsn, &["-w", "1", "--foreign-keys=false"]).run().exits(0);
     let mut session = Held::open(&dsn);
     session.query("DROP TABLE mydyno_meta, mydyno_load");
     // Two decimals, lower-case text and half of the customers with bad credit.

@@ -182,7 +182,7 @@ fn others_are_refused(pair: &Pair, whole: &str, work: &Path) {
     );
     let both = ["--dsn", first, "--dsn", second, "--topology", "shards"];
     let xa = |more: &[&'static str]| [&both[..], &["--xa"], more].concat();
-    refused(&xa(&[]), 4, &["--xa: the shards have foreign keys", "--no-foreign-keys"]);
+    refused(&xa(&[]), 4, &["--xa: the shards have foreign keys", "--foreign-keys=false"]);
     refused(&xa(&["--style", "batched"]), 2, &["--xa: ", "style batched", "pipelined"]);
     refused(&["--dsn", whole, "--xa"], 2, &["--xa: ", "add topology shards"]);
     mydyno(["load", "--dsn", first, "--dsn", second, "--topology", "shards", "-w", "1"])
@@ -227,7 +227,7 @@ fn private_shards_start_on_an_image_each() {
 
 /// Transactions cross two shards, and what is proven of one database holds over both.
 fn transactions_cross_shards_of(engine: &str) {
-    let pair = Pair::loaded(engine, "2", &["--no-foreign-keys"]);
+    let pair = Pair::loaded(engine, "2", &["--foreign-keys=false"]);
     let work = directory();
     for style in ["statements", "pipelined"] {
         let document = pair.run(work.path(), &["--xa", "--style", style]);
@@ -317,7 +317,7 @@ impl Pair {
 
 /// What a killed run has left is resolved, by the next check and by the next run.
 fn a_killed_coordinator_is_recovered_on(engine: &str) {
-    let pair = Pair::loaded(engine, "2", &["--no-foreign-keys"]);
+    let pair = Pair::loaded(engine, "2", &["--foreign-keys=false"]);
     let work = directory();
     let told = |(committed, rolled_back): (usize, usize)| {
         format!("resolved: {committed} committed, {rolled_back} rolled back")
@@ -376,7 +376,7 @@ fn what_is_not_ours_is_left_alone(pair: &Pair) {
 #[test]
 #[ignore = "make soak"]
 fn servers_that_lose_what_is_prepared_are_refused() {
-    let pair = Pair::loaded("xtradb-5.6", "2", &["--no-foreign-keys"]);
+    let pair = Pair::loaded("xtradb-5.6", "2", &["--foreign-keys=false"]);
     let work = directory();
     pair.command("run", &["--xa", "--warmup", "0", "--window", "1s"])
         .in_directory(work.path())

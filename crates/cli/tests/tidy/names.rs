@@ -57,7 +57,7 @@ fn words_of_the_glossary_are_types() {
     assert!(found > 0, "ARCHITECTURE.md has no glossary");
 }
 
-/// The types that are defined here, by themselves or by a macro such as `row!`.
+/// The types that are defined here, by themselves or by a macro such as `row!` or `named!`.
 fn type_names(item: &Item) -> Vec<String> {
     let ident = match item {
         Item::Struct(item) => &item.ident,
@@ -67,7 +67,7 @@ fn type_names(item: &Item) -> Vec<String> {
         Item::Macro(item) if item.ident.is_none() => {
             let tokens = item.mac.tokens.clone().into_iter();
             let words: Vec<String> = tokens.map(|token| token.to_string()).collect();
-            let defined = words.windows(2).filter(|pair| pair[0] == "struct");
+            let defined = words.windows(2).filter(|pair| ["struct", "enum"].contains(&&*pair[0]));
             return defined.map(|pair| pair[1].clone()).collect();
         }
         _ => return Vec::new(),

@@ -281,7 +281,7 @@ fn xa_run(load: &Load, database: &Database) -> Result<Option<XaRun>, LabError> {
     if database.foreign_keys {
         return Err(LabError::Unfit(
             "--xa: the shards have foreign keys, which cannot hold between servers; load them \
-             anew with --no-foreign-keys (and --force)"
+             anew with --foreign-keys=false (and --force)"
                 .to_owned(),
         ));
     }

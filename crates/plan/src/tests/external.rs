@@ -53,7 +53,7 @@ fn what_such_a_server_cannot_be_given_is_refused_with_its_place() {
         ("engine = 'mysql-5.7'\n[load]", "engine", "leave one of them out"),
         ("instances = 2\n[load]", "instances", "mydyno starts"),
         ("cores = 2\n[load]", "cores", "mydyno starts"),
-        ("[storage]\ndata = '/tmp'\n[load]", "storage]", "`dsn` names one"),
+        ("[storage]\ndata = '/tmp'\n[load]", "data", "`dsn` names one"),
         ("[load]\nforeign_keys = false", "foreign_keys", "mydyno starts"),
         ("[load]\npopulation_seed = 2", "population_seed", "mydyno starts"),
         ("schemas = [0]\n[load]", "0", "from 1 to"),
@@ -65,7 +65,7 @@ fn what_such_a_server_cannot_be_given_is_refused_with_its_place() {
     let server = "dsn = ['mysql://me@a/tpcc', 'mysql://me@b/tpcc']";
     for (instead, at, word) in [
         ("", "server]", "names no server"),
-        ("engine = 'mysql-5.7'\nschemas = 2", "2", "one schema"),
+        ("engine = 'mysql-5.7'\nschemas = 2", "schemas", "one schema"),
         ("dsn = 'postgres://a/b'", "'postgres", "mysql://"),
         ("dsn = 'mysql://me:hush@a/b'", "'mysql", "MYDYNO_PASSWORD"),
     ] {

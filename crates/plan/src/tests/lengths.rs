@@ -49,7 +49,7 @@ fn wrong_lengths_are_refused_with_their_place() {
     for (load, at, words) in [
         ("warmup = 'autumn'", "'autumn'", "\"auto:10m\""),
         ("warmup = 'auto:10s'", "'auto:10s'", "30 intervals at least"),
-        ("window = 'auto:0s'", "'auto:0s'", "from 1s"),
+        ("window = 'auto:0s'", "'auto:0s'", "from 1ms"),
         ("window = 'auto:10m'\ninterval = '30s'", "'auto:10m'", "which take 15m"),
         ("precision = '2%'", "'2%'", "this one is fixed"),
         ("window = 'auto'\nprecision = 2.5", "2.5", "`precision` is 2.5"),

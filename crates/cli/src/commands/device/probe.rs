@@ -71,7 +71,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     let profile =
         probed.profile(&Naming { name: naming_base, source: source(&fio, arguments, &probed) })?;
     let text = profile_text(&profile)?;
-    if let Some(output) = &arguments.output {
+    if let Some(output) = &arguments.profile {
         write(output, &text)?;
     }
     if arguments.json {
@@ -83,13 +83,13 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
             rotational: probed.facts.rotational,
             direct_io: probed.direct,
             file_bytes: probed.file_bytes,
-            output: arguments.output.as_ref().map(|o| o.display().to_string()),
+            output: arguments.profile.as_ref().map(|o| o.display().to_string()),
             measurements: measurements(&probed),
             profile,
         })?;
         return Ok(Exit::Ok);
     }
-    match &arguments.output {
+    match &arguments.profile {
         None => print(text)?,
         Some(output) => {
             for measured in measurements(&probed) {
@@ -116,7 +116,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
 
 /// A profile's name: as asked, or from its file, or from the directory.
 fn name(arguments: &DeviceProbeArguments) -> Result<String, Failure> {
-    let from_file = arguments.output.as_ref().and_then(|output| output.file_stem());
+    let from_file = arguments.profile.as_ref().and_then(|output| output.file_stem());
     let directory = std::path::absolute(&arguments.directory).unwrap_or_default();
     let stem = from_file.map(std::ffi::OsStr::to_owned);
     let text = stem.unwrap_or_else(|| directory.as_os_str().to_owned());
@@ -125,11 +125,11 @@ fn name(arguments: &DeviceProbeArguments) -> Result<String, Failure> {
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let plain = plain.trim_matches('-');
     let is_file_of_profile =
-        arguments.output.as_ref().is_none_or(|o| o.extension().is_some_and(|e| e == "toml"));
+        arguments.profile.as_ref().is_none_or(|o| o.extension().is_some_and(|e| e == "toml"));
     if !is_file_of_profile {
         return Err(Failure::new(
             Exit::Usage,
-            "--output names a profile, and a profile's file ends in .toml",
+            "--profile names a profile, and a profile's file ends in .toml",
         ));
     }
     Ok(if plain.is_empty() { "probed".to_owned() } else { plain.to_owned() })
@@ -137,7 +137,7 @@ fn name(arguments: &DeviceProbeArguments) -> Result<String, Failure> {
 
 /// Before minutes are spent on measuring.
 fn refuse_existing(arguments: &DeviceProbeArguments) -> Result<(), Failure> {
-    match &arguments.output {
+    match &arguments.profile {
         Some(output) if output.exists() => Err(Failure::new(
             Exit::Usage,
             format!("{} is there already; remove it or name another file", output.display()),

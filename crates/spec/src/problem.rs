@@ -1,0 +1,28 @@
+//! Why something cannot be measured.
+
+use std::fmt;
+
+/// Why a cell cannot be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The option that is to blame: a key of plans and, with dashes, a flag of the command line.
+    pub option: &'static str,
+    /// What contradicts what, and what to do.
+    pub why: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.option, self.why)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Problem {
+    /// # Errors
+    /// Always.
+    pub fn of<T>(option: &'static str, why: impl Into<String>) -> Result<T, Problem> {
+        Err(Problem { option, why: why.into() })
+    }
+}
