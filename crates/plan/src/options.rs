@@ -5,8 +5,8 @@
 
 use crate::kinds::{
     Condition, Count, DURATION_MAX_MS, DsnText, ExporterUrl, Flag, KinkPower, MeanPrecision,
-    PageCacheSize, PlateauPower, ResponseLimits, Seed, Share, ShellCommand, SetVariable, Text, Time,
-    WarmupTime, WindowTime,
+    PageCacheSize, PlateauPower, ResponseLimits, Seed, SetVariable, Share, ShellCommand, Text,
+    Time, WarmupTime, WindowTime,
 };
 use crate::values::Given;
 use base::Dilation;

@@ -9,9 +9,7 @@ use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{
-    Eta, LabError, LabRunOptions, Job, Progress, TrialBlock, TrialCell, Trials, account_of,
-};
+use lab::{Eta, Job, LabError, LabRunOptions, TrialBlock, TrialCell, Trials, account_of};
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -7,7 +7,7 @@ use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
 use base::{Exit, Random, named};
 use itertools::Itertools;
-use lab::{Eta, LabError, LabRunOptions, Job, Planned, TrialBlock, TrialCell, Trials};
+use lab::{Eta, Job, LabError, LabRunOptions, Planned, TrialBlock, TrialCell, Trials};
 use plan::{Plan, PlannedCell};
 use serde::Serialize;
 use std::cmp::Ordering;

@@ -225,7 +225,7 @@ impl Ramp {
     pub fn replayed<'a>(
         limits: &RampLimits,
         points: impl IntoIterator<Item = &'a RampPoint>,
-    ) -> Result<Ramp, RampLimitsError> {
+    ) -> Result<Ramp, Problem> {
         let mut ramp = Ramp::new(limits.clone())?;
         points.into_iter().for_each(|point| ramp.observe(point.clone()));
         Ok(ramp)

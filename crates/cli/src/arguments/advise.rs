@@ -5,7 +5,7 @@ use super::results::ResultsArguments;
 use super::values::duration;
 use clap::Args;
 use device::Profile;
-use plan::{MeanPrecision, Given};
+use plan::{Given, MeanPrecision};
 use std::time::Duration;
 use tune::JudgeLimits;
 

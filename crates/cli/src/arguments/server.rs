@@ -3,7 +3,7 @@
 use super::values::{size, warehouses};
 use base::Dilation;
 use clap::{Args, Subcommand};
-use plan::{Given, StorageOptions, SetVariable};
+use plan::{Given, SetVariable, StorageOptions};
 use spec::{Scale, parse_dilation};
 use std::path::PathBuf;
 
