@@ -4,6 +4,7 @@
 use crate::ramp::ramp_point::{RampPoint, ramp_point};
 use crate::ramp::saturation::{Ramp, Saturation, StopReason};
 use base::{counted, document};
+use serde::Serialize;
 use spec::RampLimits;
 use std::collections::BTreeMap;
 use store::{
@@ -53,21 +54,35 @@ document! {
     }
 }
 
-document! {
-    /// What was to end it.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct RampConditions from (limits: &RampLimits);
-    {
-        pub connections_start: u32 = limits.start,
-        pub connections_step: u32 = limits.step,
-        pub connections_max: u32 = limits.connections_max,
-        pub points_max: usize = limits.points_max,
-        pub stop_cpu_busy_share: Option<f64> = limits.cpu_busy_share,
-        /// By transaction type.
-        pub stop_p90_us: BTreeMap<String, f64> = limits.p90_us.clone(),
-        pub stop_retries_share: Option<f64> = limits.retries_share,
-        pub stop_kink_elasticity: Option<f64> = limits.kink_elasticity,
-        pub stop_plateau_elasticity: Option<f64> = limits.plateau_elasticity,
+/// What was to end it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RampConditions {
+    pub connections_start: u32,
+    pub connections_step: u32,
+    pub connections_max: u32,
+    pub points_max: usize,
+    pub stop_cpu_busy_share: Option<f64>,
+    /// By transaction type.
+    pub stop_p90_us: BTreeMap<String, f64>,
+    pub stop_retries_share: Option<f64>,
+    pub stop_kink_elasticity: Option<f64>,
+    pub stop_plateau_elasticity: Option<f64>,
+}
+
+impl RampConditions {
+    /// As it was asked for.
+    pub fn of(limits: &RampLimits) -> RampConditions {
+        RampConditions {
+            connections_start: limits.start,
+            connections_step: limits.step,
+            connections_max: limits.connections_max,
+            points_max: limits.points_max,
+            stop_cpu_busy_share: limits.cpu_busy_share,
+            stop_p90_us: limits.p90_us.clone(),
+            stop_retries_share: limits.retries_share,
+            stop_kink_elasticity: limits.kink_elasticity,
+            stop_plateau_elasticity: limits.plateau_elasticity,
+        }
     }
 }
 
