@@ -93,7 +93,7 @@ impl Results {
         self.step(Durable::Flushed, |transaction| insert_repeat(transaction, repeat))
     }
 
-    /// Stores rows that belong to a cell, a repeat or a load; those with the same keys are replaced.
+    /// Stores rows that belong to a cell, a repeat or a load; those of the same keys are replaced.
     pub fn put<T: TableRow>(&self, owner: impl Owner, rows: &[T]) -> Result<(), StoreError> {
         let (column, id) = owner.key();
         self.step(Durable::Written, |transaction| put(transaction, &[(column, &id)], rows))
