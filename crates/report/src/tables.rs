@@ -4,8 +4,8 @@ use crate::format::{integer, ms, or_na, percent, significant, transaction, trimm
 use crate::model::RepeatView;
 use maud::{Markup, html};
 use store::{
-    Band, InputCounter, JudgedNumber, JudgedUnit, StoredCheck, StoredFailure, TransactionTotals,
-    Verdict,
+    InputCounter, JudgedNumber, JudgedUnit, StoredBand, StoredCheck, StoredFailure,
+    TransactionTotals, Verdict,
 };
 
 /// Counts, retries by cause and response times of each type in the window.
@@ -139,7 +139,7 @@ fn input_row(counter: &InputCounter) -> Markup {
 }
 
 /// A band in words.
-pub fn band_text(band: Band, show: impl Fn(f64) -> String) -> String {
+pub fn band_text(band: StoredBand, show: impl Fn(f64) -> String) -> String {
     match (band.low, band.high) {
         (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
         (None, Some(high)) => format!("up to {}", show(high)),

@@ -1,6 +1,6 @@
 //! Reading: rows as they are stored, oldest first.
 
-use crate::row::{Keys, Owner, Stored, Table, get};
+use crate::row::{Keys, Owner, Stored, TableRow, get};
 use crate::rows::*;
 use crate::totals::{TimeTotals, WindowTotals};
 use crate::values::*;
@@ -43,7 +43,7 @@ impl Results {
     }
 
     /// The rows of a table that belong to a lab, a cell, a repeat or a load, in their order.
-    pub fn get<T: Table>(&self, owner: impl Owner) -> Result<Vec<T>, StoreError> {
+    pub fn get<T: TableRow>(&self, owner: impl Owner) -> Result<Vec<T>, StoreError> {
         let (column, id) = owner.key();
         get(&self.connection, &[(column, &id)]).map_err(|cause| self.sql(cause))
     }

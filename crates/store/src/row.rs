@@ -2,7 +2,7 @@
 //! names and binds, and how a row of a SELECT is read, follow from that list.
 
 use crate::redact::hidden_where_secret;
-use crate::{TimeTotals, redact, redact_plan};
+use crate::{redact, redact_plan};
 use rusqlite::types::{FromSql, ToSqlOutput, Type, Value};
 use rusqlite::{Connection, Error, Result, Row, ToSql, params_from_iter};
 use std::borrow::Cow;
@@ -41,7 +41,7 @@ macro_rules! row {
             $($(#[doc = $doc])* $field: $type $(as $kind)? $(= $column)?),+
         });
 
-        $(impl $crate::row::Table for $row {
+        $(impl $crate::row::TableRow for $row {
             const TABLE: &'static str = $table;
             const ORDER: &'static str = $order;
         })?
@@ -106,7 +106,7 @@ pub trait Stored: Sized {
 }
 
 /// Rows of a table that belong to a row of another: to a repeat, a cell, a lab or a load.
-pub trait Table: Stored {
+pub trait TableRow: Stored {
     const TABLE: &'static str;
     /// What they are read by; where that is `ordinal`, they are numbered as they are stored.
     const ORDER: &'static str;
@@ -154,7 +154,7 @@ impl<'a> Columns<'a> {
         self.0.push((column, value));
     }
 
-    fn own(&mut self, column: Cow<'static, str>, value: impl Into<Value>) {
+    pub(crate) fn own(&mut self, column: Cow<'static, str>, value: impl Into<Value>) {
         self.add(column, ToSqlOutput::Owned(value.into()));
     }
 
@@ -186,7 +186,7 @@ pub(crate) fn insert(
 }
 
 /// Stores rows that belong to what `keys` name; rows of the same keys are replaced.
-pub(crate) fn put<T: Table>(connection: &Connection, keys: Keys<'_>, rows: &[T]) -> Result<()> {
+pub(crate) fn put<T: TableRow>(connection: &Connection, keys: Keys<'_>, rows: &[T]) -> Result<()> {
     let into = format!("INSERT OR REPLACE INTO {}", T::TABLE);
     for (ordinal, row) in (1_u32..).zip(rows) {
         let mut keys = keys.to_vec();
@@ -217,7 +217,7 @@ pub(crate) fn put_named(
 }
 
 /// The rows that belong to what `keys` name, in their order.
-pub(crate) fn get<T: Table>(connection: &Connection, keys: Keys<'_>) -> Result<Vec<T>> {
+pub(crate) fn get<T: TableRow>(connection: &Connection, keys: Keys<'_>) -> Result<Vec<T>> {
     let wanted: Vec<String> = keys.iter().map(|(column, _)| format!("{column} = ?")).collect();
     let (table, wanted, order) = (T::TABLE, wanted.join(" AND "), T::ORDER);
     let sql = format!("SELECT * FROM {table} WHERE {wanted} ORDER BY {order}");
@@ -276,17 +276,17 @@ impl<T: ToSql + FromSql> StoredAs<T> for Plain {
 }
 
 /// Text, where there is any.
-pub(crate) trait Text: FromSql {
+pub(crate) trait MaybeText: FromSql {
     fn text(&self) -> Option<&str>;
 }
 
-impl Text for String {
+impl MaybeText for String {
     fn text(&self) -> Option<&str> {
         Some(self)
     }
 }
 
-impl Text for Option<String> {
+impl MaybeText for Option<String> {
     fn text(&self) -> Option<&str> {
         self.as_deref()
     }
@@ -295,7 +295,7 @@ impl Text for Option<String> {
 /// Text whose passwords are taken out.
 pub(crate) struct Redacted;
 
-impl<T: Text> StoredAs<T> for Redacted {
+impl<T: MaybeText> StoredAs<T> for Redacted {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         into.own(column, value.text().map(redact));
         Ok(())
@@ -309,7 +309,7 @@ impl<T: Text> StoredAs<T> for Redacted {
 /// A plan whose passwords are taken out.
 pub(crate) struct RedactedPlan;
 
-impl<T: Text> StoredAs<T> for RedactedPlan {
+impl<T: MaybeText> StoredAs<T> for RedactedPlan {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         into.own(column, value.text().map(redact_plan));
         Ok(())
@@ -406,30 +406,6 @@ impl<T: Stored> StoredAs<Option<T>> for Nested {
 
 fn beginning(column: &str) -> String {
     if column.is_empty() { String::new() } else { format!("{column}_") }
-}
-
-/// Times, with how many they are in the column of the field's name.
-pub(crate) struct Counted;
-
-impl StoredAs<TimeTotals> for Counted {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        times: &'a TimeTotals,
-        into: &mut Columns<'a>,
-    ) -> Result<()> {
-        into.own(column, times.count().cast_signed());
-        times.put("", into)
-    }
-
-    fn get(row: &Row<'_>, _: &str) -> Result<TimeTotals> {
-        TimeTotals::get(row, "")
-    }
-
-    #[cfg(test)]
-    fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
-        <Plain as StoredAs<u64>>::describe(column, "How many.", into);
-        <Nested as StoredAs<TimeTotals>>::describe("", meaning, into);
-    }
 }
 
 /// Texts, as a JSON array.

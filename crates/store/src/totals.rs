@@ -2,9 +2,11 @@
 
 use crate::empty_histogram;
 use crate::histogram::Encoded;
-use crate::row::row;
+use crate::row::{Columns, Stored, StoredAs, row};
 use crate::rows::{CellTransaction, IntervalRow, Phase};
 use hdrhistogram::Histogram;
+use rusqlite::Row;
+use std::borrow::Cow;
 
 /// `None` where there was nothing to divide by.
 pub(crate) fn finite(quotient: f64) -> Option<f64> {
@@ -212,6 +214,30 @@ row! {
         pub out_of_bounds: u64,
         /// The same times, as `latency_histogram_ns` of `interval`.
         pub histogram: Histogram<u64> as Encoded = "histogram_ns",
+    }
+}
+
+/// Times, with how many they are in the column of the field's name.
+pub(crate) struct WithCount;
+
+impl StoredAs<TimeTotals> for WithCount {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        times: &'a TimeTotals,
+        into: &mut Columns<'a>,
+    ) -> rusqlite::Result<()> {
+        into.own(column, times.count().cast_signed());
+        times.put("", into)
+    }
+
+    fn get(row: &Row<'_>, _: &str) -> rusqlite::Result<TimeTotals> {
+        TimeTotals::get(row, "")
+    }
+
+    #[cfg(test)]
+    fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
+        <crate::row::Plain as StoredAs<u64>>::describe(column, "How many.", into);
+        <crate::row::Nested as StoredAs<TimeTotals>>::describe("", meaning, into);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::machines::{LabMachine, insert_machine, number_of};
 use crate::results::Durable;
-use crate::row::{Keys, Owner, Table, insert, put, put_named, update};
+use crate::row::{Keys, Owner, TableRow, insert, put, put_named, update};
 use crate::rows::*;
 use crate::values::*;
 use crate::{Results, StoreError, process, redact};
@@ -93,8 +93,8 @@ impl Results {
         self.step(Durable::Flushed, |transaction| insert_repeat(transaction, repeat))
     }
 
-    /// Stores rows that belong to a cell, a repeat or a load; those with the same keys are replaced.
-    pub fn put<T: Table>(&self, owner: impl Owner, rows: &[T]) -> Result<(), StoreError> {
+    /// Stores rows that belong to a cell, a repeat or a load; those of the same keys are replaced.
+    pub fn put<T: TableRow>(&self, owner: impl Owner, rows: &[T]) -> Result<(), StoreError> {
         let (column, id) = owner.key();
         self.step(Durable::Written, |transaction| put(transaction, &[(column, &id)], rows))
     }

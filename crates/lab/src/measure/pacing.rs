@@ -8,8 +8,8 @@ use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{
-    Band, JudgedNumber, JudgedUnit, PacedInterval, RepeatResult, ScheduleCounts, StoredRequirement,
-    TimeKind, TimeRow,
+    JudgedNumber, JudgedUnit, PacedInterval, RepeatResult, ScheduleCounts, StoredBand,
+    StoredRequirement, TimeKind, TimeRow,
 };
 use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{MeasuredRun, Range, Unit, WINDOW_MIN};
@@ -345,7 +345,7 @@ fn times_of(times: &Times) -> verdicts::TimeSummary {
 }
 
 fn requirement_of(requirement: verdicts::Requirement) -> StoredRequirement {
-    let band = |range: Range| Band { low: range.low, high: range.high };
+    let band = |range: Range| StoredBand { low: range.low, high: range.high };
     let (allowed, chance) = (band(requirement.allowed), band(requirement.chance));
     let unit = match requirement.unit {
         Unit::Seconds => JudgedUnit::Seconds,

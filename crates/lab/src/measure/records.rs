@@ -9,7 +9,7 @@ use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    Band, InFlight, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, RepeatResult,
+    InFlight, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, RepeatResult, StoredBand,
     StoredConnectionTime, StoredFailure, StoredReplica, StoredSilence, StoredStatementTime,
     StoredWitness, TimeTotals, TransactionTime, empty_histogram,
 };
@@ -153,7 +153,7 @@ pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<
         .into_iter()
         .map(|share| {
             let value = share.value();
-            let [allowed, chance] = [share.allowed, share.chance].map(Band::between);
+            let [allowed, chance] = [share.allowed, share.chance].map(StoredBand::between);
             let unit = if share.is_average { JudgedUnit::Average } else { JudgedUnit::Share };
             InputCounter {
                 name: share.name.to_owned(),

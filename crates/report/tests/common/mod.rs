@@ -10,10 +10,10 @@ use spec::RampLimits;
 use std::path::Path;
 use storage::{device_io, places};
 use store::{
-    Band, CellId, CheckedOn, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, LabId, LabStatus,
+    CellId, CheckedOn, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, LabId, LabStatus,
     LoadMethod, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase, RepeatFailure,
-    RepeatId, RepeatResult, RepeatStatus, Results, StoredCheck, StoredFailure, StoredLoad,
-    StoredLoadTable, TimeTotals, TransactionTime, empty_histogram,
+    RepeatId, RepeatResult, RepeatStatus, Results, StoredBand, StoredCheck, StoredFailure,
+    StoredLoad, StoredLoadTable, TimeTotals, TransactionTime, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -455,11 +455,11 @@ fn counter(
     (name, title): (&str, &str),
     unit: JudgedUnit,
     (hits, trials): (u64, u64),
-    (allowed, spread): (Band, f64),
+    (allowed, spread): (StoredBand, f64),
 ) -> InputCounter {
     let value = Some(hits as f64 / trials as f64);
     let middle = (allowed.low.unwrap_or(0.0) + allowed.high.unwrap_or(0.0)) / 2.0;
-    let chance = Band::between((middle - spread).max(0.0)..=middle + spread);
+    let chance = StoredBand::between((middle - spread).max(0.0)..=middle + spread);
     InputCounter {
         name: name.to_owned(),
         title: title.to_owned(),
@@ -471,37 +471,37 @@ fn counter(
 
 fn inputs() -> Vec<InputCounter> {
     let share = JudgedUnit::Share;
-    let skipped = Band { low: None, high: Some(0.01) };
+    let skipped = StoredBand { low: None, high: Some(0.01) };
     [
         (
             ("rollbacks", "New orders rolled back"),
             share,
             (182, 20_410),
-            (Band::between(0.009..=0.011), 0.0023),
+            (StoredBand::between(0.009..=0.011), 0.0023),
         ),
         (
             ("order_lines", "Lines per order"),
             JudgedUnit::Average,
             (204_331, 20_410),
-            (Band::between(9.5..=10.5), 0.07),
+            (StoredBand::between(9.5..=10.5), 0.07),
         ),
         (
             ("remote_lines", "Lines from a remote warehouse"),
             share,
             (2_261, 204_331),
-            (Band::between(0.0095..=0.0105), 0.0007),
+            (StoredBand::between(0.0095..=0.0105), 0.0007),
         ),
         (
             ("remote_payments", "Payments of remote customers"),
             share,
             (2_961, 19_503),
-            (Band::between(0.14..=0.16), 0.008),
+            (StoredBand::between(0.14..=0.16), 0.008),
         ),
         (
             ("payments_by_name", "Payments by last name"),
             share,
             (11_688, 19_503),
-            (Band::between(0.57..=0.63), 0.012),
+            (StoredBand::between(0.57..=0.63), 0.012),
         ),
         (
             ("skipped_deliveries", "Deliveries with a skipped district"),

@@ -1,11 +1,11 @@
 //! Terminals and schedules in the report.
 
 use crate::common::{ONE_CELL, new_cell, new_lab};
-use store::{Band, JudgedNumber, JudgedUnit, NewCell, RepeatResult, StoredRequirement};
+use store::{JudgedNumber, JudgedUnit, NewCell, RepeatResult, StoredBand, StoredRequirement};
 use testkit::{SECOND_NS, Scratch};
 
 fn requirement(name: &str, value: f64) -> StoredRequirement {
-    let allowed = Band { low: Some(12.0), high: None };
+    let allowed = StoredBand { low: Some(12.0), high: None };
     StoredRequirement {
         name: name.to_owned(),
         title: format!("mean of {name}"),

@@ -87,7 +87,7 @@ impl Copier<'_> {
         written.map(drop).map_err(|cause| self.out.sql(cause))
     }
 
-    fn remember(&self, name: &str, old: i64, new: i64, is_new: bool) -> Result<(), StoreError> {
+    fn remember(&self, name: &str, (old, new): (i64, i64), is_new: bool) -> Result<(), StoreError> {
         self.write("INSERT INTO temp.mapped VALUES (?1, ?2, ?3, ?4)", (name, old, new, is_new))
     }
 
@@ -117,7 +117,7 @@ impl Copier<'_> {
             format!("INSERT INTO main.{name} ({columns}) {values}")
         })?;
         let key = self.out.connection.last_insert_rowid();
-        self.remember(name, id, key, true)?;
+        self.remember(name, (id, key), true)?;
         Ok(key)
     }
 
@@ -136,7 +136,7 @@ impl Copier<'_> {
         let Some(found) = found else {
             return Ok(pair(LabId(self.add("lab", lab.id.0, &[])?), true));
         };
-        self.remember("lab", lab.id.0, found.id.0, false)?;
+        self.remember("lab", (lab.id.0, found.id.0), false)?;
         self.extend(&found, lab)?;
         Ok(pair(found.id, false))
     }
@@ -221,7 +221,7 @@ impl Copier<'_> {
             let sql = "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1";
             self.write(sql, (found.id, ramp.finished_utc_ns))?;
         }
-        Ok(self.remember("ramp", ramp.id.0, found.id.0, false)?)
+        Ok(self.remember("ramp", (ramp.id.0, found.id.0), false)?)
     }
 
     /// The file that brought a repeat of the output.
@@ -244,7 +244,7 @@ impl Copier<'_> {
         let key = match found {
             None => self.new_cell(pair, cell)?,
             Some(found) if cell.what.server_version.is_empty() => {
-                self.remember("cell", cell.id.0, found.id.0, false)?;
+                self.remember("cell", (cell.id.0, found.id.0), false)?;
                 found.id.0
             }
             Some(found) if found.what.server_version.is_empty() => {
@@ -253,7 +253,7 @@ impl Copier<'_> {
             }
             Some(found) => {
                 self.require_same(cell, &found)?;
-                self.remember("cell", cell.id.0, found.id.0, false)?;
+                self.remember("cell", (cell.id.0, found.id.0), false)?;
                 found.id.0
             }
         };
@@ -294,7 +294,7 @@ impl Copier<'_> {
         self.copy_row(("cell", cell.id.0), &place, |columns, values| {
             format!("UPDATE main.cell SET ({columns}) = ({values}) WHERE id = {}", found.id)
         })?;
-        Ok(self.remember("cell", cell.id.0, found.id.0, true)?)
+        Ok(self.remember("cell", (cell.id.0, found.id.0), true)?)
     }
 
     fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
@@ -342,7 +342,7 @@ impl Copier<'_> {
         for attempt in read(self.source, cell.id)? {
             if let Some(found) = there.iter().find(|one| one.identity == attempt.identity) {
                 ordinals.insert(attempt.ordinal, found.ordinal);
-                self.remember("repeat", attempt.id, found.id, false)?;
+                self.remember("repeat", (attempt.id, found.id), false)?;
                 self.repeats.there += 1;
                 continue;
             }
@@ -378,7 +378,7 @@ impl Copier<'_> {
                 && (&other.target, other.duration_ns) == (&load.target, load.duration_ns)
         };
         if let Some((there, _)) = self.out.loads()?.iter().find(|(_, other)| is_it(other)) {
-            return Ok(self.remember("load", id.0, there.0, false)?);
+            return Ok(self.remember("load", (id.0, there.0), false)?);
         }
         let sql = "SELECT new FROM temp.mapped WHERE name = 'lab' AND old = ?1";
         let of_lab = self.out.all(sql, [load.lab], |row| row.get(0))?.pop();

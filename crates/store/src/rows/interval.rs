@@ -1,7 +1,7 @@
 //! What a run did in time: its intervals, and where the time of transactions and connections went.
 
-use crate::TimeTotals;
-use crate::row::{Counted, Nested, row};
+use crate::row::{Nested, row};
+use crate::totals::{TimeTotals, WithCount};
 use crate::values::word;
 
 word!(
@@ -82,7 +82,7 @@ row! {
         /// The type of the transactions; `None` for all types together.
         pub transaction: Option<String> = "transaction_type",
         /// The exact sum.
-        pub times: TimeTotals as Counted = "occurrences",
+        pub times: TimeTotals as WithCount = "occurrences",
     }
 
     /// The transactions of one type that the window counts.
@@ -114,7 +114,7 @@ row! {
         /// The exact sum of the times from sending a statement to its whole answer; where
         /// statements travel together (styles `pipelined` and `batched`) of the times spent waiting
         /// for the answer, so that the first of those sent together has nearly all of their time.
-        pub times: TimeTotals as Counted = "executions",
+        pub times: TimeTotals as WithCount = "executions",
     }
 
     /// Transactions of one type that were in flight at the end of the window.
@@ -125,7 +125,7 @@ row! {
         /// Their ages at the end of the window: from the begin of the first try, the submission or
         /// the intended start. A transaction of an open loop that had not begun by then was of no
         /// type yet, and counts for the types by their shares.
-        pub ages: TimeTotals as Counted = "transactions",
+        pub ages: TimeTotals as WithCount = "transactions",
     }
 
     /// Where the connections were in the window: times of all together.

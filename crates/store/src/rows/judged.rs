@@ -120,16 +120,16 @@ row! {
 
 /// A range; a missing end is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Band {
+pub struct StoredBand {
     pub low: Option<f64>,
     pub high: Option<f64>,
 }
 
-impl Band {
+impl StoredBand {
     /// Open on neither side.
-    pub fn between(range: RangeInclusive<f64>) -> Band {
+    pub fn between(range: RangeInclusive<f64>) -> StoredBand {
         let (low, high) = range.into_inner();
-        Band { low: Some(low), high: Some(high) }
+        StoredBand { low: Some(low), high: Some(high) }
     }
 
     fn contains(self, value: f64) -> bool {
@@ -146,7 +146,12 @@ impl StoredCheck {
 
 impl JudgedNumber {
     /// Judges a value by what is allowed, and by what chance gives in a run as short as this.
-    pub fn of(unit: JudgedUnit, value: Option<f64>, allowed: Band, chance: Band) -> JudgedNumber {
+    pub fn of(
+        unit: JudgedUnit,
+        value: Option<f64>,
+        allowed: StoredBand,
+        chance: StoredBand,
+    ) -> JudgedNumber {
         let verdict = match value {
             None => Verdict::NoData,
             Some(value) if allowed.contains(value) => Verdict::Within,
@@ -166,12 +171,12 @@ impl JudgedNumber {
     }
 
     /// The band that the clause allows.
-    pub fn allowed(&self) -> Band {
-        Band { low: self.allowed_low, high: self.allowed_high }
+    pub fn allowed(&self) -> StoredBand {
+        StoredBand { low: self.allowed_low, high: self.allowed_high }
     }
 
     /// Where chance lands.
-    pub fn chance(&self) -> Band {
-        Band { low: self.chance_low, high: self.chance_high }
+    pub fn chance(&self) -> StoredBand {
+        StoredBand { low: self.chance_low, high: self.chance_high }
     }
 }

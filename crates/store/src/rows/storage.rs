@@ -1,7 +1,7 @@
 //! What servers asked of their storage, as the shim counted it.
 
-use crate::TimeTotals;
 use crate::row::{Nested, Skipped, row};
+use crate::totals::TimeTotals;
 use crate::values::word;
 
 word!(

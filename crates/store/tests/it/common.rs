@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use store::{
-    Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, JudgedNumber, JudgedUnit, LabId,
-    NewCell, NewLab, NewRepeat, Phase, PresetVariable, RepeatId, RepeatResult, RequestIo,
-    RequestKind, Results, RoleIo, ShimFacts, StoredRequirement, TimeTotals, empty_histogram,
+    CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, JudgedNumber, JudgedUnit, LabId, NewCell,
+    NewLab, NewRepeat, Phase, PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind,
+    Results, RoleIo, ShimFacts, StoredBand, StoredRequirement, TimeTotals, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -125,7 +125,7 @@ pub fn device_io() -> DeviceIo {
 
 /// A requirement of at least 2.
 pub fn requirement(value: Option<f64>) -> StoredRequirement {
-    let allowed = Band { low: Some(2.0), high: None };
+    let allowed = StoredBand { low: Some(2.0), high: None };
     StoredRequirement {
         name: "think_mean".to_owned(),
         title: "mean think time".to_owned(),

@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{
-    Band, CheckedOn, InputCounter, JudgedNumber, JudgedUnit, Phase, StoredCheck, StoredFailure,
-    TransactionTime,
+    CheckedOn, InputCounter, JudgedNumber, JudgedUnit, Phase, StoredBand, StoredCheck,
+    StoredFailure, TransactionTime,
 };
 
 fn document_path(name: &str) -> PathBuf {
@@ -83,7 +83,12 @@ fn every_json_key_is_described() {
         title: String::new(),
         hits: 0,
         trials: 0,
-        judged: JudgedNumber::of(JudgedUnit::Share, None, Band::default(), Band::default()),
+        judged: JudgedNumber::of(
+            JudgedUnit::Share,
+            None,
+            StoredBand::default(),
+            StoredBand::default(),
+        ),
     };
     results.put(repeat, &[counter]).unwrap();
     let check = StoredCheck::default();

@@ -2,9 +2,9 @@
 
 use crate::common::{self, cell, interval, result, running, running_as};
 use store::{
-    Band, CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment,
-    NewCell, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, Results, StoreError, StoredCheck,
-    StoredFailure, StoredLoad, StoredLoadTable,
+    CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell,
+    NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, Results, StoreError, StoredBand,
+    StoredCheck, StoredFailure, StoredLoad, StoredLoadTable,
 };
 use testkit::fail;
 
@@ -23,7 +23,7 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
 }
 
 fn counter() -> InputCounter {
-    let (allowed, chance) = (Band::between(0.009..=0.011), Band::between(0.0..=0.03));
+    let (allowed, chance) = (StoredBand::between(0.009..=0.011), StoredBand::between(0.0..=0.03));
     InputCounter {
         name: "rollbacks".to_owned(),
         title: "New orders rolled back".to_owned(),
