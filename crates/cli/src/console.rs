@@ -121,15 +121,27 @@ enum Told {
     Done,
 }
 
+/// How much of something is done.
+struct Extent {
+    done: u64,
+    total: u64,
+}
+
+impl Extent {
+    /// In milliseconds.
+    fn of_times(done: Duration, total: Duration) -> Extent {
+        Extent { done: done.as_millis() as u64, total: total.as_millis() as u64 }
+    }
+}
+
 /// How far something has come.
 struct Position {
     /// Another bar begins where it is another word.
     what: &'static str,
-    done: u64,
-    total: u64,
-    /// `total` is milliseconds, which pass whatever happens.
+    extent: Extent,
+    /// It is milliseconds, which pass whatever happens.
     is_time: bool,
-    /// `total` is the most that it may be.
+    /// The total is the most that it may be.
     is_most: bool,
     /// Its end is not known, and the message says what it waits for.
     is_awaited: bool,
@@ -137,19 +149,19 @@ struct Position {
 }
 
 impl Position {
-    fn of(what: &'static str, done: u64, total: u64, message: String) -> Position {
+    fn of(what: &'static str, extent: Extent, message: String) -> Position {
         let (is_time, is_most, is_awaited) = (false, false, false);
-        Position { what, done, total, is_time, is_most, is_awaited, message }
+        Position { what, extent, is_time, is_most, is_awaited, message }
     }
 
     fn share(&self) -> f64 {
-        (self.done as f64 / self.total.max(1) as f64).min(1.0)
+        (self.extent.done as f64 / self.extent.total.max(1) as f64).min(1.0)
     }
 
     /// What is left, by how it went so far.
     fn left(&self, begun: Instant) -> Duration {
         match self.is_time {
-            true => Duration::from_millis(self.total.saturating_sub(self.done)),
+            true => Duration::from_millis(self.extent.total.saturating_sub(self.extent.done)),
             false => begun.elapsed().mul_f64(1.0 / self.share().max(1e-6) - 1.0),
         }
     }
@@ -178,7 +190,7 @@ impl Console {
     /// # Errors
     /// Where no thread can be made.
     pub fn new() -> Result<Console, Failure> {
-        let mut bar = Bar::new();
+        let mut bar = ProgressLine::new();
         Ok(Console {
             outlet: Outlet::start("console", move |told, left_out| bar.take(told, left_out))?,
             notes: Vec::new(),
@@ -209,7 +221,8 @@ impl Console {
                 let [mb, total_mb] = [load.bytes, load.bytes_total].map(|bytes| bytes / 1_000_000);
                 let (steps, all) = (load.steps, load.steps_total);
                 let message = format!("{mb} of {total_mb} MB, indexes {steps}/{all}");
-                self.position(Position::of("loading", load.bytes, load.bytes_total, message));
+                let extent = Extent { done: load.bytes, total: load.bytes_total };
+                self.position(Position::of("loading", extent, message));
             }
             Progress::Run(run) => self.position(run_position(&run)),
             // Formats that print live and the views show these.
@@ -227,7 +240,7 @@ impl Console {
             Progress::Took(..) => {}
             Progress::Checks { done, total } => {
                 let message = format!("{done} of {total}");
-                self.position(Position::of("checking", done, total, message));
+                self.position(Position::of("checking", Extent { done, total }, message));
             }
         }
     }
@@ -239,8 +252,8 @@ impl Console {
 
     /// Shows work whose time is known beforehand.
     pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
-        let [done, total] = [done, total].map(|time| time.as_millis() as u64);
-        self.position(Position { is_time: true, ..Position::of("", done, total, what.to_owned()) });
+        let extent = Extent::of_times(done, total);
+        self.position(Position { is_time: true, ..Position::of("", extent, what.to_owned()) });
     }
 
     fn position(&self, position: Position) {
@@ -277,27 +290,26 @@ fn run_position(run: &RunProgress) -> Position {
         Some(awaited) => format!("{phase}: {}; {message}", text::awaited(awaited)),
         None => message,
     };
-    let [done, total] = [run.elapsed, run.total].map(|time| time.as_millis() as u64);
     Position {
         is_time: true,
         is_most: run.total_is_most,
         is_awaited: run.awaited.is_some(),
-        ..Position::of(phase, done, total, message)
+        ..Position::of(phase, Extent::of_times(run.elapsed, run.total), message)
     }
 }
 
 /// The last line of stderr, which says how far something has come; on no terminal, a line now and
 /// then.
-struct Bar {
+struct ProgressLine {
     shown: Option<(Position, Instant)>,
     is_terminal: bool,
     last_line: Instant,
 }
 
-impl Bar {
-    fn new() -> Bar {
+impl ProgressLine {
+    fn new() -> ProgressLine {
         let is_terminal = io::stderr().is_terminal();
-        Bar { shown: None, is_terminal, last_line: Instant::now() }
+        ProgressLine { shown: None, is_terminal, last_line: Instant::now() }
     }
 
     fn take(&mut self, told: Told, left_out: u64) {

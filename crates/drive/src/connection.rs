@@ -71,7 +71,7 @@ impl<O> Feed<O> {
 }
 
 /// A transaction to do.
-struct Job<O> {
+struct QueuedOperation<O> {
     transaction: TransactionType,
     operation: O,
     begin_ns: u64,
@@ -148,7 +148,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
     }
 
     /// Waits for the next transaction; `None` where there is none to come.
-    async fn next(&mut self) -> Option<Job<W::Operation>> {
+    async fn next(&mut self) -> Option<QueuedOperation<W::Operation>> {
         let (begin_ns, scheduled_try_ns) = match self.feed {
             Feed::Own if self.schedule.is_over() => return None,
             Feed::Own => (None, None),
@@ -158,7 +158,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
             }
             Feed::Terminals(queue) => {
                 let request = queue.requests.pop().await?;
-                return Some(Job {
+                return Some(QueuedOperation {
                     terminal: request.terminal,
                     transaction: request.transaction,
                     operation: request.operation,
@@ -175,7 +175,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         if begin_ns.is_none() {
             self.recorder.borrow_mut().came(now_ns);
         }
-        Some(Job {
+        Some(QueuedOperation {
             transaction,
             operation,
             begin_ns: begin_ns.unwrap_or(now_ns),
@@ -186,7 +186,11 @@ impl<W: Workload> ConnectionTask<'_, W> {
     }
 
     /// One transaction with its retries; false where the connection was lost.
-    async fn transaction(&mut self, client: &mut W::Client, job: &Job<W::Operation>) -> bool {
+    async fn transaction(
+        &mut self,
+        client: &mut W::Client,
+        job: &QueuedOperation<W::Operation>,
+    ) -> bool {
         let under_way = UnderWay {
             transaction: job.transaction,
             begin_ns: job.begin_ns,
@@ -235,7 +239,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
     fn settle(
         &mut self,
         client: &W::Client,
-        job: &Job<W::Operation>,
+        job: &QueuedOperation<W::Operation>,
         attempt: Attempt,
         tries: u32,
         waits: Waits,

@@ -1,5 +1,5 @@
-//! What workloads do with their databases besides transactions: what loads tell, the isolation level
-//! of sessions, and what is proven before and after a run.
+//! What workloads do with their databases besides transactions: what loads tell, the isolation
+//! level of sessions, and what is proven before and after a run.
 
 use crate::client::Workload;
 use crate::merge::Merge;

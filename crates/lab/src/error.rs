@@ -66,11 +66,11 @@ fn tail(log: &Option<String>) -> String {
 }
 
 /// Says what a session was doing when it failed.
-pub(crate) trait Doing<T> {
+pub(crate) trait WhileDoing<T> {
     fn doing(self, doing: &'static str) -> Result<T, LabError>;
 }
 
-impl<T> Doing<T> for Result<T, SessionError> {
+impl<T> WhileDoing<T> for Result<T, SessionError> {
     fn doing(self, doing: &'static str) -> Result<T, LabError> {
         self.map_err(|error| LabError::Session { doing, error })
     }

@@ -289,7 +289,8 @@ impl DiskModel {
         }
     }
 
-    /// Writes one from the cache, which has one: upwards over the addresses, then from the first again.
+    /// Writes one from the cache, which has one: upwards over the addresses, then from the first
+    /// again.
     fn drain(&mut self, at_ns: u64) {
         self.drained_last = true;
         let ahead = self.place_of(self.mechanics.address);

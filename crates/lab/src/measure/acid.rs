@@ -1,6 +1,6 @@
 //! The ACID tests of clause 3 on a server under test.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::measure::seeds::new_seed;
 use crate::progress::Job;
 use crate::target::schemas;

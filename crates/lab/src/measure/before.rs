@@ -1,6 +1,6 @@
 //! What is known before a run: what is driven, and what its servers say.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::measure::drill::Drill;
 use crate::measure::pacing::Concurrency;
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};

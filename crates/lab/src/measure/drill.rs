@@ -1,6 +1,6 @@
 //! The fault of a drill, how the server takes it, and what was acknowledged until then.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Random, clock};

@@ -1,7 +1,7 @@
 //! Before a run: do the meters that were asked for say something, does the server leave room for
 //! what is asked, and does this process?
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use base::{Session, SessionError};
 use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -1,7 +1,7 @@
 //! What is different where a measurement is a drill: its devices may lose their power, and what
 //! comes up again is held against what was acknowledged.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::measure::before::BeforeRun;
 use crate::measure::check::check;
 use crate::measure::drill::Drill;

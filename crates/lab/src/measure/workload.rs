@@ -1,7 +1,7 @@
 //! The workloads, as a measurement has them: what is driven on the databases of a target, and what
 //! a load makes of it.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::measure::pacing::Concurrency;
 use crate::measure::preflight::PreparedStatements;
 use crate::measure::seeds;

@@ -1,6 +1,6 @@
 //! Variables of a server that is not mydyno's own, set for as long as it is measured.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::progress::Job;
 use crate::target::sessions::{IDENTITY, text, with_session};
 use crate::target::subject::Subject;

@@ -1,7 +1,7 @@
 //! Private servers that have one database: what makes them nodes of a cluster, and when each is in
 //! it.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::target::membership::Membership;
 use crate::target::sessions::with_session;
 use base::{Session, given_in};

@@ -1,7 +1,7 @@
 //! Servers that have one database: are they fit to be driven together, and do they have the same
 //! rows?
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::measure::workload::AnyWorkload;
 use crate::target::membership::{cluster_of, require_replica};
 use crate::target::sessions::{IDENTITY, text, with_session};

@@ -1,7 +1,7 @@
 //! The databases that a command works on: the target's schema, the K schemas of `--schemas K` on
 //! one server, or the shards of one database, which are driven together and proven together.
 
-use crate::error::{Doing, LabError};
+use crate::error::{LabError, WhileDoing};
 use crate::target::sessions::with_session;
 use base::{WarehouseRange, Warehouses};
 use drive::Schemas;

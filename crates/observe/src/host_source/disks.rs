@@ -22,7 +22,7 @@ const STACKED: [&str; 4] = ["dm-", "md", "bcache", "loop"];
 const MAY_END: RangeInclusive<usize> = 11..=15;
 
 /// A number of a line.
-struct DiskColumn {
+struct DiskstatsColumn {
     /// For people.
     what: &'static str,
     metric: &'static str,
@@ -38,16 +38,16 @@ enum DiskUnit {
     Unused,
 }
 
-const fn column(what: &'static str, metric: &'static str, unit: DiskUnit) -> DiskColumn {
-    DiskColumn { what, metric, unit }
+const fn column(what: &'static str, metric: &'static str, unit: DiskUnit) -> DiskstatsColumn {
+    DiskstatsColumn { what, metric, unit }
 }
 
-const fn unused(what: &'static str) -> DiskColumn {
+const fn unused(what: &'static str) -> DiskstatsColumn {
     column(what, "", DiskUnit::Unused)
 }
 
 /// What comes behind a device's name.
-const COLUMNS: [DiskColumn; 17] = [
+const COLUMNS: [DiskstatsColumn; 17] = [
     column("the reads", "disk_reads", DiskUnit::Requests),
     unused("the reads merged with others"),
     column("the sectors read", "disk_read_bytes", DiskUnit::Sectors),

@@ -206,15 +206,14 @@ fn columns(
             td {} td {} td {} td {} td {}
         };
     };
+    let shown = ratio.ratio.value.map(|ratio| format!("{ratio:.2}"));
     html! {
         td.num.first { (to_cell(cell, &(metric.shown)(mean / metric.per))) }
         @match ratio.half_width {
             Some(half) => td.num.soft { (significant(half / metric.per)) },
             None => td.num.soft { "one repeat" },
         }
-        td.num {
-            (ratio.ratio.value.map_or_else(|| NOT_AVAILABLE.to_owned(), |ratio| format!("{ratio:.2}")))
-        }
+        td.num { (shown.unwrap_or_else(|| NOT_AVAILABLE.to_owned())) }
         td.num.soft { (interval(ratio)) }
         td.num {
             @if is_base { "baseline" }
