@@ -1,6 +1,8 @@
 //! Errors on their way out: the chain of causes, and the exit code of its innermost room.
 
 use base::Exit;
+use clap::{Args, Command};
+use plan::CellOptions;
 
 /// Why the program ends with something else than success.
 pub struct Failure {
@@ -56,8 +58,21 @@ impl From<lab::LabError> for Failure {
 impl From<spec::Problem> for Failure {
     fn from(problem: spec::Problem) -> Failure {
         let flag = problem.option.replace('_', "-");
-        Failure::new(Exit::Usage, format!("--{flag}: {}", problem.why))
+        Failure::new(Exit::Usage, format!("--{flag}: {}", with_flags(&problem.why)))
     }
+}
+
+/// Names other options as the command line does: `--rate` instead of the plan's `rate`.
+fn with_flags(why: &str) -> String {
+    let options = CellOptions::augment_args(Command::new(""));
+    let flag_of = |quoted: &str| {
+        let flag = quoted.replace('_', "-");
+        let is_flag = options.get_arguments().any(|of| of.get_long() == Some(flag.as_str()));
+        if is_flag { format!("--{flag}") } else { format!("`{quoted}`") }
+    };
+    // What is quoted stands at the odd places.
+    let parts = why.split('`').enumerate();
+    parts.map(|(at, part)| if at % 2 == 1 { flag_of(part) } else { part.to_owned() }).collect()
 }
 
 impl From<serde_json::Error> for Failure {

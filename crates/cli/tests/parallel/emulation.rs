@@ -338,9 +338,9 @@ fn what_cannot_be_placed_is_refused() {
     for place in
         [&["--data", "hdd-15k"][..], &["--temp", "/tmp"], &["--page-cache", "1G"], &["--count-io"]]
     {
-        refused(&[&dsn[..], place].concat(), 2, &["server start", "use --engine"]);
+        refused(&[&dsn[..], place].concat(), 2, &["--dsn names one", "mydyno server start"]);
     }
-    refused(&["--redo", "hdd-15k"], 2, &["use --engine"]);
+    refused(&["--redo", "hdd-15k"], 2, &["name an --engine"]);
     let engine = ["--engine", "mysql-5.7", "-w", "1"];
     let with = |more: &[&'static str]| [&engine[..], more].concat();
     refused(&with(&["--data", "hdd-16k"]), 2, &["hdd-15k", "mydyno device list"]);
