@@ -18,6 +18,10 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 use tpcc::Transaction;
 
+/// Makes a value of a key a setting.
+type ReadSetting<'a> =
+    dyn Fn(&PlanKey<'_>, &Spanned<DeValue<'_>>) -> Result<Setting, PlanProblem> + 'a;
+
 /// Options and their values as text, as a command line has them.
 pub(crate) type Texts = Map<String, Value>;
 
@@ -123,7 +127,7 @@ impl PlanKey<'_> {
     fn dimension(
         &self,
         value: &Spanned<DeValue<'_>>,
-        read: &dyn Fn(&PlanKey<'_>, &Spanned<DeValue<'_>>) -> Result<Setting, PlanProblem>,
+        read: &ReadSetting<'_>,
     ) -> Result<Dimension, PlanProblem> {
         let name = self.name;
         let items = match value.get_ref().as_array() {

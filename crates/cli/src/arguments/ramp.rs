@@ -9,8 +9,7 @@ use std::path::PathBuf;
 
 // A ramp finds what these options say: how many connections there are.
 #[derive(Args)]
-#[command(mut_arg("connections", hidden), mut_arg("terminals", hidden), mut_arg("rate", hidden))]
-#[command(mut_arg("arrivals", hidden), mut_arg("inactive_warehouses", hidden))]
+#[command(mut_args(without_fixed))]
 pub struct RampArguments {
     /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
     #[arg(short, long)]
@@ -33,6 +32,8 @@ pub struct RampArguments {
 }
 
 /// Refused with its reason where it is given.
-fn hidden(arg: Arg) -> Arg {
-    arg.hide(true)
+fn without_fixed(arg: Arg) -> Arg {
+    let fixed = ["connections", "terminals", "rate", "arrivals", "inactive_warehouses"];
+    let is_fixed = fixed.contains(&arg.get_id().as_str());
+    if is_fixed { arg.hide(true) } else { arg }
 }

@@ -36,7 +36,7 @@ fn any_hdr_histogram_library_reads_the_response_times() {
     let repeat = &results.repeats(cell.id).unwrap()[0];
     let mut stored: BTreeMap<String, u64> = BTreeMap::new();
     let count = |row: store::IntervalRow| {
-        *stored.entry(row.transaction).or_default() += row.latency.count()
+        *stored.entry(row.transaction).or_default() += row.latency.count();
     };
     results.for_each_interval(repeat.id, count).unwrap();
     stored.retain(|_, count| *count > 0);

@@ -16,8 +16,11 @@ pub(crate) struct Key {
     pub(crate) meaning: &'static str,
 }
 
+/// An object by its name, and what lists its keys.
+type ObjectKeys = (&'static str, fn(&mut Vec<Key>));
+
 /// The objects whose tables are on the page, each after a comment with its name.
-const OBJECTS: [(&str, fn(&mut Vec<Key>)); 16] = [
+const OBJECTS: [ObjectKeys; 16] = [
     ("Summary", Summary::keys),
     ("TransactionSummary", TransactionSummary::keys),
     ("ConnectionTimeSummary", ConnectionTimeSummary::keys),

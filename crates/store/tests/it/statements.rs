@@ -23,7 +23,7 @@ fn times_of_statements_come_back_longest_first() {
     ];
     // Whoever stores twice replaces.
     for _ in 0..2 {
-        results.put(repeat, &[payment.clone()]).unwrap();
+        results.put(repeat, std::slice::from_ref(&payment)).unwrap();
         results.put(repeat, &statements).unwrap();
     }
     results.finish_repeat(repeat, &result()).unwrap();
