@@ -11,6 +11,7 @@ mod document;
 mod encoded;
 mod exit;
 pub mod limits;
+mod nearest;
 mod percent;
 mod random;
 mod session;
@@ -24,6 +25,7 @@ pub use cpu_list::{CpuList, NoCpuList};
 pub use dilation::{CLOCK_VARIABLE, DilatedClock, Dilation};
 pub use encoded::percent_encoded;
 pub use exit::Exit;
+pub use nearest::nearest;
 pub use percent::{percent, percent_at_most};
 pub use random::Random;
 pub use session::{

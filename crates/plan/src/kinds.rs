@@ -13,7 +13,6 @@ use spec::{
     Topology, WorkloadKind, parse_precision,
 };
 use std::time::Duration;
-use storage::nearest;
 
 /// Longest time that a plan may name.
 const DURATION_MAX: Duration = Duration::from_millis(DURATION_MAX_MS);
@@ -21,12 +20,9 @@ pub(crate) const DURATION_MAX_MS: u64 = 30 * 24 * 3600 * 1000;
 
 /// Adds the nearest known name, and all of them.
 pub(crate) fn with_known<S: AsRef<str>>(why: &str, name: &str, known: &[S]) -> String {
-    let known: Vec<String> = known.iter().map(|name| name.as_ref().to_owned()).collect();
-    let meant = match nearest(name, &known) {
-        Some(nearest) => format!("; the nearest is `{nearest}`"),
-        None => String::new(),
-    };
-    format!("{why}{meant}; known are {}", known.join(", "))
+    let nearest = base::nearest(name, known).map(|nearest| format!("; the nearest is `{nearest}`"));
+    let known: Vec<&str> = known.iter().map(S::as_ref).collect();
+    format!("{why}{}; known are {}", nearest.unwrap_or_default(), known.join(", "))
 }
 
 /// A whole number.
