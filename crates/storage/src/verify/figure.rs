@@ -5,7 +5,7 @@ use crate::error::StorageError;
 use crate::fio::{EmulatedResult, FioJob, FioResult, Pattern};
 use base::document;
 use device::page::AccessKind;
-use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
+use device::{Profile, Role, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ document! {
         host_limit: HostLimit
     );
     let measured = of.metric.value(&emulated.measured);
-    let total = &emulated.counters.total;
+    let total = emulated.counters.timeliness(&Role::ALL);
     let at_work = at_work(of, emulated);
     {
         /// The key in the profile: `random_read_iops`.
