@@ -213,6 +213,26 @@ impl Snapshot {
         bytes
     }
 
+    /// By how much each word rose since an earlier copy of the same page. What is no count has no
+    /// meaning in it.
+    #[must_use]
+    pub fn since(&self, earlier: &Snapshot) -> Snapshot {
+        let words = self.words.iter().zip(&earlier.words);
+        Snapshot { words: words.map(|(now, then)| now.saturating_sub(*then)).collect() }
+    }
+
+    /// The sum of pages, word by word: what several processes have done.
+    pub fn sum(pages: impl IntoIterator<Item = Snapshot>) -> Snapshot {
+        let mut words = vec![0_u64; PAGE_WORDS];
+        for page in pages {
+            words
+                .iter_mut()
+                .zip(page.words)
+                .for_each(|(sum, word)| *sum = sum.saturating_add(word));
+        }
+        Snapshot { words }
+    }
+
     pub fn global(&self, word: Global) -> u64 {
         self.words[global_word(word)]
     }

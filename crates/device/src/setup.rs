@@ -12,7 +12,7 @@ pub const SETUP_VARIABLE: &str = "MYDYNO_SHIM_SETUP";
 pub const SHARED_BYTES: usize = 256 << 20;
 
 /// What the shim does in one process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
     /// The file of the shared page ([`crate::page`]); made by who starts the process, mapped by the
@@ -42,7 +42,7 @@ pub struct Setup {
 }
 
 /// The modelled page cache, for what is opened without `O_DIRECT` and is on an emulated device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSetup {
     pub bytes: u64,

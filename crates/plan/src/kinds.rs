@@ -16,7 +16,6 @@ use std::marker::PhantomData;
 use std::net::Ipv6Addr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use storage::nearest;
 use tpcc::Transaction;
 
 /// Longest time that an option may name.
@@ -24,12 +23,9 @@ pub const DURATION_MAX_MS: u64 = 30 * 24 * 3600 * 1000;
 
 /// Adds the nearest known name, and all of them.
 pub(crate) fn with_known<S: AsRef<str>>(why: &str, name: &str, known: &[S]) -> String {
-    let known: Vec<String> = known.iter().map(|name| name.as_ref().to_owned()).collect();
-    let meant = match nearest(name, &known) {
-        Some(nearest) => format!("; the nearest is `{nearest}`"),
-        None => String::new(),
-    };
-    format!("{why}{meant}; known are {}", known.join(", "))
+    let nearest = base::nearest(name, known).map(|nearest| format!("; the nearest is `{nearest}`"));
+    let known: Vec<&str> = known.iter().map(S::as_ref).collect();
+    format!("{why}{}; known are {}", nearest.unwrap_or_default(), known.join(", "))
 }
 
 /// A time as people write it, or a number of seconds.

@@ -1,11 +1,11 @@
 //! The engines that mydyno knows by name: data in `catalogue.toml`, looked up here.
 
 use crate::ServerError;
+use base::nearest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use strsim::levenshtein;
 
 /// The two families of servers, which differ in how they are initialised and configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
@@ -77,7 +77,8 @@ pub(crate) fn packages_of_library(soname: &str) -> &'static [String] {
 pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
     engines().iter().find(|e| e.name == name).ok_or_else(|| {
         let known: Vec<String> = engines().iter().map(|e| e.name.clone()).collect();
-        ServerError::UnknownEngine { name: name.to_owned(), nearest: nearest(name, &known), known }
+        let nearest = nearest(name, &known).map(str::to_owned);
+        ServerError::UnknownEngine { name: name.to_owned(), nearest, known }
     })
 }
 
@@ -92,17 +93,6 @@ impl Engine {
     pub(crate) fn is(&self, flavour: Flavour, numbers: VersionNumbers) -> bool {
         self.flavour == flavour && self.series == format!("{}.{}", numbers.0, numbers.1)
     }
-}
-
-/// The known name that a typing error away is; none where nothing is near.
-pub(crate) fn nearest(name: &str, known: &[String]) -> Option<String> {
-    let name = name.to_ascii_lowercase();
-    known
-        .iter()
-        .map(|candidate| (levenshtein(&name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
-        .min()
-        .map(|(_, candidate)| candidate.clone())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::library;
 use crate::variables::{ServerKind, require_inside};
 use base::{DilatedClock, Dilation, given_in, parse_size};
 use device::page::Snapshot;
-use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
+use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, Setup};
 use spec::{Place, Placement};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
@@ -90,6 +90,18 @@ pub struct RoleDevice {
     pub profile_fingerprint: Option<String>,
     /// Where the bytes really are.
     pub backing: String,
+}
+
+impl RoleDevice {
+    fn of(role: Role, place: Option<&Place>, location: &Location) -> RoleDevice {
+        RoleDevice {
+            role,
+            device: place.map_or_else(|| own_device_name(location), Place::device_name),
+            emulated: matches!(place, Some(Place::Emulated { .. })),
+            profile_fingerprint: place.and_then(Place::fingerprint),
+            backing: backing_name(location),
+        }
+    }
 }
 
 impl Arrangement {
@@ -258,23 +270,11 @@ impl<'a> Arranger<'a> {
             let inside = base.join(name);
             self.arrangement.data_directory.get_or_insert(inside);
         }
-        let name = place.map_or_else(|| own_device_name(&self.data), Place::device_name);
         if let Some(Place::Emulated { profile, .. }) = place {
-            self.devices.push(DeviceSetup {
-                profile: profile.as_ref().clone(),
-                seed: 1,
-                preconditioned: true,
-            });
-            self.roles.push(RoleSetup { role: Role::Data, device: 0 });
+            self.emulate(Role::Data, profile, None);
             self.arrangement.random_pages_per_s = Some(profile.random_pages_per_s());
         }
-        self.arrangement.devices.push(RoleDevice {
-            role: Role::Data,
-            device: name,
-            emulated: self.data_is_emulated(),
-            profile_fingerprint: place.and_then(Place::fingerprint),
-            backing: backing_name(&self.data),
-        });
+        self.arrangement.devices.push(RoleDevice::of(Role::Data, place, &self.data));
         Ok(())
     }
 
@@ -389,25 +389,25 @@ impl<'a> Arranger<'a> {
         }
         if let Place::Emulated { profile, .. } = place {
             let known = self.shared.iter().find(|(other, _)| *other == place);
-            let device = known.map_or(self.devices.len(), |(_, device)| *device);
-            if device == self.devices.len() {
+            let known = known.map(|(_, device)| *device);
+            let device = self.emulate(role, profile, known);
+            if known.is_none() {
                 self.shared.push((place, device));
-                self.devices.push(DeviceSetup {
-                    profile: profile.as_ref().clone(),
-                    seed: device as u64 + 1,
-                    preconditioned: true,
-                });
             }
-            self.roles.push(RoleSetup { role, device });
         }
-        self.arrangement.devices.push(RoleDevice {
-            role,
-            device: place.device_name(),
-            emulated: matches!(place, Place::Emulated { .. }),
-            profile_fingerprint: place.fingerprint(),
-            backing: backing_name(&location),
-        });
+        self.arrangement.devices.push(RoleDevice::of(role, Some(place), &location));
         Ok(())
+    }
+
+    /// Puts a role on one of the devices, or on a new one; answers which.
+    fn emulate(&mut self, role: Role, profile: &Profile, known: Option<usize>) -> usize {
+        let device = known.unwrap_or(self.devices.len());
+        if known.is_none() {
+            let seed = device as u64 + 1;
+            self.devices.push(DeviceSetup { profile: profile.clone(), seed, preconditioned: true });
+        }
+        self.roles.push(RoleSetup { role, device });
+        device
     }
 
     /// An emulated log beside real data: its bytes should not load data's device.
@@ -508,7 +508,6 @@ impl<'a> Arranger<'a> {
         let setup = Setup {
             page: ShimPage::FILE.to_owned(),
             directories: directories.iter().map(|d| d.display().to_string()).collect(),
-            every_file: None,
             doublewrite_in_system_tablespace: self
                 .files
                 .kind
@@ -520,9 +519,9 @@ impl<'a> Arranger<'a> {
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
             sharing: self.files.group.sharing(self.number),
-            journal: None,
             devices: std::mem::take(&mut self.devices),
             roles: std::mem::take(&mut self.roles),
+            ..Setup::default()
         };
         self.arrangement.files = vec![
             (ShimPage::SETUP_FILE.to_owned(), setup.to_toml()?.into_bytes()),

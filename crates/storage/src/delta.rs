@@ -12,17 +12,8 @@ const FIDELITY_SHARE_MIN: f64 = 0.99;
 /// The difference of two copies of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delta {
-    /// One for each role, in the order of [`Role::ALL`].
-    roles: Vec<Timeliness>,
-    /// All roles together.
-    pub(crate) total: Timeliness,
-    /// All roles together, in the order of [`AccessKind::ALL`].
-    kinds: [KindTimes; AccessKind::ALL.len()],
-    model_full: u64,
-    /// Since the process started, because these things happen when it does.
-    files_unseen: u64,
-    uring_refused: u64,
-    maps_refused: u64,
+    rise: Snapshot,
+    end: Snapshot,
 }
 
 /// Did emulated requests complete when the model said? `None` without any.
@@ -48,28 +39,35 @@ impl Delta {
     /// What happened from one copy to a later one of the same process. How long it took does not
     /// matter to shares and means.
     pub fn between(begin: &Snapshot, end: &Snapshot) -> Delta {
-        let rise = |word| end.global(word).saturating_sub(begin.global(word));
-        let of = |roles: &[Role]| timeliness(begin, end, roles);
-        Delta {
-            roles: Role::ALL.iter().map(|role| of(&[*role])).collect(),
-            total: of(&Role::ALL),
-            kinds: AccessKind::ALL.map(|kind| kind_times(begin, end, kind)),
-            model_full: rise(Global::ModelFull),
-            files_unseen: end.global(Global::FilesUnseen),
-            uring_refused: end.global(Global::UringRefused),
-            maps_refused: end.global(Global::MapsRefused),
+        Delta { rise: end.since(begin), end: end.clone() }
+    }
+
+    /// Of these roles together.
+    pub(crate) fn timeliness(&self, roles: &[Role]) -> Timeliness {
+        let rise = |word| roles.iter().map(|role| self.rise.of_role(*role, word)).sum();
+        let served = roles.iter().map(|role| self.rise.emulated_requests(*role)).sum();
+        Timeliness {
+            fidelity_share: share(rise(OfRole::WithinTolerance), rise(OfRole::Judged)),
+            overrun_share: share(rise(OfRole::Overruns), served),
         }
     }
 
+    /// Of all roles together.
     pub(crate) fn kind(&self, kind: AccessKind) -> KindTimes {
-        self.kinds[kind as usize]
+        let rise = |word| Role::ALL.iter().map(|role| self.rise.of_kind(*role, kind, word)).sum();
+        let mean_us = |sum_ns, count| share(sum_ns, count).map(|mean_ns| mean_ns / 1e3);
+        KindTimes {
+            response_us: mean_us(rise(OfKind::ResponseSumNs), rise(OfKind::Requests)),
+            lateness_us: mean_us(rise(OfKind::LateNs), rise(OfKind::Judged)),
+        }
     }
 
     /// What makes these numbers doubtful, for people, with what to do.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut late = Vec::new();
-        for (role, timeliness) in Role::ALL.iter().zip(&self.roles) {
+        for role in Role::ALL {
+            let timeliness = self.timeliness(&[role]);
             let role = role.name();
             let above = |share: &f64| *share > OVERRUN_SHARE_MAX;
             let below = |share: &f64| *share < FIDELITY_SHARE_MIN;
@@ -92,24 +90,25 @@ impl Delta {
                 late.join(", ")
             ));
         }
+        // Files are not seen, and io_uring and maps refused, when the process starts.
         for (count, what) in [
             (
-                self.model_full,
+                self.rise.global(Global::ModelFull),
                 "requests were not emulated, because more were outstanding than the model holds; \
                  lower the connections or innodb_*_io_threads",
             ),
             (
-                self.files_unseen,
+                self.end.global(Global::FilesUnseen),
                 "files were not seen by the shim, because too many were open; lower \
                  innodb_open_files and table_open_cache",
             ),
             (
-                self.uring_refused,
+                self.end.global(Global::UringRefused),
                 "attempts to use io_uring were refused, so that the server fell back to I/O that \
                  the shim sees",
             ),
             (
-                self.maps_refused,
+                self.end.global(Global::MapsRefused),
                 "attempts to map a file of an emulated device into memory were refused",
             ),
         ] {
@@ -121,34 +120,8 @@ impl Delta {
     }
 }
 
-fn timeliness(begin: &Snapshot, end: &Snapshot, roles: &[Role]) -> Timeliness {
-    let rise = |word: OfRole| -> u64 {
-        let of = |role: &Role| end.of_role(*role, word).saturating_sub(begin.of_role(*role, word));
-        roles.iter().map(of).sum()
-    };
-    let served = |role: &Role| {
-        let before = begin.emulated_requests(*role);
-        end.emulated_requests(*role).saturating_sub(before)
-    };
-    let share = |of: u64, all: u64| (all > 0).then(|| of as f64 / all as f64);
-    Timeliness {
-        fidelity_share: share(rise(OfRole::WithinTolerance), rise(OfRole::Judged)),
-        overrun_share: share(rise(OfRole::Overruns), roles.iter().map(served).sum()),
-    }
-}
-
-fn kind_times(begin: &Snapshot, end: &Snapshot, kind: AccessKind) -> KindTimes {
-    let rise = |word: OfKind| -> u64 {
-        let of = |role: &Role| {
-            end.of_kind(*role, kind, word).saturating_sub(begin.of_kind(*role, kind, word))
-        };
-        Role::ALL.iter().map(of).sum()
-    };
-    let mean_us = |sum_ns: u64, count: u64| (count > 0).then(|| sum_ns as f64 / count as f64 / 1e3);
-    KindTimes {
-        response_us: mean_us(rise(OfKind::ResponseSumNs), rise(OfKind::Requests)),
-        lateness_us: mean_us(rise(OfKind::LateNs), rise(OfKind::Judged)),
-    }
+fn share(of: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| of as f64 / all as f64)
 }
 
 #[cfg(test)]
@@ -200,7 +173,7 @@ mod tests {
         assert_eq!(reads.response_us, Some(200.0));
         assert_eq!(reads.lateness_us, Some(4.5));
         assert_eq!(delta.kind(AccessKind::Flush), super::KindTimes::default());
-        assert_eq!(delta.total.overrun_share, None);
+        assert_eq!(delta.timeliness(&Role::ALL).overrun_share, None);
         assert_eq!(delta.warnings(), Vec::<String>::new());
     }
 
@@ -223,8 +196,8 @@ mod tests {
         page.add(global_word(Global::UringRefused), 1);
         page.add(global_word(Global::ModelFull), 3);
         let delta = page.since(&begin);
-        assert_eq!(delta.total.fidelity_share, Some(0.96));
-        assert_eq!(delta.total.overrun_share, Some(0.009));
+        assert_eq!(delta.timeliness(&Role::ALL).fidelity_share, Some(0.96));
+        assert_eq!(delta.timeliness(&Role::ALL).overrun_share, Some(0.009));
         let warnings = delta.warnings();
         assert_eq!(warnings.len(), 4, "{warnings:?}");
         assert!(warnings[0].contains("1.8 %") && warnings[0].contains("of redo"));

@@ -23,7 +23,7 @@ pub use delta::Delta;
 pub use error::StorageError;
 pub use instance_group::{InstanceGroup, SharedMemory};
 pub use library::{clock_from_now, server_environment, shim_library};
-pub use place::{nearest, parse_place, profile};
+pub use place::{parse_place, profile};
 pub use power_cut::{PowerCut, cut_power};
 pub use regular::{SymbolicLinks, read_regular};
 pub use variables::{ServerFamily, ServerKind, require_inside};

@@ -2,10 +2,10 @@
 
 use crate::error::{StorageError, io_at};
 use crate::regular::{SymbolicLinks, read_regular};
+use base::nearest;
 use device::Profile;
 use spec::Place;
 use std::path::{Path, PathBuf};
-use strsim::levenshtein;
 
 /// Longest text of a profile file: a hundred times what one needs.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
@@ -86,21 +86,9 @@ fn unknown(name: &str) -> StorageError {
     StorageError::UnknownProfile { name: name.to_owned(), nearest: nearest.unwrap_or_default() }
 }
 
-/// The known name that was most likely meant; none where all are strangers.
-pub fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
-    let name = name.to_ascii_lowercase();
-    let distance = |known: &str| {
-        // `hdd` for `hdd-15k`, `pm1725` for `nvme-pm1725`.
-        let part = name.len() >= 2 && (known.contains(&name) || name.contains(known));
-        if part { 0 } else { levenshtein(&name, known) }
-    };
-    let best = known.iter().min_by_key(|known| distance(known))?;
-    (distance(best) <= best.len().max(name.len()) / 2).then_some(best)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{nearest, parse_place, split};
+    use super::{parse_place, split};
     use crate::StorageError;
     use base::Exit;
     use spec::Place;
@@ -158,15 +146,5 @@ mod tests {
         let error = parse_place(text).unwrap_err();
         assert!(error.to_string().contains("my.toml"), "{error}");
         assert_eq!(error.exit(), Exit::Usage);
-    }
-
-    #[test]
-    fn the_nearest_name() {
-        let known = ["hdd-15k", "sata-850pro", "nvme-pm1725"].map(str::to_owned);
-        assert_eq!(nearest("hdd", &known), Some("hdd-15k"));
-        assert_eq!(nearest("pm1725", &known), Some("nvme-pm1725"));
-        assert_eq!(nearest("sata-840pro", &known), Some("sata-850pro"));
-        assert_eq!(nearest("HDD-15K", &known), Some("hdd-15k"));
-        assert_eq!(nearest("floppy", &known), None);
     }
 }

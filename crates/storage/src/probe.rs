@@ -1,16 +1,13 @@
 //! A profile of a real directory: what its storage gives, measured by fio.
 
 use crate::error::StorageError;
-use crate::fio::{Content, Fio, FioJob, FioResult, JobWatch, Pattern, TestFile};
+use crate::fio::{Content, Fio, FioJob, FioResult, JobWatch, Pattern, RANDOM_BYTES, TestFile};
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState};
-use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-const RANDOM_BYTES: u32 = 4 << 10;
-const SEQUENTIAL_BYTES: u32 = 128 << 10;
 /// Depths at which random reads are tried, until more outstanding requests give no more of them.
 const DEPTHS: [u32; 5] = [4, 16, 32, 64, 128];
 /// The reference depth, which is always measured.
@@ -99,7 +96,8 @@ pub fn probe(
     let direct = file.takes_direct_io();
     let mut done = Duration::ZERO;
     let mut run = |what: &str, pattern, queue_depth| -> Result<FioResult, StorageError> {
-        let job = job(pattern, queue_depth, direct, options.runtime);
+        let new = FioJob::new(pattern, queue_depth, options.runtime);
+        let job = FioJob { ramp: SETTLE, direct, ..new };
         let mut watch = JobWatch {
             stop,
             on_tick: &mut |elapsed| {
@@ -138,18 +136,6 @@ pub fn probe(
         file_bytes: file.bytes(),
         facts: facts(&options.directory),
     })
-}
-
-fn job(pattern: Pattern, queue_depth: u32, direct: bool, runtime: Duration) -> FioJob {
-    FioJob {
-        pattern,
-        block_bytes: if pattern.is_sequential() { SEQUENTIAL_BYTES } else { RANDOM_BYTES },
-        queue_depth,
-        ramp: SETTLE,
-        runtime,
-        direct,
-        span_bytes: u64::MAX,
-    }
 }
 
 impl Probed {
@@ -207,11 +193,11 @@ impl Probed {
             random_read_queue_depth: Some(depth.max(needed)),
             random_write_iops: Some(whole(self.deep_write.iops)),
             random_write_queue_depth: Some(WRITE_DEPTH),
-            random_write_peak_iops: None,
             sequential_read_mb_per_s: Some(tenth(reading)),
             sequential_write_mb_per_s: Some(tenth(writing)),
             read_latency_us: Some(read_latency_us),
             flush_latency_us: Some(flush_us),
+            ..Sheet::default()
         };
         let solid_state = SolidState {
             read_latency_us,
@@ -222,28 +208,17 @@ impl Probed {
             sequential_write_mb_per_s: tenth(writing),
             flush_us,
             power_loss_protected: flush_us <= PROTECTED_FLUSH_US_MAX,
-            units: None,
             interface_mb_per_s: Some(link),
-            interface_half_duplex: None,
-            cache_bytes: None,
-            random_write_peak_iops: None,
-            burst_bytes: None,
-            read_latency_while_writing_us: None,
             latency_variation: Some((variation * 100.0).round().min(VARIATION_MAX * 100.0) / 100.0),
-            atomic_write_bytes: None,
-            flush_lies: None,
+            ..SolidState::default()
         };
         let mut profile = Profile {
             name: naming.name.clone(),
             title: self.facts.model.clone().unwrap_or_else(|| naming.name.clone()),
             capacity_bytes: self.facts.capacity_bytes,
-            price_usd: None,
             sheet,
             solid_state: Some(solid_state),
-            disk: None,
-            array: None,
-            limits: None,
-            sources: BTreeMap::new(),
+            ..Profile::default()
         };
         cite(&mut profile, naming);
         profile.validate().map_err(|error| StorageError::BadProfile {

@@ -334,8 +334,13 @@ impl<'a> JournalRing<'a> {
     /// The change was refused by the host: it is none. `is_counted` where it was made nevertheless
     /// and nobody knows what it replaced.
     pub fn give_up(&self, ticket: &EntryTicket, is_counted: bool) {
-        // First, because who makes room waits for it while the state is locked.
-        self.set(ticket.position, EntryWord::Progress, READY);
+        // First, because who makes room waits for it while the state is locked. One that was ready
+        // may have made room: then its words are another's.
+        if ticket.position >= self.header[HeaderWord::Tail as usize].load(Ordering::Acquire) {
+            let progress = &self.ring[self.index(ticket.position) + EntryWord::Progress as usize];
+            let _ =
+                progress.compare_exchange(RESERVED, READY, Ordering::Release, Ordering::Relaxed);
+        }
         let mut state = self.lock();
         if ticket.position >= state.tail {
             let shape = self.word(ticket.position, EntryWord::Shape) & u64::from(u32::MAX);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// A device. Exactly one of `solid_state`, `disk` and `array` says how it works. Each figure's
 /// origin is in `sources`, by its dotted key. Tables come last, as TOML wants them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// The name on the command line: `nvme-pm1725`.
@@ -53,7 +53,7 @@ pub struct Sheet {
 }
 
 /// A device without moving parts: SSDs, and volumes behind a network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SolidState {
     /// Mean time of a random 4 KiB read, one at a time, with its transfer.

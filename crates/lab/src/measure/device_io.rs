@@ -72,12 +72,13 @@ impl<'a> WindowIo<'a> {
                 warnings.push(warning);
             }
         }
-        let rises: Vec<Rise<'_>> = both().map(|(before, after)| Rise { before, after }).collect();
+        let rise = Snapshot::sum(both().map(|(before, after)| after.since(before)));
+        let counted = Counted { rise, ends: &end.counters };
         let io = DeviceIo {
-            shim: shim_facts(page.setup_text()?, &rises),
+            shim: counted.shim_facts(page.setup_text()?),
             roles: Role::ALL
                 .into_iter()
-                .map(|role| role_io(role, &rises, counted_ns))
+                .map(|role| counted.role_io(role, counted_ns))
                 .filter(|role| role.requests.iter().any(|kind| kind.requests > 0))
                 .collect(),
         };
@@ -85,76 +86,74 @@ impl<'a> WindowIo<'a> {
     }
 }
 
-/// What a server's counters were and became.
-struct Rise<'a> {
-    before: &'a Snapshot,
-    after: &'a Snapshot,
+/// What was counted in a window.
+struct Counted<'a> {
+    /// Of all servers together.
+    rise: Snapshot,
+    /// What each of them says at the end.
+    ends: &'a [Snapshot],
 }
 
-/// By how much a counter rose, on all servers.
-fn rise(rises: &[Rise<'_>], of: impl Fn(&Snapshot) -> u64) -> u64 {
-    let each = rises.iter();
-    each.map(|one| of(one.after).saturating_sub(of(one.before))).sum()
-}
-
-/// The greatest of what all servers say at the end.
-fn greatest(rises: &[Rise<'_>], of: impl Fn(&Snapshot) -> u64) -> u64 {
-    rises.iter().map(|one| of(one.after)).max().unwrap_or(0)
-}
-
-fn shim_facts(setup: String, rises: &[Rise<'_>]) -> ShimFacts {
-    let rise = |word| rise(rises, |page| page.global(word));
-    let last = |word| rises.iter().map(|one| one.after.global(word)).sum();
-    ShimFacts {
-        setup,
-        cache_hits: rise(Global::CacheHits),
-        cache_misses: rise(Global::CacheMisses),
-        cache_pages: last(Global::CachePages),
-        cache_dirty_pages: last(Global::CacheDirtyPages),
-        uring_refused: last(Global::UringRefused),
-        model_full: last(Global::ModelFull),
-        files_unseen: last(Global::FilesUnseen),
-        maps_refused: last(Global::MapsRefused),
-        model_ns: rise(Global::ModelNs),
-        model_calls: rise(Global::ModelCalls),
-        spin_ns: rise(Global::SpinNs),
+impl Counted<'_> {
+    /// The greatest of what all servers say at the end.
+    fn greatest(&self, of: impl Fn(&Snapshot) -> u64) -> u64 {
+        self.ends.iter().map(of).max().unwrap_or(0)
     }
-}
 
-fn role_io(role: Role, rises: &[Rise<'_>], counted_ns: u64) -> RoleIo {
-    let rise = |word| rise(rises, |page| page.of_role(role, word));
-    RoleIo {
-        role: role.name().to_owned(),
-        counted_ns,
-        outstanding_max: greatest(rises, |page| page.of_role(role, OfRole::OutstandingMax)),
-        // The share of time that a server has something outstanding: of several, the mean.
-        busy_ns: rise(OfRole::BusyNs) / rises.len().max(1) as u64,
-        outstanding_ns: rise(OfRole::OutstandingNs),
-        judged: rise(OfRole::Judged),
-        within_tolerance: rise(OfRole::WithinTolerance),
-        late_ns: rise(OfRole::LateNs),
-        overruns: rise(OfRole::Overruns),
-        requests: AccessKind::ALL.into_iter().map(|kind| request_io(role, kind, rises)).collect(),
+    fn shim_facts(&self, setup: String) -> ShimFacts {
+        let rise = |word| self.rise.global(word);
+        let last = |word| self.ends.iter().map(|page| page.global(word)).sum();
+        ShimFacts {
+            setup,
+            cache_hits: rise(Global::CacheHits),
+            cache_misses: rise(Global::CacheMisses),
+            cache_pages: last(Global::CachePages),
+            cache_dirty_pages: last(Global::CacheDirtyPages),
+            uring_refused: last(Global::UringRefused),
+            model_full: last(Global::ModelFull),
+            files_unseen: last(Global::FilesUnseen),
+            maps_refused: last(Global::MapsRefused),
+            model_ns: rise(Global::ModelNs),
+            model_calls: rise(Global::ModelCalls),
+            spin_ns: rise(Global::SpinNs),
+        }
     }
-}
 
-fn request_io(role: Role, kind: AccessKind, rises: &[Rise<'_>]) -> RequestIo {
-    let rise_of = |word| rise(rises, |page| page.of_kind(role, kind, word));
-    let times = |histogram, sum, max| {
-        let bucket = |at: usize| rise(rises, |page| page.buckets(role, kind, histogram)[at]);
-        let max_ns = greatest(rises, |page| page.of_kind(role, kind, max));
-        TimeTotals { sum_ns: rise_of(sum), ..times_of((0..BUCKETS).map(bucket), max_ns) }
-    };
-    RequestIo {
-        kind: match kind {
-            AccessKind::Read => RequestKind::Read,
-            AccessKind::Write => RequestKind::Write,
-            AccessKind::Flush => RequestKind::Flush,
-        },
-        requests: rise_of(OfKind::Requests),
-        bytes: rise_of(OfKind::Bytes),
-        response: times(Histogram::Response, OfKind::ResponseSumNs, OfKind::ResponseMaxNs),
-        service: times(Histogram::Service, OfKind::ServiceSumNs, OfKind::ServiceMaxNs),
+    fn role_io(&self, role: Role, counted_ns: u64) -> RoleIo {
+        let rise = |word| self.rise.of_role(role, word);
+        RoleIo {
+            role: role.name().to_owned(),
+            counted_ns,
+            outstanding_max: self.greatest(|page| page.of_role(role, OfRole::OutstandingMax)),
+            // The share of time that a server has something outstanding: of several, the mean.
+            busy_ns: rise(OfRole::BusyNs) / self.ends.len().max(1) as u64,
+            outstanding_ns: rise(OfRole::OutstandingNs),
+            judged: rise(OfRole::Judged),
+            within_tolerance: rise(OfRole::WithinTolerance),
+            late_ns: rise(OfRole::LateNs),
+            overruns: rise(OfRole::Overruns),
+            requests: AccessKind::ALL.map(|kind| self.request_io(role, kind)).into(),
+        }
+    }
+
+    fn request_io(&self, role: Role, kind: AccessKind) -> RequestIo {
+        let rise = |word| self.rise.of_kind(role, kind, word);
+        let times = |histogram, sum, max| {
+            let buckets = self.rise.buckets(role, kind, histogram).iter().copied();
+            let max_ns = self.greatest(|page| page.of_kind(role, kind, max));
+            TimeTotals { sum_ns: rise(sum), ..times_of(buckets, max_ns) }
+        };
+        RequestIo {
+            kind: match kind {
+                AccessKind::Read => RequestKind::Read,
+                AccessKind::Write => RequestKind::Write,
+                AccessKind::Flush => RequestKind::Flush,
+            },
+            requests: rise(OfKind::Requests),
+            bytes: rise(OfKind::Bytes),
+            response: times(Histogram::Response, OfKind::ResponseSumNs, OfKind::ResponseMaxNs),
+            service: times(Histogram::Service, OfKind::ServiceSumNs, OfKind::ServiceMaxNs),
+        }
     }
 }
 
@@ -181,7 +180,7 @@ fn times_of(buckets: impl Iterator<Item = u64>, max_ns: u64) -> TimeTotals {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rise, role_io, times_of};
+    use super::{Counted, times_of};
     use device::Role;
     use device::page::{
         AccessKind, Histogram, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word,
@@ -220,8 +219,12 @@ mod tests {
             (role_word(Role::Redo, OfRole::BusyNs), 750),
             (role_word(Role::Redo, OfRole::WithinTolerance), 99),
         ]);
-        let rise = || Rise { before: &before, after: &after };
-        let io = role_io(Role::Redo, &[rise()], 1_000);
+        let role_io = |servers: usize| {
+            let ends = vec![after.clone(); servers];
+            let rise = Snapshot::sum(ends.iter().map(|after| after.since(&before)));
+            Counted { rise, ends: &ends }.role_io(Role::Redo, 1_000)
+        };
+        let io = role_io(1);
         assert_eq!((io.judged, io.within_tolerance), (100, 99));
         let write = &io.requests[1];
         assert_eq!(write.kind, RequestKind::Write);
@@ -234,7 +237,7 @@ mod tests {
         assert!((19_000..21_500).contains(&median_ns), "{median_ns}");
         assert_eq!(io.requests[0].requests, 0);
         // Servers that are driven together have done both.
-        let both = role_io(Role::Redo, &[rise(), rise()], 1_000);
+        let both = role_io(2);
         assert_eq!((both.judged, both.requests[1].requests), (200, 200));
         assert_eq!(both.requests[1].response.mean_ns(), Some(20_000.0));
         assert_eq!(both.requests[1].response.max_ns(), Some(max_ns));

@@ -8,7 +8,7 @@ mod sizes;
 mod translate;
 
 use crate::ServerError;
-use crate::catalogue::nearest;
+use base::nearest;
 use releases::Releases;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -89,7 +89,8 @@ pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
     let mut presets = data().preset.iter();
     presets.find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<String> = names().into_iter().map(str::to_owned).collect();
-        ServerError::UnknownPreset { name: name.to_owned(), nearest: nearest(name, &known), known }
+        let nearest = nearest(name, &known).map(str::to_owned);
+        ServerError::UnknownPreset { name: name.to_owned(), nearest, known }
     })
 }
 

@@ -7,6 +7,9 @@ use device::Profile;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+pub(crate) const RANDOM_BYTES: u32 = 4 << 10;
+const SEQUENTIAL_BYTES: u32 = 128 << 10;
+
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
@@ -51,6 +54,21 @@ pub struct FioJob {
     pub direct: bool,
     /// How much of the file is worked on, from its begin.
     pub span_bytes: u64,
+}
+
+impl FioJob {
+    /// A job past the page cache, without a ramp, on the whole file.
+    pub(crate) fn new(pattern: Pattern, queue_depth: u32, runtime: Duration) -> FioJob {
+        FioJob {
+            pattern,
+            block_bytes: if pattern.is_sequential() { SEQUENTIAL_BYTES } else { RANDOM_BYTES },
+            queue_depth,
+            ramp: Duration::ZERO,
+            runtime,
+            direct: true,
+            span_bytes: u64::MAX,
+        }
+    }
 }
 
 /// Who waits for a job.

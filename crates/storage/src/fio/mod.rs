@@ -6,6 +6,7 @@ mod output;
 mod process;
 mod space;
 
+pub(crate) use job::RANDOM_BYTES;
 pub use job::{EmulatedResult, Emulation, FioJob, JobWatch, Pattern};
 pub use output::{FioResult, Latency};
 pub use space::{Content, TestFile};
@@ -16,7 +17,7 @@ use crate::error::{StorageError, io_at};
 use crate::library;
 use base::Dilation;
 use device::page::Snapshot;
-use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
+use device::{DeviceSetup, Role, RoleSetup, Setup};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -222,17 +223,14 @@ fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> Result<Stri
         page: page.display().to_string(),
         directories: vec![file.device_directory().display().to_string()],
         every_file: Some(Role::Data),
-        doublewrite_in_system_tablespace: None,
         spin: crate::arrange::may_spin(crate::arrange::cores()),
-        cache: CacheSetup { bytes: 0, read_ahead_bytes: 0 },
-        sharing: None,
-        journal: None,
         devices: vec![DeviceSetup {
             profile: emulation.profile.clone(),
             seed: 1,
             preconditioned: emulation.preconditioned,
         }],
         roles: vec![RoleSetup { role: Role::Data, device: 0 }],
+        ..Setup::default()
     };
     Ok(setup.to_toml()?)
 }

@@ -5,7 +5,7 @@ use crate::error::StorageError;
 use crate::fio::{EmulatedResult, FioJob, FioResult, Pattern};
 use base::document;
 use device::page::AccessKind;
-use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
+use device::{Profile, Role, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -19,8 +19,6 @@ const CALL_US: f64 = 2.0;
 /// A host has to be so much better than the device that it plays.
 const HOST_MARGIN: f64 = 1.1;
 
-const RANDOM_BYTES: u32 = 4 << 10;
-const SEQUENTIAL_BYTES: u32 = 128 << 10;
 /// What is written of a file where the place of the bytes does not matter: long files are mostly
 /// holes.
 pub(super) const SPAN_BYTES: u64 = 1 << 30;
@@ -59,7 +57,7 @@ document! {
         host_limit: HostLimit
     );
     let measured = of.metric.value(&emulated.measured);
-    let total = &emulated.counters.total;
+    let total = emulated.counters.timeliness(&Role::ALL);
     let at_work = at_work(of, emulated);
     {
         /// The key in the profile: `random_read_iops`.
@@ -193,16 +191,8 @@ pub(super) fn checks(
 }
 
 fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> FioJob {
-    let is_sequential = pattern.is_sequential();
-    FioJob {
-        pattern,
-        block_bytes: if is_sequential { SEQUENTIAL_BYTES } else { RANDOM_BYTES },
-        queue_depth,
-        ramp: SETTLE,
-        runtime,
-        direct: true,
-        span_bytes: if is_sequential { SPAN_BYTES } else { u64::MAX },
-    }
+    let span_bytes = if pattern.is_sequential() { SPAN_BYTES } else { u64::MAX };
+    FioJob { ramp: SETTLE, span_bytes, ..FioJob::new(pattern, queue_depth, runtime) }
 }
 
 /// Measured when a disk's write cache has found its rate; a solid-state device is preconditioned.

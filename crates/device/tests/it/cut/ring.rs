@@ -108,6 +108,22 @@ fn records_that_are_not_ready_are_of_nothing() {
     assert!(matches!(decoded(&words), Err(JournalError::Damaged { .. })));
 }
 
+#[test]
+fn a_refused_write_that_made_room_leaves_what_took_it() {
+    let words = words(64 + 900);
+    let ring = JournalRing::new(&words, 1, vec![PROTECTED]).unwrap();
+    let refused = ring.begin(&write(8)).unwrap();
+    ring.ready(&refused, 8);
+    for _ in 0..50 {
+        let ticket = ring.begin(&write(1000)).unwrap();
+        ring.ready(&ticket, 1000);
+        ring.finish(&ticket);
+    }
+    let before = decoded(&words).unwrap().entries;
+    ring.give_up(&refused, false);
+    assert_eq!(decoded(&words).unwrap().entries, before);
+}
+
 proptest! {
     /// Whatever the lengths are, the ring has the last records, in their order and with their
     /// bytes.
