@@ -108,7 +108,7 @@ impl JoinedRank {
 enum Candidate {
     /// With the proof that it waits for.
     Proven(Box<JoinedRank>, Vec<u8>),
-    /// It belongs to the fleet, and has another mind of what to do: the fleet fails.
+    /// It belongs to the fleet and was asked for another run: the fleet fails.
     Disagrees {
         rank: u32,
         why: String,

@@ -185,7 +185,7 @@ impl Connection {
         const COM_QUIT: u8 = 0x01;
         self.forget_unsent();
         let start = self.begin(COM_QUIT);
-        // The server answers by closing; if it is gone already, nobody misses the word.
+        // The server answers by closing; if it is gone already, ignore the error.
         if self.enqueue(start, None).is_ok() {
             let _ = self.send().await;
         }
