@@ -40,7 +40,7 @@ pub enum DiesWith {
     Thread,
     /// This program, in whatever way it ends.
     Program,
-    /// Nobody's: it is in a session of its own.
+    /// Nobody: it is in a session of its own.
     Nobody,
 }
 
