@@ -121,7 +121,7 @@ pub fn external(server: &External, job: &Job<'_>) -> Result<Subject, LabError> {
         servers.push(subject);
     }
     let first = servers.remove(0);
-    Ok(first.together(servers, server.topology).over_schemas(server.schemas))
+    Ok(Subject { others: servers, topology: server.topology, schemas: server.schemas, ..first })
 }
 
 /// Several servers say how they belong together, and one has nothing to belong to.
