@@ -4,7 +4,7 @@
 
 use crate::error::LabError;
 use crate::eta::Eta;
-use crate::measure::check::{FailedChecks, check_subject, record};
+use crate::measure::check::{check_subject, record};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::seeds::{PointRepeat, seed_of_point};
 use crate::progress::{Job, Progress};
@@ -13,7 +13,7 @@ use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, clock, counted};
-use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
+use spec::{Cell, Connections, Load, RampLimits};
 use std::time::{Duration, Instant};
 use store::{NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId};
 use tpcc::CheckSet;
@@ -337,11 +337,7 @@ impl<'a> RunningRamp<'a> {
             let reason = point.reason.clone().unwrap_or_default();
             // It was measured, and did nothing.
             if stored.is_whole() {
-                let failure = RepeatFailure {
-                    reason_code: reason_code.clone(),
-                    reason: reason.clone(),
-                    log_tail: self.subject.log_tail(),
-                };
+                let failure = self.subject.failure(reason_code, reason.clone());
                 results.fail_repeat(repeat, &failure)?;
             }
             job.note(&format!(
@@ -422,20 +418,12 @@ impl<'a> RunningRamp<'a> {
             Err(error @ LabError::Store(_)) => return Err(error),
             Err(_) if await_stop(job) => return Ok(Exit::Interrupted),
             Err(error) => {
-                let failure = RepeatFailure {
-                    reason_code: "not_checked".to_owned(),
-                    reason: format!("the database could not be checked: {error}"),
-                    log_tail: self.subject.log_tail(),
-                };
-                results.fail_repeat(repeat, &failure)?;
+                let reason = format!("the database could not be checked: {error}");
+                results.fail_repeat(repeat, &self.subject.failure("not_checked", reason))?;
                 return Ok(error.exit());
             }
         };
-        let by_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
-        let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
-        let mut unexpected = checked.unexpected;
-        unexpected.retain(|name| failed.unexpected.contains(name));
-        record(self.place.results, repeat, &checked.checks, &unexpected, self.subject)
+        record(results, repeat, &checked.checks, &checked.unexpected, self.subject)
     }
 }
 

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use storage::{SharedMemory, ShimPage};
+use store::RepeatFailure;
 use wire::{Address, ConnectOptions, Connector};
 
 /// A server under test.
@@ -362,6 +363,12 @@ impl Subject {
             Origin::Named(named) => Some(named.log_tail()),
             Origin::External => None,
         }
+    }
+
+    /// Why a repeat on it failed.
+    pub(crate) fn failure(&self, reason_code: &str, reason: String) -> RepeatFailure {
+        let reason_code = reason_code.to_owned();
+        RepeatFailure { reason_code, reason, log_tail: self.log_tail() }
     }
 
     /// The server's option file, where it is ours.
