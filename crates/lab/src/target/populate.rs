@@ -4,9 +4,9 @@
 use crate::error::LabError;
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
-use crate::target::sessions::{block_on, with_session};
+use crate::target::sessions::with_session;
 use crate::target::subject::{Subject, is_local};
-use base::{Connect, Session, SessionError, counted, errors, now_utc_ns};
+use base::{Session, SessionError, counted, errors, now_utc_ns};
 use drive::{LoadReport, LoadedTable};
 use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
@@ -406,11 +406,5 @@ pub fn record_load(
 /// # Errors
 /// Why not.
 pub fn reach(subject: &Subject) -> Result<ServerInfo, LabError> {
-    let connector = subject.connector()?;
-    block_on(async {
-        let session = connector.connect().await?;
-        let server = session.server().clone();
-        Connector::close(session).await;
-        Ok(server)
-    })
+    with_session(&subject.connector()?, async |session| Ok(session.server().clone()))
 }
