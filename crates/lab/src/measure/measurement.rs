@@ -295,7 +295,7 @@ impl Measurement<'_> {
         let driven = self.drive(databases, begun, &mut lengths, job);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
-                return self.failed(error.into());
+                return self.failed_after(&RunReport::default(), error.into());
             }
             other => other?,
         };
@@ -515,12 +515,7 @@ impl Measurement<'_> {
         })
     }
 
-    /// Stores what stopped a run that had begun.
-    fn failed(&self, error: LabError) -> Result<Exit, LabError> {
-        self.failed_after(&RunReport::default(), error)
-    }
-
-    /// The same of a run whose load is over.
+    /// Stores what stopped a run that had begun, which reported this.
     fn failed_after(&self, report: &RunReport, error: LabError) -> Result<Exit, LabError> {
         if error.may_be_a_stop() {
             self.await_stop();

@@ -39,7 +39,7 @@ pub(crate) fn ramp(
     let mut running = RunningRamp::begin(place, subject, asked)?;
     let exit = running.rise(job)?;
     if exit != Exit::Interrupted {
-        place.results.finish_ramp(running.id)?;
+        place.results.finish_ramp(running.points.id)?;
     }
     Ok(exit)
 }
@@ -140,8 +140,7 @@ impl Points<'_> {
 
 /// A ramp under way.
 struct RunningRamp<'a> {
-    place: RepeatPlace<'a>,
-    id: RampId,
+    points: Points<'a>,
     subject: &'a Subject,
     /// Each point, but for its connections; checks are made once, after the last one.
     cell: &'a Cell,
@@ -180,8 +179,7 @@ impl<'a> RunningRamp<'a> {
         let points = Points { place, id: begin(place, limits)? };
         let good = points.good()?;
         let mut running = RunningRamp {
-            place,
-            id: points.id,
+            points,
             subject,
             cell,
             limits,
@@ -203,10 +201,6 @@ impl<'a> RunningRamp<'a> {
         self.good.pop();
         self.ramp = replayed(self.limits, &self.good)?;
         Ok(())
-    }
-
-    fn points(&self) -> Points<'a> {
-        Points { place: self.place, id: self.id }
     }
 
     fn rise(&mut self, job: &Job<'_>) -> Result<Exit, LabError> {
@@ -268,17 +262,17 @@ impl<'a> RunningRamp<'a> {
 
     /// Measures one count.
     fn point(&mut self, connections: u32, job: &Job<'_>) -> Result<PointEnd, LabError> {
-        let (ordinal, repeat) = self.points().next_of(connections, &ids(&self.good))?;
+        let (ordinal, repeat) = self.points.next_of(connections, &ids(&self.good))?;
         let place = RepeatPlace {
             ordinal,
             repeat,
             notes: match self.measured {
-                None => self.place.notes,
+                None => self.points.place.notes,
                 Some(_) => &[],
             },
-            seed: seed_of_point(self.place.seed, PointRepeat { connections, repeat }),
-            ramp: Some(self.id),
-            ..self.place
+            seed: seed_of_point(self.points.place.seed, PointRepeat { connections, repeat }),
+            ramp: Some(self.points.id),
+            ..self.points.place
         };
         let cell = Cell {
             load: Load { connections: Connections::Fixed(connections), ..self.cell.load.clone() },
@@ -318,7 +312,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     fn newest(&self) -> Result<Option<RepeatId>, LabError> {
-        Ok(self.points().stored()?.last().map(|repeat| repeat.id))
+        Ok(self.points.stored()?.last().map(|repeat| repeat.id))
     }
 
     fn observe(
@@ -327,7 +321,7 @@ impl<'a> RunningRamp<'a> {
         exit: Exit,
         job: &Job<'_>,
     ) -> Result<PointEnd, LabError> {
-        let results = self.place.results;
+        let results = self.points.place.results;
         let stored = results.repeat(repeat)?;
         disk_space::require_of(&stored)?;
         let Some(point) = ramp_point(results, &stored)? else {
@@ -374,7 +368,7 @@ impl<'a> RunningRamp<'a> {
         );
         if !self.told.contains(&note) {
             job.note(&note);
-            self.place.results.record_note(NoteOn::Repeat(repeat), &note)?;
+            self.points.place.results.record_note(NoteOn::Repeat(repeat), &note)?;
             self.told.push(note);
         }
         Ok(())
@@ -394,8 +388,7 @@ impl<'a> RunningRamp<'a> {
         if self.good.is_empty() {
             return Ok(None);
         }
-        let points = self.points();
-        let stored = points.store_failed(connections, &ids(&self.good), &error.failure())?;
+        let stored = self.points.store_failed(connections, &ids(&self.good), &error.failure())?;
         Ok(Some(stored))
     }
 
@@ -404,7 +397,7 @@ impl<'a> RunningRamp<'a> {
         let Some(repeat) = self.measured.filter(|_| self.cell.checks) else {
             return Ok(Exit::Ok);
         };
-        let results = self.place.results;
+        let results = self.points.place.results;
         job.step("checking the database after the last point");
         let mut notes = Vec::new();
         let asked = (&self.cell.load.workload, CheckSet::Consistency);

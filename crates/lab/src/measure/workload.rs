@@ -9,7 +9,7 @@ use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use base::{Connect, Warehouses, now_utc_ns};
 use drive::{CheckResult, Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
-use oltp::{Script, ScriptOptions, ScriptWorkload};
+use oltp::{ScriptOptions, ScriptWorkload};
 use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
@@ -182,7 +182,18 @@ pub(crate) fn fit(
             return fit_tpcc(databases, load, seed, witness);
         }
     };
-    Ok(fit_script(databases, load, seed, script, settings))
+    let options = ScriptOptions { isolation: load.isolation, seed };
+    Ok(Fitted {
+        concurrency: Concurrency::without_terminals(load),
+        tpcc: None,
+        statements: PreparedStatements(script.prepared_statements()),
+        settings,
+        workload: AnyWorkload::Script(ScriptWorkload::new(
+            databases.clone(),
+            Arc::new(script),
+            options,
+        )),
+    })
 }
 
 /// Reads the file of a workload.
@@ -204,27 +215,6 @@ pub(crate) fn read_text(path: &str) -> Result<String, LabError> {
 pub(crate) fn settings_of(tables: SbtestTables) -> Vec<(String, String)> {
     let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
     vec![setting("tables", tables.count), setting("table_size", tables.rows)]
-}
-
-fn fit_script(
-    databases: &Schemas<Connector>,
-    load: &Load,
-    seed: u64,
-    script: Script,
-    settings: Vec<(String, String)>,
-) -> Fitted {
-    let options = ScriptOptions { isolation: load.isolation, seed };
-    Fitted {
-        concurrency: Concurrency::without_terminals(load),
-        tpcc: None,
-        statements: PreparedStatements(script.prepared_statements()),
-        settings,
-        workload: AnyWorkload::Script(ScriptWorkload::new(
-            databases.clone(),
-            Arc::new(script),
-            options,
-        )),
-    }
 }
 
 fn fit_tpcc(

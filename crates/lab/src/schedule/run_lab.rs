@@ -232,16 +232,7 @@ impl LabRun<'_> {
     fn take_all(&self, turns: &[Turn], job: &Job<'_>) -> Result<LabRunSummary, LabError> {
         if let (true, Some(turn)) = (self.is_command(), turns.first()) {
             let exit = self.take(*turn, &[], job)?;
-            let summary = LabRunSummary {
-                lab: self.lab()?,
-                measured: 1,
-                failed: 0,
-                left: 0,
-                shard: None,
-                left_of_others: 0,
-                exit,
-            };
-            return Ok(summary);
+            return Ok(LabRunSummary { exit, ..self.summary(&[exit], job)? });
         }
         let images = self.planned.images_for(turns)?;
         let begun = Instant::now();
