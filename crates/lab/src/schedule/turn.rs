@@ -242,9 +242,7 @@ impl LabRun<'_> {
             for load in &loads {
                 record_load(self.results, self.lab.get().copied(), load)?;
             }
-        } else if let (PreparedServer::External(_), true) =
-            (&prepared, self.planned.turns.len() > 1)
-        {
+        } else if cell.what.server.private().is_none() && self.planned.turns.len() > 1 {
             let note = "all repeats on this server share one database, which has grown with each \
                 that was measured before";
             notes.push(note.to_owned());
