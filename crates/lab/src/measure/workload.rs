@@ -79,20 +79,21 @@ impl AnyWorkload {
         })
     }
 
+    fn tpcc(&self) -> Option<&TpccWorkload<Connector>> {
+        match self {
+            AnyWorkload::Tpcc(workload) => Some(workload),
+            AnyWorkload::Script(_) => None,
+        }
+    }
+
     /// What was read from each replica, by the number of its server from 0; none without one.
     pub(crate) fn replica_reads(&self) -> Vec<ReplicaReads> {
-        match self {
-            AnyWorkload::Tpcc(workload) => workload.replica_reads(),
-            AnyWorkload::Script(_) => Vec::new(),
-        }
+        self.tpcc().map(TpccWorkload::replica_reads).unwrap_or_default()
     }
 
     /// See [`TpccWorkload::replica_note`].
     pub(crate) fn replica_note(&self) -> Option<String> {
-        match self {
-            AnyWorkload::Tpcc(workload) => workload.replica_note(),
-            AnyWorkload::Script(_) => None,
-        }
+        self.tpcc()?.replica_note()
     }
 
     /// See [`Proof::mismatch`].
@@ -106,10 +107,7 @@ impl AnyWorkload {
 
     /// The warehouses of each server, where they are divided.
     pub(crate) fn shards(&self) -> Option<&ShardRanges> {
-        match self {
-            AnyWorkload::Tpcc(workload) => workload.shards(),
-            AnyWorkload::Script(_) => None,
-        }
+        self.tpcc()?.shards()
     }
 
     /// Proves a database consistent; of TPC-C a set of checks may be asked. An empty list where
@@ -125,10 +123,7 @@ impl AnyWorkload {
     ) -> Result<Vec<CheckResult>, LabError> {
         let mut first = connector.connect().await?;
         let mut others = Vec::new();
-        let warehouses = match self {
-            AnyWorkload::Tpcc(workload) => workload.configured(),
-            AnyWorkload::Script(_) => Warehouses(0),
-        };
+        let warehouses = self.tpcc().map_or(Warehouses(0), TpccWorkload::configured);
         for _ in 1..warehouses.0.min(CHECK_SESSIONS) {
             // The account may be allowed no more of them.
             let Ok(session) = connector.connect().await else { break };
