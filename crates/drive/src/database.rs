@@ -7,6 +7,7 @@ use crate::run::RunReport;
 use base::{Session, SessionError};
 use spec::Isolation;
 use std::future::Future;
+use std::time::Duration;
 
 /// How far a load has come.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,28 @@ pub struct LoadProgress {
     /// Index builds done and to do, foreign keys counted as one; of a file, its statements.
     pub steps: u32,
     pub steps_total: u32,
+}
+
+/// What a load did.
+#[derive(Clone, Debug, Default)]
+pub struct LoadReport {
+    /// Rows went by LOAD DATA LOCAL, not by multi-row INSERTs.
+    pub is_local_infile: bool,
+    pub tables: Vec<LoadedTable>,
+    /// Bytes of rows sent by this call.
+    pub bytes: u64,
+    pub duration: Duration,
+    /// CPU time of this process.
+    pub client_cpu_ns: u64,
+}
+
+/// A table that was filled.
+#[derive(Clone, Debug)]
+pub struct LoadedTable {
+    pub name: String,
+    pub rows: u64,
+    /// Of its rows as they were generated.
+    pub checksum: u64,
 }
 
 /// Makes it the isolation level of the session's transactions.

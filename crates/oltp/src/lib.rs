@@ -12,8 +12,6 @@ mod sql;
 pub mod sysbench;
 mod workload;
 
-pub use load::{
-    LoadedTable, ScriptLoadError, ScriptLoadOptions, ScriptLoadReport, load_file, load_sbtest,
-};
+pub use load::{ScriptLoadError, ScriptLoadOptions, load_file, load_sbtest};
 pub use script::Script;
 pub use workload::{ScriptOptions, ScriptWorkload};

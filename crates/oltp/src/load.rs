@@ -8,7 +8,7 @@ use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
 use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError, first_of};
-use drive::{LoadProgress, process_cpu_ns};
+use drive::{LoadProgress, LoadReport, LoadedTable, process_cpu_ns};
 use spec::SbtestTables;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -23,27 +23,6 @@ pub struct ScriptLoadOptions {
     pub threads: u32,
     /// Drop what mydyno loaded here before; load beside other tables.
     pub force: bool,
-}
-
-/// What a load did.
-#[derive(Clone, Debug, Default)]
-pub struct ScriptLoadReport {
-    /// Rows went by LOAD DATA LOCAL.
-    pub is_local_infile: bool,
-    pub tables: Vec<LoadedTable>,
-    /// Bytes of rows as lines.
-    pub bytes: u64,
-    pub duration: Duration,
-    pub client_cpu_ns: u64,
-}
-
-/// A table that was filled.
-#[derive(Clone, Debug)]
-pub struct LoadedTable {
-    pub name: String,
-    pub rows: u64,
-    /// Of its rows as lines.
-    pub checksum: u64,
 }
 
 /// Why a load did not come to its end.
@@ -100,7 +79,7 @@ pub fn load_sbtest<C: Connect + Sync>(
     options: ScriptLoadOptions,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<ScriptLoadReport, ScriptLoadError> {
+) -> Result<LoadReport, ScriptLoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
     let is_local_infile = reactor::block_on(async {
@@ -141,7 +120,7 @@ pub fn load_sbtest<C: Connect + Sync>(
     })?;
     let mut loaded: Loaded = loaded.into_iter().flatten().collect();
     loaded.sort_by_key(|(number, _)| *number);
-    Ok(ScriptLoadReport {
+    Ok(LoadReport {
         is_local_infile,
         tables: loaded.into_iter().map(|(_, table)| table).collect(),
         bytes: shared.bytes.load(Ordering::Relaxed),
@@ -297,7 +276,7 @@ pub fn load_file<C: Connect + Sync>(
     options: ScriptLoadOptions,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<ScriptLoadReport, ScriptLoadError> {
+) -> Result<LoadReport, ScriptLoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
     reactor::block_on(async {
@@ -319,10 +298,10 @@ pub fn load_file<C: Connect + Sync>(
         C::close(session).await;
         Ok::<_, ScriptLoadError>(())
     })??;
-    Ok(ScriptLoadReport {
+    Ok(LoadReport {
         duration: started.elapsed(),
         client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
-        ..ScriptLoadReport::default()
+        ..LoadReport::default()
     })
 }
 

@@ -35,9 +35,7 @@ pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
 pub use fresh::ReplicaReads;
 pub use input::{CustomerId, Input, InputSource, NewOrder, Transaction};
-pub use load::{
-    LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method, load, load_part,
-};
+pub use load::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport, load, load_part};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;

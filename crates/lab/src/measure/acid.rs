@@ -4,9 +4,9 @@ use crate::error::{LabError, WhileDoing};
 use crate::measure::seeds::new_seed;
 use crate::progress::Job;
 use crate::target::schemas;
-use crate::target::sessions::{until, with_session};
+use crate::target::sessions::{text, until, with_session};
 use crate::target::subject::Subject;
-use base::{Random, Session};
+use base::Random;
 use drive::streams::INPUTS;
 use reactor::Tasks;
 use server::Instance;
@@ -156,9 +156,8 @@ fn survives_a_kill(
 async fn settings(session: &mut Connection) -> Result<String, LabError> {
     let mut lines = Vec::new();
     for name in SETTINGS {
-        let answer = session.query(&format!("SELECT @@GLOBAL.{name}")).await;
-        let answer = answer.doing("reading a variable")?;
-        let value = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
+        let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await;
+        let value = value.doing("reading a variable")?;
         lines.push(format!("{name} = {value}"));
     }
     Ok(lines.join(", "))

@@ -11,7 +11,7 @@ use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
 use drive::Schemas;
 use spec::{Load, WorkloadKind};
-use store::{CheckedOn, RepeatFailure, RepeatId, Results, StoredCheck};
+use store::{CheckedOn, RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use tpcc::{CheckSet, Database, INITIAL, ShardRanges, ShardSession, run_checks_of_shards};
 use wire::{Connection, Connector};
@@ -20,20 +20,20 @@ use wire::{Connection, Connector};
 const SCHEMA: &str = "schema";
 
 /// Runs the checks of a set, each in one snapshot of each schema, and adds the schemas up, or asks
-/// what holds over all shards; `each` is the word for one of them in examples, and `stop` ends them
-/// early.
+/// what holds over all shards; `stop` ends them early.
 ///
 /// # Errors
 /// Where the server refuses or is gone, or the user interrupts.
 pub(crate) fn check(
+    subject: &Subject,
     databases: &Schemas<Connector>,
-    each: &str,
     (workload, set): (&AnyWorkload, CheckSet),
     job: &Job<'_>,
 ) -> Result<Vec<StoredCheck>, LabError> {
     if let Some(shards) = workload.shards() {
         return check_shards(databases, (shards, set), job);
     }
+    let each = subject.word_for_database();
     let several = !databases.others().is_empty();
     let count = databases.iter().count() as u64;
     let mut all: Vec<drive::CheckResult> = Vec::new();
@@ -103,33 +103,31 @@ fn add(all: &mut Vec<drive::CheckResult>, found: Vec<drive::CheckResult>) {
     }
 }
 
-/// The failed ones of some checks.
-pub(crate) struct FailedChecks {
-    /// Of a database that tpcc-mysql has driven, those that cannot hold there.
-    pub(crate) expected: Vec<String>,
-    pub(crate) unexpected: Vec<String>,
+/// Names of the checks that failed: those that cannot hold where tpcc-mysql has driven the
+/// database, and the others.
+fn failed(checks: &[StoredCheck], driven_by_tpcc_mysql: bool) -> (Vec<String>, Vec<String>) {
+    let failed = checks.iter().filter(|check| !check.passed);
+    let names = failed.map(|check| check.name.clone());
+    names.partition(|name| driven_by_tpcc_mysql && FAILING_CHECKS.contains(&name.as_str()))
 }
 
-impl FailedChecks {
-    pub(crate) fn of(checks: &[StoredCheck], driven_by_tpcc_mysql: bool) -> FailedChecks {
-        let failed = checks.iter().filter(|check| !check.passed);
-        let names = failed.map(|check| check.name.clone());
-        let is_expected =
-            |name: &String| driven_by_tpcc_mysql && FAILING_CHECKS.contains(&name.as_str());
-        let (expected, unexpected) = names.partition(is_expected);
-        FailedChecks { expected, unexpected }
+/// Names of the checks that failed and should not have, after this workload on this database of
+/// TPC-C; notes those that were expected to fail.
+pub(crate) fn unexpected(
+    checks: &[StoredCheck],
+    (workload, database): (&WorkloadKind, Option<&Database>),
+    job: &Job<'_>,
+) -> Vec<String> {
+    let is_driven = database.is_some_and(|of| of.driven_by_tpcc_mysql);
+    let (expected, unexpected) = failed(checks, is_driven || *workload == WorkloadKind::TpccMysql);
+    if !expected.is_empty() {
+        job.note(&format!(
+            "checks that do not hold: {}, which is expected where workload tpcc-mysql has run; the \
+             others are the proof",
+            expected.join(", ")
+        ));
     }
-
-    /// What a reader should know of those that were expected.
-    pub(crate) fn note(&self) -> Option<String> {
-        (!self.expected.is_empty()).then(|| {
-            format!(
-                "checks that do not hold: {}, which is expected where workload tpcc-mysql has run; \
-                 the others are the proof",
-                self.expected.join(", ")
-            )
-        })
-    }
+    unexpected
 }
 
 /// What became of the checks of a database.
@@ -176,18 +174,13 @@ pub fn check_subject(
             job.note(&note);
         }
         nodes::facts_of_all(&databases, &workload, nodes::PATIENCE_AFTER, job.stop)?;
-        let each = subject.word_for_database();
-        let checks = check(&databases, each, (&workload, set), job)?;
-        let by_tpcc_mysql = |of: &Database| of.driven_by_tpcc_mysql;
-        let failed = FailedChecks::of(&checks, database.as_ref().is_some_and(by_tpcc_mysql));
-        for note in [failed.note(), note_of_changed(&checks, set)].into_iter().flatten() {
+        let checks = check(subject, &databases, (&workload, set), job)?;
+        let unexpected = unexpected(&checks, (&load.workload, database.as_ref()), job);
+        if let Some(note) = note_of_changed(&checks, set) {
             job.note(&note);
         }
-        Ok(Checked {
-            warehouses: database.map_or(Warehouses(0), |of| of.warehouses),
-            checks,
-            unexpected: failed.unexpected,
-        })
+        let warehouses = database.map_or(Warehouses(0), |of| of.warehouses);
+        Ok(Checked { warehouses, checks, unexpected })
     });
     result.map_err(|error| subject.explain(error))
 }
@@ -205,12 +198,8 @@ pub(crate) fn record(
     subject: &Subject,
 ) -> Result<Exit, LabError> {
     if !unexpected.is_empty() {
-        let failure = RepeatFailure {
-            reason_code: "check_failed".to_owned(),
-            reason: format!("checks failed: {}", unexpected.join(", ")),
-            log_tail: subject.log_tail(),
-        };
-        results.fail_repeat(repeat, &failure)?;
+        let reason = format!("checks failed: {}", unexpected.join(", "));
+        results.fail_repeat(repeat, &subject.failure("check_failed", reason))?;
     }
     results.record_checks(CheckedOn::Repeat(repeat), checks)?;
     Ok(match unexpected {
@@ -256,10 +245,7 @@ mod tests {
             ..StoredCheck::default()
         };
         let checks = [check("C10", false), check("C12", false), check("X1", true)];
-        let failed = FailedChecks::of(&checks, true);
-        assert_eq!((failed.expected, failed.unexpected), (vec!["C12".into()], vec!["C10".into()]));
-        let failed = FailedChecks::of(&checks, false);
-        assert_eq!(failed.unexpected, ["C10", "C12"]);
-        assert_eq!(failed.note(), None);
+        assert_eq!(failed(&checks, true), (vec!["C12".into()], vec!["C10".into()]));
+        assert_eq!(failed(&checks, false), (vec![], vec!["C10".into(), "C12".into()]));
     }
 }

@@ -4,7 +4,7 @@
 use crate::error::LabError;
 use crate::measure::before::{BeforeRun, before};
 use crate::measure::changed_variables::note_on_changed;
-use crate::measure::check::{FailedChecks, check, record};
+use crate::measure::check::{check, record, unexpected};
 use crate::measure::cpus::RunCpus;
 use crate::measure::drill::Drill;
 use crate::measure::driving::driver_threads;
@@ -32,12 +32,12 @@ use base::{Exit, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
 use plan::size_in_warehouses;
-use spec::{Cell, Load, Server, Topology, WorkloadKind};
+use spec::{Cell, Load, Server, Topology};
 use std::iter;
 use std::sync::atomic::AtomicBool;
 use store::{
-    DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure,
-    RepeatId, RepeatResult, Results,
+    DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatId,
+    RepeatResult, Results,
 };
 use tpcc::CheckSet;
 use wire::{ConnectError, Connector};
@@ -295,7 +295,7 @@ impl Measurement<'_> {
         let driven = self.drive(databases, begun, &mut lengths, job);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
-                return self.failed(error.into());
+                return self.failed_after(&RunReport::default(), error.into());
             }
             other => other?,
         };
@@ -483,12 +483,7 @@ impl Measurement<'_> {
             Some(no_room) => (Exit::Environment, DISK_FULL, format!("{no_room}; {reason}")),
             None => (exit, reason_code, reason.to_owned()),
         };
-        let failure = RepeatFailure {
-            reason_code: reason_code.to_owned(),
-            reason,
-            log_tail: self.subject.log_tail(),
-        };
-        self.results.fail_repeat(self.repeat, &failure)?;
+        self.results.fail_repeat(self.repeat, &self.subject.failure(reason_code, reason))?;
         Ok(exit)
     }
 
@@ -520,12 +515,7 @@ impl Measurement<'_> {
         })
     }
 
-    /// Stores what stopped a run that had begun.
-    fn failed(&self, error: LabError) -> Result<Exit, LabError> {
-        self.failed_after(&RunReport::default(), error)
-    }
-
-    /// The same of a run whose load is over.
+    /// Stores what stopped a run that had begun, which reported this.
     fn failed_after(&self, report: &RunReport, error: LabError) -> Result<Exit, LabError> {
         if error.may_be_a_stop() {
             self.await_stop();
@@ -556,10 +546,8 @@ impl Measurement<'_> {
             return Ok(Exit::Ok);
         }
         let mut watch = Stopwatch::begin();
-        let each = self.subject.word_for_database();
         let asked = (&begun.workload, CheckSet::Consistency);
-        let checked = check(databases, each, asked, job);
-        let checks = match checked {
+        let checks = match check(self.subject, databases, asked, job) {
             Ok(checks) => checks,
             Err(error @ LabError::Store(_)) => return Err(error),
             // A database whose server was stopped is not checked, and has lost nothing.
@@ -579,14 +567,7 @@ impl Measurement<'_> {
             job.note(&note);
             return Ok(Exit::Ok);
         }
-        let by_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
-        let failed = FailedChecks::of(
-            &checks,
-            by_tpcc_mysql || begun.database().is_some_and(|of| of.driven_by_tpcc_mysql),
-        );
-        if let Some(note) = failed.note() {
-            job.note(&note);
-        }
-        record(self.results, self.repeat, &checks, &failed.unexpected, self.subject)
+        let unexpected = unexpected(&checks, (&self.cell.load.workload, begun.database()), job);
+        record(self.results, self.repeat, &checks, &unexpected, self.subject)
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::error::LabError;
 use crate::eta::Eta;
-use crate::measure::check::{FailedChecks, check_subject, record};
+use crate::measure::check::{check_subject, record};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::seeds::{PointRepeat, seed_of_point};
 use crate::progress::{Job, Progress};
@@ -13,7 +13,7 @@ use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, clock, counted};
-use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
+use spec::{Cell, Connections, Load, RampLimits};
 use std::time::{Duration, Instant};
 use store::{NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId};
 use tpcc::CheckSet;
@@ -39,7 +39,7 @@ pub(crate) fn ramp(
     let mut running = RunningRamp::begin(place, subject, asked)?;
     let exit = running.rise(job)?;
     if exit != Exit::Interrupted {
-        place.results.finish_ramp(running.id)?;
+        place.results.finish_ramp(running.points.id)?;
     }
     Ok(exit)
 }
@@ -140,8 +140,7 @@ impl Points<'_> {
 
 /// A ramp under way.
 struct RunningRamp<'a> {
-    place: RepeatPlace<'a>,
-    id: RampId,
+    points: Points<'a>,
     subject: &'a Subject,
     /// Each point, but for its connections; checks are made once, after the last one.
     cell: &'a Cell,
@@ -180,8 +179,7 @@ impl<'a> RunningRamp<'a> {
         let points = Points { place, id: begin(place, limits)? };
         let good = points.good()?;
         let mut running = RunningRamp {
-            place,
-            id: points.id,
+            points,
             subject,
             cell,
             limits,
@@ -203,10 +201,6 @@ impl<'a> RunningRamp<'a> {
         self.good.pop();
         self.ramp = replayed(self.limits, &self.good)?;
         Ok(())
-    }
-
-    fn points(&self) -> Points<'a> {
-        Points { place: self.place, id: self.id }
     }
 
     fn rise(&mut self, job: &Job<'_>) -> Result<Exit, LabError> {
@@ -268,17 +262,17 @@ impl<'a> RunningRamp<'a> {
 
     /// Measures one count.
     fn point(&mut self, connections: u32, job: &Job<'_>) -> Result<PointEnd, LabError> {
-        let (ordinal, repeat) = self.points().next_of(connections, &ids(&self.good))?;
+        let (ordinal, repeat) = self.points.next_of(connections, &ids(&self.good))?;
         let place = RepeatPlace {
             ordinal,
             repeat,
             notes: match self.measured {
-                None => self.place.notes,
+                None => self.points.place.notes,
                 Some(_) => &[],
             },
-            seed: seed_of_point(self.place.seed, PointRepeat { connections, repeat }),
-            ramp: Some(self.id),
-            ..self.place
+            seed: seed_of_point(self.points.place.seed, PointRepeat { connections, repeat }),
+            ramp: Some(self.points.id),
+            ..self.points.place
         };
         let cell = Cell {
             load: Load { connections: Connections::Fixed(connections), ..self.cell.load.clone() },
@@ -318,7 +312,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     fn newest(&self) -> Result<Option<RepeatId>, LabError> {
-        Ok(self.points().stored()?.last().map(|repeat| repeat.id))
+        Ok(self.points.stored()?.last().map(|repeat| repeat.id))
     }
 
     fn observe(
@@ -327,7 +321,7 @@ impl<'a> RunningRamp<'a> {
         exit: Exit,
         job: &Job<'_>,
     ) -> Result<PointEnd, LabError> {
-        let results = self.place.results;
+        let results = self.points.place.results;
         let stored = results.repeat(repeat)?;
         disk_space::require_of(&stored)?;
         let Some(point) = ramp_point(results, &stored)? else {
@@ -337,11 +331,7 @@ impl<'a> RunningRamp<'a> {
             let reason = point.reason.clone().unwrap_or_default();
             // It was measured, and did nothing.
             if stored.is_whole() {
-                let failure = RepeatFailure {
-                    reason_code: reason_code.clone(),
-                    reason: reason.clone(),
-                    log_tail: self.subject.log_tail(),
-                };
+                let failure = self.subject.failure(reason_code, reason.clone());
                 results.fail_repeat(repeat, &failure)?;
             }
             job.note(&format!(
@@ -378,7 +368,7 @@ impl<'a> RunningRamp<'a> {
         );
         if !self.told.contains(&note) {
             job.note(&note);
-            self.place.results.record_note(NoteOn::Repeat(repeat), &note)?;
+            self.points.place.results.record_note(NoteOn::Repeat(repeat), &note)?;
             self.told.push(note);
         }
         Ok(())
@@ -398,8 +388,7 @@ impl<'a> RunningRamp<'a> {
         if self.good.is_empty() {
             return Ok(None);
         }
-        let points = self.points();
-        let stored = points.store_failed(connections, &ids(&self.good), &error.failure())?;
+        let stored = self.points.store_failed(connections, &ids(&self.good), &error.failure())?;
         Ok(Some(stored))
     }
 
@@ -408,7 +397,7 @@ impl<'a> RunningRamp<'a> {
         let Some(repeat) = self.measured.filter(|_| self.cell.checks) else {
             return Ok(Exit::Ok);
         };
-        let results = self.place.results;
+        let results = self.points.place.results;
         job.step("checking the database after the last point");
         let mut notes = Vec::new();
         let asked = (&self.cell.load.workload, CheckSet::Consistency);
@@ -422,20 +411,12 @@ impl<'a> RunningRamp<'a> {
             Err(error @ LabError::Store(_)) => return Err(error),
             Err(_) if await_stop(job) => return Ok(Exit::Interrupted),
             Err(error) => {
-                let failure = RepeatFailure {
-                    reason_code: "not_checked".to_owned(),
-                    reason: format!("the database could not be checked: {error}"),
-                    log_tail: self.subject.log_tail(),
-                };
-                results.fail_repeat(repeat, &failure)?;
+                let reason = format!("the database could not be checked: {error}");
+                results.fail_repeat(repeat, &self.subject.failure("not_checked", reason))?;
                 return Ok(error.exit());
             }
         };
-        let by_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
-        let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
-        let mut unexpected = checked.unexpected;
-        unexpected.retain(|name| failed.unexpected.contains(name));
-        record(self.place.results, repeat, &checked.checks, &unexpected, self.subject)
+        record(results, repeat, &checked.checks, &checked.unexpected, self.subject)
     }
 }
 

@@ -171,10 +171,7 @@ pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<
 pub(crate) struct Last {
     /// The window has begun.
     pub(crate) in_window: bool,
-    nopm: f64,
-    new_order_p95_us: f64,
-    errors: u64,
-    retries: u64,
+    shown: RunProgress,
     silences: SilenceWatch,
 }
 
@@ -182,12 +179,12 @@ impl Last {
     pub(crate) fn take(&mut self, interval: &Interval) {
         self.silences.take(interval);
         let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
-        self.nopm = interval.primary_completed() as f64 * 60e9 / ns as f64;
+        self.shown.nopm = interval.primary_completed() as f64 * 60e9 / ns as f64;
         let latency = interval.primary_latency();
-        self.new_order_p95_us = latency.at_quantile_ns(0.95) as f64 / 1e3;
+        self.shown.new_order_p95_us = latency.at_quantile_ns(0.95) as f64 / 1e3;
         for stats in &interval.transactions {
-            self.errors += stats.errors;
-            self.retries += stats.deadlocks + stats.lock_wait_timeouts + stats.other_retries;
+            self.shown.errors += stats.errors;
+            self.shown.retries += stats.deadlocks + stats.lock_wait_timeouts + stats.other_retries;
         }
     }
 
@@ -196,14 +193,9 @@ impl Last {
         RunProgress {
             elapsed: clock::real(elapsed),
             total: clock::real(total),
-            total_is_most: false,
             in_warmup: !self.in_window,
-            awaited: None,
             silent: self.silences.now(),
-            nopm: self.nopm,
-            new_order_p95_us: self.new_order_p95_us,
-            errors: self.errors,
-            retries: self.retries,
+            ..self.shown
         }
     }
 }

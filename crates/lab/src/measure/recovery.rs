@@ -150,9 +150,8 @@ impl Measurement<'_> {
             let bad = answer.rows().filter(|row| is_bad(&row.text(2), &row.text(3)));
             Ok(bad.map(|row| row.text(0)).collect::<Vec<_>>())
         })?;
-        let each = self.subject.word_for_database();
         let asked = (&begun.workload, CheckSet::Consistency);
-        let checks = check(databases, each, asked, job)?;
+        let checks = check(self.subject, databases, asked, job)?;
         self.results.record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
         let report = with_session_until(database, self.stop, async |session| {

@@ -9,7 +9,7 @@ use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use base::{Connect, Warehouses, now_utc_ns};
 use drive::{CheckResult, Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
-use oltp::{Script, ScriptOptions, ScriptWorkload};
+use oltp::{ScriptOptions, ScriptWorkload};
 use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
@@ -79,20 +79,21 @@ impl AnyWorkload {
         })
     }
 
+    fn tpcc(&self) -> Option<&TpccWorkload<Connector>> {
+        match self {
+            AnyWorkload::Tpcc(workload) => Some(workload),
+            AnyWorkload::Script(_) => None,
+        }
+    }
+
     /// What was read from each replica, by the number of its server from 0; none without one.
     pub(crate) fn replica_reads(&self) -> Vec<ReplicaReads> {
-        match self {
-            AnyWorkload::Tpcc(workload) => workload.replica_reads(),
-            AnyWorkload::Script(_) => Vec::new(),
-        }
+        self.tpcc().map(TpccWorkload::replica_reads).unwrap_or_default()
     }
 
     /// See [`TpccWorkload::replica_note`].
     pub(crate) fn replica_note(&self) -> Option<String> {
-        match self {
-            AnyWorkload::Tpcc(workload) => workload.replica_note(),
-            AnyWorkload::Script(_) => None,
-        }
+        self.tpcc()?.replica_note()
     }
 
     /// See [`Proof::mismatch`].
@@ -106,10 +107,7 @@ impl AnyWorkload {
 
     /// The warehouses of each server, where they are divided.
     pub(crate) fn shards(&self) -> Option<&ShardRanges> {
-        match self {
-            AnyWorkload::Tpcc(workload) => workload.shards(),
-            AnyWorkload::Script(_) => None,
-        }
+        self.tpcc()?.shards()
     }
 
     /// Proves a database consistent; of TPC-C a set of checks may be asked. An empty list where
@@ -125,10 +123,7 @@ impl AnyWorkload {
     ) -> Result<Vec<CheckResult>, LabError> {
         let mut first = connector.connect().await?;
         let mut others = Vec::new();
-        let warehouses = match self {
-            AnyWorkload::Tpcc(workload) => workload.configured(),
-            AnyWorkload::Script(_) => Warehouses(0),
-        };
+        let warehouses = self.tpcc().map_or(Warehouses(0), TpccWorkload::configured);
         for _ in 1..warehouses.0.min(CHECK_SESSIONS) {
             // The account may be allowed no more of them.
             let Ok(session) = connector.connect().await else { break };
@@ -182,7 +177,18 @@ pub(crate) fn fit(
             return fit_tpcc(databases, load, seed, witness);
         }
     };
-    Ok(fit_script(databases, load, seed, script, settings))
+    let options = ScriptOptions { isolation: load.isolation, seed };
+    Ok(Fitted {
+        concurrency: Concurrency::without_terminals(load),
+        tpcc: None,
+        statements: PreparedStatements(script.prepared_statements()),
+        settings,
+        workload: AnyWorkload::Script(ScriptWorkload::new(
+            databases.clone(),
+            Arc::new(script),
+            options,
+        )),
+    })
 }
 
 /// Reads the file of a workload.
@@ -204,27 +210,6 @@ pub(crate) fn read_text(path: &str) -> Result<String, LabError> {
 pub(crate) fn settings_of(tables: SbtestTables) -> Vec<(String, String)> {
     let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
     vec![setting("tables", tables.count), setting("table_size", tables.rows)]
-}
-
-fn fit_script(
-    databases: &Schemas<Connector>,
-    load: &Load,
-    seed: u64,
-    script: Script,
-    settings: Vec<(String, String)>,
-) -> Fitted {
-    let options = ScriptOptions { isolation: load.isolation, seed };
-    Fitted {
-        concurrency: Concurrency::without_terminals(load),
-        tpcc: None,
-        statements: PreparedStatements(script.prepared_statements()),
-        settings,
-        workload: AnyWorkload::Script(ScriptWorkload::new(
-            databases.clone(),
-            Arc::new(script),
-            options,
-        )),
-    }
 }
 
 fn fit_tpcc(

@@ -8,7 +8,6 @@ use crate::schedule::planned::{
 use crate::target::pool::Divided;
 use crate::target::preset::PresetSpec;
 use crate::target::private::{ResolvedPrivate, installed_build, page_size};
-use crate::target::resolved::Resolved;
 use device::Role;
 use plan::{
     CellNeeds, Files, Host, KnownNames, MissingImage, Plan, PlannedCell, Sizes, execution_order,
@@ -131,13 +130,9 @@ impl Machine<'_> {
             self.note_auto(&cell);
             let (server, needs) = match &cell.what.server {
                 Server::Private(private) => self.private(plan, &cell, private)?,
-                Server::External(external) => {
-                    let server = CellServer {
-                        resolved: Some(Resolved::External(external.clone())),
-                        devices: Vec::new(),
-                        image: None,
-                    };
-                    (server, CellNeeds::of(&cell, DEFAULT_SIZES, Files::Elsewhere))
+                Server::External(_) => {
+                    let needs = CellNeeds::of(&cell, DEFAULT_SIZES, Files::Elsewhere);
+                    (CellServer::default(), needs)
                 }
             };
             servers.push(server);
@@ -190,11 +185,7 @@ impl Machine<'_> {
             }
         };
         let needs = CellNeeds::of(cell, of.sizes, of.files);
-        let server = CellServer {
-            resolved: resolved.map(|private| Resolved::Private(Box::new(private))),
-            devices: of.devices,
-            image: Some(of.image),
-        };
+        let server = CellServer { private: resolved, devices: of.devices, image: Some(of.image) };
         Ok((server, needs))
     }
 

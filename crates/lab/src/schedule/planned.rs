@@ -4,6 +4,7 @@
 use crate::error::LabError;
 use crate::measure::pacing::connections_most;
 use crate::target::pool::POOL_BYTES_DEFAULT;
+use crate::target::private::ResolvedPrivate;
 use crate::target::resolved::Resolved;
 use plan::{
     CellNeeds, Files, Host, MissingImage, Needs, Plan, PlannedCell, Setting, Shard, Sizes, Turn,
@@ -70,10 +71,10 @@ pub struct Planned {
 }
 
 /// The server of a cell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct CellServer {
-    /// None where the engine is not installed.
-    pub(crate) resolved: Option<Resolved>,
+    /// None where the engine is not installed, and of a server that is there.
+    pub(crate) private: Option<ResolvedPrivate>,
     /// Where its files would go now.
     pub(crate) devices: Vec<RoleDevice>,
     /// Index of its image.
@@ -161,15 +162,14 @@ impl Planned {
         mut what: Cell,
         settings: Vec<Setting>,
     ) -> Result<usize, LabError> {
-        let made = what.server.private().map(|of| of.population.warehouses);
-        let connections_most = match made {
-            Some(warehouses) => connections_most(&what.load, warehouses)?,
-            None => 0,
-        };
-        let resolved = Resolved::of(&what.server, connections_most)?;
-        if let (Server::Private(private), Some(of)) = (&mut what.server, resolved.private()) {
+        let mut server = CellServer::default();
+        let mut most = 0;
+        if let Server::Private(private) = &mut what.server {
+            most = connections_most(&what.load, private.population.warehouses)?;
+            let of = ResolvedPrivate::of(&Home::from_env()?, private, most)?;
             // A binary has the name that its version gives it.
             private.engine.clone_from(&of.build.engine);
+            server.private = Some(of);
         }
         let index = self.cells.len();
         let cell = PlannedCell {
@@ -177,17 +177,13 @@ impl Planned {
             varying: settings.clone(),
             settings,
             what,
-            connections_most,
+            connections_most: most,
             repeats: 1,
             repeat_time_limit: Duration::MAX,
         };
         let needs = CellNeeds::of(&cell, DEFAULT_SIZES, Files::Home);
         self.cells.push((cell, needs));
-        self.servers.push(CellServer {
-            resolved: Some(resolved),
-            devices: Vec::new(),
-            image: None,
-        });
+        self.servers.push(server);
         Ok(index)
     }
 
@@ -251,8 +247,10 @@ impl Planned {
     /// [`ServerError::NotInstalled`]
     pub fn images_for(&self, turns: &[Turn]) -> Result<Vec<Vec<ImageKey>>, ServerError> {
         let images = |turn: &Turn| {
-            let private = self.server(*turn)?.private().into_iter();
-            Ok(private.flat_map(|private| private.image_keys().cloned()).collect())
+            Ok(match self.server(*turn)? {
+                Resolved::Private(private) => private.image_keys().cloned().collect(),
+                Resolved::External(_) => Vec::new(),
+            })
         };
         turns.iter().map(images).collect()
     }
@@ -261,14 +259,14 @@ impl Planned {
     ///
     /// # Errors
     /// [`ServerError::NotInstalled`]
-    pub(crate) fn server(&self, turn: Turn) -> Result<&Resolved, ServerError> {
-        let resolved = self.servers[turn.index].resolved.as_ref();
-        resolved.ok_or_else(|| {
-            let private = self.cells[turn.index].0.what.server.private();
-            ServerError::NotInstalled {
-                engine: private.map_or_else(String::new, |private| private.engine.clone()),
+    pub(crate) fn server(&self, turn: Turn) -> Result<Resolved<'_>, ServerError> {
+        match (&self.cells[turn.index].0.what.server, &self.servers[turn.index].private) {
+            (Server::External(external), _) => Ok(Resolved::External(external)),
+            (Server::Private(_), Some(private)) => Ok(Resolved::Private(private)),
+            (Server::Private(private), None) => {
+                Err(ServerError::NotInstalled { engine: private.engine.clone() })
             }
-        })
+        }
     }
 
     /// The cells, each with its server.

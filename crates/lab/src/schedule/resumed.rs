@@ -70,7 +70,7 @@ pub(crate) fn require_same(
         // What only cells have that are measured to their end may change.
         let of_server = || {
             let mut measured = measured.iter();
-            let version = &server.resolved.as_ref()?.private()?.build.version;
+            let version = &server.private.as_ref()?.build.version;
             let other = measured.find_map(|one| other_version(&one.what, version));
             other.filter(|_| taken().any(|other| other.engine == private.engine))
         };

@@ -120,8 +120,8 @@ pub fn run_lab(
             planned.turns.clone()
         }
         LabSource::Plan(plan) => match lab_run.begin_or_resume(plan, options, job)? {
-            Begun::Measures(turns) => turns,
-            Begun::IsOver => return lab_run.summary(&[], job),
+            Some(turns) => turns,
+            None => return lab_run.summary(&[], job),
         },
     };
     let ended = lab_run.take_all(&turns, job);
@@ -156,21 +156,15 @@ fn status_of(
     }
 }
 
-/// What is to be done of a plan.
-enum Begun {
-    Measures(Vec<Turn>),
-    /// There is nothing to do, and the lab stays as it ended.
-    IsOver,
-}
-
 impl LabRun<'_> {
-    /// Begins the lab of a plan or goes on with it, and says what to know of it.
+    /// Begins the lab of a plan or goes on with it, says what to know of it, and returns the turns
+    /// to take; `None` where there is nothing to do, and the lab stays as it ended.
     fn begin_or_resume(
         &self,
         plan: &Plan,
         options: &LabRunOptions,
         job: &Job<'_>,
-    ) -> Result<Begun, LabError> {
+    ) -> Result<Option<Vec<Turn>>, LabError> {
         let (results, planned) = (self.results, self.planned);
         // Another may have begun meanwhile.
         require_idle(results, plan)?;
@@ -202,7 +196,7 @@ impl LabRun<'_> {
         for note in planned.notes.iter().chain(&planned.note_on_images(&turns)) {
             job.note(note);
         }
-        Ok(if is_over { Begun::IsOver } else { Begun::Measures(turns) })
+        Ok((!is_over).then_some(turns))
     }
 
     /// Of the turns that were taken, as they ended.
@@ -232,16 +226,7 @@ impl LabRun<'_> {
     fn take_all(&self, turns: &[Turn], job: &Job<'_>) -> Result<LabRunSummary, LabError> {
         if let (true, Some(turn)) = (self.is_command(), turns.first()) {
             let exit = self.take(*turn, &[], job)?;
-            let summary = LabRunSummary {
-                lab: self.lab()?,
-                measured: 1,
-                failed: 0,
-                left: 0,
-                shard: None,
-                left_of_others: 0,
-                exit,
-            };
-            return Ok(summary);
+            return Ok(LabRunSummary { exit, ..self.summary(&[exit], job)? });
         }
         let images = self.planned.images_for(turns)?;
         let begun = Instant::now();

@@ -187,17 +187,20 @@ impl LabRun<'_> {
     }
 
     fn last_attempt(&self, turn: Turn) -> Result<Option<Repeat>, LabError> {
+        let mut repeats = self.repeats_of_cell(turn)?;
+        repeats.retain(|repeat| repeat.ordinal == turn.repeat);
+        Ok(repeats.pop())
+    }
+
+    /// All that the lab has of the cell of a turn.
+    fn repeats_of_cell(&self, turn: Turn) -> Result<Vec<Repeat>, LabError> {
         let Some(lab) = self.lab.get() else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         let ordinal = self.cell(turn).ordinal;
         let cells = self.results.cells(*lab)?;
-        let Some(cell) = cells.iter().find(|cell| cell.what.ordinal == ordinal) else {
-            return Ok(None);
-        };
-        let mut repeats = self.results.repeats(cell.id)?;
-        repeats.retain(|repeat| repeat.ordinal == turn.repeat);
-        Ok(repeats.pop())
+        let cell = cells.iter().find(|cell| cell.what.ordinal == ordinal);
+        Ok(cell.map_or(Ok(Vec::new()), |cell| self.results.repeats(cell.id))?)
     }
 
     /// Sees to the database of a turn.
@@ -239,9 +242,7 @@ impl LabRun<'_> {
             for load in &loads {
                 record_load(self.results, self.lab.get().copied(), load)?;
             }
-        } else if let (PreparedServer::External(_), true) =
-            (&prepared, self.planned.turns.len() > 1)
-        {
+        } else if cell.what.server.private().is_none() && self.planned.turns.len() > 1 {
             let note = "all repeats on this server share one database, which has grown with each \
                 that was measured before";
             notes.push(note.to_owned());
@@ -276,7 +277,9 @@ impl LabRun<'_> {
             Dilate::By(dilation) => return Ok(dilation),
             Dilate::Auto { most } => most,
         };
-        if let Some(found) = self.dilation_of_repeats(turn)? {
+        let repeats = self.repeats_of_cell(turn)?;
+        let done = repeats.iter().find(|repeat| repeat.status == RepeatStatus::Done);
+        if let Some(found) = done.and_then(|repeat| Dilation::new(repeat.dilation)) {
             return Ok(found);
         }
         let cell = self.cell(turn);
@@ -297,23 +300,6 @@ impl LabRun<'_> {
             found.why
         ));
         Ok(found.dilation)
-    }
-
-    /// That of the repeats of its cell that are done.
-    fn dilation_of_repeats(&self, turn: Turn) -> Result<Option<Dilation>, LabError> {
-        let Some(lab) = self.lab.get() else {
-            return Ok(None);
-        };
-        let ordinal = self.cell(turn).ordinal;
-        for cell in self.results.cells(*lab)? {
-            if cell.what.ordinal != ordinal {
-                continue;
-            }
-            let repeats = self.results.repeats(cell.id)?;
-            let done = repeats.iter().find(|repeat| repeat.status == RepeatStatus::Done);
-            return Ok(done.and_then(|repeat| Dilation::new(repeat.dilation)));
-        }
-        Ok(None)
     }
 
     fn measure_on(

@@ -140,8 +140,9 @@ impl Cluster {
     pub(crate) fn node(&self, build: &ServerBuild, place: usize) -> NodeOptions {
         match self {
             Cluster::None => NodeOptions::default(),
+            // There is one for each place.
             Cluster::Galera(nodes) => {
-                NodeOptions { galera: nodes.get(place).cloned(), ..NodeOptions::default() }
+                NodeOptions { galera: Some(nodes[place].clone()), ..NodeOptions::default() }
             }
             Cluster::Replicas => {
                 let read_only = match build.flavour {

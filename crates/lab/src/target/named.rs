@@ -51,37 +51,41 @@ pub fn start_named_on(
     let is_plain = spec.placement == Placement::default();
     let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
     let spec = &NamedSpec { set, ..spec.clone() };
-    // Not before it is known that the server can be placed: it may have to be loaded.
-    let data = || first_data(home, build, spec, job);
-    let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
-        Some(kept) => (kept.resumed(spec)?, Vec::new()),
+        Some(kept) => (Some(kept.resumed(spec)?.dilated(spec.dilation)?), Vec::new()),
         None if is_plain && !spec.dilation.is_none() => {
             return Err(not_dilatable());
         }
-        None if is_plain => {
-            let instance = plain(home, build, spec, (preset.as_ref(), data()?))?;
-            return Ok((instance, preset_note.into_iter().collect()));
-        }
+        None if is_plain => (None, Vec::new()),
         None if is_known => return Err(not_placed(&spec.name)),
         None => {
             // What dead commands left takes none of the room that is looked for.
             server::sweep(home)?;
-            new(build, spec, preset.as_ref())?
+            let (kept, notes) = new(build, spec, preset.as_ref())?;
+            (Some(kept.dilated(spec.dilation)?), notes)
         }
     };
-    let kept = kept.dilated(spec.dilation)?;
-    notes.extend(preset_note);
+    notes.extend(preset.as_ref().and_then(Translated::note));
+    // Not before it is known that the server can be placed: it may have to be loaded.
+    let options = InstanceOptions {
+        data: first_data(home, build, spec, job)?,
+        preset: lines(preset.as_ref()),
+        set: spec.set.clone(),
+        files: vec![configured_file(preset.as_ref())?],
+        port: spec.port,
+        ..InstanceOptions::default()
+    };
+    let Some(kept) = kept else {
+        return Ok((start_named(home, build, &spec.name, options)?, notes));
+    };
     if kept.directories().any(is_in_memory_above) {
         notes.push(
             "files of it are in memory, and are gone after a restart of this machine".to_owned(),
         );
     }
     let options = InstanceOptions {
-        data: data()?,
         storage: if kept.data_is_emulated { Storage::Emulated } else { Storage::Real },
-        preset: lines(preset.as_ref()),
-        set: spec.set.iter().chain(&kept.set).cloned().collect(),
+        set: [&options.set[..], &kept.set].concat(),
         data_directory: kept.data_directory.clone(),
         scratch: kept.scratch.clone(),
         environment: match kept.has_page {
@@ -92,10 +96,9 @@ pub fn start_named_on(
             }
             false => Vec::new(),
         },
-        files: [kept.files_now()?, vec![configured_file(preset.as_ref())?]].concat(),
-        port: spec.port,
+        files: [kept.files_now()?, options.files].concat(),
         dilation: spec.dilation,
-        ..InstanceOptions::default()
+        ..options
     };
     let instance = start_named(home, build, &spec.name, options)?;
     match emulate(&kept.placed(instance.directory()), build) {
@@ -146,23 +149,6 @@ fn disarm(directory: &Path) -> Result<(), LabError> {
     }
 }
 
-fn plain(
-    home: &Home,
-    build: &ServerBuild,
-    spec: &NamedSpec,
-    (preset, data): (Option<&Translated>, Data),
-) -> Result<Instance, LabError> {
-    let options = InstanceOptions {
-        data,
-        preset: lines(preset),
-        set: spec.set.clone(),
-        files: vec![configured_file(preset)?],
-        port: spec.port,
-        ..InstanceOptions::default()
-    };
-    Ok(start_named(home, build, &spec.name, options)?)
-}
-
 /// What a new server begins with: a clone of the image of its database, which is made where there
 /// is none, or nothing.
 fn first_data(
@@ -181,7 +167,8 @@ fn first_data(
     };
     let resolved = ResolvedPrivate::on_build(home, build.clone(), &private, 0)?;
     let (mut images, _) = resolved.images(&[], job)?;
-    Ok(images.pop().map_or(Data::Fresh, Data::Clone))
+    // One server has one image.
+    Ok(Data::Clone(images.swap_remove(0)))
 }
 
 fn not_empty(name: &str) -> LabError {

@@ -4,9 +4,10 @@
 use crate::error::LabError;
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
-use crate::target::sessions::{block_on, with_session};
+use crate::target::sessions::with_session;
 use crate::target::subject::{Subject, is_local};
-use base::{Connect, Session, SessionError, counted, errors, now_utc_ns};
+use base::{Session, SessionError, counted, errors, now_utc_ns};
+use drive::{LoadReport, LoadedTable};
 use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
 use plan::tables_bytes;
@@ -14,7 +15,7 @@ use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, SbtestTables, Topology};
 use std::path::Path;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
-use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, LoadReport, Method};
+use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
@@ -177,26 +178,55 @@ fn populate_target(
 ) -> Result<StoredLoad, LabError> {
     let server = create_schema(connect, spec)?;
     let connector = Connector::new(connect.clone())?;
+    let started_utc_ns = now_utc_ns();
+    let LoadOptions { population, threads, .. } = spec.options();
+    let (report, history_key) = match population.database {
+        DatabaseKind::Tpcc => {
+            let report = load_tpcc(&connector, spec, fleet, job)?;
+            tell_of_load(&report, spec, job);
+            (report.load, Some(report.history_key))
+        }
+        _ => (load_oltp(&connector, spec, job)?, None),
+    };
+    // What only a TPC-C database has.
+    let tpcc = history_key.map(|_| &population);
+    let table = |of: LoadedTable| {
+        let checksum = format!("{:016x}", of.checksum);
+        StoredLoadTable { name: of.name, rows: of.rows, checksum }
+    };
+    Ok(StoredLoad {
+        lab: None,
+        target: render_dsn(connect, Secret::Hidden),
+        engine: engine_name(subject, &server),
+        server_version: server.version,
+        warehouses: tpcc.map(|_| spec.options().population().range.count()),
+        seed: population.seed,
+        threads,
+        method: match report.is_local_infile {
+            true => LoadMethod::LocalInfile,
+            false => LoadMethod::Inserts,
+        },
+        foreign_keys: tpcc.map(|of| of.foreign_keys),
+        partitions: tpcc.map_or(0, |of| of.partitions),
+        history_key,
+        started_utc_ns,
+        finished_utc_ns: now_utc_ns(),
+        duration_ns: report.duration.as_nanos() as u64,
+        total_bytes: report.bytes,
+        client_cpu_ns: report.client_cpu_ns,
+        client_peak_rss_bytes: peak_rss_bytes(),
+        tables: report.tables.into_iter().map(table).collect(),
+    })
+}
+
+/// Loads a TPC-C database, together with the other ranks of a fleet, where there is one.
+fn load_tpcc(
+    connector: &Connector,
+    spec: &LoadSpec,
+    fleet: Option<FleetLoad<'_>>,
+    job: &Job<'_>,
+) -> Result<PopulateReport, LabError> {
     let options = spec.options();
-    let begun = begun(subject, connect, &server, spec);
-    if spec.population.database != DatabaseKind::Tpcc {
-        let report = load_oltp(&connector, spec, job)?;
-        let tables = report.tables.into_iter();
-        return Ok(StoredLoad {
-            method: if report.is_local_infile { LoadMethod::LocalInfile } else { begun.method },
-            duration_ns: report.duration.as_nanos() as u64,
-            total_bytes: report.bytes,
-            client_cpu_ns: report.client_cpu_ns,
-            tables: tables
-                .map(|of| StoredLoadTable {
-                    name: of.name,
-                    rows: of.rows,
-                    checksum: checksum_text(of.checksum),
-                })
-                .collect(),
-            ..ended(begun)
-        });
-    }
     let (mut begin, mut finish) = (
         || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(of_fleet),
         || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(job.stop)).map_err(of_fleet),
@@ -206,35 +236,11 @@ fn populate_target(
         begin: &mut begin,
         finish: &mut finish,
     });
-    let report = tpcc::load(&connector, &options, helpers, job.stop, &mut |progress| {
-        job.tell(Progress::Load(progress));
-    })?;
-    tell_of_load(&report, spec, job);
-    let tables = report.tables.iter();
-    Ok(StoredLoad {
-        warehouses: Some(options.population().range.count()),
-        method: match report.method {
-            Method::LocalInfile => LoadMethod::LocalInfile,
-            Method::Inserts => LoadMethod::Inserts,
-        },
-        foreign_keys: Some(spec.population.foreign_keys),
-        partitions: spec.population.partitions,
-        history_key: Some(report.history_key),
-        duration_ns: report.duration.as_nanos() as u64,
-        total_bytes: report.bytes,
-        client_cpu_ns: report.client_cpu_ns,
-        tables: tables
-            .map(|(table, rows, checksum)| StoredLoadTable {
-                name: table.name().to_owned(),
-                rows: *rows,
-                checksum: checksum_text(*checksum),
-            })
-            .collect(),
-        ..ended(begun)
-    })
+    let on_progress = &mut |progress| job.tell(Progress::Load(progress));
+    Ok(tpcc::load(connector, &options, helpers, job.stop, on_progress)?)
 }
 
-fn tell_of_load(report: &LoadReport, spec: &LoadSpec, job: &Job<'_>) {
+fn tell_of_load(report: &PopulateReport, spec: &LoadSpec, job: &Job<'_>) {
     if report.chunks_found > 0 {
         let found = report.chunks_found;
         job.note(&format!("continued an earlier load, of which {found} chunks were there"));
@@ -251,7 +257,7 @@ fn tell_of_load(report: &LoadReport, spec: &LoadSpec, job: &Job<'_>) {
              (sql_require_primary_key, innodb_force_primary_key, Group Replication or wsrep_on)",
         );
     }
-    if report.method == Method::Inserts {
+    if !report.load.is_local_infile {
         job.note(
             "local_infile is off on the server: rows went by multi-row INSERT, which is slower; \
              SET GLOBAL local_infile = 1 allows LOAD DATA LOCAL",
@@ -289,10 +295,8 @@ pub(crate) fn populate_part(
         })?;
     let options = spec.options();
     let part = LoadPart::of_process((place.rank, place.size), options.population().range);
-    tpcc::load_part(&Connector::new(connect)?, &options, part, job.stop, &mut |progress| {
-        job.tell(Progress::Load(progress));
-    })?;
-    Ok(())
+    let on_progress = &mut |progress| job.tell(Progress::Load(progress));
+    Ok(tpcc::load_part(&Connector::new(connect)?, &options, part, job.stop, on_progress)?)
 }
 
 /// Loads what is no TPC-C database.
@@ -300,10 +304,10 @@ fn load_oltp(
     connector: &Connector,
     spec: &LoadSpec,
     job: &Job<'_>,
-) -> Result<oltp::ScriptLoadReport, LabError> {
+) -> Result<LoadReport, LabError> {
     let options = oltp::ScriptLoadOptions {
         seed: spec.population.seed,
-        threads: spec.threads.unwrap_or_else(default_threads),
+        threads: spec.options().threads,
         force: spec.force,
     };
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
@@ -373,43 +377,6 @@ fn quoted(text: &str) -> String {
     format!("X'{hex}'")
 }
 
-/// A load that begins now, as far as every workload has it.
-fn begun(
-    subject: &Subject,
-    connect: &ConnectOptions,
-    server: &ServerInfo,
-    spec: &LoadSpec,
-) -> StoredLoad {
-    StoredLoad {
-        lab: None,
-        target: render_dsn(connect, Secret::Hidden),
-        engine: engine_name(subject, server),
-        server_version: server.version.clone(),
-        warehouses: None,
-        seed: spec.population.seed,
-        threads: spec.options().threads,
-        method: LoadMethod::Inserts,
-        foreign_keys: None,
-        partitions: 0,
-        history_key: None,
-        started_utc_ns: now_utc_ns(),
-        finished_utc_ns: 0,
-        duration_ns: 0,
-        total_bytes: 0,
-        client_cpu_ns: 0,
-        client_peak_rss_bytes: None,
-        tables: Vec::new(),
-    }
-}
-
-fn ended(begun: StoredLoad) -> StoredLoad {
-    StoredLoad { finished_utc_ns: now_utc_ns(), client_peak_rss_bytes: peak_rss_bytes(), ..begun }
-}
-
-fn checksum_text(checksum: u64) -> String {
-    format!("{checksum:016x}")
-}
-
 /// The engine's name: the catalogue's where mydyno started it, else family and series of the
 /// version.
 pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
@@ -439,11 +406,5 @@ pub fn record_load(
 /// # Errors
 /// Why not.
 pub fn reach(subject: &Subject) -> Result<ServerInfo, LabError> {
-    let connector = subject.connector()?;
-    block_on(async {
-        let session = connector.connect().await?;
-        let server = session.server().clone();
-        Connector::close(session).await;
-        Ok(server)
-    })
+    with_session(&subject.connector()?, async |session| Ok(session.server().clone()))
 }

@@ -366,8 +366,14 @@ impl ResolvedPrivate {
             servers.push(server);
         }
         let first = servers.remove(0);
-        let first = first.together(servers, self.private.topology).sharing(memory);
-        Ok(first.supervised(&cluster)?.kept_to(self.cpus.clone()))
+        let together = Subject {
+            others: servers,
+            topology: self.private.topology,
+            cpus: self.cpus.clone(),
+            memory,
+            ..first
+        };
+        together.supervised(&cluster)
     }
 
     /// Sees to it that `server`, which has just started, is in the cluster of those before it.
@@ -429,7 +435,7 @@ impl ResolvedPrivate {
         placed.notes.extend(instance.notes.iter().cloned());
         placed.notes.extend(divided.pool.note());
         let configured = divided.preset.as_ref().map(Configured::of);
-        Ok(Subject::private(instance).placed(placed).configured(configured))
+        Ok(Subject { placed, configured, ..Subject::private(instance) })
     }
 }
 

@@ -11,56 +11,34 @@ use spec::{External, Server, Topology};
 use store::StoredLoad;
 
 /// The server of a cell, as this machine has it.
-#[derive(Clone, Debug)]
-pub(crate) enum Resolved {
-    Private(Box<ResolvedPrivate>),
-    External(External),
-}
-
-/// A server that can be started: its database is there.
-pub(crate) enum PreparedServer<'a> {
-    OnImages(&'a ResolvedPrivate, Vec<Image>),
+#[derive(Clone, Copy)]
+pub(crate) enum Resolved<'a> {
+    Private(&'a ResolvedPrivate),
     External(&'a External),
 }
 
-impl Resolved {
-    /// Looks up a server that so many connections will drive.
-    ///
-    /// # Errors
-    /// As [`ResolvedPrivate::of`].
-    pub(crate) fn of(server: &Server, connections: u32) -> Result<Resolved, LabError> {
-        Ok(match server {
-            Server::Private(private) => {
-                let resolved = ResolvedPrivate::of(&Home::from_env()?, private, connections)?;
-                Resolved::Private(Box::new(resolved))
-            }
-            Server::External(external) => Resolved::External(external.clone()),
-        })
-    }
+/// A server that can be started: its database is there.
+pub(crate) struct PreparedServer<'a> {
+    server: Resolved<'a>,
+    /// Of a private one.
+    images: Vec<Image>,
+}
 
-    pub(crate) fn private(&self) -> Option<&ResolvedPrivate> {
-        match self {
-            Resolved::Private(private) => Some(private),
-            Resolved::External(_) => None,
-        }
-    }
-
+impl<'a> Resolved<'a> {
     /// Sees to the databases, which may have to be populated; then there are records of that.
     ///
     /// # Errors
     /// As [`ResolvedPrivate::images`].
     pub(crate) fn prepare(
-        &self,
+        self,
         coming: &[ImageKey],
         job: &Job<'_>,
-    ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
-        Ok(match self {
-            Resolved::Private(private) => {
-                let (images, loads) = private.images(coming, job)?;
-                (PreparedServer::OnImages(private, images), loads)
-            }
-            Resolved::External(server) => (PreparedServer::External(server), Vec::new()),
-        })
+    ) -> Result<(PreparedServer<'a>, Vec<StoredLoad>), LabError> {
+        let (images, loads) = match self {
+            Resolved::Private(private) => private.images(coming, job)?,
+            Resolved::External(_) => Default::default(),
+        };
+        Ok((PreparedServer { server: self, images }, loads))
     }
 }
 
@@ -70,13 +48,13 @@ impl PreparedServer<'_> {
     /// # Errors
     /// As [`ResolvedPrivate::start`] and [`external`].
     pub(crate) fn start(&self, dilation: Dilation, job: &Job<'_>) -> Result<Subject, LabError> {
-        match self {
-            PreparedServer::OnImages(private, images) => {
+        match self.server {
+            Resolved::Private(private) => {
                 let build = &private.build;
                 job.step(&format!("starting {} {} on a clone", build.engine, build.version));
-                private.start(images, dilation, job)
+                private.start(&self.images, dilation, job)
             }
-            PreparedServer::External(server) => external(server, job),
+            Resolved::External(server) => external(server, job),
         }
     }
 }
@@ -86,9 +64,14 @@ impl PreparedServer<'_> {
 /// # Errors
 /// As those of the two steps.
 pub fn start_server(server: &Server, job: &Job<'_>) -> Result<Subject, LabError> {
-    let resolved = Resolved::of(server, 0)?;
-    let (prepared, _) = resolved.prepare(&[], job)?;
-    prepared.start(Dilation::NONE, job)
+    match server {
+        Server::Private(private) => {
+            let private = ResolvedPrivate::of(&Home::from_env()?, private, 0)?;
+            let (prepared, _) = Resolved::Private(&private).prepare(&[], job)?;
+            prepared.start(Dilation::NONE, job)
+        }
+        Server::External(server) => external(server, job),
+    }
 }
 
 /// A server that is there, by its DSN or the user's option files.
@@ -121,7 +104,7 @@ pub fn external(server: &External, job: &Job<'_>) -> Result<Subject, LabError> {
         servers.push(subject);
     }
     let first = servers.remove(0);
-    Ok(first.together(servers, server.topology).over_schemas(server.schemas))
+    Ok(Subject { others: servers, topology: server.topology, schemas: server.schemas, ..first })
 }
 
 /// Several servers say how they belong together, and one has nothing to belong to.

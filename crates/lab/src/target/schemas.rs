@@ -139,21 +139,20 @@ fn join(
 /// # Errors
 /// Where there are none, or a load of them has not ended.
 pub(crate) fn inspect_sbtest(databases: &Schemas<Connector>) -> Result<SbtestTables, LabError> {
-    let mut all: Option<SbtestTables> = None;
-    for connector in databases.iter() {
-        let found = with_session(connector, async |session: &mut Connection| {
-            let found = oltp::sysbench::inspect(session).await;
-            found.map_err(|error| LabError::Unfit(error.to_string()))
-        })?;
-        if all.is_some_and(|all| all != found) {
+    let look = async |session: &mut Connection| {
+        let found = oltp::sysbench::inspect(session).await;
+        found.map_err(|error| LabError::Unfit(error.to_string()))
+    };
+    let first = with_session(databases.first(), look)?;
+    for other in databases.others() {
+        if with_session(other, look)? != first {
             return Err(LabError::Unfit(
                 "the schemas differ in their tables; load all with one `mydyno load --schemas`"
                     .to_owned(),
             ));
         }
-        all = Some(found);
     }
-    Ok(all.unwrap_or(spec::defaults::SBTEST))
+    Ok(first)
 }
 
 /// Writes into databases of ours that workload `tpcc-mysql` drives them.

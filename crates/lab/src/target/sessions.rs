@@ -34,12 +34,17 @@ pub(crate) fn with_session<T>(
     connector: &Connector,
     use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    block_on(answered(async {
-        let mut session = connector.connect().await?;
-        let result = use_it(&mut session).await;
-        Connector::close(session).await;
-        result
-    }))
+    block_on(answered(on(connector, use_it)))
+}
+
+async fn on<T>(
+    connector: &Connector,
+    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    let mut session = connector.connect().await?;
+    let result = use_it(&mut session).await;
+    Connector::close(session).await;
+    result
 }
 
 /// A server that stands still after a login answers nothing for ever.
@@ -61,12 +66,7 @@ pub(crate) fn with_session_until<T>(
     stop: &AtomicBool,
     use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    until(stop, async {
-        let mut session = connector.connect().await?;
-        let result = use_it(&mut session).await;
-        Connector::close(session).await;
-        result
-    })
+    until(stop, on(connector, use_it))
 }
 
 /// As [`with_session_until`], with a session on each server.

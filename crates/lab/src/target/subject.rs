@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use storage::{SharedMemory, ShimPage};
+use store::RepeatFailure;
 use wire::{Address, ConnectOptions, Connector};
 
 /// A server under test.
@@ -25,25 +26,25 @@ pub struct Subject {
     /// Login, with the schema.
     pub connect: ConnectOptions,
     /// How many schemas are used, numbered behind that name; where none, the schema itself.
-    schemas: Option<u32>,
+    pub(super) schemas: Option<u32>,
     pub(crate) placed: Placed,
     /// The preset that it was started with.
     pub(crate) configured: Option<Configured>,
-    origin: Origin,
+    pub(super) origin: Origin,
     /// Further servers that are driven together with this one.
-    others: Vec<Subject>,
+    pub(super) others: Vec<Subject>,
     /// How they belong together.
-    topology: Topology,
+    pub(super) topology: Topology,
     /// Of private nodes of one database, those that may come back.
-    supervisor: Option<Supervisor>,
+    pub(super) supervisor: Option<Supervisor>,
     /// Where mydyno keeps them to some.
-    cpus: Option<DividedCpus>,
+    pub(super) cpus: Option<DividedCpus>,
     /// Of the emulated devices that they share. The last, so that it is there as long as they are.
     #[expect(dead_code, reason = "it is what the servers have mapped")]
-    memory: Option<SharedMemory>,
+    pub(super) memory: Option<SharedMemory>,
 }
 
-enum Origin {
+pub(super) enum Origin {
     /// Started for this command; ends with it.
     Private(Arc<Instance>),
     /// Started by `mydyno server start`: its log and process can be looked at.
@@ -59,12 +60,17 @@ impl Subject {
     pub fn private(instance: Instance) -> Subject {
         let connect =
             ConnectOptions { schema: Some(SCHEMA.to_owned()), ..instance.connect_options() };
+        Subject::of(connect, Origin::Private(Arc::new(instance)))
+    }
+
+    /// One server with one schema, of which nothing else is known.
+    fn of(connect: ConnectOptions, origin: Origin) -> Subject {
         Subject {
             connect,
             schemas: None,
             placed: Placed::default(),
             configured: None,
-            origin: Origin::Private(Arc::new(instance)),
+            origin,
             others: Vec::new(),
             topology: Topology::Apart,
             supervisor: None,
@@ -82,21 +88,6 @@ impl Subject {
     /// Does it end with this command?
     pub(crate) fn is_private(&self) -> bool {
         matches!(self.origin, Origin::Private(_))
-    }
-
-    /// The same server, whose files were placed.
-    pub(crate) fn placed(self, placed: Placed) -> Subject {
-        Subject { placed, ..self }
-    }
-
-    /// The same server, with the preset that it was started with.
-    pub(crate) fn configured(self, configured: Option<Configured>) -> Subject {
-        Subject { configured, ..self }
-    }
-
-    /// The same server and others, which are driven together.
-    pub(crate) fn together(self, others: Vec<Subject>, topology: Topology) -> Subject {
-        Subject { others, topology, ..self }
     }
 
     /// The same servers, whose nodes come back where they end in spite of their cluster.
@@ -144,11 +135,6 @@ impl Subject {
         self.supervisor.as_ref().map_or_else(|| Ok(Vec::new()), wait)
     }
 
-    /// The same servers, which share the devices that are in `memory`.
-    pub(crate) fn sharing(self, memory: Option<SharedMemory>) -> Subject {
-        Subject { memory, ..self }
-    }
-
     /// How the servers belong together.
     pub fn topology(&self) -> Topology {
         self.topology
@@ -162,11 +148,6 @@ impl Subject {
     /// How many times slower its clock runs.
     pub fn dilation(&self) -> Dilation {
         self.placed.dilation
-    }
-
-    /// The same servers, which are kept to these CPUs.
-    pub(crate) fn kept_to(self, cpus: Option<DividedCpus>) -> Subject {
-        Subject { cpus, ..self }
     }
 
     /// The CPUs that are left to the driver, where the servers are kept to some.
@@ -224,34 +205,16 @@ impl Subject {
             }
             Address::Unix(path) => named.socket == *path,
         });
-        let mut placed = Placed::default();
-        let mut configured = None;
-        let origin = match found {
-            Some(named) if named.running => {
-                placed = placed_of(named.directory())?;
-                configured = configured_of(named.directory())?;
-                Origin::Named(Box::new(named))
-            }
-            _ => Origin::External,
-        };
-        Ok(Subject {
-            connect: target.connect.clone(),
-            schemas: None,
-            placed,
-            configured,
-            origin,
-            others: Vec::new(),
-            topology: Topology::Apart,
-            supervisor: None,
-            cpus: None,
-            memory: None,
+        let subject = Subject::of(target.connect.clone(), Origin::External);
+        Ok(match found {
+            Some(named) if named.running => Subject {
+                placed: placed_of(named.directory())?,
+                configured: configured_of(named.directory())?,
+                origin: Origin::Named(Box::new(named)),
+                ..subject
+            },
+            _ => subject,
         })
-    }
-
-    /// The same server with `schemas` schemas, `<name>_0` and so on, in place of the one that is
-    /// named.
-    pub fn over_schemas(self, schemas: Option<u32>) -> Subject {
-        Subject { schemas, ..self }
     }
 
     /// How many schemas are used.
@@ -400,6 +363,12 @@ impl Subject {
             Origin::Named(named) => Some(named.log_tail()),
             Origin::External => None,
         }
+    }
+
+    /// Why a repeat on it failed.
+    pub(crate) fn failure(&self, reason_code: &str, reason: String) -> RepeatFailure {
+        let reason_code = reason_code.to_owned();
+        RepeatFailure { reason_code, reason, log_tail: self.log_tail() }
     }
 
     /// The server's option file, where it is ours.

@@ -13,7 +13,7 @@ use crate::database::{self, LoadState, TableSums, loaded_chunks};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
 use base::{Connect, RowSource, Session, SessionError};
-use drive::{LoadProgress, process_cpu_ns};
+use drive::{LoadProgress, LoadReport, LoadedTable, process_cpu_ns};
 pub use error::LoadError;
 pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
@@ -44,32 +44,16 @@ impl LoadOptions {
     }
 }
 
-/// How rows reach the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    LocalInfile,
-    /// Multi-row INSERTs, where the server does not allow LOAD DATA LOCAL.
-    Inserts,
-}
-
 /// What a load did.
 #[derive(Clone, Debug)]
-pub struct LoadReport {
-    pub population: Population,
-    pub method: Method,
+pub struct PopulateReport {
+    pub load: LoadReport,
     /// HISTORY has a primary key.
     pub history_key: bool,
     /// Why no lock kept another load out of the schema, where the server has no locks.
     pub unlocked: Option<String>,
-    /// Rows and checksum of each table.
-    pub tables: Vec<(Table, u64, u64)>,
-    /// Bytes of rows sent by this call.
-    pub bytes: u64,
     /// Chunks that an earlier, killed load had left complete.
     pub chunks_found: usize,
-    pub duration: Duration,
-    /// CPU time of this process.
-    pub client_cpu_ns: u64,
 }
 
 /// Other processes that load parts of the same database.
@@ -93,7 +77,7 @@ pub fn load<C: Connect + Sync>(
     helpers: Option<LoadHelpers<'_>>,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<LoadReport, LoadError> {
+) -> Result<PopulateReport, LoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
     let (mut keeper, prepared) = block_on(async {
@@ -104,19 +88,19 @@ pub fn load<C: Connect + Sync>(
     let mut found = prepared.existing.clone().unwrap_or_default();
     let chunks_found = found.chunks.len();
     let population = prepared.population;
-    let method = if prepared.local_infile { Method::LocalInfile } else { Method::Inserts };
+    let is_local_infile = prepared.local_infile;
     let mut bytes = 0;
     if let Some(helpers) = helpers {
         (helpers.begin)()?;
         let plan = LoadPlan::of_part(&population, helpers.own, &found.chunks);
-        let shared = SharedLoad::new(plan, population, method, stop);
+        let shared = SharedLoad::new(plan, population, is_local_infile, stop);
         load_all(connect, options, &shared, &found.chunks, on_progress)?;
         bytes += shared.bytes.load(Ordering::Relaxed);
         (helpers.finish)()?;
         found = block_on(async { Ok(loaded_chunks(&mut keeper).await?) })?;
     }
     let plan = LoadPlan::new(&population, options.population.foreign_keys, &found.chunks);
-    let shared = SharedLoad::new(plan, population, method, stop);
+    let shared = SharedLoad::new(plan, population, is_local_infile, stop);
     let fresh = load_all(connect, options, &shared, &found.chunks, on_progress)?;
     let mut sums = found.sums;
     sums.extend(fresh.iter());
@@ -126,17 +110,19 @@ pub fn load<C: Connect + Sync>(
         Ok(())
     })?;
     bytes += shared.bytes.load(Ordering::Relaxed);
-    Ok(LoadReport {
-        population: prepared.population,
-        method,
-        history_key: prepared.history_key,
-        unlocked: prepared.unlocked,
-        tables: sums.iter().collect(),
+    let table = |(table, rows, checksum): (Table, u64, u64)| {
+        let name = table.name().to_owned();
+        LoadedTable { name, rows, checksum }
+    };
+    let load = LoadReport {
+        is_local_infile,
+        tables: sums.iter().map(table).collect(),
         bytes,
-        chunks_found,
         duration: started.elapsed(),
         client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
-    })
+    };
+    let PreparedSchema { history_key, unlocked, .. } = prepared;
+    Ok(PopulateReport { load, history_key, unlocked, chunks_found })
 }
 
 /// Loads the rows of a part, while another process prepares the tables and finishes them.
@@ -151,15 +137,15 @@ pub fn load_part<C: Connect + Sync>(
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(), LoadError> {
     let population = options.population();
-    let (found, method) = block_on(async {
+    let (found, is_local_infile) = block_on(async {
         let mut session = connect_to(connect).await?;
         let found = loaded_chunks(&mut session).await?;
         let is_local = state::allows_local_infile(&mut session).await?;
         C::close(session).await;
-        Ok((found, if is_local { Method::LocalInfile } else { Method::Inserts }))
+        Ok((found, is_local))
     })?;
     let plan = LoadPlan::of_part(&population, part, &found.chunks);
-    let shared = SharedLoad::new(plan, population, method, stop);
+    let shared = SharedLoad::new(plan, population, is_local_infile, stop);
     load_all(connect, options, &shared, &found.chunks, on_progress).map(drop)
 }
 
@@ -213,14 +199,15 @@ struct SharedLoad<'a> {
     bytes: AtomicU64,
     stop: &'a AtomicBool,
     population: Population,
-    method: Method,
+    /// Rows go by LOAD DATA LOCAL, else by multi-row INSERTs.
+    is_local_infile: bool,
 }
 
 impl SharedLoad<'_> {
     fn new(
         plan: LoadPlan,
         population: Population,
-        method: Method,
+        is_local_infile: bool,
         stop: &AtomicBool,
     ) -> SharedLoad<'_> {
         SharedLoad {
@@ -229,7 +216,7 @@ impl SharedLoad<'_> {
             bytes: AtomicU64::new(0),
             stop,
             population,
-            method,
+            is_local_infile,
         }
     }
 
@@ -352,9 +339,9 @@ async fn try_chunk<S: Session>(
     shared: &SharedLoad<'_>,
     chunk: Chunk,
 ) -> Result<Result<ChunkSummary, LoadError>, SessionError> {
-    let (stored, summary) = match shared.method {
-        Method::LocalInfile => load_local(session, shared, chunk).await?,
-        Method::Inserts => insert(session, shared, chunk).await?,
+    let (stored, summary) = match shared.is_local_infile {
+        true => load_local(session, shared, chunk).await?,
+        false => insert(session, shared, chunk).await?,
     };
     let Some(summary) = summary else {
         session.query("ROLLBACK").await?;
