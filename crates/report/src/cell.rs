@@ -14,6 +14,7 @@ use crate::statements::statements_section;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
 use crate::terminals::terminals_section;
 use crate::used::used_section;
+use crate::variables::Variable;
 use base::counted;
 use maud::{Markup, html};
 use store::{NewCell, RepeatId, RepeatStatus};
@@ -260,7 +261,7 @@ fn tags(repeat: &RepeatView) -> Markup {
                     ))
                 }
             }
-            @if repeat.variables.iter().any(crate::model::Variable::changed) {
+            @if repeat.variables.iter().any(Variable::changed) {
                 span.tag.warn { "server variables changed during the run" }
             }
         }

@@ -5,7 +5,8 @@ use crate::advice::{CellAdvice, advice_of};
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
-use crate::status::{Risen, risen};
+pub use crate::variables::Variable;
+use crate::variables::{Risen, risen, variables};
 use analyse::{Bound, CellEvidence, EmulatedRun, NodeFigures, Resources, Samples, profiles};
 use base::Dilation;
 use device::Profile;
@@ -87,13 +88,6 @@ pub struct RepeatView {
     pub is_sent_together: bool,
     /// Status counters of the server that rose in the window.
     pub risen: Vec<Risen>,
-}
-
-/// A server variable before and after the window.
-pub struct Variable {
-    pub name: String,
-    pub start: Option<String>,
-    pub end: Option<String>,
 }
 
 /// A population that cells of the lab ran on.
@@ -341,29 +335,6 @@ impl RepeatView {
         let outside = |counter: &&InputCounter| counter.judged.verdict == Verdict::Outside;
         self.inputs.iter().filter(outside).count()
     }
-}
-
-impl Variable {
-    /// Did the window end with another value than it began with?
-    pub fn changed(&self) -> bool {
-        matches!((&self.start, &self.end), (Some(start), Some(end)) if start != end)
-    }
-
-    /// The value to show: at the start where it is known.
-    pub fn value(&self) -> &str {
-        self.start.as_deref().or(self.end.as_deref()).unwrap_or("")
-    }
-}
-
-fn variables(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Variable> {
-    let mut merged: BTreeMap<String, (Option<String>, Option<String>)> = BTreeMap::new();
-    for (name, value) in start {
-        merged.entry(name).or_default().0 = Some(value);
-    }
-    for (name, value) in end {
-        merged.entry(name).or_default().1 = Some(value);
-    }
-    merged.into_iter().map(|(name, (start, end))| Variable { name, start, end }).collect()
 }
 
 /// Loads of this lab, or the last one of the same target where the lab found its database loaded.

@@ -1,8 +1,8 @@
 //! Curves over a number: what cells delivered and used by connections, or by a variable, a line for
 //! each of what else differs.
 
+use super::grid::{Axes, table};
 use super::missing::footnotes;
-use super::multiples::{Axes, table};
 use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, THROUGHPUT, used_of_machine};
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
