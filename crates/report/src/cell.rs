@@ -131,7 +131,7 @@ fn all_repeats(cell: &CellView) -> Markup {
         }
         @for repeat in &cell.repeats {
             div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] {
-                (repeat_panel(cell, repeat))
+                (repeat_panel(cell, repeat, false))
             }
         }
     }
@@ -139,18 +139,12 @@ fn all_repeats(cell: &CellView) -> Markup {
 
 /// Of a lab with very many repeats: the first, and what the others gave.
 fn one_repeat(cell: &CellView) -> Markup {
-    let shown = cell.shown();
     html! {
         @if cell.repeats.len() > 1 {
             p.soft.small { @for repeat in &cell.repeats { (title(repeat)) ". " } }
         }
-        @if let Some(repeat) = shown {
-            @if !repeat.is_done() { (no_result(repeat)) }
-            @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
-            (remarks(repeat))
-        @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
-            @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, false)) }
-            @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
+        @if let Some(repeat) = cell.shown() {
+            (repeat_panel(cell, repeat, true))
             p.soft.small {
                 "Of repeat " (repeat.repeat.ordinal)
                 "; the lab has so many that `mydyno export` has \
@@ -160,34 +154,33 @@ fn one_repeat(cell: &CellView) -> Markup {
     }
 }
 
-fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
-    let drawn = !repeat.series.time_s.is_empty();
+/// A repeat; in brief without what `mydyno export` has.
+fn repeat_panel(cell: &CellView, repeat: &RepeatView, is_brief: bool) -> Markup {
+    let is_done = repeat.is_done();
     html! {
-        @if !repeat.is_done() { (no_result(repeat)) }
-        @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
+        @if is_done { (tags(repeat)) (lengths(cell, repeat)) } @else { (no_result(repeat)) }
         (remarks(repeat))
         @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
-        @if drawn { (charts(cell, repeat, true)) }
-        @if repeat.is_done() {
-            (each_server(cell.metric(), repeat))
-            (each_node(repeat))
-            (each_rank(repeat))
+        @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, !is_brief)) }
+        @if is_done && is_brief { (transactions_table(repeat)) (devices_section(repeat)) }
+        @else if is_done {
+            (each_server(cell.metric(), repeat)) (each_node(repeat)) (each_rank(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
             (statements_section(repeat))
             (counts(cell, repeat))
+            (devices_section(repeat))
+            (terminals_section(repeat))
         }
-        @if repeat.is_done() { (devices_section(repeat)) }
-        @if repeat.is_done() { (terminals_section(repeat)) }
-        @if !repeat.failures.is_empty() {
+        @if !is_brief && !repeat.failures.is_empty() {
             h3 { "Errors" }
             (failures_table(&repeat.failures))
         }
-        @if !repeat.inputs.is_empty() {
+        @if !is_brief && !repeat.inputs.is_empty() {
             h3 { "Inputs that were generated, against clause 5.5.1.5" }
             (inputs_table(&repeat.inputs))
         }
-        @if !repeat.checks.is_empty() {
+        @if !is_brief && !repeat.checks.is_empty() {
             h3 { "Consistency after the run" }
             (checks_table(&repeat.checks))
         }
