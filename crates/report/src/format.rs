@@ -4,6 +4,7 @@
 use analyse::NamedValue;
 use base::DateTime;
 pub use base::grouped as integer;
+use itertools::Itertools;
 use store::ThroughputMetric;
 
 /// Shown where a cell has no number.
@@ -62,7 +63,6 @@ pub fn duration(ns: u64) -> String {
         .iter()
         .filter(|(value, _)| *value > 0)
         .map(|(value, unit)| format!("{value} {unit}"))
-        .collect::<Vec<_>>()
         .join(" ")
 }
 
@@ -93,15 +93,16 @@ pub fn bytes(value: u64) -> String {
     format!("{} {}", significant(scaled), units[unit])
 }
 
-/// Each of these names once, in their order.
-pub fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut known = Vec::new();
-    for name in names {
-        if !known.contains(&name) {
-            known.push(name);
+/// Items of the same key together, in the order in which the keys come.
+pub fn by_key<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
         }
     }
-    known
+    groups
 }
 
 /// `YYYY-MM-DD hh:mm:ss UTC`.
@@ -139,8 +140,7 @@ pub fn capitalised(words: &str) -> String {
 
 /// What the cells of a comparison have in common.
 pub fn in_words(others: &[NamedValue]) -> String {
-    let words: Vec<String> = others.iter().map(NamedValue::words).collect();
-    words.join(", ")
+    others.iter().map(NamedValue::words).join(", ")
 }
 
 /// A difference with its sign: `+146 %`, `-3.3 %`.

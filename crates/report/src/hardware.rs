@@ -3,6 +3,7 @@
 use crate::format::{bytes, integer, significant, transaction, trimmed};
 use crate::model::LabView;
 use analyse::{LabOutcome, MachineOutcome, device_price_usd};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Host facts, and what the devices promise.
@@ -28,7 +29,7 @@ pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
 /// Which machine measured what, and how much it gives against the others.
 fn machines(machines: &[MachineOutcome]) -> Markup {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let numbers = |blocks: &[u32]| blocks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let numbers = |blocks: &[u32]| blocks.iter().join(", ");
     html! {
         h3 { "Machines" }
         div.scroll { table {
@@ -79,15 +80,9 @@ fn fact_value(key: &str, value: &str) -> String {
 
 /// Each real device once, with where its bytes are.
 fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
-    let mut devices: Vec<(&str, &str)> = Vec::new();
     let places = view.cells.iter().flat_map(|cell| &cell.cell.what.places);
-    for place in places.filter(|place| !place.emulated) {
-        let device = (place.device.as_str(), place.backing.as_str());
-        if !devices.contains(&device) {
-            devices.push(device);
-        }
-    }
-    devices
+    let real = places.filter(|place| !place.emulated);
+    real.map(|place| (place.device.as_str(), place.backing.as_str())).unique().collect()
 }
 
 fn devices(view: &LabView) -> Markup {

@@ -5,7 +5,7 @@ use crate::answer::answer_section;
 use crate::cell::{cell_section, cell_sections};
 use crate::config::{configuration, loads, reproduce};
 use crate::error::ReportError;
-use crate::format::{each_once, instant};
+use crate::format::instant;
 use crate::instances::interference_section;
 use crate::lab::account::account_section;
 use crate::lab::comparisons::{comparisons, first_bars};
@@ -24,6 +24,7 @@ use crate::ramp::{RampMark, ramp_marks, ramp_section};
 use crate::series::{Distribution, Series, distribution};
 use analyse::{LabOutcome, lab_outcome};
 use base::joined;
+use itertools::Itertools;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -314,7 +315,7 @@ fn workloads(view: &LabView) -> String {
 
 /// Each of them once: `a, b and c`.
 fn all_of(names: impl Iterator<Item = String>) -> String {
-    joined(&each_once(names))
+    joined(&names.unique().collect_vec())
 }
 
 /// `1 warehouse`, `5, 10 and 20 warehouses`.

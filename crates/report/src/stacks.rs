@@ -3,6 +3,7 @@
 use crate::bars::with_interval;
 use crate::format::{ms, percent, us};
 use crate::stats::Repeated;
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// One bar.
@@ -31,13 +32,8 @@ impl Stack {
 
 /// The parts of all bars, each once, in the order of their colors.
 fn titles(stacks: &[Stack]) -> Vec<(&str, usize)> {
-    let mut titles: Vec<(&str, usize)> = Vec::new();
-    for part in stacks.iter().flat_map(|stack| &stack.parts) {
-        if !titles.iter().any(|(title, _)| *title == part.title) {
-            titles.push((&part.title, part.color));
-        }
-    }
-    titles
+    let parts = stacks.iter().flat_map(|stack| &stack.parts);
+    parts.map(|part| (part.title.as_str(), part.color)).unique_by(|(title, _)| *title).collect()
 }
 
 /// The figure; nothing where there is no bar. Bars are shares of their own time, or times on one

@@ -4,6 +4,7 @@
 use super::missing::{number, to_cell};
 use super::numbers::CellNumber;
 use crate::model::{CellView, LabView};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Rows and columns of a lab.
@@ -15,17 +16,13 @@ pub struct Axes<'a> {
 
 impl Axes<'_> {
     pub fn of(view: &LabView) -> Axes<'_> {
-        let mut groups: Vec<&str> = Vec::new();
-        let mut connections: Vec<u32> = Vec::new();
-        for cell in &view.cells {
-            if !groups.contains(&cell.group.as_str()) {
-                groups.push(&cell.group);
-            }
-            connections.push(cell.cell.what.connections);
+        let groups = view.cells.iter().map(|cell| cell.group.as_str());
+        let connections = view.cells.iter().map(|cell| cell.cell.what.connections);
+        Axes {
+            view,
+            groups: groups.unique().collect(),
+            connections: connections.sorted_unstable().dedup().collect(),
         }
-        connections.sort_unstable();
-        connections.dedup();
-        Axes { view, groups, connections }
     }
 
     /// Do both vary?
