@@ -10,6 +10,9 @@ use store::ThroughputMetric;
 /// Shown where a cell has no number.
 pub const NOT_AVAILABLE: &str = "NA";
 
+/// Shown where a cell has a result, but not this number.
+pub const NOT_MEASURED: &str = "-";
+
 /// A count with a fraction that means nothing to people: truncated, as clause 5.4.4 wants for
 /// throughput.
 pub fn truncated(value: f64) -> String {
@@ -38,6 +41,11 @@ pub fn ms(ns: f64) -> String {
 /// As it is shown, or NA.
 pub fn or_na<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NOT_AVAILABLE.to_owned(), shown)
+}
+
+/// As it is shown, or a dash where it was not measured.
+pub fn or_dash<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOT_MEASURED.to_owned(), shown)
 }
 
 /// Microseconds in the unit that people would use: `900 µs`, `41.3 ms`, `2.10 s`.
@@ -79,6 +87,11 @@ pub fn trimmed(value: f64, decimals: usize) -> String {
 /// A share as percent.
 pub fn percent(share: f64) -> String {
     format!("{} %", trimmed(share * 100.0, 2))
+}
+
+/// The same in a column of percents.
+pub fn percents(share: f64) -> String {
+    trimmed(share * 100.0, 1)
 }
 
 /// Bytes in binary units.

@@ -1,6 +1,6 @@
 //! The machine and the devices of a lab.
 
-use crate::format::{bytes, integer, significant, transaction, trimmed};
+use crate::format::{NOT_MEASURED, bytes, integer, or_dash, percents, significant, transaction};
 use crate::model::LabView;
 use analyse::{LabOutcome, MachineOutcome, device_price_usd};
 use itertools::Itertools;
@@ -28,7 +28,6 @@ pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
 
 /// Which machine measured what, and how much it gives against the others.
 fn machines(machines: &[MachineOutcome]) -> Markup {
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let numbers = |blocks: &[u32]| blocks.iter().join(", ");
     html! {
         h3 { "Machines" }
@@ -49,15 +48,15 @@ fn machines(machines: &[MachineOutcome]) -> Markup {
             tbody { @for machine in machines {
                 tr {
                     th scope="row" { (machine.name) }
-                    td { (or_none(machine.cpu_model.clone())) }
-                    td.num { (or_none(machine.cpu_cores.map(|cores| cores.to_string()))) }
-                    td.num { (or_none(machine.memory_bytes.map(bytes))) }
-                    td { (or_none(machine.kernel.clone())) }
+                    td { (machine.cpu_model.as_deref().unwrap_or(NOT_MEASURED)) }
+                    td.num { (or_dash(machine.cpu_cores, |cores| cores.to_string())) }
+                    td.num { (or_dash(machine.memory_bytes, bytes)) }
+                    td { (machine.kernel.as_deref().unwrap_or(NOT_MEASURED)) }
                     td { (numbers(&machine.blocks)) }
                     td.num { (integer(machine.repeats as u64)) }
-                    td.num { (or_none(machine.canary_cpu_us.map(|us| significant(us / 1e3)))) }
+                    td.num { (or_dash(machine.canary_cpu_us, |us| significant(us / 1e3))) }
                     td.num {
-                        (or_none(machine.nopm_ratio.map(|ratio| trimmed((ratio - 1.0) * 100.0, 1))))
+                        (or_dash(machine.nopm_ratio, |ratio| percents(ratio - 1.0)))
                     }
                 }
             } }
@@ -86,7 +85,6 @@ fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
 }
 
 fn devices(view: &LabView) -> Markup {
-    let figure = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
     let real = real_devices(view);
     html! {
         @if !view.profiles.is_empty() || !real.is_empty() {
@@ -120,7 +118,7 @@ fn devices(view: &LabView) -> Markup {
                                 sheet.sequential_read_mb_per_s, sheet.sequential_write_mb_per_s,
                                 sheet.read_latency_us, sheet.flush_latency_us,
                                 device_price_usd(profile),
-                            ] { td.num { (figure(value)) } }
+                            ] { td.num { (or_dash(value, significant)) } }
                         }
                     }
                     @for (device, backing) in &real {

@@ -2,6 +2,7 @@
 
 use crate::bars::with_interval;
 use crate::format::{ms, percent, us};
+use crate::lab::missing::plus_minus;
 use crate::stats::Repeated;
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -115,8 +116,6 @@ pub fn parts_table(first: &str, stacks: &[Stack]) -> Markup {
 
 /// A time in µs as ms with its interval.
 pub fn time_in_ms(time: &Repeated) -> Markup {
-    html! {
-        (ms(time.mean * 1e3))
-        @if let Some(width) = time.half_width { span.pm { "± " (ms(width * 1e3)) } }
-    }
+    let shown = |us: f64| ms(us * 1e3);
+    html! { (shown(time.mean)) (plus_minus(time.half_width, shown)) }
 }

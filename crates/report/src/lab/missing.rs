@@ -1,12 +1,9 @@
 //! Cells in tables: each number leads to its cell, and where there is none, NA and the reason.
 
-use crate::format::{NOT_AVAILABLE, by_key, duration};
+use crate::format::{NOT_AVAILABLE, NOT_MEASURED, by_key, duration};
 use crate::model::CellView;
 use crate::stats::Repeated;
 use maud::{Markup, html};
-
-/// Shown where a cell has a result, but not this number.
-const NOT_MEASURED: &str = "-";
 
 /// A text that leads to a cell.
 pub fn to_cell(cell: &CellView, text: &str) -> Markup {
@@ -24,11 +21,16 @@ pub fn number(cell: &CellView, number: Option<&Repeated>, shown: fn(f64) -> Stri
         @match number {
             Some(number) => {
                 (to_cell(cell, &shown(number.mean)))
-                @if let Some(width) = number.half_width { span.pm { "± " (shown(width)) } }
+                (plus_minus(number.half_width, shown))
             }
             None => (absent(cell)),
         }
     }
+}
+
+/// Behind a mean: how well it is known.
+pub fn plus_minus(half_width: Option<f64>, shown: fn(f64) -> String) -> Markup {
+    html! { @if let Some(width) = half_width { span.pm { "± " (shown(width)) } } }
 }
 
 /// NA where the cell has no result, and a dash where it has one, but not this number.

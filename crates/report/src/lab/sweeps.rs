@@ -1,7 +1,7 @@
 //! One variable over its values, with the value at which its curve turns.
 
 use super::curves::{CurveCell, CurveCells, Curves, chart, curves};
-use super::missing::{absent, footnotes, to_cell};
+use super::missing::{absent, footnotes, plus_minus, to_cell};
 use super::numbers::{CellNumber, P95, THROUGHPUT};
 use crate::format::{NOT_AVAILABLE, by_key, in_words, significant, truncated};
 use crate::model::LabView;
@@ -117,9 +117,7 @@ fn number(view: &LabView, point: &SweepPoint) -> Markup {
         @match (view.by_ordinal(point.ordinal), point.nopm) {
             (Some(cell), Some(nopm)) => {
                 (to_cell(cell, &truncated(nopm)))
-                @if let Some(width) = point.nopm_half_width {
-                    span.pm { "± " (significant(width)) }
-                }
+                (plus_minus(point.nopm_half_width, significant))
             }
             (Some(cell), None) => (absent(cell)),
             (None, _) => (NOT_AVAILABLE),
