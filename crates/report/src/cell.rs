@@ -113,8 +113,7 @@ fn servers(what: &NewCell) -> String {
 }
 
 fn title(repeat: &RepeatView) -> String {
-    let nopm = repeat.rates.nopm;
-    let nopm = or_na(nopm, truncated);
+    let nopm = or_na(repeat.rates.nopm, truncated);
     format!("Repeat {}: {nopm}", repeat.repeat.ordinal)
 }
 
@@ -225,34 +224,21 @@ fn no_result(repeat: &RepeatView) -> Markup {
 fn tags(repeat: &RepeatView) -> Markup {
     let failed = repeat.failed_checks();
     let outside = repeat.inputs_outside();
-    let result = repeat.repeat.result.as_ref();
+    let checks = counted(repeat.checks.len(), "check", "checks");
     html! {
         div.tags {
-            @if !repeat.checks.is_empty() {
-                @if failed == 0 {
-                    span.tag.good { (counted(repeat.checks.len(), "check", "checks")) " passed" }
-                }
-                @else {
-                    span.tag.bad {
-                        (failed) " of " (counted(repeat.checks.len(), "check", "checks")) " failed"
-                    }
-                }
-            }
+            @if failed > 0 { span.tag.bad { (failed) " of " (checks) " failed" } }
+            @else if !repeat.checks.is_empty() { span.tag.good { (checks) " passed" } }
             @if !repeat.inputs.is_empty() {
                 @if outside == 0 { span.tag.good { "inputs as the clauses want" } }
                 @else { span.tag.bad { (counted(outside, "input", "inputs"))
                     " outside the clauses" } }
             }
-            @if result.is_some_and(|r| r.interrupted) { span.tag.warn {
-                "window ended early by the user" } }
-            @if result.is_some_and(|r| r.reconnects > 0) {
-                span.tag.warn {
-                    (counted(
-                        result.map_or(0, |r| r.reconnects) as usize,
-                        "reconnect",
-                        "reconnects"
-                    ))
-                }
+            @if let Some(result) = &repeat.repeat.result {
+                @if result.interrupted { span.tag.warn { "window ended early by the user" } }
+                @if result.reconnects > 0 { span.tag.warn {
+                    (counted(result.reconnects as usize, "reconnect", "reconnects"))
+                } }
             }
             @if repeat.variables.iter().any(Variable::changed) {
                 span.tag.warn { "server variables changed during the run" }

@@ -205,11 +205,7 @@ fn differing_variables(view: &LabView) -> Markup {
     let differing: Vec<&str> = names
         .into_iter()
         .filter(|name| !IDENTITY_VARIABLES.contains(name))
-        .filter(|name| {
-            let mut values = columns.iter().map(|(_, values)| values.get(name));
-            let first = values.next();
-            values.any(|value| Some(value) != first)
-        })
+        .filter(|name| !columns.iter().map(|(_, values)| values.get(name)).all_equal())
         .collect();
     // Cells whose variables are the same share a column.
     let distinct = by_key(columns.iter().map(|(cell, values)| {

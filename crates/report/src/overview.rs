@@ -147,10 +147,8 @@ pub fn results_table(view: &LabView) -> Markup {
     let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
     let metric = view.metric();
     let counted = capitalised(metric.transaction());
-    let mut groups = view.cells.iter().map(|cell| &cell.group);
-    let first = groups.next();
     let columns = OptionalColumns {
-        groups: groups.any(|group| Some(group) != first),
+        groups: !view.cells.iter().map(|cell| &cell.group).all_equal(),
         dilation: view.repeats().any(|repeat| repeat.dilation().is_some()),
         fidelity: view.repeats().any(|repeat| repeat.storage.fidelity.is_some()),
         bound: view.repeats().any(|repeat| repeat.bound().is_some()),

@@ -67,8 +67,8 @@ struct LabCharts<'a> {
     over_time: Vec<OverTime>,
 }
 
-/// A section that the navigation leads to: its id, its title there, and itself, which is empty where
-/// the lab has nothing for it.
+/// A section that the navigation leads to: its id, its title there, and its body, which is empty
+/// where the lab has nothing for it.
 type Section = (&'static str, &'static str, Markup);
 
 #[derive(Serialize)]
