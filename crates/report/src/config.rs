@@ -293,23 +293,16 @@ fn configured(my_cnf: &str) -> Vec<(&str, &str)> {
 
 /// Each different option file once, with the cells that ran on it.
 fn option_files(view: &LabView) -> Markup {
-    let mut files: Vec<(&str, Vec<&CellView>)> = Vec::new();
-    for cell in &view.cells {
-        for repeat in &cell.repeats {
-            let Some(text) = repeat.repeat.my_cnf.as_deref() else {
-                continue;
-            };
-            match files.iter_mut().find(|(known, _)| configured(known) == configured(text)) {
-                Some((_, cells)) if cells.iter().any(|c| c.cell.id == cell.cell.id) => {}
-                Some((_, cells)) => cells.push(cell),
-                None => files.push((text, vec![cell])),
-            }
-        }
-    }
+    let files = by_key(view.cells.iter().flat_map(|cell| {
+        let texts = cell.repeats.iter().filter_map(|repeat| repeat.repeat.my_cnf.as_deref());
+        texts.map(move |text| (configured(text), (text, cell)))
+    }));
     let one = files.len() == 1;
     html! {
-        @for (text, cells) in &files {
-            details { summary { "my.cnf" @if !one { " of " (cells_in_words(cells)) } }
+        @for (_, alike) in &files {
+            @let (text, cells) = (alike[0].0, alike.iter().map(|(_, cell)| *cell));
+            @let cells = cells.dedup_by(|one, other| one.cell.id == other.cell.id).collect_vec();
+            details { summary { "my.cnf" @if !one { " of " (cells_in_words(&cells)) } }
                 p.soft.small { "Of the first of its servers; those configured alike differ in \
                     paths and ports." }
                 pre { (text) }

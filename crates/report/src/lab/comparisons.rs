@@ -6,7 +6,7 @@ use super::missing::{absent, footnotes, to_cell};
 use super::published::beside_published;
 use crate::bars::{Bar, bar_row, end_of};
 use crate::format::{
-    NOT_AVAILABLE, in_words, in_words_of, signed, significant, trimmed, truncated,
+    NOT_AVAILABLE, in_words, in_words_of, or_na, signed, significant, trimmed, truncated,
 };
 use crate::model::{CellView, LabView};
 use analyse::{CellComparison, ComparedCell, LabOutcome, Ratio};
@@ -198,18 +198,17 @@ fn columns(
             td {} td {} td {} td {} td {}
         };
     };
-    let shown = ratio.ratio.value.map(|ratio| format!("{ratio:.2}"));
     html! {
         td.num.first { (to_cell(cell, &(metric.shown)(mean / metric.per))) }
         @match ratio.half_width {
             Some(half) => td.num.soft { (significant(half / metric.per)) },
             None => td.num.soft { "one repeat" },
         }
-        td.num { (shown.unwrap_or_else(|| NOT_AVAILABLE.to_owned())) }
+        td.num { (or_na(ratio.ratio.value, |ratio| format!("{ratio:.2}"))) }
         td.num.soft { (interval(ratio)) }
         td.num {
             @if is_base { "baseline" }
-            @else { (ratio.percent_difference.map_or_else(|| NOT_AVAILABLE.to_owned(), signed)) }
+            @else { (or_na(ratio.percent_difference, signed)) }
         }
         td.num.soft { (ratio.p_corrected.map(probability).unwrap_or_default()) }
     }
