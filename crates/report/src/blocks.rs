@@ -1,6 +1,6 @@
 //! The blocks of a lab: did the host become slower or faster from one to the next?
 
-use crate::format::{significant, trimmed};
+use crate::format::{or_dash, percents, significant};
 use analyse::BlockOutcome;
 use maud::{Markup, html};
 
@@ -27,23 +27,15 @@ pub fn blocks(blocks: &[BlockOutcome]) -> Markup {
                 tbody { @for block in blocks {
                     tr {
                         th.num scope="row" { (block.block) }
-                        td.num { (figure(block.canary_cpu_us.map(|us| us / 1e3))) }
-                        td.num { (figure(block.canary_memory_us.map(|us| us / 1e3))) }
-                        td.num { (figure(block.canary_wake_up_latency_us)) }
-                        td.num { (change(blocks, block).map_or_else(|| "-".to_owned(), percent)) }
+                        td.num { (or_dash(block.canary_cpu_us, |us| significant(us / 1e3))) }
+                        td.num { (or_dash(block.canary_memory_us, |us| significant(us / 1e3))) }
+                        td.num { (or_dash(block.canary_wake_up_latency_us, significant)) }
+                        td.num { (or_dash(change(blocks, block), percents)) }
                     }
                 } }
             } }
         }
     }
-}
-
-fn figure(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), significant)
-}
-
-fn percent(share: f64) -> String {
-    trimmed(share * 100.0, 1)
 }
 
 /// How much more time arithmetic took than in the first block of the machine.
@@ -59,12 +51,12 @@ fn drift(blocks: &[BlockOutcome]) -> String {
         None => "The host's own speed was not measured.".to_owned(),
         Some(change) if change.abs() < DRIFT_SHARE => format!(
             "The host's own speed changed by at most {} % from block to block.",
-            percent(change.abs())
+            percents(change.abs())
         ),
         Some(change) => format!(
             "The host's own speed changed: fixed work took {} % {} time than in the first block. \
              That is no effect of a setting.",
-            percent(change.abs()),
+            percents(change.abs()),
             if change > 0.0 { "more" } else { "less" }
         ),
     }

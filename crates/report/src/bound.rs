@@ -1,27 +1,17 @@
 //! What bound a cell: the verdict on each of its repeats, in words.
 
-use crate::format::{NOT_AVAILABLE, transaction};
+use crate::format::{NOT_AVAILABLE, by_key, transaction};
 use crate::model::CellView;
 use analyse::{Bound, BoundBy};
+use itertools::Itertools;
 use maud::{Markup, html};
+use std::cmp::Reverse;
 
-/// A verdict with how many repeats of the cell have it.
-struct Verdict<'a> {
-    bound: &'a Bound,
-    repeats: usize,
-}
-
-/// Of the repeats that are whole; that of the most repeats first.
-fn verdicts(cell: &CellView) -> Vec<Verdict<'_>> {
-    let mut verdicts: Vec<Verdict> = Vec::new();
-    for bound in cell.whole().filter_map(|repeat| repeat.bound()) {
-        match verdicts.iter_mut().find(|known| known.bound.by == bound.by) {
-            Some(known) => known.repeats += 1,
-            None => verdicts.push(Verdict { bound, repeats: 1 }),
-        }
-    }
-    verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.repeats));
-    verdicts
+/// Of the repeats that are whole, the same of them together; that of the most repeats first.
+fn verdicts(cell: &CellView) -> Vec<Vec<&Bound>> {
+    let bounds = cell.whole().filter_map(|repeat| repeat.bound());
+    let verdicts = by_key(bounds.map(|bound| (bound.by, bound))).into_iter();
+    verdicts.map(|(_, same)| same).sorted_by_key(|same| Reverse(same.len())).collect()
 }
 
 /// For the table of cells. The numbers behind a verdict show when the pointer is on it.
@@ -29,11 +19,11 @@ pub fn bound_tags(cell: &CellView) -> Markup {
     let verdicts = verdicts(cell);
     html! {
         @if verdicts.is_empty() { (NOT_AVAILABLE) }
-        @for (index, verdict) in verdicts.iter().enumerate() {
+        @for (index, same) in verdicts.iter().enumerate() {
             @if index > 0 { " " }
-            span.tag.bad[is_driver(verdict.bound)] title=(verdict.bound.because) {
-                (verdict.bound.by.title())
-                @if verdicts.len() > 1 { " " (verdict.repeats) " of " (cell.whole().count()) }
+            span.tag.bad[is_driver(same[0])] title=(same[0].because) {
+                (same[0].by.title())
+                @if verdicts.len() > 1 { " " (same.len()) " of " (cell.whole().count()) }
             }
         }
     }
@@ -48,17 +38,17 @@ pub fn bound_sentence(cell: &CellView) -> Markup {
     let verdicts = verdicts(cell);
     let several = cell.whole().count() > 1;
     html! {
-        @for verdict in &verdicts {
+        @for same in &verdicts {
             p {
-                b { (transaction(verdict.bound.by.title())) }
+                b { (transaction(same[0].by.title())) }
                 @if verdicts.len() > 1 {
-                    " (" (verdict.repeats) " of " (cell.whole().count()) " repeats)"
+                    " (" (same.len()) " of " (cell.whole().count()) " repeats)"
                 }
-                ": " (verdict.bound.because)
+                ": " (same[0].because)
                 @if several { " (the first such repeat)" } "."
             }
         }
-        @if verdicts.iter().any(|verdict| is_driver(verdict.bound)) {
+        @if verdicts.iter().any(|same| is_driver(same[0])) {
             div.callout { p {
                 b { "These numbers are mydyno's, not the server's:" }
                 " the server could have done more than it was asked for. Raise what \

@@ -14,6 +14,7 @@ use crate::statements::statements_section;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
 use crate::terminals::terminals_section;
 use crate::used::used_section;
+use crate::variables::Variable;
 use base::counted;
 use maud::{Markup, html};
 use store::{NewCell, RepeatId, RepeatStatus};
@@ -112,8 +113,7 @@ fn servers(what: &NewCell) -> String {
 }
 
 fn title(repeat: &RepeatView) -> String {
-    let nopm = repeat.rates.nopm;
-    let nopm = or_na(nopm, truncated);
+    let nopm = or_na(repeat.rates.nopm, truncated);
     format!("Repeat {}: {nopm}", repeat.repeat.ordinal)
 }
 
@@ -130,7 +130,7 @@ fn all_repeats(cell: &CellView) -> Markup {
         }
         @for repeat in &cell.repeats {
             div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] {
-                (repeat_panel(cell, repeat))
+                (repeat_panel(cell, repeat, false))
             }
         }
     }
@@ -138,18 +138,12 @@ fn all_repeats(cell: &CellView) -> Markup {
 
 /// Of a lab with very many repeats: the first, and what the others gave.
 fn one_repeat(cell: &CellView) -> Markup {
-    let shown = cell.shown();
     html! {
         @if cell.repeats.len() > 1 {
             p.soft.small { @for repeat in &cell.repeats { (title(repeat)) ". " } }
         }
-        @if let Some(repeat) = shown {
-            @if !repeat.is_done() { (no_result(repeat)) }
-            @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
-            (remarks(repeat))
-        @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
-            @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, false)) }
-            @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
+        @if let Some(repeat) = cell.shown() {
+            (repeat_panel(cell, repeat, true))
             p.soft.small {
                 "Of repeat " (repeat.repeat.ordinal)
                 "; the lab has so many that `mydyno export` has \
@@ -159,34 +153,33 @@ fn one_repeat(cell: &CellView) -> Markup {
     }
 }
 
-fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
-    let drawn = !repeat.series.time_s.is_empty();
+/// A repeat; in brief without what `mydyno export` has.
+fn repeat_panel(cell: &CellView, repeat: &RepeatView, is_brief: bool) -> Markup {
+    let is_done = repeat.is_done();
     html! {
-        @if !repeat.is_done() { (no_result(repeat)) }
-        @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
+        @if is_done { (tags(repeat)) (lengths(cell, repeat)) } @else { (no_result(repeat)) }
         (remarks(repeat))
         @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
-        @if drawn { (charts(cell, repeat, true)) }
-        @if repeat.is_done() {
-            (each_server(cell.metric(), repeat))
-            (each_node(repeat))
-            (each_rank(repeat))
+        @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, !is_brief)) }
+        @if is_done && is_brief { (transactions_table(repeat)) (devices_section(repeat)) }
+        @else if is_done {
+            (each_server(cell.metric(), repeat)) (each_node(repeat)) (each_rank(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
             (statements_section(repeat))
             (counts(cell, repeat))
+            (devices_section(repeat))
+            (terminals_section(repeat))
         }
-        @if repeat.is_done() { (devices_section(repeat)) }
-        @if repeat.is_done() { (terminals_section(repeat)) }
-        @if !repeat.failures.is_empty() {
+        @if !is_brief && !repeat.failures.is_empty() {
             h3 { "Errors" }
             (failures_table(&repeat.failures))
         }
-        @if !repeat.inputs.is_empty() {
+        @if !is_brief && !repeat.inputs.is_empty() {
             h3 { "Inputs that were generated, against clause 5.5.1.5" }
             (inputs_table(&repeat.inputs))
         }
-        @if !repeat.checks.is_empty() {
+        @if !is_brief && !repeat.checks.is_empty() {
             h3 { "Consistency after the run" }
             (checks_table(&repeat.checks))
         }
@@ -231,36 +224,23 @@ fn no_result(repeat: &RepeatView) -> Markup {
 fn tags(repeat: &RepeatView) -> Markup {
     let failed = repeat.failed_checks();
     let outside = repeat.inputs_outside();
-    let result = repeat.repeat.result.as_ref();
+    let checks = counted(repeat.checks.len(), "check", "checks");
     html! {
         div.tags {
-            @if !repeat.checks.is_empty() {
-                @if failed == 0 {
-                    span.tag.good { (counted(repeat.checks.len(), "check", "checks")) " passed" }
-                }
-                @else {
-                    span.tag.bad {
-                        (failed) " of " (counted(repeat.checks.len(), "check", "checks")) " failed"
-                    }
-                }
-            }
+            @if failed > 0 { span.tag.bad { (failed) " of " (checks) " failed" } }
+            @else if !repeat.checks.is_empty() { span.tag.good { (checks) " passed" } }
             @if !repeat.inputs.is_empty() {
                 @if outside == 0 { span.tag.good { "inputs as the clauses want" } }
                 @else { span.tag.bad { (counted(outside, "input", "inputs"))
                     " outside the clauses" } }
             }
-            @if result.is_some_and(|r| r.interrupted) { span.tag.warn {
-                "window ended early by the user" } }
-            @if result.is_some_and(|r| r.reconnects > 0) {
-                span.tag.warn {
-                    (counted(
-                        result.map_or(0, |r| r.reconnects) as usize,
-                        "reconnect",
-                        "reconnects"
-                    ))
-                }
+            @if let Some(result) = &repeat.repeat.result {
+                @if result.interrupted { span.tag.warn { "window ended early by the user" } }
+                @if result.reconnects > 0 { span.tag.warn {
+                    (counted(result.reconnects as usize, "reconnect", "reconnects"))
+                } }
             }
-            @if repeat.variables.iter().any(crate::model::Variable::changed) {
+            @if repeat.variables.iter().any(Variable::changed) {
                 span.tag.warn { "server variables changed during the run" }
             }
         }

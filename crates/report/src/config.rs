@@ -2,17 +2,18 @@
 //! how to do it again.
 
 use crate::blocks::blocks;
-use crate::format::{bytes, duration, instant, integer, significant};
+use crate::format::{by_key, bytes, duration, instant, integer, significant};
 use crate::hardware::hardware;
 use crate::lab::missing::to_cell;
-use crate::model::{CellView, LabView, LoadView, RepeatView, Variable, warehouses};
+use crate::model::{CellView, LabView, LoadView, RepeatView, warehouses};
 use crate::status::status_tables;
 use crate::tables::checks_table;
+use crate::variables::Variable;
 use analyse::{IDENTITY_VARIABLES, LabOutcome};
 use base::counted;
+use itertools::Itertools;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
-use store::CellPreset;
 
 /// Populations with their checksums.
 pub fn loads(loads: &[LoadView]) -> Markup {
@@ -95,27 +96,19 @@ fn cells_in_words(cells: &[&CellView]) -> String {
     if cells.len() > CELLS_NAMED_MAX {
         return counted(cells.len(), "cell", "cells");
     }
-    let labels: Vec<&str> = cells.iter().map(|cell| cell.label.as_str()).collect();
-    labels.join("; ")
+    cells.iter().map(|cell| &cell.label).join("; ")
 }
 
 /// Each different preset on each engine once, with what became of its variables and the cells that
 /// ran on it.
 fn presets(view: &LabView) -> Markup {
-    let mut presets: Vec<(&str, &CellPreset, Vec<&CellView>)> = Vec::new();
-    for cell in &view.cells {
+    let presets = by_key(view.cells.iter().filter_map(|cell| {
         let what = &cell.cell.what;
-        let Some(preset) = &what.preset else {
-            continue;
-        };
-        match presets.iter_mut().find(|known| (known.0, known.1) == (&what.engine, preset)) {
-            Some((.., cells)) => cells.push(cell),
-            None => presets.push((&what.engine, preset, vec![cell])),
-        }
-    }
+        Some(((&what.engine, what.preset.as_ref()?), cell))
+    }));
     let one = presets.len() == 1;
     html! {
-        @for (engine, preset, cells) in &presets {
+        @for ((engine, preset), cells) in &presets {
             details {
                 summary {
                     "Preset " (preset.name) " on " (engine)
@@ -212,22 +205,13 @@ fn differing_variables(view: &LabView) -> Markup {
     let differing: Vec<&str> = names
         .into_iter()
         .filter(|name| !IDENTITY_VARIABLES.contains(name))
-        .filter(|name| {
-            let mut values = columns.iter().map(|(_, values)| values.get(name));
-            let first = values.next();
-            values.any(|value| Some(value) != first)
-        })
+        .filter(|name| !columns.iter().map(|(_, values)| values.get(name)).all_equal())
         .collect();
     // Cells whose variables are the same share a column.
-    let mut distinct: Vec<(Vec<&str>, Vec<&CellView>)> = Vec::new();
-    for (cell, values) in &columns {
+    let distinct = by_key(columns.iter().map(|(cell, values)| {
         let of = |name: &&str| values.get(name).copied().unwrap_or("");
-        let column: Vec<&str> = differing.iter().map(of).collect();
-        match distinct.iter_mut().find(|(known, _)| *known == column) {
-            Some((_, cells)) => cells.push(cell),
-            None => distinct.push((column, vec![cell])),
-        }
-    }
+        (differing.iter().map(of).collect_vec(), *cell)
+    }));
     html! {
         @if !differing.is_empty() {
             details { summary { (differing.len()) " server variables differ between cells" }
@@ -309,23 +293,16 @@ fn configured(my_cnf: &str) -> Vec<(&str, &str)> {
 
 /// Each different option file once, with the cells that ran on it.
 fn option_files(view: &LabView) -> Markup {
-    let mut files: Vec<(&str, Vec<&CellView>)> = Vec::new();
-    for cell in &view.cells {
-        for repeat in &cell.repeats {
-            let Some(text) = repeat.repeat.my_cnf.as_deref() else {
-                continue;
-            };
-            match files.iter_mut().find(|(known, _)| configured(known) == configured(text)) {
-                Some((_, cells)) if cells.iter().any(|c| c.cell.id == cell.cell.id) => {}
-                Some((_, cells)) => cells.push(cell),
-                None => files.push((text, vec![cell])),
-            }
-        }
-    }
+    let files = by_key(view.cells.iter().flat_map(|cell| {
+        let texts = cell.repeats.iter().filter_map(|repeat| repeat.repeat.my_cnf.as_deref());
+        texts.map(move |text| (configured(text), (text, cell)))
+    }));
     let one = files.len() == 1;
     html! {
-        @for (text, cells) in &files {
-            details { summary { "my.cnf" @if !one { " of " (cells_in_words(cells)) } }
+        @for (_, alike) in &files {
+            @let (text, cells) = (alike[0].0, alike.iter().map(|(_, cell)| *cell));
+            @let cells = cells.dedup_by(|one, other| one.cell.id == other.cell.id).collect_vec();
+            details { summary { "my.cnf" @if !one { " of " (cells_in_words(&cells)) } }
                 p.soft.small { "Of the first of its servers; those configured alike differ in \
                     paths and ports." }
                 pre { (text) }

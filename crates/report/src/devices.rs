@@ -3,6 +3,7 @@
 use crate::format::{integer, or_na, percent, significant};
 use crate::model::RepeatView;
 use base::counted;
+use itertools::Itertools;
 use maud::{Markup, html};
 use store::{DeviceSummary, RequestSummary, ShimSummary};
 
@@ -32,15 +33,11 @@ pub fn kinds(device: &DeviceSummary) -> impl Iterator<Item = (&'static str, &Req
 /// Where the bytes are, and how true the emulation was.
 fn places(repeat: &RepeatView) -> Markup {
     let storage = &repeat.storage;
-    let mut backings: Vec<&str> = Vec::new();
-    for device in storage.devices.iter().filter(|device| device.emulated) {
-        if !backings.contains(&device.backing.as_str()) {
-            backings.push(&device.backing);
-        }
-    }
+    let emulated = storage.devices.iter().filter(|device| device.emulated);
+    let backings = emulated.map(|device| &device.backing).unique().join(", ");
     html! {
         @if !backings.is_empty() {
-            p.soft.small { "Emulated; the bytes are really in " (backings.join(", ")) "." }
+            p.soft.small { "Emulated; the bytes are really in " (backings) "." }
         }
         @if let Some(fidelity) = storage.fidelity {
             p {

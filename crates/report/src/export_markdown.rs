@@ -1,12 +1,11 @@
 //! A lab as Markdown, for a ticket: the answer, a table of cells, and where it was measured.
 
 use crate::error::ReportError;
-use crate::format::{
-    NOT_AVAILABLE, each_once, instant, ms, or_na, percent, significant, truncated,
-};
+use crate::format::{NOT_AVAILABLE, instant, ms, or_na, percent, significant, truncated};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::page::DISCLAIMER;
 use analyse::{LabAnswer, lab_outcome};
+use itertools::Itertools;
 use std::fmt::Write;
 use store::{LabId, Results};
 
@@ -35,14 +34,14 @@ pub fn export_markdown(results: &Results, lab: LabId) -> Result<String, ReportEr
         row(&mut out, cell);
     }
     let at = instant(view.lab.started_utc_ns);
-    let engines: Vec<String> = each_once(view.cells.iter().map(|cell| {
+    let engines = view.cells.iter().map(|cell| {
         let what = &cell.cell.what;
         format!("{} {}", what.engine, what.server_version).trim().to_owned()
-    }));
+    });
     let _ = write!(
         out,
         "\n{at}; {}; mydyno {}; lab {} of {}. {DISCLAIMER}\n",
-        plain(&engines.join(", ")),
+        plain(&engines.unique().join(", ")),
         view.lab.mydyno_version,
         view.lab.id,
         plain(&view.results_file)

@@ -7,6 +7,7 @@ use crate::lab::curves::{CurveBand, Curves, by_connections};
 use crate::lab::sweeps::variables;
 use crate::model::LabView;
 use analyse::lab_outcome;
+use itertools::Itertools;
 use maud::{Markup, html};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -86,7 +87,7 @@ fn name_of(key: &str, over: &str) -> String {
     let title = key.split(", ").next().unwrap_or(key);
     let plain = |text: &str| -> String {
         let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
+        words.filter(|word| !word.is_empty()).join("-").to_lowercase()
     };
     format!("{}-by-{}", plain(title), plain(over))
 }

@@ -4,10 +4,14 @@
 use analyse::NamedValue;
 use base::DateTime;
 pub use base::grouped as integer;
+use itertools::Itertools;
 use store::ThroughputMetric;
 
 /// Shown where a cell has no number.
 pub const NOT_AVAILABLE: &str = "NA";
+
+/// Shown where a cell has a result, but not this number.
+pub const NOT_MEASURED: &str = "-";
 
 /// A count with a fraction that means nothing to people: truncated, as clause 5.4.4 wants for
 /// throughput.
@@ -39,6 +43,11 @@ pub fn or_na<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NOT_AVAILABLE.to_owned(), shown)
 }
 
+/// As it is shown, or a dash where it was not measured.
+pub fn or_dash<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOT_MEASURED.to_owned(), shown)
+}
+
 /// Microseconds in the unit that people would use: `900 µs`, `41.3 ms`, `2.10 s`.
 pub fn us(us: f64) -> String {
     if us >= 1e6 {
@@ -62,7 +71,6 @@ pub fn duration(ns: u64) -> String {
         .iter()
         .filter(|(value, _)| *value > 0)
         .map(|(value, unit)| format!("{value} {unit}"))
-        .collect::<Vec<_>>()
         .join(" ")
 }
 
@@ -81,6 +89,11 @@ pub fn percent(share: f64) -> String {
     format!("{} %", trimmed(share * 100.0, 2))
 }
 
+/// The same in a column of percents.
+pub fn percents(share: f64) -> String {
+    trimmed(share * 100.0, 1)
+}
+
 /// Bytes in binary units.
 pub fn bytes(value: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -93,15 +106,16 @@ pub fn bytes(value: u64) -> String {
     format!("{} {}", significant(scaled), units[unit])
 }
 
-/// Each of these names once, in their order.
-pub fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut known = Vec::new();
-    for name in names {
-        if !known.contains(&name) {
-            known.push(name);
+/// Items of the same key together, in the order in which the keys come.
+pub fn by_key<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
         }
     }
-    known
+    groups
 }
 
 /// `YYYY-MM-DD hh:mm:ss UTC`.
@@ -139,8 +153,7 @@ pub fn capitalised(words: &str) -> String {
 
 /// What the cells of a comparison have in common.
 pub fn in_words(others: &[NamedValue]) -> String {
-    let words: Vec<String> = others.iter().map(NamedValue::words).collect();
-    words.join(", ")
+    others.iter().map(NamedValue::words).join(", ")
 }
 
 /// A difference with its sign: `+146 %`, `-3.3 %`.

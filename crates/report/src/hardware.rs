@@ -1,8 +1,9 @@
 //! The machine and the devices of a lab.
 
-use crate::format::{bytes, integer, significant, transaction, trimmed};
+use crate::format::{NOT_MEASURED, bytes, integer, or_dash, percents, significant, transaction};
 use crate::model::LabView;
 use analyse::{LabOutcome, MachineOutcome, device_price_usd};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Host facts, and what the devices promise.
@@ -27,8 +28,7 @@ pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
 
 /// Which machine measured what, and how much it gives against the others.
 fn machines(machines: &[MachineOutcome]) -> Markup {
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let numbers = |blocks: &[u32]| blocks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let numbers = |blocks: &[u32]| blocks.iter().join(", ");
     html! {
         h3 { "Machines" }
         div.scroll { table {
@@ -48,15 +48,15 @@ fn machines(machines: &[MachineOutcome]) -> Markup {
             tbody { @for machine in machines {
                 tr {
                     th scope="row" { (machine.name) }
-                    td { (or_none(machine.cpu_model.clone())) }
-                    td.num { (or_none(machine.cpu_cores.map(|cores| cores.to_string()))) }
-                    td.num { (or_none(machine.memory_bytes.map(bytes))) }
-                    td { (or_none(machine.kernel.clone())) }
+                    td { (machine.cpu_model.as_deref().unwrap_or(NOT_MEASURED)) }
+                    td.num { (or_dash(machine.cpu_cores, |cores| cores.to_string())) }
+                    td.num { (or_dash(machine.memory_bytes, bytes)) }
+                    td { (machine.kernel.as_deref().unwrap_or(NOT_MEASURED)) }
                     td { (numbers(&machine.blocks)) }
                     td.num { (integer(machine.repeats as u64)) }
-                    td.num { (or_none(machine.canary_cpu_us.map(|us| significant(us / 1e3)))) }
+                    td.num { (or_dash(machine.canary_cpu_us, |us| significant(us / 1e3))) }
                     td.num {
-                        (or_none(machine.nopm_ratio.map(|ratio| trimmed((ratio - 1.0) * 100.0, 1))))
+                        (or_dash(machine.nopm_ratio, |ratio| percents(ratio - 1.0)))
                     }
                 }
             } }
@@ -79,19 +79,12 @@ fn fact_value(key: &str, value: &str) -> String {
 
 /// Each real device once, with where its bytes are.
 fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
-    let mut devices: Vec<(&str, &str)> = Vec::new();
     let places = view.cells.iter().flat_map(|cell| &cell.cell.what.places);
-    for place in places.filter(|place| !place.emulated) {
-        let device = (place.device.as_str(), place.backing.as_str());
-        if !devices.contains(&device) {
-            devices.push(device);
-        }
-    }
-    devices
+    let real = places.filter(|place| !place.emulated);
+    real.map(|place| (place.device.as_str(), place.backing.as_str())).unique().collect()
 }
 
 fn devices(view: &LabView) -> Markup {
-    let figure = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
     let real = real_devices(view);
     html! {
         @if !view.profiles.is_empty() || !real.is_empty() {
@@ -125,7 +118,7 @@ fn devices(view: &LabView) -> Markup {
                                 sheet.sequential_read_mb_per_s, sheet.sequential_write_mb_per_s,
                                 sheet.read_latency_us, sheet.flush_latency_us,
                                 device_price_usd(profile),
-                            ] { td.num { (figure(value)) } }
+                            ] { td.num { (or_dash(value, significant)) } }
                         }
                     }
                     @for (device, backing) in &real {

@@ -1,6 +1,6 @@
 //! Servers that were driven together: all of them against one alone, and each of them in a repeat.
 
-use crate::format::{integer, or_na, significant, trimmed, truncated};
+use crate::format::{integer, or_dash, or_na, percents, significant, trimmed, truncated};
 use crate::lab::missing::{footnotes, number};
 use crate::model::{CellView, LabView, RepeatView};
 use analyse::{CellOutcome, Interference, interference, node_columns};
@@ -35,7 +35,7 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
                             td.num { (row.instances) }
                             td.num { (number(cell(row), cell(row).nopm().as_ref(), truncated)) }
                             td.num { (or_na(row.efficiency, percents)) }
-                            td.num { (row.spread.map_or_else(|| "-".to_owned(), percents)) }
+                            td.num { (or_dash(row.spread, percents)) }
                         }
                     } }
                 } }
@@ -43,11 +43,6 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
             }
         }
     }
-}
-
-/// A share, in a column of percents.
-fn percents(share: f64) -> String {
-    trimmed(share * 100.0, 1)
 }
 
 /// What each server of a repeat did; nothing where there was one.

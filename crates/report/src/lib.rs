@@ -36,6 +36,7 @@ mod status;
 mod tables;
 mod terminals;
 mod used;
+mod variables;
 
 pub use error::ReportError;
 pub use export::export_csv;

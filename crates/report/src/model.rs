@@ -5,10 +5,14 @@ use crate::advice::{CellAdvice, advice_of};
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
-use crate::status::{Risen, risen};
-use analyse::{Bound, CellEvidence, EmulatedRun, NodeFigures, Resources, Samples, profiles};
-use base::Dilation;
+pub use crate::variables::Variable;
+use crate::variables::{Risen, risen, variables};
+use analyse::{
+    Bound, CellEvidence, DATA, EmulatedRun, NamedValue, NodeFigures, Resources, Samples, profiles,
+};
+use base::{Dilation, counted};
 use device::Profile;
+use itertools::Itertools;
 use std::collections::BTreeMap;
 use store::{
     CheckedOn, InputCounter, Lab, LabId, LabMachine, LoadId, Moment, NoteOn, PacingSummary, Rates,
@@ -89,13 +93,6 @@ pub struct RepeatView {
     pub risen: Vec<Risen>,
 }
 
-/// A server variable before and after the window.
-pub struct Variable {
-    pub name: String,
-    pub start: Option<String>,
-    pub end: Option<String>,
-}
-
 /// A population that cells of the lab ran on.
 pub struct LoadView {
     pub load: StoredLoad,
@@ -109,11 +106,8 @@ impl LabView {
         let names = labels(&cells);
         let loads = loads_of(results, &lab, &cells)?;
         let profiles = profiles(results, &cells)?;
-        let mut repeats = 0;
-        for cell in &cells {
-            repeats += results.repeats(cell.id)?.len();
-        }
-        let points_max = points_max(repeats);
+        let repeats = cells.iter().map(|cell| results.repeats(cell.id).map(|all| all.len()));
+        let points_max = points_max(repeats.sum::<Result<usize, StoreError>>()?);
         let cells = cells
             .into_iter()
             .zip(names)
@@ -343,29 +337,6 @@ impl RepeatView {
     }
 }
 
-impl Variable {
-    /// Did the window end with another value than it began with?
-    pub fn changed(&self) -> bool {
-        matches!((&self.start, &self.end), (Some(start), Some(end)) if start != end)
-    }
-
-    /// The value to show: at the start where it is known.
-    pub fn value(&self) -> &str {
-        self.start.as_deref().or(self.end.as_deref()).unwrap_or("")
-    }
-}
-
-fn variables(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Variable> {
-    let mut merged: BTreeMap<String, (Option<String>, Option<String>)> = BTreeMap::new();
-    for (name, value) in start {
-        merged.entry(name).or_default().0 = Some(value);
-    }
-    for (name, value) in end {
-        merged.entry(name).or_default().1 = Some(value);
-    }
-    merged.into_iter().map(|(name, (start, end))| Variable { name, start, end }).collect()
-}
-
 /// Loads of this lab, or the last one of the same target where the lab found its database loaded.
 fn loads_of(
     results: &Results,
@@ -395,109 +366,69 @@ fn loads_of(
 
 /// (label, group) of each cell: the fields in which the cells of this lab differ.
 pub fn labels(cells: &[StoredCell]) -> Vec<(String, String)> {
-    let all: Vec<BTreeMap<String, String>> =
-        cells.iter().map(|cell| fields(cell).into_iter().collect()).collect();
-    // A cell that never had a server does not say all that the others do; that tells nothing apart.
-    let is_started = |cell: &&StoredCell| !cell.what.server_version.is_empty();
-    let varies = |name: &str| {
-        let pairs = cells.iter().zip(&all);
-        let telling = pairs.filter(|(cell, of)| is_started(cell) || of.contains_key(name));
-        let mut values = telling.map(|(_, of)| of.get(name));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
-    cells
+    let all: Vec<Vec<(&str, String)>> = cells.iter().map(fields).collect();
+    let values: Vec<BTreeMap<&str, &str>> = all
         .iter()
-        .map(|cell| {
-            let group = fields(cell)
-                .into_iter()
-                .filter(|(name, _)| varies(name))
-                .map(|(_, text)| text)
-                .collect::<Vec<_>>()
-                .join(", ");
-            let connections =
-                base::counted(cell.what.connections as usize, "connection", "connections");
-            let label =
-                if group.is_empty() { connections } else { format!("{group}, {connections}") };
-            let group = if group.is_empty() { cell.what.engine.clone() } else { group };
-            (label, group)
-        })
-        .collect()
+        .map(|of| of.iter().map(|(name, text)| (*name, text.as_str())).collect())
+        .collect();
+    // A cell that never had a server does not say all that the others do; that tells nothing apart.
+    let is_started = |cell: &StoredCell| !cell.what.server_version.is_empty();
+    let varies = |name: &str| {
+        let pairs = cells.iter().zip(&values);
+        let telling = pairs.filter(|(cell, of)| is_started(cell) || of.contains_key(name));
+        !telling.map(|(_, of)| of.get(name)).all_equal()
+    };
+    let label = |(cell, fields): (&StoredCell, &Vec<(&str, String)>)| {
+        let told = fields.iter().filter(|(name, _)| varies(name));
+        let group = told.map(|(_, text)| text).join(", ");
+        let connections = counted(cell.what.connections as usize, "connection", "connections");
+        if group.is_empty() {
+            return (connections, cell.what.engine.clone());
+        }
+        (format!("{group}, {connections}"), group)
+    };
+    cells.iter().zip(&all).map(label).collect()
 }
 
 /// What may tell a cell from another: (field, its value for people).
-fn fields(cell: &StoredCell) -> Vec<(String, String)> {
+fn fields(cell: &StoredCell) -> Vec<(&str, String)> {
     let what = &cell.what;
-    let mut fields = vec![
-        ("engine".to_owned(), what.engine.clone()),
-        ("workload".to_owned(), what.workload.clone()),
-        ("style".to_owned(), what.style.clone()),
-        ("warehouses".to_owned(), warehouses(what.warehouses)),
-        ("schemas".to_owned(), format!("{} schemas", what.schemas)),
-        ("instances".to_owned(), base::counted(what.instances as usize, "server", "servers")),
-        (
-            "home".to_owned(),
-            match what.home {
-                Some(true) => "home",
-                Some(false) => "any warehouse",
-                None => "",
-            }
-            .to_owned(),
-        ),
-        (
-            "foreign_keys".to_owned(),
-            match what.foreign_keys {
-                Some(true) => "foreign keys",
-                Some(false) => "no foreign keys",
-                None => "",
-            }
-            .to_owned(),
-        ),
-        (
-            "partitions".to_owned(),
-            base::counted(what.partitions as usize, "partition", "partitions"),
-        ),
-    ];
-    if !what.transport.is_empty() {
-        fields.insert(1, ("transport".to_owned(), what.transport.clone()));
-    }
-    if let Some(cores) = what.cores {
-        fields.push(("cores".to_owned(), base::counted(cores as usize, "core", "cores")));
-    }
-    if let Some(isolation) = &what.isolation {
-        fields.push(("isolation".to_owned(), isolation.clone()));
-    }
-    if what.history_key == Some(true) {
-        fields.push(("history_key".to_owned(), "key of HISTORY".to_owned()));
-    }
-    if let Some(rate) = &what.rate_asked {
-        let arrivals = what.arrivals.as_deref().unwrap_or_default();
-        fields.push(("rate".to_owned(), format!("{rate}, {arrivals}")));
-    }
-    if let Some(terminals) = what.terminals {
-        fields.push(("terminals".to_owned(), format!("{terminals} terminals")));
-    }
+    let either = |is_so: Option<bool>, so: &str, not_so: &str| {
+        is_so.map(|is_so| (if is_so { so } else { not_so }).to_owned())
+    };
+    let count = |number: u32, one: &str, several: &str| counted(number as usize, one, several);
+    let arrivals = what.arrivals.as_deref().unwrap_or_default();
     // A plan says where data goes among its settings, and names other roles there where they
     // differ.
-    let is_planned = what.settings.iter().any(|(name, _)| name == "data");
-    if let Some(devices) = what.devices_in_words().filter(|_| !is_planned) {
-        fields.push(("device".to_owned(), devices));
-    }
-    for (name, value) in &what.settings {
-        let text = if name == "preset" || name == "data" {
-            value.clone()
-        } else {
-            format!("{name}={value}")
-        };
-        fields.push((name.clone(), text));
-    }
-    fields.retain(|(_, text)| !text.is_empty());
-    fields
+    let is_planned = what.settings.iter().any(|(name, _)| name == DATA);
+    let fields = [
+        ("engine", Some(what.engine.clone())),
+        ("transport", Some(what.transport.clone())),
+        ("workload", Some(what.workload.clone())),
+        ("style", Some(what.style.clone())),
+        ("warehouses", Some(warehouses(what.warehouses))),
+        ("schemas", Some(format!("{} schemas", what.schemas))),
+        ("instances", Some(count(what.instances, "server", "servers"))),
+        ("home", either(what.home, "home", "any warehouse")),
+        ("foreign_keys", either(what.foreign_keys, "foreign keys", "no foreign keys")),
+        ("partitions", Some(count(what.partitions, "partition", "partitions"))),
+        ("cores", what.cores.map(|cores| count(cores, "core", "cores"))),
+        ("isolation", what.isolation.clone()),
+        ("history_key", either(what.history_key, "key of HISTORY", "")),
+        ("rate", what.rate_asked.as_ref().map(|rate| format!("{rate}, {arrivals}"))),
+        ("terminals", what.terminals.map(|terminals| format!("{terminals} terminals"))),
+        ("device", what.devices_in_words().filter(|_| !is_planned)),
+    ];
+    let settings = what.settings.iter();
+    let settings =
+        settings.map(|(name, value)| (name.as_str(), NamedValue::of(name, value).words()));
+    let known = fields.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    known.chain(settings).filter(|(_, text)| !text.is_empty()).collect()
 }
 
 /// `10 warehouses`; nothing where the workload has none.
 pub fn warehouses(count: Option<u32>) -> String {
-    let count = count.map(|count| base::counted(count as usize, "warehouse", "warehouses"));
+    let count = count.map(|count| counted(count as usize, "warehouse", "warehouses"));
     count.unwrap_or_default()
 }
 

@@ -2,12 +2,13 @@
 
 use crate::bound::bound_tags;
 use crate::format::{
-    NOT_AVAILABLE, capitalised, integer, ms, or_na, primary, significant, truncated,
+    NOT_AVAILABLE, by_key, capitalised, integer, ms, or_na, primary, significant, truncated,
 };
 use crate::lab::missing::{absent, footnotes};
 use crate::model::{CellView, LabView};
 use crate::stats::Repeated;
 use base::counted;
+use itertools::Itertools;
 use maud::{Markup, html};
 use store::{Repeat, RepeatStatus};
 
@@ -146,10 +147,8 @@ pub fn results_table(view: &LabView) -> Markup {
     let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
     let metric = view.metric();
     let counted = capitalised(metric.transaction());
-    let mut groups = view.cells.iter().map(|cell| &cell.group);
-    let first = groups.next();
     let columns = OptionalColumns {
-        groups: groups.any(|group| Some(group) != first),
+        groups: !view.cells.iter().map(|cell| &cell.group).all_equal(),
         dilation: view.repeats().any(|repeat| repeat.dilation().is_some()),
         fidelity: view.repeats().any(|repeat| repeat.storage.fidelity.is_some()),
         bound: view.repeats().any(|repeat| repeat.bound().is_some()),
@@ -190,10 +189,7 @@ pub fn results_table(view: &LabView) -> Markup {
 
 /// Those of its repeats, each once.
 fn dilation(cell: &CellView) -> String {
-    let mut all: Vec<String> =
-        cell.repeats.iter().map(|repeat| repeat.repeat.dilation.to_string()).collect();
-    all.dedup();
-    all.join(", ")
+    cell.repeats.iter().map(|repeat| repeat.repeat.dilation.to_string()).dedup().join(", ")
 }
 
 fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
@@ -278,14 +274,9 @@ fn status(cell: &CellView) -> Markup {
 
 /// (status, reason, how many) of the repeats that have no result.
 fn without_result(cell: &CellView) -> Vec<(RepeatStatus, &str, usize)> {
-    let mut kinds: Vec<(RepeatStatus, &str, usize)> = Vec::new();
-    for repeat in cell.repeats.iter().filter(|repeat| !repeat.is_done()) {
-        let (status, code) =
-            (repeat.repeat.status, repeat.repeat.reason_code.as_deref().unwrap_or(""));
-        match kinds.iter_mut().find(|kind| (kind.0, kind.1) == (status, code)) {
-            Some(kind) => kind.2 += 1,
-            None => kinds.push((status, code, 1)),
-        }
-    }
-    kinds
+    let kinds =
+        cell.repeats.iter().filter(|repeat| !repeat.is_done()).map(|view| {
+            ((view.repeat.status, view.repeat.reason_code.as_deref().unwrap_or("")), ())
+        });
+    by_key(kinds).into_iter().map(|((status, code), all)| (status, code, all.len())).collect()
 }

@@ -5,7 +5,7 @@ use crate::answer::answer_section;
 use crate::cell::{cell_section, cell_sections};
 use crate::config::{configuration, loads, reproduce};
 use crate::error::ReportError;
-use crate::format::{each_once, instant};
+use crate::format::instant;
 use crate::instances::interference_section;
 use crate::lab::account::account_section;
 use crate::lab::comparisons::{comparisons, first_bars};
@@ -22,8 +22,9 @@ use crate::overview::{results_table, tiles};
 use crate::panels::Panels;
 use crate::ramp::{RampMark, ramp_marks, ramp_section};
 use crate::series::{Distribution, Series, distribution};
-use analyse::{LabOutcome, interference, lab_outcome};
+use analyse::{LabOutcome, lab_outcome};
 use base::joined;
+use itertools::Itertools;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,16 +59,17 @@ struct ChartData<'a> {
     primary: &'static str,
 }
 
-/// What the sections show that are about several cells.
-struct LabSections<'a> {
+/// What the sections draw that are about several cells.
+struct LabCharts<'a> {
     outcome: &'a LabOutcome,
     connections: Option<Curves>,
     variables: Vec<SweptVariable<'a>>,
     over_time: Vec<OverTime>,
-    /// Nothing where nothing is known of them.
-    account: Markup,
-    resources: Markup,
 }
+
+/// A section that the navigation leads to: its id, its title there, and its body, which is empty
+/// where the lab has nothing for it.
+type Section = (&'static str, &'static str, Markup);
 
 #[derive(Serialize)]
 struct RepeatData<'a> {
@@ -84,30 +86,27 @@ struct RepeatData<'a> {
 pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
     let view = LabView::read(results, lab)?;
     let outcome = lab_outcome(results, lab)?;
-    let connections = by_connections(&view);
-    let sections = LabSections {
+    let charts = LabCharts {
         variables: variables(&view, &outcome.sweeps),
         over_time: over_time(&view),
-        account: account_section(&view),
-        resources: resources(&view, connections.is_some()),
-        connections,
+        connections: by_connections(&view),
         outcome: &outcome,
     };
-    let swept = sections.variables.iter();
-    let by_connections = sections.connections.iter().map(|of| ("connections", of));
+    let swept = charts.variables.iter();
+    let by_connections = charts.connections.iter().map(|of| ("connections", of));
     let data = ChartData {
         repeats: drawn(&view),
         curves: swept
             .map(|variable| (variable.key.as_str(), &variable.curves))
             .chain(by_connections)
             .collect(),
-        over_time: &sections.over_time,
+        over_time: &charts.over_time,
         ramps: ramp_marks(&outcome.ramps, &view),
         throughput: view.metric().title(),
         primary: view.metric().transaction(),
     };
     let json = script_safe(&serde_json::to_string(&data).map_err(ReportError::Json)?);
-    Ok(page(&view, &json, &sections).into_string())
+    Ok(page(&view, &json, &charts).into_string())
 }
 
 /// What the charts of repeats draw, by the repeat's key.
@@ -140,7 +139,8 @@ fn script_safe(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
+fn page(view: &LabView, json: &str, charts: &LabCharts<'_>) -> Markup {
+    let sections = sections(view, charts);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -156,31 +156,11 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
             }
             body {
                 main {
-                    (header(view, sections))
-                    (answer_section(view, sections.outcome))
-                    (picture(view, sections))
+                    (header(view, &sections))
+                    (answer_section(view, charts.outcome))
+                    (picture(view, charts))
                     (tiles(view))
-                    (results_table(view))
-                    @if !view.is_folded() {
-                        @for cell in &view.cells { (cell_section(view, cell)) }
-                    }
-                    (ramp_section(&sections.outcome.ramps, view))
-                    (drills(view, sections.outcome))
-                    @if let Some(curves) = &sections.connections {
-                        (connection_charts(view, curves))
-                    }
-                    (comparisons(view, sections.outcome))
-                    (effects(sections.outcome))
-                    (device_effects(sections.outcome))
-                    (sweeps(view, &sections.variables))
-                    (sections.account)
-                    (over_time_charts(view, &sections.over_time))
-                    (sections.resources)
-                    (interference_section(view, &sections.outcome.cells))
-                    (advice_section(view.advice.as_ref(), view.cells.len() > 1))
-                    (loads(&view.loads))
-                    (configuration(view, sections.outcome))
-                    (reproduce(view))
+                    @for (_, _, body) in &sections { (body) }
                     @if view.is_folded() { (cell_sections(view)) }
                     footer {
                         p { (disclaimer(view)) }
@@ -204,7 +184,39 @@ fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
     }
 }
 
-fn header(view: &LabView, sections: &LabSections<'_>) -> Markup {
+/// The sections in their order; that of the results has its cell in it, where it is the only one.
+fn sections(view: &LabView, charts: &LabCharts<'_>) -> Vec<Section> {
+    let outcome = charts.outcome;
+    let results = html! {
+        (results_table(view))
+        @if !view.is_folded() { @for cell in &view.cells { (cell_section(view, cell)) } }
+    };
+    let connections = charts.connections.as_ref();
+    vec![
+        ("results", "Results", results),
+        ("ramp", "Ramp", ramp_section(&outcome.ramps, view)),
+        ("drills", "What survives", drills(view, outcome)),
+        (
+            "connections",
+            "By connections",
+            html! { @if let Some(curves) = connections { (connection_charts(view, curves)) } },
+        ),
+        ("comparisons", "Comparisons", comparisons(view, outcome)),
+        ("effects", "Each setting", effects(outcome)),
+        ("by-device", "By device", device_effects(outcome)),
+        ("sweeps", "Turning points", sweeps(view, &charts.variables)),
+        ("account", "Where the time goes", account_section(view)),
+        ("over-time", "Over time", over_time_charts(view, &charts.over_time)),
+        ("resources", "CPU, I/O and costs", resources(view, connections.is_some())),
+        ("instances", "By servers", interference_section(view, &outcome.cells)),
+        ("advice", "What to set", advice_section(view.advice.as_ref(), view.cells.len() > 1)),
+        ("load", "Load", loads(&view.loads)),
+        ("configuration", "Configuration", configuration(view, outcome)),
+        ("reproduce", "Reproduce", reproduce(view)),
+    ]
+}
+
+fn header(view: &LabView, sections: &[Section]) -> Markup {
     html! {
         header {
             p.kicker { "mydyno report · " (instant(view.lab.started_utc_ns)) }
@@ -243,37 +255,21 @@ fn header(view: &LabView, sections: &LabSections<'_>) -> Markup {
 
 /// The picture that shows the answer: throughput by connections, else by the last variable that was
 /// swept, else by the first thing that varies. Nothing of a single cell, whose charts come next.
-fn picture(view: &LabView, sections: &LabSections<'_>) -> Markup {
-    let swept = || sections.variables.last().map(|of| of.chart(view, &THROUGHPUT));
-    let drawn = match &sections.connections {
+fn picture(view: &LabView, charts: &LabCharts<'_>) -> Markup {
+    let swept = || charts.variables.last().map(|of| of.chart(view, &THROUGHPUT));
+    let drawn = match &charts.connections {
         Some(_) => Some(throughput_by_connections(view)),
-        None => swept().or_else(|| first_bars(view, sections.outcome)),
+        None => swept().or_else(|| first_bars(view, charts.outcome)),
     };
     html! { @if let Some(drawn) = drawn { section id="picture" { (drawn) } } }
 }
 
-fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
+fn navigation(view: &LabView, sections: &[Section]) -> Markup {
     html! {
         nav aria-label="Sections" {
-            a href="#results" { "Results" }
-            @if !sections.outcome.drills.is_empty() { a href="#drills" { "What survives" } }
-            @if !sections.outcome.ramps.is_empty() { a href="#ramp" { "Ramp" } }
-            @if sections.connections.is_some() { a href="#connections" { "By connections" } }
-            @if !sections.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }
-            @if !sections.outcome.effects.is_empty() { a href="#effects" { "Each setting" } }
-            @if !sections.outcome.device_effects.is_empty() { a href="#by-device" { "By device" } }
-            @if !sections.variables.is_empty() { a href="#sweeps" { "Turning points" } }
-            @if !sections.account.0.is_empty() { a href="#account" { "Where the time goes" } }
-            @if !sections.over_time.is_empty() { a href="#over-time" { "Over time" } }
-            @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
-            @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" {
-                "By servers" } }
-            @if view.advice.as_ref().is_some_and(|advice| !advice.findings.is_empty()) {
-                a href="#advice" { "What to set" }
+            @for (id, title, body) in sections {
+                @if !body.0.is_empty() { a href={ "#" (id) } { (title) } }
             }
-            @if !view.loads.is_empty() { a href="#load" { "Load" } }
-            a href="#configuration" { "Configuration" }
-            a href="#reproduce" { "Reproduce" }
             @if view.is_folded() { (cell_menu(view)) }
         }
     }
@@ -319,7 +315,7 @@ fn workloads(view: &LabView) -> String {
 
 /// Each of them once: `a, b and c`.
 fn all_of(names: impl Iterator<Item = String>) -> String {
-    joined(&each_once(names))
+    joined(&names.unique().collect_vec())
 }
 
 /// `1 warehouse`, `5, 10 and 20 warehouses`.

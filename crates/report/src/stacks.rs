@@ -2,7 +2,9 @@
 
 use crate::bars::with_interval;
 use crate::format::{ms, percent, us};
+use crate::lab::missing::plus_minus;
 use crate::stats::Repeated;
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// One bar.
@@ -31,13 +33,8 @@ impl Stack {
 
 /// The parts of all bars, each once, in the order of their colors.
 fn titles(stacks: &[Stack]) -> Vec<(&str, usize)> {
-    let mut titles: Vec<(&str, usize)> = Vec::new();
-    for part in stacks.iter().flat_map(|stack| &stack.parts) {
-        if !titles.iter().any(|(title, _)| *title == part.title) {
-            titles.push((&part.title, part.color));
-        }
-    }
-    titles
+    let parts = stacks.iter().flat_map(|stack| &stack.parts);
+    parts.map(|part| (part.title.as_str(), part.color)).unique_by(|(title, _)| *title).collect()
 }
 
 /// The figure; nothing where there is no bar. Bars are shares of their own time, or times on one
@@ -119,8 +116,6 @@ pub fn parts_table(first: &str, stacks: &[Stack]) -> Markup {
 
 /// A time in µs as ms with its interval.
 pub fn time_in_ms(time: &Repeated) -> Markup {
-    html! {
-        (ms(time.mean * 1e3))
-        @if let Some(width) = time.half_width { span.pm { "± " (ms(width * 1e3)) } }
-    }
+    let shown = |us: f64| ms(us * 1e3);
+    html! { (shown(time.mean)) (plus_minus(time.half_width, shown)) }
 }

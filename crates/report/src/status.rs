@@ -2,32 +2,9 @@
 
 use crate::format::integer;
 use crate::model::{CellView, LabView, RepeatView};
+use crate::variables::Risen;
 use base::counted;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
-
-/// A counter of `SHOW GLOBAL STATUS` that rose.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Risen {
-    pub name: String,
-    pub start: u64,
-    pub end: u64,
-}
-
-/// Whole numbers that were higher at the end than at the start, by name. A name that is not in both
-/// is left out.
-pub fn risen(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Risen> {
-    let start: BTreeMap<String, String> = start.into_iter().collect();
-    let mut risen: Vec<Risen> = end
-        .into_iter()
-        .filter_map(|(name, end)| {
-            let (start, end): (u64, u64) = (start.get(&name)?.parse().ok()?, end.parse().ok()?);
-            (end > start).then_some(Risen { name, start, end })
-        })
-        .collect();
-    risen.sort_by(|a, b| a.name.cmp(&b.name));
-    risen
-}
 
 /// A closed table for each cell, of its first repeat that is done.
 pub fn status_tables(view: &LabView) -> Markup {
@@ -67,38 +44,5 @@ fn table(risen: &[Risen]) -> Markup {
                 }
             } }
         } }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Risen, risen};
-
-    #[test]
-    fn only_whole_numbers_that_rose_are_kept() {
-        let pairs = |pairs: &[(&str, &str)]| {
-            let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-            pairs.iter().map(owned).collect::<Vec<_>>()
-        };
-        let start = pairs(&[
-            ("Questions", "100"),
-            ("Com_commit", "7"),
-            ("Threads_running", "9"),
-            ("Innodb_buffer_pool_dump_status", "not started"),
-            ("Uptime", "3"),
-        ]);
-        let end = pairs(&[
-            ("Uptime", "3"),
-            ("Questions", "18446744073709551615"),
-            ("Com_commit", "19"),
-            ("Threads_running", "2"),
-            ("Innodb_buffer_pool_dump_status", "dumped"),
-            ("Com_select", "5"),
-        ]);
-        let counter = |name: &str, start, end| Risen { name: name.to_owned(), start, end };
-        assert_eq!(
-            risen(start, end),
-            [counter("Com_commit", 7, 19), counter("Questions", 100, u64::MAX)]
-        );
     }
 }

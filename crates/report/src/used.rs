@@ -4,6 +4,7 @@ use crate::format::{or_na, significant, trimmed};
 use crate::model::{CellView, RepeatView};
 use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources};
 use base::counted;
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// One number of [`Resources`].
@@ -243,13 +244,13 @@ const DISK: [DiskColumn; 9] = [
 ];
 
 fn disks_table(cell: &CellView) -> Markup {
-    let mut names: Vec<&str> = sampled(cell)
+    let names = sampled(cell)
         .flat_map(|resources| &resources.disks)
         .filter(|disk| disk.read_per_s != Some(0.0) || disk.write_per_s != Some(0.0))
         .map(|disk| disk.disk.as_str())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
+        .sorted_unstable()
+        .dedup()
+        .collect_vec();
     let mean = |name: &str, column: &DiskColumn| {
         let of_repeat = |repeat: &RepeatView| {
             let disks = &repeat.resources.as_ref()?.disks;

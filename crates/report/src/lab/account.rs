@@ -1,7 +1,7 @@
 //! Where the time of a transaction went in each cell: by what it waited for, and by statement.
 
 use super::missing::{absent, to_cell};
-use crate::format::{significant, transaction, trimmed};
+use crate::format::{or_dash, significant, transaction, trimmed};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::stacks::{Stack, StackPart, parts_table, stacked, time_in_ms};
 use crate::statements::{named_parts, statement_parts};
@@ -126,7 +126,6 @@ fn columns(part: Part) -> usize {
 }
 
 fn account_row(cell: &CellView) -> Markup {
-    let shown = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), significant);
     let stack = account_stack(cell);
     let time = |part: Part| {
         let parts = stack.iter().flat_map(|stack| &stack.parts);
@@ -140,17 +139,16 @@ fn account_row(cell: &CellView) -> Markup {
                     td.num { (significant(account.time_us / 1e3)) }
                     @for part in Part::ALL {
                         @let requests = account.spent(part).and_then(|spent| spent.requests);
-                        @if part.requests().is_some() { td.num.first { (shown(requests)) } }
+                        @if part.requests().is_some() {
+                            td.num.first { (or_dash(requests, significant)) }
+                        }
                         td.num.first[part.requests().is_none()] {
                             @match time(part) { Some(time) => (time), None => "-" }
                         }
                     }
-                    td.num.first { (shown(account.page_cache_hits)) }
+                    td.num.first { (or_dash(account.page_cache_hits, significant)) }
                     td.num {
-                        (account.cpu_busy_share.map_or_else(
-                            || "-".to_owned(),
-                            |share| trimmed(share * 100.0, 0)
-                        ))
+                        (or_dash(account.cpu_busy_share, |share| trimmed(share * 100.0, 0)))
                     }
                     td { (account.bound_by.map_or("-", |by| by.title())) }
                 }

@@ -6,6 +6,7 @@ use crate::format::{in_words, signed, significant, us};
 use crate::model::LabView;
 use analyse::{CellAccount, CellComparison, Change, Part, Ratio, Reversal, ReversalPlace, Spent};
 use base::counted;
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Rows of a table that is not folded.
@@ -37,11 +38,11 @@ pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
 }
 
 fn places(places: &[ReversalPlace]) -> String {
-    let words = places.iter().map(|place| {
+    let mut words = places.iter().map(|place| {
         let others = in_words(&place.others);
         format!("{others} ({})", signed(place.percent_difference))
     });
-    words.collect::<Vec<_>>().join("; ")
+    words.join("; ")
 }
 
 /// What is different in the account of each cell compared from that of its baseline; nothing where

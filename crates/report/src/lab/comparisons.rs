@@ -6,11 +6,12 @@ use super::missing::{absent, footnotes, to_cell};
 use super::published::beside_published;
 use crate::bars::{Bar, bar_row, end_of};
 use crate::format::{
-    NOT_AVAILABLE, in_words, in_words_of, signed, significant, trimmed, truncated,
+    NOT_AVAILABLE, in_words, in_words_of, or_na, signed, significant, trimmed, truncated,
 };
 use crate::model::{CellView, LabView};
 use analyse::{CellComparison, ComparedCell, LabOutcome, Ratio};
 use base::counted;
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Bars of one figure; the table has all numbers.
@@ -48,12 +49,7 @@ const METRICS: [ComparedNumber; 2] = [
 /// A section for all dimensions; nothing where only connections vary.
 pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
     let all = &outcome.comparisons;
-    let mut dimensions: Vec<&str> = Vec::new();
-    for comparison in all {
-        if !dimensions.contains(&comparison.dimension.as_str()) {
-            dimensions.push(&comparison.dimension);
-        }
-    }
+    let dimensions = all.iter().map(|comparison| &comparison.dimension).unique();
     html! {
         @if !all.is_empty() {
             section id="comparisons" {
@@ -74,7 +70,7 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
                 }
                 @for dimension in dimensions {
                     @let of: Vec<&CellComparison> =
-                        all.iter().filter(|c| c.dimension == dimension).collect();
+                        all.iter().filter(|c| c.dimension == *dimension).collect();
                     h3 { "By " (dimension) }
                     div.charts { @for metric in &METRICS { (figure(view, &of, metric)) } }
                     details.small { summary { "Data table" } (table(view, &of)) }
@@ -102,19 +98,15 @@ pub fn first_bars(view: &LabView, outcome: &LabOutcome) -> Option<Markup> {
 
 fn figure(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> Markup {
     // A value has one color, though a group may lack some of the others.
-    let mut values: Vec<&str> = Vec::new();
-    for row in all.iter().flat_map(|comparison| &comparison.rows) {
-        if !values.contains(&row.value.as_str()) {
-            values.push(&row.value);
-        }
-    }
+    let rows = all.iter().flat_map(|comparison| &comparison.rows);
+    let values = rows.map(|row| &row.value).unique().collect_vec();
     let mut shown: Vec<(&CellComparison, Vec<Bar<'_>>)> = Vec::new();
     let mut rows = 0;
     for comparison in all {
         rows += comparison.rows.len();
         if rows <= BARS_MAX || shown.is_empty() {
             let bars = comparison.rows.iter().map(|row| {
-                let place = values.iter().position(|value| *value == row.value);
+                let place = values.iter().position(|value| **value == row.value);
                 let of = (metric.of)(row);
                 Bar {
                     name: &row.value,
@@ -206,18 +198,17 @@ fn columns(
             td {} td {} td {} td {} td {}
         };
     };
-    let shown = ratio.ratio.value.map(|ratio| format!("{ratio:.2}"));
     html! {
         td.num.first { (to_cell(cell, &(metric.shown)(mean / metric.per))) }
         @match ratio.half_width {
             Some(half) => td.num.soft { (significant(half / metric.per)) },
             None => td.num.soft { "one repeat" },
         }
-        td.num { (shown.unwrap_or_else(|| NOT_AVAILABLE.to_owned())) }
+        td.num { (or_na(ratio.ratio.value, |ratio| format!("{ratio:.2}"))) }
         td.num.soft { (interval(ratio)) }
         td.num {
             @if is_base { "baseline" }
-            @else { (ratio.percent_difference.map_or_else(|| NOT_AVAILABLE.to_owned(), signed)) }
+            @else { (or_na(ratio.percent_difference, signed)) }
         }
         td.num.soft { (ratio.p_corrected.map(probability).unwrap_or_default()) }
     }

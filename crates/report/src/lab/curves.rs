@@ -1,10 +1,10 @@
 //! Curves over a number: what cells delivered and used by connections, or by a variable, a line for
 //! each of what else differs.
 
+use super::grid::{Axes, table};
 use super::missing::footnotes;
-use super::multiples::{Axes, table};
 use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, THROUGHPUT, used_of_machine};
-use crate::format::in_words_of;
+use crate::format::{by_key, in_words_of};
 use crate::model::{CellView, LabView};
 use crate::series::rounded;
 use crate::stats::Repeated;
@@ -114,22 +114,12 @@ impl Curves {
 /// By connections, a line for each group; `None` where the lab has one number of connections only,
 /// or no result.
 pub fn by_connections(view: &LabView) -> Option<Curves> {
-    let mut order: Vec<&str> = Vec::new();
-    let mut groups: BTreeMap<&str, Vec<CurveCell<'_>>> = BTreeMap::new();
-    for cell in view.cells.iter().filter(|cell| !cell.repeats.is_empty()) {
-        if !order.contains(&cell.group.as_str()) {
-            order.push(&cell.group);
-        }
-        groups.entry(&cell.group).or_default().push(CurveCell {
-            x: f64::from(cell.cell.what.connections),
-            x_text: cell.cell.what.connections.to_string(),
-            cell,
-        });
-    }
-    let lines: Vec<CurveCells<'_>> = order
-        .iter()
-        .map(|name| ((*name).to_owned(), groups.remove(name).unwrap_or_default()))
-        .collect();
+    let cells = view.cells.iter().filter(|cell| !cell.repeats.is_empty());
+    let lines = by_key(cells.map(|cell| {
+        let connections = cell.cell.what.connections;
+        let (x, x_text) = (f64::from(connections), connections.to_string());
+        (cell.group.clone(), CurveCell { x, x_text, cell })
+    }));
     let mut numbers: Vec<&CellNumber> = DELIVERED.to_vec();
     numbers.push(&RETRIES);
     numbers.extend(used_of_machine(view));

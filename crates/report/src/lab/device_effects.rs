@@ -2,6 +2,7 @@
 
 use crate::format::signed;
 use analyse::{DeviceEffects, Extremes, LabOutcome, ValueEffect};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Of the strongest effect: how much of the color its cell has.
@@ -81,10 +82,7 @@ fn rows(devices: &[DeviceEffects]) -> Vec<EffectRow<'_>> {
 }
 
 fn dimensions<'a>(rows: &[EffectRow<'a>]) -> Vec<&'a str> {
-    let mut all: Vec<&str> = rows.iter().map(|row| row.dimension).collect();
-    let mut seen = std::collections::BTreeSet::new();
-    all.retain(|dimension| seen.insert(*dimension));
-    all
+    rows.iter().map(|row| row.dimension).unique().collect()
 }
 
 fn extremes<'a>(device: &'a DeviceEffects, dimension: &str) -> Option<Extremes<'a>> {
@@ -100,16 +98,14 @@ fn contradictions(devices: &[DeviceEffects], dimension: &str) -> Vec<String> {
     let with = |is: &dyn Fn(&Extremes<'_>) -> bool| -> Vec<&str> {
         known.iter().filter(|(_, of)| is(of)).map(|(device, _)| *device).collect()
     };
-    let mut values: Vec<&str> = known.iter().map(|(_, of)| of.best).collect();
-    values.sort_unstable();
-    values.dedup();
+    let values = known.iter().map(|(_, of)| of.best).sorted_unstable().dedup();
     let sentence = |value: &str| {
         let (best, worst) = (with(&|of| of.best == value), with(&|of| of.worst == value));
         (!worst.is_empty()).then(|| {
             format!("{value} is best on {}, and worst on {}.", best.join(", "), worst.join(", "))
         })
     };
-    values.into_iter().filter_map(sentence).collect()
+    values.filter_map(sentence).collect()
 }
 
 fn table_row(devices: &[DeviceEffects], row: &EffectRow<'_>, largest: f64) -> Markup {

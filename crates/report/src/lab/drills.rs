@@ -1,8 +1,9 @@
 //! What durability costs and what giving it up loses: throughput beside what survived drills.
 
-use crate::format::{integer, trimmed};
+use crate::format::{by_key, integer, trimmed};
 use crate::model::LabView;
 use analyse::{DATA, DrillFigures, LabOutcome, varying};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// A table of more cells is closed.
@@ -77,24 +78,16 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
 /// in the first row; nothing where only one of both varies.
 fn picture(outcome: &LabOutcome) -> Markup {
     let varying = varying(&outcome.cells);
-    let mut devices: Vec<String> = Vec::new();
-    let mut rows: Vec<(Settings, Vec<(String, &DrillFigures)>)> = Vec::new();
-    for of in &outcome.drills {
-        let Some(cell) = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal) else {
-            continue;
-        };
+    let rows = by_key(outcome.drills.iter().filter_map(|of| {
+        let cell = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal)?;
         let (mut device, mut settings) = (String::new(), Settings::new());
         for (name, value) in cell.names().into_iter().filter(|(name, _)| varying.contains(name)) {
             if name == DATA { device = value } else { settings.push((name, value)) }
         }
-        if !devices.contains(&device) {
-            devices.push(device.clone());
-        }
-        match rows.iter_mut().find(|(known, _)| *known == settings) {
-            Some((_, cells)) => cells.push((device, of)),
-            None => rows.push((settings, vec![(device, of)])),
-        }
-    }
+        Some((settings, (device, of)))
+    }));
+    let cells = rows.iter().flat_map(|(_, cells)| cells);
+    let devices = cells.map(|(device, _)| device).unique().collect_vec();
     let Some((first, _)) = rows.first().filter(|_| rows.len() > 1 && devices.len() > 1) else {
         return html! {};
     };
@@ -107,7 +100,7 @@ fn picture(outcome: &LabOutcome) -> Markup {
             tbody { @for (settings, cells) in &rows { tr {
                 th scope="row" { (given_up(first, settings)) }
                 @for device in &devices { td {
-                    @for (_, of) in cells.iter().filter(|(on, _)| on == device) { (survived(of)) }
+                    @for (_, of) in cells.iter().filter(|(on, _)| on == *device) { (survived(of)) }
                 } }
             } } }
         } }
@@ -119,8 +112,8 @@ type Settings = Vec<(String, String)>;
 
 fn given_up(first: &Settings, settings: &Settings) -> String {
     let others = settings.iter().filter(|setting| !first.contains(setting));
-    let words: Vec<String> = others.map(|(name, value)| format!("{name}={value}")).collect();
-    if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
+    let words = others.map(|(name, value)| format!("{name}={value}")).join(", ");
+    if words.is_empty() { "nothing".to_owned() } else { words }
 }
 
 fn survived(of: &DrillFigures) -> Markup {

@@ -1,12 +1,9 @@
 //! Cells in tables: each number leads to its cell, and where there is none, NA and the reason.
 
-use crate::format::{NOT_AVAILABLE, duration};
+use crate::format::{NOT_AVAILABLE, NOT_MEASURED, by_key, duration};
 use crate::model::CellView;
 use crate::stats::Repeated;
 use maud::{Markup, html};
-
-/// Shown where a cell has a result, but not this number.
-const NOT_MEASURED: &str = "-";
 
 /// A text that leads to a cell.
 pub fn to_cell(cell: &CellView, text: &str) -> Markup {
@@ -24,11 +21,16 @@ pub fn number(cell: &CellView, number: Option<&Repeated>, shown: fn(f64) -> Stri
         @match number {
             Some(number) => {
                 (to_cell(cell, &shown(number.mean)))
-                @if let Some(width) = number.half_width { span.pm { "± " (shown(width)) } }
+                (plus_minus(number.half_width, shown))
             }
             None => (absent(cell)),
         }
     }
+}
+
+/// Behind a mean: how well it is known.
+pub fn plus_minus(half_width: Option<f64>, shown: fn(f64) -> String) -> Markup {
+    html! { @if let Some(width) = half_width { span.pm { "± " (shown(width)) } } }
 }
 
 /// NA where the cell has no result, and a dash where it has one, but not this number.
@@ -40,47 +42,28 @@ pub fn has_result(cell: &CellView) -> bool {
     cell.whole().next().is_some()
 }
 
-/// Why cells have no result, or have it of fewer repeats.
-struct Reason<'a> {
-    has_result: bool,
-    code: &'a str,
-    /// Of the first of them.
-    words: String,
-    cells: Vec<&'a CellView>,
-}
-
 /// The reasons of all NA of a table, and of repeats that its numbers are without; nothing where
 /// there is none.
 pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
-    let mut reasons: Vec<Reason> = Vec::new();
-    for cell in cells {
-        let has_result = has_result(cell);
-        if has_result && failed(cell) == 0 {
-            continue;
-        }
-        let (code, words) = reason(cell);
-        let is_known = |known: &&mut Reason| known.has_result == has_result && known.code == code;
-        match reasons.iter_mut().find(is_known) {
-            Some(known) => known.cells.push(cell),
-            None => reasons.push(Reason { has_result, code, words, cells: vec![cell] }),
-        }
-    }
-    reasons.sort_by_key(|reason| reason.has_result);
+    let told = cells.into_iter().filter(|cell| !has_result(cell) || failed(cell) > 0);
+    let mut reasons = by_key(told.map(|cell| ((has_result(cell), reason(cell).0), cell)));
+    reasons.sort_by_key(|((has_result, _), _)| *has_result);
     html! {
-        @for reason in &reasons {
+        @for ((has_result, code), cells) in &reasons {
+            @let (_, words) = reason(cells[0]);
             p.soft.small.na {
-                @if reason.has_result { "Of fewer repeats, " } @else { (NOT_AVAILABLE) ", " }
-                @for (index, cell) in reason.cells.iter().enumerate() {
+                @if *has_result { "Of fewer repeats, " } @else { (NOT_AVAILABLE) ", " }
+                @for (index, cell) in cells.iter().enumerate() {
                     @if index > 0 { ", " }
                     (to_cell(cell, &format!("cell {}", cell.cell.what.ordinal)))
-                    @if reason.has_result {
+                    @if *has_result {
                         " (" (failed(cell)) " of " (cell.repeats.len()) " failed)"
                     }
                 }
-                ": " (reason.code)
-                @if !reason.words.is_empty() {
-                    ": " (reason.words)
-                    @if reason.cells.len() > 1 { " (the first of them)" }
+                ": " (code)
+                @if !words.is_empty() {
+                    ": " (words)
+                    @if cells.len() > 1 { " (the first of them)" }
                 }
             }
         }

@@ -7,6 +7,7 @@ pub mod curves;
 pub mod device_effects;
 pub mod drills;
 pub mod effects;
+mod grid;
 pub mod missing;
 pub mod multiples;
 pub mod numbers;

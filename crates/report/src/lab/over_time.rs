@@ -2,8 +2,9 @@
 //! connections.
 
 use crate::format::in_words_of;
-use crate::model::{LabView, RepeatView};
+use crate::model::{CellView, LabView, RepeatView};
 use base::counted;
+use itertools::Itertools;
 use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -30,16 +31,14 @@ pub fn over_time(view: &LabView) -> Vec<OverTime> {
         .into_iter()
         .rev()
         .map(|connections| {
-            let mut lines: Vec<RepeatLine> = Vec::new();
-            let at = |cell: &&crate::model::CellView| cell.cell.what.connections == connections;
-            for cell in view.cells.iter().filter(at) {
-                let drawn = |r: &&RepeatView| r.repeat.is_whole() && !r.series.time_s.is_empty();
-                let is_new = !lines.iter().any(|line| line.name == cell.group);
-                if let (true, Some(first)) = (is_new, cell.shown().filter(drawn)) {
-                    lines.push(RepeatLine { name: cell.group.clone(), repeat: first.repeat.id.0 });
-                }
-            }
-            OverTime { connections, lines }
+            let at = |cell: &&CellView| cell.cell.what.connections == connections;
+            let is_drawn = |r: &&RepeatView| r.repeat.is_whole() && !r.series.time_s.is_empty();
+            let line = |cell: &CellView| {
+                let repeat = cell.shown().filter(is_drawn)?.repeat.id.0;
+                Some(RepeatLine { name: cell.group.clone(), repeat })
+            };
+            let lines = view.cells.iter().filter(at).filter_map(line);
+            OverTime { connections, lines: lines.unique_by(|line| line.name.clone()).collect() }
         })
         .filter(|of| of.lines.len() > 1)
         .collect();
@@ -63,12 +62,7 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
     };
     let lines = all.iter().flat_map(|of| &of.lines);
     let repeats = lines.filter_map(|line| view.repeats().find(|r| r.repeat.id.0 == line.repeat));
-    let mut types: Vec<&(String, String)> = Vec::new();
-    for of in repeats.flat_map(|repeat| &repeat.series.names) {
-        if !types.contains(&of) {
-            types.push(of);
-        }
-    }
+    let types = repeats.flat_map(|repeat| &repeat.series.names).unique().collect_vec();
     html! {
         @if !all.is_empty() {
             section id="over-time" data-choices="" {

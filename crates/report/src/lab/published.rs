@@ -1,22 +1,20 @@
 //! A lab's devices beside what the white papers measured of them.
 
-use crate::format::{NOT_AVAILABLE, in_words, significant};
+use crate::format::{in_words, or_na, significant};
 use crate::model::{LabView, RepeatView};
 use analyse::{CellComparison, PublishedRatio};
+use itertools::Itertools;
 use maud::{Markup, html};
 use store::ThroughputMetric;
 
 /// The ratios of devices that the white papers published, beside those of the lab, and what each
 /// device had to write for an order; nothing where the lab has not two of these devices.
 pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Markup {
-    let mut rows = Vec::new();
-    for published in &PublishedRatio::ALL {
-        for comparison in all {
-            if let Some(measured) = published.measured(comparison) {
-                rows.push((published, measured, *comparison));
-            }
-        }
-    }
+    let rows = PublishedRatio::ALL
+        .iter()
+        .cartesian_product(all)
+        .filter_map(|(published, of)| Some((published, published.measured(of)?, *of)))
+        .collect_vec();
     if view.metric() != ThroughputMetric::Nopm || rows.is_empty() {
         return html! {};
     }
@@ -41,22 +39,18 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
             } }
             tbody { @for (published, measured, comparison) in rows {
                 @let writes = [published.faster, published.slower]
-                    .map(|device| writes_per_order(view, comparison, device));
+                    .map(|device| or_na(writes_per_order(view, comparison, device), significant));
                 tr {
                     th scope="row" { (published.faster) " : " (published.slower) }
                     @if all.len() > 1 { td { (in_words(&comparison.others)) } }
                     td.num { (significant(measured)) }
                     td.num { (significant(published.ratio)) }
-                    td.num { (known(writes[0])) " : " (known(writes[1])) }
+                    td.num { (writes[0]) " : " (writes[1]) }
                     td { (published.source) }
                 }
             } }
         } }
     }
-}
-
-fn known(number: Option<f64>) -> String {
-    number.map_or_else(|| NOT_AVAILABLE.to_owned(), significant)
 }
 
 /// Requests to write data, for each new order of the cell with that device.

@@ -1,11 +1,12 @@
 //! One variable over its values, with the value at which its curve turns.
 
 use super::curves::{CurveCell, CurveCells, Curves, chart, curves};
-use super::missing::{absent, footnotes, to_cell};
+use super::missing::{absent, footnotes, plus_minus, to_cell};
 use super::numbers::{CellNumber, P95, THROUGHPUT};
-use crate::format::{NOT_AVAILABLE, significant, truncated};
+use crate::format::{NOT_AVAILABLE, by_key, in_words, significant, truncated};
 use crate::model::LabView;
-use analyse::{NamedValue, Sweep, SweepPoint};
+use analyse::{Sweep, SweepPoint};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// The curves of one variable.
@@ -29,14 +30,8 @@ fn finding(sweep: &Sweep) -> &str {
 
 /// A variable for each dimension that was swept.
 pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<SweptVariable<'a>> {
-    let mut variables: Vec<Vec<&Sweep>> = Vec::new();
-    for sweep in all {
-        match variables.iter_mut().find(|of| of[0].dimension == sweep.dimension) {
-            Some(of) => of.push(sweep),
-            None => variables.push(vec![sweep]),
-        }
-    }
-    let variable = |(index, sweeps): (usize, Vec<&'a Sweep>)| {
+    let variables = by_key(all.iter().map(|sweep| (&sweep.dimension, sweep)));
+    let variable = |(index, (dimension, sweeps)): (usize, (&String, Vec<&'a Sweep>))| {
         let at = |point: &SweepPoint| {
             let cell = view.by_ordinal(point.ordinal)?;
             Some(CurveCell { x: point.number, x_text: point.value.clone(), cell })
@@ -47,7 +42,7 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<SweptVariable<'a>>
             .collect();
         SweptVariable {
             key: format!("sweep-{index}"),
-            curves: curves(view, &sweeps[0].dimension, &lines, &[&THROUGHPUT, &P95]),
+            curves: curves(view, dimension, &lines, &[&THROUGHPUT, &P95]),
             sweeps,
         }
     };
@@ -55,8 +50,8 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<SweptVariable<'a>>
 }
 
 fn others(sweep: &Sweep) -> String {
-    let words: Vec<String> = sweep.others.iter().map(NamedValue::words).collect();
-    if words.is_empty() { sweep.dimension.clone() } else { words.join(", ") }
+    let words = in_words(&sweep.others);
+    if words.is_empty() { sweep.dimension.clone() } else { words }
 }
 
 /// Charts, turning points and numbers.
@@ -84,14 +79,9 @@ pub fn sweeps(view: &LabView, variables: &[SweptVariable<'_>]) -> Markup {
 }
 
 fn table(view: &LabView, variable: &SweptVariable<'_>) -> Markup {
-    let mut values: Vec<&SweepPoint> = Vec::new();
-    for point in variable.sweeps.iter().flat_map(|sweep| &sweep.points) {
-        if !values.iter().any(|known| known.value == point.value) {
-            values.push(point);
-        }
-    }
-    values.sort_by(|one, other| one.number.total_cmp(&other.number));
-    let cells = variable.sweeps.iter().flat_map(|sweep| &sweep.points);
+    let points = || variable.sweeps.iter().flat_map(|sweep| &sweep.points);
+    let values = points().unique_by(|point| &point.value);
+    let values = values.sorted_by(|one, other| one.number.total_cmp(&other.number)).collect_vec();
     html! {
         div.scroll { table.grid {
             caption {
@@ -118,7 +108,7 @@ fn table(view: &LabView, variable: &SweptVariable<'_>) -> Markup {
                 }
             } }
         } }
-        (footnotes(cells.filter_map(|point| view.by_ordinal(point.ordinal))))
+        (footnotes(points().filter_map(|point| view.by_ordinal(point.ordinal))))
     }
 }
 
@@ -127,9 +117,7 @@ fn number(view: &LabView, point: &SweepPoint) -> Markup {
         @match (view.by_ordinal(point.ordinal), point.nopm) {
             (Some(cell), Some(nopm)) => {
                 (to_cell(cell, &truncated(nopm)))
-                @if let Some(width) = point.nopm_half_width {
-                    span.pm { "± " (significant(width)) }
-                }
+                (plus_minus(point.nopm_half_width, significant))
             }
             (Some(cell), None) => (absent(cell)),
             (None, _) => (NOT_AVAILABLE),

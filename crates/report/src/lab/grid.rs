@@ -1,0 +1,85 @@
+//! The tables of what the cells of a lab have: of one number a row for each of what differs and a
+//! column for each number of connections, of several a row for each cell.
+
+use super::missing::{number, to_cell};
+use super::numbers::CellNumber;
+use crate::model::{CellView, LabView};
+use itertools::Itertools;
+use maud::{Markup, html};
+
+/// Rows and columns of a lab.
+pub struct Axes<'a> {
+    view: &'a LabView,
+    groups: Vec<&'a str>,
+    connections: Vec<u32>,
+}
+
+impl Axes<'_> {
+    pub fn of(view: &LabView) -> Axes<'_> {
+        let groups = view.cells.iter().map(|cell| cell.group.as_str());
+        let connections = view.cells.iter().map(|cell| cell.cell.what.connections);
+        Axes {
+            view,
+            groups: groups.unique().collect(),
+            connections: connections.sorted_unstable().dedup().collect(),
+        }
+    }
+
+    /// Do both vary?
+    pub fn is_grid(&self) -> bool {
+        self.groups.len() > 1 && self.connections.len() > 1
+    }
+
+    fn at(&self, group: &str, connections: u32) -> Option<&CellView> {
+        let same =
+            |cell: &&CellView| cell.group == group && cell.cell.what.connections == connections;
+        self.view.cells.iter().find(same)
+    }
+
+    pub fn grid(&self, of: &CellNumber) -> Markup {
+        let count = self.connections.len();
+        html! {
+            div.scroll { table.grid {
+                caption { b { (of.title(self.view)) } ", " (of.unit(self.view)) }
+                thead {
+                    tr {
+                        th scope="col" rowspan="2" {}
+                        th.num scope="colgroup" colspan=(count) { "connections" }
+                    }
+                    tr { @for number in &self.connections { th.num scope="col" { (number) } } }
+                }
+                tbody { @for group in &self.groups {
+                    tr {
+                        th scope="row" { (group) }
+                        @for connections in &self.connections {
+                            td.num { @match self.at(group, *connections) {
+                                Some(cell) => (number(cell, of.of(cell).as_ref(), of.shown)),
+                                None => {}
+                            } }
+                        }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+/// A row for each cell, a column for each number.
+pub fn table(view: &LabView, numbers: &[&CellNumber]) -> Markup {
+    html! {
+        div.scroll { table.grid {
+            thead { tr {
+                th scope="col" { "Cell" }
+                @for of in numbers {
+                    th.num scope="col" { (of.title(view)) span.unit { (of.unit(view)) } }
+                }
+            } }
+            tbody { @for cell in &view.cells {
+                tr {
+                    th scope="row" { (to_cell(cell, &cell.label)) }
+                    @for of in numbers { td.num { (number(cell, of.of(cell).as_ref(), of.shown)) } }
+                }
+            } }
+        } }
+    }
+}
