@@ -1,7 +1,7 @@
 //! What is proposed for a server, and in which words.
 
 use crate::rule::Rule;
-use crate::snapshot::{AdvisedServer, ServerSnapshot};
+use crate::snapshot::ServerSnapshot;
 use crate::variables;
 use base::document;
 use serde::Serialize;
@@ -148,9 +148,8 @@ document! {
         snapshot: &ServerSnapshot
     );
     let Proposal { changes, action, seen, gain, risks } = proposal;
-    let AdvisedServer { family, release } = snapshot.server;
     let restart_needed =
-        changes.iter().any(|change| !variables::is_dynamic(change.variable, family, release));
+        changes.iter().any(|change| !variables::is_dynamic(change.variable, snapshot.server));
     let lines =
         |line: fn(&VariableChange) -> String| changes.iter().map(line).collect::<Vec<String>>();
     let statements = lines(|of| set_statement(of.variable, &of.proposed));

@@ -17,6 +17,7 @@ mod named;
 mod percent;
 mod position;
 mod random;
+mod server_release;
 mod session;
 mod time_functions;
 mod units;
@@ -31,6 +32,7 @@ pub use exit::Exit;
 pub use percent::{percent, percent_at_most};
 pub use position::line_and_column;
 pub use random::Random;
+pub use server_release::{NoRelease, ServerFamily, ServerRelease, Since, VersionNumbers};
 pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,
 };

@@ -175,7 +175,7 @@ fn require_engine(
     build: &ServerBuild,
     from: Option<&Path>,
 ) -> Result<(), ServerError> {
-    if engine.is(build.flavour, build.numbers) {
+    if engine.is(build.release) {
         return Ok(());
     }
     Err(ServerError::WrongVersion {
