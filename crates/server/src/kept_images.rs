@@ -5,10 +5,9 @@ use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::image::{DESCRIPTION, Description};
 use crate::{Home, Image, ImageKey, ServerError};
-use base::{now_utc_ns, parse_size};
+use base::parse_size;
 use std::fs;
-use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// Names the room for all images: `100G`.
 pub const IMAGES_VARIABLE: &str = "MYDYNO_IMAGES_MAX";
@@ -22,16 +21,6 @@ pub struct KeptImage {
     pub image: Image,
     /// When it was last cloned, or made.
     pub last_used_utc_ns: i64,
-}
-
-/// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently
-/// used.
-pub(crate) fn use_image(directory: &Path) -> Result<FileLock, ServerError> {
-    let path = directory.join(DESCRIPTION);
-    let in_use = FileLock::share(&path)?;
-    let now = Duration::from_nanos(u64::try_from(now_utc_ns()).unwrap_or(0));
-    in_use.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
-    Ok(in_use)
 }
 
 /// All images, the most recently used one first. What is damaged or of another format is none.
@@ -168,9 +157,9 @@ pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{kept_images, remove_image, shrink_images, use_image};
+    use super::{kept_images, remove_image, shrink_images};
     use crate::home::Home;
-    use crate::image::{Image, ImageContents, ImageKey};
+    use crate::image::{Image, ImageContents, ImageKey, use_image};
     use std::fs;
     use std::path::Path;
     use std::thread::sleep;
