@@ -354,14 +354,8 @@ fn shell_for(build: &ServerBuild, layout: &Layout) -> Result<PathBuf, ServerErro
 
 /// The loader of a C library, where one is in this directory.
 fn loader_in(directory: &Path) -> Result<Option<PathBuf>, ServerError> {
-    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
-        let path = entry.map_err(io_at("read", directory))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(LOADER_PREFIX) {
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
+    let mut files = home::entries(directory)?.into_iter();
+    Ok(files.find(|path| home::file_name(path).starts_with(LOADER_PREFIX)))
 }
 
 #[cfg(test)]

@@ -25,11 +25,9 @@ pub struct KeptImage {
 
 /// All images, the most recently used one first. What is damaged or of another format is none.
 pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
-    let root = home.images();
     let mut kept = Vec::new();
-    for entry in fs::read_dir(&root).map_err(io_at("read", &root))? {
-        let entry = entry.map_err(io_at("read", &root))?;
-        let path = entry.path().join(DESCRIPTION);
+    for directory in home::entries(&home.images())? {
+        let path = directory.join(DESCRIPTION);
         let Ok(text) = fs::read_to_string(&path) else {
             continue;
         };
@@ -37,7 +35,7 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
             continue;
         };
         // A copy under another name is no image.
-        let Some(image) = Image::find(home, &found.key).filter(|i| i.directory() == entry.path())
+        let Some(image) = Image::find(home, &found.key).filter(|i| i.directory() == directory)
         else {
             continue;
         };
@@ -47,7 +45,7 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         kept.push(KeptImage {
-            name: entry.file_name().to_string_lossy().into_owned(),
+            name: home::file_name(&directory).into_owned(),
             image,
             last_used_utc_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         });
@@ -143,13 +141,10 @@ fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
 /// Removes the rest of images whose removal was killed. Where another process is about it, both
 /// are.
 pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
-    let images = home.images();
-    for entry in fs::read_dir(&images).map_err(io_at("read", &images))? {
-        let entry = entry.map_err(io_at("read", &images))?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+    for path in home::entries(&home.images())? {
+        let name = home::file_name(&path);
         if name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX) {
-            home::remove_tree_if_there(&entry.path())?;
+            home::remove_tree_if_there(&path)?;
         }
     }
     Ok(())

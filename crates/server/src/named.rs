@@ -9,6 +9,7 @@ use crate::process::{self, EndedBy};
 use crate::{Ending, Home, ServerBuild, ServerError, dsn};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -139,19 +140,14 @@ pub fn stop_named(
 
 /// All named servers, by name.
 pub fn named(home: &Home) -> Result<Vec<NamedInstance>, ServerError> {
-    let root = home.instances();
     let mut found = Vec::new();
-    for entry in fs::read_dir(&root).map_err(io_at("read", &root))? {
-        let entry = entry.map_err(io_at("read", &root))?;
-        let Ok(name) = entry.file_name().into_string() else {
+    for directory in home::entries(&home.instances())? {
+        let Some(name) = directory.file_name().and_then(OsStr::to_str) else {
             continue;
         };
         // One that is being started has no record yet.
-        if let Some(instance) = read(home, &name)? {
-            found.push(instance);
-        }
+        found.extend(read(home, name)?);
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 
