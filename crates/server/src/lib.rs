@@ -58,7 +58,7 @@ pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
-pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
+pub use named::{AfterStop, NamedInstance, named, stop_named};
 pub use pages::{CorruptPages, corrupt_pages};
 pub use process::errors_in;
 pub use settings::{

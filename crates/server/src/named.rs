@@ -3,7 +3,7 @@
 
 use crate::error::io_at;
 use crate::home::{self, FileLock};
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime, loopback_options, read_password};
+use crate::instance::{Data, Instance, loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
 use crate::process::{self, EndedBy};
 use crate::{Ending, Home, ServerBuild, ServerError, dsn};
@@ -76,23 +76,6 @@ impl NamedInstance {
     pub fn log_tail(&self) -> String {
         process::log_since(&self.directory.join("error.log"), 0)
     }
-}
-
-/// Starts a server that outlives this process. A stopped one of that name goes on with its data.
-///
-/// # Errors
-/// As [`Instance::start`]; [`ServerError::AlreadyRunning`] where it runs.
-pub fn start_named(
-    home: &Home,
-    build: &ServerBuild,
-    name: &str,
-    options: InstanceOptions,
-) -> Result<Instance, ServerError> {
-    Instance::start(
-        home,
-        build,
-        InstanceOptions { lifetime: Lifetime::Named(name.to_owned()), ..options },
-    )
 }
 
 /// Stops a named server: asks, waits up to `timeout`, kills. Where its data goes too, there is

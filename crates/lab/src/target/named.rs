@@ -10,7 +10,7 @@ use crate::target::private::{ResolvedPrivate, files_of};
 use plan::tables_bytes;
 use server::preset::Translated;
 use server::{
-    AfterStop, Data, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
+    AfterStop, Data, Ending, Home, Instance, InstanceOptions, Lifetime, ServerBuild, Storage,
     stop_named,
 };
 use spec::{Placement, Private};
@@ -80,6 +80,7 @@ pub fn start_named_on(
     let options = InstanceOptions {
         data: data()?,
         storage: if kept.data_is_emulated { Storage::Emulated } else { Storage::Real },
+        lifetime: Lifetime::Named(spec.name.clone()),
         preset: lines(preset.as_ref()),
         set: spec.set.iter().chain(&kept.set).cloned().collect(),
         data_directory: kept.data_directory.clone(),
@@ -97,7 +98,7 @@ pub fn start_named_on(
         dilation: spec.dilation,
         ..InstanceOptions::default()
     };
-    let instance = start_named(home, build, &spec.name, options)?;
+    let instance = Instance::start(home, build, options)?;
     match emulate(&kept.placed(instance.directory()), build) {
         Ok(()) => Ok((instance, notes)),
         Err(error) => Err(not_emulated(&instance, &error)),
@@ -154,13 +155,14 @@ fn plain(
 ) -> Result<Instance, LabError> {
     let options = InstanceOptions {
         data,
+        lifetime: Lifetime::Named(spec.name.clone()),
         preset: lines(preset),
         set: spec.set.clone(),
         files: vec![configured_file(preset)?],
         port: spec.port,
         ..InstanceOptions::default()
     };
-    Ok(start_named(home, build, &spec.name, options)?)
+    Ok(Instance::start(home, build, options)?)
 }
 
 /// What a new server begins with: a clone of the image of its database, which is made where there

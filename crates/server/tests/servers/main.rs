@@ -13,7 +13,7 @@ mod starting;
 
 use base::{Connect, ServerFamily, Session};
 use engines::ENGINES;
-use server::{Home, Instance, InstanceOptions, ServerBuild, ServerError, install};
+use server::{Home, Instance, InstanceOptions, Lifetime, ServerBuild, ServerError, install};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -29,6 +29,17 @@ pub const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 pub fn build(engine: &str) -> ServerBuild {
     let home = Home::from_env().unwrap();
     install(&home, engine, None, &mut |_| {}).unwrap()
+}
+
+/// Starts a server that outlives this process.
+pub fn start_named(
+    home: &Home,
+    build: &ServerBuild,
+    name: &str,
+    options: InstanceOptions,
+) -> Result<Instance, ServerError> {
+    let lifetime = Lifetime::Named(name.to_owned());
+    Instance::start(home, build, InstanceOptions { lifetime, ..options })
 }
 
 /// A home of the test's own.
