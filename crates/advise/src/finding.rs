@@ -3,7 +3,7 @@
 use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 use crate::variables;
-use base::document;
+use base::{document, size_text};
 use serde::Serialize;
 
 /// What a change is expected to give. It is an expectation: only an experiment tells.
@@ -187,14 +187,4 @@ fn option_line(change: &VariableChange) -> String {
         _ => change.proposed.clone(),
     };
     format!("{} = {value}", change.variable)
-}
-
-/// `12G`, `48M`, `1000`: as an option file has it, exact.
-pub(crate) fn size_text(bytes: u64) -> String {
-    for (shift, unit) in [(30, "G"), (20, "M"), (10, "K")] {
-        if bytes > 0 && bytes.trailing_zeros() >= shift {
-            return format!("{}{unit}", bytes >> shift);
-        }
-    }
-    bytes.to_string()
 }

@@ -37,5 +37,7 @@ pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,
 };
 pub use time_functions::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
-pub use units::{Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size};
+pub use units::{
+    Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size, size_text,
+};
 pub use variables::{given_in, is_secret, variable_name};

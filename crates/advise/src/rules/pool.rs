@@ -1,9 +1,9 @@
 //! The buffer pool, and the page cache that stands in for it.
 
-use crate::finding::{Gain, Proposal, Risk, size_text};
+use crate::finding::{Gain, Proposal, Risk};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
-use base::Since;
+use base::{Since, size_text};
 
 /// Of the machine's memory, the part that a buffer pool may have: the rest is for connections,
 /// temporary tables and the system.

@@ -3,10 +3,10 @@
 //! there is; and of pools that a user names, several would be one.
 
 use super::Translated;
-use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, size_text};
+use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN};
 use crate::ServerBuild;
 use crate::release_facts::{SINGLE_POOL_INSTANCE, has_fixed_chunks};
-use base::{given_in, parse_size};
+use base::{given_in, parse_size, size_text};
 
 pub(super) const POOL: &str = "innodb_buffer_pool_size";
 pub(super) const INSTANCES: &str = "innodb_buffer_pool_instances";

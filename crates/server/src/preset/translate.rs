@@ -3,14 +3,14 @@
 use super::part::{CHUNK, INSTANCES, POOL, PoolInstances, PoolPart, chunk_for};
 use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, Mib, POOL_BYTES_MIN,
-    REDO_FILE_BYTES_MIN, size_text,
+    REDO_FILE_BYTES_MIN,
 };
 use super::{NamedPreset, PaperVariable, PresetScale, is_perconas_own};
 use crate::ServerBuild;
 use crate::release_facts::{
     CHECKSUMS_ALWAYS, REDO_CAPACITY as HAS_CAPACITY, SINGLE_REDO_FILE, has_fixed_chunks,
 };
-use base::{ServerFamily, ServerRelease, parse_size, variable_name};
+use base::{ServerFamily, ServerRelease, parse_size, size_text, variable_name};
 
 const CLEANERS: &str = "innodb_page_cleaners";
 const REDO_FILE: &str = "innodb_log_file_size";
