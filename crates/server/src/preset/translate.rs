@@ -10,7 +10,7 @@ use crate::ServerBuild;
 use crate::release_facts::{
     CHECKSUMS_ALWAYS, REDO_CAPACITY as HAS_CAPACITY, SINGLE_REDO_FILE, has_fixed_chunks,
 };
-use base::{ServerFamily, ServerRelease, parse_size, size_text, variable_name};
+use base::{ServerFamily, ServerRelease, named, parse_size, size_text, variable_name};
 
 const CLEANERS: &str = "innodb_page_cleaners";
 const REDO_FILE: &str = "innodb_log_file_size";
@@ -19,57 +19,31 @@ const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
 const CHECKSUM: &str = "innodb_checksum_algorithm";
 const FREE_LIST: &str = "innodb_empty_free_list_algorithm";
 
-/// What became of a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It has the value that was asked for.
-    Kept,
-    /// Under another name.
-    Renamed,
-    /// In another variable, together with others.
-    Folded,
-    /// In the proportion to the database that it had in the papers.
-    Scaled,
-    /// To what the server takes.
-    Clamped,
-    /// Not of the papers, and needed for what is.
-    Added,
-    /// A path: where files go is said by places.
-    Placed,
-    /// This server does not have it, or not this value.
-    Unknown,
-    /// The user set it otherwise.
-    Overridden,
+named! {
+    /// What became of a variable. The name is the word in results and tables.
+    pub enum Fate {
+        /// It has the value that was asked for.
+        Kept = "kept",
+        /// Under another name.
+        Renamed = "renamed",
+        /// In another variable, together with others.
+        Folded = "folded",
+        /// In the proportion to the database that it had in the papers.
+        Scaled = "scaled",
+        /// To what the server takes.
+        Clamped = "clamped",
+        /// Not of the papers, and needed for what is.
+        Added = "added",
+        /// A path: where files go is said by places.
+        Placed = "placed",
+        /// This server does not have it, or not this value.
+        Unknown = "unknown",
+        /// The user set it otherwise.
+        Overridden = "overridden",
+    }
 }
 
 impl Fate {
-    pub const ALL: [Fate; 9] = [
-        Fate::Kept,
-        Fate::Renamed,
-        Fate::Folded,
-        Fate::Scaled,
-        Fate::Clamped,
-        Fate::Added,
-        Fate::Placed,
-        Fate::Unknown,
-        Fate::Overridden,
-    ];
-
-    /// The word in results and tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fate::Kept => "kept",
-            Fate::Renamed => "renamed",
-            Fate::Folded => "folded",
-            Fate::Scaled => "scaled",
-            Fate::Clamped => "clamped",
-            Fate::Added => "added",
-            Fate::Placed => "placed",
-            Fate::Unknown => "unknown",
-            Fate::Overridden => "overridden",
-        }
-    }
-
     fn words(self) -> &'static str {
         match self {
             Fate::Placed => "left to places (--redo, --undo, --temp, ...)",
