@@ -1,9 +1,9 @@
 //! What is proposed for a server, and in which words.
 
 use crate::rule::Rule;
-use crate::snapshot::{AdvisedServer, ServerSnapshot};
+use crate::snapshot::ServerSnapshot;
 use crate::variables;
-use base::document;
+use base::{document, size_text};
 use serde::Serialize;
 
 /// What a change is expected to give. It is an expectation: only an experiment tells.
@@ -148,9 +148,8 @@ document! {
         snapshot: &ServerSnapshot
     );
     let Proposal { changes, action, seen, gain, risks } = proposal;
-    let AdvisedServer { family, release } = snapshot.server;
     let restart_needed =
-        changes.iter().any(|change| !variables::is_dynamic(change.variable, family, release));
+        changes.iter().any(|change| !variables::is_dynamic(change.variable, snapshot.server));
     let lines =
         |line: fn(&VariableChange) -> String| changes.iter().map(line).collect::<Vec<String>>();
     let statements = lines(|of| set_statement(of.variable, &of.proposed));
@@ -188,14 +187,4 @@ fn option_line(change: &VariableChange) -> String {
         _ => change.proposed.clone(),
     };
     format!("{} = {value}", change.variable)
-}
-
-/// `12G`, `48M`, `1000`: as an option file has it, exact.
-pub(crate) fn size_text(bytes: u64) -> String {
-    for (shift, unit) in [(30, "G"), (20, "M"), (10, "K")] {
-        if bytes > 0 && bytes.trailing_zeros() >= shift {
-            return format!("{}{unit}", bytes >> shift);
-        }
-    }
-    bytes.to_string()
 }

@@ -14,10 +14,10 @@ pub use document::best_known_methods;
 pub use finding::{Finding, Gain, Risk, VariableChange, set_statement};
 pub use rule::{Rule, Topic};
 pub use snapshot::{
-    AdvisedDevice, AdvisedServer, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot,
-    StatusWatch, StoredAccount,
+    AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
+    StoredAccount,
 };
-pub use stored::stored_snapshot;
+pub use stored::{release_of, stored_snapshot};
 
 /// All findings for a server, those of the greatest expected gain first.
 pub fn advise(snapshot: &ServerSnapshot) -> Vec<Finding> {

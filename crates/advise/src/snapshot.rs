@@ -1,48 +1,32 @@
 //! What is known of a server when it is advised. Everything in here was read, and nothing changed.
 
-use serde::{Deserialize, Serialize};
-use server::preset::Family;
+use base::ServerRelease;
 use std::collections::BTreeMap;
 
 /// Names and values as a server tells them.
 pub type NamedValues = BTreeMap<String, String>;
 
 /// A server, its machine, its device and its load.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct ServerSnapshot {
-    pub server: AdvisedServer,
+    pub server: ServerRelease,
     /// `SHOW GLOBAL VARIABLES`.
     pub variables: NamedValues,
     pub watch: StatusWatch,
     /// Bytes of tables and indexes of InnoDB; `None` where nobody may look.
     pub data_bytes: Option<u64>,
     /// The machine of the server; `None` where it is another one than this.
-    #[serde(default)]
     pub machine: Option<ServerMachine>,
     /// The device of the data; `None` where it was neither named nor probed.
-    #[serde(default)]
     pub device: Option<AdvisedDevice>,
     /// Is the redo log on a device of its own? `None` where that is not known.
-    #[serde(default)]
     pub redo_is_apart: Option<bool>,
     /// Shares of a transaction's response time, from the last stored run against this server.
-    #[serde(default)]
     pub account: Option<StoredAccount>,
 }
 
-/// Which server it is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AdvisedServer {
-    pub family: Family,
-    /// Major, minor and patch.
-    pub release: (u16, u16, u16),
-}
-
 /// Two readings of `SHOW GLOBAL STATUS`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct StatusWatch {
     /// Between the two.
     pub seconds: f64,
@@ -51,8 +35,7 @@ pub struct StatusWatch {
 }
 
 /// The machine that the server runs on.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct ServerMachine {
     pub memory_bytes: u64,
     pub cores: u32,
@@ -65,8 +48,7 @@ pub struct ServerMachine {
 }
 
 /// A file system, and the block device below it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct MountedFileSystem {
     /// `ext4`, `xfs`.
     pub kind: String,
@@ -77,21 +59,17 @@ pub struct MountedFileSystem {
 }
 
 /// What the device gives, from its profile or a probe.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct AdvisedDevice {
     pub name: String,
     pub is_disk: bool,
     /// Sustained random requests of 4 KiB; `None` where it was not probed.
-    #[serde(default)]
     pub random_read_iops: Option<f64>,
-    #[serde(default)]
     pub random_write_iops: Option<f64>,
 }
 
 /// Shares of the mean response time of a transaction, 0 to 1.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct StoredAccount {
     pub reads: f64,
     pub log: f64,

@@ -1,11 +1,10 @@
 //! A server as a results file knows it.
 
 use crate::snapshot::{
-    AdvisedDevice, AdvisedServer, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
-    StoredAccount,
+    AdvisedDevice, NamedValues, ServerMachine, ServerSnapshot, StatusWatch, StoredAccount,
 };
+use base::ServerRelease;
 use device::{Profile, Role, Setup};
-use server::preset::Family;
 use store::{Moment, RepeatId, Results, StoreError};
 
 /// What rules can be asked of the server of a run, as the file has it; `None` where the run has no
@@ -22,7 +21,7 @@ pub fn stored_snapshot(
     let repeat = results.repeat(run)?;
     let cell = results.cell(repeat.cell)?;
     let variables: NamedValues = results.variables(run, Moment::Start)?.into_iter().collect();
-    let (Some(result), Some(server)) = (&repeat.result, AdvisedServer::of(&variables)) else {
+    let (Some(result), Some(server)) = (&repeat.result, release_of(&variables)) else {
         return Ok(None);
     };
     let status = |moment| -> Result<NamedValues, StoreError> {
@@ -83,43 +82,30 @@ impl AdvisedDevice {
     }
 }
 
-impl AdvisedServer {
-    /// By what the server says of itself; `None` where that names no release.
-    pub fn of(variables: &NamedValues) -> Option<AdvisedServer> {
-        let text = |name: &str| variables.get(name).map(String::as_str).unwrap_or_default();
-        let version = text("version");
-        let has = |words: &str| version.contains(words) || text("version_comment").contains(words);
-        let family = match () {
-            () if has("MariaDB") => Family::MariaDb,
-            () if has("Percona") => Family::Percona,
-            () => Family::Mysql,
-        };
-        let mut numbers = version
-            .split(|c: char| !c.is_ascii_digit())
-            .map_while(|number| number.parse::<u16>().ok());
-        let release = (numbers.next()?, numbers.next()?, numbers.next()?);
-        Some(AdvisedServer { family, release })
-    }
+/// By what the server says of itself; `None` where that names no release.
+pub fn release_of(variables: &NamedValues) -> Option<ServerRelease> {
+    let text = |name: &str| variables.get(name).map(String::as_str).unwrap_or_default();
+    format!("{} ({})", text("version"), text("version_comment")).parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AdvisedServer, NamedValues};
-    use server::preset::Family;
+    use super::{NamedValues, release_of};
+    use base::ServerFamily;
 
     #[test]
     fn servers_are_known_by_their_words() {
         let of = |version: &str, comment: &str| {
             let named = [("version", version), ("version_comment", comment)];
             let named = named.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            AdvisedServer::of(&NamedValues::from(named)).map(|of| (of.family, of.release))
+            release_of(&NamedValues::from(named)).map(|of| (of.family, of.version))
         };
         let mysql = of("5.7.22-log", "MySQL Community Server (GPL)").unwrap();
-        assert_eq!(mysql, (Family::Mysql, (5, 7, 22)));
+        assert_eq!(mysql, (ServerFamily::Mysql, (5, 7, 22)));
         let percona = of("8.0.36-28", "Percona Server (GPL), Release 28").unwrap();
-        assert_eq!(percona, (Family::Percona, (8, 0, 36)));
+        assert_eq!(percona, (ServerFamily::Percona, (8, 0, 36)));
         let mariadb = of("10.11.19-MariaDB-deb12", "Debian 12").unwrap();
-        assert_eq!(mariadb, (Family::MariaDb, (10, 11, 19)));
+        assert_eq!(mariadb, (ServerFamily::MariaDb, (10, 11, 19)));
         assert_eq!(of("trunk", ""), None);
     }
 }

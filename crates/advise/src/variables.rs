@@ -1,27 +1,26 @@
 //! What has to be known of a variable to write it: its unit, and since which releases a running
 //! server takes it. Whether a server has it at all, its own list tells.
 
-use server::preset::Family;
-
-type Release = (u16, u16, u16);
+use base::{ServerRelease, Since};
 
 /// A variable that rules set.
 struct Settable {
     name: &'static str,
     is_in_bytes: bool,
-    /// Since when `SET GLOBAL` takes it; `None`: it never does.
-    mysql: Option<Release>,
-    mariadb: Option<Release>,
+    /// Since when `SET GLOBAL` takes it.
+    dynamic: Since,
 }
 
-const ALWAYS: Option<Release> = Some((0, 0, 0));
-
 const fn dynamic(name: &'static str) -> Settable {
-    Settable { name, is_in_bytes: false, mysql: ALWAYS, mariadb: ALWAYS }
+    Settable { name, is_in_bytes: false, dynamic: Since::ALWAYS }
 }
 
 const fn fixed(name: &'static str) -> Settable {
-    Settable { name, is_in_bytes: false, mysql: None, mariadb: None }
+    Settable { name, is_in_bytes: false, dynamic: Since::NEVER }
+}
+
+const fn dynamic_since(since: Since, name: &'static str) -> Settable {
+    Settable { dynamic: since, ..fixed(name) }
 }
 
 const fn bytes(of: Settable) -> Settable {
@@ -30,29 +29,25 @@ const fn bytes(of: Settable) -> Settable {
 
 /// After the manuals of MySQL 5.7 to 9.x, Percona Server 5.6 to 8.0 and MariaDB 10.1 to 11.8.
 const SETTABLE: &[Settable] = &[
-    bytes(Settable {
-        mysql: Some((5, 7, 5)),
-        mariadb: Some((10, 2, 2)),
-        ..fixed("innodb_buffer_pool_size")
-    }),
+    bytes(dynamic_since(Since::mysql((5, 7, 5)).or_mariadb((10, 2, 2)), "innodb_buffer_pool_size")),
     bytes(fixed("innodb_buffer_pool_size_max")),
     fixed("innodb_buffer_pool_instances"),
     fixed("innodb_flush_method"),
     dynamic("innodb_data_file_buffering"),
-    bytes(Settable { mariadb: Some((10, 9, 0)), ..fixed("innodb_log_file_size") }),
+    bytes(dynamic_since(Since::mariadb((10, 9, 0)), "innodb_log_file_size")),
     bytes(dynamic("innodb_redo_log_capacity")),
-    bytes(Settable { mysql: Some((8, 0, 11)), ..fixed("innodb_log_buffer_size") }),
+    bytes(dynamic_since(Since::mysql((8, 0, 11)), "innodb_log_buffer_size")),
     dynamic("innodb_io_capacity"),
     dynamic("innodb_io_capacity_max"),
     dynamic("innodb_flush_neighbors"),
     dynamic("innodb_max_dirty_pages_pct"),
     dynamic("innodb_max_dirty_pages_pct_lwm"),
     dynamic("innodb_adaptive_flushing"),
-    Settable { mariadb: Some((10, 3, 3)), ..fixed("innodb_page_cleaners") },
+    dynamic_since(Since::mariadb((10, 3, 3)), "innodb_page_cleaners"),
     dynamic("innodb_lru_scan_depth"),
     dynamic("innodb_empty_free_list_algorithm"),
     dynamic("innodb_cleaner_lsn_age_factor"),
-    Settable { mariadb: Some((11, 4, 2)), ..fixed("innodb_doublewrite") },
+    dynamic_since(Since::mariadb((11, 4, 2)), "innodb_doublewrite"),
     fixed("innodb_doublewrite_pages"),
     dynamic("innodb_checksum_algorithm"),
     dynamic("innodb_random_read_ahead"),
@@ -60,8 +55,8 @@ const SETTABLE: &[Settable] = &[
     dynamic("innodb_adaptive_hash_index"),
     dynamic("innodb_thread_concurrency"),
     dynamic("innodb_spin_wait_delay"),
-    Settable { mariadb: Some((10, 11, 0)), ..fixed("innodb_read_io_threads") },
-    Settable { mariadb: Some((10, 11, 0)), ..fixed("innodb_write_io_threads") },
+    dynamic_since(Since::mariadb((10, 11, 0)), "innodb_read_io_threads"),
+    dynamic_since(Since::mariadb((10, 11, 0)), "innodb_write_io_threads"),
     fixed("innodb_use_native_aio"),
     dynamic("innodb_max_purge_lag"),
     dynamic("table_open_cache"),
@@ -91,12 +86,8 @@ fn find(name: &str) -> Option<&'static Settable> {
 }
 
 /// Does `SET GLOBAL` take it on that release?
-pub(crate) fn is_dynamic(name: &str, family: Family, release: Release) -> bool {
-    let since = find(name).and_then(|settable| match family {
-        Family::Mysql | Family::Percona => settable.mysql,
-        Family::MariaDb => settable.mariadb,
-    });
-    since.is_some_and(|since| release >= since)
+pub(crate) fn is_dynamic(name: &str, release: ServerRelease) -> bool {
+    find(name).is_some_and(|settable| release.has(settable.dynamic))
 }
 
 /// Is its number one of bytes, which option files write as `12G`?
@@ -108,7 +99,7 @@ pub(crate) fn is_in_bytes(name: &str) -> bool {
 mod tests {
     use super::{SETTABLE, find, is_dynamic};
     use crate::rules::RULES;
-    use server::preset::Family;
+    use base::{ServerFamily, ServerRelease};
 
     #[test]
     fn what_rules_set_is_known() {
@@ -126,12 +117,14 @@ mod tests {
 
     #[test]
     fn a_release_takes_what_the_manual_says() {
-        let pool = |family, release| is_dynamic("innodb_buffer_pool_size", family, release);
-        assert!(!pool(Family::Mysql, (5, 6, 40)));
-        assert!(pool(Family::Mysql, (5, 7, 22)));
-        assert!(!pool(Family::MariaDb, (10, 1, 13)));
-        assert!(!is_dynamic("innodb_flush_method", Family::Mysql, (9, 7, 0)));
-        assert!(!is_dynamic("innodb_log_file_size", Family::Mysql, (8, 0, 15)));
-        assert!(is_dynamic("innodb_log_file_size", Family::MariaDb, (10, 11, 0)));
+        let is_dynamic =
+            |name, family, version| is_dynamic(name, ServerRelease { family, version });
+        let pool = |family, version| is_dynamic("innodb_buffer_pool_size", family, version);
+        assert!(!pool(ServerFamily::Mysql, (5, 6, 40)));
+        assert!(pool(ServerFamily::Mysql, (5, 7, 22)));
+        assert!(!pool(ServerFamily::MariaDb, (10, 1, 13)));
+        assert!(!is_dynamic("innodb_flush_method", ServerFamily::Mysql, (9, 7, 0)));
+        assert!(!is_dynamic("innodb_log_file_size", ServerFamily::Mysql, (8, 0, 15)));
+        assert!(is_dynamic("innodb_log_file_size", ServerFamily::MariaDb, (10, 11, 0)));
     }
 }

@@ -18,6 +18,7 @@ mod nearest;
 mod percent;
 mod position;
 mod random;
+mod server_release;
 mod session;
 mod time_functions;
 mod units;
@@ -33,9 +34,12 @@ pub use nearest::nearest;
 pub use percent::{percent, percent_at_most};
 pub use position::line_and_column;
 pub use random::Random;
+pub use server_release::{NoRelease, ServerFamily, ServerRelease, Since, VersionNumbers};
 pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,
 };
 pub use time_functions::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
-pub use units::{Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size};
+pub use units::{
+    Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size, size_text,
+};
 pub use variables::{given_in, is_secret, variable_name};

@@ -131,6 +131,17 @@ pub fn parse_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// A number of bytes as all servers take it and the papers write it: `3G`, `48M`, `1000`.
+pub fn size_text(bytes: u64) -> String {
+    let suffixes = [(30, "G"), (20, "M"), (10, "K")];
+    let fitting =
+        suffixes.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    match fitting {
+        Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
 /// Parses decimal text such as `-10.5` into an integer of `scale` decimals (`-1050` at scale 2).
 /// Excess decimals must be zeros. `None` where the text is not a decimal or does not fit.
 pub fn parse_decimal(text: &[u8], scale: u32) -> Option<i64> {

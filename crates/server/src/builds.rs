@@ -3,9 +3,10 @@
 //! A build is known by what its own `--version` says, never by its file name; a binary that does
 //! not tell its version is refused, because a measurement must name what it measured.
 
-use crate::catalogue::{self, Engine, Flavour, VersionNumbers};
+use crate::catalogue::{self, Engine};
 use crate::error::io_at;
 use crate::{Home, ServerError};
+use base::ServerRelease;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -28,8 +29,6 @@ pub(crate) const BINARY_PLACES: [&str; 8] = [
 ];
 /// How far below an engine's directory its binary lies at most: `usr/sbin/mariadbd`.
 const INSTALL_DEPTH_MAX: usize = 3;
-/// How names of Percona Server's builds begin.
-const PERCONA_PREFIX: &str = "percona-";
 /// Where servers lie that are not on an ordinary user's PATH.
 const SYSTEM_PLACES: [&str; 4] =
     ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec"];
@@ -40,11 +39,9 @@ pub struct ServerBuild {
     /// The catalogue's name where it is one of these, else family and series (`percona-8.0`,
     /// `mysql-8.4`).
     pub engine: String,
-    pub flavour: Flavour,
+    pub release: ServerRelease,
     /// The version that the binary prints: `5.7.22`, `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
-    /// The same as numbers.
-    pub numbers: VersionNumbers,
     pub binary: PathBuf,
     pub basedir: PathBuf,
     /// Libraries that the binary needs and the machine lacks.
@@ -113,13 +110,10 @@ impl ServerBuild {
     /// [`ServerError::UnknownEngine`]
     pub fn of_catalogue(engine: &str) -> Result<ServerBuild, ServerError> {
         let engine = catalogue::engine(engine)?;
-        let mut parts = engine.version.split('.').map(|part| part.parse().unwrap_or(0));
-        let mut next = || parts.next().unwrap_or(0);
         Ok(ServerBuild {
             engine: engine.name.clone(),
-            flavour: engine.flavour,
+            release: engine.release(),
             version: engine.version.clone(),
-            numbers: (next(), next(), next()),
             binary: PathBuf::new(),
             basedir: PathBuf::new(),
             library_path: None,
@@ -140,7 +134,7 @@ impl ServerBuild {
         let output =
             command.stdin(Stdio::null()).output().map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let Some(version) = Version::parse(&text) else {
+        let Some((version, release)) = version_in(&text) else {
             let errors = String::from_utf8_lossy(&output.stderr);
             let said = errors.lines().chain(text.lines()).next().unwrap_or("nothing");
             return Err(refuse(format!("`--version` printed no version, but: {said}")));
@@ -151,25 +145,14 @@ impl ServerBuild {
             _ => parent,
         };
         Ok(ServerBuild {
-            engine: version.engine(),
-            flavour: version.flavour,
-            version: version.text,
-            numbers: version.numbers,
+            engine: engine_of(release),
+            release,
+            version: version.to_owned(),
             binary: binary.to_owned(),
             basedir: basedir.to_owned(),
             library_path,
             origin,
         })
-    }
-
-    /// Is this release at least that one?
-    pub fn at_least(&self, numbers: VersionNumbers) -> bool {
-        self.numbers >= numbers
-    }
-
-    /// Is it Percona Server, which has variables and files of its own?
-    pub fn is_percona(&self) -> bool {
-        self.engine.starts_with(PERCONA_PREFIX)
     }
 
     /// The directory of error messages and, for MariaDB, of the scripts that make the system
@@ -200,44 +183,17 @@ pub(crate) fn add_library_path(command: &mut Command, path: Option<&Path>) {
     command.env("LD_LIBRARY_PATH", value);
 }
 
-/// What `--version` says.
-#[derive(Debug, PartialEq, Eq)]
-struct Version {
-    flavour: Flavour,
-    percona: bool,
-    text: String,
-    numbers: VersionNumbers,
+/// What `--version` says: `mysqld  Ver 5.7.22 for Linux on x86_64 (MySQL Community Server (GPL))`.
+fn version_in(output: &str) -> Option<(&str, ServerRelease)> {
+    let after = output.lines().find_map(|line| line.split_once(" Ver "))?.1.trim_start();
+    Some((after.split_whitespace().next()?, after.parse().ok()?))
 }
 
-impl Version {
-    /// Parses `mysqld  Ver 5.7.22 for Linux on x86_64 (MySQL Community Server (GPL))`.
-    fn parse(output: &str) -> Option<Version> {
-        let after = output.lines().find_map(|line| line.split_once(" Ver "))?.1;
-        let text = after.split_whitespace().next()?.to_owned();
-        let mut parts = text.split(['.', '-']).map(str::parse::<u16>);
-        let mut next = || parts.next()?.ok();
-        let numbers = (next()?, next()?, next()?);
-        let mariadb = text.contains("MariaDB") || after.contains("MariaDB");
-        Some(Version {
-            flavour: if mariadb { Flavour::MariaDb } else { Flavour::Mysql },
-            percona: !mariadb && after.contains("Percona"),
-            text,
-            numbers,
-        })
-    }
-
-    fn engine(&self) -> String {
-        let known =
-            catalogue::engines().iter().find(|e| !self.percona && e.is(self.flavour, self.numbers));
-        if let Some(engine) = known {
-            return engine.name.clone();
-        }
-        let family = match self.flavour {
-            _ if self.percona => PERCONA_PREFIX,
-            Flavour::Mysql => "mysql-",
-            Flavour::MariaDb => "mariadb-",
-        };
-        format!("{family}{}.{}", self.numbers.0, self.numbers.1)
+/// The catalogue's name where it is one of these, else family and series.
+fn engine_of(release: ServerRelease) -> String {
+    match catalogue::engines().iter().find(|engine| engine.is(release)) {
+        Some(engine) => engine.name.clone(),
+        None => format!("{}-{}.{}", release.family, release.version.0, release.version.1),
     }
 }
 
@@ -355,7 +311,7 @@ fn machine_builds() -> Vec<ServerBuild> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ServerBuild, Version, find, list};
+    use super::{ServerBuild, engine_of, find, list, version_in};
     use crate::{Availability, Home, ServerError};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -398,11 +354,11 @@ mod tests {
             ),
             ("/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", "mysql-9.7", (9, 7, 4)),
         ] {
-            let version = Version::parse(line).unwrap();
-            assert_eq!((version.engine().as_str(), version.numbers), (engine, numbers));
+            let (_, release) = version_in(line).unwrap();
+            assert_eq!((engine_of(release).as_str(), release.version), (engine, numbers));
         }
         for bad in ["", "GNU bash, version 5.2.15(1)-release", "x Ver abc for y"] {
-            assert_eq!(Version::parse(bad), None);
+            assert_eq!(version_in(bad), None);
         }
     }
 
@@ -420,7 +376,7 @@ mod tests {
         let build = ServerBuild::from_binary(&good).unwrap();
         assert_eq!(build.engine, "mysql-8.0");
         assert_eq!(build.basedir, fs::canonicalize(temp.path().join("usr")).unwrap());
-        assert!(build.at_least((8, 0, 30)) && !build.at_least((8, 4, 0)));
+        assert_eq!(build.release.version, (8, 0, 40));
 
         let bad = temp.path().join("bin/mysqld");
         script(&bad, "echo 'error while loading shared libraries: libaio.so.1' >&2; exit 127");

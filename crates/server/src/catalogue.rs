@@ -1,29 +1,20 @@
 //! The engines that mydyno knows by name: data in `catalogue.toml`, looked up here.
 
 use crate::ServerError;
-use base::nearest;
-use serde::Deserialize;
+use base::{ServerFamily, ServerRelease, nearest};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-
-/// The two families of servers, which differ in how they are initialised and configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flavour {
-    Mysql,
-    MariaDb,
-}
-
-/// A release as numbers, for comparing.
-pub type VersionNumbers = (u16, u16, u16);
 
 /// What the catalogue says of one engine.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
     pub name: String,
-    pub flavour: Flavour,
+    #[serde(deserialize_with = "family")]
+    pub family: ServerFamily,
     /// `5.7`: a server on the machine is this engine if its version begins so.
     pub series: String,
     /// What `mydyno server install` brings.
@@ -88,16 +79,29 @@ impl Engine {
         self.debian.iter().any(|package| package.starts_with("galera-"))
     }
 
-    /// Is a server of this flavour and version this engine? Patch releases of one series are one
-    /// engine.
-    pub(crate) fn is(&self, flavour: Flavour, numbers: VersionNumbers) -> bool {
-        self.flavour == flavour && self.series == format!("{}.{}", numbers.0, numbers.1)
+    /// The release that `mydyno server install` brings.
+    pub(crate) fn release(&self) -> ServerRelease {
+        let mut numbers = self.version.split('.').map(|part| part.parse().unwrap_or(0));
+        let mut next = || numbers.next().unwrap_or(0);
+        ServerRelease { family: self.family, version: (next(), next(), next()) }
     }
+
+    /// Is a server of this release this engine? Patch releases of one series are one engine.
+    pub(crate) fn is(&self, ServerRelease { family, version }: ServerRelease) -> bool {
+        self.family == family && self.series == format!("{}.{}", version.0, version.1)
+    }
+}
+
+fn family<'de, D: Deserializer<'de>>(from: D) -> Result<ServerFamily, D::Error> {
+    let name = String::deserialize(from)?;
+    let known = ServerFamily::ALL.into_iter().find(|family| family.name() == name);
+    known.ok_or_else(|| D::Error::custom(format!("`{name}` is no family of servers")))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Flavour, engine, engines};
+    use super::{engine, engines};
+    use base::{ServerFamily, ServerRelease};
 
     #[test]
     fn the_catalogue_is_sound() {
@@ -139,8 +143,10 @@ mod tests {
     #[test]
     fn patch_releases_of_a_series_are_one_engine() {
         let mysql = engine("mysql-5.7").unwrap();
-        assert!(mysql.is(Flavour::Mysql, (5, 7, 44)));
-        assert!(!mysql.is(Flavour::MariaDb, (5, 7, 44)));
-        assert!(!mysql.is(Flavour::Mysql, (8, 0, 15)));
+        let is = |family, version| mysql.is(ServerRelease { family, version });
+        assert!(is(ServerFamily::Mysql, (5, 7, 44)));
+        assert!(!is(ServerFamily::MariaDb, (5, 7, 44)));
+        assert!(!is(ServerFamily::Percona, (5, 7, 44)));
+        assert!(!is(ServerFamily::Mysql, (8, 0, 15)));
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::ServerError;
 use base::percent_encoded;
+use percent_encoding::percent_decode_str;
 use std::path::PathBuf;
 use wire::{Address, ConnectOptions, Password, Security};
 
@@ -135,28 +136,21 @@ fn parse_query(query: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
 }
 
 fn decode(text: &str, part: &str) -> Result<String, ServerError> {
-    let wrong = || {
-        bad(format!(
-            "a % in the {part} is not followed by two hexadecimal digits (a % itself is %25)"
-        ))
+    let is_escape = |after: &str| {
+        let digits = after.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     };
-    let digit = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes().iter();
-    while let Some(&byte) = rest.next() {
-        if byte == b'%' {
-            let high = digit(rest.next()).ok_or_else(wrong)?;
-            let low = digit(rest.next()).ok_or_else(wrong)?;
-            // Two hexadecimal digits fit a byte.
-            bytes.push((high * 16 + low) as u8);
-        } else {
-            bytes.push(byte);
-        }
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(bad(format!(
+            "a % in the {part} is not followed by two hexadecimal digits (a % itself is %25)"
+        )));
     }
-    if bytes.contains(&0) {
+    let decoded = percent_decode_str(text).decode_utf8();
+    let decoded = decoded.map_err(|_| bad(format!("the {part} is not UTF-8")))?;
+    if decoded.contains('\0') {
         return Err(bad(format!("the {part} holds a zero byte")));
     }
-    String::from_utf8(bytes).map_err(|_| bad(format!("the {part} is not UTF-8")))
+    Ok(decoded.into_owned())
 }
 
 /// The DSN of each host that this one names: `mysql://u@a:3306,b:3306/t` is two.

@@ -8,10 +8,10 @@
 //! error, and gigabytes are never copied by accident.
 
 use crate::builds::ServerBuild;
-use crate::catalogue::Flavour;
 use crate::error::io_at;
 use crate::install::interpreter;
 use crate::install::suite::LOADER_PREFIX;
+use crate::release_facts::GALERA_4;
 use crate::settings::Layout;
 use crate::{ServerError, home};
 use std::ffi::OsString;
@@ -20,8 +20,6 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Galera 4, whose way of joining is the one described above, came with this release.
-const OLDEST: (u16, u16, u16) = (10, 4, 0);
 /// Where the library lies below a server's base directory: Debian, and Red Hat.
 const PROVIDERS: [&str; 2] = ["lib/galera/libgalera_smm.so", "lib64/galera-4/libgalera_smm.so"];
 /// The name of the transfer in `wsrep_sst_method`; the script is `wsrep_sst_` and this.
@@ -129,10 +127,10 @@ impl GaleraCluster {
 /// [`ServerError::NoCluster`] says what is missing, and what to do.
 pub fn require_provider(build: &ServerBuild) -> Result<PathBuf, ServerError> {
     let refuse = |why: String| ServerError::NoCluster { engine: build.engine.clone(), why };
-    if build.flavour != Flavour::MariaDb {
+    if !build.release.family.is_mariadb() {
         return Err(refuse("Galera is part of MariaDB; take mariadb-10.11".to_owned()));
     }
-    if !build.at_least(OLDEST) {
+    if !build.release.has(GALERA_4) {
         return Err(refuse(format!(
             "Galera 4 came with MariaDB 10.4, and this is {}; take mariadb-10.11",
             build.version
@@ -356,14 +354,8 @@ fn shell_for(build: &ServerBuild, layout: &Layout) -> Result<PathBuf, ServerErro
 
 /// The loader of a C library, where one is in this directory.
 fn loader_in(directory: &Path) -> Result<Option<PathBuf>, ServerError> {
-    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
-        let path = entry.map_err(io_at("read", directory))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(LOADER_PREFIX) {
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
+    let mut files = home::entries(directory)?.into_iter();
+    Ok(files.find(|path| home::file_name(path).starts_with(LOADER_PREFIX)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::ServerError;
 use crate::error::io_at;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -220,13 +221,27 @@ pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Result
 /// Removes what a killed process left in `directory` under names of this prefix. The caller holds
 /// the lock of these names.
 pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> Result<(), ServerError> {
-    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
-        let entry = entry.map_err(io_at("read", directory))?;
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
-            remove_tree_if_there(&entry.path())?;
+    for path in entries(directory)? {
+        if file_name(&path).starts_with(prefix) {
+            remove_tree_if_there(&path)?;
         }
     }
     Ok(())
+}
+
+/// What lies in a directory, in the order of the names.
+pub(crate) fn entries(directory: &Path) -> Result<Vec<PathBuf>, ServerError> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
+        paths.push(entry.map_err(io_at("read", directory))?.path());
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// The last part of a path, for comparing and for people.
+pub(crate) fn file_name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 #[cfg(test)]

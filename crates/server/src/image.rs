@@ -5,11 +5,11 @@
 use crate::copy::{FileCopy, Storage, Tree, copy_files};
 use crate::error::io_at;
 use crate::home::{self, FileLock};
-use crate::kept_images::use_image;
 use crate::{Home, ServerBuild, ServerError};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 pub(crate) const DESCRIPTION: &str = "image.json";
 const DATA: &str = "data";
@@ -311,6 +311,16 @@ impl CloneTo {
             None => self.data.join(path),
         }
     }
+}
+
+/// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently
+/// used.
+pub(crate) fn use_image(directory: &Path) -> Result<FileLock, ServerError> {
+    let path = directory.join(DESCRIPTION);
+    let in_use = FileLock::share(&path)?;
+    let now = Duration::from_nanos(u64::try_from(base::now_utc_ns()).unwrap_or(0));
+    in_use.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
+    Ok(in_use)
 }
 
 fn is_redo_file(path: &Path) -> bool {

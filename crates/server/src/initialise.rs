@@ -5,12 +5,12 @@
 //! from an init file that the server runs before it lets anybody in: no password is ever on a
 //! command line, and there is no moment without one.
 
-use crate::catalogue::Flavour;
 use crate::error::io_at;
 use crate::home;
 use crate::process;
 use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError};
+use base::ServerFamily;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -49,21 +49,23 @@ pub(crate) fn accounts_sql(build: &ServerBuild, password: &Password) -> String {
     };
     for host in HOSTS {
         let account = format!("'{USER}'@'{host}'");
-        match build.flavour {
-            Flavour::Mysql => {
+        match build.release.family {
+            ServerFamily::Mysql | ServerFamily::Percona => {
                 say(format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{secret}'"));
                 say(format!("ALTER USER {account} IDENTIFIED BY '{secret}'"));
             }
             // 10.1 has no ALTER USER.
-            Flavour::MariaDb => {
+            ServerFamily::MariaDb => {
                 say(format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{secret}'"));
             }
         }
         say(format!("GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION"));
     }
-    match build.flavour {
-        Flavour::Mysql => say(format!("ALTER USER 'root'@'localhost' IDENTIFIED BY '{secret}'")),
-        Flavour::MariaDb => {
+    match build.release.family {
+        ServerFamily::Mysql | ServerFamily::Percona => {
+            say(format!("ALTER USER 'root'@'localhost' IDENTIFIED BY '{secret}'"));
+        }
+        ServerFamily::MariaDb => {
             say(format!("SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{secret}')"));
             for open in ["'root'@'127.0.0.1'", "'root'@'::1'", "''@'localhost'"] {
                 say(format!("DROP USER IF EXISTS {open}"));
@@ -90,11 +92,11 @@ pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), Ser
     // Its own settings may say 2, after which MariaDB does not find the first page of ibdata1.
     command.arg("--innodb-fast-shutdown=1");
     let script = layout.directory.join("bootstrap.sql");
-    match build.flavour {
-        Flavour::Mysql => {
+    match build.release.family {
+        ServerFamily::Mysql | ServerFamily::Percona => {
             command.arg("--initialize-insecure").stdin(Stdio::null());
         }
-        Flavour::MariaDb => {
+        ServerFamily::MariaDb => {
             fs::write(&script, bootstrap_sql(build)?).map_err(io_at("write", &script))?;
             command.arg("--bootstrap").stdin(File::open(&script).map_err(io_at("open", &script))?);
         }
@@ -172,7 +174,7 @@ fn bootstrap_sql(build: &ServerBuild) -> Result<String, ServerError> {
 mod tests {
     use super::{accounts_sql, random_password};
     use crate::ServerBuild;
-    use crate::catalogue::Flavour;
+    use base::{ServerFamily, ServerRelease};
 
     #[test]
     fn every_password_is_new() {
@@ -183,12 +185,11 @@ mod tests {
 
     #[test]
     fn accounts_are_one_statement_per_line() {
-        for flavour in [Flavour::Mysql, Flavour::MariaDb] {
+        for family in [ServerFamily::Mysql, ServerFamily::MariaDb] {
             let build = ServerBuild {
                 engine: "x".into(),
-                flavour,
+                release: ServerRelease { family, version: (5, 7, 0) },
                 version: "x".into(),
-                numbers: (5, 7, 0),
                 binary: "/x".into(),
                 basedir: "/".into(),
                 library_path: None,

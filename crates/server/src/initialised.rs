@@ -85,17 +85,16 @@ pub(crate) fn image(
 mod tests {
     use super::is_common;
     use crate::ServerBuild;
-    use crate::catalogue::Flavour;
     use crate::settings::{Layout, Settings};
+    use base::{ServerFamily, ServerRelease};
     use std::path::PathBuf;
 
     #[test]
     fn what_a_data_directory_keeps_is_not_common() {
         let build = ServerBuild {
             engine: "x".into(),
-            flavour: Flavour::Mysql,
+            release: ServerRelease { family: ServerFamily::Mysql, version: (8, 0, 15) },
             version: "8.0.15".into(),
-            numbers: (8, 0, 15),
             binary: "/x/bin/mysqld".into(),
             basedir: "/x".into(),
             library_path: None,

@@ -36,7 +36,8 @@ pub enum Lifetime {
     /// where that cannot be.
     #[default]
     Private,
-    /// Until [`crate::stop_named`] (`server start`).
+    /// Until [`crate::stop_named`] (`server start`). A stopped one of that name goes on with its
+    /// data.
     Named(String),
 }
 

@@ -160,13 +160,8 @@ fn gate(home: &Home) -> Result<FileLock, ServerError> {
 /// told.
 pub fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
     let _gate = gate(home)?;
-    let run = home.run();
     let mut notes = Vec::new();
-    for entry in fs::read_dir(&run).map_err(io_at("read", &run))? {
-        let path = entry.map_err(io_at("read", &run))?.path();
-        if !path.is_dir() {
-            continue;
-        }
+    for path in home::entries(&home.run())?.into_iter().filter(|path| path.is_dir()) {
         if let Err(error) = sweep_one(&path) {
             notes.push(stays(&error));
         }

@@ -5,10 +5,9 @@ use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::image::{DESCRIPTION, Description};
 use crate::{Home, Image, ImageKey, ServerError};
-use base::{now_utc_ns, parse_size};
+use base::parse_size;
 use std::fs;
-use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// Names the room for all images: `100G`.
 pub const IMAGES_VARIABLE: &str = "MYDYNO_IMAGES_MAX";
@@ -24,23 +23,11 @@ pub struct KeptImage {
     pub last_used_utc_ns: i64,
 }
 
-/// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently
-/// used.
-pub(crate) fn use_image(directory: &Path) -> Result<FileLock, ServerError> {
-    let path = directory.join(DESCRIPTION);
-    let in_use = FileLock::share(&path)?;
-    let now = Duration::from_nanos(u64::try_from(now_utc_ns()).unwrap_or(0));
-    in_use.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
-    Ok(in_use)
-}
-
 /// All images, the most recently used one first. What is damaged or of another format is none.
 pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
-    let root = home.images();
     let mut kept = Vec::new();
-    for entry in fs::read_dir(&root).map_err(io_at("read", &root))? {
-        let entry = entry.map_err(io_at("read", &root))?;
-        let path = entry.path().join(DESCRIPTION);
+    for directory in home::entries(&home.images())? {
+        let path = directory.join(DESCRIPTION);
         let Ok(text) = fs::read_to_string(&path) else {
             continue;
         };
@@ -48,7 +35,7 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
             continue;
         };
         // A copy under another name is no image.
-        let Some(image) = Image::find(home, &found.key).filter(|i| i.directory() == entry.path())
+        let Some(image) = Image::find(home, &found.key).filter(|i| i.directory() == directory)
         else {
             continue;
         };
@@ -58,7 +45,7 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         kept.push(KeptImage {
-            name: entry.file_name().to_string_lossy().into_owned(),
+            name: home::file_name(&directory).into_owned(),
             image,
             last_used_utc_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         });
@@ -154,13 +141,10 @@ fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
 /// Removes the rest of images whose removal was killed. Where another process is about it, both
 /// are.
 pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
-    let images = home.images();
-    for entry in fs::read_dir(&images).map_err(io_at("read", &images))? {
-        let entry = entry.map_err(io_at("read", &images))?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+    for path in home::entries(&home.images())? {
+        let name = home::file_name(&path);
         if name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX) {
-            home::remove_tree_if_there(&entry.path())?;
+            home::remove_tree_if_there(&path)?;
         }
     }
     Ok(())
@@ -168,9 +152,9 @@ pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{kept_images, remove_image, shrink_images, use_image};
+    use super::{kept_images, remove_image, shrink_images};
     use crate::home::Home;
-    use crate::image::{Image, ImageContents, ImageKey};
+    use crate::image::{Image, ImageContents, ImageKey, use_image};
     use std::fs;
     use std::path::Path;
     use std::thread::sleep;

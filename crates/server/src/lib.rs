@@ -35,12 +35,13 @@ mod option_text;
 mod pages;
 pub mod preset;
 mod process;
+mod release_facts;
 mod settings;
 mod start;
 mod target;
 
 pub use builds::{Availability, ListedEngine, ServerBuild, find, list};
-pub use catalogue::{Engine, Flavour, VersionNumbers, engine, engines};
+pub use catalogue::{Engine, engine, engines};
 pub use copy::Storage;
 pub use cpus::{DividedCpus, KeptToCpus, allowed_cpus};
 pub use dsn::{Secret, dsn_has_password, dsn_of_each_host, render as render_dsn};
@@ -57,7 +58,7 @@ pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
-pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
+pub use named::{AfterStop, NamedInstance, named, stop_named};
 pub use pages::{CorruptPages, corrupt_pages};
 pub use process::errors_in;
 pub use settings::{

@@ -3,12 +3,13 @@
 
 use crate::error::io_at;
 use crate::home::{self, FileLock};
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime, loopback_options, read_password};
+use crate::instance::{Data, Instance, loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
 use crate::process::{self, EndedBy};
 use crate::{Ending, Home, ServerBuild, ServerError, dsn};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -77,23 +78,6 @@ impl NamedInstance {
     }
 }
 
-/// Starts a server that outlives this process. A stopped one of that name goes on with its data.
-///
-/// # Errors
-/// As [`Instance::start`]; [`ServerError::AlreadyRunning`] where it runs.
-pub fn start_named(
-    home: &Home,
-    build: &ServerBuild,
-    name: &str,
-    options: InstanceOptions,
-) -> Result<Instance, ServerError> {
-    Instance::start(
-        home,
-        build,
-        InstanceOptions { lifetime: Lifetime::Named(name.to_owned()), ..options },
-    )
-}
-
 /// Stops a named server: asks, waits up to `timeout`, kills. Where its data goes too, there is
 /// nothing to shut down in good order for: it is killed at once, and a server that hangs in its
 /// shutdown holds nobody up. `before` is called with its directory once nobody else can start or
@@ -139,19 +123,14 @@ pub fn stop_named(
 
 /// All named servers, by name.
 pub fn named(home: &Home) -> Result<Vec<NamedInstance>, ServerError> {
-    let root = home.instances();
     let mut found = Vec::new();
-    for entry in fs::read_dir(&root).map_err(io_at("read", &root))? {
-        let entry = entry.map_err(io_at("read", &root))?;
-        let Ok(name) = entry.file_name().into_string() else {
+    for directory in home::entries(&home.instances())? {
+        let Some(name) = directory.file_name().and_then(OsStr::to_str) else {
             continue;
         };
         // One that is being started has no record yet.
-        if let Some(instance) = read(home, &name)? {
-            found.push(instance);
-        }
+        found.extend(read(home, name)?);
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 

@@ -5,8 +5,8 @@
 //! Nothing that matters for a measurement is left to a default of the server where versions differ
 //! in it.
 
-use crate::catalogue::Flavour;
 use crate::option_text;
+use crate::release_facts as since;
 use crate::{ServerBuild, ServerError};
 use base::{parse_size, variable_name};
 use std::fs;
@@ -125,7 +125,7 @@ impl Settings {
         if sets("log_bin") {
             settings.remove("disable_log_bin");
         }
-        let has_capacity = has_redo_capacity(build);
+        let has_capacity = build.release.has(since::REDO_CAPACITY);
         let sets_older = sets(REDO_FILE_SIZE) || sets(REDO_FILES);
         let sets_capacity = sets(REDO_CAPACITY);
         for (name, (_, value)) in names.iter().zip(set) {
@@ -181,7 +181,7 @@ impl Settings {
         self.put("server_id", "1");
         self.put("skip_name_resolve", "ON");
         self.put("local_infile", "ON");
-        if build.flavour == Flavour::Mysql && build.at_least((8, 0, 11)) {
+        if build.release.has(since::X_PROTOCOL) {
             // It would listen on a port of its own.
             self.put("loose_mysqlx", "OFF");
         }
@@ -189,7 +189,7 @@ impl Settings {
 
     fn base(&mut self, build: &ServerBuild) {
         // Off by default in the others.
-        if build.flavour == Flavour::Mysql && build.at_least((8, 0, 0)) {
+        if build.release.has(since::BINLOG_BY_DEFAULT) {
             self.put("disable_log_bin", "");
         }
         self.put("performance_schema", "OFF");
@@ -197,10 +197,10 @@ impl Settings {
         let statements = PREPARED_STATEMENTS_BASE.to_string();
         self.put("max_prepared_stmt_count", &statements);
         self.put("innodb_buffer_pool_size", "1G");
-        if has_redo_capacity(build) {
+        if build.release.has(since::REDO_CAPACITY) {
             self.put("innodb_redo_log_capacity", &REDO_BYTES_BASE.to_string());
         } else {
-            let files = if single_redo_file(build) { 1 } else { 2 };
+            let files = if build.release.has(since::SINGLE_REDO_FILE) { 1 } else { 2 };
             self.put("innodb_log_file_size", &(REDO_BYTES_BASE / files).to_string());
         }
         self.put("innodb_flush_log_at_trx_commit", "1");
@@ -287,7 +287,7 @@ impl Settings {
         if let Some(capacity) = self.number("innodb_redo_log_capacity") {
             return capacity;
         }
-        let files = if single_redo_file(build) {
+        let files = if build.release.has(since::SINGLE_REDO_FILE) {
             1
         } else {
             self.number("innodb_log_files_in_group").unwrap_or(2)
@@ -299,7 +299,8 @@ impl Settings {
     /// `file_bytes` each? Without them it makes them too, which spares the copy. One that keeps its
     /// log in one file, or in a directory, wants to find it.
     pub(crate) fn remakes_redo(&self, build: &ServerBuild, file_bytes: Option<u64>) -> bool {
-        let by_size = !single_redo_file(build) && self.get("innodb_redo_log_capacity").is_none();
+        let by_size = !build.release.has(since::SINGLE_REDO_FILE)
+            && self.get("innodb_redo_log_capacity").is_none();
         let wanted = self.number("innodb_log_file_size");
         by_size && file_bytes.is_some() && wanted.is_some() && wanted != file_bytes
     }
@@ -324,15 +325,6 @@ pub fn redo_bytes(build: &ServerBuild, set: &[(String, String)]) -> u64 {
     let nowhere =
         Layout { directory: PathBuf::new(), data: PathBuf::new(), socket: PathBuf::new() };
     Settings::new(build, &nowhere, 0, set).redo_bytes(build)
-}
-
-/// Is its redo one size, whatever the files?
-pub(crate) fn has_redo_capacity(build: &ServerBuild) -> bool {
-    build.flavour == Flavour::Mysql && build.at_least((8, 0, 30))
-}
-
-pub(crate) fn single_redo_file(build: &ServerBuild) -> bool {
-    build.flavour == Flavour::MariaDb && build.at_least((10, 5, 0))
 }
 
 fn direct_io_works(directory: &Path) -> bool {
@@ -361,16 +353,15 @@ fn free_aio_events() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Layout, Settings, validate};
-    use crate::catalogue::Flavour;
     use crate::{ServerBuild, ServerError};
+    use base::{ServerFamily, ServerRelease};
     use std::path::PathBuf;
 
-    fn build(flavour: Flavour, numbers: (u16, u16, u16)) -> ServerBuild {
+    fn build(family: ServerFamily, version: (u16, u16, u16)) -> ServerBuild {
         ServerBuild {
             engine: "x".into(),
-            flavour,
+            release: ServerRelease { family, version },
             version: "x".into(),
-            numbers,
             binary: "/x/bin/mysqld".into(),
             basedir: "/x".into(),
             library_path: None,
@@ -396,42 +387,44 @@ mod tests {
 
     #[test]
     fn redo_is_equal_on_every_engine() {
-        for (flavour, numbers) in [
-            (Flavour::Mysql, (5, 7, 22)),
-            (Flavour::Mysql, (8, 0, 15)),
-            (Flavour::Mysql, (8, 0, 30)),
-            (Flavour::Mysql, (8, 4, 0)),
-            (Flavour::Mysql, (9, 7, 4)),
-            (Flavour::MariaDb, (10, 1, 13)),
-            (Flavour::MariaDb, (10, 11, 19)),
-            (Flavour::MariaDb, (11, 8, 6)),
+        for (family, numbers) in [
+            (ServerFamily::Mysql, (5, 7, 22)),
+            (ServerFamily::Mysql, (8, 0, 15)),
+            (ServerFamily::Mysql, (8, 0, 30)),
+            (ServerFamily::Mysql, (8, 4, 0)),
+            (ServerFamily::Mysql, (9, 7, 4)),
+            (ServerFamily::MariaDb, (10, 1, 13)),
+            (ServerFamily::MariaDb, (10, 11, 19)),
+            (ServerFamily::MariaDb, (11, 8, 6)),
         ] {
-            let build = build(flavour, numbers);
+            let build = build(family, numbers);
             assert_eq!(settings(&build, &[]).redo_bytes(&build), 512 << 20);
         }
-        let build = build(Flavour::Mysql, (8, 0, 30));
+        let build = build(ServerFamily::Mysql, (8, 0, 30));
         let small = settings(&build, &[("innodb-log-file-size", "48M")]);
         assert_eq!(small.redo_bytes(&build), 96 << 20);
         assert_eq!(small.get("innodb_log_file_size"), None);
-        let newest = self::build(Flavour::Mysql, (9, 7, 4));
+        let newest = self::build(ServerFamily::Mysql, (9, 7, 4));
         let one = settings(&newest, &[("innodb_log_files_in_group", "3")]);
         assert_eq!(one.get("innodb_redo_log_capacity"), Some("150994944"));
         let both = [("innodb_redo_log_capacity", "1G"), ("innodb_log_file_size", "64M")];
         let both = settings(&newest, &both);
         assert_eq!(both.get("innodb_redo_log_capacity"), Some("1G"));
         assert!(!both.my_cnf().contains("innodb_log_file"));
-        let older = self::build(Flavour::Mysql, (5, 7, 22));
+        let older = self::build(ServerFamily::Mysql, (5, 7, 22));
         let small = [("innodb_log_file_size".to_owned(), "64M".to_owned())];
         assert_eq!(super::redo_bytes(&older, &small), 128 << 20);
         let settings = Settings::new(&older, &layout(), 1, &small);
         assert!(settings.remakes_redo(&older, Some(1 << 30)));
         assert!(!settings.remakes_redo(&older, Some(64 << 20)));
-        assert!(!settings.remakes_redo(&self::build(Flavour::MariaDb, (10, 11, 0)), Some(1 << 30)));
+        assert!(
+            !settings.remakes_redo(&self::build(ServerFamily::MariaDb, (10, 11, 0)), Some(1 << 30))
+        );
     }
 
     #[test]
     fn what_is_set_replaces_base_lines_however_it_is_spelled() {
-        let build = build(Flavour::Mysql, (8, 0, 15));
+        let build = build(ServerFamily::Mysql, (8, 0, 15));
         let s = settings(
             &build,
             &[

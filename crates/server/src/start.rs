@@ -1,13 +1,13 @@
 //! From options to a server that takes connections, step by step; whatever fails on the way leaves
 //! nothing behind.
 
-use crate::catalogue::Flavour;
 use crate::home::{self, FileLock};
 use crate::initialise;
 use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
 use crate::instance_dir::{self, InstanceDir};
 use crate::launch::{Launch, ready_timeout};
 use crate::named;
+use crate::release_facts::STARTABLE;
 use crate::settings::{self, DEFAULT_PAGE_SIZE_BYTES, Layout, redo_bytes};
 use crate::{Home, ServerBuild, ServerError};
 use std::path::PathBuf;
@@ -100,16 +100,13 @@ impl Instance {
 /// Refuses servers that are older than those that initialise and create accounts in the way that
 /// this crate uses.
 pub fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
-    let oldest = match build.flavour {
-        Flavour::Mysql => (5, 7, 6),
-        Flavour::MariaDb => (10, 1, 3),
-    };
-    if build.at_least(oldest) {
+    if build.release.has(STARTABLE) {
         return Ok(());
     }
+    let (major, minor, patch) = STARTABLE.of(build.release.family).unwrap_or_default();
     Err(ServerError::WrongVersion {
         what: build.binary.display().to_string(),
-        wanted: format!("{}.{}.{} or newer", oldest.0, oldest.1, oldest.2),
+        wanted: format!("{major}.{minor}.{patch} or newer"),
         got: build.version.clone(),
         todo: "take a newer one, or start it yourself and name it with --dsn".to_owned(),
     })

@@ -9,8 +9,10 @@ use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
 use crate::instance_group::InstanceGroup;
 use crate::library;
-use crate::variables::{ServerKind, require_inside};
-use base::{DilatedClock, Dilation, given_in, parse_size};
+use crate::variables::{
+    doublewrite_in_system_tablespace, has_undo_tablespaces, require_inside, variables_of,
+};
+use base::{DilatedClock, Dilation, ServerRelease, given_in, parse_size};
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, Setup};
 use spec::{Place, Placement};
@@ -40,7 +42,7 @@ const LOG_BYTES_ASSUMED: u64 = 512 << 20;
 pub struct ServerFiles {
     /// The server's binary: it must take a preloaded library.
     pub binary: PathBuf,
-    pub kind: ServerKind,
+    pub release: ServerRelease,
     /// Bytes that its files will need.
     pub needed_bytes: u64,
     /// The redo log's part of these bytes.
@@ -433,7 +435,7 @@ impl<'a> Arranger<'a> {
             return Ok(location);
         };
         let directory = base.join(format!("mydyno-{}-{}", self.tag, role.name()));
-        let variables = match self.files.kind.variables(role, &directory) {
+        let variables = match variables_of(self.files.release, role, &directory) {
             Ok(variables) => variables,
             Err(_) if !must_move => {
                 self.note(format!(
@@ -508,10 +510,10 @@ impl<'a> Arranger<'a> {
         let setup = Setup {
             page: ShimPage::FILE.to_owned(),
             directories: directories.iter().map(|d| d.display().to_string()).collect(),
-            doublewrite_in_system_tablespace: self
-                .files
-                .kind
-                .doublewrite_in_system_tablespace(self.files.page_size_bytes),
+            doublewrite_in_system_tablespace: doublewrite_in_system_tablespace(
+                self.files.release,
+                self.files.page_size_bytes,
+            ),
             spin: may_spin(self.host.cores),
             cache: CacheSetup {
                 // One machine has one page cache.
@@ -537,7 +539,7 @@ impl<'a> Arranger<'a> {
 
     fn has_undo_tablespaces(&self) -> bool {
         let asked = self.given("innodb_undo_tablespaces");
-        self.files.kind.has_undo_tablespaces(asked)
+        has_undo_tablespaces(self.files.release, asked)
     }
 
     /// What the user set; the last one counts.

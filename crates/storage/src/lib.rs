@@ -26,4 +26,4 @@ pub use library::{clock_from_now, server_environment, shim_library};
 pub use place::{parse_place, profile};
 pub use power_cut::{PowerCut, cut_power};
 pub use regular::{SymbolicLinks, read_regular};
-pub use variables::{ServerFamily, ServerKind, require_inside};
+pub use variables::require_inside;

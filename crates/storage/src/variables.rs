@@ -1,25 +1,9 @@
 //! Which server variables put the files of a role into a directory of their own, on which server.
 
 use crate::error::StorageError;
-use base::given_in;
+use base::{ServerFamily, ServerRelease, Since, given_in};
 use device::Role;
 use std::path::Path;
-
-/// Families of servers that differ in where files can go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerFamily {
-    Mysql,
-    Percona,
-    MariaDb,
-}
-
-/// A server, as far as its files go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerKind {
-    pub family: ServerFamily,
-    /// `(5, 7, 22)`
-    pub version: (u16, u16, u16),
-}
 
 /// An extent of InnoDB, from which its doublewrite buffer in the system tablespace is taken, has at
 /// least so many bytes and pages.
@@ -30,109 +14,103 @@ const TEMP_TABLESPACE: &str = "ibtmp1:12M:autoextend";
 /// More levels than any path has; one too many stays at the root.
 const LEVELS_TO_ROOT: usize = 32;
 
-impl ServerKind {
-    fn is_mysql(self) -> bool {
-        self.family != ServerFamily::MariaDb
-    }
+/// Files of its own for the doublewrite buffer, and nothing of it in the system tablespace.
+const DOUBLEWRITE_FILES: Since = Since::mysql((8, 0, 20));
+/// In Percona Server, until it has [`DOUBLEWRITE_FILES`].
+const PARALLEL_DOUBLEWRITE: Since = Since::mysql((5, 7, 11));
+/// Undo in tablespaces of its own, where nothing else is said.
+const UNDO_TABLESPACES: Since = Since::mysql((8, 0, 0)).or_mariadb((11, 0, 0));
+/// Two of them, whatever is said.
+const UNDO_TABLESPACES_ALWAYS: Since = Since::mysql((8, 0, 14));
+/// A tablespace for temporary tables.
+const TEMP_TABLESPACE_FILE: Since = Since::mysql((5, 7, 0)).or_mariadb((10, 2, 2));
+/// Another for each session.
+const SESSION_TEMP_TABLESPACES: Since = Since::mysql((8, 0, 13));
 
-    fn mysql_at_least(self, version: (u16, u16, u16)) -> bool {
-        self.is_mysql() && self.version >= version
-    }
+fn has_parallel_doublewrite(release: ServerRelease) -> bool {
+    release.family == ServerFamily::Percona
+        && release.has(PARALLEL_DOUBLEWRITE)
+        && !release.has(DOUBLEWRITE_FILES)
+}
 
-    /// Files of its own for the doublewrite buffer, and nothing of it in the system tablespace.
-    fn has_doublewrite_files(self) -> bool {
-        self.mysql_at_least((8, 0, 20))
+/// Undo in tablespaces of its own, where `innodb_undo_tablespaces` is `asked`.
+pub(crate) fn has_undo_tablespaces(release: ServerRelease, asked: Option<&str>) -> bool {
+    match asked.and_then(|count| count.trim().parse::<u32>().ok()) {
+        Some(count) if !release.has(UNDO_TABLESPACES_ALWAYS) => count > 0,
+        _ => release.has(UNDO_TABLESPACES),
     }
+}
 
-    fn has_parallel_doublewrite(self) -> bool {
-        self.family == ServerFamily::Percona
-            && self.version >= (5, 7, 11)
-            && !self.has_doublewrite_files()
-    }
+/// Bytes of the system tablespace that are the doublewrite buffer: the second and the third extent
+/// of it.
+pub(crate) fn doublewrite_in_system_tablespace(
+    release: ServerRelease,
+    page_size_bytes: u32,
+) -> Option<[u64; 2]> {
+    let extent_bytes = EXTENT_BYTES_MIN.max(u64::from(page_size_bytes) * EXTENT_PAGES_MIN);
+    (!release.has(DOUBLEWRITE_FILES)).then_some([extent_bytes, 3 * extent_bytes])
+}
 
-    /// Undo in tablespaces of its own, where `innodb_undo_tablespaces` is `asked`.
-    pub(crate) fn has_undo_tablespaces(self, asked: Option<&str>) -> bool {
-        let default_has = self.version
-            >= match self.family {
-                ServerFamily::MariaDb => (11, 0, 0),
-                ServerFamily::Mysql | ServerFamily::Percona => (8, 0, 0),
-            };
-        match asked.and_then(|count| count.trim().parse::<u32>().ok()) {
-            // Since 8.0.14 the variable has no effect and there are always two.
-            Some(count) if !self.mysql_at_least((8, 0, 14)) => count > 0,
-            _ => default_has,
+/// The variables that put a role's files into `directory`.
+pub(crate) fn variables_of(
+    release: ServerRelease,
+    role: Role,
+    directory: &Path,
+) -> Result<Vec<(&'static str, String)>, StorageError> {
+    let refuse =
+        |why: &str| Err(StorageError::NotPlaceable { role: role.name(), why: why.to_owned() });
+    let path = directory.display().to_string();
+    Ok(match role {
+        Role::Data => Vec::new(),
+        Role::Redo => vec![("innodb_log_group_home_dir", path)],
+        Role::Undo => vec![("innodb_undo_directory", path)],
+        Role::Doublewrite if release.has(DOUBLEWRITE_FILES) => {
+            vec![("innodb_doublewrite_dir", path)]
         }
-    }
-
-    /// Bytes of the system tablespace that are the doublewrite buffer: the second and the third
-    /// extent of it.
-    pub(crate) fn doublewrite_in_system_tablespace(self, page_size_bytes: u32) -> Option<[u64; 2]> {
-        let extent_bytes = EXTENT_BYTES_MIN.max(u64::from(page_size_bytes) * EXTENT_PAGES_MIN);
-        (!self.has_doublewrite_files()).then_some([extent_bytes, 3 * extent_bytes])
-    }
-
-    /// The variables that put a role's files into `directory`.
-    pub(crate) fn variables(
-        self,
-        role: Role,
-        directory: &Path,
-    ) -> Result<Vec<(&'static str, String)>, StorageError> {
-        let refuse =
-            |why: &str| Err(StorageError::NotPlaceable { role: role.name(), why: why.to_owned() });
-        let path = directory.display().to_string();
-        Ok(match role {
-            Role::Data => Vec::new(),
-            Role::Redo => vec![("innodb_log_group_home_dir", path)],
-            Role::Undo => vec![("innodb_undo_directory", path)],
-            Role::Doublewrite if self.has_doublewrite_files() => {
-                vec![("innodb_doublewrite_dir", path)]
-            }
-            Role::Doublewrite if self.has_parallel_doublewrite() => {
-                vec![("innodb_parallel_doublewrite_path", format!("{path}/xb_doublewrite"))]
-            }
-            Role::Doublewrite => {
-                return refuse(
-                    "its doublewrite buffer is in the system tablespace, which is data; MySQL \
-                     8.0.20 and Percona Server 5.7.11 are the first with files for it. An emulated \
-                     device can have it: name a profile without a directory",
-                );
-            }
-            Role::Binlog => vec![("log_bin", format!("{path}/binlog"))],
-            Role::Temp => self.temp_variables(directory)?,
-        })
-    }
-
-    fn temp_variables(self, directory: &Path) -> Result<Vec<(&'static str, String)>, StorageError> {
-        let path = directory.display().to_string();
-        let mut variables = vec![("tmpdir", path.clone())];
-        let has_tablespace = match self.family {
-            ServerFamily::MariaDb => self.version >= (10, 2, 2),
-            ServerFamily::Mysql | ServerFamily::Percona => self.version >= (5, 7, 0),
-        };
-        if has_tablespace {
-            if path.contains([':', ';']) {
-                return Err(StorageError::NotPlaceable {
-                    role: Role::Temp.name(),
-                    why: format!(
-                        "innodb_temp_data_file_path cannot hold {path}, which has a colon or a \
-                         semicolon in it"
-                    ),
-                });
-            }
-            // InnoDB reads it from the data directory on, whatever it begins with: up to the root,
-            // and down.
-            let to_root = "../".repeat(LEVELS_TO_ROOT);
-            let from_root = path.trim_start_matches('/');
-            variables.push((
-                "innodb_temp_data_file_path",
-                format!("{to_root}{from_root}/{TEMP_TABLESPACE}"),
-            ));
+        Role::Doublewrite if has_parallel_doublewrite(release) => {
+            vec![("innodb_parallel_doublewrite_path", format!("{path}/xb_doublewrite"))]
         }
-        if self.mysql_at_least((8, 0, 13)) {
-            variables.push(("innodb_temp_tablespaces_dir", path));
+        Role::Doublewrite => {
+            return refuse(
+                "its doublewrite buffer is in the system tablespace, which is data; MySQL 8.0.20 \
+                 and Percona Server 5.7.11 are the first with files for it. An emulated device can \
+                 have it: name a profile without a directory",
+            );
         }
-        Ok(variables)
+        Role::Binlog => vec![("log_bin", format!("{path}/binlog"))],
+        Role::Temp => temp_variables(release, directory)?,
+    })
+}
+
+fn temp_variables(
+    release: ServerRelease,
+    directory: &Path,
+) -> Result<Vec<(&'static str, String)>, StorageError> {
+    let path = directory.display().to_string();
+    let mut variables = vec![("tmpdir", path.clone())];
+    if release.has(TEMP_TABLESPACE_FILE) {
+        if path.contains([':', ';']) {
+            return Err(StorageError::NotPlaceable {
+                role: Role::Temp.name(),
+                why: format!(
+                    "innodb_temp_data_file_path cannot hold {path}, which has a colon or a \
+                     semicolon in it"
+                ),
+            });
+        }
+        // InnoDB reads it from the data directory on, whatever it begins with: up to the root, and
+        // down.
+        let to_root = "../".repeat(LEVELS_TO_ROOT);
+        let from_root = path.trim_start_matches('/');
+        variables.push((
+            "innodb_temp_data_file_path",
+            format!("{to_root}{from_root}/{TEMP_TABLESPACE}"),
+        ));
     }
+    if release.has(SESSION_TEMP_TABLESPACES) {
+        variables.push(("innodb_temp_tablespaces_dir", path));
+    }
+    Ok(variables)
 }
 
 /// Variables that can put files of a role elsewhere than into the data directory.
@@ -183,16 +161,17 @@ pub fn require_inside(
 
 #[cfg(test)]
 mod tests {
-    use super::{ServerFamily, ServerKind};
+    use super::{doublewrite_in_system_tablespace, has_undo_tablespaces, variables_of};
+    use base::{ServerFamily, ServerRelease};
     use device::Role;
     use std::path::Path;
 
-    fn server(family: ServerFamily, version: (u16, u16, u16)) -> ServerKind {
-        ServerKind { family, version }
+    fn server(family: ServerFamily, version: (u16, u16, u16)) -> ServerRelease {
+        ServerRelease { family, version }
     }
 
-    fn names(server: ServerKind, role: Role) -> Option<Vec<&'static str>> {
-        let variables = server.variables(role, Path::new("/mnt/x")).ok()?;
+    fn names(server: ServerRelease, role: Role) -> Option<Vec<&'static str>> {
+        let variables = variables_of(server, role, Path::new("/mnt/x")).ok()?;
         Some(variables.into_iter().map(|(name, _)| name).collect())
     }
 
@@ -209,11 +188,11 @@ mod tests {
         ] {
             let server = server(family, version);
             assert_eq!(names(server, Role::Doublewrite), variable.map(|name| vec![name]));
-            let bytes = server.doublewrite_in_system_tablespace(16 << 10);
+            let bytes = doublewrite_in_system_tablespace(server, 16 << 10);
             assert_eq!(bytes, buffer.then_some([1 << 20, 3 << 20]));
         }
         let old = server(Mysql, (5, 7, 22));
-        let at = |page: u32| old.doublewrite_in_system_tablespace(page).unwrap();
+        let at = |page: u32| doublewrite_in_system_tablespace(old, page).unwrap();
         assert_eq!(at(4 << 10), [1 << 20, 3 << 20]);
         // Pages 64 to 192.
         assert_eq!(at(64 << 10), [4 << 20, 12 << 20]);
@@ -231,7 +210,7 @@ mod tests {
             (MariaDb, (11, 4, 2), None, true),
             (MariaDb, (11, 4, 2), Some("0"), false),
         ] {
-            assert_eq!(server(family, version).has_undo_tablespaces(asked), has);
+            assert_eq!(has_undo_tablespaces(server(family, version), asked), has);
         }
     }
 
@@ -243,8 +222,8 @@ mod tests {
         assert_eq!(of(Mysql, (5, 7, 22)).len(), 2);
         assert_eq!(of(Mysql, (8, 0, 15)).len(), 3);
         let new = server(Mysql, (8, 0, 15));
-        assert!(new.variables(Role::Temp, Path::new("/mnt/a:b")).is_err());
-        let all = new.variables(Role::Temp, Path::new("/mnt/x")).unwrap();
+        assert!(variables_of(new, Role::Temp, Path::new("/mnt/a:b")).is_err());
+        let all = variables_of(new, Role::Temp, Path::new("/mnt/x")).unwrap();
         assert!(all[1].1.ends_with("../mnt/x/ibtmp1:12M:autoextend"));
     }
 }

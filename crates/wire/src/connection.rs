@@ -7,7 +7,10 @@ use crate::login::Privacy;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol};
 use crate::transport::Transport;
-use base::{Answer, Param, RowSource, Session, SessionError, SqlValue, StatementId, limits};
+use base::{
+    Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, Since, SqlValue,
+    StatementId, limits,
+};
 use openssl::ssl::Ssl;
 use std::collections::VecDeque;
 use std::io;
@@ -49,17 +52,19 @@ struct Pending {
 pub struct ServerInfo {
     /// The version of the greeting, without MariaDB's replication prefix `5.5.5-`.
     pub version: String,
-    pub is_mariadb: bool,
     /// The server's id of this connection, for `KILL`.
     pub connection_id: u32,
 }
 
 impl ServerInfo {
-    /// The three numbers that its version begins with.
-    pub fn numbers(&self) -> Option<[u32; 3]> {
-        let mut parts = self.version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-        let mut next = || parts.next()?.ok();
-        Some([next()?, next()?, next()?])
+    /// Its family, which a greeting tells without a release, too.
+    pub fn family(&self) -> ServerFamily {
+        ServerFamily::of_words(&self.version)
+    }
+
+    /// Does its version name a release that has it?
+    pub fn has(&self, since: Since) -> bool {
+        self.version.parse().is_ok_and(|release: ServerRelease| release.has(since))
     }
 }
 
@@ -117,8 +122,7 @@ impl Connection {
 
     pub(crate) fn set_server(&mut self, version: &str, connection_id: u32) {
         let plain = version.strip_prefix("5.5.5-").unwrap_or(version);
-        let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
-        self.info = ServerInfo { version: plain.to_owned(), is_mariadb, connection_id };
+        self.info = ServerInfo { version: plain.to_owned(), connection_id };
     }
 
     pub(crate) fn set_protocol(&mut self, protocol: Protocol) {

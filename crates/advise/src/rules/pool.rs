@@ -1,9 +1,9 @@
 //! The buffer pool, and the page cache that stands in for it.
 
-use crate::finding::{Gain, Proposal, Risk, size_text};
+use crate::finding::{Gain, Proposal, Risk};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
-use server::preset::Family;
+use base::{Since, size_text};
 
 /// Of the machine's memory, the part that a buffer pool may have: the rest is for connections,
 /// temporary tables and the system.
@@ -161,11 +161,8 @@ fn flush_method(snapshot: &ServerSnapshot) -> Option<Proposal> {
 /// The number of instances that the pool should have; `None` where it has it, or chooses it.
 pub(super) fn wanted_instances(snapshot: &ServerSnapshot) -> Option<f64> {
     let instances = snapshot.number("innodb_buffer_pool_instances")?;
-    let has_one_or_chooses = match snapshot.server.family {
-        Family::MariaDb => (10, 5, 0),
-        Family::Mysql | Family::Percona => (8, 4, 0),
-    };
-    if snapshot.server.release >= has_one_or_chooses {
+    // Those have one, or choose it.
+    if snapshot.server.has(Since::mysql((8, 4, 0)).or_mariadb((10, 5, 0))) {
         return None;
     }
     let pool = planned_bytes(snapshot)?;

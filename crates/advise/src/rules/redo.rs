@@ -1,9 +1,10 @@
 //! The redo log: its size, its buffer, its blocks.
 
 use super::pool;
-use crate::finding::{Gain, Proposal, Risk, size_text};
+use crate::finding::{Gain, Proposal, Risk};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
+use base::size_text;
 
 /// A log that is full in less time makes page writes hurry.
 const FULL_AFTER_MIN_S: f64 = 900.0;

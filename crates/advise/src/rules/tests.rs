@@ -3,11 +3,11 @@
 
 use super::all;
 use crate::snapshot::{
-    AdvisedDevice, AdvisedServer, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot,
-    StatusWatch, StoredAccount,
+    AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
+    StoredAccount,
 };
 use crate::{Finding, Gain, Risk, advise};
-use server::preset::Family;
+use base::{ServerFamily, ServerRelease};
 
 const GIB: u64 = 1 << 30;
 
@@ -109,7 +109,7 @@ fn sound() -> ServerSnapshot {
         watch.last.insert((*name).to_owned(), value.to_string());
     }
     ServerSnapshot {
-        server: AdvisedServer { family: Family::Percona, release: (5, 7, 22) },
+        server: ServerRelease { family: ServerFamily::Percona, version: (5, 7, 22) },
         variables: variables.collect(),
         watch,
         data_bytes: Some(50 * GIB),
@@ -352,8 +352,8 @@ fn lines_and_statements_are_those_of_the_server() {
     assert_eq!(finding.statements, ["SET GLOBAL innodb_change_buffering = 'none';"]);
 
     let mut newer = with(&[]);
-    newer.server.family = Family::Mysql;
-    newer.server.release = (9, 7, 4);
+    newer.server.family = ServerFamily::Mysql;
+    newer.server.version = (9, 7, 4);
     for gone in ["innodb_log_file_size", "innodb_log_files_in_group"] {
         newer.variables.remove(gone);
     }
@@ -389,8 +389,8 @@ fn buffered_data_is_moved_into_the_pool() {
     assert_eq!(size.gain, Gain::Some);
 
     let mut newer = sound();
-    newer.server.family = Family::MariaDb;
-    newer.server.release = (11, 8, 9);
+    newer.server.family = ServerFamily::MariaDb;
+    newer.server.version = (11, 8, 9);
     newer.variables.insert("innodb_data_file_buffering".to_owned(), "ON".to_owned());
     let finding = one(&newer, "flush-method");
     assert_eq!(finding.statements, ["SET GLOBAL innodb_data_file_buffering = 'OFF';"]);

@@ -3,6 +3,7 @@
 use crate::finding::{Gain, Proposal, Risk};
 use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
+use base::Since;
 
 /// The pause that the papers had on 112 hardware threads is for so many at least.
 const LONG_PAUSE_CORES: u32 = 32;
@@ -56,9 +57,9 @@ fn concurrency(snapshot: &ServerSnapshot) -> Option<Proposal> {
 fn spin_wait_delay(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let delay = snapshot.number("innodb_spin_wait_delay")?;
     let cores = snapshot.machine.as_ref()?.cores;
-    let wanted = match snapshot.server.family {
-        server::preset::Family::MariaDb if snapshot.server.release >= (10, 3, 5) => PAUSE_MARIADB,
-        _ => PAUSE,
+    let wanted = match snapshot.server.has(Since::mariadb((10, 3, 5))) {
+        true => PAUSE_MARIADB,
+        false => PAUSE,
     };
     if delay <= f64::from(PAUSE) || cores >= LONG_PAUSE_CORES {
         return None;

@@ -2,11 +2,9 @@
 
 use crate::support::{Held, Server, directory, execute, float, mydyno, number, text, value};
 use advise::{
-    AdvisedDevice, AdvisedServer, Finding, NamedValues, Risk, ServerMachine, ServerSnapshot,
-    StatusWatch, advise,
+    AdvisedDevice, Finding, NamedValues, Risk, ServerMachine, ServerSnapshot, StatusWatch, advise,
 };
 use serde_json::Value;
-use server::preset::Family;
 
 /// Values that rules find fault with.
 const BAD: &[(&str, &str)] = &[
@@ -81,14 +79,7 @@ fn wrong(dsn: &str) -> ServerSnapshot {
             *value = (*bad).to_owned();
         }
     }
-    let version = &variables["version"];
-    let family = match version.contains("MariaDB") {
-        true => Family::MariaDb,
-        false => Family::Mysql,
-    };
-    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
-    let mut next = || numbers.next().unwrap();
-    let release = (next(), next(), next());
+    let release = variables["version"].parse().unwrap();
     let mut watch = StatusWatch { seconds: 1.0, ..StatusWatch::default() };
     for (name, rise) in RISES {
         watch.first.insert((*name).to_owned(), "0".to_owned());
@@ -104,7 +95,7 @@ fn wrong(dsn: &str) -> ServerSnapshot {
         watch.last.insert(name.to_owned(), value.to_owned());
     }
     ServerSnapshot {
-        server: AdvisedServer { family, release },
+        server: release,
         variables,
         watch,
         data_bytes: Some(4 << 30),

@@ -209,10 +209,6 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
         settings.retain(|(name, _)| name != PRESET_SETTING);
         settings.extend(configured.settings(made.unwrap_or(warehouses).0));
     }
-    let flavour = match begun.server.is_mariadb {
-        true => "mariadb",
-        false => "mysql",
-    };
     let terminals = begun.concurrency.terminals;
     let inactive = begun.configured().0 - warehouses.0;
     NewCell {
@@ -222,7 +218,7 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
             Server::External(_) => engine_name(subject, &begun.server),
         },
         server_version: begun.server.version.clone(),
-        flavour: flavour.to_owned(),
+        flavour: begun.server.family().name().to_owned(),
         transport: begun.transport.to_owned(),
         target: subject.dsn(),
         transactions: workload::cell_transactions(begun.workload.types()),

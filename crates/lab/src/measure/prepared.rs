@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::target::sessions::{with_session, with_sessions};
+use base::Since;
 use drive::Schemas;
 use tpcc::xa::{XaError, resolve as resolve_prepared};
 use tpcc::{ShardRanges, ShardSession};
@@ -21,7 +22,7 @@ pub(crate) fn require_kept(databases: &Schemas<Connector>) -> Result<(), LabErro
                     "--xa: shard {shard} is on {} {}, which rolls a prepared transaction back when \
                      its connection is lost, so that nothing could be recovered; use MySQL 5.7.7, \
                      MariaDB 10.5 or a later one",
-                    if server.is_mariadb { "MariaDB" } else { "MySQL" },
+                    server.family().title(),
                     server.version
                 ))),
             }
@@ -32,8 +33,7 @@ pub(crate) fn require_kept(databases: &Schemas<Connector>) -> Result<(), LabErro
 
 /// Does a prepared transaction outlive its connection?
 fn keeps_prepared(server: &ServerInfo) -> bool {
-    let since = if server.is_mariadb { [10, 5, 0] } else { [5, 7, 7] };
-    server.numbers().is_some_and(|numbers| numbers >= since)
+    server.has(Since::mysql((5, 7, 7)).or_mariadb((10, 5, 0)))
 }
 
 /// Resolves what runs that are over have left; returns what people should know of it. Where the
@@ -80,7 +80,8 @@ mod tests {
             ("11.8.3-MariaDB", true, true),
             ("strange", false, false),
         ] {
-            let server = ServerInfo { version: version.to_owned(), is_mariadb, connection_id: 1 };
+            let server = ServerInfo { version: version.to_owned(), connection_id: 1 };
+            assert_eq!(server.family().is_mariadb(), is_mariadb, "{version}");
             assert_eq!(keeps_prepared(&server), expected, "{version}");
         }
     }

@@ -4,10 +4,9 @@
 use crate::error::{LabError, WhileDoing};
 use crate::target::membership::Membership;
 use crate::target::sessions::with_session;
-use base::{Session, given_in};
+use base::{Session, Since, given_in};
 use server::{
-    Flavour, GaleraCluster, GaleraNode, ServerBuild, ServerError, refuse_own_settings,
-    require_provider,
+    GaleraCluster, GaleraNode, ServerBuild, ServerError, refuse_own_settings, require_provider,
 };
 use spec::{DatabaseKind, Private, Topology};
 use wire::{Address, ConnectOptions, Connector};
@@ -90,12 +89,13 @@ pub(crate) fn common_settings(
 fn replication_settings(build: &ServerBuild) -> Vec<(&'static str, &'static str)> {
     let mut lines = vec![("log_bin", "binlog"), ("binlog_format", "ROW"), ("sync_binlog", "1")];
     lines.extend([("relay_log", "relay"), ("relay_log_recovery", "ON")]);
-    if build.flavour == Flavour::MariaDb {
+    if build.release.family.is_mariadb() {
         lines.extend([("slave_parallel_threads", APPLIERS), ("slave_parallel_mode", "optimistic")]);
         return lines;
     }
     lines.extend([("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]);
-    if !build.at_least((8, 0, 0)) {
+    let has = |version| build.release.has(Since::mysql(version));
+    if !has((8, 0, 0)) {
         lines.extend([
             ("log_slave_updates", "ON"),
             ("master_info_repository", "TABLE"),
@@ -103,7 +103,7 @@ fn replication_settings(build: &ServerBuild) -> Vec<(&'static str, &'static str)
             ("transaction_write_set_extraction", "XXHASH64"),
         ]);
     }
-    if !build.at_least((8, 0, 26)) {
+    if !has((8, 0, 26)) {
         lines.extend([
             ("slave_parallel_type", "LOGICAL_CLOCK"),
             ("slave_parallel_workers", APPLIERS),
@@ -115,7 +115,7 @@ fn replication_settings(build: &ServerBuild) -> Vec<(&'static str, &'static str)
             ("replica_preserve_commit_order", "ON"),
         ]);
     }
-    if build.at_least((5, 7, 22)) && !build.at_least((8, 4, 0)) {
+    if has((5, 7, 22)) && !has((8, 4, 0)) {
         lines.push(("binlog_transaction_dependency_tracking", "WRITESET"));
     }
     lines
@@ -145,9 +145,9 @@ impl Cluster {
                 NodeOptions { galera: Some(nodes[place].clone()), ..NodeOptions::default() }
             }
             Cluster::Replicas => {
-                let read_only = match build.flavour {
-                    Flavour::Mysql => "SET GLOBAL super_read_only = ON",
-                    Flavour::MariaDb => "SET GLOBAL read_only = ON",
+                let read_only = match build.release.family.is_mariadb() {
+                    true => "SET GLOBAL read_only = ON",
+                    false => "SET GLOBAL super_read_only = ON",
                 };
                 let init = if place == 0 { Vec::new() } else { vec![read_only.to_owned()] };
                 let set = vec![("server_id".to_owned(), (place + 1).to_string())];
@@ -190,17 +190,17 @@ fn statements_to_follow(build: &ServerBuild, primary: &ConnectOptions) -> [Strin
         Address::Unix(_) => 0,
     };
     let (user, password) = (&primary.user, primary.password.reveal());
-    let is_mysql = build.flavour == Flavour::Mysql;
-    let (change, word, start) = match is_mysql && build.at_least((8, 0, 23)) {
+    let has = |version| build.release.has(Since::mysql(version));
+    let (change, word, start) = match has((8, 0, 23)) {
         true => ("CHANGE REPLICATION SOURCE TO", "SOURCE", "START REPLICA"),
         false => ("CHANGE MASTER TO", "MASTER", "START SLAVE"),
     };
-    let from = match is_mysql {
-        true => format!("{word}_AUTO_POSITION = 1"),
-        false => "MASTER_USE_GTID = slave_pos".to_owned(),
+    let from = match build.release.family.is_mariadb() {
+        true => "MASTER_USE_GTID = slave_pos".to_owned(),
+        false => format!("{word}_AUTO_POSITION = 1"),
     };
     // Its password travels encrypted by this key, as there is no TLS between them.
-    let key = match is_mysql && build.at_least((8, 0, 4)) {
+    let key = match has((8, 0, 4)) {
         true => format!(", GET_{word}_PUBLIC_KEY = 1"),
         false => String::new(),
     };

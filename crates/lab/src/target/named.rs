@@ -10,7 +10,7 @@ use crate::target::private::{ResolvedPrivate, files_of};
 use plan::tables_bytes;
 use server::preset::Translated;
 use server::{
-    AfterStop, Data, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
+    AfterStop, Data, Ending, Home, Instance, InstanceOptions, Lifetime, ServerBuild, Storage,
     stop_named,
 };
 use spec::{Placement, Private};
@@ -69,6 +69,7 @@ pub fn start_named_on(
     // Not before it is known that the server can be placed: it may have to be loaded.
     let options = InstanceOptions {
         data: first_data(home, build, spec, job)?,
+        lifetime: Lifetime::Named(spec.name.clone()),
         preset: lines(preset.as_ref()),
         set: spec.set.clone(),
         files: vec![configured_file(preset.as_ref())?],
@@ -76,7 +77,7 @@ pub fn start_named_on(
         ..InstanceOptions::default()
     };
     let Some(kept) = kept else {
-        return Ok((start_named(home, build, &spec.name, options)?, notes));
+        return Ok((Instance::start(home, build, options)?, notes));
     };
     if kept.directories().any(is_in_memory_above) {
         notes.push(
@@ -100,7 +101,7 @@ pub fn start_named_on(
         dilation: spec.dilation,
         ..options
     };
-    let instance = start_named(home, build, &spec.name, options)?;
+    let instance = Instance::start(home, build, options)?;
     match emulate(&kept.placed(instance.directory()), build) {
         Ok(()) => Ok((instance, notes)),
         Err(error) => Err(not_emulated(&instance, &error)),

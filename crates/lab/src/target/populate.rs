@@ -383,7 +383,7 @@ pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
     if let Some(name) = subject.engine() {
         return name.to_owned();
     }
-    let family = if server.is_mariadb { "mariadb" } else { "mysql" };
+    let family = server.family().name();
     let mut parts = server.version.split(['.', '-']);
     match (parts.next(), parts.next()) {
         (Some(major), Some(minor)) => format!("{family}-{major}.{minor}"),

@@ -16,16 +16,13 @@ use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, Data, DividedCpus, Ending, Flavour, GaleraCluster, Home, IMAGES_VARIABLE,
-    Image, ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
+    CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraCluster, Home, IMAGES_VARIABLE, Image,
+    ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
     ServerBuild, ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::time::Duration;
-use storage::{
-    Arrangement, InstanceGroup, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
-    arrange_all,
-};
+use storage::{Arrangement, InstanceGroup, ServerFiles, SharedMemory, arrange, arrange_all};
 use store::StoredLoad;
 use tpcc::LoadError;
 use tpcc::database::SCHEMA_VERSION;
@@ -514,7 +511,7 @@ pub(crate) fn files_of(
     let redo_bytes = redo_bytes(build, set);
     Ok(ServerFiles {
         binary: build.binary.clone(),
-        kind: kind_of(build),
+        release: build.release,
         needed_bytes: tables_bytes.saturating_add(redo_bytes),
         redo_bytes,
         page_size_bytes: page_size(set)?,
@@ -524,18 +521,6 @@ pub(crate) fn files_of(
         dilation: Dilation::NONE,
         cores: None,
     })
-}
-
-/// A server, as far as its files go.
-fn kind_of(build: &ServerBuild) -> ServerKind {
-    ServerKind {
-        family: match build.flavour {
-            Flavour::MariaDb => ServerFamily::MariaDb,
-            Flavour::Mysql if build.is_percona() => ServerFamily::Percona,
-            Flavour::Mysql => ServerFamily::Mysql,
-        },
-        version: build.numbers,
-    }
 }
 
 #[cfg(test)]

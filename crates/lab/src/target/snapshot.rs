@@ -6,11 +6,11 @@ use crate::error::LabError;
 use crate::measure::preflight::{status, variables};
 use crate::progress::Job;
 use advise::{
-    AdvisedDevice, AdvisedServer, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot,
-    StatusWatch, StoredAccount,
+    AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
+    StoredAccount, release_of,
 };
 use analyse::{Account, Part, measurement};
-use base::Session;
+use base::{ServerRelease, Session};
 use device::Profile;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ pub fn snapshot_of(
 
 /// What a server says of itself.
 struct ServerAnswers {
-    server: AdvisedServer,
+    server: ServerRelease,
     variables: NamedValues,
     data_bytes: Option<u64>,
 }
@@ -96,8 +96,8 @@ fn tell(subject: &Subject, stop: &AtomicBool) -> Result<ServerAnswers, LabError>
     })
 }
 
-fn server_of(variables: &NamedValues) -> Result<AdvisedServer, LabError> {
-    AdvisedServer::of(variables).ok_or_else(|| {
+fn server_of(variables: &NamedValues) -> Result<ServerRelease, LabError> {
+    release_of(variables).ok_or_else(|| {
         let version = variables.get("version").map(String::as_str).unwrap_or_default();
         LabError::Unfit(format!(
             "the server calls its version {version:?}, which names no release to advise; ask it \

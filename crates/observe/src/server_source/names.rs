@@ -6,6 +6,7 @@
 
 use super::innodb_status::InnodbStatus;
 use crate::readings::Readings;
+use base::Since;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use store::{MetricKind, MetricSource};
@@ -119,10 +120,9 @@ pub(super) const NAMES: &[Name] = &[
 /// those whose victim waited already, `Innodb_deadlocks` of XtraDB those whose victim was about to.
 /// A greeting without a version is that of such a server.
 pub(super) fn withheld(server: &ServerInfo) -> &'static [&'static str] {
-    let counts_all = if server.is_mariadb { [10, 6, 0] } else { [8, 0, 18] };
-    match server.numbers() {
-        Some(version) if version >= counts_all => &[],
-        _ => &["deadlocks"],
+    match server.has(Since::mysql((8, 0, 18)).or_mariadb((10, 6, 0))) {
+        true => &[],
+        false => &["deadlocks"],
     }
 }
 
@@ -226,7 +226,8 @@ mod tests {
     #[test]
     fn deadlocks_only_from_servers_that_count_all() {
         let withholds = |version: &str, is_mariadb| {
-            let server = ServerInfo { version: version.to_owned(), is_mariadb, connection_id: 1 };
+            let server = ServerInfo { version: version.to_owned(), connection_id: 1 };
+            assert_eq!(server.family().is_mariadb(), is_mariadb, "{version}");
             withheld(&server) == ["deadlocks"]
         };
         assert!(withholds("5.7.22-log", false));

@@ -121,9 +121,7 @@ fn from_file(
 /// the top.
 fn server_root(unpacked: &Path, file: &Path) -> Result<PathBuf, ServerError> {
     let mut candidates = vec![unpacked.to_owned()];
-    for entry in fs::read_dir(unpacked).map_err(io_at("read", unpacked))? {
-        candidates.push(entry.map_err(io_at("read", unpacked))?.path());
-    }
+    candidates.extend(home::entries(unpacked)?);
     candidates.into_iter().find(|directory| binary_in(directory).is_some()).ok_or_else(|| {
         ServerError::Archive {
             file: file.to_owned(),
@@ -175,7 +173,7 @@ fn require_engine(
     build: &ServerBuild,
     from: Option<&Path>,
 ) -> Result<(), ServerError> {
-    if engine.is(build.flavour, build.numbers) {
+    if engine.is(build.release) {
         return Ok(());
     }
     Err(ServerError::WrongVersion {

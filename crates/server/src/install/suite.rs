@@ -8,7 +8,7 @@ use super::fetch::{fetch_failed, last_words, missing, run};
 use super::{Unpacked, binary_in, interpreter};
 use crate::catalogue::Engine;
 use crate::error::io_at;
-use crate::home;
+use crate::home::{self, entries};
 use crate::{ServerBuild, ServerError};
 use std::ffi::OsStr;
 use std::fs;
@@ -280,16 +280,6 @@ fn forget_all_but(directory: &Path, kept: &[&str]) -> Result<(), ServerError> {
         }
     }
     Ok(())
-}
-
-/// What lies in a directory, in the order of the names.
-fn entries(directory: &Path) -> Result<Vec<PathBuf>, ServerError> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
-        paths.push(entry.map_err(io_at("read", directory))?.path());
-    }
-    paths.sort_unstable();
-    Ok(paths)
 }
 
 #[cfg(test)]

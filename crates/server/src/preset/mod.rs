@@ -8,14 +8,13 @@ mod sizes;
 mod translate;
 
 use crate::ServerError;
-use base::nearest;
+use base::{ServerFamily, ServerRelease, nearest};
 use releases::Releases;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 pub use part::{PoolPart, chunk_of};
-pub use releases::Family;
 pub use sizes::{POOL_BYTES_MIN, PresetScale, REFERENCE_WAREHOUSES};
 pub use translate::{Fate, Translated, VariableFate};
 
@@ -107,12 +106,14 @@ impl PaperVariable {
         value
     }
 
-    fn releases(&self, family: Family) -> Releases {
-        match family {
-            Family::Mysql => self.known.mysql,
-            Family::Percona => self.known.percona.unwrap_or(self.known.mysql),
-            Family::MariaDb => self.known.mariadb,
-        }
+    /// Why a release does not have it; `None` where it has.
+    fn lacks(&self, release: ServerRelease) -> Option<String> {
+        let known = match release.family {
+            ServerFamily::Mysql => self.known.mysql,
+            ServerFamily::Percona => self.known.percona.unwrap_or(self.known.mysql),
+            ServerFamily::MariaDb => self.known.mariadb,
+        };
+        known.lacks(release)
     }
 
     /// Percona Server has it, and MySQL never had.

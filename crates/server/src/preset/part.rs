@@ -2,10 +2,11 @@
 //! chunks in each of its instances: of a machine's memory that is divided, more would be taken than
 //! there is; and of pools that a user names, several would be one.
 
-use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, size_text};
-use super::{Family, Releases, Translated};
+use super::Translated;
+use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN};
 use crate::ServerBuild;
-use base::{given_in, parse_size};
+use crate::release_facts::{SINGLE_POOL_INSTANCE, has_fixed_chunks};
+use base::{given_in, parse_size, size_text};
 
 pub(super) const POOL: &str = "innodb_buffer_pool_size";
 pub(super) const INSTANCES: &str = "innodb_buffer_pool_instances";
@@ -35,7 +36,7 @@ impl PoolPart {
         preset: Option<&Translated>,
         set: &[(String, String)],
     ) -> PoolPart {
-        if !has_chunks(build) {
+        if !has_fixed_chunks(build.release) {
             return PoolPart { bytes, chunk_bytes: None };
         }
         let instances = instances_of(build, bytes, preset, set);
@@ -64,7 +65,7 @@ pub fn chunk_of(
     preset: Option<&Translated>,
     set: &[(String, String)],
 ) -> Option<(String, String)> {
-    if !has_chunks(build) || number(set, CHUNK).is_some() {
+    if !has_fixed_chunks(build.release) || number(set, CHUNK).is_some() {
         return None;
     }
     let instances = instances_of(build, bytes, preset, set);
@@ -86,30 +87,13 @@ fn instances_of(
 ) -> u64 {
     let of_preset = preset.map_or(&[][..], |preset| &preset.set);
     match number(set, INSTANCES).or_else(|| number(of_preset, INSTANCES)) {
-        _ if bytes < INSTANCES_POOL_BYTES_MIN || has_one_instance(build) => 1,
+        _ if bytes < INSTANCES_POOL_BYTES_MIN || build.release.has(SINGLE_POOL_INSTANCE) => 1,
         given => given.unwrap_or(INSTANCES_DEFAULT).max(1),
     }
 }
 
 fn number(set: &[(String, String)], variable: &str) -> Option<u64> {
     given_in(set, variable).and_then(parse_size)
-}
-
-/// Does the server have chunks of a fixed size, where none is set?
-pub(super) fn has_chunks(build: &ServerBuild) -> bool {
-    let family = Family::of_build(build);
-    let (from, until) = match family {
-        Family::Mysql | Family::Percona => ((5, 7, 5), None),
-        // Later ones choose a 64th of the pool.
-        Family::MariaDb => ((10, 2, 2), Some((10, 8, 0))),
-    };
-    let from = Some(from);
-    let known = Releases::Within { from, until };
-    known.lacks(family, build.numbers).is_none()
-}
-
-fn has_one_instance(build: &ServerBuild) -> bool {
-    Family::of_build(build) == Family::MariaDb && build.at_least((10, 6, 0))
 }
 
 /// The size of a chunk with which a pool stays what it is, where the server's own would round it
@@ -122,14 +106,14 @@ pub(super) fn chunk_for(pool_bytes: u64, PoolInstances(instances): PoolInstances
 #[cfg(test)]
 mod tests {
     use super::{CHUNK, INSTANCES, POOL, PoolPart, chunk_of};
-    use crate::catalogue::Flavour;
     use crate::preset::tests::build;
     use crate::preset::{Fate, PresetScale, find};
+    use base::ServerFamily;
 
     const MIB: u64 = 1 << 20;
 
     fn part(mib: u64, set: &[(&str, &str)]) -> PoolPart {
-        let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
+        let server = build("mysql-5.7", ServerFamily::Mysql, (5, 7, 44));
         let set: Vec<(String, String)> =
             set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         PoolPart::at_most(&server, mib * MIB, None, &set)
@@ -151,14 +135,14 @@ mod tests {
         let given = "innodb-buffer-pool-chunk-size";
         assert_eq!(part(341, &[(given, "64M")]), expected(320, None));
         assert_eq!(part(40, &[(given, "64M")]), expected(40, None));
-        let later = build("mariadb-10.11", Flavour::MariaDb, (10, 11, 19));
+        let later = build("mariadb-10.11", ServerFamily::MariaDb, (10, 11, 19));
         let of_later = PoolPart::at_most(&later, 341 * MIB, None, &[]);
         assert_eq!(of_later, expected(341, None));
     }
 
     #[test]
     fn a_pool_that_is_named_grows_by_no_chunk() {
-        let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
+        let server = build("mysql-5.7", ServerFamily::Mysql, (5, 7, 44));
         let chunk = |mib: u64, set: &[(String, String)]| {
             chunk_of(&server, mib * MIB, None, set).map(|(_, value)| value)
         };
@@ -169,13 +153,13 @@ mod tests {
         assert_eq!(chunk(1100, &[]).as_deref(), Some("138M"));
         let given = [("innodb-buffer-pool-chunk-size".to_owned(), "64M".to_owned())];
         assert_eq!(chunk(150, &given), None);
-        let later = build("mariadb-10.11", Flavour::MariaDb, (10, 11, 19));
+        let later = build("mariadb-10.11", ServerFamily::MariaDb, (10, 11, 19));
         assert_eq!(chunk_of(&later, 150 * MIB, None, &[]), None);
     }
 
     #[test]
     fn a_preset_is_translated_for_its_part() {
-        let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
+        let server = build("mysql-5.7", ServerFamily::Mysql, (5, 7, 44));
         let preset = find("config-3").unwrap();
         let whole = preset.translate(&server, PresetScale::Papers, &[], None);
         let line = |set: &[(String, String)], name: &str| {

@@ -1,36 +1,7 @@
 //! Which releases of a server have a variable.
 
-use crate::ServerBuild;
-use crate::catalogue::{Flavour, VersionNumbers};
-use serde::{Deserialize, Serialize};
-
-/// Families of servers that differ in their variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Family {
-    Mysql,
-    Percona,
-    MariaDb,
-}
-
-impl Family {
-    pub(crate) fn of_build(build: &ServerBuild) -> Family {
-        match build.flavour {
-            Flavour::MariaDb => Family::MariaDb,
-            Flavour::Mysql if build.is_percona() => Family::Percona,
-            Flavour::Mysql => Family::Mysql,
-        }
-    }
-
-    /// For people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Family::Mysql => "MySQL",
-            Family::Percona => "Percona Server",
-            Family::MariaDb => "MariaDB",
-        }
-    }
-}
+use base::{ServerRelease, VersionNumbers};
+use serde::Deserialize;
 
 /// Releases of one family: `5.7.2..8.0.3`, where the first has the variable and the last has it no
 /// more; `..`; `none`.
@@ -76,14 +47,14 @@ fn version_text((major, minor, patch): VersionNumbers) -> String {
 
 impl Releases {
     /// Why a release of this family does not have the variable; `None` where it has.
-    pub(crate) fn lacks(self, family: Family, release: VersionNumbers) -> Option<String> {
-        let name = family.name();
+    pub(crate) fn lacks(self, ServerRelease { family, version }: ServerRelease) -> Option<String> {
+        let name = family.title();
         match self {
             Releases::None => Some(format!("{name} does not have it")),
-            Releases::Within { from: Some(from), .. } if release < from => {
+            Releases::Within { from: Some(from), .. } if version < from => {
                 Some(format!("new in {name} {}", version_text(from)))
             }
-            Releases::Within { until: Some(until), .. } if release >= until => {
+            Releases::Within { until: Some(until), .. } if version >= until => {
                 Some(format!("gone since {name} {}", version_text(until)))
             }
             Releases::Within { .. } => None,
@@ -93,7 +64,8 @@ impl Releases {
 
 #[cfg(test)]
 mod tests {
-    use super::{Family, Releases};
+    use super::Releases;
+    use base::{ServerFamily, ServerRelease};
 
     fn releases(text: &str) -> Result<Releases, String> {
         Releases::try_from(text.to_owned())
@@ -101,7 +73,10 @@ mod tests {
 
     #[test]
     fn the_first_has_it_and_the_last_does_not() {
-        let lacks = |text: &str, release| releases(text).unwrap().lacks(Family::Mysql, release);
+        let lacks = |text: &str, version| {
+            let release = ServerRelease { family: ServerFamily::Mysql, version };
+            releases(text).unwrap().lacks(release)
+        };
         assert_eq!(lacks("5.7.2..8.0.3", (5, 7, 2)), None);
         assert_eq!(lacks("5.7.2..8.0.3", (8, 0, 2)), None);
         assert_eq!(lacks("5.7.2..8.0.3", (5, 7, 1)).as_deref(), Some("new in MySQL 5.7.2"));

@@ -61,21 +61,10 @@ impl PresetScale {
     }
 }
 
-/// A number of bytes as servers and the papers write it: `3G`, `48M`, `1000`.
-pub(crate) fn size_text(bytes: u64) -> String {
-    let suffixes = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
-    let fitting =
-        suffixes.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
-    match fitting {
-        Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
-        None => bytes.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{MIB, Mib, PresetScale, size_text};
-    use base::{Warehouses, parse_size};
+    use super::{MIB, Mib, PresetScale};
+    use base::{Warehouses, parse_size, size_text};
     use proptest::prelude::*;
 
     #[test]

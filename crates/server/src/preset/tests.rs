@@ -4,33 +4,32 @@
 
 use super::{Fate, PresetScale, REFERENCE_WAREHOUSES, data, find, names};
 use crate::ServerBuild;
-use crate::catalogue::{Flavour, VersionNumbers};
+use base::{ServerFamily, ServerRelease, VersionNumbers};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
 /// The servers of the second table. Those of `server install` are started with each preset in the
 /// tests.
-const SERVERS: [(&str, &str, Flavour, VersionNumbers); 10] = [
-    ("MySQL 5.7", "mysql-5.7", Flavour::Mysql, (5, 7, 22)),
-    ("MySQL 8.0.15", "mysql-8.0", Flavour::Mysql, (8, 0, 15)),
-    ("MySQL 8.0.30", "mysql-8.0", Flavour::Mysql, (8, 0, 30)),
-    ("MySQL 8.4", "mysql-8.4", Flavour::Mysql, (8, 4, 0)),
-    ("MySQL 9.7", "mysql-9.7", Flavour::Mysql, (9, 7, 4)),
-    ("Percona 5.7", "percona-5.7", Flavour::Mysql, (5, 7, 44)),
-    ("Percona 8.0", "percona-8.0", Flavour::Mysql, (8, 0, 35)),
-    ("XtraDB 5.6", "xtradb-5.6", Flavour::MariaDb, (10, 1, 13)),
-    ("MariaDB 10.11", "mariadb-10.11", Flavour::MariaDb, (10, 11, 19)),
-    ("MariaDB 11.8", "mariadb-11.8", Flavour::MariaDb, (11, 8, 6)),
+const SERVERS: [(&str, &str, ServerFamily, VersionNumbers); 10] = [
+    ("MySQL 5.7", "mysql-5.7", ServerFamily::Mysql, (5, 7, 22)),
+    ("MySQL 8.0.15", "mysql-8.0", ServerFamily::Mysql, (8, 0, 15)),
+    ("MySQL 8.0.30", "mysql-8.0", ServerFamily::Mysql, (8, 0, 30)),
+    ("MySQL 8.4", "mysql-8.4", ServerFamily::Mysql, (8, 4, 0)),
+    ("MySQL 9.7", "mysql-9.7", ServerFamily::Mysql, (9, 7, 4)),
+    ("Percona 5.7", "percona-5.7", ServerFamily::Percona, (5, 7, 44)),
+    ("Percona 8.0", "percona-8.0", ServerFamily::Percona, (8, 0, 35)),
+    ("XtraDB 5.6", "xtradb-5.6", ServerFamily::MariaDb, (10, 1, 13)),
+    ("MariaDB 10.11", "mariadb-10.11", ServerFamily::MariaDb, (10, 11, 19)),
+    ("MariaDB 11.8", "mariadb-11.8", ServerFamily::MariaDb, (11, 8, 6)),
 ];
 
 /// A build as far as presets go.
-pub(super) fn build(engine: &str, flavour: Flavour, numbers: VersionNumbers) -> ServerBuild {
+pub(super) fn build(engine: &str, family: ServerFamily, version: VersionNumbers) -> ServerBuild {
     ServerBuild {
         engine: engine.to_owned(),
-        flavour,
+        release: ServerRelease { family, version },
         version: String::new(),
-        numbers,
         binary: "/x/bin/mysqld".into(),
         basedir: "/x".into(),
         library_path: None,
@@ -91,8 +90,8 @@ fn fates() -> String {
     for variable in &data().variable {
         let cells: Vec<String> = SERVERS
             .iter()
-            .map(|(_, engine, flavour, numbers)| {
-                fate(&variable.name, &build(engine, *flavour, *numbers))
+            .map(|(_, engine, family, numbers)| {
+                fate(&variable.name, &build(engine, *family, *numbers))
             })
             .collect();
         let _ = writeln!(out, "| `{}` | {} |", variable.name, cells.join(" | "));

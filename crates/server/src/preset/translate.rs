@@ -1,14 +1,16 @@
 //! From a preset to the variables of the server at hand, and what became of each.
 
-use super::part::{CHUNK, INSTANCES, POOL, PoolInstances, PoolPart, chunk_for, has_chunks};
+use super::part::{CHUNK, INSTANCES, POOL, PoolInstances, PoolPart, chunk_for};
 use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, Mib, POOL_BYTES_MIN,
-    REDO_FILE_BYTES_MIN, size_text,
+    REDO_FILE_BYTES_MIN,
 };
-use super::{Family, NamedPreset, PaperVariable, PresetScale, is_perconas_own};
+use super::{NamedPreset, PaperVariable, PresetScale, is_perconas_own};
 use crate::ServerBuild;
-use crate::settings::{has_redo_capacity, single_redo_file};
-use base::{parse_size, variable_name};
+use crate::release_facts::{
+    CHECKSUMS_ALWAYS, REDO_CAPACITY as HAS_CAPACITY, SINGLE_REDO_FILE, has_fixed_chunks,
+};
+use base::{ServerFamily, ServerRelease, named, parse_size, size_text, variable_name};
 
 const CLEANERS: &str = "innodb_page_cleaners";
 const REDO_FILE: &str = "innodb_log_file_size";
@@ -17,57 +19,31 @@ const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
 const CHECKSUM: &str = "innodb_checksum_algorithm";
 const FREE_LIST: &str = "innodb_empty_free_list_algorithm";
 
-/// What became of a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It has the value that was asked for.
-    Kept,
-    /// Under another name.
-    Renamed,
-    /// In another variable, together with others.
-    Folded,
-    /// In the proportion to the database that it had in the papers.
-    Scaled,
-    /// To what the server takes.
-    Clamped,
-    /// Not of the papers, and needed for what is.
-    Added,
-    /// A path: where files go is said by places.
-    Placed,
-    /// This server does not have it, or not this value.
-    Unknown,
-    /// The user set it otherwise.
-    Overridden,
+named! {
+    /// What became of a variable. The name is the word in results and tables.
+    pub enum Fate {
+        /// It has the value that was asked for.
+        Kept = "kept",
+        /// Under another name.
+        Renamed = "renamed",
+        /// In another variable, together with others.
+        Folded = "folded",
+        /// In the proportion to the database that it had in the papers.
+        Scaled = "scaled",
+        /// To what the server takes.
+        Clamped = "clamped",
+        /// Not of the papers, and needed for what is.
+        Added = "added",
+        /// A path: where files go is said by places.
+        Placed = "placed",
+        /// This server does not have it, or not this value.
+        Unknown = "unknown",
+        /// The user set it otherwise.
+        Overridden = "overridden",
+    }
 }
 
 impl Fate {
-    pub const ALL: [Fate; 9] = [
-        Fate::Kept,
-        Fate::Renamed,
-        Fate::Folded,
-        Fate::Scaled,
-        Fate::Clamped,
-        Fate::Added,
-        Fate::Placed,
-        Fate::Unknown,
-        Fate::Overridden,
-    ];
-
-    /// The word in results and tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fate::Kept => "kept",
-            Fate::Renamed => "renamed",
-            Fate::Folded => "folded",
-            Fate::Scaled => "scaled",
-            Fate::Clamped => "clamped",
-            Fate::Added => "added",
-            Fate::Placed => "placed",
-            Fate::Unknown => "unknown",
-            Fate::Overridden => "overridden",
-        }
-    }
-
     fn words(self) -> &'static str {
         match self {
             Fate::Placed => "left to places (--redo, --undo, --temp, ...)",
@@ -192,8 +168,7 @@ impl PresetOutcome {
 
 /// The server that a preset is translated for, with the sizes that variables depend on.
 struct SizedServer<'a> {
-    build: &'a ServerBuild,
-    family: Family,
+    release: ServerRelease,
     scale: PresetScale,
     /// The user's, under the names of the server.
     given: Vec<(String, &'a str)>,
@@ -208,15 +183,14 @@ struct SizedServer<'a> {
 impl<'a> SizedServer<'a> {
     fn new(
         preset: &NamedPreset,
-        build: &'a ServerBuild,
+        build: &ServerBuild,
         scale: PresetScale,
         set: &'a [(String, String)],
         part_bytes: Option<u64>,
     ) -> SizedServer<'a> {
         let given = set.iter().map(|(name, value)| (variable_name(name), value.as_str()));
         let mut server = SizedServer {
-            build,
-            family: Family::of_build(build),
+            release: build.release,
             scale,
             given: given.collect(),
             pool: None,
@@ -270,8 +244,7 @@ impl<'a> SizedServer<'a> {
     }
 
     fn lacks(&self, variable: &PaperVariable) -> Option<String> {
-        let releases = variable.releases(self.family);
-        releases.lacks(self.family, self.build.numbers)
+        variable.lacks(self.release)
     }
 
     fn fate_of(&self, variable: &PaperVariable, asked: &str) -> VariableFate {
@@ -310,8 +283,8 @@ impl<'a> SizedServer<'a> {
             return PresetOutcome::not_set(Fate::Kept, "empty, as it is anyway".to_owned());
         }
         if let Some(renamed) = &variable.renamed
-            && self.family == Family::Percona
-            && renamed.percona.lacks(self.family, self.build.numbers).is_none()
+            && self.release.family == ServerFamily::Percona
+            && renamed.percona.lacks(self.release).is_none()
         {
             return PresetOutcome::set(Fate::Renamed, &renamed.to, asked);
         }
@@ -328,7 +301,7 @@ impl<'a> SizedServer<'a> {
 
     fn why_unknown(&self, variable: &PaperVariable, lacks: String) -> String {
         let mut reason = lacks;
-        if self.family == Family::Mysql && variable.is_perconas_own() {
+        if self.release.family == ServerFamily::Mysql && variable.is_perconas_own() {
             reason = "Percona Server's own".to_owned();
         }
         match &variable.without {
@@ -384,10 +357,10 @@ impl<'a> SizedServer<'a> {
             PresetOutcome::set(Fate::Folded, into, size_text(all_bytes))
                 .because(format!("{files} files of {}, as one size", size_text(file_bytes)))
         };
-        if has_redo_capacity(self.build) {
+        if self.release.has(HAS_CAPACITY) {
             return folded(REDO_CAPACITY);
         }
-        if single_redo_file(self.build) {
+        if self.release.has(SINGLE_REDO_FILE) {
             return folded(REDO_FILE);
         }
         if name == REDO_FILES || parse_size(asked) == Some(file_bytes) {
@@ -403,7 +376,7 @@ impl<'a> SizedServer<'a> {
 
     fn checksum(&self, asked: &str) -> PresetOutcome {
         let none = asked.eq_ignore_ascii_case("none");
-        if none && self.family == Family::MariaDb && self.build.at_least((10, 6, 0)) {
+        if none && self.release.has(CHECKSUMS_ALWAYS) {
             return PresetOutcome::not_set(
                 Fate::Unknown,
                 "gone since MariaDB 10.6.0: pages always have checksums".to_owned(),
@@ -426,7 +399,7 @@ impl<'a> SizedServer<'a> {
     fn chunk(&self) -> Option<VariableFate> {
         let (bytes, instances) = self.pool?;
         let pool_is_given = self.part_bytes.is_none() && self.given(POOL).is_some();
-        if !has_chunks(self.build) || pool_is_given || self.given(CHUNK).is_some() {
+        if !has_fixed_chunks(self.release) || pool_is_given || self.given(CHUNK).is_some() {
             return None;
         }
         let chunk_bytes = chunk_for(bytes, PoolInstances(instances))?;

@@ -143,7 +143,7 @@ fn a_suite_that_has_moved_on_is_not_taken_for_the_engine() {
     }
     assert!(matches!(find(&home, "mysql-9.7"), Err(ServerError::NotInstalled { .. })));
     assert_eq!(fetching("9.7.9"), "installed 9.7.9-1");
-    assert_eq!(find(&home, "mysql-9.7").unwrap().numbers, (9, 7, 9));
+    assert_eq!(find(&home, "mysql-9.7").unwrap().release.version, (9, 7, 9));
 }
 
 #[test]

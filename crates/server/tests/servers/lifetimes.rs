@@ -2,11 +2,12 @@
 //! an order in its environment.
 
 use crate::{
-    FAMILIES, STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, until,
+    FAMILIES, STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, start_named,
+    until,
 };
 use server::{
     AfterStop, Data, Ending, Home, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
-    install, named, start_named, stop_named,
+    install, named, stop_named,
 };
 use std::fs;
 use std::path::Path;

@@ -11,9 +11,9 @@ mod lifetimes;
 mod presets;
 mod starting;
 
-use base::{Connect, Session};
+use base::{Connect, ServerFamily, Session};
 use engines::ENGINES;
-use server::{Flavour, Home, Instance, InstanceOptions, ServerBuild, ServerError, install};
+use server::{Home, Instance, InstanceOptions, Lifetime, ServerBuild, ServerError, install};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -29,6 +29,17 @@ pub const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 pub fn build(engine: &str) -> ServerBuild {
     let home = Home::from_env().unwrap();
     install(&home, engine, None, &mut |_| {}).unwrap()
+}
+
+/// Starts a server that outlives this process.
+pub fn start_named(
+    home: &Home,
+    build: &ServerBuild,
+    name: &str,
+    options: InstanceOptions,
+) -> Result<Instance, ServerError> {
+    let lifetime = Lifetime::Named(name.to_owned());
+    Instance::start(home, build, InstanceOptions { lifetime, ..options })
 }
 
 /// A home of the test's own.
@@ -77,9 +88,9 @@ pub fn query(options: &ConnectOptions, sql: &str) -> Vec<String> {
 pub fn redo_bytes(server: &Instance) -> u64 {
     let login = server.connect_options();
     let number = |name: &str| -> u64 { variable(&login, name).parse().unwrap() };
-    match (server.build().flavour, server.build().numbers) {
-        (Flavour::Mysql, (8, 0, 30..) | (9.., ..)) => number("innodb_redo_log_capacity"),
-        (Flavour::MariaDb, (10, 5.., _) | (11.., ..)) => number("innodb_log_file_size"),
+    match (server.build().release.family, server.build().release.version) {
+        (ServerFamily::Mysql, (8, 0, 30..) | (9.., ..)) => number("innodb_redo_log_capacity"),
+        (ServerFamily::MariaDb, (10, 5.., _) | (11.., ..)) => number("innodb_log_file_size"),
         _ => number("innodb_log_file_size") * 2,
     }
 }

@@ -1,10 +1,10 @@
 //! Each engine with each preset: what SHOW GLOBAL VARIABLES says is what the translation set, and
 //! the server's log has no complaint of a variable.
 
-use crate::{SOME_ENGINES, STOP_TIMEOUT, build, own_home, query};
+use crate::{SOME_ENGINES, STOP_TIMEOUT, build, own_home, query, start_named};
 use base::{Warehouses, parse_size};
 use server::preset::{Fate, PresetScale, Translated, find};
-use server::{AfterStop, Home, Instance, InstanceOptions, start_named, stop_named};
+use server::{AfterStop, Home, Instance, InstanceOptions, stop_named};
 use std::collections::BTreeMap;
 
 /// Presets and warehouses: small pools, the smallest, those with all instances, and those that are

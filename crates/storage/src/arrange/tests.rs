@@ -2,8 +2,7 @@ use super::{Arrangement, Arranger, HostFacts, ServerFiles};
 use crate::StorageError;
 use crate::backing::MemoryFiles;
 use crate::instance_group::InstanceGroup;
-use crate::variables::{ServerFamily, ServerKind};
-use base::{DilatedClock, Dilation};
+use base::{DilatedClock, Dilation, ServerFamily, ServerRelease};
 use device::{Profile, Role, Setup};
 use spec::{Place, Placement};
 use std::collections::BTreeSet;
@@ -12,7 +11,7 @@ use std::path::{Path, PathBuf};
 fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
     ServerFiles {
         binary: PathBuf::from("/x/mysqld"),
-        kind: ServerKind { family, version },
+        release: ServerRelease { family, version },
         needed_bytes: 1 << 30,
         redo_bytes: 0,
         page_size_bytes: 16 << 10,

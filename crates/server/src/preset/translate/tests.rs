@@ -1,30 +1,29 @@
 use super::{Fate, Translated, VariableFate};
 use crate::ServerBuild;
-use crate::catalogue::{Flavour, VersionNumbers};
 use crate::preset::tests::build;
 use crate::preset::{PresetScale, find, names};
-use base::{Warehouses, parse_size};
+use base::{ServerFamily, VersionNumbers, Warehouses, parse_size};
 use std::collections::BTreeSet;
 
-const ALL: [(&str, Flavour, VersionNumbers); 12] = [
-    ("mysql-5.7", Flavour::Mysql, (5, 7, 22)),
-    ("mysql-8.0", Flavour::Mysql, (8, 0, 15)),
-    ("mysql-8.0", Flavour::Mysql, (8, 0, 30)),
-    ("mysql-8.4", Flavour::Mysql, (8, 4, 0)),
-    ("mysql-9.7", Flavour::Mysql, (9, 7, 4)),
-    ("percona-5.7", Flavour::Mysql, (5, 7, 44)),
-    ("percona-8.0", Flavour::Mysql, (8, 0, 35)),
-    ("percona-8.4", Flavour::Mysql, (8, 4, 0)),
-    ("xtradb-5.6", Flavour::MariaDb, (10, 1, 13)),
-    ("mariadb-10.5", Flavour::MariaDb, (10, 5, 0)),
-    ("mariadb-10.11", Flavour::MariaDb, (10, 11, 19)),
-    ("mariadb-11.8", Flavour::MariaDb, (11, 8, 6)),
+const ALL: [(&str, ServerFamily, VersionNumbers); 12] = [
+    ("mysql-5.7", ServerFamily::Mysql, (5, 7, 22)),
+    ("mysql-8.0", ServerFamily::Mysql, (8, 0, 15)),
+    ("mysql-8.0", ServerFamily::Mysql, (8, 0, 30)),
+    ("mysql-8.4", ServerFamily::Mysql, (8, 4, 0)),
+    ("mysql-9.7", ServerFamily::Mysql, (9, 7, 4)),
+    ("percona-5.7", ServerFamily::Percona, (5, 7, 44)),
+    ("percona-8.0", ServerFamily::Percona, (8, 0, 35)),
+    ("percona-8.4", ServerFamily::Percona, (8, 4, 0)),
+    ("xtradb-5.6", ServerFamily::MariaDb, (10, 1, 13)),
+    ("mariadb-10.5", ServerFamily::MariaDb, (10, 5, 0)),
+    ("mariadb-10.11", ServerFamily::MariaDb, (10, 11, 19)),
+    ("mariadb-11.8", ServerFamily::MariaDb, (11, 8, 6)),
 ];
 
 fn server(engine: &str) -> ServerBuild {
     let known = ALL.iter().rev().find(|(name, ..)| *name == engine);
-    let (name, flavour, numbers) = known.unwrap();
-    build(name, *flavour, *numbers)
+    let (name, family, version) = known.unwrap();
+    build(name, *family, *version)
 }
 
 fn to(warehouses: u32) -> PresetScale {
@@ -55,8 +54,8 @@ fn line<'a>(translated: &'a Translated, name: &str) -> Option<&'a str> {
 
 #[test]
 fn every_variable_has_a_fate_and_every_line_a_variable() {
-    for (engine, flavour, numbers) in ALL {
-        let server = build(engine, flavour, numbers);
+    for (engine, family, version) in ALL {
+        let server = build(engine, family, version);
         for preset in names() {
             for scale in [PresetScale::Papers, to(1), to(10), to(60), to(500), to(2_000)] {
                 let translated = translate(preset, &server, scale, &[]);
@@ -80,8 +79,8 @@ fn every_variable_has_a_fate_and_every_line_a_variable() {
 
 #[test]
 fn redo_is_the_same_on_every_engine() {
-    for (engine, flavour, numbers) in ALL {
-        let server = build(engine, flavour, numbers);
+    for (engine, family, version) in ALL {
+        let server = build(engine, family, version);
         for (preset, scale, bytes) in [
             ("config-1", PresetScale::Papers, 144 << 20),
             ("config-2", PresetScale::Papers, 3 << 30),
@@ -91,7 +90,7 @@ fn redo_is_the_same_on_every_engine() {
         ] {
             let translated = translate(preset, &server, scale, &[]);
             let redo = crate::redo_bytes(&server, &translated.set);
-            assert_eq!(redo, bytes, "{engine} {numbers:?} {preset} {scale:?}");
+            assert_eq!(redo, bytes, "{engine} {version:?} {preset} {scale:?}");
         }
     }
     let folded = translate("config-2", &server("mysql-8.4"), PresetScale::Papers, &[]);
