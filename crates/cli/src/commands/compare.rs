@@ -184,7 +184,7 @@ fn verdict(comparison: &RunComparison) -> String {
              excluded"
         )
     } else {
-        "nothing is claimed".to_owned()
+        "no verdict on the difference".to_owned()
     }
 }
 

@@ -86,7 +86,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         ..lab_options()
     };
     if !file.exists() {
-        // What cannot be done leaves no file.
+        // Refuse what is not feasible before the results file is created.
         require_possible(&planned, &options)?;
     }
     let stop = stop_flag();

@@ -33,7 +33,7 @@ pub fn run(arguments: &TuneArguments) -> Outcome {
     require_matrix(&planned)?;
     let options = lab_options();
     if !file.exists() {
-        // What cannot be done leaves no file.
+        // Refuse what is not feasible before the results file is created.
         planned.images_for(&planned.turns)?;
     }
     let stop = stop_flag();
