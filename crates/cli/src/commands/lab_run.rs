@@ -2,10 +2,10 @@
 
 use super::lab::read;
 use super::report::write_report;
-use super::{lab_options, lab_or_last, print_json_of};
+use super::{lab_options, lab_or_last, show_of};
 use crate::arguments::lab::LabRunArguments;
 use crate::arguments::results::ResultsArguments;
-use crate::console::{Console, NotesTold, print, stop_flag, tell};
+use crate::console::{Console, NotesTold, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::views::Live;
@@ -35,7 +35,7 @@ struct AnsweredLab {
 #[derive(Serialize)]
 struct LabRunDocument<'a> {
     #[serde(flatten)]
-    lab: AnsweredLab,
+    lab: &'a AnsweredLab,
     /// Repeats that are still missing.
     left: usize,
     report: Option<&'a Path>,
@@ -111,16 +111,12 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         tell(format!("{missing}{goes_on}"));
     }
     write_report(&results, lab, &arguments.output)?;
-    let lab = AnsweredLab::read(&results, lab)?;
-    if arguments.json {
-        print_json_of(
-            lab.metric(),
-            &LabRunDocument { lab, left: summary.left, report: Some(&arguments.output) },
-        )?;
-    } else {
-        print(lab.words())?;
-        print(format!("report: {}\n", arguments.output.display()))?;
-    }
+    let lab = &AnsweredLab::read(&results, lab)?;
+    let report = &arguments.output;
+    let found = LabRunDocument { lab, left: summary.left, report: Some(report) };
+    show_of(lab.metric(), arguments.json, &found, || {
+        format!("{}report: {}\n", lab.words(), report.display())
+    })?;
     Ok(summary.exit)
 }
 
@@ -211,13 +207,10 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     let mut live = Live::begin(false, None, &stop)?;
     let view = (&mut live, Console::new()?);
     let summary = execute(&results, &planned, &lab_options(), &stop, view)?;
-    let lab = AnsweredLab::read(&results, summary.lab)?;
+    let lab = &AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
-    if json {
-        print_json_of(lab.metric(), &LabRunDocument { lab, left: summary.left, report: None })?;
-    } else {
-        print(lab.words())?;
-    }
+    let found = LabRunDocument { lab, left: summary.left, report: None };
+    show_of(lab.metric(), json, &found, || lab.words())?;
     if summary.exit == Exit::Ok && failed > 0 {
         let words = format!(
             "of {}, {failed} without a result",
@@ -233,9 +226,5 @@ pub fn status(results: &ResultsArguments, lab: Option<i64>, json: bool) -> Outco
     let results = Results::open(&results.results)?;
     let lab = lab_or_last(&results, lab)?;
     let lab = AnsweredLab::read(&results, lab)?;
-    if json {
-        return print_json_of(lab.metric(), &lab).map(|()| Exit::Ok);
-    }
-    print(lab.words())?;
-    Ok(Exit::Ok)
+    show_of(lab.metric(), json, &lab, || lab.words())
 }

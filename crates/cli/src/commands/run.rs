@@ -3,9 +3,9 @@
 use super::fleet_role::as_rank;
 use super::run_request::validate;
 use super::run_verdict::RunVerdict;
-use super::{lab_options, print_json_of};
+use super::{lab_options, show_of};
 use crate::arguments::run::{Format, RunArguments};
-use crate::console::{Console, live_stdout, print, stop_flag};
+use crate::console::{Console, live_stdout, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::tpcc_mysql_live::TpccMysqlLive;
@@ -25,7 +25,7 @@ use store::Results;
 struct JudgedRunDocument<'a> {
     #[serde(flatten)]
     measurement: &'a RunDocument,
-    conditions: Vec<JudgedCondition>,
+    conditions: &'a [JudgedCondition],
 }
 
 /// Runs the command.
@@ -91,13 +91,13 @@ fn measure(
     let summary = &measurement.summary;
     if let Some(tpcc_mysql) = &mut tpcc_mysql {
         tpcc_mysql.finish(&results, repeat)?;
-    } else if arguments.json {
-        print_json_of(summary.throughput_metric, &JudgedRunDocument { measurement, conditions })?;
     } else {
-        let page = format!("mydyno report --results {}", arguments.results.results.display());
-        print(text::summary(measurement))?;
-        print(text::conditions(&conditions))?;
-        print(format_args!("\nall of it as a page: {page}\n"))?;
+        let found = JudgedRunDocument { measurement, conditions: &conditions };
+        show_of(summary.throughput_metric, arguments.json, &found, || {
+            let (run, judged) = (text::summary(measurement), text::conditions(&conditions));
+            let file = arguments.results.results.display();
+            format!("{run}{judged}\nfull report: mydyno report --results {file}\n")
+        })?;
     }
     if let (Some(reason), false) = (&summary.reason, exit == Exit::Ok) {
         let log = results.repeat(repeat)?.log_tail.unwrap_or_default();
