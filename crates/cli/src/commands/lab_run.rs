@@ -90,13 +90,13 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         require_possible(&planned, &options)?;
     }
     let stop = stop_flag();
-    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
+    let mut console = Console::new()?;
+    console.is_verbose = arguments.verbose;
+    let mut live = Live::begin((arguments.watch, arguments.metrics_listen), console, &stop)?;
     check_meters(&options.meters, &stop)?;
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
-    let mut console = Console::new()?;
-    console.is_verbose = arguments.verbose;
-    let summary = execute(&results, &planned, &options, &stop, (&mut live, console))?;
+    let summary = execute((&results, &planned), &options, &stop, &mut live)?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
         let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
@@ -147,11 +147,10 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
 
 /// Takes the turns that are missing, and shows what comes of them.
 fn execute(
-    results: &Results,
-    planned: &Planned,
+    (results, planned): (&Results, &Planned),
     options: &LabRunOptions,
     stop: &AtomicBool,
-    (live, mut console): (&mut Live, Console),
+    live: &mut Live,
 ) -> Result<LabRunSummary, Failure> {
     let mut told = NotesTold::default();
     let mut show = |progress: Progress<'_>| {
@@ -167,15 +166,13 @@ fn execute(
                 tell(format!("lab {lab} goes on: {there} of {all} repeats are there"));
             }
             Progress::TurnEnds(repeat) => {
-                live.show_result(&result_of(results, repeat), &mut console);
+                live.show_result(&result_of(results, repeat));
             }
-            other => live.show(other, &mut console),
+            other => live.show(other),
         }
     };
     let ended = run_lab(results, planned, options, &Job::new(stop, &mut show));
-    live.end_of_load();
-    live.finish(&mut console);
-    console.done();
+    live.finish();
     Ok(ended?)
 }
 
@@ -204,9 +201,8 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     })?;
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
-    let mut live = Live::begin(false, None, &stop)?;
-    let view = (&mut live, Console::new()?);
-    let summary = execute(&results, &planned, &lab_options(), &stop, view)?;
+    let mut live = Live::begin((false, None), Console::new()?, &stop)?;
+    let summary = execute((&results, &planned), &lab_options(), &stop, &mut live)?;
     let lab = &AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
     let found = LabRunDocument { lab, left: summary.left, report: None };

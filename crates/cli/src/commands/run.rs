@@ -51,11 +51,11 @@ fn measure(
     stop: &Arc<AtomicBool>,
 ) -> Outcome {
     // An address that cannot be had is told before anything is started.
-    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, stop)?;
-    lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
     console.is_verbose = arguments.verbose;
     let results = Results::create_or_open(&arguments.results.results)?;
+    let mut live = Live::begin((arguments.watch, arguments.metrics_listen), console, stop)?;
+    lab::check_meters(&cell.meters, stop)?;
     let planned = planned_cell("run", cell.clone(), arguments.measuring.settings())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;
     let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
@@ -75,14 +75,11 @@ fn measure(
                 Some(format),
                 Progress::RunStarts { .. } | Progress::Run(_) | Progress::Interval(_),
             ) => format.show(&progress),
-            _ => live.show(progress, &mut console),
+            _ => live.show(progress),
         }
     };
     let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut show));
-    live.end_of_load();
-    // All is stored: from here on a reader who stalls may be waited for.
-    live.finish(&mut console);
-    console.done();
+    live.finish();
     let exit = ended?.exit;
     let Some(repeat) = repeat else {
         return Ok(exit);
