@@ -8,6 +8,7 @@ use crate::arguments::run::{Format, RunArguments};
 use crate::console::{Console, live_stdout, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
+use crate::tpcc_mysql_format::Asked;
 use crate::tpcc_mysql_live::TpccMysqlLive;
 use crate::views::Live;
 use analyse::{JudgedCondition, RunDocument};
@@ -53,9 +54,9 @@ fn measure(
     // An address that cannot be had is told before anything is started.
     let mut console = Console::new()?;
     console.is_verbose = arguments.verbose;
-    let results = Results::create_or_open(&arguments.results.results)?;
     let mut live = Live::begin((arguments.watch, arguments.metrics_listen), console, stop)?;
     lab::check_meters(&cell.meters, stop)?;
+    let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("run", cell.clone(), arguments.measuring.settings())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;
     let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
@@ -66,8 +67,8 @@ fn measure(
         match (&mut tpcc_mysql, &progress) {
             (_, Progress::TurnEnds(stored)) => repeat = Some(*stored),
             (_, Progress::Reached { subject, .. }) => {
-                let asked = (&arguments.measuring.options, cell);
-                let begin = |outlet| TpccMysqlLive::begin(outlet, asked, subject);
+                let (options, connect) = (&arguments.measuring.options, subject.connect.clone());
+                let begin = |outlet| TpccMysqlLive::begin(outlet, Asked { options, cell, connect });
                 tpcc_mysql = outlet.take().map(begin);
             }
             // A live format takes the place of the bar.
