@@ -88,9 +88,9 @@ pub enum Command {
     Export(ExportArguments),
     /// Show labs in a browser, as they run too; edit plans, start and stop their labs
     ///
-    /// Whoever comes from this machine may look. What changes something or starts a process, and
-    /// everything that comes from elsewhere (--listen) or through a proxy, needs the token as the
-    /// password, with any user name.
+    /// Requests from this machine may read without a token. Requests that change something or
+    /// start a process, and all requests from other machines (--listen) or through a proxy, need
+    /// the token as the HTTP password, with any user name.
     Serve(ServeArguments),
     /// Print the completions of a shell: `source <(mydyno completions bash)`
     Completions(CompletionsArguments),

@@ -406,7 +406,7 @@ pub fn stop_flag() -> Arc<AtomicBool> {
         }
         // A dashboard says it itself; here it would be lost.
         if !watch::is_on() {
-            tell_soon("\nending in good order; once more ends at once\n");
+            tell_soon("\nstopping; press Ctrl-C again to stop immediately\n");
         }
     });
     if let Err(error) = handled {

@@ -5,10 +5,14 @@
 //! there, stands in lines before the banner that begin with `#`: readers of this format begin at
 //! `MEASURING START.` or look for words that those lines do not have.
 
-use spec::WorkloadKind;
+use lab::Interval;
+use plan::{CellOptions, Given};
+use spec::{Cell, WorkloadKind, defaults};
 use std::fmt::Write;
+use std::time::Duration;
 use store::{TransactionTotals, WindowTotals};
 use tpcc::tpcc_mysql::{DEVIATIONS, Decision};
+use wire::{Address, ConnectOptions};
 
 /// Transaction types in the numbering of tpcc-mysql, with their response-time limits.
 const TYPES: [(&str, &str, u64); 5] = [
@@ -39,56 +43,32 @@ const MEANINGS: [&str; 7] = [
      is printed too.",
 ];
 
-/// What was asked for, in this tool's terms.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    pub workload: WorkloadKind,
-    /// Host and port, or the socket.
-    pub server: ServerAddress,
-    pub schema: String,
-    pub user: String,
-    pub warehouses: Option<u32>,
-    pub connections: u32,
-    pub warmup_s: u64,
-    pub window_s: u64,
-    pub interval_s: u64,
-    pub schemas: Option<u32>,
+/// What was asked for, and the server that answers.
+pub struct Asked<'a> {
+    pub options: &'a CellOptions,
+    pub cell: &'a Cell,
+    pub connect: ConnectOptions,
 }
 
-/// Where the server is.
-#[derive(Clone, Debug)]
-pub enum ServerAddress {
-    Tcp { host: String, port: u16 },
-    Socket(String),
-}
+impl Asked<'_> {
+    fn schema(&self) -> &str {
+        self.connect.schema.as_deref().unwrap_or_default()
+    }
 
-/// One transaction type in one interval.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TypeInInterval {
-    pub completed: u64,
-    pub max_ns: u64,
-}
-
-/// One interval of the measured time.
-#[derive(Clone, Debug)]
-pub struct InInterval {
-    /// Its end, from the start of the measured time.
-    pub end_s: u64,
-    pub new_order_p95_ns: u64,
-    pub new_order_p99_ns: u64,
-    /// In the order of the types.
-    pub types: [TypeInInterval; 5],
+    pub fn connections(&self) -> u32 {
+        self.cell.load.connections.first().unwrap_or(defaults::CONNECTIONS)
+    }
 }
 
 /// The lines before the banner.
-pub fn header(asked: &Asked) -> String {
+pub fn header(workload: &WorkloadKind) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail, here and below.
-    let _ = writeln!(out, "# mydyno, workload {}", asked.workload);
+    let _ = writeln!(out, "# mydyno, workload {workload}");
     for meaning in MEANINGS {
         let _ = writeln!(out, "# {meaning}");
     }
-    if asked.workload == WorkloadKind::TpccMysql {
+    if *workload == WorkloadKind::TpccMysql {
         for deviation in DEVIATIONS {
             let decision = match deviation.decision {
                 Decision::Kept => "as tpcc-mysql",
@@ -106,67 +86,73 @@ pub fn header(asked: &Asked) -> String {
 }
 
 /// Banner, options and parameters, to the announcement of the warm-up.
-pub fn beginning(asked: &Asked) -> String {
+pub fn beginning(asked: &Asked<'_>) -> String {
     let mut out = String::new();
     let stars = "***************************************";
     let _ = writeln!(out, "{stars}\n*** ###easy### TPC-C Load Generator ***\n{stars}");
     let mut option = |letter: &str, value: &dyn std::fmt::Display| {
         let _ = writeln!(out, "option {letter} with value '{value}'");
     };
-    match &asked.server {
-        ServerAddress::Tcp { host, port } => {
+    match &asked.connect.address {
+        Address::Tcp { host, port } => {
             option("h", host);
             option("P", port);
         }
-        ServerAddress::Socket(path) => option("S (socket)", path),
+        Address::Unix(path) => option("S (socket)", &path.display()),
     }
-    option("d", &asked.schema);
-    option("u", &asked.user);
+    option("d", &asked.schema());
+    option("u", &asked.connect.user);
     option("p", &"***");
-    if let Some(warehouses) = asked.warehouses {
-        option("w", &warehouses);
+    if let Some(Given(warehouses)) = &asked.options.database.warehouses {
+        option("w", warehouses);
     }
-    option("c", &asked.connections);
-    option("r", &asked.warmup_s);
-    option("l", &asked.window_s);
-    if let Some(schemas) = asked.schemas {
-        option("m (multiple schemas)", &schemas);
+    let lengths = &asked.cell.lengths;
+    option("c", &asked.connections());
+    option("r", &lengths.warmup.most.as_secs());
+    option("l", &lengths.window.most.as_secs());
+    if let Some(Given(schemas)) = &asked.options.target.schemas {
+        option("m (multiple schemas)", schemas);
     }
-    option("i", &asked.interval_s);
+    option("i", &lengths.interval.as_secs());
     out
 }
 
 /// The parameters; `warehouses` are those that are used.
-pub fn parameters(asked: &Asked, warehouses: u32) -> String {
-    let (host, port) = match &asked.server {
-        ServerAddress::Tcp { host, port } => (host.as_str(), *port),
-        ServerAddress::Socket(_) => ("localhost", 0),
+pub fn parameters(asked: &Asked<'_>, warehouses: u32) -> String {
+    let (host, port) = match &asked.connect.address {
+        Address::Tcp { host, port } => (host.as_str(), *port),
+        Address::Unix(_) => ("localhost", 0),
     };
+    let (schema, user, connections) = (asked.schema(), &asked.connect.user, asked.connections());
+    let lengths = &asked.cell.lengths;
+    let [warmup_s, window_s] = [&lengths.warmup, &lengths.window].map(|of| of.most.as_secs());
     format!(
-        "<Parameters>\n     [server]: {host}\n     [port]: {port}\n     [DBname]: {}\n       \
-         [user]: {}\n       [pass]: ***\n  [warehouse]: {warehouses}\n [connection]: {}\n     \
-         [rampup]: {} (sec.)\n    [measure]: {} (sec.)\n\nRAMP-UP TIME.({} sec.)\n",
-        asked.schema, asked.user, asked.connections, asked.warmup_s, asked.window_s, asked.warmup_s
+        "<Parameters>\n     [server]: {host}\n     [port]: {port}\n     [DBname]: {schema}\n       \
+         [user]: {user}\n       [pass]: ***\n  [warehouse]: {warehouses}\n [connection]: \
+         {connections}\n     [rampup]: {warmup_s} (sec.)\n    [measure]: {window_s} (sec.)\n\n\
+         RAMP-UP TIME.({warmup_s} sec.)\n"
     )
 }
 
 /// When the measured time begins.
 pub const MEASURING: &str = "\nMEASURING START.\n\n";
 
-/// One line for each interval.
-pub fn interval(of: &InInterval) -> String {
+/// One line for each interval; the measured time begins after `warmup`.
+pub fn interval(of: &Interval, warmup: Duration) -> String {
     let ms = |ns: u64| ns as f64 / NS_PER_MS as f64;
-    let [new_order, others @ ..] = &of.types;
+    let end = Duration::from_nanos(of.end_offset_ns).saturating_sub(warmup);
+    let mut types = of.transactions.iter().take(TYPES.len());
+    let new_order = types.next().cloned().unwrap_or_default();
     let mut out = format!(
         "{:4}, trx: {}, 95%: {:.3}, 99%: {:.3}, max_rt: {:.3}",
-        of.end_s,
-        new_order.completed,
-        ms(of.new_order_p95_ns),
-        ms(of.new_order_p99_ns),
-        ms(new_order.max_ns)
+        end.as_secs_f64().round(),
+        new_order.completed(),
+        ms(new_order.latency.at_quantile_ns(0.95)),
+        ms(new_order.latency.at_quantile_ns(0.99)),
+        ms(new_order.latency.max_ns)
     );
-    for other in others {
-        let _ = write!(out, ", {}|{:.3}", other.completed, ms(other.max_ns));
+    for other in types {
+        let _ = write!(out, ", {}|{:.3}", other.completed(), ms(other.latency.max_ns));
     }
     out.push('\n');
     out
@@ -180,32 +166,6 @@ pub fn stopped(connections: u32) -> String {
     ".".repeat(connections as usize) + "\n"
 }
 
-/// What a type did in the measured time.
-struct Counts {
-    success: u64,
-    late: u64,
-    retries: u64,
-    failures: u64,
-    mean_ms: f64,
-}
-
-impl Counts {
-    fn of(totals: &TransactionTotals, limit_ms: u64) -> Counts {
-        let late = totals.not_within(limit_ms * NS_PER_MS);
-        Counts {
-            success: totals.completed().saturating_sub(late),
-            late,
-            retries: totals.retries(),
-            failures: totals.errors,
-            mean_ms: totals.mean_ns().unwrap_or(0.0) / NS_PER_MS as f64,
-        }
-    }
-
-    fn completed(&self) -> u64 {
-        self.success + self.late
-    }
-}
-
 fn verdict(is_ok: bool) -> &'static str {
     if is_ok { "[OK]" } else { "[NG] *" }
 }
@@ -213,28 +173,27 @@ fn verdict(is_ok: bool) -> &'static str {
 /// Results, constraint check and the last line.
 pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
     let nothing = TransactionTotals::default();
-    let counts =
-        TYPES.map(|(name, _, limit_ms)| Counts::of(totals.get(name).unwrap_or(&nothing), limit_ms));
-    let mut out = "\n<Raw Results>\n".to_owned();
-    for (i, (of, (_, _, limit_ms))) in counts.iter().zip(TYPES).enumerate() {
+    let types = TYPES.map(|(name, title, limit_ms)| {
+        let of = totals.get(name).unwrap_or(&nothing);
+        let late = of.not_within(limit_ms * NS_PER_MS);
+        (title, limit_ms, of, (of.completed().saturating_sub(late), late))
+    });
+    let (mut out, mut sums) = ("\n<Raw Results>\n".to_owned(), String::new());
+    for (i, (_, limit_ms, of, (success, late))) in types.iter().enumerate() {
+        let (retries, failures) = (of.retries(), of.errors);
+        let mean_ms = of.mean_ns().unwrap_or(0.0) / NS_PER_MS as f64;
         let _ = writeln!(
             out,
-            "  [{i}] sc:{} lt:{}  rt:{}  fl:{} avg_rt: {:.1} ({limit_ms})",
-            of.success, of.late, of.retries, of.failures, of.mean_ms
+            "  [{i}] sc:{success} lt:{late}  rt:{retries}  fl:{failures} avg_rt: {mean_ms:.1} \
+             ({limit_ms})"
         );
+        let _ = writeln!(sums, "  [{i}] sc:{success}  lt:{late}  rt:{retries}  fl:{failures} ");
     }
-    let _ = writeln!(out, " in {measured_s:.0} sec.\n\n<Raw Results2(sum ver.)>");
-    for (i, of) in counts.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "  [{i}] sc:{}  lt:{}  rt:{}  fl:{} ",
-            of.success, of.late, of.retries, of.failures
-        );
-    }
+    let _ = write!(out, " in {measured_s:.0} sec.\n\n<Raw Results2(sum ver.)>\n{sums}");
     out.push_str("\n<Constraint Check> (all must be [OK])\n [transaction percentage]\n");
-    let all: u64 = counts.iter().map(Counts::completed).sum();
-    for (of, (_, title, _)) in counts.iter().zip(TYPES).skip(1) {
-        let (wanted, shown) = match title {
+    let all: u64 = types.iter().map(|(_, _, of, _)| of.completed()).sum();
+    for (title, _, of, _) in types.iter().skip(1) {
+        let (wanted, shown) = match *title {
             "Payment" => (43.0, "(>=43.0%)"),
             _ => (4.0, "(>= 4.0%)"),
         };
@@ -243,12 +202,12 @@ pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
         let _ = writeln!(out, "{title:>15}: {share:3.2}% {shown} {verdict}");
     }
     out.push_str(" [response time (at least 90% passed)]\n");
-    for (of, (_, title, _)) in counts.iter().zip(TYPES) {
-        let share = 100.0 * of.success as f64 / of.completed().max(1) as f64;
+    for (title, _, of, (success, _)) in &types {
+        let share = 100.0 * *success as f64 / of.completed().max(1) as f64;
         let _ = writeln!(out, "{title:>15}: {share:3.2}%  {}", verdict(share >= 90.0));
     }
-    let tpmc =
-        if measured_s > 0.0 { counts[0].completed() as f64 * 60.0 / measured_s } else { 0.0 };
+    let new_orders = types[0].2.completed() as f64;
+    let tpmc = if measured_s > 0.0 { new_orders * 60.0 / measured_s } else { 0.0 };
     let _ = writeln!(out, "\n<TpmC>\n                 {tpmc:.3} TpmC");
     out
 }
@@ -256,21 +215,10 @@ pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn asked() -> Asked {
-        Asked {
-            workload: WorkloadKind::TpccMysql,
-            server: ServerAddress::Tcp { host: "127.0.0.1".to_owned(), port: 3306 },
-            schema: "shop".to_owned(),
-            user: "me".to_owned(),
-            warehouses: Some(10),
-            connections: 4,
-            warmup_s: 10,
-            window_s: 20,
-            interval_s: 10,
-            schemas: Some(2),
-        }
-    }
+    use crate::arguments::{Arguments, Command};
+    use clap::Parser;
+    use lab::Phase;
+    use live::testkit;
 
     fn totals(times_ms: &[u64]) -> TransactionTotals {
         let mut totals = TransactionTotals {
@@ -288,22 +236,28 @@ mod tests {
 
     #[test]
     fn a_run_reads_as_tpcc_start_prints_it() {
-        let asked = asked();
-        let of = |completed, max_us: u64| TypeInInterval { completed, max_ns: max_us * 1_000 };
-        let in_interval = InInterval {
-            end_s: 10,
-            new_order_p95_ns: 49_392_000,
-            new_order_p99_ns: 400_000,
-            types: [of(433, 114_708), of(431, 90_279), of(43, 73_783), of(44, 197_811), of(0, 0)],
-        };
+        let asked = "mydyno run --dsn mysql://me@127.0.0.1:3306/shop --workload tpcc-mysql -w 10 \
+                     -c 4 --warmup 10s --window 20s --interval 10s --schemas 2";
+        let command = Arguments::try_parse_from(asked.split_whitespace()).unwrap().command;
+        let Command::Run(arguments) = command else { panic!("it is `run`") };
+        let cell = arguments.measuring.cell(|_| ()).ok().unwrap();
+        let connect = server::Target::from_dsn("mysql://me@127.0.0.1:3306/shop").unwrap().connect;
+        let asked = Asked { options: &arguments.measuring.options, cell: &cell, connect };
+        let mut in_interval = testkit::interval(Phase::Window, 10.0..20.0, 0);
+        let new_orders_us = [&[20_000_u64; 18][..], &[49_392, 114_708]].concat();
+        let us: [&[u64]; 4] = [&new_orders_us, &[90_279], &[73_783, 400, 30], &[197_811]];
+        for (of, us) in in_interval.transactions.iter_mut().zip(us) {
+            of.committed = us.len() as u64;
+            us.iter().for_each(|us| of.latency.record(us * 1_000));
+        }
         let times_ms: [&[u64]; 4] = [&[10, 30, 4_000, 6_000], &[5, 6, 7, 8], &[2], &[79_000]];
-        let types = testkit::transactions().into_iter().zip(times_ms);
+        let types = ::testkit::transactions().into_iter().zip(times_ms);
         let window: WindowTotals = types.map(|(of, times_ms)| (of, totals(times_ms))).collect();
         let text = [
             beginning(&asked),
             parameters(&asked, 10),
             MEASURING.to_owned(),
-            interval(&in_interval),
+            interval(&in_interval, Duration::from_secs(10)),
             STOPPING.to_owned(),
             stopped(4),
             results(&window, 20.0),
@@ -315,8 +269,7 @@ mod tests {
     #[test]
     fn the_header_is_not_taken_for_output() {
         for workload in [WorkloadKind::Tpcc, WorkloadKind::TpccMysql] {
-            let asked = Asked { workload, ..asked() };
-            let header = header(&asked);
+            let header = header(&workload);
             assert!(header.lines().all(|line| line.starts_with("# ")), "{header}");
             for word in ["MEASURING START", "STOPPING THREADS", "trx:", " TpmC\n", "<", "[OK]"] {
                 assert!(!header.contains(word), "{word}: {header}");

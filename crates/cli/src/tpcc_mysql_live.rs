@@ -3,17 +3,11 @@
 use crate::console::Piece;
 use crate::outlet::Outlet;
 use crate::tpcc_mysql_format::{
-    Asked, InInterval, MEASURING, STOPPING, ServerAddress, TypeInInterval, beginning, header,
-    interval, parameters, results, stopped,
+    Asked, MEASURING, STOPPING, beginning, header, interval, parameters, results, stopped,
 };
-use lab::{Interval, Phase, Progress, Subject};
-use plan::{CellOptions, Given};
-use spec::{Cell, defaults};
+use lab::{Phase, Progress};
 use std::time::Duration;
 use store::{RepeatId, Results, StoreError};
-use wire::Address;
-
-const NS_PER_S: f64 = 1e9;
 
 /// How far the output is.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
@@ -25,39 +19,17 @@ enum OutputStage {
 }
 
 /// The output under way.
-pub struct TpccMysqlLive {
+pub struct TpccMysqlLive<'a> {
     outlet: Outlet<Piece>,
-    asked: Asked,
+    asked: Asked<'a>,
     stage: OutputStage,
 }
 
-impl TpccMysqlLive {
+impl<'a> TpccMysqlLive<'a> {
     /// The server answers: prints what comes before everything else.
-    pub fn begin(
-        outlet: Outlet<Piece>,
-        (options, cell): (&CellOptions, &Cell),
-        subject: &Subject,
-    ) -> TpccMysqlLive {
-        let connect = &subject.connect;
-        let asked = Asked {
-            workload: cell.load.workload.clone(),
-            server: match &connect.address {
-                Address::Tcp { host, port } => {
-                    ServerAddress::Tcp { host: host.clone(), port: *port }
-                }
-                Address::Unix(path) => ServerAddress::Socket(path.display().to_string()),
-            },
-            schema: connect.schema.clone().unwrap_or_default(),
-            user: connect.user.clone(),
-            warehouses: options.database.warehouses.as_ref().map(|Given(count)| *count),
-            connections: cell.load.connections.first().unwrap_or(defaults::CONNECTIONS),
-            warmup_s: cell.lengths.warmup.most.as_secs(),
-            window_s: cell.lengths.window.most.as_secs(),
-            interval_s: cell.lengths.interval.as_secs(),
-            schemas: options.target.schemas.as_ref().map(|Given(count)| *count),
-        };
+    pub fn begin(outlet: Outlet<Piece>, asked: Asked<'a>) -> TpccMysqlLive<'a> {
         let live = TpccMysqlLive { outlet, asked, stage: OutputStage::Before };
-        live.print(header(&live.asked));
+        live.print(header(&live.asked.cell.load.workload));
         live.print(beginning(&live.asked));
         live
     }
@@ -79,7 +51,7 @@ impl TpccMysqlLive {
                 Phase::Warmup => {}
                 Phase::Window => {
                     self.reach(OutputStage::Window);
-                    self.print(interval(&in_interval(of, self.asked.warmup_s)));
+                    self.print(interval(of, self.asked.cell.lengths.warmup.most));
                 }
                 Phase::Drain => self.reach(OutputStage::Stopping),
             },
@@ -106,7 +78,7 @@ impl TpccMysqlLive {
             return Ok(());
         }
         self.reach(OutputStage::Stopping);
-        self.print(stopped(self.asked.connections));
+        self.print(stopped(self.asked.connections()));
         let summary = stored.summary(repeat)?;
         match (summary.status.as_str(), summary.rates.window_s) {
             ("done", Some(window_s)) => {
@@ -116,20 +88,5 @@ impl TpccMysqlLive {
         }
         self.outlet.settle(Duration::MAX);
         Ok(())
-    }
-}
-
-fn in_interval(of: &Interval, warmup_s: u64) -> InInterval {
-    let warmup = Duration::from_secs(warmup_s);
-    let end = Duration::from_nanos(of.end_offset_ns).saturating_sub(warmup);
-    let [new_order, ..] = &of.transactions;
-    InInterval {
-        end_s: (end.as_nanos() as f64 / NS_PER_S).round() as u64,
-        new_order_p95_ns: new_order.latency.at_quantile_ns(0.95),
-        new_order_p99_ns: new_order.latency.at_quantile_ns(0.99),
-        types: std::array::from_fn(|index| TypeInInterval {
-            completed: of.transactions[index].completed(),
-            max_ns: of.transactions[index].latency.max_ns,
-        }),
     }
 }

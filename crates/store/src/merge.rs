@@ -20,6 +20,7 @@ use base::counted;
 use copy::{Copier, Origins};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use schema::SchemaTable;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
@@ -29,27 +30,31 @@ use std::path::{Path, PathBuf};
 /// Keeps numbers apart while blocks are given new ones.
 const BLOCKS_MAX: u32 = 1 << 30;
 
-/// What came of merging.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What came of merging. `docs/json.md` describes its keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MergeSummary {
+    /// Did the output change?
+    #[serde(rename = "changed")]
+    pub is_changed: bool,
     /// In the order in which they were named.
     pub files: Vec<MergedFile>,
     /// Labs of the output.
     pub labs: Vec<MergedLab>,
-    /// Did the output change?
-    pub is_changed: bool,
 }
 
 /// What a file brought.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MergedFile {
+    #[serde(rename = "file")]
     pub path: PathBuf,
+    #[serde(flatten)]
     pub repeats: MergedRepeats,
 }
 
 /// A lab of the output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MergedLab {
+    #[serde(rename = "lab_id")]
     pub lab: LabId,
     pub name: String,
     pub status: LabStatus,

@@ -5,7 +5,7 @@ use crate::row::Owner;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident in $column:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         pub struct $name(pub i64);
 
         impl std::fmt::Display for $name {

@@ -15,15 +15,14 @@ pub struct AdviseArguments {
     /// measure all that was kept against the start
     #[arg(long)]
     pub prove: bool,
-    /// With --prove: allow to set variables of a server that is there, and to drive its TPC-C
-    /// schema; only what it takes while it runs is tried, and all is set back
+    /// With --prove: allow changing variables of the target server and running TPC-C on it; only
+    /// dynamic variables are tried, and all are restored
     #[arg(long, requires = "prove", conflicts_with_all = ["engine", "server_binary"])]
     pub allow_changes: bool,
-    /// With --prove: a gain of a smaller share is not worth a line
+    /// With --prove: smallest gain that is worth a proposal
     #[arg(long, value_name = "SHARE", default_value = "2%", requires = "prove")]
     pub gain_min: Given<MeanPrecision>,
-    /// With --prove: pairs of windows after which a proposal is left out that nothing was decided
-    /// of
+    /// With --prove: give up on a proposal that is still undecided after N pairs of windows
     #[arg(
         long, value_name = "N", default_value_t = JudgeLimits::default().pairs_max as u32,
         requires = "prove", value_parser = clap::value_parser!(u32).range(3..=1000)

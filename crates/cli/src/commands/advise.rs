@@ -1,8 +1,8 @@
 //! `mydyno advise`.
 
-use super::{lab_options, print_json};
+use super::{lab_options, show};
 use crate::arguments::advise::AdviseArguments;
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::{advice, proof};
 use ::advise::{Finding, ServerSnapshot, advise};
@@ -31,7 +31,6 @@ const UNDER_ITS_OWN_LOAD: &str = "a server that is there is watched under its ow
 /// The JSON document of the command.
 #[derive(Serialize)]
 struct AdviceDocument {
-    schema_version: u32,
     target: String,
     server_version: String,
     watched_s: f64,
@@ -70,30 +69,24 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
     };
     console.done();
     let Advised { target, snapshot, findings, proof } = advised?;
-    let version = snapshot.text("version").unwrap_or_default();
     let exit = match &proof {
         Some(proof) if proof.interrupted => Exit::Interrupted,
         Some(AdviceProof { ended_by: Some(_), .. }) => Exit::Failed,
         _ => Exit::Ok,
     };
-    if arguments.json {
-        let server_version = version.to_owned();
-        let (notes, watched_s) = (console.notes.clone(), snapshot.watch.seconds);
-        let schema_version = 1;
-        print_json(&AdviceDocument {
-            schema_version,
-            target,
-            server_version,
-            watched_s,
-            notes,
-            findings,
-            proof,
-        })?;
-    } else if let Some(proof) = &proof {
-        print(proof::text(proof, version))?;
-    } else {
-        print(advice::text(&findings, version))?;
-    }
+    let found = AdviceDocument {
+        target,
+        server_version: snapshot.text("version").unwrap_or_default().to_owned(),
+        watched_s: snapshot.watch.seconds,
+        notes: console.notes.clone(),
+        findings,
+        proof,
+    };
+    let version = &found.server_version;
+    show(arguments.json, 1, &found, || match &found.proof {
+        Some(proof) => proof::text(proof, version),
+        None => advice::text(&found.findings, version),
+    })?;
     Ok(exit)
 }
 
@@ -141,8 +134,8 @@ fn looked_at(
         ..JudgeLimits::default()
     };
     let mut prover = Prover::new(&results, &options, cell, limits);
-    let mut show = |progress: Progress<'_>| console.show_once(progress);
-    let ended = look_and_prove(arguments, &results, &mut prover, &Job::new(stop, &mut show));
+    let mut told = |progress: Progress<'_>| console.show_once(progress);
+    let ended = look_and_prove(arguments, &results, &mut prover, &Job::new(stop, &mut told));
     let is_whole = |advised: &Advised| !advised.proof.as_ref().is_some_and(|of| of.interrupted);
     prover.finish(ended.as_ref().is_ok_and(is_whole))?;
     ended

@@ -1,9 +1,9 @@
 //! `mydyno check`.
 
-use super::print_json;
+use super::show;
 use crate::arguments::database::CheckArguments;
 use crate::arguments::measuring::read_place;
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::acid::acid_text;
 use base::Exit;
@@ -12,13 +12,12 @@ use lab::{
 };
 use plan::{CellOptions, Given};
 use serde::Serialize;
-use spec::{Topology, defaults};
+use spec::{Topology, WorkloadKind, defaults};
 use store::StoredCheck;
 
 /// The JSON document of the command.
 #[derive(Serialize)]
 struct CheckDocument {
-    schema_version: u32,
     target: String,
     warehouses: u32,
     schemas: u32,
@@ -97,34 +96,12 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     let asked = (&arguments.workload, set);
     let checked = lab::check_subject(&subject, asked, &Job::new(&stop, &mut |p| console.show(p)))?;
     console.done();
-    let checks = &checked.checks;
-    if arguments.json {
-        print_json(&document(&subject, (&checked, acid.as_ref()), &console.notes))?;
-    } else {
-        if let Some(acid) = &acid {
-            print(acid_text(acid.asked, &acid.findings))?;
-        }
-        for check in checks {
-            print(text(check, checked.unexpected.contains(&check.name)))?;
-        }
-        let good = checks.iter().filter(|check| check.passed).count();
-        print(format_args!(
-            "{good} of {} checks passed on {}{}\n",
-            checks.len(),
-            match checked.warehouses.0 {
-                0 => format!("a database of {}", arguments.workload),
-                _ => checked.warehouses.counted(),
-            },
-            match (subject.topology(), subject.schemas(), subject.instances()) {
-                (Topology::Shards, _, shards) => format!(" in {shards} shards"),
-                (_, 1, 1) => String::new(),
-                (_, 1, servers) => {
-                    format!(" on each of {servers} {}s", subject.word_for_database())
-                }
-                (_, schemas, _) => format!(" in each of {schemas} schemas"),
-            }
-        ))?;
-    }
+    let found = document(&subject, (&checked, acid.as_ref()), &console.notes);
+    show(arguments.json, 1, &found, || {
+        let acid = acid.iter().map(|acid| acid_text(acid.asked, &acid.findings));
+        let workload = &arguments.workload;
+        acid.collect::<String>() + &checks_text(&checked, &subject, workload)
+    })?;
     let is_good = checked.unexpected.is_empty() && !acid.is_some_and(|acid| acid.has_failed());
     Ok(if is_good { Exit::Ok } else { Exit::CheckFailed })
 }
@@ -138,7 +115,6 @@ fn document(
     let passed =
         checks.iter().all(|check| check.passed) && !acid.is_some_and(|acid| acid.has_failed());
     CheckDocument {
-        schema_version: 1,
         target: subject.dsn(),
         warehouses: checked.warehouses.0,
         schemas: subject.schemas(),
@@ -147,6 +123,28 @@ fn document(
         acid: acid.map(Acid::documents),
         checks,
     }
+}
+
+/// Each check, and how many passed.
+fn checks_text(checked: &Checked, subject: &Subject, workload: &WorkloadKind) -> String {
+    let checks = &checked.checks;
+    let each = checks.iter().map(|check| text(check, checked.unexpected.contains(&check.name)));
+    let good = checks.iter().filter(|check| check.passed).count();
+    format!(
+        "{}{good} of {} checks passed on {}{}\n",
+        each.collect::<String>(),
+        checks.len(),
+        match checked.warehouses.0 {
+            0 => format!("a database of {workload}"),
+            _ => checked.warehouses.counted(),
+        },
+        match (subject.topology(), subject.schemas(), subject.instances()) {
+            (Topology::Shards, _, shards) => format!(" in {shards} shards"),
+            (_, 1, 1) => String::new(),
+            (_, 1, servers) => format!(" on each of {servers} {}s", subject.word_for_database()),
+            (_, schemas, _) => format!(" in each of {schemas} schemas"),
+        }
+    )
 }
 
 /// `unexpected`: it failed and should not have.

@@ -1,8 +1,7 @@
 //! `mydyno compare`.
 
-use super::{lab_or_last, print_json_of};
+use super::{lab_or_last, show_of};
 use crate::arguments::compare::{CompareArguments, RunName, RunNames};
-use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use analyse::{
     Aspect, ComparisonAsked, Difference, MeanValue, PairedBy, Ratio, RunComparison, RunsAsked,
@@ -38,11 +37,7 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
         }
     }
     require_like(&comparison, &arguments.across)?;
-    if arguments.json {
-        print_json_of(comparison.base.metric, &comparison)?;
-    } else {
-        print(text(&comparison))?;
-    }
+    show_of(comparison.base.metric, arguments.json, &comparison, || text(&comparison))?;
     Ok(if comparison.regression { Exit::Regression } else { Exit::Ok })
 }
 
@@ -184,7 +179,7 @@ fn verdict(comparison: &RunComparison) -> String {
              excluded"
         )
     } else {
-        "nothing is claimed".to_owned()
+        "no verdict on the difference".to_owned()
     }
 }
 

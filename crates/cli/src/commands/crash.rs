@@ -1,9 +1,9 @@
 //! `mydyno crash`.
 
 use super::report::write_report;
-use super::{lab_options, print_json};
+use super::{lab_options, show};
 use crate::arguments::crash::CrashArguments;
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{DrillFigures, drills};
@@ -19,7 +19,6 @@ use store::Results;
 /// The JSON document of the command.
 #[derive(Serialize)]
 struct CrashDocument<'a> {
-    schema_version: u32,
     results_file: String,
     lab_id: i64,
     seed: u64,
@@ -37,13 +36,13 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let settings = arguments.measuring.settings();
     let planned = planned_repeats("crash", cell, settings, arguments.drills)?;
     let mut begun = None;
-    let mut show = |progress: Progress<'_>| {
+    let mut told = |progress: Progress<'_>| {
         if let Progress::LabBegins(lab) = progress {
             begun = Some(lab);
         }
         console.show(progress);
     };
-    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut show));
+    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut told));
     console.done();
     let Some(lab) = begun else {
         return Ok(ended?.exit);
@@ -54,23 +53,19 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     if figures.is_some() {
         write_report(&results, lab, &arguments.output)?;
     }
-    if arguments.json {
-        print_json(&CrashDocument {
-            schema_version: 1,
-            results_file: results.path().display().to_string(),
-            lab_id: lab.0,
-            seed: arguments.measuring.seed,
-            drills: figures,
-            report: &arguments.output,
-        })?;
-    } else if let Some(figures) = figures {
-        print(text::drills(figures))?;
-        print(format_args!(
-            "seed: {}\nreport: {}\n",
-            arguments.measuring.seed,
-            arguments.output.display()
-        ))?;
-    }
+    let seed = arguments.measuring.seed;
+    let found = CrashDocument {
+        results_file: results.path().display().to_string(),
+        lab_id: lab.0,
+        seed,
+        drills: figures,
+        report: &arguments.output,
+    };
+    show(arguments.json, 1, &found, || {
+        let report = arguments.output.display();
+        let words = |of| format!("{}seed: {seed}\nreport: {report}\n", text::drills(of));
+        figures.map_or_else(String::new, words)
+    })?;
     let exit = ended?.exit;
     Ok(match figures {
         Some(figures) if exit == Exit::Ok && !figures.is_kept() => Exit::CheckFailed,

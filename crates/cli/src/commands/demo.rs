@@ -1,9 +1,9 @@
 //! `mydyno demo`.
 
-use super::{lab_options, print_json};
+use super::{lab_options, show_of};
 use crate::arguments::output::DemoArguments;
 use crate::commands::report::write_report;
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, stop_flag};
 use crate::failure::Outcome;
 use crate::text;
 use ::server::Home;
@@ -11,7 +11,7 @@ use analyse::{LabAnswer, RunDocument, lab_answer, lab_outcome};
 use base::Exit;
 use lab::{Job, Progress, planned_demo, run_lab};
 use serde::Serialize;
-use store::{Results, Summary};
+use store::{Results, Summary, ThroughputMetric};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -46,14 +46,12 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         runs.push(analyse::measurement(&results, repeat)?);
     }
     let answer = lab_answer(&results, &lab_outcome(&results, summary.lab)?)?;
-    if arguments.json {
-        print_json(&DemoDocument { report: &arguments.output, answer, runs })?;
-    } else {
-        let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
-        print(text::comparison(&summaries))?;
-        print(format_args!("\n{}\n", text::answer(&answer)))?;
-        print(format_args!("report: {}\n", arguments.output.display()))?;
-    }
+    let found = DemoDocument { report: &arguments.output, answer, runs };
+    show_of(ThroughputMetric::Nopm, arguments.json, &found, || {
+        let summaries: Vec<&Summary> = found.runs.iter().map(|run| &run.summary).collect();
+        let (compared, answer) = (text::comparison(&summaries), text::answer(&found.answer));
+        format!("{compared}\n{answer}\nreport: {}\n", arguments.output.display())
+    })?;
     Ok(match summary.exit {
         Exit::Ok if summary.failed > 0 => Exit::Failed,
         exit => exit,

@@ -1,21 +1,19 @@
 //! `mydyno server images`.
 
-use super::print_json;
+use super::show;
 use crate::arguments::server::ImagesArguments;
-use crate::console::print;
 use crate::failure::Outcome;
 use ::server::{
     Home, IMAGES_VARIABLE, ImageKey, KeptImage, images_max_bytes, kept_images, remove_image,
     shrink_images,
 };
-use base::{Exit, document, now_utc_ns};
+use base::{document, now_utc_ns};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
 
 #[derive(Serialize)]
 struct ImagesDocument {
-    schema_version: u32,
     images_max_bytes: u64,
     images: Vec<ImageDocument>,
     removed: Vec<ImageDocument>,
@@ -43,17 +41,12 @@ pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
     }
     let kept = kept_images(home)?;
     let max_bytes = images_max_bytes()?;
-    if arguments.json {
-        print_json(&ImagesDocument {
-            schema_version: 1,
-            images_max_bytes: max_bytes,
-            images: kept.iter().map(ImageDocument::of).collect(),
-            removed: removed.iter().map(ImageDocument::of).collect(),
-        })?;
-        return Ok(Exit::Ok);
-    }
-    print(text(&kept, &removed, max_bytes))?;
-    Ok(Exit::Ok)
+    let found = ImagesDocument {
+        images_max_bytes: max_bytes,
+        images: kept.iter().map(ImageDocument::of).collect(),
+        removed: removed.iter().map(ImageDocument::of).collect(),
+    };
+    show(arguments.json, 1, &found, || text(&kept, &removed, max_bytes))
 }
 
 fn text(kept: &[KeptImage], removed: &[KeptImage], max_bytes: u64) -> String {

@@ -1,45 +1,38 @@
 //! `mydyno lab`.
 
-use super::print_json;
-
-use super::lab_run;
+use super::{lab_run, show};
 use crate::arguments::lab::{LabArguments, LabCommand};
-use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
-use ::server::preset::{PresetScale, VariableFate};
-use analyse::RampConditions;
+use analyse::{NamedValue, RampConditions};
 use base::{Exit, document};
-use lab::{Planned, PresetOn, planned};
+use lab::{Planned, PresetOn, cell_preset, planned};
 use plan::{CellNeeds, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell};
 use serde::Serialize;
 use spec::{Cell, Connections, DatabaseKind, Isolation, PopulationSpec, Private, Server, defaults};
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
+use store::PresetVariable;
 
 /// Runs the command.
 pub fn run(arguments: &LabArguments) -> Outcome {
     match &arguments.command {
-        LabCommand::Plan { plan, json } => show(plan, *json),
+        LabCommand::Plan { plan, json } => show_plan(plan, *json),
         LabCommand::Check { plan, json } => lab_run::check(plan, *json),
         LabCommand::Run(run) => lab_run::run(run),
         LabCommand::Status { lab, results, json } => lab_run::status(results, *lab, *json),
     }
 }
 
-fn show(path: &Path, json: bool) -> Outcome {
+fn show_plan(path: &Path, json: bool) -> Outcome {
     let plan = read(path)?;
     let mut planned = planned(&Home::from_env()?, &plan)?;
     let needs = planned.needs(&planned.turns)?;
     let note = planned.note_on_images(&planned.turns);
     planned.notes.extend(note);
-    if json {
-        print_json(&LabPlanDocument::of(path, &plan, &planned, &needs))?;
-    } else {
-        print(planned.text(&needs, usize::MAX))?;
-    }
-    Ok(Exit::Ok)
+    let document = LabPlanDocument::of(path, &plan, &planned, &needs);
+    show(json, 1, &document, || planned.text(&needs, usize::MAX))
 }
 
 /// Reads a plan, of which no more is read than a plan may have.
@@ -75,7 +68,6 @@ document! {
     let images = planned.missing_images(&planned.turns);
     let cells = planned.cells.iter();
     {
-        schema_version: u32 = 1,
         plan: &'a Path = path,
         name: &'a str = plan.name(),
         order: &'static str = schedule.order.name(),
@@ -134,8 +126,7 @@ impl DatabaseDocument {
 
 document! {
     struct CellDocument<'a> from (cell: &'a PlannedCell, needs: &CellNeeds);
-    let named = |(name, value): (String, String)| NamedDocument { name, value };
-    let varying = cell.varying.iter();
+    let varying = cell.varying.iter().map(|one| NamedValue::of(one.name(), one.value()));
     let private = server_of(cell);
     let Cell { load, lengths, .. } = &cell.what;
     let preset = private.preset.as_ref();
@@ -149,12 +140,12 @@ document! {
     {
         ordinal: u32 = cell.ordinal,
         key: String = cell.what.key(),
-        varying: Vec<NamedDocument> =
-            varying.map(|one| named((one.name().to_owned(), one.value().to_owned()))).collect(),
+        varying: Vec<NamedValue> = varying.collect(),
         engine: String = private.engine.clone(),
         preset: String = preset.map_or(defaults::PRESET, |preset| &preset.name).to_owned(),
         scale: String = cell.scale_name(),
-        set: Vec<NamedDocument> = private.set.iter().cloned().map(named).collect(),
+        set: Vec<NamedValue> =
+            private.set.iter().map(|(name, value)| NamedValue::of(name, value)).collect(),
         places: Vec<PlaceDocument> = places.collect(),
         page_cache_bytes: Option<u64> = private.placement.page_cache_bytes,
         count_io: bool = private.placement.count,
@@ -186,12 +177,6 @@ document! {
 }
 
 #[derive(Serialize)]
-struct NamedDocument {
-    name: String,
-    value: String,
-}
-
-#[derive(Serialize)]
 struct PlaceDocument {
     role: &'static str,
     place: String,
@@ -205,27 +190,12 @@ struct TurnDocument {
 
 document! {
     struct PresetDocument<'a> from (on: &'a PresetOn);
+    let preset = cell_preset(&on.translated);
     {
         engine: &'a str = &on.engine,
-        preset: &'a str = &on.translated.preset,
-        scaled_to_warehouses: Option<u32> = match on.translated.scale {
-            PresetScale::Papers => None,
-            PresetScale::To(warehouses) => Some(warehouses.0),
-        },
-        variables: Vec<FateDocument<'a>> =
-            on.translated.fates.iter().map(FateDocument::of).collect(),
-    }
-}
-
-document! {
-    struct FateDocument<'a> from (one: &'a VariableFate);
-    {
-        variable: &'a str = &one.variable,
-        asked: &'a str = &one.asked,
-        fate: &'static str = one.fate.name(),
-        became_variable: Option<&'a str> = one.became.as_ref().map(|(name, _)| name.as_str()),
-        became_value: Option<&'a str> = one.became.as_ref().map(|(_, value)| value.as_str()),
-        reason: Option<&'a str> = one.reason.as_deref(),
+        preset: String = preset.name,
+        scaled_to_warehouses: Option<u32> = preset.scaled_to_warehouses,
+        variables: Vec<PresetVariable> = preset.variables,
     }
 }
 

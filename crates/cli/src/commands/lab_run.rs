@@ -2,10 +2,10 @@
 
 use super::lab::read;
 use super::report::write_report;
-use super::{lab_options, lab_or_last, print_json_of};
+use super::{lab_options, lab_or_last, show_of};
 use crate::arguments::lab::LabRunArguments;
 use crate::arguments::results::ResultsArguments;
-use crate::console::{Console, NotesTold, print, stop_flag, tell};
+use crate::console::{Console, NotesTold, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::views::Live;
@@ -35,7 +35,7 @@ struct AnsweredLab {
 #[derive(Serialize)]
 struct LabRunDocument<'a> {
     #[serde(flatten)]
-    lab: AnsweredLab,
+    lab: &'a AnsweredLab,
     /// Repeats that are still missing.
     left: usize,
     report: Option<&'a Path>,
@@ -86,17 +86,17 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         ..lab_options()
     };
     if !file.exists() {
-        // What cannot be done leaves no file.
+        // Refuse what is not feasible before the results file is created.
         require_possible(&planned, &options)?;
     }
     let stop = stop_flag();
-    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
+    let mut console = Console::new()?;
+    console.is_verbose = arguments.verbose;
+    let mut live = Live::begin((arguments.watch, arguments.metrics_listen), console, &stop)?;
     check_meters(&options.meters, &stop)?;
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
-    let mut console = Console::new()?;
-    console.is_verbose = arguments.verbose;
-    let summary = execute(&results, &planned, &options, &stop, (&mut live, console))?;
+    let summary = execute((&results, &planned), &options, &stop, &mut live)?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
         let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
@@ -111,16 +111,12 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         tell(format!("{missing}{goes_on}"));
     }
     write_report(&results, lab, &arguments.output)?;
-    let lab = AnsweredLab::read(&results, lab)?;
-    if arguments.json {
-        print_json_of(
-            lab.metric(),
-            &LabRunDocument { lab, left: summary.left, report: Some(&arguments.output) },
-        )?;
-    } else {
-        print(lab.words())?;
-        print(format!("report: {}\n", arguments.output.display()))?;
-    }
+    let lab = &AnsweredLab::read(&results, lab)?;
+    let report = &arguments.output;
+    let found = LabRunDocument { lab, left: summary.left, report: Some(report) };
+    show_of(lab.metric(), arguments.json, &found, || {
+        format!("{}report: {}\n", lab.words(), report.display())
+    })?;
     Ok(summary.exit)
 }
 
@@ -151,11 +147,10 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
 
 /// Takes the turns that are missing, and shows what comes of them.
 fn execute(
-    results: &Results,
-    planned: &Planned,
+    (results, planned): (&Results, &Planned),
     options: &LabRunOptions,
     stop: &AtomicBool,
-    (live, mut console): (&mut Live, Console),
+    live: &mut Live,
 ) -> Result<LabRunSummary, Failure> {
     let mut told = NotesTold::default();
     let mut show = |progress: Progress<'_>| {
@@ -171,15 +166,13 @@ fn execute(
                 tell(format!("lab {lab} goes on: {there} of {all} repeats are there"));
             }
             Progress::TurnEnds(repeat) => {
-                live.show_result(&result_of(results, repeat), &mut console);
+                live.show_result(&result_of(results, repeat));
             }
-            other => live.show(other, &mut console),
+            other => live.show(other),
         }
     };
     let ended = run_lab(results, planned, options, &Job::new(stop, &mut show));
-    live.end_of_load();
-    live.finish(&mut console);
-    console.done();
+    live.finish();
     Ok(ended?)
 }
 
@@ -208,16 +201,12 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     })?;
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
-    let mut live = Live::begin(false, None, &stop)?;
-    let view = (&mut live, Console::new()?);
-    let summary = execute(&results, &planned, &lab_options(), &stop, view)?;
-    let lab = AnsweredLab::read(&results, summary.lab)?;
+    let mut live = Live::begin((false, None), Console::new()?, &stop)?;
+    let summary = execute((&results, &planned), &lab_options(), &stop, &mut live)?;
+    let lab = &AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
-    if json {
-        print_json_of(lab.metric(), &LabRunDocument { lab, left: summary.left, report: None })?;
-    } else {
-        print(lab.words())?;
-    }
+    let found = LabRunDocument { lab, left: summary.left, report: None };
+    show_of(lab.metric(), json, &found, || lab.words())?;
     if summary.exit == Exit::Ok && failed > 0 {
         let words = format!(
             "of {}, {failed} without a result",
@@ -233,9 +222,5 @@ pub fn status(results: &ResultsArguments, lab: Option<i64>, json: bool) -> Outco
     let results = Results::open(&results.results)?;
     let lab = lab_or_last(&results, lab)?;
     let lab = AnsweredLab::read(&results, lab)?;
-    if json {
-        return print_json_of(lab.metric(), &lab).map(|()| Exit::Ok);
-    }
-    print(lab.words())?;
-    Ok(Exit::Ok)
+    show_of(lab.metric(), json, &lab, || lab.words())
 }

@@ -1,10 +1,10 @@
 //! `mydyno load`.
 
 use super::fleet_role::as_rank;
-use super::print_json;
+use super::{Versioned, show};
 use crate::arguments::database::LoadArguments;
 use crate::arguments::measuring::read_place;
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
 use base::{Exit, counted, document};
@@ -17,20 +17,19 @@ use serde::Serialize;
 use spec::Server;
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
-use store::{Results, StoredLoad};
+use store::{LoadMethod, Results, StoredLoad, StoredLoadTable};
 
 document! {
     /// The JSON document of the command.
-    struct LoadDocument from (load: &StoredLoad);
+    struct LoadDocument<'a> from (load: &'a StoredLoad);
     {
-        schema_version: u32 = 1,
-        target: String = load.target.clone(),
-        engine: String = load.engine.clone(),
-        server_version: String = load.server_version.clone(),
+        target: &'a str = &load.target,
+        engine: &'a str = &load.engine,
+        server_version: &'a str = &load.server_version,
         warehouses: Option<u32> = load.warehouses,
         seed: u64 = load.seed,
         threads: u32 = load.threads,
-        method: &'static str = load.method.as_str(),
+        method: LoadMethod = load.method,
         foreign_keys: Option<bool> = load.foreign_keys,
         partitions: u32 = load.partitions,
         history_key: Option<bool> = load.history_key,
@@ -39,16 +38,7 @@ document! {
         row_bytes: u64 = load.total_bytes,
         client_cpu_s: f64 = load.client_cpu_ns as f64 / 1e9,
         client_peak_rss_bytes: Option<u64> = load.client_peak_rss_bytes,
-        tables: Vec<TableDocument> = load.tables.iter().map(TableDocument::of).collect(),
-    }
-}
-
-document! {
-    struct TableDocument from (table: &store::StoredLoadTable);
-    {
-        name: String = table.name.clone(),
-        rows: u64 = table.rows,
-        checksum: String = table.checksum.clone(),
+        tables: &'a [StoredLoadTable] = &load.tables,
     }
 }
 
@@ -124,54 +114,42 @@ fn load(
 }
 
 fn print_loads(arguments: &LoadArguments, loads: &[StoredLoad]) -> Outcome {
-    if !arguments.json {
-        for load in loads {
-            if loads.len() > 1 {
-                print(format_args!("{}\n", load.target))?;
-            }
-            print(text(load))?;
+    let words = || {
+        let target = |load: &StoredLoad| match loads.len() {
+            0 | 1 => String::new(),
+            _ => format!("{}\n", load.target),
+        };
+        loads.iter().map(|load| target(load) + &text(load)).collect()
+    };
+    match loads {
+        [only] if arguments.target.schemas.is_none() => {
+            show(arguments.json, 1, &LoadDocument::of(only), words)
         }
-        return Ok(Exit::Ok);
-    }
-    let mut documents: Vec<LoadDocument> = loads.iter().map(LoadDocument::of).collect();
-    let are_several = arguments.target.schemas.is_some() || documents.len() > 1;
-    match documents.pop() {
-        Some(only) if !are_several => print_json(&only)?,
-        last => {
-            documents.extend(last);
-            print_json(&SchemasDocument {
-                schema_version: 1,
-                schemas: documents.len(),
-                loads: documents,
-            })?;
+        all => {
+            let of = |load| Versioned { schema_version: 1, value: LoadDocument::of(load) };
+            let loads = all.iter().map(of).collect();
+            show(arguments.json, 1, &SchemasDocument { schemas: all.len(), loads }, words)
         }
     }
-    Ok(Exit::Ok)
 }
 
 /// The JSON document where several schemas or shards were asked for.
 #[derive(Serialize)]
-struct SchemasDocument {
-    schema_version: u32,
+struct SchemasDocument<'a> {
     schemas: usize,
-    loads: Vec<LoadDocument>,
+    loads: Vec<Versioned<LoadDocument<'a>>>,
 }
 
 /// The JSON document where nothing had to be loaded.
 #[derive(Serialize)]
 struct FoundImageDocument {
-    schema_version: u32,
     image: String,
     already_there: bool,
 }
 
 fn image_is_there(image: String, json: bool) -> Outcome {
-    if json {
-        print_json(&FoundImageDocument { schema_version: 1, image, already_there: true })?;
-    } else {
-        print("the image is there already\n")?;
-    }
-    Ok(Exit::Ok)
+    let found = FoundImageDocument { image, already_there: true };
+    show(json, 1, &found, || "the image is there already\n".to_owned())
 }
 
 fn text(load: &StoredLoad) -> String {

@@ -1,55 +1,27 @@
 //! `mydyno merge`.
 
-use super::print_json;
+use super::show;
 use crate::arguments::merge::MergeArguments;
-use crate::console::print;
 use crate::failure::Outcome;
-use base::{Exit, counted, document};
+use base::counted;
+use serde::Serialize;
 use std::path::Path;
-use store::{MergeSummary, MergedFile, MergedLab, merge};
+use store::{MergeSummary, MergedLab, merge};
 
-document! {
-    /// The JSON document of `merge`.
-    struct MergeDocument<'a> from (output: &'a Path, summary: &'a MergeSummary);
-    {
-        schema_version: u32 = 1,
-        results_file: &'a Path = output,
-        changed: bool = summary.is_changed,
-        files: Vec<FileDocument<'a>> = summary.files.iter().map(FileDocument::of).collect(),
-        labs: Vec<LabDocument<'a>> = summary.labs.iter().map(LabDocument::of).collect(),
-    }
-}
-
-document! {
-    struct FileDocument<'a> from (of: &'a MergedFile);
-    {
-        file: &'a Path = &of.path,
-        repeats_added: usize = of.repeats.added,
-        repeats_there: usize = of.repeats.there,
-    }
-}
-
-document! {
-    struct LabDocument<'a> from (of: &'a MergedLab);
-    {
-        lab_id: i64 = of.lab.0,
-        name: &'a str = &of.name,
-        status: &'static str = of.status.as_str(),
-        reason: Option<&'a str> = of.reason.as_deref(),
-        machines: &'a [String] = &of.machines,
-    }
+/// The JSON document of `merge`.
+#[derive(Serialize)]
+struct MergeDocument<'a> {
+    results_file: &'a Path,
+    #[serde(flatten)]
+    summary: &'a MergeSummary,
 }
 
 /// Runs the command.
 pub fn run(arguments: &MergeArguments) -> Outcome {
     let output = &arguments.into;
-    let summary = merge(&arguments.files, output)?;
-    if arguments.json {
-        print_json(&MergeDocument::of(output, &summary))?;
-    } else {
-        print(words(output, &summary))?;
-    }
-    Ok(Exit::Ok)
+    let summary = &merge(&arguments.files, output)?;
+    let document = MergeDocument { results_file: output, summary };
+    show(arguments.json, 1, &document, || words(output, summary))
 }
 
 fn words(output: &Path, summary: &MergeSummary) -> String {

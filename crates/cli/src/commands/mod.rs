@@ -25,20 +25,50 @@ pub mod server;
 mod tests;
 pub mod tune;
 
-use crate::failure::Failure;
+use crate::console::print;
+use crate::failure::{Failure, Outcome};
 use crate::json;
 use ::lab::LabRunOptions;
 use base::Exit;
+use serde::Serialize;
 use store::{LabId, Results, ThroughputMetric};
 
-/// Prints a value as the JSON document of the command, once that is over.
-fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    json::hold(serde_json::to_string_pretty(value)? + "\n");
-    Ok(())
+/// A JSON document with the version of its keys.
+#[derive(Serialize)]
+struct Versioned<T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    value: T,
 }
 
-/// The same with a document that tells of throughput: its keys are those of the workload.
-fn print_json_of(metric: ThroughputMetric, value: &impl serde::Serialize) -> Result<(), Failure> {
+/// Prints what a command has found: as its JSON document with `json`, else as text for people.
+fn show(
+    json: bool,
+    schema_version: u32,
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Outcome {
+    // The keys of TPC-C are those that the document has.
+    show_of(ThroughputMetric::Nopm, json, &Versioned { schema_version, value }, text)
+}
+
+/// The same with a document that has its version, and keys that depend on the workload.
+fn show_of(
+    metric: ThroughputMetric,
+    json: bool,
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Outcome {
+    if json {
+        print_json(metric, value)?
+    } else {
+        print(text())?
+    }
+    Ok(Exit::Ok)
+}
+
+/// Prints a value as the JSON document of the command, once that is over.
+fn print_json(metric: ThroughputMetric, value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)?;
     let mut out = String::with_capacity(text.len() + 1);
     for line in text.lines() {

@@ -2,9 +2,9 @@
 
 use super::fleet_role::as_rank;
 use super::report::write_report;
-use super::{lab_options, print_json_of};
+use super::{Versioned, lab_options, show_of};
 use crate::arguments::ramp::RampArguments;
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{RampOutcome, ramps};
@@ -21,7 +21,6 @@ use store::{LabId, Results};
 /// The JSON document of the command.
 #[derive(Serialize)]
 struct RampDocument<'a> {
-    schema_version: u32,
     results_file: String,
     lab_id: i64,
     seed: u64,
@@ -65,13 +64,13 @@ fn measure(
     if let Some(lab) = begun {
         let ramps = ramps(&results, lab)?;
         if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
-            show((arguments, cell), &results, lab, &ramps)?;
+            show_ramps((arguments, cell), &results, lab, &ramps)?;
         }
     }
     Ok(ended?.exit)
 }
 
-fn show(
+fn show_ramps(
     (arguments, cell): (&RampArguments, &Cell),
     results: &Results,
     lab: LabId,
@@ -79,27 +78,19 @@ fn show(
 ) -> Result<(), Failure> {
     write_report(results, lab, &arguments.output)?;
     for ramp in ramps {
-        if arguments.json {
-            print_json_of(
-                ramp.metric,
-                &RampDocument {
-                    schema_version: 2,
-                    results_file: results.path().display().to_string(),
-                    lab_id: lab.0,
-                    seed: arguments.measuring.seed,
-                    cores: cell.server.private().and_then(|private| private.cores),
-                    ramp,
-                    report: &arguments.output,
-                },
-            )?;
-        } else {
-            print(text::ramp(ramp))?;
-            print(format!(
-                "seed: {}\nreport: {}\n",
-                arguments.measuring.seed,
-                arguments.output.display()
-            ))?;
-        }
+        let seed = arguments.measuring.seed;
+        let value = RampDocument {
+            results_file: results.path().display().to_string(),
+            lab_id: lab.0,
+            seed,
+            cores: cell.server.private().and_then(|private| private.cores),
+            ramp,
+            report: &arguments.output,
+        };
+        show_of(ramp.metric, arguments.json, &Versioned { schema_version: 2, value }, || {
+            let report = arguments.output.display();
+            format!("{}seed: {seed}\nreport: {report}\n", text::ramp(ramp))
+        })?;
     }
     Ok(())
 }

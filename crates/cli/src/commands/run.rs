@@ -3,11 +3,12 @@
 use super::fleet_role::as_rank;
 use super::run_request::validate;
 use super::run_verdict::RunVerdict;
-use super::{lab_options, print_json_of};
+use super::{lab_options, show_of};
 use crate::arguments::run::{Format, RunArguments};
-use crate::console::{Console, live_stdout, print, stop_flag};
+use crate::console::{Console, live_stdout, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
+use crate::tpcc_mysql_format::Asked;
 use crate::tpcc_mysql_live::TpccMysqlLive;
 use crate::views::Live;
 use analyse::{JudgedCondition, RunDocument};
@@ -25,7 +26,7 @@ use store::Results;
 struct JudgedRunDocument<'a> {
     #[serde(flatten)]
     measurement: &'a RunDocument,
-    conditions: Vec<JudgedCondition>,
+    conditions: &'a [JudgedCondition],
 }
 
 /// Runs the command.
@@ -51,10 +52,10 @@ fn measure(
     stop: &Arc<AtomicBool>,
 ) -> Outcome {
     // An address that cannot be had is told before anything is started.
-    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, stop)?;
-    lab::check_meters(&cell.meters, stop)?;
     let mut console = Console::new()?;
     console.is_verbose = arguments.verbose;
+    let mut live = Live::begin((arguments.watch, arguments.metrics_listen), console, stop)?;
+    lab::check_meters(&cell.meters, stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("run", cell.clone(), arguments.measuring.settings())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;
@@ -66,8 +67,8 @@ fn measure(
         match (&mut tpcc_mysql, &progress) {
             (_, Progress::TurnEnds(stored)) => repeat = Some(*stored),
             (_, Progress::Reached { subject, .. }) => {
-                let asked = (&arguments.measuring.options, cell);
-                let begin = |outlet| TpccMysqlLive::begin(outlet, asked, subject);
+                let (options, connect) = (&arguments.measuring.options, subject.connect.clone());
+                let begin = |outlet| TpccMysqlLive::begin(outlet, Asked { options, cell, connect });
                 tpcc_mysql = outlet.take().map(begin);
             }
             // A live format takes the place of the bar.
@@ -75,14 +76,11 @@ fn measure(
                 Some(format),
                 Progress::RunStarts { .. } | Progress::Run(_) | Progress::Interval(_),
             ) => format.show(&progress),
-            _ => live.show(progress, &mut console),
+            _ => live.show(progress),
         }
     };
     let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut show));
-    live.end_of_load();
-    // All is stored: from here on a reader who stalls may be waited for.
-    live.finish(&mut console);
-    console.done();
+    live.finish();
     let exit = ended?.exit;
     let Some(repeat) = repeat else {
         return Ok(exit);
@@ -91,13 +89,13 @@ fn measure(
     let summary = &measurement.summary;
     if let Some(tpcc_mysql) = &mut tpcc_mysql {
         tpcc_mysql.finish(&results, repeat)?;
-    } else if arguments.json {
-        print_json_of(summary.throughput_metric, &JudgedRunDocument { measurement, conditions })?;
     } else {
-        let page = format!("mydyno report --results {}", arguments.results.results.display());
-        print(text::summary(measurement))?;
-        print(text::conditions(&conditions))?;
-        print(format_args!("\nall of it as a page: {page}\n"))?;
+        let found = JudgedRunDocument { measurement, conditions: &conditions };
+        show_of(summary.throughput_metric, arguments.json, &found, || {
+            let (run, judged) = (text::summary(measurement), text::conditions(&conditions));
+            let file = arguments.results.results.display();
+            format!("{run}{judged}\nfull report: mydyno report --results {file}\n")
+        })?;
     }
     if let (Some(reason), false) = (&summary.reason, exit == Exit::Ok) {
         let log = results.repeat(repeat)?.log_tail.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `mydyno server`.
 
-use super::print_json;
+use super::show;
 use crate::arguments::measuring::read_place;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{Console, print, stop_flag, tell};
@@ -30,7 +30,6 @@ pub fn run(arguments: &ServerArguments) -> Outcome {
 
 #[derive(Serialize)]
 struct ServersDocument {
-    schema_version: u32,
     engines: Vec<EngineDocument>,
     servers: Vec<ServerDocument>,
 }
@@ -66,30 +65,24 @@ document! {
 }
 
 fn list_all(home: &Home, json: bool) -> Outcome {
-    let engines: Vec<_> = list(home)?.into_iter().map(EngineDocument::of).collect();
-    let servers: Vec<_> = named(home)?.into_iter().map(ServerDocument::of).collect();
-    if json {
-        print_json(&ServersDocument { schema_version: 1, engines, servers })?;
-        return Ok(Exit::Ok);
+    let found = ServersDocument {
+        engines: list(home)?.into_iter().map(EngineDocument::of).collect(),
+        servers: named(home)?.into_iter().map(ServerDocument::of).collect(),
+    };
+    show(json, 1, &found, || listed(&found))
+}
+
+fn listed(ServersDocument { engines, servers }: &ServersDocument) -> String {
+    let mut out = format!("{:<16}{:<15}{:<28}about\n", "engine", "availability", "version");
+    for EngineDocument { name, about, availability, version, .. } in engines {
+        let availability = availability.replace('_', " ");
+        out += &format!("{name:<16}{availability:<15}{version:<28}{about}\n");
     }
-    print(format_args!("{:<16}{:<15}{:<28}about\n", "engine", "availability", "version"))?;
-    for engine in &engines {
-        print(format_args!(
-            "{:<16}{:<15}{:<28}{}\n",
-            engine.name,
-            engine.availability.replace('_', " "),
-            engine.version,
-            engine.about
-        ))?;
+    for ServerDocument { name, engine, version, running, dsn, .. } in servers {
+        let state = if *running { "running" } else { "stopped" };
+        out += &format!("\nserver {name:?} ({engine} {version}): {state}, {dsn}\n");
     }
-    for server in &servers {
-        let state = if server.running { "running" } else { "stopped" };
-        print(format_args!(
-            "\nserver {:?} ({} {}): {state}, {}\n",
-            server.name, server.engine, server.version, server.dsn
-        ))?;
-    }
-    Ok(Exit::Ok)
+    out
 }
 
 fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
@@ -99,11 +92,10 @@ fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
 }
 
 #[derive(Serialize)]
-struct StartDocument {
-    schema_version: u32,
-    name: String,
-    engine: String,
-    version: String,
+struct StartDocument<'a> {
+    name: &'a str,
+    engine: &'a str,
+    version: &'a str,
     pid: u32,
     port: u16,
     socket: String,
@@ -148,41 +140,28 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();
     let connect =
         wire::ConnectOptions { schema: Some(lab::SCHEMA.to_owned()), ..instance.connect_options() };
-    if arguments.json {
-        print_json(&StartDocument {
-            schema_version: 1,
-            name: arguments.name.clone(),
-            engine: build.engine.clone(),
-            version: build.version.clone(),
-            pid: instance.pid(),
-            port: instance.port(),
-            socket: instance.socket().display().to_string(),
-            dsn: render_dsn(&connect, Secret::Shown),
-            notes,
-        })?;
-        return Ok(Exit::Ok);
-    }
-    for note in &notes {
-        tell(format_args!("note: {note}"));
-    }
-    print(format_args!(
-        "server {:?}: {} {}, process {}\n",
-        arguments.name,
-        build.engine,
-        build.version,
-        instance.pid()
-    ))?;
-    print(format_args!(
-        "  {}\n  socket {}\n",
-        render_dsn(&connect, Secret::Hidden),
-        instance.socket().display()
-    ))?;
-    print(format_args!(
-        "`mydyno server start --json` prints the DSN with its password; `mydyno server stop {}` \
-         ends it\n",
-        arguments.name
-    ))?;
-    Ok(Exit::Ok)
+    let found = StartDocument {
+        name: &arguments.name,
+        engine: &build.engine,
+        version: &build.version,
+        pid: instance.pid(),
+        port: instance.port(),
+        socket: instance.socket().display().to_string(),
+        dsn: render_dsn(&connect, Secret::Shown),
+        notes,
+    };
+    show(arguments.json, 1, &found, || {
+        let StartDocument { name, engine, version, pid, socket, notes, .. } = &found;
+        for note in notes {
+            tell(format_args!("note: {note}"));
+        }
+        format!(
+            "server {name:?}: {engine} {version}, process {pid}\n  {}\n  socket {socket}\n\
+             `mydyno server start --json` prints the DSN with its password; `mydyno server stop \
+             {name}` ends it\n",
+            render_dsn(&connect, Secret::Hidden)
+        )
+    })
 }
 
 /// The preset for a server whose database is not known yet.

@@ -2,9 +2,9 @@
 
 use super::lab_run::read_planned;
 use super::report::write_report;
-use super::{lab_options, print_json};
+use super::{lab_options, show};
 use crate::arguments::tune::TuneArguments;
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::found;
 use base::Exit;
@@ -20,9 +20,8 @@ use tune::{Found, Search, SearchAsked};
 /// The JSON document of the command.
 #[derive(Serialize)]
 struct TuneDocument<'a> {
-    schema_version: u32,
     #[serde(flatten)]
-    found: Found,
+    found: &'a Found,
     report: &'a Path,
 }
 
@@ -33,7 +32,7 @@ pub fn run(arguments: &TuneArguments) -> Outcome {
     require_matrix(&planned)?;
     let options = lab_options();
     if !file.exists() {
-        // What cannot be done leaves no file.
+        // Refuse what is not feasible before the results file is created.
         planned.images_for(&planned.turns)?;
     }
     let stop = stop_flag();
@@ -46,12 +45,10 @@ pub fn run(arguments: &TuneArguments) -> Outcome {
         Found { checks_failed: true, .. } => Exit::CheckFailed,
         _ => Exit::Ok,
     };
-    if arguments.json {
-        print_json(&TuneDocument { schema_version: 1, found, report: &arguments.output })?;
-    } else {
-        print(found::text(&found))?;
-        print(format!("report: {}\n", arguments.output.display()))?;
-    }
+    let report = &arguments.output;
+    show(arguments.json, 1, &TuneDocument { found: &found, report }, || {
+        format!("{}report: {}\n", found::text(&found), report.display())
+    })?;
     Ok(exit)
 }
 
@@ -79,8 +76,8 @@ fn search(
         budget: arguments.budget,
     };
     let mut console = Console::new()?;
-    let mut show = |progress: Progress<'_>| console.show_once(progress);
-    let job = Job::new(stop, &mut show);
+    let mut told = |progress: Progress<'_>| console.show_once(progress);
+    let job = Job::new(stop, &mut told);
     let mut search = Search::begin(plan, planned, asked, (results, options), &job)?;
     let found = search.run(&job);
     search.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;

@@ -1,6 +1,6 @@
 //! The dashboard as a picture of the model. From the top: what runs and how far it is, throughput,
-//! transactions beside CPU, I/O, notes. What has no room is left out from the bottom, so that a
-//! small terminal shows the main things.
+//! transactions beside CPU, I/O, notes. Sections that do not fit are left out, the last ones
+//! first.
 
 use crate::text::format::{bar, ms, optional, time};
 use crate::text::{awaited, silent};
@@ -67,11 +67,11 @@ pub fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
 /// What Ctrl-C does.
 fn foot_line(state: &State) -> Line<'static> {
     let (words, style) = if state.is_ending {
-        ("ending in good order; Ctrl-C once more ends at once", BAD)
+        ("stopping; press Ctrl-C again to stop immediately", BAD)
     } else if state.lab.is_some() {
-        ("Ctrl-C ends the lab in good order; the same command goes on with it", TITLE)
+        ("Ctrl-C stops the lab; the same command continues it", TITLE)
     } else {
-        ("Ctrl-C ends the run in good order and keeps what was measured", TITLE)
+        ("Ctrl-C stops the run and keeps what was measured", TITLE)
     };
     Line::styled(words, style)
 }
@@ -277,7 +277,7 @@ mod tests {
                 "CPU 62 %",
                 "I/O by role",
                 "note: the second note",
-                "Ctrl-C ends the run in good order",
+                "Ctrl-C stops the run",
                 "█",
             ],
         );
@@ -300,7 +300,7 @@ mod tests {
         state.is_ending = true;
         let rows = drawn(&state, 160, 50);
         has_all(&rows, &["note: number 5", "note: number 9", "NOPM 12000"]);
-        has_all(&rows, &["ending in good order; Ctrl-C once more ends at once"]);
+        has_all(&rows, &["stopping; press Ctrl-C again to stop immediately"]);
         assert!(!rows.join("").contains("number 4"));
         // The half of two minutes that has passed, all of it at the highest.
         let full = rows.iter().filter(|row| row.contains('█')).count();
@@ -317,7 +317,7 @@ mod tests {
         let rows = drawn(&state, 80, 24);
         assert!(rows[0].starts_with(title), "{}", rows[0]);
         assert!(rows[2].starts_with("cloning"), "{}", rows[2]);
-        let all = ["cell 1, repeat 1: 12345 NOPM", "Ctrl-C ends the lab"];
+        let all = ["cell 1, repeat 1: 12345 NOPM", "Ctrl-C stops the lab"];
         has_all(&rows, &all);
         // Before notes and I/O, where there is little room.
         has_all(&drawn(&state, 60, 15), &all);
@@ -337,7 +337,7 @@ mod tests {
         has_all(&rows, &["stock_level", "I/O by role", "data"]);
         // What has no room is the last.
         let rows = drawn(&in_window(), 60, 12);
-        has_all(&rows, &["NOPM 12000", "CPU 62 %", "delivery", "Ctrl-C ends"]);
+        has_all(&rows, &["NOPM 12000", "CPU 62 %", "delivery", "Ctrl-C stops"]);
         assert!(!rows.join("").contains("I/O"), "{}", rows.join("\n"));
     }
 

@@ -22,6 +22,7 @@ use watch::Watch;
 pub struct Live {
     state: State,
     view: View,
+    console: Console,
     exporter: Option<Exporter>,
     /// Set where the user asks for the end.
     stop: Arc<AtomicBool>,
@@ -46,13 +47,14 @@ struct Dashboard {
 }
 
 impl Live {
-    /// Begins to show what was asked for; Prometheus may ask from now on.
+    /// Begins to show what was asked for, and tells the rest on `console`; Prometheus may ask from
+    /// now on.
     ///
     /// # Errors
     /// Where the address to listen on cannot be had, or a thread.
     pub fn begin(
-        watch: bool,
-        listen: Option<SocketAddr>,
+        (watch, listen): (bool, Option<SocketAddr>),
+        console: Console,
         stop: &Arc<AtomicBool>,
     ) -> Result<Live, Failure> {
         let view = match watch.then(Watch::prepare).transpose()? {
@@ -63,6 +65,7 @@ impl Live {
         let live = Live {
             state: State::default(),
             view,
+            console,
             exporter: listen.map(Exporter::listen).transpose()?,
             stop: Arc::clone(stop),
         };
@@ -88,7 +91,8 @@ impl Live {
     }
 
     /// Shows to people what has been taken, or has the console show it.
-    pub fn show(&mut self, progress: Progress<'_>, console: &mut Console) {
+    pub fn show(&mut self, progress: Progress<'_>) {
+        let console = &mut self.console;
         if let View::Dashboard(dashboard) = &mut self.view
             && watch::is_gone()
         {
@@ -110,29 +114,27 @@ impl Live {
     }
 
     /// Shows what came of a repeat of a lab.
-    pub fn show_result(&mut self, result: &str, console: &mut Console) {
+    pub fn show_result(&mut self, result: &str) {
         self.state.end_turn(result);
         match &mut self.view {
-            View::Console => console.show(Progress::Step(result)),
+            View::Console => self.console.show(Progress::Step(result)),
             View::Lines(lines) => lines.remark(result),
             View::Dashboard(dashboard) => dashboard.watch.show_now(&self.state),
         }
     }
 
-    /// The load is over: Prometheus finds a gap.
-    pub fn end_of_load(&mut self) {
+    /// The load is over: Prometheus finds a gap. The terminal is as it was before, and what was
+    /// told meanwhile is printed. A reader who stalls is waited for, as what comes next is for
+    /// him, and all is stored.
+    pub fn finish(&mut self) {
         self.state.finish();
         self.publish();
-    }
-
-    /// The terminal is as it was before, and what was told meanwhile is printed. A reader who
-    /// stalls is waited for, as what comes next is for him.
-    pub fn finish(&mut self, console: &mut Console) {
         match &mut self.view {
             View::Console => {}
             View::Lines(lines) => lines.finish(),
-            View::Dashboard(dashboard) => dashboard.close(console, Duration::MAX),
+            View::Dashboard(dashboard) => dashboard.close(&mut self.console, Duration::MAX),
         }
+        self.console.done();
     }
 
     fn publish(&self) {

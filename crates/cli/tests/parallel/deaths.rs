@@ -206,7 +206,7 @@ fn a_second_ctrl_c_ends_at_once() {
         command = 'Execute' AND time >= 2";
     until("all connections wait", || watcher.query(waiting)[0] == "4");
     running.signal(Signal::INT);
-    running.until_says("once more ends at once");
+    running.until_says("press Ctrl-C again");
     assert!(!running.has_ended());
     running.signal(Signal::INT);
     running.wait().exits(130);

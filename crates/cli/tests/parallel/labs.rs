@@ -335,7 +335,7 @@ fn a_lab_can_be_watched() {
     until("the second one is, with the result of the first", || {
         shows(&terminal, "2 of 2: cell 2 ") && shows(&terminal, "cell 1, repeat 1: ")
     });
-    assert!(shows(&terminal, "Ctrl-C ends the lab"));
+    assert!(shows(&terminal, "Ctrl-C stops the lab"));
     terminal.until_numbers(&[(" NOPM ", 1), ("cell 1, repeat 1: ", 1)]);
     terminal.signal(Signal::INT);
     assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());

@@ -71,7 +71,7 @@ fn on_a_terminal_there_is_a_dashboard() {
         "mysql-5.7, 1 warehouse, 2 connections, workload tpcc",
         "completed/s   p95 ms   retries   errors",
         "I/O by disk",
-        "Ctrl-C ends the run in good order",
+        "Ctrl-C stops the run",
     ] {
         assert!(shown.contains(words), "no {words:?} in\n{shown}");
     }
@@ -85,7 +85,7 @@ fn on_a_terminal_there_is_a_dashboard() {
     // The summary is on the terminal as it was before; while it was watched, nothing was printed
     // over the dashboard.
     assert!(after.contains("interrupted") && after.contains(" NOPM, "), "{after}");
-    assert!(!watched.contains("ETA") && !watched.contains("once more ends at once\r\n"), "{seen}");
+    assert!(!watched.contains("ETA") && !watched.contains("to stop immediately\r\n"), "{seen}");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_second_signal_restores_the_terminal_too() {
     terminal.signal(Signal::INT);
     until("it says so", || {
         let shown = screen(&terminal.seen());
-        shown.iter().any(|row| row.starts_with("ending in good order"))
+        shown.iter().any(|row| row.starts_with("stopping; "))
     });
     terminal.signal(Signal::INT);
     assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());

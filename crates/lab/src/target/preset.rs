@@ -79,29 +79,29 @@ pub(crate) fn with_users(
     [&lines(translated)[..], set].concat()
 }
 
+/// What a preset became on a server, as results and documents have it.
+pub fn cell_preset(translated: &Translated) -> CellPreset {
+    let variables = translated.fates.iter().map(|one| PresetVariable {
+        variable: one.variable.clone(),
+        asked: one.asked.clone(),
+        fate: one.fate.name().to_owned(),
+        became_variable: one.became.as_ref().map(|(name, _)| name.clone()),
+        became_value: one.became.as_ref().map(|(_, value)| value.clone()),
+        reason: one.reason.clone(),
+    });
+    CellPreset {
+        name: translated.preset.clone(),
+        scaled_to_warehouses: match translated.scale {
+            PresetScale::Papers => None,
+            PresetScale::To(warehouses) => Some(warehouses.0),
+        },
+        variables: variables.collect(),
+    }
+}
+
 impl Configured {
     pub(crate) fn of(translated: &Translated) -> Configured {
-        let fates = translated.fates.iter();
-        Configured {
-            preset: CellPreset {
-                name: translated.preset.clone(),
-                scaled_to_warehouses: match translated.scale {
-                    PresetScale::Papers => None,
-                    PresetScale::To(warehouses) => Some(warehouses.0),
-                },
-                variables: fates
-                    .map(|one| PresetVariable {
-                        variable: one.variable.clone(),
-                        asked: one.asked.clone(),
-                        fate: one.fate.name().to_owned(),
-                        became_variable: one.became.as_ref().map(|(name, _)| name.clone()),
-                        became_value: one.became.as_ref().map(|(_, value)| value.clone()),
-                        reason: one.reason.clone(),
-                    })
-                    .collect(),
-            },
-            note: translated.note(),
-        }
+        Configured { preset: cell_preset(translated), note: translated.note() }
     }
 
     /// What tells a cell with this preset from its neighbours. Sizes for its own warehouses say

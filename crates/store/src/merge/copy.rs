@@ -20,10 +20,12 @@ use std::path::PathBuf;
 const BY_RULE: [&str; 7] = ["lab", "host_fact", "block", "cell", "ramp", "repeat", "load"];
 
 /// How many repeats a file brought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MergedRepeats {
+    #[serde(rename = "repeats_added")]
     pub added: usize,
     /// Those that the output had already.
+    #[serde(rename = "repeats_there")]
     pub there: usize,
 }
 

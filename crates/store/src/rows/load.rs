@@ -45,7 +45,7 @@ row! {
     }
 
     /// One table of a population.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, serde::Serialize)]
     pub struct StoredLoadTable in "load_table" by "ordinal" {
         pub name: String = "table_name",
         pub rows: u64 = "table_rows",

@@ -3,9 +3,8 @@
 mod probe;
 mod verify;
 
-use super::print_json;
+use super::show;
 use crate::arguments::device::{DeviceArguments, DeviceCommand};
-use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::{Exit, document};
 use device::{Profile, builtins};
@@ -15,7 +14,7 @@ use serde::Serialize;
 pub fn run(arguments: &DeviceArguments) -> Outcome {
     match &arguments.command {
         DeviceCommand::List { json } => list(*json),
-        DeviceCommand::Show { profile, json } => show(profile, *json),
+        DeviceCommand::Show { profile, json } => show_profile(profile, *json),
         DeviceCommand::Verify(verify) => verify::run(verify),
         DeviceCommand::Probe(probe) => probe::run(probe),
     }
@@ -23,7 +22,6 @@ pub fn run(arguments: &DeviceArguments) -> Outcome {
 
 #[derive(Serialize)]
 struct DevicesDocument {
-    schema_version: u32,
     devices: Vec<DeviceDocument>,
 }
 
@@ -52,12 +50,13 @@ fn kind(profile: &Profile) -> &'static str {
 }
 
 fn list(json: bool) -> Outcome {
-    let devices: Vec<DeviceDocument> = builtins().into_iter().map(DeviceDocument::of).collect();
-    if json {
-        print_json(&DevicesDocument { schema_version: 1, devices })?;
-        return Ok(Exit::Ok);
-    }
-    print(format_args!(
+    let devices = builtins().into_iter().map(DeviceDocument::of).collect();
+    let found = DevicesDocument { devices };
+    show(json, 1, &found, || listed(&found.devices))
+}
+
+fn listed(devices: &[DeviceDocument]) -> String {
+    let mut out = format!(
         "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  title\n",
         "device",
         "read IOPS",
@@ -67,11 +66,11 @@ fn list(json: bool) -> Outcome {
         "read us",
         "flush us",
         "USD"
-    ))?;
-    for device in &devices {
+    );
+    for device in devices {
         let sheet = &device.sheet;
         let whole = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.0}"));
-        print(format_args!(
+        out += &format!(
             "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  {}\n",
             device.name,
             whole(sheet.random_read_iops),
@@ -82,26 +81,21 @@ fn list(json: bool) -> Outcome {
             whole(sheet.flush_latency_us),
             whole(device.price_usd),
             device.title
-        ))?;
+        );
     }
-    Ok(Exit::Ok)
+    out
 }
 
 #[derive(Serialize)]
-struct ShowDocument {
-    schema_version: u32,
+struct ProfileDocument {
     /// With the keys of a profile file.
     profile: Profile,
 }
 
-fn show(name: &str, json: bool) -> Outcome {
+fn show_profile(name: &str, json: bool) -> Outcome {
     let profile = storage::profile(name)?;
-    if json {
-        print_json(&ShowDocument { schema_version: 1, profile })?;
-    } else {
-        print(profile_text(&profile)?)?;
-    }
-    Ok(Exit::Ok)
+    let text = profile_text(&profile)?;
+    show(json, 1, &ProfileDocument { profile }, || text)
 }
 
 /// The text of a profile's file.

@@ -2,8 +2,8 @@
 
 use super::profile_text;
 use crate::arguments::device::DeviceProbeArguments;
-use crate::commands::print_json;
-use crate::console::{Console, print, stop_flag, tell};
+use crate::commands::show;
+use crate::console::{Console, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use base::{DateTime, Exit, document};
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
@@ -16,7 +16,6 @@ use storage::probe::{Naming, ProbeOptions, Probed, probe};
 /// What was measured, and the profile that was made of it.
 #[derive(Serialize)]
 struct ProbeDocument {
-    schema_version: u32,
     fio_version: String,
     directory: String,
     model: Option<String>,
@@ -74,44 +73,39 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     if let Some(output) = &arguments.profile {
         write(output, &text)?;
     }
-    if arguments.json {
-        print_json(&ProbeDocument {
-            schema_version: 1,
-            fio_version: fio.version.clone(),
-            directory: arguments.directory.display().to_string(),
-            model: probed.facts.model.clone(),
-            rotational: probed.facts.rotational,
-            direct_io: probed.direct,
-            file_bytes: probed.file_bytes,
-            output: arguments.profile.as_ref().map(|o| o.display().to_string()),
-            measurements: measurements(&probed),
-            profile,
-        })?;
-        return Ok(Exit::Ok);
-    }
-    match &arguments.profile {
-        None => print(text)?,
-        Some(output) => {
-            for measured in measurements(&probed) {
-                print(format_args!(
-                    "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us \
-                     p99\n",
-                    measured.what,
-                    measured.queue_depth,
-                    measured.iops,
-                    measured.mb_per_s,
-                    measured.latency_mean_us,
-                    measured.latency_p99_us
-                ))?;
-            }
-            let file = output.display();
-            print(format_args!(
-                "{file} is written; `mydyno device verify {file}` tries it, `mydyno run --data \
-                 {file}` uses it\n"
-            ))?;
+    let found = ProbeDocument {
+        fio_version: fio.version.clone(),
+        directory: arguments.directory.display().to_string(),
+        model: probed.facts.model.clone(),
+        rotational: probed.facts.rotational,
+        direct_io: probed.direct,
+        file_bytes: probed.file_bytes,
+        output: arguments.profile.as_ref().map(|o| o.display().to_string()),
+        measurements: measurements(&probed),
+        profile,
+    };
+    show(arguments.json, 1, &found, || match &found.output {
+        None => text,
+        Some(file) => {
+            let measured: String = found.measurements.iter().map(words).collect();
+            format!(
+                "{measured}{file} is written; `mydyno device verify {file}` tries it, `mydyno run \
+                 --data {file}` uses it\n"
+            )
         }
-    }
-    Ok(Exit::Ok)
+    })
+}
+
+fn words(measured: &MeasurementDocument) -> String {
+    format!(
+        "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us p99\n",
+        measured.what,
+        measured.queue_depth,
+        measured.iops,
+        measured.mb_per_s,
+        measured.latency_mean_us,
+        measured.latency_p99_us
+    )
 }
 
 /// A profile's name: as asked, or from its file, or from the directory.

@@ -1,8 +1,8 @@
 //! `mydyno device verify`.
 
 use crate::arguments::device::DeviceVerifyArguments;
-use crate::commands::print_json;
-use crate::console::{Console, print, stop_flag};
+use crate::commands::show;
+use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::device::{count, table};
 use base::{Dilation, Exit};
@@ -18,7 +18,6 @@ use storage::verify::{
 /// What was found of all devices that were asked for.
 #[derive(Serialize)]
 struct VerifyDocument {
-    schema_version: u32,
     fio_version: String,
     directory: String,
     seconds: f64,
@@ -83,7 +82,6 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     let outside = count(figures(), FigureVerdict::Outside);
     let passed = outside == 0;
     let document = VerifyDocument {
-        schema_version: 1,
         fio_version: fio.version,
         directory: options.directory.display().to_string(),
         seconds: arguments.seconds.as_secs_f64(),
@@ -94,29 +92,28 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         outside,
         devices,
     };
-    if arguments.json {
-        print_json(&document)?;
-    } else {
-        print_words(&document)?;
-    }
+    show(arguments.json, 1, &document, || words(&document))?;
     Ok(if passed { Exit::Ok } else { Exit::CheckFailed })
 }
 
-fn print_words(document: &VerifyDocument) -> Result<(), Failure> {
+fn words(document: &VerifyDocument) -> String {
     let dilated = Dilation::new(document.dilation).and_then(Dilation::in_words);
     let dilated = dilated.map_or_else(String::new, |words| format!(" ({words})"));
-    print(format_args!(
-        "{}, {} s for each figure{}, files in {}\n\n",
-        document.fio_version, document.seconds, dilated, document.directory
-    ))?;
-    for device in &document.devices {
+    let tables = document.devices.iter().map(|device| {
         let table = table(&device.name, &device.title, &device.figures);
-        print(format_args!("{table}\n"))?;
-    }
-    print(format_args!(
-        "{} within, {} host-limited, {} outside\n",
-        document.within, document.host_limited, document.outside
-    ))
+        format!("{table}\n")
+    });
+    format!(
+        "{}, {} s for each figure{}, files in {}\n\n{}{} within, {} host-limited, {} outside\n",
+        document.fio_version,
+        document.seconds,
+        dilated,
+        document.directory,
+        tables.collect::<String>(),
+        document.within,
+        document.host_limited,
+        document.outside
+    )
 }
 
 fn profiles(arguments: &DeviceVerifyArguments) -> Result<Vec<Profile>, Failure> {
