@@ -60,9 +60,9 @@ fn show_of(
     text: impl FnOnce() -> String,
 ) -> Outcome {
     if json {
-        print_json(metric, value)?
+        print_json(metric, value)?;
     } else {
-        print(text())?
+        print(text())?;
     }
     Ok(Exit::Ok)
 }
