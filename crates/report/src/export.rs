@@ -11,17 +11,18 @@ use store::{
 };
 
 /// The names of a file's columns, and what makes the fields of a line: each column is listed once.
+/// `[row: share]` is the field `share` of `row`, in a column of that name.
 macro_rules! columns {
     (
         |$($argument:ident: $type:ty),+|
         $(let $local:ident = $known:expr;)*
-        $($name:literal = $value:expr),+ $(,)?
+        $($([$row:ident: $($field:ident),+])? $($name:literal = $value:expr)?),+
     ) => {
         (
-            [$($name),+],
+            [$($($(stringify!($field),)+)? $($name,)?)+],
             |$($argument: $type),+| {
                 $(let $local = $known;)*
-                vec![$(CsvField::text(&$value)),+]
+                vec![$($($(CsvField::text(&$row.$field),)+)? $(CsvField::text(&$value),)?)+]
             },
         )
     };
@@ -154,57 +155,46 @@ fn seconds(ns: u64) -> f64 {
 fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(|cell: &CellView, of: &RepeatView|
         let what = &cell.cell.what;
-        let result = of.repeat.result.as_ref();
+        let repeat = &of.repeat;
+        let rates = &of.rates;
+        let storage = &of.storage;
+        let result = repeat.result.as_ref();
         let done = result.filter(|_| of.is_done());
         let primary = Some(&of.primary).filter(|_| of.is_done());
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         let quantile = |q: f64| us(primary.and_then(|totals| totals.quantile_ns(q)));
         "label" = cell.label,
-        "engine" = what.engine,
-        "server_version" = what.server_version,
-        "transport" = what.transport,
-        "workload" = what.workload,
-        "style" = what.style,
-        "warehouses" = what.warehouses,
-        "connections" = what.connections,
-        "home" = what.home,
-        "foreign_keys" = what.foreign_keys,
-        "seed" = of.repeat.seed.unwrap_or(what.seed),
+        [what: engine, server_version, transport, workload, style, warehouses, connections, home,
+            foreign_keys],
+        "seed" = repeat.seed.unwrap_or(what.seed),
         "warmup_s" = seconds(what.warmup_ns),
-        "window_s" = of.rates.window_s,
-        "status" = of.repeat.status.as_str(),
-        "reason_code" = of.repeat.reason_code,
+        [rates: window_s],
+        "status" = repeat.status.as_str(),
+        [repeat: reason_code],
         "interrupted" = result.map(|r| r.interrupted),
-        "nopm" = of.rates.nopm,
-        "tpm_total" = of.rates.tpm_total,
+        [rates: nopm, tpm_total],
         "new_order_p50_us" = quantile(0.5),
         "new_order_p95_us" = quantile(0.95),
         "new_order_p99_us" = quantile(0.99),
         "new_order_max_us" = us(primary.and_then(TransactionTotals::max_ns)),
-        "client_cpu_s" = of.rates.client_cpu_s,
-        "statements" = of.rates.statements,
-        "client_cpu_us_per_statement" = of.rates.client_cpu_us_per_statement,
+        [rates: client_cpu_s, statements, client_cpu_us_per_statement],
         "reconnects" = result.map(|r| r.reconnects),
         "new_orders_in_database" = result.and_then(RepeatResult::new_orders_in_database),
         "new_orders_committed_by_driver" = result.and_then(|r| r.committed_new_orders),
         "new_orders_in_doubt" = result.and_then(|r| r.in_doubt_new_orders),
-        "schemas" = what.schemas,
+        [what: schemas],
         "device" = what.devices_in_words(),
-        "fidelity" = of.storage.fidelity,
-        "overrun_share" = of.storage.overrun_share,
-        "warmup_measured_s" = result.map(|_| seconds(of.repeat.warmup_ns(what))),
+        [storage: fidelity, overrun_share],
+        "warmup_measured_s" = result.map(|_| seconds(repeat.warmup_ns(what))),
         "warmup_steady" = done.and_then(|r| r.warmup_steady),
         "window_precision_share" = done.and_then(|r| r.window_precision_share),
-        "partitions" = what.partitions,
-        "instances" = what.instances,
+        [what: partitions, instances],
         "preset" = what.preset.as_ref().map(|preset| &preset.name),
-        "isolation" = what.isolation,
-        "history_key" = what.history_key,
+        [what: isolation, history_key],
         "settings_json" = settings_json(&what.settings),
-        "driver_threads" = of.repeat.driver_threads,
-        "dilation" = of.repeat.dilation,
-        "cores" = what.cores,
-        "lateness_share" = of.storage.lateness_share,
+        [repeat: driver_threads, dilation],
+        [what: cores],
+        [storage: lateness_share]
     );
     write(view, path, &names, |cell, repeat, line| {
         line(fields(cell, repeat));
@@ -223,11 +213,9 @@ fn ramps(all: &[RampOutcome], path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
         |ramp: &RampOutcome, point: &RampPoint| "ramp" = ramp.ordinal,
         "ramp_repeat" = ramp.repeat,
-        "cell" = point.cell,
-        "repeat" = point.repeat,
-        "connections" = point.connections,
+        [point: cell, repeat, connections],
         "is_saturation_point" = ramp.supported_connections() == Some(point.connections),
-        "saturation" = ramp.words,
+        "saturation" = ramp.words
     );
     let mut table = CsvFile::create(path, &names)?;
     for ramp in all {
@@ -245,19 +233,14 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf
         "phase" = row.phase.as_str(),
         "start_s" = seconds(row.start_offset_ns),
         "end_s" = seconds(row.end_offset_ns),
-        "transaction" = row.transaction,
-        "committed" = row.committed,
-        "rolled_back" = row.rolled_back,
-        "deadlocks" = row.deadlocks,
-        "lock_wait_timeouts" = row.lock_wait_timeouts,
-        "other_retries" = row.other_retries,
-        "errors" = row.errors,
+        [row: transaction, committed, rolled_back, deadlocks, lock_wait_timeouts, other_retries,
+            errors],
         "mean_us" = us(totals.mean_ns()),
         "p50_us" = quantile(0.5),
         "p95_us" = quantile(0.95),
         "p99_us" = quantile(0.99),
         "max_us" = us(totals.max_ns().map(|ns| ns as f64)),
-        "latency_out_of_bounds" = row.latency.out_of_bounds,
+        "latency_out_of_bounds" = row.latency.out_of_bounds
     );
     write(view, path, &names, |_, repeat, line| {
         results.for_each_interval(repeat.repeat.id, |row| {
@@ -274,7 +257,7 @@ fn latency(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         |transaction: &str, up_to_ns: u64, count: u64, share: f64| "transaction" = transaction,
         "up_to_us" = up_to_ns as f64 / 1e3,
         "transactions" = count,
-        "cumulative_share" = share,
+        "cumulative_share" = share
     );
     write(view, path, &names, |_, repeat, line| {
         let mut types: Vec<_> = repeat.totals.iter().filter(|_| repeat.is_done()).collect();
@@ -296,14 +279,9 @@ fn latency(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 fn statements(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
         |transaction: &str, row: &TimeSpent| "transaction" = transaction,
-        "what" = row.what,
+        [row: what],
         "is_statement" = row.is_statement(),
-        "per_transaction" = row.per_transaction,
-        "mean_us" = row.mean_us,
-        "p95_us" = row.p95_us,
-        "p99_us" = row.p99_us,
-        "max_us" = row.max_us,
-        "share" = row.share,
+        [row: per_transaction, mean_us, p95_us, p99_us, max_us, share]
     );
     write(view, path, &names, |_, repeat, line| {
         for (name, rows) in &repeat.times_spent {
@@ -316,26 +294,13 @@ fn statements(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 /// What each role asked of its device in the window, by kind of request.
 fn devices(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
-        |device: &DeviceSummary, request: &str, kind: &RequestSummary| "role" = device.role,
-        "device" = device.device,
-        "emulated" = device.emulated,
-        "backing" = device.backing,
+        |device: &DeviceSummary, request: &str, kind: &RequestSummary|
+        [device: role, device, emulated, backing],
         "request" = request,
-        "requests" = kind.requests,
-        "per_s" = kind.per_s,
-        "mb_per_s" = kind.mb_per_s,
-        "response_mean_us" = kind.response_mean_us,
-        "response_p50_us" = kind.response_p50_us,
-        "response_p95_us" = kind.response_p95_us,
-        "response_p99_us" = kind.response_p99_us,
-        "response_max_us" = kind.response_max_us,
-        "service_mean_us" = kind.service_mean_us,
-        "queue_depth_mean" = device.queue_depth_mean,
-        "queue_depth_max" = device.queue_depth_max,
-        "busy_share" = device.busy_share,
-        "fidelity" = device.fidelity,
-        "overrun_share" = device.overrun_share,
-        "lateness_share" = device.lateness_share,
+        [kind: requests, per_s, mb_per_s, response_mean_us, response_p50_us, response_p95_us,
+            response_p99_us, response_max_us, service_mean_us],
+        [device: queue_depth_mean, queue_depth_max, busy_share, fidelity, overrun_share,
+            lateness_share]
     );
     write(view, path, &names, |_, repeat, line| {
         for device in &repeat.storage.devices {
@@ -349,17 +314,14 @@ fn devices(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 
 fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
-        |counter: &InputCounter| "counter" = counter.name,
-        "title" = counter.title,
-        "unit" = counter.judged.unit.as_str(),
-        "hits" = counter.hits,
-        "trials" = counter.trials,
-        "value" = counter.judged.value,
-        "allowed_low" = counter.judged.allowed_low,
-        "allowed_high" = counter.judged.allowed_high,
-        "chance_low" = counter.judged.chance_low,
-        "chance_high" = counter.judged.chance_high,
-        "verdict" = counter.judged.verdict.as_str(),
+        |counter: &InputCounter|
+        let judged = &counter.judged;
+        "counter" = counter.name,
+        [counter: title],
+        "unit" = judged.unit.as_str(),
+        [counter: hits, trials],
+        [judged: value, allowed_low, allowed_high, chance_low, chance_high],
+        "verdict" = judged.verdict.as_str()
     );
     write(view, path, &names, |_, repeat, line| {
         repeat.inputs.iter().map(fields).for_each(line);
@@ -370,12 +332,9 @@ fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 fn checks(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
         |check: &StoredCheck| "check" = check.name,
-        "title" = check.title,
-        "clause" = check.clause,
-        "passed" = check.passed,
-        "offending_rows" = check.offending_rows,
+        [check: title, clause, passed, offending_rows],
         "duration_s" = seconds(check.duration_ns),
-        "examples_json" = check.examples_json(),
+        "examples_json" = check.examples_json()
     );
     write(view, path, &names, |_, repeat, line| {
         repeat.checks.iter().map(fields).for_each(line);
@@ -387,7 +346,7 @@ fn variables(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
         |variable: &Variable| "variable" = variable.name,
         "value_at_start" = variable.start,
-        "value_at_end" = variable.end,
+        "value_at_end" = variable.end
     );
     write(view, path, &names, |_, repeat, line| {
         repeat.variables.iter().map(fields).for_each(line);
@@ -403,7 +362,7 @@ fn samples(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf, 
         "label" = series.metric.label,
         "kind" = series.metric.kind.as_str(),
         "at_s" = seconds(at_ns),
-        "value" = value,
+        "value" = value
     );
     write(view, path, &names, |_, repeat, line| {
         for series in results.samples(repeat.repeat.id)? {
