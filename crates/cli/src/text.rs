@@ -17,6 +17,7 @@ mod pacing;
 pub mod proof;
 mod ramp;
 mod resources;
+pub mod table;
 
 use analyse::RunDocument;
 pub use answer::answer;
@@ -24,13 +25,14 @@ use base::Dilation;
 pub use comparison::comparison;
 pub use conditions::conditions;
 pub use drills::drills;
-use format::{count, ms, names_width, optional};
+use format::{count, ms, optional};
 pub use lab::{lab, repeat};
 pub use lengths::awaited;
 pub use ramp::ramp;
 use std::fmt::Write;
 use std::time::Duration;
-use store::{Summary, TransactionSummary, Verdict};
+use store::{StoredRank, Summary, TransactionSummary, Verdict};
+use table::Table;
 
 /// The summary of a run.
 pub fn summary(measurement: &RunDocument) -> String {
@@ -59,25 +61,7 @@ pub fn summary(measurement: &RunDocument) -> String {
     each_server(&mut out, summary);
     nodes::nodes(&mut out, &measurement.nodes);
     lengths::lengths(&mut out, summary);
-    let width = names_width(&summary.transactions);
-    let _ = writeln!(
-        out,
-        "\n{:<width$}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
-        "transaction",
-        "committed",
-        "rollback",
-        "retries",
-        "errors",
-        "mean ms",
-        "p50",
-        "p90",
-        "p95",
-        "p99",
-        "max"
-    );
-    for (name, of) in summary.transactions.iter() {
-        transaction_line(&mut out, (name, width), of);
-    }
+    transactions(&mut out, summary);
     in_flight(&mut out, summary);
     for remark in &measurement.remarks {
         let _ = writeln!(out, "{remark}");
@@ -154,31 +138,25 @@ fn each_rank(out: &mut String, summary: &Summary) {
     if summary.ranks.is_empty() {
         return;
     }
-    let width = summary.ranks.iter().map(|rank| rank.host.len()).max().unwrap_or(0).max(4);
-    let _ = writeln!(
-        out,
-        "\nrank  {:<width$} threads  {:>10}   CPU s  wait s       MB  clock us  late us",
-        "host",
-        summary.throughput_metric.title()
-    );
-    for rank in &summary.ranks {
-        let per_minute =
-            summary.rates.window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
-        let _ = writeln!(
-            out,
-            "{:<5} {:<width$} {:>7}  {:>10}{:>8.2}{:>8.2}{:>9.1}{:>10.1}{:>9.1}{}",
-            rank.rank,
-            rank.host,
-            rank.driver_threads,
-            optional(per_minute.map(f64::trunc), 0),
-            rank.client_cpu_ns as f64 / 1e9,
-            rank.run_wait_ns as f64 / 1e9,
-            rank.network_bytes as f64 / 1e6,
-            rank.clock_error_ns as f64 / 1e3,
-            rank.start_late_ns as f64 / 1e3,
-            rank.lost.as_ref().map_or_else(String::new, |why| format!("  lost: {why}"))
-        );
-    }
+    let window_s = summary.rates.window_s;
+    let per_minute = |rank: &StoredRank| {
+        let per_minute = window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
+        optional(per_minute.map(f64::trunc), 0)
+    };
+    let lost = |rank: &StoredRank| rank.lost.as_ref().map(|why| format!("lost: {why}"));
+    let table = Table::of(&summary.ranks)
+        .words("rank", |rank| rank.rank.to_string())
+        .words("host", |rank| rank.host.clone())
+        .numbers("threads", |rank| rank.driver_threads.to_string())
+        .numbers(summary.throughput_metric.title(), |rank| per_minute(rank))
+        .numbers("CPU s", |rank| format!("{:.2}", rank.client_cpu_ns as f64 / 1e9))
+        .numbers("wait s", |rank| format!("{:.2}", rank.run_wait_ns as f64 / 1e9))
+        .numbers("MB", |rank| format!("{:.1}", rank.network_bytes as f64 / 1e6))
+        .numbers("clock us", |rank| format!("{:.1}", rank.clock_error_ns as f64 / 1e3))
+        .numbers("late us", |rank| format!("{:.1}", rank.start_late_ns as f64 / 1e3))
+        .words("", |rank| lost(rank).unwrap_or_default());
+    out.push('\n');
+    *out += &table.text();
 }
 
 fn totals(out: &mut String, summary: &Summary) {
@@ -222,28 +200,32 @@ fn in_flight(out: &mut String, summary: &Summary) {
     }
 }
 
-fn transaction_line(out: &mut String, (name, width): (&str, usize), of: &TransactionSummary) {
+/// Counts and response times of each type in the window.
+fn transactions(out: &mut String, summary: &Summary) {
     let mark = |is_at_least: bool| if is_at_least { "≥" } else { "" };
-    let shown = |key: &str, us: Option<f64>| {
+    let mean = |of: &TransactionSummary| {
+        // What was in flight makes the mean longer, by how much nobody knows.
+        let longer_us =
+            of.mean_with_in_flight_us.filter(|us| *us > 1.01 * of.mean_us.unwrap_or(0.0));
+        format!("{}{}", mark(longer_us.is_some()), ms(longer_us.or(of.mean_us)))
+    };
+    let time = |of: &TransactionSummary, key: &str, us: Option<f64>| {
         format!("{}{}", mark(of.at_least.iter().any(|other| other == key)), ms(us))
     };
-    // What was in flight makes the mean longer, by how much nobody knows.
-    let longer_us = of.mean_with_in_flight_us.filter(|us| *us > 1.01 * of.mean_us.unwrap_or(0.0));
-    let mean = format!("{}{}", mark(longer_us.is_some()), ms(longer_us.or(of.mean_us)));
-    let _ = writeln!(
-        out,
-        "{name:<width$}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
-        of.committed,
-        of.rolled_back,
-        of.retries,
-        of.errors,
-        mean,
-        shown("p50_us", of.p50_us),
-        shown("p90_us", of.p90_us),
-        shown("p95_us", of.p95_us),
-        shown("p99_us", of.p99_us),
-        shown("max_us", of.max_us)
-    );
+    let table = Table::of(summary.transactions.iter())
+        .words("transaction", |(name, _)| (*name).to_owned())
+        .numbers("committed", |(_, of)| of.committed.to_string())
+        .numbers("rollback", |(_, of)| of.rolled_back.to_string())
+        .numbers("retries", |(_, of)| of.retries.to_string())
+        .numbers("errors", |(_, of)| of.errors.to_string())
+        .numbers("mean ms", |(_, of)| mean(of))
+        .numbers("p50", |(_, of)| time(of, "p50_us", of.p50_us))
+        .numbers("p90", |(_, of)| time(of, "p90_us", of.p90_us))
+        .numbers("p95", |(_, of)| time(of, "p95_us", of.p95_us))
+        .numbers("p99", |(_, of)| time(of, "p99_us", of.p99_us))
+        .numbers("max", |(_, of)| time(of, "max_us", of.max_us));
+    out.push('\n');
+    *out += &table.text();
 }
 
 /// What the workload's inputs came to, in a line, and those that chance does not explain.

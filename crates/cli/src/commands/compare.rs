@@ -3,6 +3,7 @@
 use super::{lab_or_last, show_of};
 use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::failure::{Failure, Outcome};
+use crate::text::table::Table;
 use analyse::{
     Aspect, ComparisonAsked, Difference, MeanValue, PairedBy, Ratio, RunComparison, RunsAsked,
     compare_runs,
@@ -134,19 +135,13 @@ fn text(comparison: &RunComparison) -> String {
         let listed = listed(comparison.differences.iter());
         let _ = writeln!(out, "{} | {} differ in\n{listed}", base.name, other.name);
     }
-    let width = base.name.len().max(other.name.len()).max(4);
     let metric = base.metric;
     let p95 = format!("{} p95", metric.transaction());
-    let _ = writeln!(out, "{:<width$}  {:>24}  {:>24}", "", metric.title(), format!("{p95}, ms"));
-    for side in [base, other] {
-        let _ = writeln!(
-            out,
-            "{:<width$}  {:>24}  {:>24}",
-            side.name,
-            interval(&side.nopm, 1.0, 0),
-            interval(&side.new_order_p95_us, 1000.0, 2)
-        );
-    }
+    out += &Table::of([base, other])
+        .words("", |side| side.name.clone())
+        .numbers(metric.title(), |side| interval(&side.nopm, 1.0, 0))
+        .numbers(&format!("{p95}, ms"), |side| interval(&side.new_order_p95_us, 1000.0, 2))
+        .text();
     let paired = match comparison.paired_by {
         Some(PairedBy::Block) => "inside blocks",
         Some(PairedBy::Time) => "each with its neighbour in time",

@@ -6,6 +6,7 @@ use crate::arguments::database::LoadArguments;
 use crate::arguments::measuring::read_place;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
+use crate::text::table::Table;
 use ::server::Home;
 use base::{Exit, counted, document};
 use fleet::Leader;
@@ -15,7 +16,6 @@ use lab::{
 use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::Server;
-use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
 use store::{LoadMethod, Results, StoredLoad, StoredLoadTable};
 
@@ -167,10 +167,10 @@ fn text(load: &StoredLoad) -> String {
         load.total_bytes as f64 / 1e6,
         load.client_cpu_ns as f64 / 1e9
     );
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{:<12}{:>12}  checksum (equal for equal seeds)", "table", "rows");
-    for table in &load.tables {
-        let _ = writeln!(out, "{:<12}{:>12}  {}", table.name, table.rows, table.checksum);
-    }
+    out += &Table::of(&load.tables)
+        .words("table", |table| table.name.clone())
+        .numbers("rows", |table| table.rows.to_string())
+        .words("checksum (equal for equal seeds)", |table| table.checksum.clone())
+        .text();
     out
 }

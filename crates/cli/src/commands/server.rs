@@ -5,6 +5,7 @@ use crate::arguments::measuring::read_place;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
+use crate::text::table::Table;
 use ::server::{
     AfterStop, Availability, Ending, Home, ListedEngine, NamedInstance, Secret, ServerBuild, find,
     install, list, named, preset, render_dsn,
@@ -73,11 +74,12 @@ fn list_all(home: &Home, json: bool) -> Outcome {
 }
 
 fn listed(ServersDocument { engines, servers }: &ServersDocument) -> String {
-    let mut out = format!("{:<16}{:<15}{:<28}about\n", "engine", "availability", "version");
-    for EngineDocument { name, about, availability, version, .. } in engines {
-        let availability = availability.replace('_', " ");
-        out += &format!("{name:<16}{availability:<15}{version:<28}{about}\n");
-    }
+    let table = Table::of(engines)
+        .words("engine", |engine| engine.name.clone())
+        .words("availability", |engine| engine.availability.replace('_', " "))
+        .words("version", |engine| engine.version.clone())
+        .words("about", |engine| engine.about.clone());
+    let mut out = table.text();
     for ServerDocument { name, engine, version, running, dsn, .. } in servers {
         let state = if *running { "running" } else { "stopped" };
         out += &format!("\nserver {name:?} ({engine} {version}): {state}, {dsn}\n");

@@ -1,6 +1,7 @@
 //! Runs on several devices side by side, as text for people.
 
 use super::format::{optional, percent};
+use super::table::Table;
 use std::fmt::Write;
 use store::Summary;
 
@@ -33,21 +34,15 @@ pub fn comparison(runs: &[&Summary]) -> String {
         loads.iter().filter_map(nopm).fold(0.0, f64::max)
     };
     devices.sort_by(|a, b| best(a).total_cmp(&best(b)));
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write!(out, "{:<16}", "NOPM on");
+    let mut table = Table::of(&devices).words("NOPM on", |name| (*name).to_string());
     for load in &loads {
-        let _ = write!(out, "{:>18}", format!("{load} connections"));
-    }
-    let _ = writeln!(out, "{:>12}", "fidelity");
-    for name in &devices {
-        let _ = write!(out, "{name:<16}");
-        for load in &loads {
+        table = table.numbers(&format!("{load} connections"), |name| {
             let nopm = find(name, *load).and_then(|run| run.rates.nopm);
-            let _ = write!(out, "{:>18}", optional(nopm.map(f64::trunc), 0));
-        }
-        let _ = writeln!(out, "{:>12}", fidelity(runs, name));
+            optional(nopm.map(f64::trunc), 0)
+        });
     }
+    let mut out = table.numbers("fidelity", |name| fidelity(runs, name)).text();
+    // Writing to a string cannot fail.
     // The same two devices at each load.
     let (Some(slow), Some(fast)) = (devices.first(), devices.last()) else {
         return out;

@@ -1,29 +1,34 @@
 //! Verifications of devices, as tables for people.
 
 use super::format::percent;
+use super::table::Table;
 use std::fmt::Write;
 use storage::verify::{FigureVerdict, VerifiedFigure};
 
-const COLUMNS: [&str; 8] =
-    ["figure", "depth", "sheet", "measured", "deviation", "host", "in time", "verdict"];
-
 /// The figures of one device.
 pub fn table(name: &str, title: &str, figures: &[VerifiedFigure]) -> String {
-    let mut out = format!("{name}: {title}\n");
-    let mut line = |cells: [String; 8]| {
-        let [figure, depth, sheet, measured, deviation, host, fidelity, verdict] = cells;
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "{figure:<26}{depth:>5}{sheet:>11}{measured:>11}{deviation:>11}{host:>11}\
-             {fidelity:>9}  {verdict}"
-        );
+    let deviation = |figure: &VerifiedFigure| figure.deviation_share * 100.0;
+    let in_time = |figure: &VerifiedFigure| figure.fidelity_share.map(|share| percent(share, 1));
+    let table = Table::of(figures)
+        .words("figure", |figure| figure.key.to_owned())
+        .numbers("depth", |figure| figure.queue_depth.to_string())
+        .numbers("sheet", |figure| number(figure.sheet, figure.unit))
+        .numbers("measured", |figure| number(figure.measured, figure.unit))
+        .numbers("deviation", |figure| format!("{:+.1} %", deviation(figure)))
+        .numbers("host", |figure| number(figure.host_limit, figure.unit))
+        .numbers("in time", |figure| in_time(figure).unwrap_or_else(|| "-".to_owned()))
+        .words("verdict", |figure| verdict(figure));
+    format!("{name}: {title}\n{}", table.text())
+}
+
+fn number(value: f64, unit: &str) -> String {
+    let unit = match unit {
+        "mb_per_s" => " MB/s",
+        "us" => " us",
+        _ => "",
     };
-    line(COLUMNS.map(str::to_owned));
-    for figure in figures {
-        line(cells(figure));
-    }
-    out
+    let decimals = usize::from(value < 100.0);
+    format!("{value:.decimals$}{unit}")
 }
 
 /// How many figures came out so.
@@ -32,28 +37,6 @@ pub fn count<'a>(
     verdict: FigureVerdict,
 ) -> usize {
     figures.filter(|figure| figure.verdict == verdict).count()
-}
-
-fn cells(figure: &VerifiedFigure) -> [String; 8] {
-    let unit = match figure.unit {
-        "mb_per_s" => " MB/s",
-        "us" => " us",
-        _ => "",
-    };
-    let number = |value: f64| {
-        let decimals = usize::from(value < 100.0);
-        format!("{value:.decimals$}{unit}")
-    };
-    [
-        figure.key.to_owned(),
-        figure.queue_depth.to_string(),
-        number(figure.sheet),
-        number(figure.measured),
-        format!("{:+.1} %", figure.deviation_share * 100.0),
-        number(figure.host_limit),
-        figure.fidelity_share.map_or_else(|| "-".to_owned(), |share| percent(share, 1)),
-        verdict(figure),
-    ]
 }
 
 fn verdict(figure: &VerifiedFigure) -> String {

@@ -1,5 +1,6 @@
 //! What survived drills, in words.
 
+use super::table::Table;
 use analyse::DrillFigures;
 use base::counted;
 use std::fmt::Write as _;
@@ -17,22 +18,14 @@ pub fn drills(of: &DrillFigures) -> String {
         let _ =
             write!(text, "\nunder the fault it {reactions}; clients gave up {errors} transactions");
     }
-    let _ = write!(
-        text,
-        "\n\n{:<18}{:>13}{:>10}{:>8}{:>13}\n",
-        "rows", "acknowledged", "in doubt", "lost", "unexplained"
-    );
-    for kind in &of.witnessed {
-        let _ = writeln!(
-            text,
-            "{:<18}{:>13}{:>10}{:>8}{:>13}",
-            kind.name.replace('_', " "),
-            kind.acknowledged,
-            kind.in_doubt,
-            kind.lost,
-            kind.unexplained
-        );
-    }
+    text.push_str("\n\n");
+    text += &Table::of(&of.witnessed)
+        .words("rows", |kind| kind.name.replace('_', " "))
+        .numbers("acknowledged", |kind| kind.acknowledged.to_string())
+        .numbers("in doubt", |kind| kind.in_doubt.to_string())
+        .numbers("lost", |kind| kind.lost.to_string())
+        .numbers("unexplained", |kind| kind.unexplained.to_string())
+        .text();
     if of.with_losses > 0 {
         let _ = write!(
             text,

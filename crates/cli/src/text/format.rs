@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::time::Duration;
-use store::ByTransaction;
 
 /// Of a bar between its brackets.
 const BAR_WIDTH: usize = 30;
@@ -22,12 +21,6 @@ pub fn percent(share: f64, decimals: usize) -> String {
 
 pub fn ms(us: Option<f64>) -> String {
     optional(us.map(|us| us / 1e3), 2)
-}
-
-/// The width of a column of types of transactions.
-pub fn names_width<T>(types: &ByTransaction<T>) -> usize {
-    let longest = types.iter().map(|(name, _)| name.len() + 1).max();
-    longest.unwrap_or(0).max(13)
 }
 
 /// `27 s`, `12:05` or `1:12:05`.

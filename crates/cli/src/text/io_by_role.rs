@@ -1,6 +1,7 @@
 //! What a run asked of its storage, as text for people.
 
 use super::format::{ms, optional, percent};
+use super::table::Table;
 use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 
@@ -10,33 +11,14 @@ pub fn io_by_role(out: &mut String, summary: &Summary) {
     if summary.devices.is_empty() {
         return;
     }
-    let counted = |device: &&DeviceSummary| requests(device) > 0;
     out.push('\n');
-    if summary.devices.iter().any(|device| counted(&device)) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "{:<12}{:<16}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>7}{:>7}{:>10}",
-            "storage",
-            "device",
-            "reads/s",
-            "MB/s",
-            "p95 ms",
-            "writes/s",
-            "MB/s",
-            "p95 ms",
-            "flush/s",
-            "p95 ms",
-            "queue",
-            "busy",
-            "fidelity"
-        );
-    }
-    for device in summary.devices.iter().filter(counted) {
-        line(out, device);
+    let counted: Vec<_> = summary.devices.iter().filter(|device| requests(device) > 0).collect();
+    if !counted.is_empty() {
+        *out += &table(&counted);
     }
     backing(out, summary);
     if let (Some(fidelity), Some(overruns)) = (summary.fidelity, summary.overrun_share) {
+        // Writing to a string cannot fail, here and below.
         let _ = writeln!(
             out,
             "fidelity of the emulation: {} of requests completed within 2 % or 20 us of their due \
@@ -54,34 +36,34 @@ fn requests(device: &DeviceSummary) -> u64 {
     kinds.into_iter().flatten().map(|kind| kind.requests).sum()
 }
 
-fn line(out: &mut String, device: &DeviceSummary) {
-    let of = |kind: &Option<RequestSummary>, number: fn(&RequestSummary) -> Option<f64>| {
-        kind.as_ref().and_then(number)
+fn table(devices: &[&DeviceSummary]) -> String {
+    type Number = fn(&RequestSummary) -> Option<f64>;
+    let of = |kind: &Option<RequestSummary>, number: Number, decimals| {
+        optional(kind.as_ref().and_then(number), decimals)
     };
-    let known = |share: Option<f64>, decimals: usize| {
-        share.map_or_else(|| "-".to_owned(), |share| percent(share, decimals))
-    };
-    let p95 = |kind: &Option<RequestSummary>| match of(kind, |kind| kind.response_p95_us) {
+    let p95 = |kind: &Option<RequestSummary>| match kind.as_ref().and_then(|of| of.response_p95_us)
+    {
         None => "-".to_owned(),
         some => ms(some),
     };
-    let _ = writeln!(
-        out,
-        "{:<12}{:<16}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>7}{:>7}{:>10}",
-        device.role,
-        device.device,
-        optional(of(&device.read, |kind| kind.per_s), 0),
-        optional(of(&device.read, |kind| kind.mb_per_s), 1),
-        p95(&device.read),
-        optional(of(&device.write, |kind| kind.per_s), 0),
-        optional(of(&device.write, |kind| kind.mb_per_s), 1),
-        p95(&device.write),
-        optional(of(&device.flush, |kind| kind.per_s), 0),
-        p95(&device.flush),
-        optional(device.queue_depth_mean, 1),
-        known(device.busy_share, 0),
-        known(device.fidelity, 2)
-    );
+    let share = |share: Option<f64>, decimals| {
+        share.map_or_else(|| "-".to_owned(), |share| percent(share, decimals))
+    };
+    Table::of(devices)
+        .words("storage", |device| device.role.clone())
+        .words("device", |device| device.device.clone())
+        .numbers("reads/s", |device| of(&device.read, |kind| kind.per_s, 0))
+        .numbers("MB/s", |device| of(&device.read, |kind| kind.mb_per_s, 1))
+        .numbers("p95 ms", |device| p95(&device.read))
+        .numbers("writes/s", |device| of(&device.write, |kind| kind.per_s, 0))
+        .numbers("MB/s", |device| of(&device.write, |kind| kind.mb_per_s, 1))
+        .numbers("p95 ms", |device| p95(&device.write))
+        .numbers("flush/s", |device| of(&device.flush, |kind| kind.per_s, 0))
+        .numbers("p95 ms", |device| p95(&device.flush))
+        .numbers("queue", |device| optional(device.queue_depth_mean, 1))
+        .numbers("busy", |device| share(device.busy_share, 0))
+        .numbers("fidelity", |device| share(device.fidelity, 2))
+        .text()
 }
 
 /// Where bytes really are: each place once, with its roles where they differ.

@@ -2,9 +2,10 @@
 //! what else differs.
 
 use super::format::{ms, optional};
+use super::table::Table;
 use analyse::{
-    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, MachineOutcome, MeanValue,
-    interference, varying,
+    Basis, CONNECTIONS, CellOutcome, INSTANCES, Interference, LabOutcome, MachineOutcome,
+    MeanValue, interference, varying,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,9 +33,9 @@ pub fn lab(lab: &LabOutcome) -> String {
     let nopm = |cell: &CellOutcome| number(&cell.nopm, 1.0);
     let p95 = |cell: &CellOutcome| number(&cell.new_order_p95_us, 1e-3);
     let metric = lab.metric();
-    table(&mut out, metric.title(), &lab.cells, &varying, &nopm);
+    grid(&mut out, metric.title(), &lab.cells, &varying, &nopm);
     let title = format!("{} p95, ms", metric.transaction());
-    table(&mut out, &title, &lab.cells, &varying, &p95);
+    grid(&mut out, &title, &lab.cells, &varying, &p95);
     servers(&mut out, &lab.cells, &varying);
     let is_single =
         |cell: &&CellOutcome| cell.nopm.mean.is_some() && cell.basis == Basis::Intervals;
@@ -109,12 +110,10 @@ fn ramps(lab: &LabOutcome) -> String {
         supported.push((name, ramp.supported_words()));
     }
     if supported.len() > 1 {
-        let width = supported.iter().map(|(name, _)| name.len()).max();
-        let width = width.unwrap_or(0);
-        let _ = writeln!(out, "{:<width$}{:>24}", "", "supported connections");
-        for (name, connections) in supported {
-            let _ = writeln!(out, "{name:<width$}{connections:>24}");
-        }
+        out += &Table::of(supported)
+            .words("", |(name, _)| name.clone())
+            .numbers("supported connections", |(_, connections)| connections.to_string())
+            .text();
     }
     out
 }
@@ -133,30 +132,23 @@ fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
     if rows.is_empty() {
         return;
     }
-    let _ = writeln!(
-        out,
-        "{:>9}{:>12}{:>18}{:>18}  cell",
-        "instances", "NOPM", "against one, %", "between them, %"
-    );
     let percent = |share: Option<f64>, none: &str| {
         share.map_or_else(|| none.to_owned(), |share| format!("{:.1}", share * 100.0))
     };
-    for row in rows {
+    let cell = |row: &Interference| {
         let names = cells[row.place].names().into_iter();
         let told = names.filter(|(name, _)| {
             name == CONNECTIONS || (name != INSTANCES && varying.contains(name))
         });
-        let told: Vec<String> = told.map(|(name, value)| format!("{name}={value}")).collect();
-        let _ = writeln!(
-            out,
-            "{:>9}{:>12}{:>18}{:>18}  {}",
-            row.instances,
-            optional(row.nopm.map(f64::trunc), 0),
-            percent(row.efficiency, "NA"),
-            percent(row.spread, "-"),
-            told.join(" ")
-        );
-    }
+        told.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    };
+    *out += &Table::of(rows)
+        .numbers("instances", |row| row.instances.to_string())
+        .numbers("NOPM", |row| optional(row.nopm.map(f64::trunc), 0))
+        .numbers("against one, %", |row| percent(row.efficiency, "NA"))
+        .numbers("between them, %", |row| percent(row.spread, "-"))
+        .words("cell", cell)
+        .text();
     out.push('\n');
 }
 
@@ -164,7 +156,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn table(
+fn grid(
     out: &mut String,
     title: &str,
     cells: &[CellOutcome],
@@ -188,20 +180,13 @@ fn table(
             None => lines.push((line, BTreeMap::from([(cell.connections, text)]))),
         }
     }
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(title.len());
-    let _ = write!(out, "{title:<width$}");
+    let mut table = Table::of(&lines).words(title, |(name, _)| name.clone());
     for number in &connections {
-        let _ = write!(out, "{:>20}", format!("{number} connections"));
+        table = table.numbers(&format!("{number} connections"), |(_, row)| {
+            row.get(number).map_or("-", String::as_str).to_owned()
+        });
     }
-    out.push('\n');
-    for (name, row) in &lines {
-        let _ = write!(out, "{name:<width$}");
-        for number in &connections {
-            let text = row.get(number).map_or("-", String::as_str);
-            let _ = write!(out, "{text:>20}");
-        }
-        out.push('\n');
-    }
+    *out += &table.text();
     out.push('\n');
 }
 

@@ -1,7 +1,7 @@
 //! Servers of one database, side by side.
 
-use analyse::{NodeColumn, NodeFigures, node_columns};
-use std::fmt::Write;
+use super::table::Table;
+use analyse::{NodeFigures, node_columns};
 
 /// How each node kept up with the others, and what was read from it; nothing where there was one.
 pub(super) fn nodes(out: &mut String, nodes: &[NodeFigures]) {
@@ -9,17 +9,14 @@ pub(super) fn nodes(out: &mut String, nodes: &[NodeFigures]) {
     if columns.is_empty() {
         return;
     }
-    let title = |column: &NodeColumn| match column.unit {
-        "" => format!("{:>18}", column.title),
-        unit => format!("{:>18}", format!("{} {unit}", column.title)),
-    };
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "\nnode{}", columns.iter().map(title).collect::<String>());
-    for (row, node) in nodes.iter().enumerate() {
-        let value = |column: &NodeColumn| match column.values[row] {
-            Some(value) => format!("{value:>18.*}", column.decimals),
-            None => format!("{:>18}", "-"),
-        };
-        let _ = writeln!(out, "{:<4}{}", node.node, columns.iter().map(value).collect::<String>());
+    let mut table = Table::of(0..nodes.len()).words("node", |row| nodes[*row].node.to_string());
+    for column in columns {
+        let title = format!("{} {}", column.title, column.unit);
+        table = table.numbers(title.trim_end(), |row| match column.values[*row] {
+            Some(value) => format!("{value:.*}", column.decimals),
+            None => "-".to_owned(),
+        });
     }
+    out.push('\n');
+    *out += &table.text();
 }

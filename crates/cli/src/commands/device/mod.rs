@@ -6,6 +6,7 @@ mod verify;
 use super::show;
 use crate::arguments::device::{DeviceArguments, DeviceCommand};
 use crate::failure::{Failure, Outcome};
+use crate::text::table::Table;
 use base::{Exit, document};
 use device::{Profile, builtins};
 use serde::Serialize;
@@ -56,34 +57,18 @@ fn list(json: bool) -> Outcome {
 }
 
 fn listed(devices: &[DeviceDocument]) -> String {
-    let mut out = format!(
-        "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  title\n",
-        "device",
-        "read IOPS",
-        "write IOPS",
-        "read MB/s",
-        "write MB/s",
-        "read us",
-        "flush us",
-        "USD"
-    );
-    for device in devices {
-        let sheet = &device.sheet;
-        let whole = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.0}"));
-        out += &format!(
-            "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  {}\n",
-            device.name,
-            whole(sheet.random_read_iops),
-            whole(sheet.random_write_iops),
-            whole(sheet.sequential_read_mb_per_s),
-            whole(sheet.sequential_write_mb_per_s),
-            whole(sheet.read_latency_us),
-            whole(sheet.flush_latency_us),
-            whole(device.price_usd),
-            device.title
-        );
-    }
-    out
+    let whole = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
+    let table = Table::of(devices)
+        .words("device", |device| device.name.clone())
+        .numbers("read IOPS", |device| whole(device.sheet.random_read_iops))
+        .numbers("write IOPS", |device| whole(device.sheet.random_write_iops))
+        .numbers("read MB/s", |device| whole(device.sheet.sequential_read_mb_per_s))
+        .numbers("write MB/s", |device| whole(device.sheet.sequential_write_mb_per_s))
+        .numbers("read us", |device| whole(device.sheet.read_latency_us))
+        .numbers("flush us", |device| whole(device.sheet.flush_latency_us))
+        .numbers("USD", |device| whole(device.price_usd))
+        .words("title", |device| device.title.clone());
+    table.text()
 }
 
 #[derive(Serialize)]
