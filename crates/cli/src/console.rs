@@ -122,15 +122,15 @@ enum Told {
 }
 
 /// How much of something is done.
-struct Extent {
+struct WorkDone {
     done: u64,
     total: u64,
 }
 
-impl Extent {
+impl WorkDone {
     /// In milliseconds.
-    fn of_times(done: Duration, total: Duration) -> Extent {
-        Extent { done: done.as_millis() as u64, total: total.as_millis() as u64 }
+    fn of_times(done: Duration, total: Duration) -> WorkDone {
+        WorkDone { done: done.as_millis() as u64, total: total.as_millis() as u64 }
     }
 }
 
@@ -138,7 +138,7 @@ impl Extent {
 struct Position {
     /// Another bar begins where it is another word.
     what: &'static str,
-    extent: Extent,
+    extent: WorkDone,
     /// It is milliseconds, which pass whatever happens.
     is_time: bool,
     /// The total is the most that it may be.
@@ -149,7 +149,7 @@ struct Position {
 }
 
 impl Position {
-    fn of(what: &'static str, extent: Extent, message: String) -> Position {
+    fn of(what: &'static str, extent: WorkDone, message: String) -> Position {
         let (is_time, is_most, is_awaited) = (false, false, false);
         Position { what, extent, is_time, is_most, is_awaited, message }
     }
@@ -221,7 +221,7 @@ impl Console {
                 let [mb, total_mb] = [load.bytes, load.bytes_total].map(|bytes| bytes / 1_000_000);
                 let (steps, all) = (load.steps, load.steps_total);
                 let message = format!("{mb} of {total_mb} MB, indexes {steps}/{all}");
-                let extent = Extent { done: load.bytes, total: load.bytes_total };
+                let extent = WorkDone { done: load.bytes, total: load.bytes_total };
                 self.position(Position::of("loading", extent, message));
             }
             Progress::Run(run) => self.position(run_position(&run)),
@@ -240,7 +240,7 @@ impl Console {
             Progress::Took(..) => {}
             Progress::Checks { done, total } => {
                 let message = format!("{done} of {total}");
-                self.position(Position::of("checking", Extent { done, total }, message));
+                self.position(Position::of("checking", WorkDone { done, total }, message));
             }
         }
     }
@@ -252,7 +252,7 @@ impl Console {
 
     /// Shows work whose time is known beforehand.
     pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
-        let extent = Extent::of_times(done, total);
+        let extent = WorkDone::of_times(done, total);
         self.position(Position { is_time: true, ..Position::of("", extent, what.to_owned()) });
     }
 
@@ -294,7 +294,7 @@ fn run_position(run: &RunProgress) -> Position {
         is_time: true,
         is_most: run.total_is_most,
         is_awaited: run.awaited.is_some(),
-        ..Position::of(phase, Extent::of_times(run.elapsed, run.total), message)
+        ..Position::of(phase, WorkDone::of_times(run.elapsed, run.total), message)
     }
 }
 

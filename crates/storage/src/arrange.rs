@@ -501,8 +501,7 @@ impl<'a> Arranger<'a> {
         let page_cache_bytes = self.placement.page_cache_bytes.unwrap_or(of_tables);
         let data = self.arrangement.data_directory.clone();
         let mut directories = vec![data.unwrap_or_else(|| PathBuf::from(OWN_DATA))];
-        let temp = std::iter::once(&self.temp);
-        for directory in temp.chain(&self.arrangement.scratch) {
+        for directory in std::iter::once(&self.temp).chain(&self.arrangement.scratch) {
             if !directories.contains(directory) {
                 directories.push(directory.clone());
             }

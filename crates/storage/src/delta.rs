@@ -47,15 +47,15 @@ impl Delta {
         let rise = |word| roles.iter().map(|role| self.rise.of_role(*role, word)).sum();
         let served = roles.iter().map(|role| self.rise.emulated_requests(*role)).sum();
         Timeliness {
-            fidelity_share: share(rise(OfRole::WithinTolerance), rise(OfRole::Judged)),
-            overrun_share: share(rise(OfRole::Overruns), served),
+            fidelity_share: share([rise(OfRole::WithinTolerance), rise(OfRole::Judged)]),
+            overrun_share: share([rise(OfRole::Overruns), served]),
         }
     }
 
     /// Of all roles together.
     pub(crate) fn kind(&self, kind: AccessKind) -> KindTimes {
         let rise = |word| Role::ALL.iter().map(|role| self.rise.of_kind(*role, kind, word)).sum();
-        let mean_us = |sum_ns, count| share(sum_ns, count).map(|mean_ns| mean_ns / 1e3);
+        let mean_us = |sum_ns, count| share([sum_ns, count]).map(|mean_ns| mean_ns / 1e3);
         KindTimes {
             response_us: mean_us(rise(OfKind::ResponseSumNs), rise(OfKind::Requests)),
             lateness_us: mean_us(rise(OfKind::LateNs), rise(OfKind::Judged)),
@@ -120,7 +120,8 @@ impl Delta {
     }
 }
 
-fn share(of: u64, all: u64) -> Option<f64> {
+/// `None` of nothing.
+fn share([of, all]: [u64; 2]) -> Option<f64> {
     (all > 0).then(|| of as f64 / all as f64)
 }
 

@@ -151,7 +151,7 @@ fn contradictions_are_usage_errors() {
             .in_directory(WORK.path())
             .run()
             .exits(2)
-            .says(&["server start", "name it by `dsn`"]);
+            .says(&["server start", "name it by --dsn"]);
     }
 }
 

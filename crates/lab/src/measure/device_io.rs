@@ -73,7 +73,7 @@ impl<'a> WindowIo<'a> {
             }
         }
         let rise = Snapshot::sum(both().map(|(before, after)| after.since(before)));
-        let counted = Counted { rise, ends: &end.counters };
+        let counted = CountedRise { rise, ends: &end.counters };
         let io = DeviceIo {
             shim: counted.shim_facts(page.setup_text()?),
             roles: Role::ALL
@@ -87,14 +87,14 @@ impl<'a> WindowIo<'a> {
 }
 
 /// What was counted in a window.
-struct Counted<'a> {
+struct CountedRise<'a> {
     /// Of all servers together.
     rise: Snapshot,
     /// What each of them says at the end.
     ends: &'a [Snapshot],
 }
 
-impl Counted<'_> {
+impl CountedRise<'_> {
     /// The greatest of what all servers say at the end.
     fn greatest(&self, of: impl Fn(&Snapshot) -> u64) -> u64 {
         self.ends.iter().map(of).max().unwrap_or(0)
@@ -180,7 +180,7 @@ fn times_of(buckets: impl Iterator<Item = u64>, max_ns: u64) -> TimeTotals {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counted, times_of};
+    use super::{CountedRise, times_of};
     use device::Role;
     use device::page::{
         AccessKind, Histogram, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word,
@@ -222,7 +222,7 @@ mod tests {
         let role_io = |servers: usize| {
             let ends = vec![after.clone(); servers];
             let rise = Snapshot::sum(ends.iter().map(|after| after.since(&before)));
-            Counted { rise, ends: &ends }.role_io(Role::Redo, 1_000)
+            CountedRise { rise, ends: &ends }.role_io(Role::Redo, 1_000)
         };
         let io = role_io(1);
         assert_eq!((io.judged, io.within_tolerance), (100, 99));
