@@ -1,8 +1,8 @@
 //! What every other room speaks: the words of the design, units, seeded random numbers, limits,
 //! exit codes, and the [`Session`] through which transactions reach a database.
 //!
-//! Nothing here has a dependency, opens a file or a socket, or knows more of MySQL than the numbers
-//! of its errors.
+//! Nothing here opens a file or a socket, knows more of MySQL than names and numbers, or has a
+//! dependency that has one itself.
 
 pub mod clock;
 mod counted;

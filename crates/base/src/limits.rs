@@ -92,5 +92,4 @@ pub const AUTO_WINDOW_INTERVALS_MIN: u32 = 180;
 /// flushing take time, not intervals.
 pub const AUTO_WARMUP_MIN: Duration = Duration::from_secs(30);
 /// Shortest interval of a time series: a shorter one would cost the driver more than it shows.
-pub const INTERVAL_MIN: Duration = Duration::from_millis(INTERVAL_MIN_MS);
 pub const INTERVAL_MIN_MS: u64 = 100;

@@ -214,7 +214,7 @@ impl Table {
 
     /// Bytes of a chunk as lines, within some percent.
     pub fn bytes_estimate(self) -> u64 {
-        self.spec().rows * self.spec().row_bytes
+        self.rows_estimate() * self.spec().row_bytes
     }
 
     fn column_list(self) -> String {

@@ -1,7 +1,7 @@
 //! One lab: live, and its report.
 
 use crate::app::{App, Refused};
-use crate::page::{encoded, page};
+use crate::page::page;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -37,7 +37,7 @@ pub async fn live(
     let path = which.path(&app)?;
     let id = LabId(which.lab);
     let lab = blocking(move || Ok(Results::open(&path)?.lab(id)?)).await?;
-    let query = format!("file={}&lab={}", encoded(&which.file), which.lab);
+    let query = format!("file={}&lab={}", base::percent_encoded(&which.file), which.lab);
     let title = format!("{}, lab {}", lab.name, which.lab);
     Ok(page(
         &title,

@@ -1,7 +1,7 @@
 //! The list of labs of all results files.
 
 use crate::app::App;
-use crate::page::{encoded, instant, page};
+use crate::page::{instant, page};
 use axum::extract::{Query, State};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -99,7 +99,7 @@ fn file_section(of: &FileLabs, words: &str, left: &mut usize) -> Markup {
 }
 
 fn row(file: &str, lab: &Lab, of: Option<&LabEngines>) -> Markup {
-    let query = format!("file={}&lab={}", encoded(file), lab.id);
+    let query = format!("file={}&lab={}", base::percent_encoded(file), lab.id);
     html! {
         tr {
             td.num { (lab.id) }

@@ -43,11 +43,6 @@ pub fn said(said: &CommandOutput) -> Markup {
     html! { pre.problem[!said.is_ok] tabindex="0" { (said.text) } }
 }
 
-/// Text as part of an address.
-pub fn encoded(text: &str) -> String {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
-}
-
 /// `YYYY-MM-DD hh:mm:ss`, UTC.
 pub fn instant(utc_ns: i64) -> String {
     base::DateTime::from_unix_s(u64::try_from(utc_ns).unwrap_or(0) / 1_000_000_000).to_string()

@@ -4,7 +4,7 @@ use crate::access::TokenGiven;
 use crate::app::{App, Refused};
 use crate::drafts::{ENDING, draft_text, names};
 use crate::files::is_plain_name;
-use crate::page::{encoded, page, said};
+use crate::page::{page, said};
 use crate::program::CommandOutput;
 use axum::Form;
 use axum::extract::{Query, State};
@@ -70,7 +70,7 @@ pub async fn list(State(app): State<Arc<App>>) -> Markup {
                 @if names.is_empty() { p { "There is no plan here; `mydyno serve --plans \
                     DIRECTORY` names where they are." } }
                 ul { @for name in &names {
-                    li { a href={ "/plan?name=" (encoded(name)) } { (name) } }
+                    li { a href={ "/plan?name=" (base::percent_encoded(name)) } { (name) } }
                 } }
             }
         },

@@ -191,7 +191,7 @@ mod tests {
         let pairs = proptest::collection::vec(pair, 0..4).prop_map(|pairs| {
             let pairs: Vec<String> = pairs
                 .iter()
-                .map(|(key, value)| format!("{key}={}", crate::page::encoded(value)))
+                .map(|(key, value)| format!("{key}={}", base::percent_encoded(value)))
                 .collect();
             pairs.join("&").into_bytes()
         });
@@ -255,7 +255,7 @@ mod tests {
             (plan(3, "", &excluded), "more comparisons of [[exclude]] than 200000000"),
             (format!("a = {}{}", "[".repeat(30_000), "]".repeat(30_000)), "the plan:"),
         ] {
-            let form = format!("text={}", crate::page::encoded(&text)).into_bytes();
+            let form = format!("text={}", base::percent_encoded(&text)).into_bytes();
             let (status, page) = answered(&runtime, &pages, post("/plan/check", form));
             let page = String::from_utf8_lossy(&page);
             assert!(status == 200 && page.contains(words), "{words}: {status} {page:.300}");

@@ -122,8 +122,8 @@ fn gives_up_durability(finding: &Finding) -> bool {
 
 /// What servers lower by themselves: open tables where they may not open as many files, and with
 /// them MariaDB's instances of the cache; asynchronous I/O where the kernel has none; page cleaners
-/// of a pool below 1 GB, which is one instance.
-// MariaDB maps a redo log that lies in memory, and tells the size of that as the buffer's.
+/// of a pool below 1 GB, which is one instance. MariaDB maps a redo log that lies in memory, and
+/// tells its size as that of the buffer.
 const BOUNDED: [&str; 5] = [
     "innodb_page_cleaners",
     "innodb_use_native_aio",

@@ -18,9 +18,12 @@ const WINDOW_S: f64 = 14.0;
 /// window, in it, and across its end, there for longest.
 const STALLS_S: [(f64, f64); 3] = [(2.5, 5.5), (8.0, 11.0), (13.5, 19.5)];
 
-/// How far a length may be off: beside other tests, the driver may wait for a core for some tenths
-/// of a second before it notes what has ended.
-const OFF_MAX: f64 = 0.2;
+/// How far a length may be off. Long tests have the machine to themselves; beside other tests, the
+/// driver may wait for a core for some tenths of a second before it notes what has ended.
+fn off_max() -> f64 {
+    let is_alone = std::env::args().any(|argument| argument == "--ignored");
+    if is_alone { 0.1 } else { 0.2 }
+}
 
 /// A run over that window.
 fn run(dsn: &str, work: &Path, arguments: &[&str]) -> Running {
@@ -55,7 +58,7 @@ fn are_named(document: &Value, stalls_s: &[f64]) {
     assert_eq!(silences.len(), stalls_s.len(), "{silences:#?}");
     for (silence, stall_s) in silences.iter().zip(stalls_s) {
         let off = float(silence, "/duration_s") / stall_s - 1.0;
-        assert!(off.abs() < OFF_MAX, "{off}: {silence:#} of {stall_s} s");
+        assert!(off.abs() < off_max(), "{off}: {silence:#} of {stall_s} s");
         assert!(number(silence, "/in_flight") > 0, "{silence:#}");
     }
     let start_s = |at: usize| float(&silences[at], "/start_s");
@@ -238,7 +241,7 @@ fn is_said(sentences: &[Value], stall_s: f64) {
             Some(least.map_or(off, |least| least.min(off)))
         })
     });
-    assert!(lengths.fold(1.0, f64::min) < OFF_MAX, "{stall_s} s in {sentences:#?}");
+    assert!(lengths.fold(1.0, f64::min) < off_max(), "{stall_s} s in {sentences:#?}");
 }
 
 #[test]
@@ -256,7 +259,7 @@ fn the_answer_of_a_lab_names_a_stall() {
     let told = limits.iter().filter_map(Value::as_str);
     let told = told.filter_map(|of| of.strip_prefix("For up to ")?.split(' ').next()?.parse().ok());
     let longest_s: Vec<f64> = told.collect();
-    assert!((longest_s[0] / stall_s - 1.0).abs() < OFF_MAX, "{stall_s} s in {limits:#?}");
+    assert!((longest_s[0] / stall_s - 1.0).abs() < off_max(), "{stall_s} s in {limits:#?}");
     let report = ["report", "--results", "mydyno.db", "-o", "page.html"];
     mydyno(report).in_directory(work.path()).run().exits(0);
     let page = std::fs::read_to_string(work.path().join("page.html")).unwrap();
