@@ -29,8 +29,9 @@ fn is_stored_in_time(work: &Path, window_s: f64) {
     assert!((window_s - 1.0..window_s + 10.0).contains(&marked_s), "{marked_s} s");
 }
 
+/// A run that leaves cores to the tests beside it.
 fn run(server: &Server, work: &Path, window: &str) -> Mydyno {
-    mydyno(["run", "--dsn", &server.dsn, "-c", "2", "--warmup", "1s"])
+    mydyno(["run", "--dsn", &server.dsn, "-c", "2", "--rate", "50/s", "--warmup", "1s"])
         .and_args(["--window", window])
         .in_directory(work)
 }
@@ -88,7 +89,7 @@ fn a_reader_who_goes_is_no_failure() {
 #[test]
 fn a_terminal_that_is_not_read_does_not_hold_up_the_run() {
     let server = lent();
-    let arguments = format!("run --dsn '{}' -c 2 --warmup 1s --window 5s --watch", server.dsn);
+    let arguments = format!("run --dsn '{}' -c 2 --rate 50/s --warmup 1s --window 5s --watch", server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
     until("it is watched", || terminal.seen().contains(ENTER));
     terminal.stall();

@@ -71,14 +71,14 @@ fn a_run_is_judged_by_its_figures() {
     let server = lent();
     let run = |conditions: &[&str]| {
         let conditions = conditions.iter().flat_map(|condition| ["--fail-if", condition]);
-        mydyno(["run", "--dsn", &server.dsn, "-w", "1", "-c", "2", "--check"])
+        mydyno(["run", "--dsn", &server.dsn, "-w", "1", "-c", "2"])
             .and_args(["--warmup", "0", "--window", "1s", "--junit", "junit.xml"])
             .and_args(conditions)
             .in_directory(work.path())
     };
     let junit = || std::fs::read_to_string(work.path().join("junit.xml")).unwrap();
     // Each holds of every run.
-    let ran = run(&["nopm<1e9", "p95_ms > 0.001", "errors>1e9"]).and_args(["--json"]).run();
+    let ran = run(&["nopm<1e9", "p95_ms > 0.001", "errors>1e9"]).and_args(["--json", "--check"]).run();
     let document = ran.exits(7).json();
     assert_eq!(text(&document, "/status"), "done");
     assert_eq!(document["error"]["exit_code"], 7);

@@ -50,11 +50,11 @@ impl Trouble {
         running.until_stored(&self.file(), &sql);
     }
 
-    /// Lets it commit for two seconds more.
+    /// Lets it commit for a second more.
     fn goes_on(&self, running: &mut Running) {
         let last = result(&self.file(), "SELECT MAX(end_offset_ns) FROM interval");
         let is_later = format!("committed > 0 AND start_offset_ns >= {last}");
-        let later = format!("COUNT(DISTINCT start_offset_ns) FILTER (WHERE {is_later}) >= 10");
+        let later = format!("COUNT(DISTINCT start_offset_ns) FILTER (WHERE {is_later}) >= 5");
         self.until_stored(running, &later);
     }
 
