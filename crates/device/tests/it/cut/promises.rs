@@ -153,3 +153,31 @@ fn only_what_was_not_promised_counts_as_forced() {
         assert!(image.counts.unstable_writes <= rounds);
     }
 }
+
+/// One image in eight has nothing that was not promised and one all of it; three in eight keep each
+/// write as a whole or not at all, most of them.
+#[test]
+fn each_way_to_choose_comes_as_often_as_it_should() {
+    const WRITES: u64 = 8;
+    let pages =
+        |number| of(0, Act::Write { at: number * 16384..(number + 1) * 16384, traits: DIRECT });
+    // Over space that is safe: what makes a file longer may be lost with its length.
+    let safe = (0..WRITES).map(pages).chain([of(0, Act::Flush)]);
+    let steps: Vec<Step> = safe.chain((0..WRITES).map(pages)).collect();
+    let killed = run(&steps, VOLATILE, RING_WORDS);
+    let counts: Vec<_> = (0..SEEDS)
+        .map(|seed| killed.cut(&[VOLATILE; 2], FileSystem::Ext4, seed).1.counts)
+        .filter(|counts| counts.unstable_writes == WRITES)
+        .collect();
+    assert_eq!(counts.len() as u64, SEEDS);
+    let lost = |some: fn(u64) -> bool| {
+        counts.iter().filter(|of| of.torn_writes == 0 && some(of.lost_writes)).count()
+    };
+    for (images, expected) in [
+        (lost(|writes| writes == 0), 30..100),
+        (lost(|writes| writes == WRITES), 30..100),
+        (lost(|writes| (1..WRITES).contains(&writes)), 25..120),
+    ] {
+        assert!(expected.contains(&images), "{images} of {SEEDS}");
+    }
+}
