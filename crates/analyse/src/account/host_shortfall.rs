@@ -112,6 +112,7 @@ fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
 #[cfg(test)]
 mod tests {
     use super::{DILATION_STEPS, EmulatedRun, HostShortfall, cores};
+    use crate::account::{Account, KnownBy, OfParts, Part};
     use crate::run::resources::{OfWindow, ServerCores};
     use crate::run::samples::{Samples, Window};
     use crate::run::usage::CpuShares;
@@ -151,6 +152,35 @@ mod tests {
         assert_eq!(reasons(Some(0.99), Some(0.125)), ["requests are late by 12.5 %"]);
         assert_eq!(reasons(Some(0.9), Some(0.015)), ["fidelity is 90.0 %"]);
         assert_eq!(reasons(Some(0.9), Some(0.125)).len(), 2);
+    }
+
+    /// Of 8 transactions each takes 4 ms of four cores that are always busy, and waits 1 ms for
+    /// devices: 8 x 4 ms / (7.4 x 1 ms + 4 ms) are 70 % of four cores.
+    #[test]
+    fn time_is_dilated_until_cores_have_idle_time() {
+        let window = Window { start_ns: 0, end_ns: 1 };
+        let mut used = OfWindow { samples: &Samples::default(), window }.resources();
+        used.host.cpu_cores = Some(4.0);
+        used.host.cpu_busy_share = Some(1.0);
+        let mut account = Account {
+            time_us: 8_000.0,
+            known_by: KnownBy::Sessions,
+            parts: OfParts::default(),
+            excess_share: 0.0,
+            queued_us: None,
+        };
+        account.parts[Part::Reads] = Some(600.0);
+        account.parts[Part::Log] = Some(400.0);
+        used.account = Some(account);
+        let needed = |dilation| {
+            let run =
+                EmulatedRun { fidelity: Some(0.5), lateness_share: None, connections: 8, dilation };
+            HostShortfall::of(run, &used).needed
+        };
+        assert_eq!(
+            (needed(1.0), needed(2.0), needed(96.0)),
+            (Dilation::new(8.0), Dilation::new(16.0), None)
+        );
     }
 
     #[test]

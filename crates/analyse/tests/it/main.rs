@@ -2,6 +2,7 @@
 //! files.
 
 mod blocks;
+mod judged;
 mod matrix;
 mod papers;
 mod resources;

@@ -67,6 +67,9 @@ fn comparisons_and_sweeps_of_a_lab() {
     let dimensions: Vec<&str> = lab.comparisons.iter().map(|c| c.dimension.as_str()).collect();
     assert_eq!(dimensions.iter().filter(|name| **name == "data").count(), 4);
     assert_eq!(dimensions.len(), 6);
+    // The baseline is itself.
+    let baseline = &lab.comparisons[0].rows[0].nopm;
+    assert_eq!((baseline.ratio.value, baseline.percent_difference), (Some(1.0), Some(0.0)));
     // A baseline without a number: there are means, and nothing that they are compared with.
     let failed = &lab.comparisons[5];
     assert_eq!((failed.baseline.as_str(), failed.rows[0].nopm.mean), ("200", None));
