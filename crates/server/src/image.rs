@@ -2,7 +2,7 @@
 //! that each starts from the same bytes and loading is paid once. An image is there whole or not at
 //! all: it is renamed into place.
 
-use crate::copy::{FileCopy, Storage, Tree, copy_files};
+use crate::copy::{Storage, Tree};
 use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::{Home, ServerBuild, ServerError};
@@ -189,10 +189,7 @@ impl Image {
         let bytes = Tree::read(data)?.bytes();
         let prefix = format!(".tmp-{name}-");
         home::remove_left_over(&home.images(), &prefix)?;
-        let work = tempfile::Builder::new()
-            .prefix(&prefix)
-            .tempdir_in(home.images())
-            .map_err(io_at("make a directory in", &home.images()))?;
+        let work = home::temporary_directory(&home.images(), &prefix)?;
         let staged = work.path().join(&name);
         home::private_directory(&staged)?;
         let description = staged.join(DESCRIPTION);
@@ -269,24 +266,14 @@ impl Image {
     pub(crate) fn clone_into(&self, to: &CloneTo) -> Result<(), ServerError> {
         let _in_use = use_image(&self.directory)?;
         let from = self.directory.join(DATA);
-        let tree = Tree::read(&from)?;
+        let mut tree = Tree::read(&from)?;
         let what = format!("a clone of {}", self.directory.display());
         home::require_free(&to.data, self.bytes.saturating_add(SPARE_BYTES), &what)?;
-        for directory in &tree.directories {
-            home::private_directory(&to.place(directory))?;
-        }
-        let files: Vec<FileCopy> = tree
-            .files
-            .iter()
-            .filter(|(path, _)| !NOT_CLONED.iter().any(|name| path == Path::new(name)))
-            .filter(|(path, _)| !(to.redo_is_remade && is_redo_file(path)))
-            .map(|(path, bytes)| FileCopy {
-                from: from.join(path),
-                to: to.place(path),
-                bytes: *bytes,
-            })
-            .collect();
-        copy_files(&files, to.storage)
+        tree.files.retain(|(path, _)| {
+            let is_own = NOT_CLONED.iter().any(|name| path == Path::new(name));
+            !(is_own || to.redo_is_remade && is_redo_file(path))
+        });
+        tree.copy(&from, |path| to.place(path), to.storage)
     }
 }
 
@@ -355,15 +342,7 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
     let tree = Tree::read(from)?;
     home::private_directory(to)?;
     home::require_free(to, tree.bytes().saturating_add(SPARE_BYTES), "an image")?;
-    for directory in &tree.directories {
-        home::private_directory(&to.join(directory))?;
-    }
-    let files: Vec<FileCopy> = tree
-        .files
-        .iter()
-        .map(|(path, bytes)| FileCopy { from: from.join(path), to: to.join(path), bytes: *bytes })
-        .collect();
-    copy_files(&files, Storage::Real)
+    tree.copy(from, |path| to.join(path), Storage::Real)
 }
 
 #[cfg(test)]

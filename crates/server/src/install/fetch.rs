@@ -5,6 +5,7 @@ use super::{Unpacked, suite, unpack};
 use crate::ServerError;
 use crate::catalogue::{Engine, Maven};
 use crate::error::io_at;
+use crate::home::temporary_directory;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,10 +99,7 @@ pub(super) fn debian_package(
 ) -> Result<String, ServerError> {
     let names = candidates.join(" or ");
     progress(&format!("fetching Debian package {names} with apt-get"));
-    let directory = tempfile::Builder::new()
-        .prefix("deb-")
-        .tempdir_in(work)
-        .map_err(io_at("make a directory in", work))?;
+    let directory = temporary_directory(work, "deb-")?;
     extract(&download(directory.path(), candidates, progress)?, to)
 }
 
