@@ -16,6 +16,6 @@ mod read_hooks;
 mod sleep_hooks;
 mod start;
 mod system_calls;
-mod thread_hooks;
 mod timer_hooks;
 mod translated;
+mod wait_hooks;

@@ -1,10 +1,7 @@
-//! Functions that wait for descriptors, messages and files.
+//! Functions that wait for descriptors, and are told or tell how long in ways of their own.
 
-use crate::translated::{TranslatedTime, to_dilated, wait_ms};
-use libc::{
-    aiocb, c_char, c_int, c_uint, c_void, epoll_event, fd_set, mmsghdr, mqd_t, nfds_t, pollfd,
-    sigset_t, size_t, socklen_t, ssize_t, timespec, timeval,
-};
+use crate::translated::{TranslatedTime, to_dilated};
+use libc::{c_int, c_uint, c_void, fd_set, mmsghdr, socklen_t, timespec, timeval};
 
 /// Whether a socket's option is a time that its reads or writes wait at most.
 fn is_timeout(level: c_int, option: c_int) -> bool {
@@ -24,58 +21,6 @@ preload::hooks! { "C-unwind"
         let result = real::select(count, read, write, except, wait.as_mut_ptr());
         wait.give_back();
         result
-    }
-
-    fn pselect(
-        count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set,
-        timeout: *const timespec, mask: *const sigset_t,
-    ) -> c_int, or -1 {
-        real::pselect(count, read, write, except, TranslatedTime::wait(timeout).as_ptr(), mask)
-    }
-
-    fn poll(
-        of: *mut pollfd, count: nfds_t, timeout_ms: c_int,
-    ) -> c_int, or -1, also __poll {
-        real::poll(of, count, wait_ms(timeout_ms))
-    }
-
-    fn __poll_chk(
-        of: *mut pollfd, count: nfds_t, timeout_ms: c_int, room: size_t,
-    ) -> c_int, or -1 {
-        real::__poll_chk(of, count, wait_ms(timeout_ms), room)
-    }
-
-    fn ppoll(
-        of: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t,
-    ) -> c_int, or -1 {
-        real::ppoll(of, count, TranslatedTime::wait(timeout).as_ptr(), mask)
-    }
-
-    fn __ppoll_chk(
-        of: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t,
-        room: size_t,
-    ) -> c_int, or -1 {
-        real::__ppoll_chk(of, count, TranslatedTime::wait(timeout).as_ptr(), mask, room)
-    }
-
-    fn epoll_wait(
-        epoll: c_int, events: *mut epoll_event, room: c_int, timeout_ms: c_int,
-    ) -> c_int, or -1 {
-        real::epoll_wait(epoll, events, room, wait_ms(timeout_ms))
-    }
-
-    fn epoll_pwait(
-        epoll: c_int, events: *mut epoll_event, room: c_int, timeout_ms: c_int,
-        mask: *const sigset_t,
-    ) -> c_int, or -1 {
-        real::epoll_pwait(epoll, events, room, wait_ms(timeout_ms), mask)
-    }
-
-    fn epoll_pwait2(
-        epoll: c_int, events: *mut epoll_event, room: c_int, timeout: *const timespec,
-        mask: *const sigset_t,
-    ) -> c_int, or -1 {
-        real::epoll_pwait2(epoll, events, room, TranslatedTime::wait(timeout).as_ptr(), mask)
     }
 
     fn recvmmsg(
@@ -108,26 +53,5 @@ preload::hooks! { "C-unwind"
             }
         }
         result
-    }
-
-    fn mq_timedreceive(
-        queue: mqd_t, to: *mut c_char, bytes: size_t, priority: *mut c_uint,
-        until: *const timespec,
-    ) -> ssize_t, or -1 {
-        let until = TranslatedTime::until(libc::CLOCK_REALTIME, until);
-        real::mq_timedreceive(queue, to, bytes, priority, until.as_ptr())
-    }
-
-    fn mq_timedsend(
-        queue: mqd_t, from: *const c_char, bytes: size_t, priority: c_uint, until: *const timespec,
-    ) -> c_int, or -1 {
-        let until = TranslatedTime::until(libc::CLOCK_REALTIME, until);
-        real::mq_timedsend(queue, from, bytes, priority, until.as_ptr())
-    }
-
-    fn aio_suspend(
-        list: *const *const aiocb, count: c_int, timeout: *const timespec,
-    ) -> c_int, or -1, also aio_suspend64 {
-        real::aio_suspend(list, count, TranslatedTime::wait(timeout).as_ptr())
     }
 }

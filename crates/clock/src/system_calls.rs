@@ -2,7 +2,7 @@
 
 use crate::clocks::clocks;
 use crate::translated::{TranslatedTime, wait_ms};
-use crate::{poll_hooks, read_hooks, sleep_hooks, timer_hooks};
+use crate::{poll_hooks, read_hooks, sleep_hooks, timer_hooks, wait_hooks};
 use libc::{c_int, c_long, c_void, clockid_t, sigset_t, size_t, timespec};
 
 /// What a system call waits for.
@@ -120,12 +120,12 @@ fn as_old_function(number: c_long, [a, b, c, d, e]: [c_long; 5]) -> Option<c_lon
     Some(match number {
         libc::SYS_time => read_hooks::time(a as _),
         libc::SYS_alarm => c_long::from(timer_hooks::alarm(a as _)),
-        libc::SYS_poll => c_long::from(poll_hooks::poll(a as _, b as _, c as _)),
+        libc::SYS_poll => c_long::from(wait_hooks::poll(a as _, b as _, c as _)),
         libc::SYS_select => {
             c_long::from(poll_hooks::select(a as _, b as _, c as _, d as _, e as _))
         }
         libc::SYS_epoll_wait => {
-            c_long::from(poll_hooks::epoll_wait(a as _, b as _, c as _, d as _))
+            c_long::from(wait_hooks::epoll_wait(a as _, b as _, c as _, d as _))
         }
         _ => return None,
     })

@@ -1,5 +1,7 @@
 //! Where on a device a file's bytes lie.
 
+use crate::model::random::ModelRandom;
+
 /// Files lie in runs of this length, as a file system with large extents lays them out: long enough
 /// that a seek between two of them does not slow a sequential reader (64 MiB take a disk 300 ms, a
 /// seek 5 ms).
@@ -21,12 +23,9 @@ pub fn device_address(FileOffset { file, offset }: FileOffset, capacity_bytes: u
     (extent * EXTENT_BYTES + offset % EXTENT_BYTES) % capacity_bytes.max(1)
 }
 
-/// SplitMix64's finaliser: neighbours become strangers.
+/// Neighbours become strangers.
 fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    ModelRandom::new(value).bits()
 }
 
 #[cfg(test)]

@@ -27,24 +27,29 @@ pub fn canary() -> Result<Canary, ObserveError> {
     link(&mut buffer);
     let mut at = 0;
     Ok(Canary {
-        cpu_ns: median_ns(&mut || {
-            black_box(arithmetic(black_box(STEPS)));
+        cpu_ns: median_ns(ROUNDS, || {
+            time(|| {
+                black_box(arithmetic(black_box(STEPS)));
+            })
         }),
-        memory_ns: median_ns(&mut || at = black_box(follow(&buffer, at))),
-        wake_up_latency_ns: wake_up_latency_ns(),
+        memory_ns: median_ns(ROUNDS, || time(|| at = black_box(follow(&buffer, at)))),
+        // How much longer than asked for a short sleep takes.
+        wake_up_latency_ns: median_ns(SLEEPS, || {
+            time(|| std::thread::sleep(SLEEP)).saturating_sub(SLEEP)
+        }),
     })
 }
 
-fn median_ns(work: &mut dyn FnMut()) -> u64 {
-    let mut times_ns: Vec<u64> = (0..ROUNDS)
-        .map(|_| {
-            let begun = Instant::now();
-            work();
-            begun.elapsed().as_nanos() as u64
-        })
-        .collect();
-    times_ns.sort_unstable();
-    times_ns[ROUNDS / 2]
+fn time(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+fn median_ns(rounds: usize, mut take: impl FnMut() -> Duration) -> u64 {
+    let mut times: Vec<Duration> = (0..rounds).map(|_| take()).collect();
+    times.sort_unstable();
+    times[rounds / 2].as_nanos() as u64
 }
 
 /// A generator of random numbers (xorshift64), each of which needs the one before it.
@@ -73,19 +78,6 @@ fn follow(buffer: &[u32], mut at: u32) -> u32 {
         at = buffer[at as usize];
     }
     at
-}
-
-/// How much longer than asked for a short sleep takes, in the median.
-fn wake_up_latency_ns() -> u64 {
-    let mut late_ns: Vec<u64> = (0..SLEEPS)
-        .map(|_| {
-            let begun = Instant::now();
-            std::thread::sleep(SLEEP);
-            begun.elapsed().saturating_sub(SLEEP).as_nanos() as u64
-        })
-        .collect();
-    late_ns.sort_unstable();
-    late_ns[SLEEPS / 2]
 }
 
 #[cfg(test)]

@@ -176,39 +176,23 @@ impl ExporterCores {
     }
 }
 
-/// The frequencies of one metric.
-#[derive(Default)]
-struct Frequencies {
-    sum_hz: f64,
-    count: u32,
-}
-
-impl Frequencies {
-    fn take(&mut self, line: &ExpositionLine<'_>) {
-        self.sum_hz += line.value;
-        self.count += 1;
-    }
-
-    fn mean_hz(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_hz / f64::from(self.count))
-    }
-}
-
 /// The metrics of an answer that are known. What is no finite number is not told.
 fn host_of(text: &str, cores: &mut ExporterCores, into: &mut Readings) {
-    let (mut scaling, mut nominal) = (Frequencies::default(), Frequencies::default());
+    let (mut scaling_hz, mut nominal_hz) = (Vec::new(), Vec::new());
     let lines = text.lines().filter_map(ExpositionLine::parse);
     for line in lines.filter(|line| line.value.is_finite()) {
         match line.name {
             "node_cpu_seconds_total" => cores.take(&line),
-            "node_cpu_scaling_frequency_hertz" => scaling.take(&line),
-            "node_cpu_frequency_hertz" => nominal.take(&line),
+            "node_cpu_scaling_frequency_hertz" => scaling_hz.push(line.value),
+            "node_cpu_frequency_hertz" => nominal_hz.push(line.value),
             _ => known(&line, into),
         }
     }
     cores.give(into);
     // Where both are exported they are of the same cores, and the first is what these run at now.
-    if let Some(mean_hz) = scaling.mean_hz().or_else(|| nominal.mean_hz()) {
+    let all_hz = if scaling_hz.is_empty() { nominal_hz } else { scaling_hz };
+    if !all_hz.is_empty() {
+        let mean_hz = all_hz.iter().sum::<f64>() / all_hz.len() as f64;
         into.gauge(MetricSource::Host, "cpu_frequency_hz", "", mean_hz as i64);
     }
 }
@@ -234,10 +218,7 @@ fn known(line: &ExpositionLine<'_>, into: &mut Readings) {
         _ => 1.0,
     };
     let value = (line.value * factor) as i64;
-    match kind {
-        MetricKind::Counter => into.counter(MetricSource::Host, name, device, value),
-        MetricKind::Gauge => into.gauge(MetricSource::Host, name, device, value),
-    }
+    into.give(kind, MetricSource::Host, name, device, value);
 }
 
 /// `name{label="value",...} 12.5`, one line of the text format; a time stamp may follow.

@@ -57,22 +57,13 @@ impl Losses {
         }
         known.since_ns = Some(at_ns);
         known.times += 1;
-        (known.times == 1).then(|| Sampled::Lost {
-            source: part,
-            at_offset_ns: at_ns,
-            reason: error.to_string(),
-        })
+        (known.times == 1).then(|| lost(part, at_ns, error))
     }
 
     /// The source is lost and will not be asked again, which is told however often it was lost
     /// before.
     pub(crate) fn end(&mut self, title: &'static str, at_ns: u64, error: &ObserveError) -> Sampled {
-        let told = self.lose(title, at_ns, error);
-        told.unwrap_or_else(|| Sampled::Lost {
-            source: title,
-            at_offset_ns: at_ns,
-            reason: error.to_string(),
-        })
+        self.lose(title, at_ns, error).unwrap_or_else(|| lost(title, at_ns, error))
     }
 
     /// All losses, at the end.
@@ -83,6 +74,10 @@ impl Losses {
             lost_ns: known.lost_ns + known.open_ns(at_ns),
         })
     }
+}
+
+fn lost(source: &'static str, at_offset_ns: u64, error: &ObserveError) -> Sampled {
+    Sampled::Lost { source, at_offset_ns, reason: error.to_string() }
 }
 
 impl LostPart {

@@ -6,7 +6,7 @@ use crate::replica::replica_status;
 use crate::server_source::until_stopped;
 use base::{Connect, Session, SessionError};
 use std::sync::atomic::AtomicBool;
-use store::MetricSource;
+use store::{MetricKind, MetricSource};
 use wire::{ConnectOptions, Connection, Connector};
 
 /// The state of a Galera node in which it takes writes.
@@ -117,11 +117,9 @@ impl AskedNode<'_> {
     /// Hands on a value, where there is one.
     fn give(&mut self, name: &str, value: Option<i64>) {
         let Some(value) = value else { return };
-        if GAUGES.contains(&name) {
-            self.into.gauge(MetricSource::Server, name, self.label, value);
-        } else {
-            self.into.counter(MetricSource::Server, name, self.label, value);
-        }
+        let is_gauge = GAUGES.contains(&name);
+        let kind = if is_gauge { MetricKind::Gauge } else { MetricKind::Counter };
+        self.into.give(kind, MetricSource::Server, name, self.label, value);
     }
 }
 

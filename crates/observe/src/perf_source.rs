@@ -3,8 +3,8 @@
 use crate::error::{ObserveError, read_at};
 use crate::readings::{Readings, SampleSource};
 use base::CpuList;
-use perf_event::Builder;
 use perf_event::events::Software;
+use perf_event::{Builder, CountAndTime};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
@@ -87,7 +87,7 @@ fn open(events: &[PerfEvent]) -> Result<Vec<Counter>, ObserveError> {
         for core in &cores {
             match open_one(*event, *core) {
                 Ok(count) => {
-                    counter.cores.push(OnCore { core: *core, count, last: EventCount::default() });
+                    counter.cores.push(OnCore { core: *core, count, last: NOTHING });
                 }
                 Err(error) if is_not_to_be_had(&error) => return Ok(Vec::new()),
                 Err(cause) => {
@@ -167,11 +167,13 @@ impl Counter {
     fn read(&mut self) -> Result<Option<i64>, ObserveError> {
         let mut is_whole = true;
         for on_core in &mut self.cores {
-            let now = on_core.now(self.event)?;
-            match now.rise_since(on_core.last) {
+            let OnCore { core, count, last } = on_core;
+            let failed = |cause| ObserveError::Perf { event: self.event.name, core: *core, cause };
+            let now = count.read_count_and_time().map_err(failed)?;
+            match rise(*last, now) {
                 Some(rise) => {
                     self.total = self.total.saturating_add(rise);
-                    on_core.last = now;
+                    *last = now;
                 }
                 None => is_whole = false,
             }
@@ -183,53 +185,33 @@ impl Counter {
 struct OnCore {
     core: u32,
     count: perf_event::Counter,
-    last: EventCount,
+    /// A core counts for part of the time where others want its counters too.
+    last: CountAndTime,
 }
 
-impl OnCore {
-    fn now(&mut self, event: PerfEvent) -> Result<EventCount, ObserveError> {
-        let read = self.count.read_count_and_time();
-        let read =
-            read.map_err(|cause| ObserveError::Perf { event: event.name, core: self.core, cause })?;
-        Ok(EventCount {
-            events: read.count,
-            enabled_ns: read.time_enabled,
-            running_ns: read.time_running,
-        })
+const NOTHING: CountAndTime = CountAndTime { count: 0, time_enabled: 0, time_running: 0 };
+
+/// The events between two readings, those of the time in which they were not counted estimated by
+/// the others. `None` where none of the time was counted.
+fn rise(before: CountAndTime, now: CountAndTime) -> Option<u64> {
+    let events = now.count.saturating_sub(before.count);
+    let enabled_ns = now.time_enabled.saturating_sub(before.time_enabled);
+    let running_ns = now.time_running.saturating_sub(before.time_running);
+    if enabled_ns == running_ns {
+        return Some(events);
     }
-}
-
-/// What a core has counted while it did, for part of the time where others want its counters too.
-#[derive(Clone, Copy, Default)]
-struct EventCount {
-    events: u64,
-    enabled_ns: u64,
-    running_ns: u64,
-}
-
-impl EventCount {
-    /// The events since `before`, those of the time in which they were not counted estimated by the
-    /// others. `None` where none of the time was counted.
-    fn rise_since(self, before: EventCount) -> Option<u64> {
-        let events = self.events.saturating_sub(before.events);
-        let enabled_ns = self.enabled_ns.saturating_sub(before.enabled_ns);
-        let running_ns = self.running_ns.saturating_sub(before.running_ns);
-        if enabled_ns == running_ns {
-            return Some(events);
-        }
-        if running_ns == 0 {
-            return None;
-        }
-        let scaled = u128::from(events) * u128::from(enabled_ns) / u128::from(running_ns);
-        Some(u64::try_from(scaled).unwrap_or(u64::MAX))
+    if running_ns == 0 {
+        return None;
     }
+    let scaled = u128::from(events) * u128::from(enabled_ns) / u128::from(running_ns);
+    Some(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        EventCount, ONLINE, PerfEvent, PerfSource, STAT, cores_of_stat, is_not_to_be_had, online,
-        open_one,
+        CountAndTime, NOTHING, ONLINE, PerfEvent, PerfSource, STAT, cores_of_stat,
+        is_not_to_be_had, online, open_one, rise,
     };
     use crate::readings::{Readings, SampleSource};
     use std::path::Path;
@@ -261,16 +243,17 @@ mod tests {
 
     #[test]
     fn what_was_not_counted_is_estimated() {
-        let count = |events, enabled_ns, running_ns| EventCount { events, enabled_ns, running_ns };
+        let count =
+            |count, time_enabled, time_running| CountAndTime { count, time_enabled, time_running };
         let before = count(1_000, 100, 80);
-        assert_eq!(count(1_500, 200, 180).rise_since(before), Some(500));
+        assert_eq!(rise(before, count(1_500, 200, 180)), Some(500));
         // Counted for a quarter of the time.
-        assert_eq!(count(1_500, 200, 105).rise_since(before), Some(2_000));
-        assert_eq!(count(1_000, 200, 80).rise_since(before), None);
+        assert_eq!(rise(before, count(1_500, 200, 105)), Some(2_000));
+        assert_eq!(rise(before, count(1_000, 200, 80)), None);
         // A core that is offline.
-        assert_eq!(before.rise_since(before), Some(0));
+        assert_eq!(rise(before, before), Some(0));
         let most = u64::MAX;
-        assert_eq!(count(most, most, 1).rise_since(EventCount::default()), Some(most));
+        assert_eq!(rise(NOTHING, count(most, most, 1)), Some(most));
     }
 
     #[test]

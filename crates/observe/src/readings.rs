@@ -28,23 +28,36 @@ impl Readings {
         self.at = Some(Instant::now());
     }
 
-    /// A counter: it only grows. What the host counts of time or energy comes out in dilated time:
-    /// a second of it has a second of each core, and its watts.
+    /// A counter: it only grows.
     pub fn counter(&mut self, source: MetricSource, name: &str, label: &str, value: i64) {
-        let is_of_host = !matches!(source, MetricSource::Server | MetricSource::Shim);
-        let unit = name.rsplit('_').next();
-        let value = match unit {
-            Some("ns" | "us" | "uj") if is_of_host => {
-                (value as f64 / clock::dilation().factor()) as i64
-            }
-            _ => value,
-        };
-        self.push(source, MetricKind::Counter, name, label, value);
+        self.give(MetricKind::Counter, source, name, label, value);
     }
 
     /// A value that goes up and down.
     pub fn gauge(&mut self, source: MetricSource, name: &str, label: &str, value: i64) {
-        self.push(source, MetricKind::Gauge, name, label, value);
+        self.give(MetricKind::Gauge, source, name, label, value);
+    }
+
+    /// A value of that kind. What the host counts of time or energy comes out in dilated time: a
+    /// second of it has a second of each core, and its watts.
+    pub fn give(
+        &mut self,
+        kind: MetricKind,
+        source: MetricSource,
+        name: &str,
+        label: &str,
+        value: i64,
+    ) {
+        let is_of_host = !matches!(source, MetricSource::Server | MetricSource::Shim);
+        let is_counted = kind == MetricKind::Counter && is_of_host;
+        let value = match name.rsplit('_').next() {
+            Some("ns" | "us" | "uj") if is_counted => {
+                (value as f64 / clock::dilation().factor()) as i64
+            }
+            _ => value,
+        };
+        let metric = Metric { source, name: name.to_owned(), label: label.to_owned(), kind };
+        self.values.push((metric, value));
     }
 
     /// A part of the source, named as in [`SampleSource::title`], could not be read; the values of
@@ -61,18 +74,6 @@ impl Readings {
     /// All values so far.
     pub fn values(&self) -> &[(Metric, i64)] {
         &self.values
-    }
-
-    fn push(
-        &mut self,
-        source: MetricSource,
-        kind: MetricKind,
-        name: &str,
-        label: &str,
-        value: i64,
-    ) {
-        let metric = Metric { source, name: name.to_owned(), label: label.to_owned(), kind };
-        self.values.push((metric, value));
     }
 }
 

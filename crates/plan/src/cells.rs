@@ -213,7 +213,7 @@ impl Plan {
             settings: (0..settings.len()).map(setting).collect(),
             varying: (0..settings.len()).filter(varies).map(setting).collect(),
             connections_most,
-            repeats: self.repeats,
+            repeats: self.schedule.repeats,
             repeat_time_limit: limit.unwrap_or_else(|| repeat_time_limit_of(&what)),
             what,
         })
@@ -247,7 +247,7 @@ impl Plan {
             if !asked.workload().is_tpcc() {
                 asked.database.warehouses = None;
             }
-            let cell = asked.cell(self.seed, &place);
+            let cell = asked.cell(self.schedule.seed, &place);
             let judged = cell.and_then(|cell| cell.validate().map(|()| cell));
             match judged {
                 Err(problem) if OF_SOME_CELLS.contains(&problem.option) => {

@@ -60,8 +60,8 @@ impl<T> Read<T> for Result<T, String> {
 /// Kinds of which all is said in a line each: what is made of one, what it takes, its JSON schema
 /// and how it is read.
 macro_rules! kinds {
-    ($($kind:ty: $value:ty, $takes:expr, $schema:expr, $read:expr;)+) => {$(
-        impl Kind for $kind {
+    ($($(@[$($generics:tt)+])? $kind:ty: $value:ty, $takes:expr, $schema:expr, $read:expr;)+) => {$(
+        impl $(<$($generics)+>)? Kind for $kind {
             type Value = $value;
 
             fn takes() -> String {
@@ -212,28 +212,31 @@ kinds! {
         format!("a size like \"512M\" or \"8G\", up to {}G", PAGE_CACHE_BYTES_MAX >> 30),
         time_schema(),
         |text| parse_size(text).filter(|bytes| *bytes <= PAGE_CACHE_BYTES_MAX);
+    @[const LEAST: u32, const MOST: u32] Count<LEAST, MOST>: u32,
+        format!("a whole number from {LEAST} to {MOST}"),
+        json!({ "type": "integer", "minimum": LEAST, "maximum": MOST }),
+        |text| text.parse::<u32>().ok().filter(|number| (LEAST..=MOST).contains(number));
+    @[const LEAST_MS: u64, const MOST_MS: u64] Time<LEAST_MS, MOST_MS>: Duration,
+        time_from(LEAST_MS..=MOST_MS), time_schema(),
+        |text| time(text).filter(|time| is_in(LEAST_MS..=MOST_MS, *time));
+    @[const LEAST_MS: u64, const AUTO_MOST_S: u64] AutoTime<LEAST_MS, AUTO_MOST_S>: Length,
+        format!(
+            "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} \
+             intervals at least)",
+            time_from(LEAST_MS..=DURATION_MAX_MS),
+            format_duration(Duration::from_secs(AUTO_MOST_S))
+        ),
+        time_schema(),
+        |text| {
+            let auto_most = Duration::from_secs(AUTO_MOST_S);
+            let length = Length::parse(text, auto_most, |text| time(text).ok_or(())).ok();
+            length.filter(|length| is_in(LEAST_MS..=DURATION_MAX_MS, length.most))
+        };
     SetVariable: (String, String), "a table like { innodb_io_capacity = [2000, 15000] }",
         json!({ "type": "object", "additionalProperties": {
             "type": ["string", "number", "boolean"]
         } }),
         variable;
-}
-
-impl<const LEAST: u32, const MOST: u32> Kind for Count<LEAST, MOST> {
-    type Value = u32;
-
-    fn takes() -> String {
-        format!("a whole number from {LEAST} to {MOST}")
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
-    }
-
-    fn read(text: &str) -> Result<u32, Option<String>> {
-        let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
-        number.ok_or(None)
-    }
 }
 
 fn time_from(bounds_ms: RangeInclusive<u64>) -> String {
@@ -248,45 +251,6 @@ fn time_from(bounds_ms: RangeInclusive<u64>) -> String {
 fn is_in(bounds_ms: RangeInclusive<u64>, time: Duration) -> bool {
     let (least, most) = bounds_ms.into_inner();
     (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time)
-}
-
-impl<const LEAST_MS: u64, const MOST_MS: u64> Kind for Time<LEAST_MS, MOST_MS> {
-    type Value = Duration;
-
-    fn takes() -> String {
-        time_from(LEAST_MS..=MOST_MS)
-    }
-
-    fn schema() -> Value {
-        time_schema()
-    }
-
-    fn read(text: &str) -> Result<Duration, Option<String>> {
-        time(text).filter(|time| is_in(LEAST_MS..=MOST_MS, *time)).ok_or(None)
-    }
-}
-
-impl<const LEAST_MS: u64, const AUTO_MOST_S: u64> Kind for AutoTime<LEAST_MS, AUTO_MOST_S> {
-    type Value = Length;
-
-    fn takes() -> String {
-        format!(
-            "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} \
-             intervals at least)",
-            time_from(LEAST_MS..=DURATION_MAX_MS),
-            format_duration(Duration::from_secs(AUTO_MOST_S))
-        )
-    }
-
-    fn schema() -> Value {
-        time_schema()
-    }
-
-    fn read(text: &str) -> Result<Length, Option<String>> {
-        let auto_most = Duration::from_secs(AUTO_MOST_S);
-        let length = Length::parse(text, auto_most, |text| time(text).ok_or(()));
-        length.ok().filter(|length| is_in(LEAST_MS..=DURATION_MAX_MS, length.most)).ok_or(None)
-    }
 }
 
 impl<K: Kind> Kind for Condition<K> {

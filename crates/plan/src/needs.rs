@@ -89,15 +89,9 @@ impl CellNeeds {
         let points = load.connections.points_max();
         let dilated = (lengths.warmup.expected() + lengths.window.expected()) * points;
         let measuring = dilated.mul_f64(server.dilate().most().factor());
-        let Some(private) = server.private() else {
-            return CellNeeds {
-                tables_bytes: 0,
-                instances: 1,
-                sizes,
-                files,
-                duration: SERVER_TIME + measuring,
-            };
-        };
+        let duration = SERVER_TIME + measuring;
+        let needs = CellNeeds { tables_bytes: 0, instances: 1, sizes, files, duration };
+        let Some(private) = server.private() else { return needs };
         let tables_bytes = tables_bytes(&private.population);
         let copy =
             Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
@@ -106,9 +100,8 @@ impl CellNeeds {
         CellNeeds {
             tables_bytes,
             instances: private.instances,
-            sizes,
-            files,
             duration: of_each * private.instances + measuring,
+            ..needs
         }
     }
 
@@ -204,7 +197,7 @@ impl Plan {
         host: &Host,
     ) -> Result<Needs, PlanError> {
         let of_images = images.iter().map(MissingImage::disk_bytes);
-        let largest_bytes = of_images.clone().max().unwrap_or(0);
+        let largest_bytes = largest(of_images.clone());
         let kept_bytes = host.images_max_bytes.saturating_add(largest_bytes);
         let images_bytes = of_images.fold(0, u64::saturating_add).min(kept_bytes);
         for (cell, needs) in repeats {
@@ -215,17 +208,10 @@ impl Plan {
         let measuring: Duration = each.clone().map(|needs| needs.duration).sum();
         let loads: Duration = images.iter().map(MissingImage::duration).sum();
         let needs = Needs {
-            disk_bytes: each
-                .clone()
-                .map(CellNeeds::disk_bytes)
-                .max()
-                .unwrap_or(0)
+            disk_bytes: largest(each.clone().map(CellNeeds::disk_bytes))
                 .saturating_add(images_bytes),
-            memory_bytes: each
-                .map(CellNeeds::memory_bytes)
-                .chain(images.iter().map(MissingImage::memory_bytes))
-                .max()
-                .unwrap_or(0),
+            memory_bytes: largest(each.map(CellNeeds::memory_bytes))
+                .max(largest(images.iter().map(MissingImage::memory_bytes))),
             duration: measuring + loads,
         };
         let first = repeats.first();
@@ -246,19 +232,17 @@ impl Plan {
     }
 
     fn require_disk(&self, cell: &PlannedCell, bytes: u64, host: &Host) -> Result<(), PlanError> {
-        match host.disk_free_bytes {
-            Some(free) if bytes > free => {
-                let why = format!(
-                    "it needs {} of disk for its files and the images of this plan, and mydyno's \
-                     directory has {}; take fewer warehouses, or free some space (`mydyno server \
-                     images` lists databases that it keeps)",
-                    gigabytes(bytes),
-                    gigabytes(free)
-                );
-                Err(self.refuse(cell, "warehouses", &why))
-            }
-            _ => Ok(()),
-        }
+        let Some(free) = host.disk_free_bytes.filter(|free| bytes > *free) else {
+            return Ok(());
+        };
+        let why = format!(
+            "it needs {} of disk for its files and the images of this plan, and mydyno's \
+             directory has {}; take fewer warehouses, or free some space (`mydyno server images` \
+             lists databases that it keeps)",
+            gigabytes(bytes),
+            gigabytes(free)
+        );
+        Err(self.refuse(cell, "warehouses", &why))
     }
 
     fn require_memory(
@@ -267,12 +251,9 @@ impl Plan {
         needs: &CellNeeds,
         host: &Host,
     ) -> Result<(), PlanError> {
-        let Some(available) = host.memory_available_bytes else {
-            return Ok(());
-        };
-        if needs.memory_bytes().saturating_add(MEMORY_SPARE_BYTES) <= available {
-            return Ok(());
-        }
+        let wanted = needs.memory_bytes().saturating_add(MEMORY_SPARE_BYTES);
+        let available = host.memory_available_bytes.filter(|available| wanted > *available);
+        let Some(available) = available else { return Ok(()) };
         let pool = "set.innodb_buffer_pool_size";
         let is_set = cell.settings.iter().any(|setting| setting.name() == pool);
         let why = format!(
@@ -285,6 +266,10 @@ impl Plan {
         );
         Err(self.refuse(cell, if is_set { pool } else { "warehouses" }, &why))
     }
+}
+
+fn largest(of: impl Iterator<Item = u64>) -> u64 {
+    of.max().unwrap_or(0)
 }
 
 /// For people.

@@ -6,7 +6,7 @@ use crate::keys::Keys;
 use crate::kinds::with_known;
 use crate::lab_options::LabOptions;
 use crate::options::CellOptions;
-use crate::order::Order;
+use crate::order::{Order, TurnSchedule};
 use crate::plan::{Exclusion, Plan};
 use crate::read::{PlanKey, PlanTables, Texts, unknown};
 use crate::schema::dimension;
@@ -81,9 +81,11 @@ fn parse(source: &PlanText) -> Result<Plan, PlanProblem> {
     Ok(Plan {
         source: source.clone(),
         name,
-        order: given(&lab.order).unwrap_or(Order::Random),
-        repeats: given(&lab.repeats).unwrap_or(defaults::REPEATS),
-        seed,
+        schedule: TurnSchedule {
+            order: given(&lab.order).unwrap_or(Order::Random),
+            repeats: given(&lab.repeats).unwrap_or(defaults::REPEATS),
+            seed,
+        },
         time_limit: given(&lab.time_limit)
             .map(|limit| Spanned::new(keys.value_or_table("time_limit"), limit)),
         repeat_time_limit: given(&lab.repeat_time_limit),

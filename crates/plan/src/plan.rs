@@ -4,7 +4,7 @@ use crate::dimension::{Dimension, Setting, VARIABLE};
 use crate::error::{PlanError, PlanProblem, PlanText, Span};
 use crate::keys::Keys;
 use crate::needs::Files;
-use crate::order::{Order, TurnSchedule};
+use crate::order::TurnSchedule;
 use crate::read::Texts;
 use base::is_secret;
 use device::Role;
@@ -24,14 +24,12 @@ pub(crate) struct Exclusion {
 pub struct Plan {
     pub(crate) source: PlanText,
     pub(crate) name: String,
-    pub(crate) order: Order,
-    pub(crate) repeats: u32,
+    /// With the seed of the orders, and of the inputs.
+    pub(crate) schedule: TurnSchedule,
     pub(crate) time_limit: Option<Spanned<Duration>>,
     pub(crate) repeat_time_limit: Option<Duration>,
     /// Settings that may differ from the first values.
     pub(crate) changes_max: Option<Spanned<u32>>,
-    /// Of the orders, and of the inputs.
-    pub(crate) seed: u64,
     pub(crate) meters: Meters,
     /// What all cells have in common; dimensions say the rest.
     pub(crate) common: Texts,
@@ -56,7 +54,7 @@ impl Plan {
 
     /// How often and in which order cells are measured.
     pub fn schedule(&self) -> TurnSchedule {
-        TurnSchedule { order: self.order, repeats: self.repeats, seed: self.seed }
+        self.schedule
     }
 
     /// After which no repeat is started any more.
@@ -67,7 +65,8 @@ impl Plan {
     /// The same cells, once each and for seconds: enough to see that their servers start and take
     /// the load. Of a ramp its start alone, as a cell, which may do without a new order.
     pub fn shortened(self) -> Plan {
-        Plan { repeats: 1, is_shortened: true, time_limit: None, ..self }
+        let schedule = TurnSchedule { repeats: 1, ..self.schedule };
+        Plan { schedule, is_shortened: true, time_limit: None, ..self }
     }
 
     /// What of the server's machine only the user can name.

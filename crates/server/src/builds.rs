@@ -4,8 +4,7 @@
 //! not tell its version is refused, because a measurement must name what it measured.
 
 use crate::catalogue::{self, Engine};
-use crate::error::io_at;
-use crate::{Home, ServerError};
+use crate::{Home, ServerError, home};
 use base::ServerRelease;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -107,7 +106,7 @@ impl ServerBuild {
     /// version can be told of it, and nothing be started.
     ///
     /// # Errors
-    /// [`ServerError::UnknownEngine`]
+    /// [`ServerError::Unknown`]
     pub fn of_catalogue(engine: &str) -> Result<ServerBuild, ServerError> {
         let engine = catalogue::engine(engine)?;
         Ok(ServerBuild {
@@ -200,7 +199,7 @@ fn engine_of(release: ServerRelease) -> String {
 /// The engine of that name: mydyno's own copy, else one of the machine with its version.
 ///
 /// # Errors
-/// [`ServerError::UnknownEngine`], or [`ServerError::NotInstalled`] which names the command that
+/// [`ServerError::Unknown`], or [`ServerError::NotInstalled`] which names the command that
 /// installs it.
 pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
     let engine = catalogue::engine(engine)?;
@@ -263,14 +262,9 @@ pub(crate) fn installed(home: &Home, engine: &Engine) -> Result<Option<ServerBui
 }
 
 pub(crate) fn manifest(directory: &Path) -> Result<Option<Manifest>, ServerError> {
-    let path = directory.join(MANIFEST);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io_at("read", &path)(error)),
-    };
+    let text = home::read_if_there(&directory.join(MANIFEST))?;
     // One of another version of this program: as good as none.
-    Ok(toml::from_str(&text).ok())
+    Ok(text.and_then(|text| toml::from_str(&text).ok()))
 }
 
 pub(crate) fn from_manifest(

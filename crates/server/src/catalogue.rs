@@ -1,7 +1,7 @@
 //! The engines that mydyno knows by name: data in `catalogue.toml`, looked up here.
 
 use crate::ServerError;
-use base::{ServerFamily, ServerRelease, nearest};
+use base::{ServerFamily, ServerRelease};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -68,8 +68,7 @@ pub(crate) fn packages_of_library(soname: &str) -> &'static [String] {
 pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
     engines().iter().find(|e| e.name == name).ok_or_else(|| {
         let known: Vec<String> = engines().iter().map(|e| e.name.clone()).collect();
-        let nearest = nearest(name, &known).map(str::to_owned);
-        ServerError::UnknownEngine { name: name.to_owned(), nearest, known }
+        ServerError::Unknown { what: "engine", name: name.to_owned(), known }
     })
 }
 

@@ -9,6 +9,7 @@
 
 use crate::ServerError;
 use crate::error::io_at;
+use crate::home::private_directory;
 use rustix::fs::{Advice, fadvise};
 use std::fs::{self, File};
 use std::io;
@@ -40,10 +41,10 @@ pub enum Storage {
 
 /// A file to copy.
 #[derive(Clone, Debug)]
-pub(crate) struct FileCopy {
-    pub(crate) from: PathBuf,
-    pub(crate) to: PathBuf,
-    pub(crate) bytes: u64,
+struct FileCopy {
+    from: PathBuf,
+    to: PathBuf,
+    bytes: u64,
 }
 
 struct CopyPiece {
@@ -53,7 +54,7 @@ struct CopyPiece {
 }
 
 /// Copies files whose directories are there.
-pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<(), ServerError> {
+fn copy_files(files: &[FileCopy], storage: Storage) -> Result<(), ServerError> {
     let mut pieces = Vec::new();
     for (index, file) in files.iter().enumerate() {
         let to = fs::OpenOptions::new()
@@ -170,6 +171,24 @@ impl Tree {
         }
         tree.files.sort();
         Ok(tree)
+    }
+
+    /// Copies what lies in `from` to where `place` says.
+    pub(crate) fn copy(
+        &self,
+        from: &Path,
+        place: impl Fn(&Path) -> PathBuf,
+        storage: Storage,
+    ) -> Result<(), ServerError> {
+        for directory in &self.directories {
+            private_directory(&place(directory))?;
+        }
+        let file = |(path, bytes): &(PathBuf, u64)| FileCopy {
+            from: from.join(path),
+            to: place(path),
+            bytes: *bytes,
+        };
+        copy_files(&self.files.iter().map(file).collect::<Vec<_>>(), storage)
     }
 
     pub(crate) fn bytes(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Why a server could not be had, started or reached: what failed, on what, why, and what to do.
 
-use base::{CpuList, Exit, counted};
+use base::{CpuList, Exit, counted, nearest};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,16 +14,10 @@ pub enum ServerError {
     NoHome,
 
     #[error(
-        "engine `{name}` is unknown{}; the engines are {}",
-        nearest_hint(.nearest.as_deref()), .known.join(", ")
+        "{what} `{name}` is unknown{}; the {what}s are {}",
+        nearest_hint(.name, .known), .known.join(", ")
     )]
-    UnknownEngine { name: String, nearest: Option<String>, known: Vec<String> },
-
-    #[error(
-        "preset `{name}` is unknown{}; the presets are {}",
-        nearest_hint(.nearest.as_deref()), .known.join(", ")
-    )]
-    UnknownPreset { name: String, nearest: Option<String>, known: Vec<String> },
+    Unknown { what: &'static str, name: String, known: Vec<String> },
 
     #[error(
         "engine `{engine}` is not installed, and no server of that version is on PATH; run `mydyno \
@@ -127,7 +121,8 @@ pub enum ServerError {
     NoTarget { why: String },
 }
 
-fn nearest_hint(nearest: Option<&str>) -> String {
+fn nearest_hint(name: &str, known: &[String]) -> String {
+    let nearest = nearest(name, known);
     nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
@@ -164,8 +159,7 @@ impl ServerError {
     /// The exit code that this error ends the program with.
     pub fn exit(&self) -> Exit {
         match self {
-            ServerError::UnknownEngine { .. }
-            | ServerError::UnknownPreset { .. }
+            ServerError::Unknown { .. }
             | ServerError::NotAServer { .. }
             | ServerError::Setting { .. }
             | ServerError::BadName { .. }
@@ -218,9 +212,9 @@ mod tests {
 
     #[test]
     fn messages_say_what_to_do() {
-        let error = ServerError::UnknownEngine {
+        let error = ServerError::Unknown {
+            what: "engine",
             name: "mysql-57".into(),
-            nearest: Some("mysql-5.7".into()),
             known: vec!["mysql-5.7".into(), "mysql-8.0".into()],
         };
         assert_eq!(

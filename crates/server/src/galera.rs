@@ -11,12 +11,12 @@ use crate::builds::ServerBuild;
 use crate::error::io_at;
 use crate::install::interpreter;
 use crate::install::suite::LOADER_PREFIX;
+use crate::process::free_ports;
 use crate::release_facts::GALERA_4;
 use crate::settings::Layout;
 use crate::{ServerError, home};
 use std::ffi::OsString;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -93,25 +93,9 @@ impl GaleraCluster {
     /// [`ServerError::NoCluster`] where the build has no Galera; [`ServerError::Io`].
     pub fn of(build: &ServerBuild, nodes: u32) -> Result<GaleraCluster, ServerError> {
         let provider = require_provider(build)?;
-        // All are held until the last is found, so that no port comes twice.
-        let listen = || {
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-                .map_err(io_at("find a free port of", Path::new("127.0.0.1")))
-        };
-        let mut held = Vec::new();
-        for _ in 0..nodes {
-            held.push((listen()?, listen()?));
-        }
-        let port = |listener: &TcpListener| {
-            let address = listener.local_addr();
-            address.map_err(io_at("find a free port of", Path::new("127.0.0.1")))
-        };
-        let mut nodes = Vec::new();
-        for (group, transfer) in &held {
-            let (group, transfer) = (port(group)?.port(), port(transfer)?.port());
-            nodes.push(NodePorts { group, transfer });
-        }
-        Ok(GaleraCluster { provider, nodes })
+        let ports = free_ports(2 * nodes as usize)?;
+        let of_node = |two: &[u16]| NodePorts { group: two[0], transfer: two[1] };
+        Ok(GaleraCluster { provider, nodes: ports.chunks_exact(2).map(of_node).collect() })
     }
 
     /// All nodes, the one that begins the cluster first.

@@ -6,9 +6,11 @@ use crate::error::io_at;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::{self, Error, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use tempfile::TempDir;
 
 /// The directory, and what lies where in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,21 +130,16 @@ pub(crate) fn write_private(path: &Path, content: impl AsRef<[u8]>) -> Result<()
 }
 
 pub(crate) fn remove_file_if_there(path: &Path) -> Result<(), ServerError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(io_at("remove", path)(error))
-        }
-        _ => Ok(()),
-    }
+    if_there(fs::remove_file(path)).map_err(io_at("remove", path))
 }
 
 pub(crate) fn remove_tree_if_there(path: &Path) -> Result<(), ServerError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(io_at("remove", path)(error))
-        }
-        _ => Ok(()),
-    }
+    if_there(fs::remove_dir_all(path)).map_err(io_at("remove", path))
+}
+
+/// It does not matter whether there was anything.
+pub(crate) fn if_there(done: io::Result<()>) -> io::Result<()> {
+    done.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 /// An exclusive lock on a file, held until dropped (or until the process dies, however it dies).
@@ -227,6 +224,25 @@ pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> Result<(), Ser
         }
     }
     Ok(())
+}
+
+/// A new directory for a moment, under a name of this prefix.
+pub(crate) fn temporary_directory(parent: &Path, prefix: &str) -> Result<TempDir, ServerError> {
+    let made = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
+    made.map_err(io_at("make a directory in", parent))
+}
+
+/// The text of a file; `None` where there is none.
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<String>, ServerError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if is_absence(&error) => Ok(None),
+        Err(error) => Err(io_at("read", path)(error)),
+    }
+}
+
+fn is_absence(error: &Error) -> bool {
+    [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind())
 }
 
 /// What lies in a directory, in the order of the names.

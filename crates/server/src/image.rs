@@ -2,7 +2,7 @@
 //! that each starts from the same bytes and loading is paid once. An image is there whole or not at
 //! all: it is renamed into place.
 
-use crate::copy::{FileCopy, Storage, Tree, copy_files};
+use crate::copy::{Storage, Tree};
 use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::{Home, ServerBuild, ServerError};
@@ -70,18 +70,16 @@ pub enum ImageContents {
 /// A data directory that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    key: ImageKey,
     directory: PathBuf,
-    note: String,
-    bytes: u64,
+    description: Description,
 }
 
 /// The file beside the data.
-#[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Description {
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+struct Description {
     format: u32,
     #[serde(flatten)]
-    pub(crate) key: ImageKey,
+    key: ImageKey,
     data_bytes: u64,
     created_utc_ns: i64,
     note: String,
@@ -153,16 +151,17 @@ impl Image {
     /// The image of that key, where there is one. One that is damaged or of another format counts
     /// as none.
     pub fn find(home: &Home, key: &ImageKey) -> Option<Image> {
-        let directory = home.images().join(key.directory_name());
+        let image = Image::in_directory(home.images().join(key.directory_name()));
+        image.filter(|image| image.description.key == *key)
+    }
+
+    /// The image in this directory, where it has that name. A copy under another name is none.
+    pub(crate) fn in_directory(directory: PathBuf) -> Option<Image> {
         let text = fs::read_to_string(directory.join(DESCRIPTION)).ok()?;
-        let found: Description = serde_json::from_str(&text).ok()?;
-        let whole = found.format == FORMAT && found.key == *key && directory.join(DATA).is_dir();
-        whole.then(|| Image {
-            key: key.clone(),
-            directory,
-            note: found.note,
-            bytes: found.data_bytes,
-        })
+        let description: Description = serde_json::from_str(&text).ok()?;
+        let is_whole = description.format == FORMAT && directory.join(DATA).is_dir();
+        let has_its_name = home::file_name(&directory) == description.key.directory_name();
+        (is_whole && has_its_name).then_some(Image { directory, description })
     }
 
     /// Keeps the data directory of a server that was stopped cleanly, by moving it (by copying it
@@ -189,10 +188,7 @@ impl Image {
         let bytes = Tree::read(data)?.bytes();
         let prefix = format!(".tmp-{name}-");
         home::remove_left_over(&home.images(), &prefix)?;
-        let work = tempfile::Builder::new()
-            .prefix(&prefix)
-            .tempdir_in(home.images())
-            .map_err(io_at("make a directory in", &home.images()))?;
+        let work = home::temporary_directory(&home.images(), &prefix)?;
         let staged = work.path().join(&name);
         home::private_directory(&staged)?;
         let description = staged.join(DESCRIPTION);
@@ -221,23 +217,23 @@ impl Image {
     }
 
     pub fn key(&self) -> &ImageKey {
-        &self.key
+        &self.description.key
     }
 
     /// What the caller of [`Image::publish`] kept with it.
     pub fn note(&self) -> &str {
-        &self.note
+        &self.description.note
     }
 
     /// Bytes of its data directory.
     pub fn data_bytes(&self) -> u64 {
-        self.bytes
+        self.description.data_bytes
     }
 
     /// Bytes of a clone with so many bytes of redo.
     pub fn clone_bytes(&self, redo_bytes: u64) -> u64 {
         let own: u64 = (0..REDO_FILES_MAX).map_while(|number| self.redo_file_bytes(number)).sum();
-        self.bytes.saturating_sub(own).saturating_add(redo_bytes)
+        self.data_bytes().saturating_sub(own).saturating_add(redo_bytes)
     }
 
     /// The length of `ib_logfile<number>`, where it has one.
@@ -253,13 +249,14 @@ impl Image {
 
     /// Another server would upgrade or refuse the files.
     pub(crate) fn require_build(&self, build: &ServerBuild) -> Result<(), ServerError> {
-        if self.key.engine == build.engine && self.key.version == build.version {
+        let key = self.key();
+        if key.engine == build.engine && key.version == build.version {
             return Ok(());
         }
         Err(ServerError::Data {
             what: format!(
                 "this image is of {} {} and cannot be used by {} {}; make one with that server",
-                self.key.engine, self.key.version, build.engine, build.version
+                key.engine, key.version, build.engine, build.version
             ),
             path: self.directory.clone(),
         })
@@ -269,24 +266,14 @@ impl Image {
     pub(crate) fn clone_into(&self, to: &CloneTo) -> Result<(), ServerError> {
         let _in_use = use_image(&self.directory)?;
         let from = self.directory.join(DATA);
-        let tree = Tree::read(&from)?;
+        let mut tree = Tree::read(&from)?;
         let what = format!("a clone of {}", self.directory.display());
-        home::require_free(&to.data, self.bytes.saturating_add(SPARE_BYTES), &what)?;
-        for directory in &tree.directories {
-            home::private_directory(&to.place(directory))?;
-        }
-        let files: Vec<FileCopy> = tree
-            .files
-            .iter()
-            .filter(|(path, _)| !NOT_CLONED.iter().any(|name| path == Path::new(name)))
-            .filter(|(path, _)| !(to.redo_is_remade && is_redo_file(path)))
-            .map(|(path, bytes)| FileCopy {
-                from: from.join(path),
-                to: to.place(path),
-                bytes: *bytes,
-            })
-            .collect();
-        copy_files(&files, to.storage)
+        home::require_free(&to.data, self.data_bytes().saturating_add(SPARE_BYTES), &what)?;
+        tree.files.retain(|(path, _)| {
+            let is_own = NOT_CLONED.iter().any(|name| path == Path::new(name));
+            !(is_own || to.redo_is_remade && is_redo_file(path))
+        });
+        tree.copy(&from, |path| to.place(path), to.storage)
     }
 }
 
@@ -355,15 +342,7 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
     let tree = Tree::read(from)?;
     home::private_directory(to)?;
     home::require_free(to, tree.bytes().saturating_add(SPARE_BYTES), "an image")?;
-    for directory in &tree.directories {
-        home::private_directory(&to.join(directory))?;
-    }
-    let files: Vec<FileCopy> = tree
-        .files
-        .iter()
-        .map(|(path, bytes)| FileCopy { from: from.join(path), to: to.join(path), bytes: *bytes })
-        .collect();
-    copy_files(&files, Storage::Real)
+    tree.copy(from, |path| to.join(path), Storage::Real)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use base::{CpuList, Dilation};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -187,26 +188,29 @@ impl Instance {
     pub fn stop(&self, timeout: Duration) -> Result<Ending, ServerError> {
         self.process().signal(Signal::TERM);
         let start = Instant::now();
+        match self.wait(|| start.elapsed() >= timeout) {
+            Some(status) if status.success() => Ok(Ending::Clean),
+            Some(status) => Ok(Ending::Died(process::describe(status))),
+            None => self.kill().map(|_| Ending::Killed),
+        }
+    }
+
+    /// How it ended; `None` where it runs on when that is late.
+    fn wait(&self, is_late: impl Fn() -> bool) -> Option<ExitStatus> {
         // Locked for each look only, so that `exited` never waits for a stop.
         loop {
             let ended = self.process().ended();
-            match ended {
-                Some(status) if status.success() => return Ok(Ending::Clean),
-                Some(status) => return Ok(Ending::Died(process::describe(status))),
-                None if start.elapsed() >= timeout => break,
-                None => thread::sleep(POLL_INTERVAL),
+            if ended.is_some() || is_late() {
+                return ended;
             }
+            thread::sleep(POLL_INTERVAL);
         }
-        self.kill().map(|()| Ending::Killed)
     }
 
     /// Kills the server, as a power failure would end it.
-    pub fn kill(&self) -> Result<(), ServerError> {
+    pub fn kill(&self) -> Result<ExitStatus, ServerError> {
         let ended = self.process().kill(process::KILL_TIMEOUT);
-        match ended {
-            Some(_) => Ok(()),
-            None => Err(self.stuck()),
-        }
+        ended.ok_or_else(|| self.stuck())
     }
 
     /// Starts a server that has ended on its own data and port, and waits until it takes
@@ -217,7 +221,7 @@ impl Instance {
     /// [`ServerError::Failed`] with the log, [`ServerError::Data`] where a node's log does not say
     /// what it has, [`ServerError::Io`].
     pub fn start_again(&self) -> Result<(), ServerError> {
-        let arguments = match &self.launch.galera {
+        let arguments = match &self.launch.options.galera {
             Some(node) => node.prepare_return(self.launch.place(), &self.recover()?)?,
             None => Vec::new(),
         };
@@ -228,16 +232,8 @@ impl Instance {
     fn recover(&self) -> Result<String, ServerError> {
         let start = self.launch.begin()?;
         *self.process() = self.launch.spawn(&["--wsrep-recover".to_owned()], &start)?;
-        let status = loop {
-            let ended = self.process().ended();
-            match ended {
-                Some(status) => break status,
-                None if self.launch.is_late(&start) => {
-                    self.process().kill(process::KILL_TIMEOUT);
-                }
-                None => thread::sleep(POLL_INTERVAL),
-            }
-        };
+        let ended = self.wait(|| self.launch.is_late(&start));
+        let status = ended.map_or_else(|| self.kill(), Ok)?;
         self.launch.forget_init_file()?;
         match status.success() {
             true => Ok(self.launch.log_of(&start)),
@@ -251,7 +247,7 @@ impl Instance {
     /// # Errors
     /// As [`Instance::start_again`]; [`ServerError::NoCluster`] where it is no node.
     pub fn begin_cluster(&self) -> Result<(), ServerError> {
-        let Some(node) = &self.launch.galera else {
+        let Some(node) = &self.launch.options.galera else {
             return Err(ServerError::NoCluster {
                 engine: self.launch.build.engine.clone(),
                 why: "it was started as a server alone; start it as a node".to_owned(),

@@ -5,7 +5,6 @@
 //! command that looks for room or starts a server sweeps it away, with the server that may still
 //! run in it and with the directories elsewhere that it lists.
 
-use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::kept_images::sweep_removed;
 use crate::{Home, ServerError, process};
@@ -33,11 +32,8 @@ impl InstanceDir {
     pub(crate) fn private(home: &Home) -> Result<InstanceDir, ServerError> {
         // Between the making of a directory and the locking of its lock, nobody may sweep.
         let _gate = gate(home)?;
-        let path = tempfile::Builder::new()
-            .prefix(&format!("{}-", std::process::id()))
-            .tempdir_in(home.run())
-            .map_err(io_at("make a directory in", &home.run()))?
-            .keep();
+        let prefix = format!("{}-", std::process::id());
+        let path = home::temporary_directory(&home.run(), &prefix)?.keep();
         let lock_path = path.join(LOCK);
         let mut dir = InstanceDir { path, keep: false, elsewhere: Vec::new(), _lock: None };
         dir._lock = FileLock::try_now(&lock_path)?;

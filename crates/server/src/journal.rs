@@ -2,7 +2,7 @@
 //! anything is changed, so that whoever comes next can set them back.
 
 use crate::error::{ServerError, io_at};
-use crate::home::{FileLock, Home, private_directory, remove_file_if_there};
+use crate::home::{FileLock, Home, private_directory, read_if_there, remove_file_if_there};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -56,10 +56,7 @@ impl ChangeJournal {
     /// # Errors
     /// Where it cannot be read.
     pub fn left(&self) -> Result<ServerChange, ServerError> {
-        let text = match fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ServerChange::default()),
-            text => text.map_err(io_at("read", &self.path))?,
-        };
+        let Some(text) = read_if_there(&self.path)? else { return Ok(ServerChange::default()) };
         toml::from_str(&text).map_err(|error| {
             let error = std::io::Error::new(ErrorKind::InvalidData, error.to_string());
             io_at("understand", &self.path)(error)

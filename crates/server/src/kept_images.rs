@@ -3,7 +3,7 @@
 
 use crate::error::io_at;
 use crate::home::{self, FileLock};
-use crate::image::{DESCRIPTION, Description};
+use crate::image::DESCRIPTION;
 use crate::{Home, Image, ImageKey, ServerError};
 use base::parse_size;
 use std::fs;
@@ -28,24 +28,15 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
     let mut kept = Vec::new();
     for directory in home::entries(&home.images())? {
         let path = directory.join(DESCRIPTION);
-        let Ok(text) = fs::read_to_string(&path) else {
-            continue;
-        };
-        let Ok(found) = serde_json::from_str::<Description>(&text) else {
-            continue;
-        };
-        // A copy under another name is no image.
-        let Some(image) = Image::find(home, &found.key).filter(|i| i.directory() == directory)
-        else {
-            continue;
-        };
+        let name = home::file_name(&directory).into_owned();
+        let Some(image) = Image::in_directory(directory) else { continue };
         let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
         let since = modified
             .map_err(io_at("ask for the last use of", &path))?
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         kept.push(KeptImage {
-            name: home::file_name(&directory).into_owned(),
+            name,
             image,
             last_used_utc_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         });

@@ -7,13 +7,11 @@ use crate::home;
 use crate::image::{CloneTo, Image};
 use crate::initialise;
 use crate::initialised;
-use crate::instance::Data;
+use crate::instance::{Data, InstanceOptions, Lifetime};
 use crate::process::{self, NotReady};
 use crate::settings::{Layout, Settings};
 use crate::{Home, ServerBuild, ServerError};
-use base::CpuList;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -45,19 +43,11 @@ pub(crate) fn ready_timeout(redo_bytes: u64, random_pages_per_s: Option<f64>) ->
 pub(crate) struct Launch {
     pub(crate) build: ServerBuild,
     pub(crate) layout: Layout,
+    pub(crate) options: InstanceOptions,
     /// What replaces base lines, the last one where there are several of a name.
     pub(crate) set: Vec<(String, String)>,
-    /// The lines that the user set.
-    pub(crate) users: Vec<(String, String)>,
     pub(crate) password: Password,
-    pub(crate) storage: Storage,
-    pub(crate) environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
-    pub(crate) files: Vec<(String, Vec<u8>)>,
-    pub(crate) cpus: Option<CpuList>,
     pub(crate) ready_timeout: Duration,
-    pub(crate) dies_with: DiesWith,
-    pub(crate) init: Vec<String>,
-    pub(crate) galera: Option<GaleraNode>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -70,16 +60,16 @@ pub(crate) struct StartTry {
 impl Launch {
     fn settings(&mut self, port: u16) -> Result<Settings, ServerError> {
         let mut set = self.set.clone();
-        if let Some(node) = &self.galera {
+        if let Some(node) = &self.options.galera {
             set.extend(node.lines(&self.layout, &self.set));
         }
         let mut settings = Settings::new(&self.build, &self.layout, port, &set);
         let mut notes = Vec::new();
-        let direct_io_on = match self.storage {
+        let direct_io_on = match self.options.storage {
             Storage::Real => Some(self.layout.data.as_path()),
             Storage::Emulated => None,
         };
-        settings.fit_to_machine(&self.users, direct_io_on, &mut notes);
+        settings.fit_to_machine(&self.options.set, direct_io_on, &mut notes);
         for note in notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -91,10 +81,10 @@ impl Launch {
     }
 
     /// Puts the data directory's first content in place.
-    pub(crate) fn fill(&mut self, home: &Home, data: &Data) -> Result<(), ServerError> {
+    pub(crate) fn fill(&mut self, home: &Home) -> Result<(), ServerError> {
         // No port is opened while a data directory is initialised.
         let settings = self.settings(0)?;
-        match data {
+        match &self.options.data {
             Data::Fresh => {
                 initialise::require_room(&self.build, &self.layout, &settings)?;
                 match initialised::image(home, &self.build, &settings)? {
@@ -115,15 +105,15 @@ impl Launch {
             data: self.layout.data.clone(),
             redo: elsewhere("innodb_log_group_home_dir"),
             undo: elsewhere("innodb_undo_directory"),
-            storage: self.storage,
+            storage: self.options.storage,
             redo_is_remade: settings.remakes_redo(&self.build, image.redo_file_bytes(0)),
         })
     }
 
     /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster
     /// yet: each row would be kept for nodes that are not there.
-    pub(crate) fn first_arguments(&self, data: &Data) -> Result<Vec<String>, ServerError> {
-        match (&self.galera, data) {
+    pub(crate) fn first_arguments(&self) -> Result<Vec<String>, ServerError> {
+        match (&self.options.galera, &self.options.data) {
             (None, _) => Ok(Vec::new()),
             (Some(_), Data::Fresh) => Ok(vec![GALERA_OFF.to_owned()]),
             (Some(node), Data::Clone(_)) => node.prepare_clone(self.place()),
@@ -131,29 +121,26 @@ impl Launch {
     }
 
     pub(crate) fn place(&self) -> NodePlace<'_> {
-        NodePlace { build: &self.build, layout: &self.layout, files: &self.files }
+        NodePlace { build: &self.build, layout: &self.layout, files: &self.options.files }
     }
 
     /// Starts the server, on another port where the first is taken.
-    pub(crate) fn run(
-        &mut self,
-        preferred: Option<u16>,
-        arguments: &[String],
-    ) -> Result<(ChildProcess, u16, Settings), ServerError> {
-        let mut preferred = preferred;
+    pub(crate) fn run(&mut self) -> Result<(ChildProcess, u16, Settings), ServerError> {
+        let arguments = self.first_arguments()?;
+        let mut preferred = self.options.port;
         let mut attempt = 0;
         loop {
             attempt += 1;
             let port = match preferred {
                 Some(port) => port,
-                None => free_port()?,
+                None => process::free_ports(1)?[0],
             };
             let settings = self.settings(port)?;
-            for (name, bytes) in &self.files {
+            for (name, bytes) in &self.options.files {
                 home::write_private(&self.layout.directory.join(name), bytes)?;
             }
             let begun = self.begin()?;
-            match self.try_start(arguments, &begun) {
+            match self.try_start(&arguments, &begun) {
                 Ok(process) => {
                     self.note_limits(begun.log_bytes);
                     return Ok((process, port, settings));
@@ -192,11 +179,11 @@ impl Launch {
     /// Before a process of the server is started: its init file is there, with the password.
     pub(crate) fn begin(&self) -> Result<StartTry, ServerError> {
         let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
-        if self.galera.is_some() {
+        if self.options.galera.is_some() {
             sql.push_str("SET SESSION wsrep_on = OFF;\n");
         }
         sql.push_str(&initialise::accounts_sql(&self.build, &self.password));
-        for statement in &self.init {
+        for statement in &self.options.init {
             sql.push_str(statement);
             sql.push_str(";\n");
         }
@@ -227,13 +214,17 @@ impl Launch {
             .args(arguments)
             .stdin(std::process::Stdio::null())
             .current_dir(&self.layout.directory)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if self.galera.is_some() {
+            .envs(self.options.environment.iter().map(|(name, value)| (name, value)));
+        if self.options.galera.is_some() {
             command.env("PATH", GaleraNode::path(&self.layout));
         }
         initialise::attach_log(&mut command, &self.layout.log())?;
-        let options =
-            ChildOptions { cpus: self.cpus.clone(), ..process::server_options(self.dies_with) };
+        let dies_with = match self.options.lifetime {
+            Lifetime::Private => DiesWith::Program,
+            Lifetime::Named(_) => DiesWith::Nobody,
+        };
+        let cpus = self.options.cpus.clone();
+        let options = ChildOptions { cpus, ..process::server_options(dies_with) };
         ChildProcess::start(command, &options)
             .map_err(|error| self.failed(error.to_string(), begun))
     }
@@ -298,21 +289,13 @@ impl Launch {
     }
 }
 
-/// A port of the loopback interface that nobody has this moment.
-fn free_port() -> Result<u16, ServerError> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
-        .map_err(io_at("find a free port of", &PathBuf::from("127.0.0.1")))
-}
-
 fn port_was_taken(log: &str) -> bool {
     log.contains("Address already in use") || log.contains("another mysqld server running on port")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{READY_TIMEOUT, free_port, port_was_taken, ready_timeout};
+    use super::{READY_TIMEOUT, port_was_taken, ready_timeout};
     use std::time::Duration;
 
     /// A disk of 80 reads a second takes half an hour for what an NVMe drive does in seconds.
@@ -329,7 +312,8 @@ mod tests {
 
     #[test]
     fn ports() {
-        assert_ne!(free_port().unwrap(), 0);
+        let [one, other] = crate::process::free_ports(2).unwrap()[..] else { panic!() };
+        assert!(one != 0 && other != 0 && one != other);
         assert!(port_was_taken(
             "[ERROR] Can't start server: Bind on TCP/IP port: Address already in use"
         ));

@@ -1,7 +1,6 @@
 //! Servers with a name (`server start`): they outlive the command that started them and end with
 //! `server stop`.
 
-use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::instance::{Data, Instance, loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
@@ -10,7 +9,6 @@ use crate::{Ending, Home, ServerBuild, ServerError, dsn};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::{Address, ConnectOptions};
@@ -137,12 +135,7 @@ pub fn named(home: &Home) -> Result<Vec<NamedInstance>, ServerError> {
 fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
     let directory = home.instances().join(name);
     let path = directory.join(RECORD);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
-        Err(error) => return Err(io_at("read", &path)(error)),
-    };
+    let Some(text) = home::read_if_there(&path)? else { return Ok(None) };
     let mut instance: NamedInstance =
         serde_json::from_str(&text).map_err(|error| ServerError::Data {
             what: format!(

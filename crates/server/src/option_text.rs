@@ -1,6 +1,12 @@
 //! The text of MySQL option files: what `mysql` and `mysqld` read, parsed and written. Pure; files
 //! are the caller's.
 
+/// What stands behind a backslash, and what it means.
+const ESCAPES: [(char, char); 6] =
+    [('b', '\u{8}'), ('t', '\t'), ('n', '\n'), ('r', '\r'), ('\\', '\\'), ('"', '"')];
+/// What needs no backslash, and may have one.
+const ONLY_READ: [(char, char); 2] = [('s', ' '), ('\'', '\'')];
+
 /// One meaningful line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OptionLine {
@@ -92,22 +98,14 @@ fn unquoted(value: &str) -> String {
     let mut text = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
-        if c != '\\' {
-            text.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('b') => text.push('\u{8}'),
-            Some('t') => text.push('\t'),
-            Some('n') => text.push('\n'),
-            Some('r') => text.push('\r'),
-            Some('s') => text.push(' '),
-            Some(same @ ('\\' | '"' | '\'')) => text.push(same),
-            Some(other) => {
-                text.push('\\');
-                text.push(other);
+        let mut all = ESCAPES.iter().chain(&ONLY_READ);
+        let is_next = |(letter, _): &&(char, char)| chars.as_str().starts_with(*letter);
+        match all.find(is_next).filter(|_| c == '\\') {
+            Some((_, meant)) => {
+                text.push(*meant);
+                chars.next();
             }
-            None => text.push('\\'),
+            None => text.push(c),
         }
     }
     text
@@ -122,14 +120,9 @@ pub(crate) fn quoted(value: &str) -> String {
     let mut text = String::with_capacity(value.len() + 2);
     text.push('"');
     for c in value.chars() {
-        match c {
-            '\u{8}' => text.push_str("\\b"),
-            '\t' => text.push_str("\\t"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\\' => text.push_str("\\\\"),
-            '"' => text.push_str("\\\""),
-            c => text.push(c),
+        match ESCAPES.iter().find(|(_, meant)| *meant == c) {
+            Some((letter, _)) => text.extend(['\\', *letter]),
+            None => text.push(c),
         }
     }
     text.push('"');

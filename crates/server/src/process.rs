@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use std::fs;
 use std::io::{self, Read};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -152,6 +153,15 @@ pub(crate) fn is_server_with(pid: Pid, my_cnf: &Path) -> bool {
     let mut wanted = b"--defaults-file=".to_vec();
     wanted.extend_from_slice(my_cnf.as_os_str().as_bytes());
     (name.contains("mysqld") || name.contains("mariadbd")) && arguments.any(|a| a == wanted)
+}
+
+/// So many ports of the loopback interface that nobody has this moment.
+pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>, ServerError> {
+    // All are held until the last is found, so that no port comes twice.
+    let held = (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    let port = |listener: &TcpListener| Ok(listener.local_addr()?.port());
+    let ports = held.collect::<io::Result<Vec<_>>>().and_then(|all| all.iter().map(port).collect());
+    ports.map_err(io_at("find a free port of", Path::new("127.0.0.1")))
 }
 
 /// How a server that is not our child was ended.

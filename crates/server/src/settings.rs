@@ -86,23 +86,20 @@ pub(crate) struct Settings(Vec<(String, String)>);
 /// [`ServerError::Setting`] for a name that cannot be one, or that is mydyno's to set.
 pub fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
     for (name, value) in set {
-        let refuse = |why: String| ServerError::Setting { name: name.clone(), why };
+        let refuse = |why: &str| ServerError::Setting { name: name.clone(), why: why.to_owned() };
         let plain = variable_name(name);
         let well_formed = !plain.is_empty()
             && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
         if !well_formed {
             return Err(refuse(
-                "a name has letters, digits, underscores and dots only; write --set NAME=VALUE"
-                    .to_owned(),
+                "a name has letters, digits, underscores and dots only; write --set NAME=VALUE",
             ));
         }
         if RESERVED.contains(&plain.trim_start_matches("loose_")) {
-            return Err(refuse(
-                "mydyno sets it for the servers that it starts; leave it out".to_owned(),
-            ));
+            return Err(refuse("mydyno sets it for the servers that it starts; leave it out"));
         }
         if value.chars().any(char::is_control) {
-            return Err(refuse("its value holds a control character".to_owned()));
+            return Err(refuse("its value holds a control character"));
         }
     }
     Ok(())

@@ -13,7 +13,6 @@ use crate::{Home, ServerBuild, ServerError};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
-use system::DiesWith;
 
 impl Instance {
     /// Starts a server and waits until it takes connections. What earlier commands left behind is
@@ -48,34 +47,23 @@ impl Instance {
         let mut launch = Launch {
             build: build.clone(),
             set,
-            users: options.set,
             password: kept.map_or_else(initialise::random_password, Ok)?,
-            storage: options.storage,
-            environment: options.environment,
-            files: options.files,
-            cpus: options.cpus,
             ready_timeout: patience.mul_f64(options.dilation.factor()),
-            dies_with: match options.lifetime {
-                Lifetime::Private => DiesWith::Program,
-                Lifetime::Named(_) => DiesWith::Nobody,
-            },
-            init: options.init,
-            galera: options.galera,
             notes,
             layout,
+            options,
         };
         if resumed.is_some() {
             launch
                 .notes
                 .push("the data of the stopped server of that name is used again".to_owned());
         } else {
-            launch.fill(home, &options.data)?;
+            launch.fill(home)?;
         }
         let secret = launch.password.reveal();
         home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
         let filled = Instant::now();
-        let arguments = launch.first_arguments(&options.data)?;
-        let (process, port, settings) = launch.run(options.port, &arguments)?;
+        let (process, port, settings) = launch.run()?;
         let mut instance = Instance {
             port,
             settings,
@@ -86,7 +74,7 @@ impl Instance {
             launch,
             dir,
         };
-        if let Lifetime::Named(_) = options.lifetime {
+        if let Lifetime::Named(_) = instance.launch.options.lifetime {
             // Until here a failure ends the server with the instance.
             named::write_record(&instance)?;
             instance.named = true;

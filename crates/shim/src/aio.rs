@@ -175,7 +175,8 @@ impl Context {
         }
     }
 
-    fn wake(&self) {
+    /// Who waits looks again.
+    pub(crate) fn wake(&self) {
         self.changes.fetch_add(1, Ordering::SeqCst);
         if self.waiters.load(Ordering::SeqCst) > 0 {
             clock::wake_all(&self.changes);
@@ -203,11 +204,6 @@ impl Context {
         let mut table = self.lock();
         let at = table.in_kernel.iter().position(|request| request.object == object)?;
         Some(table.in_kernel.swap_remove(at))
-    }
-
-    /// Requests were given to the kernel.
-    pub(crate) fn kernel_took(&self) {
-        self.wake();
     }
 
     /// Takes what is due, in the order in which it was due, and asks the model again for what is

@@ -169,7 +169,7 @@ fn forward(
             state.meter.end(request.counted, clock::now_ns(), None);
         }
     }
-    context.kernel_took();
+    context.wake();
     result
 }
 

@@ -98,7 +98,11 @@ impl RoleDevice {
     fn of(role: Role, place: Option<&Place>, location: &Location) -> RoleDevice {
         RoleDevice {
             role,
-            device: place.map_or_else(|| own_device_name(location), Place::device_name),
+            device: match (place, location) {
+                (Some(place), _) => place.device_name(),
+                (None, Location::Own) => "this machine's storage".to_owned(),
+                (None, Location::At(path)) => path.display().to_string(),
+            },
             emulated: matches!(place, Some(Place::Emulated { .. })),
             profile_fingerprint: place.and_then(Place::fingerprint),
             backing: backing_name(location),
@@ -206,9 +210,9 @@ struct Arranger<'a> {
     data: Location,
     /// Temporary files' directory.
     temp: PathBuf,
-    devices: Vec<DeviceSetup>,
-    roles: Vec<RoleSetup>,
-    /// The place behind each of `devices` that roles other than data share.
+    /// With its devices and roles, the shim's.
+    setup: Setup,
+    /// The place behind each of its devices that roles other than data share.
     shared: Vec<(&'a Place, usize)>,
     /// What the roles that were decided on take of memory.
     in_memory_bytes: u64,
@@ -230,8 +234,7 @@ impl<'a> Arranger<'a> {
             tag: random_tag(),
             data: Location::Own,
             temp: PathBuf::from(OWN_TEMP),
-            devices: Vec::new(),
-            roles: Vec::new(),
+            setup: Setup::default(),
             shared: Vec::new(),
             in_memory_bytes: 0,
             arrangement: Arrangement::default(),
@@ -349,8 +352,8 @@ impl<'a> Arranger<'a> {
     /// A role that is not named: where data is, on the device that data is on.
     fn follow_data(&mut self, role: Role) {
         let on_data = |place: &RoleSetup| place.role == Role::Data;
-        if let Some(data) = self.roles.iter().copied().find(on_data) {
-            self.roles.push(RoleSetup { role, ..data });
+        if let Some(data) = self.setup.roles.iter().copied().find(on_data) {
+            self.setup.roles.push(RoleSetup { role, ..data });
         }
         if let Some(data) = self.arrangement.devices.first().cloned() {
             self.arrangement.devices.push(RoleDevice { role, ..data });
@@ -361,8 +364,7 @@ impl<'a> Arranger<'a> {
         if role == Role::Undo && !self.has_undo_tablespaces() {
             self.note(
                 "undo stays where data is: this server has it in the system tablespace (see \
-                 innodb_undo_tablespaces)"
-                    .to_owned(),
+                 innodb_undo_tablespaces)",
             );
             self.follow_data(role);
             return Ok(());
@@ -403,12 +405,13 @@ impl<'a> Arranger<'a> {
 
     /// Puts a role on one of the devices, or on a new one; answers which.
     fn emulate(&mut self, role: Role, profile: &Profile, known: Option<usize>) -> usize {
-        let device = known.unwrap_or(self.devices.len());
+        let Setup { devices, roles, .. } = &mut self.setup;
+        let device = known.unwrap_or(devices.len());
         if known.is_none() {
             let seed = device as u64 + 1;
-            self.devices.push(DeviceSetup { profile: profile.clone(), seed, preconditioned: true });
+            devices.push(DeviceSetup { profile: profile.clone(), seed, preconditioned: true });
         }
-        self.roles.push(RoleSetup { role, device });
+        roles.push(RoleSetup { role, device });
         device
     }
 
@@ -470,8 +473,7 @@ impl<'a> Arranger<'a> {
             self.put("log_bin", "binlog".to_owned());
             self.note(
                 "a place for the binary log turns it on: log_bin is set, sync_binlog is the \
-                 server's default"
-                    .to_owned(),
+                 server's default",
             );
         }
     }
@@ -520,9 +522,7 @@ impl<'a> Arranger<'a> {
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
             sharing: self.files.group.sharing(self.number),
-            devices: std::mem::take(&mut self.devices),
-            roles: std::mem::take(&mut self.roles),
-            ..Setup::default()
+            ..std::mem::take(&mut self.setup)
         };
         self.arrangement.files = vec![
             (ShimPage::SETUP_FILE.to_owned(), setup.to_toml()?.into_bytes()),
@@ -550,7 +550,8 @@ impl<'a> Arranger<'a> {
         self.arrangement.set.push((name.to_owned(), value));
     }
 
-    fn note(&mut self, note: String) {
+    fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
         if !self.arrangement.notes.contains(&note) {
             self.arrangement.notes.push(note);
         }
@@ -579,13 +580,6 @@ pub(crate) fn usable(path: &Path, role: Option<Role>) -> Result<PathBuf, Storage
         ));
     }
     Ok(real)
-}
-
-fn own_device_name(location: &Location) -> String {
-    match location {
-        Location::Own => "this machine's storage".to_owned(),
-        Location::At(path) => path.display().to_string(),
-    }
 }
 
 fn backing_name(location: &Location) -> String {

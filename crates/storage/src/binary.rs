@@ -21,39 +21,41 @@ type Header = FileHeader64<LittleEndian>;
 /// Refuses a program that would not load the shim.
 ///
 /// # Errors
-/// [`StorageError::NotPreloadable`] says why; [`StorageError::Io`].
+/// [`StorageError::UnfitBinary`] says why; [`StorageError::Io`].
 pub(crate) fn require_preloadable(binary: &Path) -> Result<(), StorageError> {
     let file = File::open(binary).map_err(io_at("open the server", binary))?;
     let metadata = file.metadata().map_err(io_at("look at the server", binary))?;
-    let refuse = |why: String| Err(StorageError::NotPreloadable { binary: binary.to_owned(), why });
+    let refuse = |why: &str| {
+        let how = "under the shim, which devices are emulated and counted with";
+        Err(StorageError::UnfitBinary { binary: binary.to_owned(), how, why: why.to_owned() })
+    };
     if metadata.permissions().mode() & 0o6000 != 0 {
         return refuse(
             "it is setuid or setgid, and such programs load no preloaded library; use a copy \
-             without these bits"
-                .to_owned(),
+             without these bits",
         );
     }
     let mut none = [0u8; 0];
     if rustix::fs::getxattr(binary, "security.capability", &mut none).is_ok_and(|bytes| bytes > 0) {
         return refuse(
             "it has file capabilities, and such programs load no preloaded library; use a copy \
-             without them (see setcap -r)"
-                .to_owned(),
+             without them (see setcap -r)",
         );
     }
     let why_not = loader_problem(&file).map_err(io_at("read the server", binary))?;
-    why_not.map_or(Ok(()), refuse)
+    why_not.map_or(Ok(()), |why| refuse(&why))
 }
 
 /// Refuses a program that would see another clock than the dilated one.
 ///
 /// # Errors
-/// [`StorageError::NotDilatable`] says why; [`StorageError::Io`].
+/// [`StorageError::UnfitBinary`] says why; [`StorageError::Io`].
 pub(crate) fn require_dilatable(binary: &Path) -> Result<(), StorageError> {
     let file = File::open(binary).map_err(io_at("open the server", binary))?;
     let imported = imported(&file).map_err(io_at("read the server", binary))?;
+    let (binary, how) = (binary.to_owned(), "in dilated time");
     clock_problem(&imported)
-        .map_or(Ok(()), |why| Err(StorageError::NotDilatable { binary: binary.to_owned(), why }))
+        .map_or(Ok(()), |why| Err(StorageError::UnfitBinary { binary, how, why }))
 }
 
 /// Why a program that imports these functions cannot be dilated; `None` where it can.

@@ -58,14 +58,9 @@ pub enum StorageError {
         needed_bytes: u64,
         free_bytes: u64,
     },
-    /// A server that cannot run under the shim.
-    #[error(
-        "{binary} cannot run under the shim, which devices are emulated and counted with: {why}"
-    )]
-    NotPreloadable { binary: PathBuf, why: String },
-    /// A server that cannot run in dilated time.
-    #[error("{binary} cannot run in dilated time: {why}")]
-    NotDilatable { binary: PathBuf, why: String },
+    /// A server that cannot run under the shim, or in dilated time.
+    #[error("{binary} cannot run {how}: {why}")]
+    UnfitBinary { binary: PathBuf, how: &'static str, why: String },
     /// This server cannot have these files in a directory of their own.
     #[error("{role} cannot be placed apart from data on this server: {why}")]
     NotPlaceable { role: &'static str, why: String },
@@ -110,8 +105,7 @@ impl StorageError {
             | StorageError::Io { .. }
             | StorageError::BadDirectory { .. }
             | StorageError::Disk { .. }
-            | StorageError::NotPreloadable { .. }
-            | StorageError::NotDilatable { .. }
+            | StorageError::UnfitBinary { .. }
             | StorageError::NoFio { .. } => Exit::Environment,
             StorageError::FioFailed { .. } | StorageError::Setup(_) => Exit::Failed,
             StorageError::Interrupted => Exit::Interrupted,

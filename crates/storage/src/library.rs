@@ -76,7 +76,7 @@ impl Library {
 /// The environment of a server under the shim, whose setup is in its own directory.
 ///
 /// # Errors
-/// [`StorageError::NoShim`], [`StorageError::NotPreloadable`] and [`StorageError::NotDilatable`].
+/// [`StorageError::NoShim`] and [`StorageError::UnfitBinary`].
 pub fn server_environment(
     binary: &Path,
     clock: DilatedClock,

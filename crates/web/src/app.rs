@@ -26,6 +26,14 @@ pub struct App {
     pub runs: StartedLabs,
 }
 
+impl App {
+    /// The results file of this name.
+    pub fn results_file(&self, name: &str) -> Result<PathBuf, Refused> {
+        let missing = || Refused::missing("There is no such results file here.");
+        self.files.find(name).ok_or_else(missing)
+    }
+}
+
 /// Why there is no page.
 #[derive(Debug)]
 pub struct Refused {

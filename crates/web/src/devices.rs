@@ -82,6 +82,6 @@ pub async fn verify(
 ) -> Result<Markup, Refused> {
     let name = which.profile()?.name;
     let asked = ["device", "verify", "--seconds=1", "--", &name];
-    let measured = app.program.measure(&token, asked).await;
+    let measured = app.program.measure(&token, &asked).await;
     Ok(page(&name, &html! { (said(&measured)) p { a href="/devices" { "Devices" } } }))
 }

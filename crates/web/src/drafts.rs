@@ -2,12 +2,11 @@
 //! workloads that mydyno has, and files that lie beside the plans; no other file is opened, and no
 //! process started.
 
-use crate::files::is_plain_name;
+use crate::files::{files_in, is_plain_name};
 use device::Profile;
 use lab::{LabError, drafted};
 use plan::Plan;
 use spec::Place;
-use std::fs;
 use std::path::Path;
 use storage::{SymbolicLinks, read_regular};
 
@@ -17,17 +16,11 @@ pub const ENDING: &str = ".toml";
 const TURNS_SHOWN: usize = 1_000;
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The plans of the directory, and the profiles and workloads beside them. A link would lead out of
-/// it.
+/// The plans of the directory, and the profiles and workloads beside them.
 pub fn names(plans: &Path) -> Vec<String> {
-    let entries = fs::read_dir(plans).into_iter().flatten().flatten();
-    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    let mut names: Vec<String> = files
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| is_plain_name(name, ENDING))
-        .collect();
-    names.sort();
-    names
+    let files = files_in(plans).into_iter();
+    let names = files.filter_map(|file| Some(file.file_name()?.to_str()?.to_owned()));
+    names.filter(|name| is_plain_name(name, ENDING)).collect()
 }
 
 /// What `mydyno lab plan` says of it, as far as the text tells.

@@ -13,13 +13,7 @@ impl ResultsFiles {
         let mut all = Vec::new();
         for source in &self.0 {
             if source.is_dir() {
-                let entries = std::fs::read_dir(source).into_iter().flatten().flatten();
-                // A link would lead out of the directory.
-                let files = entries.filter(|of| of.file_type().is_ok_and(|kind| kind.is_file()));
-                let mut own: Vec<PathBuf> =
-                    files.map(|of| of.path()).filter(|path| is_results_file(path)).collect();
-                own.sort();
-                all.append(&mut own);
+                all.extend(files_in(source).into_iter().filter(|path| is_results_file(path)));
             } else {
                 all.push(source.clone());
             }
@@ -38,6 +32,15 @@ impl ResultsFiles {
         let directory = if first.is_dir() { Some(first) } else { first.parent() };
         directory.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
     }
+}
+
+/// The files of a directory, by name. A link would lead out of it.
+pub fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let files = entries.filter(|of| of.file_type().is_ok_and(|kind| kind.is_file()));
+    let mut files: Vec<PathBuf> = files.map(|of| of.path()).collect();
+    files.sort();
+    files
 }
 
 fn is_results_file(path: &Path) -> bool {

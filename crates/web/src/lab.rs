@@ -8,7 +8,6 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::convert::Infallible;
-use std::path::PathBuf;
 use std::sync::Arc;
 use store::{LabId, Results};
 use tokio_stream::wrappers::WatchStream;
@@ -21,20 +20,12 @@ pub struct WhichLab {
     lab: i64,
 }
 
-impl WhichLab {
-    fn path(&self, app: &App) -> Result<PathBuf, Refused> {
-        app.files
-            .find(&self.file)
-            .ok_or_else(|| Refused::missing("There is no such results file here."))
-    }
-}
-
 /// `/lab`: the page, which the script fills from the events.
 pub async fn live(
     State(app): State<Arc<App>>,
     Query(which): Query<WhichLab>,
 ) -> Result<Markup, Refused> {
-    let path = which.path(&app)?;
+    let path = app.results_file(&which.file)?;
     let id = LabId(which.lab);
     let lab = blocking(move || Ok(Results::open(&path)?.lab(id)?)).await?;
     let query = format!("file={}&lab={}", base::percent_encoded(&which.file), which.lab);
@@ -64,7 +55,7 @@ pub async fn events(
     State(app): State<Arc<App>>,
     Query(which): Query<WhichLab>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refused> {
-    let path = which.path(&app)?;
+    let path = app.results_file(&which.file)?;
     let feed = app.feeds.watch(&path, LabId(which.lab));
     let feed = feed.ok_or_else(|| Refused::busy("Too many labs are watched; close some pages."))?;
     let told = WatchStream::new(feed).filter(|text| !text.is_empty());
@@ -77,7 +68,7 @@ pub async fn report(
     State(app): State<Arc<App>>,
     Query(which): Query<WhichLab>,
 ) -> Result<Html<String>, Refused> {
-    let path = which.path(&app)?;
+    let path = app.results_file(&which.file)?;
     let id = LabId(which.lab);
     let html = blocking(move || Ok(report::render(&Results::open(&path)?, id)?)).await?;
     Ok(Html(html))

@@ -121,9 +121,9 @@ async fn check_text(app: &Arc<App>, text: String) -> CommandOutput {
     };
     match tokio::task::spawn_blocking(draft).await {
         Ok(Ok(text)) => CommandOutput { text, is_ok: true },
-        Ok(Err(error)) => CommandOutput { text: format!("{error}\n"), is_ok: false },
+        Ok(Err(error)) => CommandOutput::failed(error),
         // A thread that panics is a defect, and nothing is known of the plan.
-        Err(error) => CommandOutput { text: format!("{error}\n"), is_ok: false },
+        Err(error) => CommandOutput::failed(error),
     }
 }
 

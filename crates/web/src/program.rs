@@ -1,7 +1,7 @@
 //! The program itself, asked by its command line: pages say what its commands say.
 
 use crate::access::TokenGiven;
-use std::ffi::OsStr;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -29,34 +29,29 @@ pub struct CommandOutput {
     pub is_ok: bool,
 }
 
+impl CommandOutput {
+    /// It failed for this reason.
+    pub fn failed(why: impl Display) -> CommandOutput {
+        CommandOutput { text: format!("{why}\n"), is_ok: false }
+    }
+}
+
 impl Program {
     pub fn at(path: PathBuf) -> Program {
         Program { path, permits: Semaphore::new(AT_ONCE) }
     }
 
     /// Runs a command that looks something up; one that takes too long is ended.
-    pub async fn ask<S: AsRef<OsStr>>(
-        &self,
-        _: &TokenGiven,
-        arguments: impl IntoIterator<Item = S>,
-    ) -> CommandOutput {
+    pub async fn ask(&self, _: &TokenGiven, arguments: &[&str]) -> CommandOutput {
         self.ask_for(PATIENCE, arguments).await
     }
 
     /// Runs a command that measures for minutes.
-    pub async fn measure<S: AsRef<OsStr>>(
-        &self,
-        _: &TokenGiven,
-        arguments: impl IntoIterator<Item = S>,
-    ) -> CommandOutput {
+    pub async fn measure(&self, _: &TokenGiven, arguments: &[&str]) -> CommandOutput {
         self.ask_for(PATIENCE_TO_MEASURE, arguments).await
     }
 
-    async fn ask_for<S: AsRef<OsStr>>(
-        &self,
-        patience: Duration,
-        arguments: impl IntoIterator<Item = S>,
-    ) -> CommandOutput {
+    async fn ask_for(&self, patience: Duration, arguments: &[&str]) -> CommandOutput {
         let mut command = Command::new(&self.path);
         command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
         let ended = tokio::time::timeout(patience, async {
@@ -70,16 +65,12 @@ impl Program {
                 CommandOutput { text: out + &err, is_ok: output.status.success() }
             }
             Ok(Err(error)) => {
-                let program = self.path.display();
-                CommandOutput { text: format!("cannot start {program}: {error}\n"), is_ok: false }
+                CommandOutput::failed(format_args!("cannot start {}: {error}", self.path.display()))
             }
-            Err(_) => {
-                let s = patience.as_secs();
-                CommandOutput {
-                    text: format!("it took longer than {s} s; ask on a terminal\n"),
-                    is_ok: false,
-                }
-            }
+            Err(_) => CommandOutput::failed(format_args!(
+                "it took longer than {} s; ask on a terminal",
+                patience.as_secs()
+            )),
         }
     }
 }

@@ -57,10 +57,8 @@ async fn compare(
     let compared = if asked.a.is_empty() || asked.b.is_empty() {
         None
     } else {
-        let file = app.files.find(&asked.file);
-        let file = file.ok_or_else(|| Refused::missing("There is no such results file here."))?;
-        let results = format!("--results={}", file.display());
-        Some(app.program.ask(&token, ["compare", &results, "--", &asked.a, &asked.b]).await)
+        let results = format!("--results={}", app.results_file(&asked.file)?.display());
+        Some(app.program.ask(&token, &["compare", &results, "--", &asked.a, &asked.b]).await)
     };
     Ok(page(
         "Compare",
@@ -85,8 +83,8 @@ async fn compare(
 
 /// `/servers`: engines and images.
 async fn servers(State(app): State<Arc<App>>, token: TokenGiven) -> Markup {
-    let engines = app.program.ask(&token, ["server", "list"]).await;
-    let images = app.program.ask(&token, ["server", "images"]).await;
+    let engines = app.program.ask(&token, &["server", "list"]).await;
+    let images = app.program.ask(&token, &["server", "images"]).await;
     page("Servers", &html! { h2 { "Engines" } (said(&engines)) h2 { "Images" } (said(&images)) })
 }
 

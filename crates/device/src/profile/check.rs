@@ -61,8 +61,8 @@ const PROMISES: [(&str, &[&str]); 5] = [
     ("sequential_write_mb_per_s", &["limits.mb_per_s", "disk.sequential_mb_per_s"]),
 ];
 
-fn refuse(text: String) -> Checked {
-    Err(ProfileError(text))
+fn refuse(text: impl Into<String>) -> Checked {
+    Err(ProfileError(text.into()))
 }
 
 pub fn profile(profile: &Profile) -> Checked {
@@ -101,13 +101,11 @@ pub fn profile(profile: &Profile) -> Checked {
         }
         (None, None, None) => refuse(
             "the profile does not say how the device works: add one of the tables [solid_state], \
-             [disk] and [array]"
-                .to_owned(),
+             [disk] and [array]",
         ),
         _ => refuse(
             "the profile has more than one of the tables [solid_state], [disk] and [array]: keep \
-             the one that says how the device works"
-                .to_owned(),
+             the one that says how the device works",
         ),
     }
 }
@@ -207,15 +205,13 @@ fn solid_state(solid: &SolidState) -> Checked {
     if solid.latency_variation.is_some_and(|share| share > 1.0) {
         return refuse(
             "`solid_state.latency_variation` is greater than 1: it is the standard deviation of \
-             latencies as a share of their mean, typically 0.1 to 0.5"
-                .to_owned(),
+             latencies as a share of their mean, typically 0.1 to 0.5",
         );
     }
     if solid.random_write_peak_iops.is_some() != solid.burst_bytes.is_some() {
         return refuse(
             "`solid_state.random_write_peak_iops` and `solid_state.burst_bytes` belong together: a \
-             peak has an end; give both or none"
-                .to_owned(),
+             peak has an end; give both or none",
         );
     }
     if solid.cache_bytes() < 1 << 20 {
@@ -338,14 +334,13 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
     }
     match (array.level, array.stripe_bytes) {
         (1, Some(_)) => {
-            return refuse("`array.stripe_bytes` has no meaning at level 1: remove it".to_owned());
+            return refuse("`array.stripe_bytes` has no meaning at level 1: remove it");
         }
         (0 | 10, Some(bytes)) if (4096..=1 << 30).contains(&bytes) && bytes.is_power_of_two() => {}
         (0 | 10, _) => {
             return refuse(
                 "`array.stripe_bytes` is needed at levels 0 and 10: a power of two from 4096 to \
-                 2^30, such as 65536"
-                    .to_owned(),
+                 2^30, such as 65536",
             );
         }
         _ => {}
@@ -364,8 +359,7 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
     }
     if member.limits.is_some() {
         return refuse(
-            "`array.member.limits` is not modelled: give the limits of the whole in [limits]"
-                .to_owned(),
+            "`array.member.limits` is not modelled: give the limits of the whole in [limits]",
         );
     }
     if let Member::Inline(inline) = &array.member {

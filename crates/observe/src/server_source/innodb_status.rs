@@ -6,9 +6,11 @@
 /// What is read of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InnodbStatus {
-    lsn_bytes: Option<i64>,
+    /// The log sequence number: bytes of redo since the server was initialised.
+    pub(super) lsn_bytes: Option<i64>,
     checkpoint_lsn_bytes: Option<i64>,
-    history_list_entries: Option<i64>,
+    /// Undo logs that wait for the purge.
+    pub(super) history_list_entries: Option<i64>,
 }
 
 impl InnodbStatus {
@@ -37,19 +39,9 @@ impl InnodbStatus {
         status
     }
 
-    /// The log sequence number: bytes of redo since the server was initialised.
-    pub(super) fn lsn_bytes(&self) -> Option<i64> {
-        self.lsn_bytes
-    }
-
     /// Redo that the last checkpoint does not cover.
     pub(super) fn checkpoint_age_bytes(&self) -> Option<i64> {
         Some(self.lsn_bytes? - self.checkpoint_lsn_bytes?)
-    }
-
-    /// Undo logs that wait for the purge.
-    pub(super) fn history_list_entries(&self) -> Option<i64> {
-        self.history_list_entries
     }
 }
 
@@ -177,7 +169,7 @@ BUFFER POOL AND MEMORY
     fn texts_of_servers() {
         let read = |text| {
             let status = InnodbStatus::parse(text);
-            (status.lsn_bytes(), status.checkpoint_age_bytes(), status.history_list_entries())
+            (status.lsn_bytes, status.checkpoint_age_bytes(), status.history_list_entries)
         };
         assert_eq!(read(MYSQL_5_7), (Some(2_601_464), Some(3_364), Some(6)));
         assert_eq!(read(MYSQL_8_0), (Some(19_073_686), Some(812), Some(14)));
@@ -200,10 +192,10 @@ BUFFER POOL AND MEMORY
     fn what_is_cut_off_or_no_number_is_missing() {
         let log = MYSQL_5_7.split_once("Last checkpoint").unwrap().0;
         let status = InnodbStatus::parse(log);
-        assert_eq!(status.lsn_bytes(), Some(2_601_464));
+        assert_eq!(status.lsn_bytes, Some(2_601_464));
         assert_eq!(status.checkpoint_age_bytes(), None);
         let text = MYSQL_5_7.replace("2601464", "2 601464");
-        assert_eq!(InnodbStatus::parse(&text).lsn_bytes(), None);
+        assert_eq!(InnodbStatus::parse(&text).lsn_bytes, None);
         assert_eq!(InnodbStatus::parse(""), InnodbStatus::default());
     }
 }

@@ -90,7 +90,7 @@ pub(super) const NAMES: &[Name] = &[
     gauge("log_pending_fsyncs", "Innodb_os_log_pending_fsyncs"),
     counter("log_lsn_bytes", "Innodb_lsn_current")
         .or_counter("log_lsn_current")
-        .or_monitor(InnodbStatus::lsn_bytes),
+        .or_monitor(|status| status.lsn_bytes),
     gauge("checkpoint_age_bytes", "Innodb_checkpoint_age")
         .or_counter("log_lsn_checkpoint_age")
         .or_monitor(InnodbStatus::checkpoint_age_bytes),
@@ -107,7 +107,7 @@ pub(super) const NAMES: &[Name] = &[
     counter("rows_deleted", "Innodb_rows_deleted"),
     gauge("history_list_entries", "Innodb_history_list_length")
         .or_counter("trx_rseg_history_len")
-        .or_monitor(InnodbStatus::history_list_entries),
+        .or_monitor(|status| status.history_list_entries),
     elsewhere("data_file_waits", "wait/io/file/innodb/innodb_data_file COUNT_STAR"),
     elsewhere("data_file_wait_ns", "wait/io/file/innodb/innodb_data_file SUM_TIMER_WAIT"),
     elsewhere("log_file_waits", "wait/io/file/innodb/innodb_log_file COUNT_STAR"),
@@ -183,10 +183,7 @@ impl StatusValues {
     pub(super) fn give(&self, into: &mut Readings) {
         for (name, value) in NAMES.iter().zip(&self.0) {
             let Some(value) = *value else { continue };
-            match name.kind {
-                MetricKind::Counter => into.counter(MetricSource::Server, name.name, "", value),
-                MetricKind::Gauge => into.gauge(MetricSource::Server, name.name, "", value),
-            }
+            into.give(name.kind, MetricSource::Server, name.name, "", value);
         }
     }
 }

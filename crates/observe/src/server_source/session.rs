@@ -126,41 +126,32 @@ async fn find_out(connection: &mut Connection) -> Result<Extras, SessionError> {
     let wanted = missing.filter(|name| !withheld.contains(&name.name));
     let mut extras = Extras::for_missing(wanted, &on);
     if extras.monitor {
-        extras.monitor = match connection.query(MONITOR).await {
-            Ok(_) => true,
-            Err(error) if is_refusal(&error) => false,
-            Err(error) => return Err(error),
-        };
+        extras.monitor = unless_refused(connection.query(MONITOR).await)?.is_some();
     }
-    extras.file_waits = has_file_waits(connection).await?;
+    // Is performance_schema on, and may this user read it? It is switched on as the server starts
+    // and then stays as it is.
+    let waits = unless_refused(connection.query(FILE_WAITS).await)?;
+    extras.file_waits = waits.is_some_and(|answer| !answer.is_empty());
     Ok(extras)
-}
-
-/// Is performance_schema on, and may this user read it? It is switched on as the server starts and
-/// then stays as it is.
-async fn has_file_waits(connection: &mut Connection) -> Result<bool, SessionError> {
-    match connection.query(FILE_WAITS).await {
-        Ok(answer) => Ok(!answer.is_empty()),
-        Err(error) if is_refusal(&error) => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 async fn switched_on(connection: &mut Connection) -> Result<SwitchedOn, SessionError> {
     for condition in SWITCHED_ON {
         let sql = format!("SELECT NAME FROM information_schema.INNODB_METRICS WHERE {condition}");
-        match connection.query(&sql).await {
-            Ok(answer) => {
-                return Ok(SwitchedOn {
-                    condition,
-                    counters: answer.rows().map(|row| row.text(0)).collect(),
-                });
-            }
-            Err(error) if is_refusal(&error) => {}
-            Err(error) => return Err(error),
+        if let Some(answer) = unless_refused(connection.query(&sql).await)? {
+            let counters = answer.rows().map(|row| row.text(0)).collect();
+            return Ok(SwitchedOn { condition, counters });
         }
     }
     Ok(SwitchedOn::default())
+}
+
+/// What the server answers; `None` where it refuses.
+fn unless_refused<T>(asked: Result<T, SessionError>) -> Result<Option<T>, SessionError> {
+    match asked {
+        Err(error) if is_refusal(&error) => Ok(None),
+        asked => asked.map(Some),
+    }
 }
 
 fn is_refusal(error: &SessionError) -> bool {

@@ -5,6 +5,7 @@ use super::{Unpacked, suite, unpack};
 use crate::ServerError;
 use crate::catalogue::{Engine, Maven};
 use crate::error::io_at;
+use crate::home::temporary_directory;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,10 +99,7 @@ pub(super) fn debian_package(
 ) -> Result<String, ServerError> {
     let names = candidates.join(" or ");
     progress(&format!("fetching Debian package {names} with apt-get"));
-    let directory = tempfile::Builder::new()
-        .prefix("deb-")
-        .tempdir_in(work)
-        .map_err(io_at("make a directory in", work))?;
+    let directory = temporary_directory(work, "deb-")?;
     extract(&download(directory.path(), candidates, progress)?, to)
 }
 
@@ -139,23 +137,19 @@ fn download(
         if private_index {
             progress("fetching a package index of our own with apt-get update");
             let mut update = apt(directory, true);
-            let output = run(update.arg("update"))
-                .map_err(|error| missing("apt-get", "apt", &names, &error))?;
-            if !output.status.success() {
-                why = last_words("apt-get update", &output);
+            if let (_, Err(said)) = run_apt("apt-get update", update.arg("update"), &names)? {
+                why = said;
                 continue;
             }
         }
         for name in candidates {
-            let mut command = apt(directory, private_index);
-            let output = run(command.arg("download").arg(name))
-                .map_err(|error| missing("apt-get", "apt", &names, &error))?;
-            if output.status.success()
-                && let Some(package) = single_file(directory, "deb")
-            {
-                return Ok(package);
+            let mut download = apt(directory, private_index);
+            let (_, ended) = run_apt("apt-get", download.args(["download", name]), &names)?;
+            match (ended, single_file(directory, "deb")) {
+                (Ok(()), Some(package)) => return Ok(package),
+                (Ok(()), None) => "apt-get left no package".clone_into(&mut why),
+                (Err(said), _) => why = said,
             }
-            why = last_words("apt-get", &output);
         }
     }
     Err(fetch_failed(
@@ -179,12 +173,7 @@ fn apt(directory: &Path, private_index: bool) -> Command {
     command
 }
 
-pub(super) fn missing(
-    program: &str,
-    package: &str,
-    wanted: &str,
-    error: &io::Error,
-) -> ServerError {
+fn missing(program: &str, package: &str, wanted: &str, error: &io::Error) -> ServerError {
     if error.kind() == io::ErrorKind::NotFound {
         ServerError::MissingPackage {
             package: wanted.to_owned(),
@@ -195,16 +184,27 @@ pub(super) fn missing(
     }
 }
 
+/// What a call of apt-get prints and, where it fails, what `called` said.
+pub(super) fn run_apt(
+    called: &str,
+    command: &mut Command,
+    wanted: &str,
+) -> Result<(String, Result<(), String>), ServerError> {
+    let output = run(command).map_err(|error| missing("apt-get", "apt", wanted, &error))?;
+    let ended = output.status.success().then_some(()).ok_or_else(|| last_words(called, &output));
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), ended))
+}
+
 pub(super) fn fetch_failed(what: &str, why: String) -> ServerError {
     ServerError::Fetch { what: what.to_owned(), why }
 }
 
-pub(super) fn run(command: &mut Command) -> io::Result<Output> {
+fn run(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::null()).env("DEBIAN_FRONTEND", "noninteractive").output()
 }
 
 /// What a failed program said: its error lines, or its last ones.
-pub(super) fn last_words(program: &str, output: &Output) -> String {
+fn last_words(program: &str, output: &Output) -> String {
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> =

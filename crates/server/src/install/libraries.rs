@@ -7,6 +7,7 @@ use crate::ServerError;
 use crate::builds::add_library_path;
 use crate::catalogue;
 use crate::error::io_at;
+use crate::home::temporary_directory;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -76,10 +77,7 @@ fn fetch_library(
     if packages.is_empty() {
         return Err(lacking(binary, soname));
     }
-    let unpacked = tempfile::Builder::new()
-        .prefix("lib-")
-        .tempdir_in(work)
-        .map_err(io_at("make a directory in", work))?;
+    let unpacked = temporary_directory(work, "lib-")?;
     fetch::debian_package(work, packages, unpacked.path(), progress).map_err(|error| {
         ServerError::MissingPackage {
             package: packages[0].clone(),

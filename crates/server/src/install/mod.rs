@@ -45,7 +45,7 @@ impl Unpacked {
 /// replaces it.
 ///
 /// # Errors
-/// [`ServerError::UnknownEngine`]; [`ServerError::MissingPackage`] naming what the machine lacks;
+/// [`ServerError::Unknown`]; [`ServerError::MissingPackage`] naming what the machine lacks;
 /// [`ServerError::Fetch`], [`ServerError::Checksum`], [`ServerError::Archive`] or
 /// [`ServerError::WrongVersion`] for what was fetched.
 pub fn install(
@@ -67,10 +67,7 @@ pub fn install(
     }
     let prefix = format!(".tmp-{}-", engine.name);
     home::remove_left_over(&home.engines(), &prefix)?;
-    let work = tempfile::Builder::new()
-        .prefix(&prefix)
-        .tempdir_in(home.engines())
-        .map_err(io_at("make a directory in", &home.engines()))?;
+    let work = home::temporary_directory(&home.engines(), &prefix)?;
     let unpacked = match (from, from_sha256) {
         (Some(file), Some(sha256)) => from_file(work.path(), file, sha256, progress)?,
         _ => fetch::fetch(work.path(), engine, progress)?,
@@ -206,12 +203,7 @@ fn write_manifest(root: &Path, manifest: &Manifest) -> Result<(), ServerError> {
 /// Swaps directories by renames. Servers that run from the old one keep their open files.
 fn move_into_place(work: &Path, root: &Path, place: &Path) -> Result<(), ServerError> {
     let old = work.join("old");
-    match fs::rename(place, &old) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(io_at("move away", place)(error));
-        }
-        _ => {}
-    }
+    home::if_there(fs::rename(place, &old)).map_err(io_at("move away", place))?;
     if let Err(error) = fs::rename(root, place) {
         // Better the old engine than none; where this fails too, the first error says why.
         let _ = fs::rename(&old, place);

@@ -4,7 +4,7 @@
 //! below mydyno's directory. The archive is the one that the machine's own sources name, and
 //! proxies and logins of the machine's apt stay in force.
 
-use super::fetch::{fetch_failed, last_words, missing, run};
+use super::fetch::{fetch_failed, run_apt};
 use super::{Unpacked, binary_in, interpreter};
 use crate::catalogue::Engine;
 use crate::error::io_at;
@@ -114,11 +114,9 @@ pub(super) fn fetch(
     ));
     let mut install = apt.command();
     install.args(["--download-only", "install"]).args(&engine.debian);
-    let output = run(&mut install).map_err(|error| missing("apt-get", "apt", name, &error))?;
-    if !output.status.success() {
-        let what = format!("{packages} of Debian's suite {suite} ({archive})");
-        return Err(fetch_failed(&what, last_words("apt-get", &output)));
-    }
+    let (_, ended) = run_apt("apt-get", &mut install, name)?;
+    let what = format!("{packages} of Debian's suite {suite} ({archive})");
+    ended.map_err(|why| fetch_failed(&what, why))?;
     progress("unpacking");
     unpack(work, engine, suite, &apt.packages()?)
 }
@@ -134,23 +132,18 @@ fn update(
     let name = &engine.name;
     let mut machine = Command::new("apt-get");
     machine.args(["--print-uris", "update"]).env("LC_ALL", "C");
-    let output = run(&mut machine).map_err(|error| missing("apt-get", "apt", name, &error))?;
-    let archives = archives_in(&String::from_utf8_lossy(&output.stdout));
-    let mut why = match output.status.success() {
-        true => "they name no archive".to_owned(),
-        false => last_words("apt-get", &output),
-    };
+    let (uris, ended) = run_apt("apt-get", &mut machine, name)?;
+    let archives = archives_in(&uris);
+    let mut why = ended.err().unwrap_or_else(|| "they name no archive".to_owned());
     for archive in &archives {
         progress(&format!(
             "fetching the index of Debian's suite {suite} from {archive} with apt-get"
         ));
         apt.point_at(archive, suite)?;
-        let output = run(apt.command().arg("update"))
-            .map_err(|error| missing("apt-get", "apt", name, &error))?;
-        if output.status.success() {
-            return Ok(archive.clone());
+        match run_apt("apt-get update", apt.command().arg("update"), name)? {
+            (_, Ok(())) => return Ok(archive.clone()),
+            (_, Err(said)) => why = said,
         }
-        why = last_words("apt-get update", &output);
     }
     let tried = match archives.as_slice() {
         [] => String::new(),

@@ -30,31 +30,20 @@ pub(super) fn sha256_of(path: &Path) -> Result<String, ServerError> {
 
 /// Unpacks a `.tar.gz` or `.tar.xz` into the directory `to`.
 pub(super) fn archive(file: &Path, to: &Path) -> Result<(), ServerError> {
-    let mut magic = [0u8; 6];
-    let mut input = File::open(file).map_err(io_at("open", file))?;
-    let n = read_up_to(&mut input, &mut magic).map_err(io_at("read", file))?;
-    if magic[..n].starts_with(&[0x1f, 0x8b]) {
+    let mut magic = Vec::new();
+    let input = File::open(file).map_err(io_at("open", file))?;
+    input.take(6).read_to_end(&mut magic).map_err(io_at("read", file))?;
+    if magic.starts_with(&[0x1f, 0x8b]) {
         let input = File::open(file).map_err(io_at("open", file))?;
         tar(flate2::read::MultiGzDecoder::new(BufReader::new(input)), to)
             .map_err(|error| failed(file)(error.to_string()))
-    } else if magic[..n] == [0xfd, b'7', b'z', b'X', b'Z', 0] {
+    } else if magic == [0xfd, b'7', b'z', b'X', b'Z', 0] {
         xz(file, to)
     } else {
         Err(failed(file)(
             "it is neither gzip nor xz; give the vendor's .tar.gz or .tar.xz".to_owned(),
         ))
     }
-}
-
-fn read_up_to(input: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match input.read(&mut buffer[filled..])? {
-            0 => break,
-            n => filled += n,
-        }
-    }
-    Ok(filled)
 }
 
 /// Decompressed by the `xz` of the machine: a decoder of our own would be a dependency for this one

@@ -8,7 +8,7 @@ mod sizes;
 mod translate;
 
 use crate::ServerError;
-use base::{ServerFamily, ServerRelease, nearest};
+use base::{ServerFamily, ServerRelease};
 use releases::Releases;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -88,8 +88,7 @@ pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
     let mut presets = data().preset.iter();
     presets.find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<String> = names().into_iter().map(str::to_owned).collect();
-        let nearest = nearest(name, &known).map(str::to_owned);
-        ServerError::UnknownPreset { name: name.to_owned(), nearest, known }
+        ServerError::Unknown { what: "preset", name: name.to_owned(), known }
     })
 }
 

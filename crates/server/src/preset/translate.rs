@@ -145,24 +145,20 @@ impl NamedPreset {
     }
 }
 
-/// What a variable becomes, before the user's own settings are looked at.
-struct PresetOutcome {
-    fate: Fate,
-    became: Option<(String, String)>,
-    reason: Option<String>,
-}
-
-impl PresetOutcome {
-    fn set(fate: Fate, name: &str, value: impl Into<String>) -> PresetOutcome {
-        PresetOutcome { fate, became: Some((name.to_owned(), value.into())), reason: None }
+/// Of a variable that the papers do not have, or whose name and value there are still to come.
+impl VariableFate {
+    fn set(fate: Fate, name: &str, value: impl Into<String>) -> VariableFate {
+        let became = Some((name.to_owned(), value.into()));
+        VariableFate { became, reason: None, ..VariableFate::not_set(fate, String::new()) }
     }
 
-    fn not_set(fate: Fate, reason: String) -> PresetOutcome {
-        PresetOutcome { fate, became: None, reason: Some(reason) }
+    fn not_set(fate: Fate, reason: String) -> VariableFate {
+        let (variable, asked) = (String::new(), String::new());
+        VariableFate { variable, asked, fate, became: None, reason: Some(reason) }
     }
 
-    fn because(self, reason: String) -> PresetOutcome {
-        PresetOutcome { reason: Some(reason), ..self }
+    fn because(self, reason: String) -> VariableFate {
+        VariableFate { reason: Some(reason), ..self }
     }
 }
 
@@ -257,36 +253,30 @@ impl<'a> SizedServer<'a> {
         if !is_free && let Some((name, value)) = self.given(name) {
             outcome = match self.part_bytes {
                 Some(part) if name == POOL => {
-                    PresetOutcome::set(Fate::Overridden, name, size_text(part))
+                    VariableFate::set(Fate::Overridden, name, size_text(part))
                 }
-                _ => PresetOutcome::set(Fate::Overridden, name, value),
+                _ => VariableFate::set(Fate::Overridden, name, value),
             };
         }
-        VariableFate {
-            variable: variable.name.clone(),
-            asked: asked.to_owned(),
-            fate: outcome.fate,
-            became: outcome.became,
-            reason: outcome.reason,
-        }
+        VariableFate { variable: variable.name.clone(), asked: asked.to_owned(), ..outcome }
     }
 
-    fn outcome(&self, variable: &PaperVariable, asked: &str) -> PresetOutcome {
+    fn outcome(&self, variable: &PaperVariable, asked: &str) -> VariableFate {
         let name = variable.name.as_str();
         if let Some(role) = &variable.role {
-            return PresetOutcome::not_set(Fate::Placed, format!("--{role} says where"));
+            return VariableFate::not_set(Fate::Placed, format!("--{role} says where"));
         }
         if let Some(lacks) = self.lacks(variable) {
-            return PresetOutcome::not_set(Fate::Unknown, self.why_unknown(variable, lacks));
+            return VariableFate::not_set(Fate::Unknown, self.why_unknown(variable, lacks));
         }
         if asked.is_empty() {
-            return PresetOutcome::not_set(Fate::Kept, "empty, as it is anyway".to_owned());
+            return VariableFate::not_set(Fate::Kept, "empty, as it is anyway".to_owned());
         }
         if let Some(renamed) = &variable.renamed
             && self.release.family == ServerFamily::Percona
             && renamed.percona.lacks(self.release).is_none()
         {
-            return PresetOutcome::set(Fate::Renamed, &renamed.to, asked);
+            return VariableFate::set(Fate::Renamed, &renamed.to, asked);
         }
         match name {
             POOL => self.pool_size(asked),
@@ -315,11 +305,11 @@ impl<'a> SizedServer<'a> {
         self.scale.bytes(parse_size(asked).unwrap_or(0), Mib(1))
     }
 
-    fn pool_size(&self, asked: &str) -> PresetOutcome {
+    fn pool_size(&self, asked: &str) -> VariableFate {
         let (bytes, _) = self.pool.unwrap_or_default();
-        let outcome = |fate| PresetOutcome::set(fate, POOL, size_text(bytes));
+        let outcome = |fate| VariableFate::set(fate, POOL, size_text(bytes));
         if parse_size(asked) == Some(bytes) {
-            PresetOutcome::set(Fate::Kept, POOL, asked)
+            VariableFate::set(Fate::Kept, POOL, asked)
         } else if self.part_bytes.is_some() {
             outcome(Fate::Scaled).because("one of several servers that divide the pool".to_owned())
         } else if self.exact(asked) < POOL_BYTES_MIN {
@@ -329,32 +319,32 @@ impl<'a> SizedServer<'a> {
         }
     }
 
-    fn instances(&self, asked: &str) -> PresetOutcome {
+    fn instances(&self, asked: &str) -> VariableFate {
         match self.pool {
             Some((bytes, _)) if bytes < INSTANCES_POOL_BYTES_MIN => {
-                PresetOutcome::set(Fate::Clamped, INSTANCES, "1")
+                VariableFate::set(Fate::Clamped, INSTANCES, "1")
                     .because("a pool below 1G is one instance".to_owned())
             }
-            _ => PresetOutcome::set(Fate::Kept, INSTANCES, asked),
+            _ => VariableFate::set(Fate::Kept, INSTANCES, asked),
         }
     }
 
-    fn cleaners(&self, asked: &str) -> PresetOutcome {
+    fn cleaners(&self, asked: &str) -> VariableFate {
         match self.pool {
             Some((_, instances)) if parse_size(asked) > Some(instances) => {
-                PresetOutcome::set(Fate::Clamped, CLEANERS, instances.to_string())
+                VariableFate::set(Fate::Clamped, CLEANERS, instances.to_string())
                     .because("each has a pool instance of its own".to_owned())
             }
-            _ => PresetOutcome::set(Fate::Kept, CLEANERS, asked),
+            _ => VariableFate::set(Fate::Kept, CLEANERS, asked),
         }
     }
 
     /// The size of redo files and their number.
-    fn redo(&self, name: &str, asked: &str) -> PresetOutcome {
+    fn redo(&self, name: &str, asked: &str) -> VariableFate {
         let (file_bytes, files) = (self.redo_file_bytes, self.redo_files);
         let all_bytes = file_bytes.saturating_mul(files);
         let folded = |into: &str| {
-            PresetOutcome::set(Fate::Folded, into, size_text(all_bytes))
+            VariableFate::set(Fate::Folded, into, size_text(all_bytes))
                 .because(format!("{files} files of {}, as one size", size_text(file_bytes)))
         };
         if self.release.has(HAS_CAPACITY) {
@@ -364,9 +354,9 @@ impl<'a> SizedServer<'a> {
             return folded(REDO_FILE);
         }
         if name == REDO_FILES || parse_size(asked) == Some(file_bytes) {
-            return PresetOutcome::set(Fate::Kept, name, asked);
+            return VariableFate::set(Fate::Kept, name, asked);
         }
-        let outcome = |fate| PresetOutcome::set(fate, name, size_text(file_bytes));
+        let outcome = |fate| VariableFate::set(fate, name, size_text(file_bytes));
         if self.exact(asked) < REDO_FILE_BYTES_MIN {
             outcome(Fate::Clamped).because("no server takes a smaller file".to_owned())
         } else {
@@ -374,24 +364,24 @@ impl<'a> SizedServer<'a> {
         }
     }
 
-    fn checksum(&self, asked: &str) -> PresetOutcome {
+    fn checksum(&self, asked: &str) -> VariableFate {
         let none = asked.eq_ignore_ascii_case("none");
         if none && self.release.has(CHECKSUMS_ALWAYS) {
-            return PresetOutcome::not_set(
+            return VariableFate::not_set(
                 Fate::Unknown,
                 "gone since MariaDB 10.6.0: pages always have checksums".to_owned(),
             );
         }
-        PresetOutcome::set(Fate::Kept, CHECKSUM, asked)
+        VariableFate::set(Fate::Kept, CHECKSUM, asked)
     }
 
-    fn free_list(&self, asked: &str) -> PresetOutcome {
+    fn free_list(&self, asked: &str) -> VariableFate {
         match self.pool {
             Some((bytes, instances)) if bytes / instances.max(1) < BACKOFF_BYTES_MIN => {
-                PresetOutcome::set(Fate::Clamped, FREE_LIST, "legacy")
+                VariableFate::set(Fate::Clamped, FREE_LIST, "legacy")
                     .because(format!("{asked} needs 20M in each pool instance"))
             }
-            _ => PresetOutcome::set(Fate::Kept, FREE_LIST, asked),
+            _ => VariableFate::set(Fate::Kept, FREE_LIST, asked),
         }
     }
 
@@ -403,26 +393,21 @@ impl<'a> SizedServer<'a> {
             return None;
         }
         let chunk_bytes = chunk_for(bytes, PoolInstances(instances))?;
-        Some(VariableFate {
-            variable: CHUNK.to_owned(),
-            asked: String::new(),
-            fate: Fate::Added,
-            became: Some((CHUNK.to_owned(), size_text(chunk_bytes))),
-            reason: Some(format!(
-                "else the server rounds the pool up to a multiple of {}",
-                size_text(CHUNK_BYTES.saturating_mul(instances))
-            )),
-        })
+        let added = VariableFate::set(Fate::Added, CHUNK, size_text(chunk_bytes)).because(format!(
+            "else the server rounds the pool up to a multiple of {}",
+            size_text(CHUNK_BYTES.saturating_mul(instances))
+        ));
+        Some(VariableFate { variable: CHUNK.to_owned(), ..added })
     }
 }
 
-fn clamped(variable: &PaperVariable, asked: &str) -> PresetOutcome {
+fn clamped(variable: &PaperVariable, asked: &str) -> VariableFate {
     match (variable.most, parse_size(asked)) {
         (Some(most), Some(value)) if value > most => {
-            PresetOutcome::set(Fate::Clamped, &variable.name, most.to_string())
+            VariableFate::set(Fate::Clamped, &variable.name, most.to_string())
                 .because(format!("servers take {most} at most"))
         }
-        _ => PresetOutcome::set(Fate::Kept, &variable.name, asked),
+        _ => VariableFate::set(Fate::Kept, &variable.name, asked),
     }
 }
 

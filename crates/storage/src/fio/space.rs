@@ -2,6 +2,7 @@
 //! however the program ends.
 
 use crate::error::{StorageError, io_at};
+use base::Random;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ const BYTES_MIN: u64 = 256 << 20;
 /// This much stays free for others.
 const FREE_FACTOR: u64 = 2;
 const CHUNK_BYTES: usize = 1 << 20;
+const CONTENT_SEED: u64 = 1;
 
 /// A directory with the file.
 #[derive(Debug)]
@@ -124,10 +126,10 @@ fn write(path: &Path, content: Content, bytes: u64, stop: &AtomicBool) -> std::i
     if let Content::Hole { bytes } = content {
         return file.set_len(bytes);
     }
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = Random::new(CONTENT_SEED, &[]);
     let mut chunk = vec![0u8; CHUNK_BYTES];
     for word in chunk.chunks_exact_mut(8) {
-        word.copy_from_slice(&next(&mut state).to_le_bytes());
+        word.copy_from_slice(&random.bits().to_le_bytes());
     }
     for number in 0..bytes / CHUNK_BYTES as u64 {
         if stop.load(Ordering::Relaxed) {
@@ -138,14 +140,6 @@ fn write(path: &Path, content: Content, bytes: u64, stop: &AtomicBool) -> std::i
         file.write_all(&chunk)?;
     }
     file.sync_all()
-}
-
-/// xorshift64
-fn next(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
 }
 
 /// Removes the directories of dead owners. What cannot be looked at is another user's and stays.

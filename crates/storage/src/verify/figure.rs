@@ -3,7 +3,7 @@
 use crate::delta::KindTimes;
 use crate::error::StorageError;
 use crate::fio::{EmulatedResult, FioJob, FioResult, Pattern};
-use base::document;
+use base::{document, named};
 use device::page::AccessKind;
 use device::{Profile, Role, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
@@ -28,23 +28,15 @@ const HOST_RUNTIME_MAX: Duration = Duration::from_secs(2);
 /// Shorter peaks are over before fio has settled.
 const PEAK_RUNTIME_MIN: Duration = Duration::from_millis(500);
 
-/// How a figure came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FigureVerdict {
-    Within,
-    Outside,
-    /// This host is too slow or too busy to play the device: nothing can be said of the figure.
-    HostLimited,
-}
-
-impl FigureVerdict {
-    pub fn name(self) -> &'static str {
-        match self {
-            FigureVerdict::Within => "within",
-            FigureVerdict::Outside => "outside",
-            FigureVerdict::HostLimited => "host-limited",
-        }
+named! {
+    /// How a figure came out.
+    #[derive(Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FigureVerdict {
+        Within = "within",
+        Outside = "outside",
+        /// This host is too slow or too busy to play the device: nothing can be said of the figure.
+        HostLimited = "host-limited",
     }
 }
 
