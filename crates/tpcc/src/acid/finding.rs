@@ -120,8 +120,8 @@ pub enum AcidError {
     Connect(String),
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error("{0}")]
-    Transaction(TransactionError),
+    #[error(transparent)]
+    Transaction(#[from] TransactionError),
     /// Bounded, because it should be seen at once.
     #[error(
         "a transaction neither ended nor waited for a lock, by the server's word, for 30 s; is the \
@@ -130,12 +130,6 @@ pub enum AcidError {
     Undecided,
     #[error("a transaction did not send the statement after which it was to stop")]
     NotHalted,
-}
-
-impl From<TransactionError> for AcidError {
-    fn from(error: TransactionError) -> AcidError {
-        AcidError::Transaction(error)
-    }
 }
 
 impl AcidError {
