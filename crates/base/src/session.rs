@@ -202,6 +202,18 @@ impl SessionError {
         self.code() == Some(errors::LOCK_WAIT_TIMEOUT)
     }
 
+    /// The server lets nobody write.
+    pub fn is_read_only(&self) -> bool {
+        matches!(
+            self.code(),
+            Some(
+                errors::OPTION_PREVENTS_STATEMENT
+                    | errors::CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
+                    | errors::READ_ONLY_MODE
+            )
+        )
+    }
+
     /// The server's error number, where the server spoke.
     pub fn code(&self) -> Option<u16> {
         match self {

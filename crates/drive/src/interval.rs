@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Phase {
+    #[default]
     Warmup,
     Window,
     /// After the window, until the last transaction has ended.
@@ -81,7 +82,7 @@ pub struct TerminalStats {
 merge_fields!(TerminalStats { keying, think, acknowledgement });
 
 /// What happened between two moments of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Interval {
     pub phase: Phase,
     /// From the start of the run.
@@ -103,24 +104,8 @@ pub struct Interval {
     pub silences: Vec<Silence>,
 }
 
-/// What tells intervals of a run apart; they come in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct IntervalKey {
-    phase: Phase,
-    start_offset_ns: u64,
-}
-
-impl IntervalKey {
-    /// An early end may cut the workers' last intervals at slightly different moments: the drain is
-    /// one for all.
-    pub(crate) fn of(interval: &Interval) -> IntervalKey {
-        let start_offset_ns = match interval.phase {
-            Phase::Drain => 0,
-            Phase::Warmup | Phase::Window => interval.start_offset_ns,
-        };
-        IntervalKey { phase: interval.phase, start_offset_ns }
-    }
-}
+/// What tells intervals of a run apart, by phase and start; they come in this order.
+pub(crate) type IntervalKey = (Phase, u64);
 
 impl Interval {
     /// An interval in which nothing has happened yet.
@@ -134,13 +119,16 @@ impl Interval {
             start_offset_ns: offsets_ns.start,
             end_offset_ns: offsets_ns.end,
             types,
-            transactions: Default::default(),
-            primary: Vec::new(),
-            statements: 0,
-            counters: WorkloadCounters::default(),
-            schedule: ScheduleStats::default(),
-            terminals: TerminalStats::default(),
-            silences: Vec::new(),
+            ..Interval::default()
+        }
+    }
+
+    /// An early end may cut the workers' last intervals at slightly different moments: the drain is
+    /// one for all.
+    pub(crate) fn key(&self) -> IntervalKey {
+        match self.phase {
+            Phase::Drain => (Phase::Drain, 0),
+            phase => (phase, self.start_offset_ns),
         }
     }
 

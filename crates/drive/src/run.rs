@@ -471,7 +471,7 @@ impl Dispatcher {
     /// Merges an interval with those of the other workers, and reports it once all have come.
     fn collect(&mut self, interval: Interval, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
         self.open
-            .entry(IntervalKey::of(&interval))
+            .entry(interval.key())
             .and_modify(|(count, merged)| {
                 *count += 1;
                 merged.merge(&interval);

@@ -4,6 +4,7 @@
 use crate::interval::Phase;
 use crate::options::RunOptions;
 use base::{Instant, clock, limits};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,7 @@ use std::time::{self, Duration};
 const END_LEAD: Duration = Duration::from_millis(500);
 
 /// Ends of phases, in ns from the start of the run. They only ever come earlier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseOffsets {
     pub warmup_end_ns: u64,
     pub window_end_ns: u64,

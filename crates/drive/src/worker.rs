@@ -114,7 +114,7 @@ pub(crate) fn run_partner(partner: &mut dyn Partner, messages: &Sender<Message>,
     };
     let mut reported = None;
     let ended = partner.drive(&schedule, &mut |interval| {
-        reported = Some(IntervalKey::of(&interval));
+        reported = Some(interval.key());
         tell(Message::Interval(Box::new(interval)));
     });
     tell(match ended {

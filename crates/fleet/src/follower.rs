@@ -9,7 +9,7 @@ use crate::messages::{
     Agreement, Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
 use base::Instant;
-use drive::{Abort, AbortCause, Control, DrivenShare, Event, PhaseOffsets, RunError, RunReport};
+use drive::{Abort, AbortCause, Control, DrivenShare, Event, RunError, RunReport};
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -376,9 +376,7 @@ impl RankTurn<'_> {
         // The leader ends a run for all.
         self.follower.say_alive(stop)?;
         Ok(match self.follower.hear(AT_ONCE)? {
-            Some(ToFollower::Phases { warmup_end_ns, window_end_ns }) => {
-                Control::EndPhasesAt(PhaseOffsets { warmup_end_ns, window_end_ns })
-            }
+            Some(ToFollower::Phases(phases)) => Control::EndPhasesAt(phases),
             Some(heard) if self.follower.is_cancelled(&heard) => {
                 self.is_ended_by_leader = true;
                 let reason = "rank 0 ended the run".to_owned();

@@ -1,7 +1,7 @@
 //! What ranks say to each other.
 
 use crate::auth::Nonce;
-use drive::{Abort, DrivenShare, Interval, RunOptions};
+use drive::{Abort, DrivenShare, Interval, PhaseOffsets, RunOptions};
 use serde::{Deserialize, Serialize};
 
 /// A rank to the leader, before it has proven itself: nothing that takes more memory than the bytes
@@ -84,10 +84,7 @@ pub(crate) enum ToFollower {
         at_ns: u64,
     },
     /// Ends of phases, in ns from the start of the run.
-    Phases {
-        warmup_end_ns: u64,
-        window_end_ns: u64,
-    },
+    Phases(PhaseOffsets),
     /// End what was ordered at once.
     Abort {
         order: u32,

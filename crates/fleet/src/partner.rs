@@ -6,7 +6,7 @@ use crate::messages::{RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLea
 use base::Instant;
 use drive::{
     Abort, AbortCause, DrivenShare, Failed, FailureKind, Interval, Partner, PartnerEnd, Phase,
-    PhaseOffsets, Schedule, TransactionInfo,
+    Schedule, TransactionInfo,
 };
 use std::io;
 use std::sync::atomic::Ordering;
@@ -151,8 +151,7 @@ impl<'a> RankPartner<'a> {
                 }
             } else if phases != told {
                 told = phases;
-                let PhaseOffsets { warmup_end_ns, window_end_ns } = phases;
-                link.send(&ToFollower::Phases { warmup_end_ns, window_end_ns })?;
+                link.send(&ToFollower::Phases(phases))?;
             }
             let Some(word) = self.word(link)? else {
                 self.require_in_time(schedule, reported_ns)?;

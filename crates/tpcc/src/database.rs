@@ -9,7 +9,7 @@
 use crate::population::ChunkSummary;
 use crate::schema::Table;
 use crate::{Chunk, population, probe};
-use base::{Session, SessionError, WarehouseRange, Warehouses};
+use base::{Session, SessionError, WarehouseRange, Warehouses, errors};
 use drive::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,6 @@ const LOAD: &str = "mydyno_load";
 const DRIVEN_BY_TPCC_MYSQL: &str = "driven_by_tpcc_mysql";
 const FIRST_WAREHOUSE: &str = "first_warehouse";
 const LAST_WAREHOUSE: &str = "last_warehouse";
-
-/// ER_NO_SUCH_TABLE.
-const NO_SUCH_TABLE: u16 = 1146;
 
 /// DDL of our own tables.
 pub const CREATE_META_SQL: [&str; 2] = [
@@ -200,7 +197,7 @@ pub async fn inspect<S: Session>(
         Contents::Ours(database, _) => {
             let chunks = match loaded_chunks(session).await {
                 Ok(loaded) => loaded.chunks.len() as u64,
-                Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
+                Err(error) if error.code() == Some(errors::NO_SUCH_TABLE) => 0,
                 Err(error) => return Err(error.into()),
             };
             let Database { warehouses, seed, .. } = database;
@@ -239,31 +236,22 @@ async fn foreign<S: Session>(
         range: WarehouseRange::all(warehouses),
         seed: None,
         c_load: None,
-        foreign_keys: has_foreign_keys(session).await?,
-        partitions: partitions(session).await?,
-        history_key: has_history_key(session).await?,
+        foreign_keys: probe::count(session, FOREIGN_KEYS_SQL).await? > 0,
+        partitions: u32::try_from(probe::count(session, PARTITIONS_SQL).await?).unwrap_or(0),
+        history_key: probe::count(session, HISTORY_KEYS_SQL).await? > 0,
         driven_by_tpcc_mysql: false,
     })
 }
 
-async fn has_foreign_keys<S: Session>(session: &mut S) -> Result<bool, SessionError> {
-    let sql = "SELECT COUNT(*) FROM information_schema.referential_constraints \
-               WHERE constraint_schema = DATABASE() AND table_name = 'order_line'";
-    Ok(probe::count(session, sql).await? > 0)
-}
+const FOREIGN_KEYS_SQL: &str = "SELECT COUNT(*) FROM information_schema.referential_constraints \
+    WHERE constraint_schema = DATABASE() AND table_name = 'order_line'";
 
 /// Of the largest table, which other tools split if any.
-async fn partitions<S: Session>(session: &mut S) -> Result<u32, SessionError> {
-    let sql = "SELECT COUNT(*) FROM information_schema.partitions WHERE table_schema = DATABASE() \
-        AND table_name = 'order_line' AND partition_name IS NOT NULL";
-    Ok(u32::try_from(probe::count(session, sql).await?).unwrap_or(0))
-}
+const PARTITIONS_SQL: &str = "SELECT COUNT(*) FROM information_schema.partitions WHERE \
+    table_schema = DATABASE() AND table_name = 'order_line' AND partition_name IS NOT NULL";
 
-async fn has_history_key<S: Session>(session: &mut S) -> Result<bool, SessionError> {
-    let sql = "SELECT COUNT(*) FROM information_schema.table_constraints WHERE table_schema = \
-        DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
-    Ok(probe::count(session, sql).await? > 0)
-}
+const HISTORY_KEYS_SQL: &str = "SELECT COUNT(*) FROM information_schema.table_constraints WHERE \
+    table_schema = DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
 
 /// Does the server, or the cluster that it is a node of, demand a primary key of every table?
 ///

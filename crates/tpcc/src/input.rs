@@ -3,29 +3,23 @@
 
 use crate::random::{RunConstants, last_name};
 use crate::schema::{DISTRICTS, ITEMS};
-use base::{Cents, DateTime, Param, Random, WarehouseRange};
+use base::{Cents, DateTime, Param, Random, WarehouseRange, named};
 use drive::{TransactionInfo, TransactionType};
 use std::fmt;
 
-/// The five transaction types, in the order in which every tool of the field counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Transaction {
-    NewOrder,
-    Payment,
-    OrderStatus,
-    Delivery,
-    StockLevel,
+named! {
+    /// The five transaction types, in the order in which every tool of the field counts them.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Transaction {
+        NewOrder = "new_order",
+        Payment = "payment",
+        OrderStatus = "order_status",
+        Delivery = "delivery",
+        StockLevel = "stock_level",
+    }
 }
 
 impl Transaction {
-    pub const ALL: [Transaction; 5] = [
-        Transaction::NewOrder,
-        Transaction::Payment,
-        Transaction::OrderStatus,
-        Transaction::Delivery,
-        Transaction::StockLevel,
-    ];
-
     /// The five as the driver knows them, by [`Transaction::index`]. Throughput is that of
     /// New-Order; Delivery is deferred (clause 2.7.2).
     pub const TYPES: &'static [TransactionInfo] = &[
@@ -43,17 +37,6 @@ impl Transaction {
             is_deferred: matches!(self, Transaction::Delivery),
             share: DECK_CARDS[self as usize] as f64 / DECK_SIZE as f64,
             row_bytes: Some(self.row_bytes()),
-        }
-    }
-
-    /// The name in results, JSON and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Transaction::NewOrder => "new_order",
-            Transaction::Payment => "payment",
-            Transaction::OrderStatus => "order_status",
-            Transaction::Delivery => "delivery",
-            Transaction::StockLevel => "stock_level",
         }
     }
 

@@ -1,7 +1,7 @@
 //! Named locks of the server, which keep other programs of ours out of a schema while one is at
 //! work on it.
 
-use base::{Session, SessionError};
+use base::{Session, SessionError, errors};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -43,12 +43,13 @@ fn lock_of(answered: Result<Option<i64>, SessionError>) -> Result<Lock, SessionE
     /// Of Percona XtraDB Cluster with pxc_strict_mode, as an unknown error, which GET_LOCK has no
     /// other.
     const ER_UNKNOWN_ERROR: u16 = 1105;
-    /// Of MariaDB with wsrep_on.
-    const ER_NOT_SUPPORTED_YET: u16 = 1235;
     match answered {
         Ok(Some(1)) => Ok(Lock::Held),
         Ok(_) => Ok(Lock::Busy),
-        Err(error) if matches!(error.code(), Some(ER_UNKNOWN_ERROR | ER_NOT_SUPPORTED_YET)) => {
+        // The second is MariaDB's with wsrep_on.
+        Err(error)
+            if matches!(error.code(), Some(ER_UNKNOWN_ERROR | errors::NOT_SUPPORTED_YET)) =>
+        {
             Ok(Lock::Forbidden(error.to_string()))
         }
         Err(error) => Err(error),

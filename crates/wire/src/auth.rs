@@ -1,6 +1,6 @@
 //! The login methods that this client speaks, and what each computes of a password. Pure.
 
-use base::SessionError;
+use base::{SessionError, named};
 use curve25519_dalek::edwards::EdwardsPoint;
 use curve25519_dalek::scalar::{Scalar, clamp_integer};
 use openssl::error::ErrorStack;
@@ -18,32 +18,23 @@ const EXTENDED_SALT: usize = 20;
 /// MariaDB's own client derives a key in 8192 rounds at most.
 const ROUNDS_MAX: u8 = 3;
 
-/// The login methods that this client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuthMethod {
-    Native,
-    CachingSha2,
-    Sha256,
-    Ed25519,
-    Parsec,
-    /// The password as it is.
-    Clear,
-    /// The server asks the kernel who is at the other end of the unix socket (`auth_socket`,
-    /// `unix_socket`).
-    Peer,
+named! {
+    /// The login methods that this client speaks.
+    pub(crate) enum AuthMethod {
+        Native = "mysql_native_password",
+        CachingSha2 = "caching_sha2_password",
+        Sha256 = "sha256_password",
+        Ed25519 = "client_ed25519",
+        Parsec = "parsec",
+        /// The password as it is.
+        Clear = "mysql_clear_password",
+        /// The server asks the kernel who is at the other end of the unix socket (`auth_socket`,
+        /// `unix_socket`).
+        Peer = "unix_socket",
+    }
 }
 
 impl AuthMethod {
-    const ALL: [AuthMethod; 7] = [
-        AuthMethod::Native,
-        AuthMethod::CachingSha2,
-        AuthMethod::Sha256,
-        AuthMethod::Ed25519,
-        AuthMethod::Parsec,
-        AuthMethod::Clear,
-        AuthMethod::Peer,
-    ];
-
     /// The method of that name.
     ///
     /// # Errors
@@ -59,18 +50,6 @@ impl AuthMethod {
                 String::from_utf8_lossy(name),
                 AuthMethod::ALL.map(AuthMethod::name).join(", ")
             ))),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            AuthMethod::Native => "mysql_native_password",
-            AuthMethod::CachingSha2 => "caching_sha2_password",
-            AuthMethod::Sha256 => "sha256_password",
-            AuthMethod::Ed25519 => "client_ed25519",
-            AuthMethod::Parsec => "parsec",
-            AuthMethod::Clear => "mysql_clear_password",
-            AuthMethod::Peer => "unix_socket",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Where a server is and how to log in to it.
 
+use base::named;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -25,40 +26,24 @@ impl fmt::Display for Address {
     }
 }
 
-/// Is a connection encrypted, and whom does it believe? The words are those of `mysql --ssl-mode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsMode {
-    /// Plain text.
-    Disabled,
-    /// Encrypted where the server offers it; the certificate is not verified.
-    Preferred,
-    /// Encrypted or nothing; the certificate is not verified.
-    Required,
-    /// Encrypted, and the certificate chain leads to the CA file.
-    VerifyCa,
-    /// Like [`TlsMode::VerifyCa`], and the certificate names the host that was dialled.
-    VerifyIdentity,
+named! {
+    /// Is a connection encrypted, and whom does it believe? The words are those of
+    /// `mysql --ssl-mode`.
+    pub enum TlsMode {
+        /// Plain text.
+        Disabled = "DISABLED",
+        /// Encrypted where the server offers it; the certificate is not verified.
+        Preferred = "PREFERRED",
+        /// Encrypted or nothing; the certificate is not verified.
+        Required = "REQUIRED",
+        /// Encrypted, and the certificate chain leads to the CA file.
+        VerifyCa = "VERIFY_CA",
+        /// Like [`TlsMode::VerifyCa`], and the certificate names the host that was dialled.
+        VerifyIdentity = "VERIFY_IDENTITY",
+    }
 }
 
 impl TlsMode {
-    pub const ALL: [TlsMode; 5] = [
-        TlsMode::Disabled,
-        TlsMode::Preferred,
-        TlsMode::Required,
-        TlsMode::VerifyCa,
-        TlsMode::VerifyIdentity,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            TlsMode::Disabled => "DISABLED",
-            TlsMode::Preferred => "PREFERRED",
-            TlsMode::Required => "REQUIRED",
-            TlsMode::VerifyCa => "VERIFY_CA",
-            TlsMode::VerifyIdentity => "VERIFY_IDENTITY",
-        }
-    }
-
     fn named(text: &str) -> Option<TlsMode> {
         TlsMode::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(text))
     }

@@ -1,28 +1,19 @@
 //! What of the protocol depends on the server, and the packets that begin and end an answer. Pure.
 
 use crate::packet::{PacketReader, malformed};
-use base::SessionError;
+use base::{SessionError, named};
 
-/// How often the server describes the columns of an answer's rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Metadata {
-    /// With each answer: all that MySQL 5.7 can do.
-    #[default]
-    Always,
-    /// When it changes: MariaDB from 10.6 on.
-    Cached,
-    /// Never, once the statements are prepared: MySQL 8.0.
-    Omitted,
-}
-
-impl Metadata {
-    /// The word of the results file.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Metadata::Always => "always",
-            Metadata::Cached => "cached",
-            Metadata::Omitted => "omitted",
-        }
+named! {
+    /// How often the server describes the columns of an answer's rows.
+    #[derive(Default)]
+    pub enum Metadata {
+        /// With each answer: all that MySQL 5.7 can do.
+        #[default]
+        Always = "always",
+        /// When it changes: MariaDB from 10.6 on.
+        Cached = "cached",
+        /// Never, once the statements are prepared: MySQL 8.0.
+        Omitted = "omitted",
     }
 }
 

@@ -157,5 +157,5 @@ async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'sta
     if style != Style::Procedures {
         session.all_prepared().await.doing("agreeing on result metadata")?;
     }
-    Ok(session.metadata().as_str())
+    Ok(session.metadata().name())
 }

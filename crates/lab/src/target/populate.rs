@@ -359,11 +359,7 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo
 /// Why there is no schema, where that is for the server's owner to change.
 fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
     match error.code() {
-        Some(
-            errors::OPTION_PREVENTS_STATEMENT
-            | errors::CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
-            | errors::READ_ONLY_MODE,
-        ) => LoadError::ReadOnly { error }.into(),
+        _ if error.is_read_only() => LoadError::ReadOnly { error }.into(),
         Some(errors::DBACCESS_DENIED_ERROR) => LabError::Unfit(format!(
             "user {user:?} may not create schema {schema:?} ({error}); create it as another user, \
              and GRANT ALL on it"

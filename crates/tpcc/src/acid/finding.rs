@@ -1,56 +1,33 @@
 //! What a test of clause 3 is, and what it may find.
 
 use crate::transactions::TransactionError;
-use base::SessionError;
+use base::{SessionError, named};
 use spec::Isolation;
 
-/// What a transaction saw or did that it must not (clauses 3.2.1, 3.4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phenomenon {
-    /// A part of a transaction stayed, or a part was missing.
-    Part,
-    /// What another transaction had not committed was read.
-    DirtyRead,
-    /// A row had another value when it was read again.
-    NonRepeatableRead,
-    /// A row came up when the same rows were read again.
-    Phantom,
-    /// A change was overwritten by one that did not know of it.
-    LostUpdate,
-    /// What was acknowledged is not there.
-    LostCommit,
-}
-
-impl Phenomenon {
-    /// The name in results and for people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Phenomenon::Part => "part of a transaction",
-            Phenomenon::DirtyRead => "dirty read",
-            Phenomenon::NonRepeatableRead => "non-repeatable read",
-            Phenomenon::Phantom => "phantom",
-            Phenomenon::LostUpdate => "lost update",
-            Phenomenon::LostCommit => "lost commit",
-        }
+named! {
+    /// What a transaction saw or did that it must not (clauses 3.2.1, 3.4.1).
+    pub enum Phenomenon {
+        /// A part of a transaction stayed, or a part was missing.
+        Part = "part of a transaction",
+        /// What another transaction had not committed was read.
+        DirtyRead = "dirty read",
+        /// A row had another value when it was read again.
+        NonRepeatableRead = "non-repeatable read",
+        /// A row came up when the same rows were read again.
+        Phantom = "phantom",
+        /// A change was overwritten by one that did not know of it.
+        LostUpdate = "lost update",
+        /// What was acknowledged is not there.
+        LostCommit = "lost commit",
     }
 }
 
-/// What became of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AcidVerdict {
-    Passed,
-    Failed,
-    NotTested,
-}
-
-impl AcidVerdict {
-    /// The name in results and for people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AcidVerdict::Passed => "passed",
-            AcidVerdict::Failed => "failed",
-            AcidVerdict::NotTested => "not tested",
-        }
+named! {
+    /// What became of a test.
+    pub enum AcidVerdict {
+        Passed = "passed",
+        Failed = "failed",
+        NotTested = "not tested",
     }
 }
 
@@ -120,8 +97,8 @@ pub enum AcidError {
     Connect(String),
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error("{0}")]
-    Transaction(TransactionError),
+    #[error(transparent)]
+    Transaction(#[from] TransactionError),
     /// Bounded, because it should be seen at once.
     #[error(
         "a transaction neither ended nor waited for a lock, by the server's word, for 30 s; is the \
@@ -130,12 +107,6 @@ pub enum AcidError {
     Undecided,
     #[error("a transaction did not send the statement after which it was to stop")]
     NotHalted,
-}
-
-impl From<TransactionError> for AcidError {
-    fn from(error: TransactionError) -> AcidError {
-        AcidError::Transaction(error)
-    }
 }
 
 impl AcidError {

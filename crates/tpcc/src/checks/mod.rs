@@ -73,8 +73,7 @@ impl Scope {
 /// A check under way.
 struct Running {
     check: &'static Check,
-    offending_rows: u64,
-    examples: Vec<String>,
+    found: Offending,
     duration: Duration,
     /// The only warehouses to look at; `None` is all.
     suspects: Option<Rc<BTreeSet<u32>>>,
@@ -93,13 +92,13 @@ impl Running {
         let answer = session.query(&limited).await?;
         let found = answer.len();
         for row in examples(&answer, statement) {
-            if self.examples.len() < OFFENDING_ROWS_MAX {
-                self.examples.push(row);
+            if self.found.examples.len() < OFFENDING_ROWS_MAX {
+                self.found.examples.push(row);
             }
         }
         // Rows are counted only where there are more of them than examples: a consistent database
         // pays nothing.
-        self.offending_rows +=
+        self.found.rows +=
             if found > OFFENDING_ROWS_MAX { count(session, &sql).await? } else { found as u64 };
         Ok(())
     }
@@ -116,7 +115,7 @@ impl Running {
                 return Ok(());
             };
             if nth >= OFFENDING_ROWS_MAX {
-                self.offending_rows += 1;
+                self.found.rows += 1;
                 return Ok(());
             }
         }
@@ -143,13 +142,7 @@ impl Running {
     }
 
     fn of(check: &'static Check) -> Running {
-        Running {
-            check,
-            offending_rows: 0,
-            examples: Vec::new(),
-            duration: Duration::ZERO,
-            suspects: None,
-        }
+        Running { check, found: Offending::default(), duration: Duration::ZERO, suspects: None }
     }
 
     /// The same check, which has found nothing yet.
@@ -158,19 +151,19 @@ impl Running {
     }
 
     /// Adds what was found elsewhere.
-    fn add(&mut self, found: Running) {
-        self.offending_rows += found.offending_rows;
-        self.duration += found.duration;
-        let room = OFFENDING_ROWS_MAX.saturating_sub(self.examples.len());
-        self.examples.extend(found.examples.into_iter().take(room));
+    fn add(&mut self, other: Running) {
+        self.found.rows += other.found.rows;
+        self.duration += other.duration;
+        let room = OFFENDING_ROWS_MAX.saturating_sub(self.found.examples.len());
+        self.found.examples.extend(other.found.examples.into_iter().take(room));
     }
 
     /// Adds what was found on a shard, by its number from 1.
-    fn add_of_shard(&mut self, mut found: Running, shard: usize) {
-        for row in &mut found.examples {
+    fn add_of_shard(&mut self, mut other: Running, shard: usize) {
+        for row in &mut other.found.examples {
             row.insert_str(0, &format!("shard {shard}, "));
         }
-        self.add(found);
+        self.add(other);
     }
 
     fn result(self) -> CheckResult {
@@ -178,9 +171,9 @@ impl Running {
             name: self.check.name.to_owned(),
             title: self.check.title.to_owned(),
             clause: self.check.clause.to_owned(),
-            passed: self.offending_rows == 0,
-            offending_rows: self.offending_rows,
-            examples: self.examples,
+            passed: self.found.rows == 0,
+            offending_rows: self.found.rows,
+            examples: self.found.examples,
             duration_ns: u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX),
         }
     }
@@ -415,11 +408,7 @@ async fn name_suspects<S: Session>(
             }
             _ => Offending { rows: 1, examples: Vec::new() },
         };
-        let of_shard = Running {
-            offending_rows: found.rows,
-            examples: found.examples,
-            ..Running::of(check.check)
-        };
+        let of_shard = Running { found, ..Running::of(check.check) };
         check.add_of_shard(of_shard, home.map_or(0, |home| home + 1));
     }
     check.duration += start.elapsed();

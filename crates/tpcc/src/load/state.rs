@@ -7,7 +7,7 @@ use crate::database::{
 };
 use crate::lock::{Lock, lock_name, take_lock};
 use crate::schema::{self, Table};
-use base::{Session, SessionError, first_of};
+use base::{Session, SessionError, errors, first_of};
 use std::time::Duration;
 
 /// How long the server may take to end the session of a load before this one.
@@ -64,8 +64,7 @@ pub(crate) async fn prepare<S: Session>(
     };
     prepare_tables(session, existing.is_none(), &wanted).await.map_err(|error| {
         match error.code() {
-            // --read-only, --super-read-only, innodb_read_only.
-            Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
+            _ if error.is_read_only() => LoadError::ReadOnly { error },
             Some(3750) => LoadError::PrimaryKeyRequired,
             _ => LoadError::Server { what: "creating the tables".to_owned(), error },
         }
@@ -176,9 +175,8 @@ async fn prepare_tables<S: Session>(
 /// Drops what a load of ours has made, children before parents. The word that it is being dropped
 /// comes first and goes last: no interruption leaves marks of chunks that are gone.
 async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
-    const NO_SUCH_TABLE: u16 = 1146;
     match database::set_state(session, LoadState::Dropping).await {
-        Err(error) if error.code() == Some(NO_SUCH_TABLE) => {}
+        Err(error) if error.code() == Some(errors::NO_SUCH_TABLE) => {}
         other => other?,
     }
     session.query("SET SESSION foreign_key_checks = 0").await?;

@@ -15,7 +15,7 @@ use crate::random::Constants;
 use crate::schema::{self, Table};
 use base::{RowSource, WarehouseRange, Warehouses};
 use format::{BETWEEN_TUPLES, RowFormat, Tsv, Tuples};
-use rows::{AnyGenerator, ChunkSource, RowGenerator};
+use rows::{ChunkSource, RowWriter};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// A buffer is full once it holds this much; the last row or order may exceed it by some KiB.
@@ -105,7 +105,7 @@ impl Population {
 
 /// A chunk being generated.
 struct Generation {
-    generator: AnyGenerator,
+    rows: RowWriter,
     hash: Xxh3Default,
     summary: ChunkSummary,
     finished: bool,
@@ -119,7 +119,7 @@ impl Generation {
             warehouse: chunk.warehouse,
         };
         Generation {
-            generator: AnyGenerator::new(chunk.table, source),
+            rows: RowWriter::new(chunk.table, source),
             hash: Xxh3Default::new(),
             summary: ChunkSummary { rows: 0, bytes: 0, checksum: 0 },
             finished: false,
@@ -128,33 +128,36 @@ impl Generation {
 
     /// Writes rows until `full` says so or none is left.
     fn write<F: RowFormat>(&mut self, out: &mut F, full: impl Fn(&F) -> bool) {
-        fn run<F: RowFormat>(
-            generator: &mut impl RowGenerator,
-            out: &mut F,
-            full: impl Fn(&F) -> bool,
-        ) -> (u64, bool) {
-            let mut rows = 0;
-            loop {
-                let written = generator.write(out);
-                rows += u64::from(written);
-                if written == 0 || full(out) {
-                    return (rows, written == 0);
-                }
+        // Which table it is is decided once per buffer, not per row.
+        match self.rows.table {
+            Table::Item => self.write_by(RowWriter::item, out, full),
+            Table::Warehouse => self.write_by(RowWriter::warehouse, out, full),
+            Table::District => self.write_by(RowWriter::district, out, full),
+            Table::Stock => self.write_by(RowWriter::stock, out, full),
+            Table::Customer => self.write_by(RowWriter::customer, out, full),
+            Table::History => self.write_by(RowWriter::history, out, full),
+            Table::Orders => self.write_by(RowWriter::order, out, full),
+            Table::NewOrders => self.write_by(RowWriter::new_order, out, full),
+            Table::OrderLine => self.write_by(RowWriter::order_lines, out, full),
+        }
+    }
+
+    fn write_by<F: RowFormat>(
+        &mut self,
+        write: impl Fn(&mut RowWriter, &mut F) -> u32,
+        out: &mut F,
+        full: impl Fn(&F) -> bool,
+    ) {
+        loop {
+            if !self.rows.advance() {
+                self.finished = true;
+                return;
+            }
+            self.summary.rows += u64::from(write(&mut self.rows, out));
+            if full(out) {
+                return;
             }
         }
-        let (rows, finished) = match &mut self.generator {
-            AnyGenerator::Items(g) => run(g, out, full),
-            AnyGenerator::Warehouse(g) => run(g, out, full),
-            AnyGenerator::Districts(g) => run(g, out, full),
-            AnyGenerator::Stock(g) => run(g, out, full),
-            AnyGenerator::Customers(g) => run(g, out, full),
-            AnyGenerator::History(g) => run(g, out, full),
-            AnyGenerator::Orders(g) => run(g, out, full),
-            AnyGenerator::NewOrders(g) => run(g, out, full),
-            AnyGenerator::OrderLines(g) => run(g, out, full),
-        };
-        self.summary.rows += rows;
-        self.finished = finished;
     }
 
     fn add_lines(&mut self, lines: &[u8]) {

@@ -12,6 +12,7 @@ use crate::random::{
 };
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, Table};
 use base::Random;
+use std::ops::RangeInclusive;
 
 /// Every date of the population: C_SINCE, H_DATE, O_ENTRY_D, and OL_DELIVERY_D of delivered lines.
 /// The clause says "the current date and time"; one constant instant stands for it, because two
@@ -52,13 +53,6 @@ impl ChunkSource {
     }
 }
 
-/// Writes the rows of one chunk, a few at a time.
-pub(super) trait RowGenerator {
-    /// Writes the next row, or the next order's lines (15 at most); returns how many rows, 0 where
-    /// there are no more.
-    fn write(&mut self, out: &mut impl RowFormat) -> u32;
-}
-
 /// A tenth of `total` rows, at random: Knuth's selection sampling.
 struct Tenth {
     rows_left: u32,
@@ -78,6 +72,9 @@ impl Tenth {
         chosen
     }
 }
+
+/// O_OL_CNT.
+const LINES: RangeInclusive<u32> = 5..=15;
 
 const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
@@ -113,42 +110,116 @@ fn constant(text: &'static [u8]) -> impl FnOnce(&mut Vec<u8>) {
     move |out| out.extend_from_slice(text)
 }
 
-pub(super) struct Items {
+/// Writes the rows of one chunk: of a district after the other, where the table has districts, with
+/// a stream for each.
+pub(super) struct RowWriter {
+    pub(super) table: Table,
+    source: ChunkSource,
+    rows: TableRows,
     random: Random,
-    original: Tenth,
-    next: u32,
+    /// 0 where the table has none.
+    district: u32,
+    /// Number within the district, from 1.
+    number: u32,
+    /// Of the district's rows, those that are written otherwise.
+    tenth: Tenth,
+    /// O_OL_CNT of the orders of a district, in order: rnd(5..15) from a stream of its own, which
+    /// the lines draw again.
+    line_counts: Random,
+    /// O_C_ID of the district's orders: a random order of its customers, a fresh one for each
+    /// district.
+    customers: Vec<u32>,
 }
 
-impl RowGenerator for Items {
-    #[inline]
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        if self.next > ITEMS {
-            return 0;
+/// Which rows a table has, or which orders have the rows.
+struct TableRows {
+    stream: Stream,
+    /// First and last.
+    districts: [u32; 2],
+    /// First and last of each district.
+    numbers: [u32; 2],
+}
+
+impl TableRows {
+    fn of(table: Table) -> TableRows {
+        const NO_DISTRICT: [u32; 2] = [0, 0];
+        const EACH_DISTRICT: [u32; 2] = [1, DISTRICTS];
+        let (stream, districts, numbers) = match table {
+            Table::Item => (Stream::Item, NO_DISTRICT, [1, ITEMS]),
+            Table::Warehouse => (Stream::Warehouse, NO_DISTRICT, [1, 1]),
+            Table::District => (Stream::District, EACH_DISTRICT, [1, 1]),
+            Table::Stock => (Stream::Stock, NO_DISTRICT, [1, ITEMS]),
+            Table::Customer => (Stream::Customer, EACH_DISTRICT, [1, CUSTOMERS]),
+            Table::History => (Stream::History, EACH_DISTRICT, [1, CUSTOMERS]),
+            // Nothing of an open order's number is random.
+            Table::NewOrders => (Stream::Orders, EACH_DISTRICT, [FIRST_OPEN_ORDER, CUSTOMERS]),
+            Table::Orders => (Stream::Orders, EACH_DISTRICT, [1, CUSTOMERS]),
+            Table::OrderLine => (Stream::OrderLine, EACH_DISTRICT, [1, CUSTOMERS]),
+        };
+        TableRows { stream, districts, numbers }
+    }
+}
+
+// A function of each table writes the present row, or the present order's lines, and returns how many
+// rows these are.
+impl RowWriter {
+    /// Before the first row.
+    pub(super) fn new(table: Table, source: ChunkSource) -> RowWriter {
+        let [first, _] = TableRows::of(table).districts;
+        RowWriter::of_district(first, table, source)
+    }
+
+    fn of_district(district: u32, table: Table, source: ChunkSource) -> RowWriter {
+        let rows = TableRows::of(table);
+        let [first, last] = rows.numbers;
+        let mut random = source.random(rows.stream, district);
+        let mut customers = Vec::new();
+        if table == Table::Orders {
+            customers.extend(1..=CUSTOMERS);
+            random.shuffle(&mut customers);
         }
+        RowWriter {
+            table,
+            source,
+            rows,
+            random,
+            district,
+            number: first - 1,
+            tenth: Tenth::of(last),
+            line_counts: source.random(Stream::LineCounts, district),
+            customers,
+        }
+    }
+
+    /// Goes on to the next row, or the next order's lines (15 at most); false where there are no
+    /// more.
+    #[inline]
+    pub(super) fn advance(&mut self) -> bool {
+        if self.number == self.rows.numbers[1] {
+            if self.district == self.rows.districts[1] {
+                return false;
+            }
+            *self = RowWriter::of_district(self.district + 1, self.table, self.source);
+        }
+        self.number += 1;
+        true
+    }
+
+    #[inline]
+    pub(super) fn item(&mut self, out: &mut impl RowFormat) -> u32 {
         let random = &mut self.random;
-        let original = self.original.next(random);
-        out.number(|o| write_number(o, self.next));
+        let original = self.tenth.next(random);
+        out.number(|o| write_number(o, self.number));
         out.number(|o| write_number(o, random.between(1..=10_000)));
         out.text(|o| write_a_string(o, random, 14..=24));
         out.number(|o| write_hundredths(o, random.between(100..=10_000)));
         out.text(|o| write_data(o, random, original));
         out.end_row();
-        self.next += 1;
         1
     }
-}
 
-pub(super) struct WarehouseRow {
-    source: ChunkSource,
-    done: bool,
-}
-
-impl RowGenerator for WarehouseRow {
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        if std::mem::replace(&mut self.done, true) {
-            return 0;
-        }
-        let random = &mut self.source.random(Stream::Warehouse, 0);
+    pub(super) fn warehouse(&mut self, out: &mut impl RowFormat) -> u32 {
+        let random = &mut self.random;
         out.number(|o| write_number(o, self.source.warehouse));
         out.text(|o| write_a_string(o, random, 6..=10));
         write_address(out, random);
@@ -157,20 +228,10 @@ impl RowGenerator for WarehouseRow {
         out.end_row();
         1
     }
-}
 
-pub(super) struct Districts {
-    source: ChunkSource,
-    next: u32,
-}
-
-impl RowGenerator for Districts {
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        if self.next > DISTRICTS {
-            return 0;
-        }
-        let random = &mut self.source.random(Stream::District, self.next);
-        out.number(|o| write_number(o, self.next));
+    pub(super) fn district(&mut self, out: &mut impl RowFormat) -> u32 {
+        let random = &mut self.random;
+        out.number(|o| write_number(o, self.district));
         out.number(|o| write_number(o, self.source.warehouse));
         out.text(|o| write_a_string(o, random, 6..=10));
         write_address(out, random);
@@ -178,28 +239,16 @@ impl RowGenerator for Districts {
         out.number(constant(b"30000.00"));
         out.number(|o| write_number(o, CUSTOMERS + 1));
         out.end_row();
-        self.next += 1;
         1
     }
-}
 
-pub(super) struct StockRows {
-    random: Random,
-    original: Tenth,
-    warehouse: Digits,
-    next: u32,
-}
-
-impl RowGenerator for StockRows {
     #[inline]
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        if self.next > ITEMS {
-            return 0;
-        }
+    pub(super) fn stock(&mut self, out: &mut impl RowFormat) -> u32 {
         let random = &mut self.random;
-        let original = self.original.next(random);
-        out.number(|o| write_number(o, self.next));
-        out.number(|o| self.warehouse.write(o));
+        let original = self.tenth.next(random);
+        let warehouse = Digits::of(self.source.warehouse);
+        out.number(|o| write_number(o, self.number));
+        out.number(|o| warehouse.write(o));
         out.number(|o| write_number(o, random.between(10..=100)));
         let districts: [u8; 240] = letters::<60, 240>(random);
         for letters in districts.chunks_exact(24) {
@@ -210,59 +259,13 @@ impl RowGenerator for StockRows {
         out.number(constant(b"0"));
         out.text(|o| write_data(o, random, original));
         out.end_row();
-        self.next += 1;
         1
     }
-}
 
-/// Rows of ten districts, one after the other, 3,000 rows (or orders) each, with a stream for each
-/// district.
-struct DistrictRows {
-    source: ChunkSource,
-    stream: Stream,
-    random: Random,
-    district: u32,
-    /// Number within the district, from 1.
-    number: u32,
-}
-
-impl DistrictRows {
-    fn new(source: ChunkSource, stream: Stream) -> DistrictRows {
-        DistrictRows { source, stream, random: source.random(stream, 1), district: 1, number: 0 }
-    }
-
-    /// The next row's district and number; `true` where the district is a new one.
     #[inline]
-    fn advance(&mut self) -> Option<bool> {
-        if self.number == CUSTOMERS {
-            if self.district == DISTRICTS {
-                return None;
-            }
-            self.district += 1;
-            self.number = 0;
-            self.random = self.source.random(self.stream, self.district);
-        }
-        self.number += 1;
-        Some(self.number == 1)
-    }
-}
-
-pub(super) struct Customers {
-    at: DistrictRows,
-    bad_credit: Tenth,
-}
-
-impl RowGenerator for Customers {
-    #[inline]
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        let Some(new_district) = self.at.advance() else {
-            return 0;
-        };
-        if new_district {
-            self.bad_credit = Tenth::of(CUSTOMERS);
-        }
-        let DistrictRows { source, random, district, number, .. } = &mut self.at;
-        let bad_credit = self.bad_credit.next(random);
+    pub(super) fn customer(&mut self, out: &mut impl RowFormat) -> u32 {
+        let RowWriter { source, random, district, number, tenth, .. } = self;
+        let bad_credit = tenth.next(random);
         // The first thousand take every name once, so that no name is missing in any district
         // (4.3.3.1).
         let name = match *number {
@@ -289,71 +292,26 @@ impl RowGenerator for Customers {
         out.end_row();
         1
     }
-}
 
-pub(super) struct HistoryRows {
-    at: DistrictRows,
-}
-
-impl RowGenerator for HistoryRows {
     #[inline]
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        if self.at.advance().is_none() {
-            return 0;
-        }
-        let (warehouse, district) =
-            (Digits::of(self.at.source.warehouse), Digits::of(self.at.district));
-        out.number(|o| write_number(o, self.at.number));
+    pub(super) fn history(&mut self, out: &mut impl RowFormat) -> u32 {
+        let (warehouse, district) = (Digits::of(self.source.warehouse), Digits::of(self.district));
+        out.number(|o| write_number(o, self.number));
         out.number(|o| district.write(o));
         out.number(|o| warehouse.write(o));
         out.number(|o| district.write(o));
         out.number(|o| warehouse.write(o));
         out.text(constant(POPULATION_TIME));
         out.number(constant(b"10.00"));
-        out.text(|o| write_a_string(o, &mut self.at.random, 12..=24));
+        out.text(|o| write_a_string(o, &mut self.random, 12..=24));
         out.end_row();
         1
     }
-}
-
-/// O_OL_CNT of the orders of a district, in order: rnd(5..15) from a stream of its own, which the
-/// lines draw again.
-struct LineCounts(Random);
-
-impl LineCounts {
-    fn of(source: ChunkSource, district: u32) -> LineCounts {
-        LineCounts(source.random(Stream::LineCounts, district))
-    }
 
     #[inline]
-    fn next(&mut self) -> u32 {
-        self.0.between(5..=15)
-    }
-}
-
-pub(super) struct OrderRows {
-    at: DistrictRows,
-    line_counts: LineCounts,
-    /// O_C_ID of the district's orders: a random order of its customers, a fresh one for each
-    /// district.
-    customers: Box<[u32]>,
-}
-
-impl RowGenerator for OrderRows {
-    #[inline]
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        let Some(new_district) = self.at.advance() else {
-            return 0;
-        };
-        if new_district {
-            self.line_counts = LineCounts::of(self.at.source, self.at.district);
-            for (customer, id) in self.customers.iter_mut().zip(1..) {
-                *customer = id;
-            }
-            self.at.random.shuffle(&mut self.customers);
-        }
-        let DistrictRows { source, random, district, number, .. } = &mut self.at;
-        let customer = self.customers[*number as usize - 1];
+    pub(super) fn order(&mut self, out: &mut impl RowFormat) -> u32 {
+        let RowWriter { source, random, district, number, line_counts, customers, .. } = self;
+        let customer = customers[*number as usize - 1];
         out.number(|o| write_number(o, *number));
         out.number(|o| write_number(o, *district));
         out.number(|o| write_number(o, source.warehouse));
@@ -364,58 +322,29 @@ impl RowGenerator for OrderRows {
         } else {
             out.null();
         }
-        out.number(|o| write_number(o, self.line_counts.next()));
+        out.number(|o| write_number(o, line_counts.between(LINES)));
         out.number(constant(b"1"));
         out.end_row();
         1
     }
-}
 
-pub(super) struct NewOrderRows {
-    warehouse: u32,
-    district: u32,
-    next: u32,
-}
-
-impl RowGenerator for NewOrderRows {
     #[inline]
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        if self.next > CUSTOMERS {
-            self.next = FIRST_OPEN_ORDER;
-            self.district += 1;
-        }
-        if self.district > DISTRICTS {
-            return 0;
-        }
-        out.number(|o| write_number(o, self.next));
+    pub(super) fn new_order(&mut self, out: &mut impl RowFormat) -> u32 {
+        out.number(|o| write_number(o, self.number));
         out.number(|o| write_number(o, self.district));
-        out.number(|o| write_number(o, self.warehouse));
+        out.number(|o| write_number(o, self.source.warehouse));
         out.end_row();
-        self.next += 1;
         1
     }
-}
 
-pub(super) struct OrderLines {
-    at: DistrictRows,
-    line_counts: LineCounts,
-}
-
-impl RowGenerator for OrderLines {
     #[inline]
-    fn write(&mut self, out: &mut impl RowFormat) -> u32 {
-        let Some(new_district) = self.at.advance() else {
-            return 0;
-        };
-        if new_district {
-            self.line_counts = LineCounts::of(self.at.source, self.at.district);
-        }
-        let lines = self.line_counts.next();
-        let random = &mut self.at.random;
-        let order = Digits::of(self.at.number);
-        let district = Digits::of(self.at.district);
-        let warehouse = Digits::of(self.at.source.warehouse);
-        let delivered = self.at.number < FIRST_OPEN_ORDER;
+    pub(super) fn order_lines(&mut self, out: &mut impl RowFormat) -> u32 {
+        let lines = self.line_counts.between(LINES);
+        let random = &mut self.random;
+        let order = Digits::of(self.number);
+        let district = Digits::of(self.district);
+        let warehouse = Digits::of(self.source.warehouse);
+        let delivered = self.number < FIRST_OPEN_ORDER;
         for line in 1..=lines {
             out.number(|o| order.write(o));
             out.number(|o| district.write(o));
@@ -436,59 +365,5 @@ impl RowGenerator for OrderLines {
             out.end_row();
         }
         lines
-    }
-}
-
-/// The generator of any table; which one is decided once per buffer, not per row.
-pub(super) enum AnyGenerator {
-    Items(Items),
-    Warehouse(WarehouseRow),
-    Districts(Districts),
-    Stock(StockRows),
-    Customers(Customers),
-    History(HistoryRows),
-    Orders(OrderRows),
-    NewOrders(NewOrderRows),
-    OrderLines(OrderLines),
-}
-
-impl AnyGenerator {
-    pub(super) fn new(table: Table, source: ChunkSource) -> AnyGenerator {
-        match table {
-            Table::Item => AnyGenerator::Items(Items {
-                random: source.random(Stream::Item, 0),
-                original: Tenth::of(ITEMS),
-                next: 1,
-            }),
-            Table::Warehouse => AnyGenerator::Warehouse(WarehouseRow { source, done: false }),
-            Table::District => AnyGenerator::Districts(Districts { source, next: 1 }),
-            Table::Stock => AnyGenerator::Stock(StockRows {
-                random: source.random(Stream::Stock, 0),
-                original: Tenth::of(ITEMS),
-                warehouse: Digits::of(source.warehouse),
-                next: 1,
-            }),
-            Table::Customer => AnyGenerator::Customers(Customers {
-                at: DistrictRows::new(source, Stream::Customer),
-                bad_credit: Tenth::of(CUSTOMERS),
-            }),
-            Table::History => AnyGenerator::History(HistoryRows {
-                at: DistrictRows::new(source, Stream::History),
-            }),
-            Table::Orders => AnyGenerator::Orders(OrderRows {
-                at: DistrictRows::new(source, Stream::Orders),
-                line_counts: LineCounts::of(source, 1),
-                customers: vec![0; CUSTOMERS as usize].into(),
-            }),
-            Table::NewOrders => AnyGenerator::NewOrders(NewOrderRows {
-                warehouse: source.warehouse,
-                district: 1,
-                next: FIRST_OPEN_ORDER,
-            }),
-            Table::OrderLine => AnyGenerator::OrderLines(OrderLines {
-                at: DistrictRows::new(source, Stream::OrderLine),
-                line_counts: LineCounts::of(source, 1),
-            }),
-        }
     }
 }

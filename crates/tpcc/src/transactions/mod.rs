@@ -16,6 +16,7 @@
 //! Sessions run with autocommit off.
 
 mod across;
+mod on_session;
 mod outcome;
 pub mod procedures;
 mod rules;
@@ -28,10 +29,10 @@ use crate::input::Input;
 pub(crate) use across::{Across, AcrossOptions};
 use base::{Session, SessionError};
 use drive::set_isolation;
-pub(crate) use outcome::commit;
 pub use outcome::{Outcome, TransactionError};
 pub(crate) use rules::one_row;
 
+use on_session::OnSession;
 use procedures::Procedures;
 use sets::Sets;
 use single::Single;
@@ -165,13 +166,13 @@ impl<S: Session> PreparedSession<S> {
     }
 
     /// The session with the statements of styles `statements` and `pipelined`.
-    fn single(&mut self) -> Result<(&mut S, &mut Single), SessionError> {
+    fn single(&mut self) -> Result<OnSession<'_, S, Single>, SessionError> {
         let style = match self.set {
             StatementSet::Clauses { style, .. } => style.name(),
             StatementSet::TpccMysql { .. } => "tpcc-mysql",
         };
         match &mut self.statements {
-            Statements::Single(single) => Ok((&mut self.session, single)),
+            Statements::Single(set) => Ok(OnSession { session: &mut self.session, set }),
             _ => Err(SessionError::Unexpected(format!("style {style} has no statements for XA"))),
         }
     }
@@ -186,15 +187,16 @@ impl<S: Session> PreparedSession<S> {
         let session = &mut self.session;
         /// The transaction of a set that the input is for.
         macro_rules! run {
-            ($statements:ident) => {
+            ($set:ident) => {{
+                let mut on = OnSession { session, set: $set };
                 match input {
-                    Input::NewOrder(order) => $statements.new_order(session, order).await,
-                    Input::Payment(payment) => $statements.payment(session, payment).await,
-                    Input::OrderStatus(status) => $statements.order_status(session, status).await,
-                    Input::Delivery(delivery) => $statements.delivery(session, delivery).await,
-                    Input::StockLevel(level) => $statements.stock_level(session, level).await,
+                    Input::NewOrder(order) => on.new_order(order).await,
+                    Input::Payment(payment) => on.payment(payment).await,
+                    Input::OrderStatus(status) => on.order_status(status).await,
+                    Input::Delivery(delivery) => on.delivery(delivery).await,
+                    Input::StockLevel(level) => on.stock_level(level).await,
                 }
-            };
+            }};
         }
         let result = match &mut self.statements {
             Statements::Single(single) => run!(single),

@@ -1,8 +1,7 @@
 //! How a transaction ends.
 
-use base::{Session, SessionError};
+use base::SessionError;
 use drive::{leaves_in_doubt, needs_prepare};
-use std::fmt;
 
 /// How a transaction ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +27,22 @@ pub enum Outcome {
 }
 
 /// Why a transaction did not end well.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransactionError {
     /// A statement failed before COMMIT was sent: nothing of the transaction stays.
-    Statement(SessionError),
+    #[error(transparent)]
+    Statement(#[from] SessionError),
     /// The connection was lost while COMMIT was under way: the transaction may be there or not.
+    #[error("COMMIT without an answer: {0}")]
     InDoubt(SessionError),
     /// A row that the database must have is missing (clause 2.3.6); what was done has been rolled
     /// back.
+    #[error("no row for {0}; the database is not a whole TPC-C one: run `mydyno check`")]
     MissingRow(&'static str),
 }
+
+/// What a step of a transaction gives.
+pub(crate) type StepResult<T = ()> = Result<T, TransactionError>;
 
 impl TransactionError {
     /// What an error of COMMIT means.
@@ -70,30 +75,4 @@ impl TransactionError {
     pub(crate) fn needs_prepare(&self) -> bool {
         matches!(self, TransactionError::Statement(error) if needs_prepare(error))
     }
-}
-
-impl From<SessionError> for TransactionError {
-    fn from(error: SessionError) -> TransactionError {
-        TransactionError::Statement(error)
-    }
-}
-
-impl fmt::Display for TransactionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TransactionError::Statement(error) => error.fmt(f),
-            TransactionError::InDoubt(error) => write!(f, "COMMIT without an answer: {error}"),
-            TransactionError::MissingRow(what) => {
-                write!(
-                    f,
-                    "no row for {what}; the database is not a whole TPC-C one: run `mydyno check`"
-                )
-            }
-        }
-    }
-}
-
-/// Commits; every answer before has been read, which the session verifies.
-pub(crate) async fn commit<S: Session>(session: &mut S) -> Result<(), TransactionError> {
-    session.query("COMMIT").await.map(drop).map_err(TransactionError::of_commit)
 }

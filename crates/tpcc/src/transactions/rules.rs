@@ -1,6 +1,6 @@
 //! What clause 2 computes from what was read.
 
-use super::TransactionError;
+use super::outcome::{StepResult, TransactionError};
 use crate::input::{CustomerKey, NewOrder, OrderLine, Payment, UNUSED_ITEM};
 use crate::schema::DISTRICTS;
 use base::{Answer, Cents, Param, Row, Session, SessionError, StatementId};
@@ -42,7 +42,7 @@ pub(super) struct Stocked {
 
 impl Stocked {
     /// Takes the price and the brand from the item's row: price, name, data.
-    pub(super) fn take_item(&mut self, row: &Row<'_>) -> Result<(), TransactionError> {
+    pub(super) fn take_item(&mut self, row: &Row<'_>) -> StepResult {
         self.price = row.cents(0)?;
         black_box(row.bytes(1)?);
         self.original_item = contains_original(row.bytes(2)?);
@@ -50,7 +50,7 @@ impl Stocked {
     }
 
     /// Takes the line from its stock row: quantity, district information, data.
-    pub(super) fn take(&mut self, line: &OrderLine, row: &Row<'_>) -> Result<(), TransactionError> {
+    pub(super) fn take(&mut self, line: &OrderLine, row: &Row<'_>) -> StepResult {
         self.quantity_after = stock_after(row.int(0)?, line.quantity);
         // s_dist_xx is 24 characters (clause 1.3.1).
         let dist = row.bytes(1)?;
@@ -97,7 +97,7 @@ pub(super) fn take_stock(
     stocked: &mut [Stocked],
     (order, index): (&NewOrder, usize),
     answer: &Answer<'_>,
-) -> Result<(), TransactionError> {
+) -> StepResult {
     let line = &order.lines()[index];
     stocked[index].take(line, &only_row(answer, "the stock of an item")?)?;
     if order.repeats(index) {
@@ -138,7 +138,7 @@ impl Payer {
         &self,
         session: &mut S,
         payment: &Payment,
-    ) -> Result<u32, TransactionError> {
+    ) -> StepResult<u32> {
         if let Some(number) = payment.customer.number() {
             return Ok(number);
         }
@@ -151,16 +151,13 @@ impl Payer {
 }
 
 /// Has the paying customer, of whom `lock_customer` gives this row, bad credit?
-pub(super) fn has_bad_credit(row: &Row<'_>) -> Result<bool, TransactionError> {
+pub(super) fn has_bad_credit(row: &Row<'_>) -> StepResult<bool> {
     black_box((row.cents(13)?, row.decimal(12, 4)?));
     Ok(row.bytes(10)? == b"BC")
 }
 
 /// The row of a line's item; none where the item is unused.
-pub(super) fn item_row<'a>(
-    answer: &Answer<'a>,
-    line: &OrderLine,
-) -> Result<Option<Row<'a>>, TransactionError> {
+pub(super) fn item_row<'a>(answer: &Answer<'a>, line: &OrderLine) -> StepResult<Option<Row<'a>>> {
     match answer.row(0) {
         None if line.item != UNUSED_ITEM => {
             Err(TransactionError::MissingRow("an item of the order"))
@@ -178,7 +175,7 @@ pub(super) async fn oldest_orders<S: Session>(
     session: &mut S,
     lock_oldest_order: StatementId,
     warehouse: u32,
-) -> Result<ByDistrict<i64>, TransactionError> {
+) -> StepResult<ByDistrict<i64>> {
     for district in 1..=DISTRICTS {
         session.queue(lock_oldest_order, &[warehouse.into(), district.into()])?;
     }
@@ -192,11 +189,7 @@ pub(super) async fn oldest_orders<S: Session>(
 
 /// Reads the lines of an order that an Order-Status shows, which has one at least; their columns
 /// begin with this one.
-pub(super) fn show_lines(
-    answer: &Answer<'_>,
-    first: usize,
-    what: &'static str,
-) -> Result<(), TransactionError> {
+pub(super) fn show_lines(answer: &Answer<'_>, first: usize, what: &'static str) -> StepResult {
     only_row(answer, what)?;
     for line in answer.rows() {
         black_box((
@@ -214,28 +207,25 @@ pub(super) fn contains_original(text: &[u8]) -> bool {
 }
 
 /// The first row of an answer that must have one.
-pub(crate) fn only_row<'a>(
-    answer: &Answer<'a>,
-    what: &'static str,
-) -> Result<Row<'a>, TransactionError> {
+pub(crate) fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> StepResult<Row<'a>> {
     answer.row(0).ok_or(TransactionError::MissingRow(what))
 }
 
 /// The number of an order or a customer, as its row has it.
-pub(crate) fn number(value: i64) -> Result<u32, TransactionError> {
+pub(crate) fn number(value: i64) -> StepResult<u32> {
     let wrong =
         || SessionError::Unexpected(format!("{value} is no number of an order or customer"));
     Ok(u32::try_from(value).map_err(|_| wrong())?)
 }
 
 /// A change that must have found its one row.
-pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), TransactionError> {
+pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> StepResult {
     if answer.affected_rows == 1 { Ok(()) } else { Err(TransactionError::MissingRow(what)) }
 }
 
 /// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses
 /// 2.5.2.2, 2.6.2.2).
-pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, TransactionError> {
+pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> StepResult<Row<'a>> {
     let middle = answer.len().div_ceil(2);
     middle
         .checked_sub(1)

@@ -6,7 +6,8 @@ use crate::messages::{
     Agreement, Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
 use drive::{
-    Arrivals, DrivenShare, FailedTries, Interval, Pace, Phase, RunOptions, Times, TransactionInfo,
+    Arrivals, DrivenShare, FailedTries, Interval, Pace, Phase, PhaseOffsets, RunOptions, Times,
+    TransactionInfo,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -70,7 +71,7 @@ fn orders() -> Vec<ToFollower> {
         ToFollower::Welcome { proof: vec![1; 32] },
         ToFollower::Refused("no".to_owned()),
         ToFollower::Run { order: 1, job: Box::new(job) },
-        ToFollower::Phases { warmup_end_ns: 1, window_end_ns: 2 },
+        ToFollower::Phases(PhaseOffsets { warmup_end_ns: 1, window_end_ns: 2 }),
     ]
 }
 

@@ -1,7 +1,8 @@
 //! The branches of an XA transaction, and the order in which they are prepared and end.
 
 use crate::ShardRanges;
-use crate::transactions::TransactionError;
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{StepResult, TransactionError};
 use crate::transactions::single::Single;
 use crate::xa::BranchId;
 use base::{Session, SessionError};
@@ -10,8 +11,7 @@ use base::{Session, SessionError};
 pub(super) struct Branch<'a, S> {
     pub(super) server: usize,
     pub(super) id: BranchId,
-    pub(super) session: &'a mut S,
-    pub(super) single: &'a mut Single,
+    pub(super) on: OnSession<'a, S, Single>,
 }
 
 /// Those of a transaction.
@@ -45,14 +45,14 @@ impl<'a, S: Session> Branches<'a, S> {
     /// Begins all of them.
     pub(super) async fn start(&mut self) -> Result<(), SessionError> {
         for branch in self.each() {
-            branch.session.query(&format!("XA START {}", branch.id)).await?;
+            branch.on.session.query(&format!("XA START {}", branch.id)).await?;
         }
         Ok(())
     }
 
     /// Prepares all branches and commits them. Returns why one is not committed, where the
     /// transaction is.
-    pub(super) async fn commit(&mut self) -> Result<Option<SessionError>, TransactionError> {
+    pub(super) async fn commit(&mut self) -> StepResult<Option<SessionError>> {
         for branch in self.each() {
             branch.prepare().await?;
         }
@@ -83,14 +83,14 @@ impl<'a, S: Session> Branches<'a, S> {
 
 impl<S: Session> Branch<'_, S> {
     async fn prepare(&mut self) -> Result<(), SessionError> {
-        self.session.queue_query(&format!("XA END {}", self.id))?;
-        self.session.queue_query(&format!("XA PREPARE {}", self.id))?;
-        self.session.answer().await?;
-        self.session.answer().await.map(drop)
+        self.on.session.queue_query(&format!("XA END {}", self.id))?;
+        self.on.session.queue_query(&format!("XA PREPARE {}", self.id))?;
+        self.on.session.answer().await?;
+        self.on.session.answer().await.map(drop)
     }
 
     async fn end(&mut self, verb: &str) -> Result<(), SessionError> {
-        self.session.query(&format!("XA {verb} {}", self.id)).await.map(drop)
+        self.on.session.query(&format!("XA {verb} {}", self.id)).await.map(drop)
     }
 
     /// Rolls back what the branch has done, whatever state it is in.
@@ -104,7 +104,7 @@ impl<S: Session> Branch<'_, S> {
         /// deadlock.
         const ROLLED_BACK: [u16; 3] = [1402, 1613, 1614];
         let lost = |error| SessionError::Lost(format!("XA ROLLBACK failed: {error}"));
-        self.session.discard().await?;
+        self.on.session.discard().await?;
         match self.end("END").await {
             // It had ended, or a deadlock has doomed it.
             Ok(()) | Err(SessionError::Server { .. }) => {}

@@ -114,8 +114,7 @@ impl<S: Session> Across<S> {
         let (names, home_name) = (&self.names, self.names[self.home]);
         let id = |server: usize| BranchId::new(global, names[server], home_name);
         let branch = |server: usize, of: &'a mut PreparedSession<S>| {
-            let (session, single) = of.single()?;
-            Ok(Branch { server, id: id(server), session, single })
+            Ok(Branch { server, id: id(server), on: of.single()? })
         };
         let mut others = Vec::new();
         for (server, other) in self.others.iter_mut().enumerate() {

@@ -3,20 +3,19 @@
 
 use super::branches::Branches;
 use crate::input::{LINES_MAX, NewOrder, OrderLine};
-use crate::transactions::rules::{Stocked, item_row, one_row, sum, take_stock};
-use crate::transactions::single::new_order::read_head;
-use crate::transactions::{Outcome, TransactionError};
+use crate::transactions::outcome::{Outcome, StepResult};
+use crate::transactions::rules::{Stocked, item_row, sum, take_stock};
 use base::{Param, Session};
 use std::hint::black_box;
 
 pub(super) async fn new_order<S: Session>(
     branches: &mut Branches<'_, S>,
     order: &NewOrder,
-) -> Result<Outcome, TransactionError> {
-    let home = &mut branches.home;
-    home.single.ask_head(home.session, order)?;
-    home.single.ask_items(home.session, order)?;
-    let head = read_head(home.session).await?;
+) -> StepResult<Outcome> {
+    let home = &mut branches.home.on;
+    home.ask_head(order)?;
+    home.ask_items(order)?;
+    let head = home.read_head().await?;
     let mut stocked = [Stocked::default(); LINES_MAX];
     let used = read_items(home.session, order, &mut stocked).await?;
     let lines = &order.lines()[..used];
@@ -32,7 +31,7 @@ async fn read_items<S: Session>(
     session: &mut S,
     order: &NewOrder,
     stocked: &mut [Stocked; LINES_MAX],
-) -> Result<usize, TransactionError> {
+) -> StepResult<usize> {
     for (index, line) in order.lines().iter().enumerate() {
         let answer = session.answer().await?;
         let Some(row) = item_row(&answer, line)? else { return Ok(index) };
@@ -48,18 +47,18 @@ async fn read_stock<S: Session>(
     order: &NewOrder,
     lines: &[OrderLine],
     stocked: &mut [Stocked; LINES_MAX],
-) -> Result<(), TransactionError> {
+) -> StepResult {
     let mut first = 0;
     while let Some(line) = lines.get(first) {
         let server = branches.server_of(line.supply_warehouse);
         let of_shard = lines[first..].iter();
         let count =
             of_shard.take_while(|line| branches.server_of(line.supply_warehouse) == server).count();
-        let branch = branches.on(server);
-        let read_stock = branch.single.stock.of(order.district);
+        let branch = &mut branches.on(server).on;
+        let read_stock = branch.set.stock.of(order.district);
         for line in &lines[first..first + count] {
             let key = [Param::from(line.supply_warehouse), Param::from(line.item)];
-            branch.session.queue(read_stock, &key)?;
+            branch.ask(read_stock, &key)?;
         }
         for index in first..first + count {
             take_stock(stocked, (order, index), &branch.session.answer().await?)?;
@@ -74,25 +73,21 @@ async fn write_order<'l, S: Session>(
     order: &NewOrder,
     order_id: i64,
     lines: impl Iterator<Item = (&'l OrderLine, &'l Stocked)> + Clone,
-) -> Result<(), TransactionError> {
-    let home = &mut branches.home;
-    home.single.write_head(home.session, order, order_id)?;
+) -> StepResult {
+    branches.home.on.write_head(order, order_id)?;
     for (line, stocked) in lines.clone() {
-        let supplier = branches.on(branches.server_of(line.supply_warehouse));
+        let supplier = &mut branches.on(branches.server_of(line.supply_warehouse)).on;
         let changes = stocked.stock_changes(order, line);
-        supplier.session.queue(supplier.single.statements.update_stock, &changes)?;
-        let home = &mut branches.home;
+        supplier.ask(supplier.set.statements.update_stock, &changes)?;
+        let home = &mut branches.home.on;
         let values = stocked.line_row(order, order_id, line);
-        home.session.queue(home.single.statements.insert_order_line, &values)?;
+        home.ask(home.set.statements.insert_order_line, &values)?;
     }
-    let home = &mut branches.home;
-    one_row(&home.session.answer().await?, "the order's district")?;
-    one_row(&home.session.answer().await?, "the new order")?;
-    one_row(&home.session.answer().await?, "the new order's queue entry")?;
+    branches.home.on.head_written().await?;
     for (line, _) in lines {
-        let supplier = branches.on(branches.server_of(line.supply_warehouse));
-        one_row(&supplier.session.answer().await?, "the stock of an item")?;
-        one_row(&branches.home.session.answer().await?, "the new order line")?;
+        let supplier = &mut branches.on(branches.server_of(line.supply_warehouse)).on;
+        supplier.changed("the stock of an item").await?;
+        branches.home.on.changed("the new order line").await?;
     }
     Ok(())
 }

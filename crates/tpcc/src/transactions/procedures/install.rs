@@ -3,7 +3,6 @@
 use super::text::{self, PREFIX, VERSION};
 use crate::lock::{Lock, lock_name, take_lock};
 use base::{Session, SessionError};
-use std::fmt;
 use std::time::Duration;
 
 /// Longest wait for another session that installs procedures in the same schema.
@@ -12,45 +11,26 @@ const LOCK_WAIT: Duration = Duration::from_secs(60);
 const ER_SP_ALREADY_EXISTS: u16 = 1304;
 
 /// Why the procedures are not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstallError {
     /// A procedure of this name exists that is not mydyno's.
+    #[error(
+        "the schema has a procedure {0} that is not mydyno's; rename it, or use another --style"
+    )]
     Foreign(String),
     /// Another session has been at it for long.
+    #[error(
+        "another mydyno has been installing stored procedures in this schema for {} s; wait for \
+         it, or end its connection",
+        LOCK_WAIT.as_secs()
+    )]
     Locked,
     /// The server refused a statement.
-    Session(SessionError),
-}
-
-impl fmt::Display for InstallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            InstallError::Foreign(name) => write!(
-                f,
-                "the schema has a procedure {name} that is not mydyno's; rename it, or use another \
-                 --style"
-            ),
-            InstallError::Locked => write!(
-                f,
-                "another mydyno has been installing stored procedures in this schema for {} s; \
-                 wait for it, or end its connection",
-                LOCK_WAIT.as_secs()
-            ),
-            InstallError::Session(error) => write!(
-                f,
-                "the stored procedures of style procedures cannot be installed: {error}; the user \
-                 needs CREATE ROUTINE, ALTER ROUTINE and EXECUTE on the schema"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for InstallError {}
-
-impl From<SessionError> for InstallError {
-    fn from(error: SessionError) -> InstallError {
-        InstallError::Session(error)
-    }
+    #[error(
+        "the stored procedures of style procedures cannot be installed: {0}; the user needs CREATE \
+         ROUTINE, ALTER ROUTINE and EXECUTE on the schema"
+    )]
+    Session(#[from] SessionError),
 }
 
 /// Makes the procedures of this program's version, where they are not there. True where it made

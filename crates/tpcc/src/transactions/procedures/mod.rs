@@ -6,10 +6,11 @@ mod text;
 
 pub use install::{InstallError, install};
 
-use super::{Outcome, TransactionError};
 use crate::input::{
     CustomerKey, Delivery, LINES_MAX, NewOrder, OrderStatus, Payment, StockLevel, UNUSED_ITEM,
 };
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
 use crate::transactions::rules::{PriceRates, only_row, show_lines};
 use base::{Cents, Param, Session, SessionError, StatementId};
 use std::hint::black_box;
@@ -48,15 +49,13 @@ impl Procedures {
             after: Vec::with_capacity(256),
         })
     }
+}
 
-    pub(super) async fn new_order<S: Session>(
-        &mut self,
-        session: &mut S,
-        order: &NewOrder,
-    ) -> Result<Outcome, TransactionError> {
+impl<S: Session> OnSession<'_, S, Procedures> {
+    pub(crate) async fn new_order(&mut self, order: &NewOrder) -> StepResult<Outcome> {
         let mut params = [Param::Int(0); NEW_ORDER_PARAMS];
-        self.before.clear();
-        self.after.clear();
+        self.set.before.clear();
+        self.set.after.clear();
         let lines = order.lines();
         for (index, line) in lines.iter().enumerate() {
             if line.supply_warehouse == order.warehouse && !order.repeats(index) {
@@ -67,8 +66,8 @@ impl Procedures {
             } else {
                 let (number, supply) = (line.number, line.supply_warehouse);
                 let alone = match supply < order.warehouse {
-                    true => &mut self.before,
-                    false => &mut self.after,
+                    true => &mut self.set.before,
+                    false => &mut self.set.after,
                 };
                 // Writing to a vector cannot fail.
                 let _ = write!(alone, "{number},{},{supply},{};", line.item, line.quantity);
@@ -80,10 +79,10 @@ impl Procedures {
         params[3] = Param::Time(order.entered);
         params[4] = Param::Int(lines.len() as i64);
         params[5] = Param::Int(i64::from(order.remote_lines() == 0));
-        params[6 + 2 * LINES_MAX] = Param::Text(&self.before);
-        params[7 + 2 * LINES_MAX] = Param::Text(&self.after);
-        session.queue(self.new_order, &params)?;
-        let written = read_order(session).await?;
+        params[6 + 2 * LINES_MAX] = Param::Text(&self.set.before);
+        params[7 + 2 * LINES_MAX] = Param::Text(&self.set.after);
+        self.session.queue(self.set.new_order, &params)?;
+        let written = self.read_order().await?;
         let unused = lines.last().is_some_and(|line| line.item == UNUSED_ITEM);
         match lines.len() - written {
             0 => Ok(Outcome::Committed),
@@ -92,11 +91,7 @@ impl Procedures {
         }
     }
 
-    pub(super) async fn payment<S: Session>(
-        &self,
-        session: &mut S,
-        payment: &Payment,
-    ) -> Result<Outcome, TransactionError> {
+    pub(crate) async fn payment(&mut self, payment: &Payment) -> StepResult<Outcome> {
         let (number, name) = customer(payment.customer);
         let params = [
             payment.warehouse.into(),
@@ -108,56 +103,60 @@ impl Procedures {
             Param::Cents(payment.amount),
             Param::Time(payment.entered),
         ];
-        session.queue(self.payment, &params)?;
-        let answer = session.answer().await?;
-        black_box(only_row(&answer, "the payment")?.cents(22)?);
-        ended(session).await?;
-        Ok(Outcome::Committed)
+        black_box(self.row(self.set.payment, &params, "the payment").await?.cents(22)?);
+        self.ended(Outcome::Committed).await
     }
 
-    pub(super) async fn order_status<S: Session>(
-        &self,
-        session: &mut S,
-        status: &OrderStatus,
-    ) -> Result<Outcome, TransactionError> {
+    pub(crate) async fn order_status(&mut self, status: &OrderStatus) -> StepResult<Outcome> {
         let (number, name) = customer(status.customer);
         let params = [status.warehouse.into(), status.district.into(), number, name];
-        session.queue(self.order_status, &params)?;
-        let answer = session.answer().await?;
-        black_box(only_row(&answer, "the customer")?.cents(1)?);
-        let answer = session.answer().await?;
+        black_box(self.row(self.set.order_status, &params, "the customer").await?.cents(1)?);
+        let answer = self.session.answer().await?;
         show_lines(&answer, 3, "the customer's last order and its lines")?;
-        ended(session).await?;
-        Ok(Outcome::Committed)
+        self.ended(Outcome::Committed).await
     }
 
-    pub(super) async fn delivery<S: Session>(
-        &self,
-        session: &mut S,
-        delivery: &Delivery,
-    ) -> Result<Outcome, TransactionError> {
+    pub(crate) async fn delivery(&mut self, delivery: &Delivery) -> StepResult<Outcome> {
         let now = Param::Time(delivery.delivered);
-        session.queue(self.delivery, &[delivery.warehouse.into(), delivery.carrier.into(), now])?;
-        let answer = session.answer().await?;
-        let skipped = only_row(&answer, "the delivery")?.int(0)?;
+        let params = [delivery.warehouse.into(), delivery.carrier.into(), now];
+        let skipped = self.row(self.set.delivery, &params, "the delivery").await?.int(0)?;
         let skipped_districts = u32::try_from(skipped).map_err(|_| {
             TransactionError::MissingRow("a count of skipped districts from 0 to 10")
         })?;
-        ended(session).await?;
-        Ok(Outcome::Delivered { skipped_districts })
+        self.ended(Outcome::Delivered { skipped_districts }).await
     }
 
-    pub(super) async fn stock_level<S: Session>(
-        &self,
-        session: &mut S,
-        level: &StockLevel,
-    ) -> Result<Outcome, TransactionError> {
+    pub(crate) async fn stock_level(&mut self, level: &StockLevel) -> StepResult<Outcome> {
         let params = [level.warehouse, level.district, level.threshold].map(Param::from);
-        session.queue(self.stock_level, &params)?;
-        let answer = session.answer().await?;
-        black_box(only_row(&answer, "the count of low stock")?.int(0)?);
-        ended(session).await?;
-        Ok(Outcome::Committed)
+        let what = "the count of low stock";
+        black_box(self.row(self.set.stock_level, &params, what).await?.int(0)?);
+        self.ended(Outcome::Committed).await
+    }
+
+    /// Reads the last answer of a CALL, which has no rows.
+    async fn ended<T>(&mut self, with: T) -> StepResult<T> {
+        while self.session.answer().await?.more {}
+        Ok(with)
+    }
+
+    /// Reads the lines of an order and then its head; returns how many lines were written. The
+    /// procedure commits all or none.
+    async fn read_order(&mut self) -> StepResult<usize> {
+        let answer = self.session.answer().await?;
+        let written = answer.len();
+        let mut sum = Cents(0);
+        for row in answer.rows() {
+            black_box((row.int(0)?, row.int(3)?, row.cents(5)?, row.int(6)?, row.bytes(7)?));
+            sum.0 += row.cents(4)?.0;
+        }
+        let answer = self.session.answer().await?;
+        let row = only_row(&answer, "the order")?;
+        let rates = PriceRates {
+            discount: row.decimal(1, 4)?,
+            taxes: row.decimal(4, 4)? + row.decimal(5, 4)?,
+        };
+        black_box((row.int(0)?, row.bytes(2)?, row.bytes(3)?, rates.total(sum)));
+        self.ended(written).await
     }
 }
 
@@ -167,29 +166,4 @@ fn customer<'a>(key: CustomerKey) -> (Param<'a>, Param<'a>) {
         CustomerKey::Number(_) => (key.into(), Param::Null),
         CustomerKey::LastName(_) => (Param::Null, key.into()),
     }
-}
-
-/// The last answer of a CALL, which has no rows.
-async fn ended<S: Session>(session: &mut S) -> Result<(), TransactionError> {
-    while session.answer().await?.more {}
-    Ok(())
-}
-
-/// Reads the lines of an order and then its head; returns how many lines were written. The
-/// procedure commits all or none.
-async fn read_order<S: Session>(session: &mut S) -> Result<usize, TransactionError> {
-    let answer = session.answer().await?;
-    let written = answer.len();
-    let mut sum = Cents(0);
-    for row in answer.rows() {
-        black_box((row.int(0)?, row.int(3)?, row.cents(5)?, row.int(6)?, row.bytes(7)?));
-        sum.0 += row.cents(4)?.0;
-    }
-    let answer = session.answer().await?;
-    let row = only_row(&answer, "the order")?;
-    let rates =
-        PriceRates { discount: row.decimal(1, 4)?, taxes: row.decimal(4, 4)? + row.decimal(5, 4)? };
-    black_box((row.int(0)?, row.bytes(2)?, row.bytes(3)?, rates.total(sum)));
-    ended(session).await?;
-    Ok(written)
 }

@@ -3,8 +3,9 @@
 use super::Sets;
 use crate::input::Delivery;
 use crate::schema::DISTRICTS;
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
 use crate::transactions::rules::{ByDistrict, oldest_orders};
-use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Answer, Cents, Param, Session};
 
 const DISTRICT_COUNT: usize = DISTRICTS as usize;
@@ -29,63 +30,55 @@ fn concat<'a, const N: usize>(first: &[Param<'a>], rest: &[Param<'a>]) -> [Param
     all
 }
 
-impl Sets {
-    pub(in crate::transactions) async fn delivery<S: Session>(
-        &self,
-        session: &mut S,
-        delivery: &Delivery,
-    ) -> Result<Outcome, TransactionError> {
-        let oldest = self.statements.lock_oldest_order;
-        let orders = oldest_orders(session, oldest, delivery.warehouse).await?;
+impl<S: Session> OnSession<'_, S, Sets> {
+    pub(crate) async fn delivery(&mut self, delivery: &Delivery) -> StepResult<Outcome> {
+        let oldest = self.set.statements.lock_oldest_order;
+        let orders = oldest_orders(self.session, oldest, delivery.warehouse).await?;
         let delivered = orders.iter().flatten().count();
         if delivered > 0 {
-            self.deliver(session, delivery, &orders, delivered as u64).await?;
+            self.deliver(delivery, &orders, delivered as u64).await?;
         }
-        commit(session).await?;
         let skipped_districts = DISTRICTS - delivered as u32;
-        Ok(Outcome::Delivered { skipped_districts })
+        self.end(Outcome::Delivered { skipped_districts }).await
     }
 
-    async fn deliver<S: Session>(
-        &self,
-        session: &mut S,
+    async fn deliver(
+        &mut self,
         delivery: &Delivery,
         orders: &ByDistrict<i64>,
         delivered: u64,
-    ) -> Result<(), TransactionError> {
+    ) -> StepResult {
         let w = Param::from(delivery.warehouse);
         let orders = pairs(orders);
         let key: [_; PAIRS + 1] = concat(&[w], &orders);
         let carriers: [_; PAIRS + 2] = concat(&[delivery.carrier.into(), w], &orders);
         let dates: [_; PAIRS + 2] = concat(&[Param::Time(delivery.delivered), w], &orders);
-        session.queue(self.statements.delete_new_orders, &key)?;
-        session.queue(self.statements.lock_orders, &key)?;
-        session.queue(self.statements.update_carriers, &carriers)?;
-        session.queue(self.statements.update_order_lines, &dates)?;
-        session.queue(self.statements.select_amounts, &key)?;
-        all_rows(&session.answer().await?, delivered, "the open orders")?;
-        let owners = by_district(&session.answer().await?, 0)?;
-        all_rows(&session.answer().await?, delivered, "the delivered orders")?;
-        if session.answer().await?.affected_rows < delivered {
+        self.ask(self.set.statements.delete_new_orders, &key)?;
+        self.ask(self.set.statements.lock_orders, &key)?;
+        self.ask(self.set.statements.update_carriers, &carriers)?;
+        self.ask(self.set.statements.update_order_lines, &dates)?;
+        self.ask(self.set.statements.select_amounts, &key)?;
+        self.changed_rows(delivered, "the open orders").await?;
+        let owners = by_district(&self.session.answer().await?, 0)?;
+        self.changed_rows(delivered, "the delivered orders").await?;
+        if self.session.answer().await?.affected_rows < delivered {
             return Err(TransactionError::MissingRow("the lines of the delivered orders"));
         }
-        let amounts = by_district(&session.answer().await?, 2)?;
+        let amounts = by_district(&self.session.answer().await?, 2)?;
         let known = |values: &ByDistrict<i64>| values.iter().flatten().count() as u64;
         if known(&owners) != delivered || known(&amounts) != delivered {
             return Err(TransactionError::MissingRow("the delivered orders and their lines"));
         }
-        self.credit(session, w, &amounts, &owners)?;
-        let what = "the customers of the delivered orders";
-        all_rows(&session.answer().await?, delivered, what)
+        self.credit(w, &amounts, &owners)?;
+        self.changed_rows(delivered, "the customers of the delivered orders").await
     }
 
-    fn credit<'a, S: Session>(
-        &self,
-        session: &mut S,
-        warehouse: Param<'a>,
+    fn credit(
+        &mut self,
+        warehouse: Param<'_>,
         amounts: &ByDistrict<i64>,
         owners: &ByDistrict<i64>,
-    ) -> Result<(), TransactionError> {
+    ) -> StepResult {
         let mut credits = pairs(amounts);
         for amount in credits.iter_mut().skip(1).step_by(2) {
             if let Param::Int(cents) = *amount {
@@ -94,24 +87,12 @@ impl Sets {
         }
         let rest: [_; PAIRS + 1] = concat(&[warehouse], &pairs(owners));
         let params: [_; 2 * PAIRS + 1] = concat(&credits, &rest);
-        session.queue(self.statements.update_balances, &params)?;
-        Ok(())
-    }
-}
-
-fn all_rows(
-    answer: &Answer<'_>,
-    expected: u64,
-    what: &'static str,
-) -> Result<(), TransactionError> {
-    match answer.affected_rows == expected {
-        true => Ok(()),
-        false => Err(TransactionError::MissingRow(what)),
+        self.ask(self.set.statements.update_balances, &params)
     }
 }
 
 /// Reads rows of a district and a number of `scale` decimals.
-fn by_district(answer: &Answer<'_>, scale: u32) -> Result<ByDistrict<i64>, TransactionError> {
+fn by_district(answer: &Answer<'_>, scale: u32) -> StepResult<ByDistrict<i64>> {
     let mut values = [None; DISTRICT_COUNT];
     for row in answer.rows() {
         let index = usize::try_from(row.int(0)? - 1).ok();

@@ -3,8 +3,9 @@
 
 use super::{LINES_MIN, Sets};
 use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
 use crate::transactions::rules::{PriceRates, Stocked, contains_original, one_row, only_row, sum};
-use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Answer, Param, Session};
 use std::hint::black_box;
 
@@ -49,76 +50,64 @@ fn fill<'a, const N: usize>(
     places.for_each(|place| place.copy_from_slice(&last));
 }
 
-impl Sets {
-    pub(in crate::transactions) async fn new_order<S: Session>(
-        &self,
-        session: &mut S,
-        order: &NewOrder,
-    ) -> Result<Outcome, TransactionError> {
-        self.ask_order(session, order)?;
+impl<S: Session> OnSession<'_, S, Sets> {
+    pub(crate) async fn new_order(&mut self, order: &NewOrder) -> StepResult<Outcome> {
+        self.ask_order(order)?;
         let mut stocked = [Stocked::default(); LINES_MAX];
-        let (order_id, rates) = read_head(session).await?;
-        let used = read_items(&session.answer().await?, order, &mut stocked)?;
-        read_stocks(session, order, used, &mut stocked).await?;
-        one_row(&session.answer().await?, "the new order")?;
-        one_row(&session.answer().await?, "the new order's queue entry")?;
+        let (order_id, rates) = self.read_head().await?;
+        let used = read_items(&self.session.answer().await?, order, &mut stocked)?;
+        self.read_stocks(order, used, &mut stocked).await?;
+        self.changed("the new order").await?;
+        self.changed("the new order's queue entry").await?;
         let lines = &order.lines()[..used];
-        self.write_stocks(session, order, lines, &stocked)?;
-        self.write_lines(session, order, order_id, lines, &stocked)?;
-        written(session, order, used).await?;
+        self.write_stocks(order, lines, &stocked)?;
+        self.write_lines(order, order_id, lines, &stocked)?;
+        self.written(order, used).await?;
         black_box(rates.total(sum(lines, &stocked)));
-        if used < order.lines().len() {
-            session.query("ROLLBACK").await?;
-            return Ok(Outcome::RolledBack);
-        }
-        commit(session).await?;
-        Ok(Outcome::Committed)
+        self.end(if used < order.lines().len() { Outcome::RolledBack } else { Outcome::Committed })
+            .await
     }
 
     /// Queues what needs nothing but the input: every read, the order and its queue entry.
-    fn ask_order<S: Session>(
-        &self,
-        session: &mut S,
-        order: &NewOrder,
-    ) -> Result<(), TransactionError> {
+    fn ask_order(&mut self, order: &NewOrder) -> StepResult {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
         // Before the first plain read, which fixes what this transaction sees: others wait for this
         // row too.
-        session.queue(self.statements.update_next_order, &[w, d])?;
-        session.queue(self.statements.select_rates, &[w, w, d, w, d, customer])?;
+        self.ask(self.set.statements.update_next_order, &[w, d])?;
+        self.ask(self.set.statements.select_rates, &[w, w, d, w, d, customer])?;
         let mut items = [Param::Null; LINES_MAX];
         fill(&mut items, order.lines().iter().map(|line| [line.item.into()]));
-        session.queue(self.statements.select_items, &items)?;
+        self.ask(self.set.statements.select_items, &items)?;
         let mut home = [w; 1 + LINES_MAX];
         fill(&mut home[1..], by_way(order, Way::Set).map(|(_, line)| [line.item.into()]));
         // Stock rows are locked in one order by all: by warehouse, then by item.
-        let stock = self.stock.of(order.district);
-        let ask_remote = |session: &mut S, below: bool| -> Result<(), TransactionError> {
-            for (_, line) in by_way(order, Way::Remote) {
-                if (line.supply_warehouse < order.warehouse) == below {
-                    session.queue(stock, &[line.supply_warehouse.into(), line.item.into()])?;
-                }
-            }
-            Ok(())
-        };
-        ask_remote(session, true)?;
-        session.queue(self.stocks.of(order.district), &home)?;
-        ask_remote(session, false)?;
+        self.ask_remote(order, true)?;
+        self.ask(self.set.stocks.of(order.district), &home)?;
+        self.ask_remote(order, false)?;
         // The number comes from LAST_INSERT_ID().
         let [_, values @ ..] = order.order_row(0);
-        session.queue(self.statements.insert_order, &values)?;
-        session.queue(self.statements.insert_new_order, &[d, w])?;
+        self.ask(self.set.statements.insert_order, &values)?;
+        self.ask(self.set.statements.insert_new_order, &[d, w])
+    }
+
+    /// Queues the reads of the stock rows of the remote warehouses `below` home, or above it.
+    fn ask_remote(&mut self, order: &NewOrder, below: bool) -> StepResult {
+        let stock = self.set.stock.of(order.district);
+        for (_, line) in by_way(order, Way::Remote) {
+            if (line.supply_warehouse < order.warehouse) == below {
+                self.ask(stock, &[line.supply_warehouse.into(), line.item.into()])?;
+            }
+        }
         Ok(())
     }
 
-    fn write_stocks<S: Session>(
-        &self,
-        session: &mut S,
+    fn write_stocks(
+        &mut self,
         order: &NewOrder,
         lines: &[OrderLine],
         stocked: &[Stocked; LINES_MAX],
-    ) -> Result<(), TransactionError> {
+    ) -> StepResult {
         let used = lines.len();
         let set = by_way(order, Way::Set).filter(|(index, _)| *index < used);
         let mut params = [Param::from(order.warehouse); 5 * LINES_MAX + 1];
@@ -130,27 +119,26 @@ impl Sets {
         fill(&mut params[2 * LINES_MAX..4 * LINES_MAX], set.clone().map(ordered));
         let items = set.map(|(_, line)| [line.item.into()]);
         fill(&mut params[4 * LINES_MAX + 1..], items);
-        session.queue(self.statements.update_stocks, &params)?;
+        self.ask(self.set.statements.update_stocks, &params)?;
         for (index, line) in lines.iter().enumerate() {
             if way(order, index) != Way::Set {
                 let changes = stocked[index].stock_changes(order, line);
-                session.queue(self.statements.update_stock, &changes)?;
+                self.ask(self.set.statements.update_stock, &changes)?;
             }
         }
         Ok(())
     }
 
-    fn write_lines<S: Session>(
-        &self,
-        session: &mut S,
+    fn write_lines(
+        &mut self,
         order: &NewOrder,
         order_id: i64,
         lines: &[OrderLine],
         stocked: &[Stocked; LINES_MAX],
-    ) -> Result<(), TransactionError> {
+    ) -> StepResult {
         const WIDTH: usize = 9;
         let index = lines.len().checked_sub(LINES_MIN);
-        let insert = index.and_then(|index| self.insert_lines.get(index));
+        let insert = index.and_then(|index| self.set.insert_lines.get(index));
         let insert = *insert.ok_or(TransactionError::MissingRow("the items of the order"))?;
         let mut values = [Param::Null; WIDTH * LINES_MAX];
         for (values, (line, stocked)) in
@@ -158,22 +146,87 @@ impl Sets {
         {
             values.copy_from_slice(&stocked.line_row(order, order_id, line));
         }
-        session.queue(insert, &values[..WIDTH * lines.len()])?;
-        Ok(())
+        self.ask(insert, &values[..WIDTH * lines.len()])
     }
-}
 
-/// The order's number, and what its price depends on.
-async fn read_head<S: Session>(session: &mut S) -> Result<(i64, PriceRates), TransactionError> {
-    let answer = session.answer().await?;
-    one_row(&answer, "the order's district")?;
-    let order_id = answer.last_insert_id as i64;
-    let answer = session.answer().await?;
-    let row = only_row(&answer, "the order's customer, district and warehouse")?;
-    black_box((row.bytes(1)?, row.bytes(2)?));
-    let rates =
-        PriceRates { discount: row.decimal(0, 4)?, taxes: row.decimal(3, 4)? + row.decimal(4, 4)? };
-    Ok((order_id, rates))
+    /// The order's number, and what its price depends on.
+    async fn read_head(&mut self) -> StepResult<(i64, PriceRates)> {
+        let answer = self.session.answer().await?;
+        one_row(&answer, "the order's district")?;
+        let order_id = answer.last_insert_id as i64;
+        let answer = self.session.answer().await?;
+        let row = only_row(&answer, "the order's customer, district and warehouse")?;
+        black_box((row.bytes(1)?, row.bytes(2)?));
+        let rates = PriceRates {
+            discount: row.decimal(0, 4)?,
+            taxes: row.decimal(3, 4)? + row.decimal(4, 4)?,
+        };
+        Ok((order_id, rates))
+    }
+
+    /// Reads the stock rows of all lines that have an item.
+    async fn read_stocks(
+        &mut self,
+        order: &NewOrder,
+        used: usize,
+        stocked: &mut [Stocked; LINES_MAX],
+    ) -> StepResult {
+        let lines = &order.lines()[..used];
+        let mut found = self.read_remote(order, true, stocked).await?;
+        let answer = self.session.answer().await?;
+        for row in answer.rows() {
+            let item = row.int(3)?;
+            let of_row = |(_, line): &(usize, &OrderLine)| i64::from(line.item) == item;
+            if let Some((index, line)) = by_way(order, Way::Set).find(of_row) {
+                stocked[index].take(line, &row)?;
+                found += 1;
+            }
+        }
+        found += self.read_remote(order, false, stocked).await?;
+        for index in 1..lines.len() {
+            if way(order, index) == Way::Again {
+                let other = stocked[index - 1];
+                stocked[index].take_after(&other, &lines[index]);
+                found += 1;
+            }
+        }
+        match found == used {
+            true => Ok(()),
+            false => Err(TransactionError::MissingRow("the stock of an item")),
+        }
+    }
+
+    /// Reads the stock rows of the remote warehouses `below` home, or above it; returns how many.
+    async fn read_remote(
+        &mut self,
+        order: &NewOrder,
+        below: bool,
+        stocked: &mut [Stocked; LINES_MAX],
+    ) -> StepResult<usize> {
+        let mut found = 0;
+        for (index, line) in by_way(order, Way::Remote) {
+            if (line.supply_warehouse < order.warehouse) == below {
+                let answer = self.session.answer().await?;
+                if line.item == UNUSED_ITEM {
+                    continue;
+                }
+                let row = only_row(&answer, "the stock of an item")?;
+                stocked[index].take(line, &row)?;
+                found += 1;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads the answers to all that was written.
+    async fn written(&mut self, order: &NewOrder, used: usize) -> StepResult {
+        let in_set = by_way(order, Way::Set).filter(|(index, _)| *index < used).count();
+        self.changed_rows(in_set as u64, "the stock of an item").await?;
+        for _ in in_set..used {
+            self.changed("the stock of an item").await?;
+        }
+        self.changed_rows(used as u64, "the new order lines").await
+    }
 }
 
 /// Finds the items of the lines; returns how many lines have one, which is all but perhaps the
@@ -182,7 +235,7 @@ fn read_items(
     answer: &Answer<'_>,
     order: &NewOrder,
     stocked: &mut [Stocked; LINES_MAX],
-) -> Result<usize, TransactionError> {
+) -> StepResult<usize> {
     let mut found = 0;
     for row in answer.rows() {
         let item = row.int(0)?;
@@ -201,78 +254,5 @@ fn read_items(
         0 => Ok(found),
         1 if unused => Ok(found),
         _ => Err(TransactionError::MissingRow("an item of the order")),
-    }
-}
-
-/// Reads the stock rows of all lines that have an item.
-async fn read_stocks<S: Session>(
-    session: &mut S,
-    order: &NewOrder,
-    used: usize,
-    stocked: &mut [Stocked; LINES_MAX],
-) -> Result<(), TransactionError> {
-    let lines = &order.lines()[..used];
-    let mut found = read_remote(session, order, true, stocked).await?;
-    let answer = session.answer().await?;
-    for row in answer.rows() {
-        let item = row.int(3)?;
-        let of_row = |(_, line): &(usize, &OrderLine)| i64::from(line.item) == item;
-        if let Some((index, line)) = by_way(order, Way::Set).find(of_row) {
-            stocked[index].take(line, &row)?;
-            found += 1;
-        }
-    }
-    found += read_remote(session, order, false, stocked).await?;
-    for index in 1..lines.len() {
-        if way(order, index) == Way::Again {
-            let other = stocked[index - 1];
-            stocked[index].take_after(&other, &lines[index]);
-            found += 1;
-        }
-    }
-    match found == used {
-        true => Ok(()),
-        false => Err(TransactionError::MissingRow("the stock of an item")),
-    }
-}
-
-/// Reads the stock rows of the remote warehouses `below` home, or above it; returns how many.
-async fn read_remote<S: Session>(
-    session: &mut S,
-    order: &NewOrder,
-    below: bool,
-    stocked: &mut [Stocked; LINES_MAX],
-) -> Result<usize, TransactionError> {
-    let mut found = 0;
-    for (index, line) in by_way(order, Way::Remote) {
-        if (line.supply_warehouse < order.warehouse) == below {
-            let answer = session.answer().await?;
-            if line.item == UNUSED_ITEM {
-                continue;
-            }
-            let row = only_row(&answer, "the stock of an item")?;
-            stocked[index].take(line, &row)?;
-            found += 1;
-        }
-    }
-    Ok(found)
-}
-
-/// Reads the answers to all that was written.
-async fn written<S: Session>(
-    session: &mut S,
-    order: &NewOrder,
-    used: usize,
-) -> Result<(), TransactionError> {
-    let in_set = by_way(order, Way::Set).filter(|(index, _)| *index < used).count();
-    if session.answer().await?.affected_rows != in_set as u64 {
-        return Err(TransactionError::MissingRow("the stock of an item"));
-    }
-    for _ in in_set..used {
-        one_row(&session.answer().await?, "the stock of an item")?;
-    }
-    match session.answer().await?.affected_rows == used as u64 {
-        true => Ok(()),
-        false => Err(TransactionError::MissingRow("the new order lines")),
     }
 }

@@ -2,53 +2,44 @@
 
 use super::Sets;
 use crate::input::{CustomerKey, OrderStatus, StockLevel};
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult};
 use crate::transactions::rules::{middle_row, only_row, show_lines};
-use crate::transactions::{Outcome, TransactionError, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
-impl Sets {
-    pub(in crate::transactions) async fn order_status<S: Session>(
-        &self,
-        session: &mut S,
-        status: &OrderStatus,
-    ) -> Result<Outcome, TransactionError> {
+impl<S: Session> OnSession<'_, S, Sets> {
+    pub(crate) async fn order_status(&mut self, status: &OrderStatus) -> StepResult<Outcome> {
         let (w, d) = (Param::from(status.warehouse), Param::from(status.district));
         let customer = Param::from(status.customer);
-        let last_order = self.statements.select_last_order_lines;
+        let last_order = self.set.statements.select_last_order_lines;
         match status.customer {
             CustomerKey::Number(_) => {
-                session.queue(self.statements.select_balance, &[w, d, customer])?;
-                session.queue(last_order, &[w, d, customer, w, d])?;
-                let answer = session.answer().await?;
+                self.ask(self.set.statements.select_balance, &[w, d, customer])?;
+                self.ask(last_order, &[w, d, customer, w, d])?;
+                let answer = self.session.answer().await?;
                 black_box(only_row(&answer, "the customer")?.cents(1)?);
             }
             CustomerKey::LastName(_) => {
-                let by_name = self.statements.select_balance_by_name;
-                let answer = session.execute(by_name, &[w, d, customer]).await?;
+                let by_name = self.set.statements.select_balance_by_name;
+                let answer = self.session.execute(by_name, &[w, d, customer]).await?;
                 let row = middle_row(&answer)?;
                 black_box(row.cents(1)?);
                 let c = Param::Int(row.int(0)?);
-                session.queue(last_order, &[w, d, c, w, d])?;
+                self.ask(last_order, &[w, d, c, w, d])?;
             }
         }
         // Every customer has an order from the population on (clause 4.3.3.1).
-        let answer = session.answer().await?;
+        let answer = self.session.answer().await?;
         show_lines(&answer, 3, "the customer's last order and its lines")?;
-        commit(session).await?;
-        Ok(Outcome::Committed)
+        self.end(Outcome::Committed).await
     }
 
-    pub(in crate::transactions) async fn stock_level<S: Session>(
-        &self,
-        session: &mut S,
-        level: &StockLevel,
-    ) -> Result<Outcome, TransactionError> {
+    pub(crate) async fn stock_level(&mut self, level: &StockLevel) -> StepResult<Outcome> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
         let range = [w, d, w, d, Param::from(level.threshold)];
-        let answer = session.execute(self.statements.select_low_stock, &range).await?;
-        black_box(only_row(&answer, "the count of low stock")?.int(0)?);
-        commit(session).await?;
-        Ok(Outcome::Committed)
+        let low_stock = self.set.statements.select_low_stock;
+        black_box(self.row(low_stock, &range, "the count of low stock").await?.int(0)?);
+        self.end(Outcome::Committed).await
     }
 }

@@ -1,7 +1,7 @@
 //! One statement for each thing that is done: styles `statements` and `pipelined`.
 
 mod delivery;
-pub(super) mod new_order;
+mod new_order;
 mod order_status;
 mod payment;
 mod statements;

@@ -2,93 +2,81 @@
 
 use super::Single;
 use crate::input::Payment;
-use crate::transactions::rules::{Payer, append_customer_data, has_bad_credit, one_row, only_row};
-use crate::transactions::{Outcome, TransactionError, commit};
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult};
+use crate::transactions::rules::{Payer, append_customer_data, has_bad_credit, only_row};
 use base::{Param, Session};
 
-impl Single {
-    pub(in crate::transactions) async fn payment<S: Session>(
-        &mut self,
-        session: &mut S,
-        payment: &Payment,
-    ) -> Result<Outcome, TransactionError> {
-        self.pay_warehouse_and_district(session, payment)?;
+impl<S: Session> OnSession<'_, S, Single> {
+    pub(crate) async fn payment(&mut self, payment: &Payment) -> StepResult<Outcome> {
+        self.pay_warehouse_and_district(payment)?;
         // A customer who is named by number can be asked for at once.
         let payer = self.payer();
-        payer.ask(session, payment)?;
-        self.read_names(session).await?;
-        let customer = payer.number(session, payment).await?;
-        let answer = session.answer().await?;
+        payer.ask(self.session, payment)?;
+        self.read_names().await?;
+        let customer = payer.number(self.session, payment).await?;
+        let answer = self.session.answer().await?;
         let bad_credit = has_bad_credit(&only_row(&answer, "the paying customer")?)?;
-        self.write_payment(session, payment, customer, bad_credit).await?;
-        commit(session).await?;
-        Ok(Outcome::Committed)
+        self.write_payment(payment, customer, bad_credit).await?;
+        self.end(Outcome::Committed).await
     }
 
-    pub(in crate::transactions) fn payer(&self) -> Payer {
-        let statements = &self.statements;
+    pub(crate) fn payer(&self) -> Payer {
+        let statements = &self.set.statements;
         Payer { by_name: statements.select_customers_by_name, lock: statements.lock_customer }
     }
 
     /// Queues what is done to warehouse and district.
-    pub(in crate::transactions) fn pay_warehouse_and_district<S: Session>(
-        &self,
-        session: &mut S,
-        payment: &Payment,
-    ) -> Result<(), TransactionError> {
+    pub(crate) fn pay_warehouse_and_district(&mut self, payment: &Payment) -> StepResult {
         let amount = Param::Cents(payment.amount);
         let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
-        session.queue(self.statements.update_warehouse, &[amount, w])?;
-        session.queue(self.statements.select_warehouse, &[w])?;
-        session.queue(self.statements.update_district, &[amount, w, d])?;
-        session.queue(self.statements.select_district, &[w, d])?;
-        Ok(())
+        self.ask(self.set.statements.update_warehouse, &[amount, w])?;
+        self.ask(self.set.statements.select_warehouse, &[w])?;
+        self.ask(self.set.statements.update_district, &[amount, w, d])?;
+        self.ask(self.set.statements.select_district, &[w, d])
     }
 
     /// Leaves h_data, w_name + 4 spaces + d_name, in `text`.
-    pub(in crate::transactions) async fn read_names<S: Session>(
-        &mut self,
-        session: &mut S,
-    ) -> Result<(), TransactionError> {
-        one_row(&session.answer().await?, "the payment's warehouse")?;
-        let answer = session.answer().await?;
+    pub(crate) async fn read_names(&mut self) -> StepResult {
+        self.changed("the payment's warehouse").await?;
+        let answer = self.session.answer().await?;
         let name = only_row(&answer, "the payment's warehouse")?.bytes(0)?;
-        self.text.clear();
-        self.text.extend_from_slice(name);
-        self.text.extend_from_slice(b"    ");
-        one_row(&session.answer().await?, "the payment's district")?;
-        let answer = session.answer().await?;
+        self.set.text.clear();
+        self.set.text.extend_from_slice(name);
+        self.set.text.extend_from_slice(b"    ");
+        self.changed("the payment's district").await?;
+        let answer = self.session.answer().await?;
         let name = only_row(&answer, "the payment's district")?.bytes(0)?;
-        self.text.extend_from_slice(name);
+        self.set.text.extend_from_slice(name);
         Ok(())
     }
 
-    async fn write_payment<S: Session>(
+    async fn write_payment(
         &mut self,
-        session: &mut S,
         payment: &Payment,
         customer: u32,
         bad_credit: bool,
-    ) -> Result<(), TransactionError> {
+    ) -> StepResult {
         let key @ [w, d, c] = payment.customer_key(customer);
         let amount = Param::Cents(payment.amount);
-        let history = payment.history_row([c, d, w], &self.text);
+        let history = payment.history_row([c, d, w], &self.set.text);
         if bad_credit {
-            session.queue(self.statements.lock_customer_data, &key)?;
-            session.queue(self.statements.insert_history, &history)?;
-            let answer = session.answer().await?;
+            self.session.queue(self.set.statements.lock_customer_data, &key)?;
+            self.session.queue(self.set.statements.insert_history, &history)?;
+            let answer = self.session.answer().await?;
             let old = only_row(&answer, "the paying customer")?.bytes(0)?;
-            self.text.clear();
-            append_customer_data(&mut self.text, payment, customer, old);
-            let changes = [amount, amount, Param::Text(&self.text), w, d, c];
-            session.queue(self.statements.update_customer_data, &changes)?;
-            one_row(&session.answer().await?, "the payment's history")?;
-            one_row(&session.answer().await?, "the paying customer")
+            self.set.text.clear();
+            append_customer_data(&mut self.set.text, payment, customer, old);
+            let changes = [amount, amount, Param::Text(&self.set.text), w, d, c];
+            self.session.queue(self.set.statements.update_customer_data, &changes)?;
+            self.changed("the payment's history").await?;
+            self.changed("the paying customer").await
         } else {
-            session.queue(self.statements.update_customer, &[amount, amount, w, d, c])?;
-            session.queue(self.statements.insert_history, &history)?;
-            one_row(&session.answer().await?, "the paying customer")?;
-            one_row(&session.answer().await?, "the payment's history")
+            let changes = [amount, amount, w, d, c];
+            self.session.queue(self.set.statements.update_customer, &changes)?;
+            self.session.queue(self.set.statements.insert_history, &history)?;
+            self.changed("the paying customer").await?;
+            self.changed("the payment's history").await
         }
     }
 }

@@ -2,28 +2,24 @@
 
 use super::Single;
 use crate::input::StockLevel;
-use crate::transactions::rules::{number, only_row};
-use crate::transactions::{Outcome, TransactionError, commit};
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult};
+use crate::transactions::rules::number;
 use base::{Param, Session};
 use std::hint::black_box;
 
 /// Orders whose items are looked at.
 const ORDERS: i64 = 20;
 
-impl Single {
-    pub(in crate::transactions) async fn stock_level<S: Session>(
-        &self,
-        session: &mut S,
-        level: &StockLevel,
-    ) -> Result<Outcome, TransactionError> {
+impl<S: Session> OnSession<'_, S, Single> {
+    pub(crate) async fn stock_level(&mut self, level: &StockLevel) -> StepResult<Outcome> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
-        let answer = session.execute(self.statements.select_next_order, &[w, d]).await?;
-        let next = only_row(&answer, "the district")?.int(0)?;
+        let next = self.set.statements.select_next_order;
+        let next = self.row(next, &[w, d], "the district").await?.int(0)?;
         let range =
             [w, d, Param::Int(next - ORDERS), Param::Int(next), Param::from(level.threshold)];
-        let answer = session.execute(self.statements.select_low_stock, &range).await?;
-        black_box(only_row(&answer, "the count of low stock")?.int(0)?);
-        commit(session).await?;
-        Ok(Outcome::OrdersBelow(number(next)?))
+        let low_stock = self.set.statements.select_low_stock;
+        black_box(self.row(low_stock, &range, "the count of low stock").await?.int(0)?);
+        self.end(Outcome::OrdersBelow(number(next)?)).await
     }
 }

@@ -1,9 +1,11 @@
 //! New-Order as tpcc-mysql has it: five statements, four for each line, COMMIT or ROLLBACK.
 
 use super::TpccMysql;
+use super::statements::Statements;
 use crate::input::{NewOrder, OrderLine};
-use crate::transactions::rules::{PriceRates, item_row, one_row, only_row};
-use crate::transactions::{Outcome, TransactionError, commit};
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult};
+use crate::transactions::rules::{PriceRates, item_row, only_row};
 use base::{Cents, Param, Session};
 use std::hint::black_box;
 
@@ -31,26 +33,22 @@ struct Under<'a> {
     rates: PriceRates,
 }
 
-impl TpccMysql {
-    pub(in crate::transactions) async fn new_order<S: Session>(
-        &mut self,
-        session: &mut S,
-        order: &NewOrder,
-    ) -> Result<Outcome, TransactionError> {
+impl<S: Session> OnSession<'_, S, TpccMysql> {
+    pub(crate) async fn new_order(&mut self, order: &NewOrder) -> StepResult<Outcome> {
+        let Statements { select_customer, lock_district, update_next_order, .. } =
+            self.set.statements;
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = [w, d, Param::from(order.customer)];
-        let answer = session.execute(self.statements.select_customer, &customer).await?;
-        let row = only_row(&answer, "the order's customer and warehouse")?;
+        let what = "the order's customer and warehouse";
+        let row = self.row(select_customer, &customer, what).await?;
         black_box((row.bytes(1)?, row.bytes(2)?));
         let (discount, warehouse_tax) = (row.decimal(0, 4)?, row.decimal(3, 4)?);
 
-        let answer = session.execute(self.statements.lock_district, &[d, w]).await?;
-        let row = only_row(&answer, "the order's district")?;
+        let row = self.row(lock_district, &[d, w], "the order's district").await?;
         let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);
         let changes = [Param::Int(order_id), d, w];
-        let answer = session.execute(self.statements.update_next_order, &changes).await?;
-        one_row(&answer, "the order's district")?;
-        self.insert_order(session, order, order_id).await?;
+        self.change(update_next_order, &changes, "the order's district").await?;
+        self.insert_order(order, order_id).await?;
 
         let taxes = warehouse_tax + district_tax;
         let rates = PriceRates { discount, taxes };
@@ -58,60 +56,46 @@ impl TpccMysql {
         for (line, number) in order.lines().iter().zip(1..) {
             // The number follows the order of processing, not of entry.
             let line = OrderLine { number, ..*line };
-            if !self.order_line(session, &under, &line).await? {
-                session.query("ROLLBACK").await?;
-                return Ok(Outcome::RolledBack);
+            if !self.order_line(&under, &line).await? {
+                return self.end(Outcome::RolledBack).await;
             }
         }
-        commit(session).await?;
-        Ok(Outcome::Committed)
+        self.end(Outcome::Committed).await
     }
 
-    async fn insert_order<S: Session>(
-        &mut self,
-        session: &mut S,
-        order: &NewOrder,
-        order_id: i64,
-    ) -> Result<(), TransactionError> {
+    async fn insert_order(&mut self, order: &NewOrder, order_id: i64) -> StepResult {
+        let Statements { insert_order, insert_new_order, .. } = self.set.statements;
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
-        let id = Param::Int(order_id);
-        let answer =
-            session.execute(self.statements.insert_order, &order.order_row(order_id)).await?;
-        one_row(&answer, "the new order")?;
-        let answer = session.execute(self.statements.insert_new_order, &[id, d, w]).await?;
-        one_row(&answer, "the new order's queue entry")
+        self.change(insert_order, &order.order_row(order_id), "the new order").await?;
+        let entry = [Param::Int(order_id), d, w];
+        self.change(insert_new_order, &entry, "the new order's queue entry").await
     }
 
     /// One line; false where the item is unused.
-    async fn order_line<S: Session>(
-        &mut self,
-        session: &mut S,
-        under: &Under<'_>,
-        line: &OrderLine,
-    ) -> Result<bool, TransactionError> {
+    async fn order_line(&mut self, under: &Under<'_>, line: &OrderLine) -> StepResult<bool> {
+        let Statements { select_item, lock_stock, update_stock, insert_order_line, .. } =
+            self.set.statements;
         let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
-        let answer = session.execute(self.statements.select_item, &[item]).await?;
+        let answer = self.session.execute(select_item, &[item]).await?;
         let Some(row) = item_row(&answer, line)? else { return Ok(false) };
         let price = row.cents(0)?;
         black_box((row.bytes(1)?, row.bytes(2)?));
 
-        let key = [item, supply];
-        let answer = session.execute(self.statements.lock_stock, &key).await?;
+        let answer = self.session.execute(lock_stock, &[item, supply]).await?;
         let row = only_row(&answer, "the stock of an item")?;
         let quantity = row.int(0)?;
         black_box(row.bytes(1)?);
         let dist = row.bytes(1 + under.order.district as usize)?;
-        self.text.clear();
-        self.text.extend_from_slice(dist);
+        self.set.text.clear();
+        self.set.text.extend_from_slice(dist);
 
         let changes = [Param::Int(stock_after(quantity, line.quantity)), item, supply];
-        let answer = session.execute(self.statements.update_stock, &changes).await?;
-        one_row(&answer, "the stock of an item")?;
+        self.change(update_stock, &changes, "the stock of an item").await?;
 
         let amount = under.rates.amount(line.quantity, price);
-        let values = under.order.line_row(under.order_id, line, (amount, &self.text));
-        let answer = session.execute(self.statements.insert_order_line, &values).await?;
-        one_row(&answer, "the new order line")?;
+        let values = under.order.line_row(under.order_id, line, (amount, &self.set.text));
+        self.session.queue(insert_order_line, &values)?;
+        self.changed("the new order line").await?;
         Ok(true)
     }
 }

@@ -1,42 +1,44 @@
 //! Order-Status as tpcc-mysql has it: three statements by number, one more by name, COMMIT.
 
 use super::TpccMysql;
+use super::statements::Statements;
 use crate::input::{CustomerKey, OrderStatus};
-use crate::transactions::rules::{middle_row, only_row, show_lines};
-use crate::transactions::{Outcome, TransactionError, commit};
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult};
+use crate::transactions::rules::{middle_row, show_lines};
 use base::{Param, Session};
 use std::hint::black_box;
 
-impl TpccMysql {
-    pub(in crate::transactions) async fn order_status<S: Session>(
-        &mut self,
-        session: &mut S,
-        status: &OrderStatus,
-    ) -> Result<Outcome, TransactionError> {
+impl<S: Session> OnSession<'_, S, TpccMysql> {
+    pub(crate) async fn order_status(&mut self, status: &OrderStatus) -> StepResult<Outcome> {
+        let Statements {
+            select_balance,
+            select_balance_by_name,
+            select_last_order,
+            select_order_lines,
+            ..
+        } = self.set.statements;
         let (w, d) = (Param::from(status.warehouse), Param::from(status.district));
         let key @ [_, _, number] = [w, d, Param::from(status.customer)];
         let customer = match status.customer {
             CustomerKey::Number(_) => {
-                let answer = session.execute(self.statements.select_balance, &key).await?;
-                black_box(only_row(&answer, "the customer")?.cents(0)?);
+                black_box(self.row(select_balance, &key, "the customer").await?.cents(0)?);
                 number
             }
             CustomerKey::LastName(_) => {
-                self.count_by_name(session, &key).await?;
-                let answer = session.execute(self.statements.select_balance_by_name, &key).await?;
+                self.count_by_name(&key).await?;
+                let answer = self.session.execute(select_balance_by_name, &key).await?;
                 let row = middle_row(&answer)?;
                 black_box(row.cents(0)?);
                 Param::Int(row.int(4)?)
             }
         };
         let key = [w, d, customer, w, d, customer];
-        let answer = session.execute(self.statements.select_last_order, &key).await?;
         // Every customer has an order from the population on (clause 4.3.3.1).
-        let order = only_row(&answer, "an order of the customer")?.int(0)?;
+        let order = self.row(select_last_order, &key, "an order of the customer").await?.int(0)?;
         let key = [w, d, Param::Int(order)];
-        let answer = session.execute(self.statements.select_order_lines, &key).await?;
+        let answer = self.session.execute(select_order_lines, &key).await?;
         show_lines(&answer, 0, "a line of the customer's last order")?;
-        commit(session).await?;
-        Ok(Outcome::Committed)
+        self.end(Outcome::Committed).await
     }
 }

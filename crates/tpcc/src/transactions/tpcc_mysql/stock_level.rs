@@ -2,34 +2,30 @@
 //! orders, COMMIT.
 
 use super::TpccMysql;
+use super::statements::Statements;
 use crate::input::StockLevel;
-use crate::transactions::rules::only_row;
-use crate::transactions::{Outcome, TransactionError, commit};
+use crate::transactions::on_session::OnSession;
+use crate::transactions::outcome::{Outcome, StepResult};
 use base::{Param, Session};
 use std::hint::black_box;
 
-impl TpccMysql {
-    pub(in crate::transactions) async fn stock_level<S: Session>(
-        &mut self,
-        session: &mut S,
-        level: &StockLevel,
-    ) -> Result<Outcome, TransactionError> {
+impl<S: Session> OnSession<'_, S, TpccMysql> {
+    pub(crate) async fn stock_level(&mut self, level: &StockLevel) -> StepResult<Outcome> {
+        let Statements { select_next_order, select_last_items, select_low_stock, .. } =
+            self.set.statements;
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
-        let answer = session.execute(self.statements.select_next_order, &[d, w]).await?;
-        let next = Param::Int(only_row(&answer, "the district")?.int(0)?);
+        let next = Param::Int(self.row(select_next_order, &[d, w], "the district").await?.int(0)?);
         let range = [w, d, next, next];
-        let answer = session.execute(self.statements.select_last_items, &range).await?;
-        self.items.clear();
+        let answer = self.session.execute(select_last_items, &range).await?;
+        self.set.items.clear();
         for row in answer.rows() {
-            self.items.push(row.int(0)?);
+            self.set.items.push(row.int(0)?);
         }
         let threshold = Param::from(level.threshold);
-        for index in 0..self.items.len() {
-            let key = [w, Param::Int(self.items[index]), threshold];
-            let answer = session.execute(self.statements.select_low_stock, &key).await?;
-            black_box(only_row(&answer, "the count of low stock")?.int(0)?);
+        for index in 0..self.set.items.len() {
+            let key = [w, Param::Int(self.set.items[index]), threshold];
+            black_box(self.row(select_low_stock, &key, "the count of low stock").await?.int(0)?);
         }
-        commit(session).await?;
-        Ok(Outcome::Committed)
+        self.end(Outcome::Committed).await
     }
 }
