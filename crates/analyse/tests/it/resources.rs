@@ -31,7 +31,7 @@ fn running_with(special: NewCell) -> (Scratch, RepeatId) {
     };
     let repeat = results.begin(&cell);
     let rows = [interval(Phase::Window, "new_order", 400), interval(Phase::Window, "payment", 200)];
-    results.append_intervals(repeat, &rows).unwrap();
+    results.put(repeat, &rows).unwrap();
     (results, repeat)
 }
 
@@ -272,7 +272,7 @@ fn used(
 fn what_ended_behind_the_window_costs_nothing() {
     let (results, repeat) = running();
     let drain = [interval(Phase::Drain, "new_order", 200)];
-    results.append_intervals(repeat, &drain).unwrap();
+    results.put(repeat, &drain).unwrap();
     let resources = used((&results, repeat), |_| true, &[]);
     close(resources.per_transaction.host_cpu_us, 2_000.0);
     close(resources.per_transaction.written_bytes, 12_000.0);
@@ -286,7 +286,7 @@ fn the_backlog_of_a_schedule_is_not_under_way() {
         running_with(NewCell { rate_asked: Some("400/s".to_owned()), ..testkit::cell() });
     let mut late = interval(Phase::Window, "order_status", 600);
     late.latency.sum_ns = 600 * S;
-    results.append_intervals(repeat, &[late]).unwrap();
+    results.put(repeat, &[late]).unwrap();
     let service = TimeRow {
         kind: TimeKind::Service,
         transaction: None,
@@ -315,7 +315,7 @@ fn terminals_have_an_account_where_the_driver_tells_their_service() {
     let (results, repeat) = running_with(NewCell { terminals: Some(1_000), ..testkit::cell() });
     let mut queued = interval(Phase::Window, "delivery", 60);
     queued.latency.sum_ns = 600 * S;
-    results.append_intervals(repeat, &[queued]).unwrap();
+    results.put(repeat, &[queued]).unwrap();
     let resources = used((&results, repeat), |_| true, &[]);
     assert_eq!((resources.account, resources.bound), (None, None));
     let transactions = [TransactionTime {
@@ -406,7 +406,7 @@ fn a_server_with_few_cores_is_bound_by_them_though_the_host_is_idle() {
         };
         let repeat = results.begin_repeat(&repeat).unwrap();
         let rows = [interval(Phase::Window, "new_order", 400)];
-        results.append_intervals(repeat, &rows).unwrap();
+        results.put(repeat, &rows).unwrap();
         repeat
     };
     let others = |of: &MetricOf| of.0 != Shim && of.3 != "server" && of.2 != "row_lock_time_ms";

@@ -8,8 +8,8 @@ use spec::RampLimits;
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::{
-    CheckedOn, LabId, LabStatus, MergeError, MergeSummary, NewCell, NewLab, NewRamp, RampId,
-    Results, StoredCheck, merge,
+    LabId, LabStatus, MergeError, MergeSummary, NewCell, NewLab, NewRamp, RampId, Results,
+    StoredCheck, merge,
 };
 use tempfile::TempDir;
 
@@ -76,7 +76,7 @@ impl Shard {
             let id = testkit::begin(&self.results, cell, repeat);
             testkit::measure(&self.results, id, u64::from(100 * ordinal + repeat));
             let check = StoredCheck { name: "c".to_owned(), ..StoredCheck::default() };
-            self.results.record_checks(CheckedOn::Repeat(id), &[check]).unwrap();
+            self.results.record_checks(id, &[check]).unwrap();
         }
         self
     }
@@ -115,7 +115,7 @@ fn measured(results: &Results) -> Vec<String> {
             for repeat in results.repeats(cell.id).unwrap() {
                 let host = results.host_facts(&repeat).unwrap();
                 let nopm = results.summary(repeat.id).unwrap().rates.nopm;
-                let checks = results.checks(CheckedOn::Repeat(repeat.id)).unwrap().len();
+                let checks = results.get::<store::StoredCheck>(repeat.id).unwrap().len();
                 all.push(format!(
                     "{} {} {} {} {nopm:?} {checks} {host:?}",
                     cell.what.ordinal, cell.what.connections, repeat.ordinal, repeat.block

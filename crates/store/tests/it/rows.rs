@@ -2,9 +2,9 @@
 
 use crate::common::{self, cell, interval, result, running, running_as};
 use store::{
-    CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell,
-    NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, Results, StoreError, StoredBand,
-    StoredCheck, StoredFailure, StoredLoad, StoredLoadTable,
+    InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell, NewRepeat,
+    Phase, RepeatFailure, RepeatId, Results, StoreError, StoredBand, StoredCheck, StoredFailure,
+    StoredLoad, StoredLoadTable,
 };
 use testkit::fail;
 
@@ -17,8 +17,8 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
         interval(2, Phase::Window, &(101..=200).map(|n| n * 100).collect::<Vec<_>>()),
         interval(3, Phase::Drain, &[500_000, 500_000]),
     ];
-    results.append_intervals(repeat, &rows[..2]).unwrap();
-    results.append_intervals(repeat, &rows[2..]).unwrap();
+    results.put(repeat, &rows[..2]).unwrap();
+    results.put(repeat, &rows[2..]).unwrap();
     (directory, results, repeat)
 }
 
@@ -49,7 +49,7 @@ fn check() -> StoredCheck {
 fn summary_of_a_finished_repeat() {
     let (_directory, results, repeat) = measured();
     results.put(repeat, &[counter()]).unwrap();
-    results.record_checks(CheckedOn::Repeat(repeat), &[check()]).unwrap();
+    results.record_checks(repeat, &[check()]).unwrap();
     let failure = StoredFailure {
         transaction: "new_order".to_owned(),
         error_code: "1213".to_owned(),
@@ -57,7 +57,7 @@ fn summary_of_a_finished_repeat() {
         first_message: "Deadlock found".to_owned(),
     };
     results.put(repeat, &[failure]).unwrap();
-    results.record_note(NoteOn::Repeat(repeat), "one note").unwrap();
+    results.record_note(repeat, "one note").unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let mut summary = results.summary(repeat).unwrap();
     summary.results_file = "mydyno.db".to_owned();
@@ -153,9 +153,9 @@ fn loads_come_back_with_their_tables_and_checks() {
         }],
     };
     let id = results.record_load(&load).unwrap();
-    results.record_checks(CheckedOn::Load(id), &[check()]).unwrap();
+    results.record_checks(id, &[check()]).unwrap();
     assert_eq!(results.loads().unwrap(), [(id, load)]);
-    assert_eq!(results.checks(CheckedOn::Load(id)).unwrap(), [check()]);
+    assert_eq!(results.get::<StoredCheck>(id).unwrap(), [check()]);
 }
 
 #[test]
