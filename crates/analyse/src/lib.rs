@@ -27,7 +27,7 @@ pub use lab::published::PublishedRatio;
 pub use lab::ratios::Ratio;
 pub use lab::reversals::{Reversal, ReversalPlace};
 pub use lab::sweep::{Sweep, SweepPoint, Turning};
-pub use lab::unlike::{Aspect, Difference, IDENTITY_VARIABLES};
+pub use lab::unlike::{Difference, IDENTITY_VARIABLES};
 pub use ramp::ramp_cpu::{CpuOf, RampCpu};
 pub use ramp::ramp_point::{RampPoint, ramp_point};
 pub use ramp::ramps::{RampConditions, RampOutcome, StandingPoints, ramps, standing_points};

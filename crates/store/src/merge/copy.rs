@@ -10,7 +10,6 @@ use crate::machines::number_of;
 use crate::row::put;
 use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
 use crate::values::{CellId, LabId, LoadId, RampId};
-use crate::write_cell::difference;
 use crate::{Results, StoreError};
 use base::Exit;
 use rusqlite::{Connection, Params, Result as Sql};
@@ -305,28 +304,16 @@ impl Copier<'_> {
     }
 
     fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
-        let figures = |cell: &StoredCell| {
-            let places = cell.what.places.iter();
-            let known = places.filter_map(|place| {
-                let figures = place.profile_fingerprint.as_ref()?;
-                Some(format!("{} {} {figures}", place.role, place.device))
-            });
-            known.collect::<Vec<_>>().join(", ")
-        };
         let there =
             attempts(&self.out.connection, found.id).map_err(|cause| self.out.sql(cause))?;
         let before = there.first().map_or(self.out.path.display(), |of| self.origin(of.id));
-        let other_figures = || {
-            let (was, is) = (figures(found), figures(cell));
-            (was != is).then_some(("device profile", was, is))
-        };
-        match difference(&found.what, &cell.what).or_else(other_figures) {
+        match found.what.difference(&cell.what) {
             None => Ok(()),
-            Some((name, was, is)) => {
+            Some([name, was, is]) => {
                 let (ordinal, file) = (cell.what.ordinal, self.source.path.display());
                 let why = format!(
-                    "cell {ordinal} has another {name} in {file} ({is}) than in {before} ({was}), and \
-                     a lab is not mixed of two; measure one of them again"
+                    "cell {ordinal} has {name} {is} in {file} and {was} in {before}, and a lab is \
+                     not mixed of two; measure one of them again"
                 );
                 Err(MergeError::refused(Exit::Failed, why))
             }
