@@ -15,7 +15,7 @@ pub use lab::answer::{CellEvidence, LabAnswer, lab_answer};
 pub use lab::cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
 pub use lab::comparisons::{CellComparison, ComparedCell};
 pub use lab::device_effects::{DeviceEffects, Extremes};
-pub use lab::drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
+pub use lab::drills::{DrillDamage, DrillFigures, DrillReaction, drills};
 pub use lab::effects::{DimensionEffects, ValueEffect};
 pub use lab::interference::{Interference, instance_spread, interference};
 pub use lab::machines::MachineOutcome;
