@@ -139,7 +139,7 @@ fn retries_are_a_share_of_the_tries_of_all_types() {
     results.finish_ramp(ramp).unwrap();
 
     let found = ramps(results, lab).unwrap().remove(0);
-    assert_eq!(found.conditions.stop_retries_share, Some(0.05));
+    assert_eq!(found.conditions.retries_share, Some(0.05));
     let shares: Vec<_> = found.points.iter().map(|point| point.retries_share).collect();
     assert_eq!(shares, [Some(0.0), Some(0.05)]);
     let saturation = found.saturation.unwrap();
