@@ -160,9 +160,9 @@ fn means_and_costs_are_those_of_the_window() {
     finish(&results, repeat);
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
     let host = &resources.host;
-    close(host.cpu_user_share, 0.2);
+    close(host.cpu.user, 0.2);
     close(host.cpu_busy_share, 0.35);
-    close(host.cpu_idle_share, 0.6);
+    close(host.cpu.idle, 0.6);
     close(host.emulated_iowait_share, 0.6 * 0.9);
     assert_eq!(host.machine, Some(HostMachine::Driver));
     close(host.network_sent_bytes_per_s, 1_500.0);
@@ -239,7 +239,7 @@ fn a_window_begins_where_an_automatic_warm_up_ended() {
     let result = RepeatResult { warmup_measured_ns: Some(S), ..testkit::result(2 * S) };
     results.finish_repeat(repeat, &result).unwrap();
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
-    close(resources.host.cpu_user_share, 0.2);
+    close(resources.host.cpu.user, 0.2);
 }
 
 #[test]
