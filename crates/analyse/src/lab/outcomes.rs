@@ -94,7 +94,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         results_file: results.path().display().to_string(),
         lab_id: id.0,
         name: lab.name,
-        status: lab.status.as_str().to_owned(),
+        status: lab.status.name().to_owned(),
         reason: lab.reason,
         adaptive: lab.adaptive,
         effects: effects(&cells, &matrix),
