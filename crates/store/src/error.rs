@@ -73,14 +73,10 @@ impl StoreError {
     pub fn exit(&self) -> Exit {
         match self {
             StoreError::Missing { .. } | StoreError::NotFound { .. } => Exit::Usage,
-            StoreError::Foreign { .. }
-            | StoreError::OtherFormat { .. }
-            | StoreError::DiskFull { .. }
-            | StoreError::Busy { .. }
-            | StoreError::Damaged { .. }
-            | StoreError::CannotOpen { .. } => Exit::Environment,
             StoreError::CellDiffers { .. } => Exit::PlanInvalid,
             StoreError::Sql { .. } | StoreError::WrongStatus { .. } => Exit::Failed,
+            // What is wrong with the file.
+            _ => Exit::Environment,
         }
     }
 
