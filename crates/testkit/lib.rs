@@ -137,7 +137,7 @@ pub fn measure(results: &Results, repeat: RepeatId, new_orders: u64) {
     let cell = results.repeat(repeat).unwrap().cell;
     let window_ns = results.cell(cell).unwrap().what.window_ns;
     let rows = [window(window_ns, "new_order", new_orders)];
-    results.append_intervals(repeat, &rows).unwrap();
+    results.put(repeat, &rows).unwrap();
     results.finish_repeat(repeat, &result(window_ns)).unwrap();
 }
 

@@ -26,7 +26,7 @@ pub fn best_known_methods() -> String {
         let title = topic.name();
         let (first, rest) = title.split_at(1);
         push(&mut text, format_args!("\n## {}{rest}\n", first.to_ascii_uppercase()));
-        for rule in rules::all().filter(|rule| rule.topic == topic) {
+        for (_, rule) in rules::all().filter(|(of, _)| *of == topic) {
             entry(&mut text, rule);
         }
     }
@@ -94,7 +94,7 @@ mod tests {
     fn every_rule_is_told_once_and_in_full() {
         let mut names = BTreeSet::new();
         let text = best_known_methods();
-        for rule in rules::all() {
+        for (_, rule) in rules::all() {
             assert!(names.insert(rule.name), "{} is there twice", rule.name);
             assert!(text.contains(&format!("\n### {}\n", rule.name)));
             for words in [rule.title, rule.reason, rule.source, rule.releases] {

@@ -1,32 +1,22 @@
 //! What is proposed for a server, and in which words.
 
-use crate::rule::Rule;
+use crate::rule::{Rule, Topic};
 use crate::snapshot::ServerSnapshot;
 use crate::variables;
-use base::{document, size_text};
+use base::{document, named, size_text};
 use serde::Serialize;
 
-/// What a change is expected to give. It is an expectation: only an experiment tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gain {
-    /// It protects data, and may cost throughput.
-    Safety,
-    Large,
-    Some,
-    #[default]
-    Small,
-}
-
-impl Gain {
-    /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Gain::Safety => "safety",
-            Gain::Large => "large",
-            Gain::Some => "some",
-            Gain::Small => "small",
-        }
+named! {
+    /// What a change is expected to give. It is an expectation: only an experiment tells.
+    #[derive(Default, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Gain {
+        /// It protects data, and may cost throughput.
+        Safety = "safety",
+        Large = "large",
+        Some = "some",
+        #[default]
+        Small = "small",
     }
 }
 
@@ -143,6 +133,7 @@ document! {
     /// A proposal with what is written into a server or its option file.
     #[derive(Clone, Debug)]
     pub struct Finding from (
+        topic: Topic,
         rule: &'static Rule,
         proposal: Proposal,
         snapshot: &ServerSnapshot
@@ -156,7 +147,7 @@ document! {
     let option_lines = lines(option_line);
     {
         pub rule: &'static str = rule.name,
-        pub topic: &'static str = rule.topic.name(),
+        pub topic: &'static str = topic.name(),
         pub title: &'static str = rule.title,
         pub gain: Gain = gain,
         pub seen: String = seen,

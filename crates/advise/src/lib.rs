@@ -21,9 +21,9 @@ pub use stored::{release_of, stored_snapshot};
 
 /// All findings for a server, those of the greatest expected gain first.
 pub fn advise(snapshot: &ServerSnapshot) -> Vec<Finding> {
-    let judge = |rule: &'static Rule| {
+    let judge = |(topic, rule): (Topic, &'static Rule)| {
         let proposal = (rule.judge)(snapshot)?;
-        Some(Finding::of(rule, proposal, snapshot))
+        Some(Finding::of(topic, rule, proposal, snapshot))
     };
     let mut findings: Vec<Finding> = rules::all().filter_map(judge).collect();
     findings.sort_by_key(|finding| finding.gain);

@@ -26,7 +26,6 @@ named! {
 pub struct Rule {
     /// `flush-method`.
     pub name: &'static str,
-    pub topic: Topic,
     /// What to do, in the imperative.
     pub title: &'static str,
     /// Why it helps.

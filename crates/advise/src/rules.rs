@@ -15,22 +15,23 @@ mod threads;
 #[cfg(test)]
 mod tests;
 
-use crate::rule::Rule;
+use crate::rule::{Rule, Topic};
 
-pub(crate) const RULES: &[&[Rule]] = &[
-    durability::RULES,
-    pool::RULES,
-    redo::RULES,
-    io_capacity::RULES,
-    page_writes::RULES,
-    reads::RULES,
-    threads::RULES,
-    caches::RULES,
-    placement::RULES,
-    tables::RULES,
-    system::RULES,
+const RULES: [(Topic, &[Rule]); 11] = [
+    (Topic::Durability, durability::RULES),
+    (Topic::BufferPool, pool::RULES),
+    (Topic::RedoLog, redo::RULES),
+    (Topic::PageWrites, io_capacity::RULES),
+    (Topic::PageWrites, page_writes::RULES),
+    (Topic::Reads, reads::RULES),
+    (Topic::Threads, threads::RULES),
+    (Topic::Caches, caches::RULES),
+    (Topic::Placement, placement::RULES),
+    (Topic::Tables, tables::RULES),
+    (Topic::System, system::RULES),
 ];
 
-pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().copied().flatten()
+/// Each rule with its topic.
+pub(crate) fn all() -> impl Iterator<Item = (Topic, &'static Rule)> {
+    RULES.into_iter().flat_map(|(topic, rules)| rules.iter().map(move |rule| (topic, rule)))
 }

@@ -98,19 +98,18 @@ pub(crate) fn is_in_bytes(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{SETTABLE, find, is_dynamic};
-    use crate::rules::RULES;
+    use crate::rules;
     use base::{ServerFamily, ServerRelease};
 
     #[test]
     fn what_rules_set_is_known() {
-        for rule in RULES.iter().copied().flatten() {
+        for (_, rule) in rules::all() {
             for variable in rule.variables {
                 assert!(find(variable).is_some(), "{}: {variable}", rule.name);
             }
         }
         for settable in SETTABLE {
-            let mut all = RULES.iter().copied().flatten();
-            let is_used = all.any(|rule| rule.variables.contains(&settable.name));
+            let is_used = rules::all().any(|(_, rule)| rule.variables.contains(&settable.name));
             assert!(is_used, "{} is set by no rule", settable.name);
         }
     }

@@ -79,7 +79,7 @@ fn row(finding: &Finding) -> Markup {
                 @if let Some(action) = &finding.action { (action) }
             }
             td { (finding.seen) }
-            td { (finding.gain.title()) }
+            td { (finding.gain.name()) }
             td {
                 @for risk in &finding.risks {
                     div {

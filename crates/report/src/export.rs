@@ -169,7 +169,7 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "seed" = repeat.seed.unwrap_or(what.seed),
         "warmup_s" = seconds(what.warmup_ns),
         [rates: window_s],
-        "status" = repeat.status.as_str(),
+        "status" = repeat.status.name(),
         [repeat: reason_code],
         "interrupted" = result.map(|r| r.interrupted),
         [rates: nopm, tpm_total],
@@ -230,7 +230,7 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf
     let (names, fields) = columns!(|row: &IntervalRow, totals: &TransactionTotals|
         let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
         let quantile = |q: f64| us(totals.quantile_ns(q).map(|ns| ns as f64));
-        "phase" = row.phase.as_str(),
+        "phase" = row.phase.name(),
         "start_s" = seconds(row.start_offset_ns),
         "end_s" = seconds(row.end_offset_ns),
         [row: transaction, committed, rolled_back, deadlocks, lock_wait_timeouts, other_retries,
@@ -318,10 +318,10 @@ fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         let judged = &counter.judged;
         "counter" = counter.name,
         [counter: title],
-        "unit" = judged.unit.as_str(),
+        "unit" = judged.unit.name(),
         [counter: hits, trials],
         [judged: value, allowed_low, allowed_high, chance_low, chance_high],
-        "verdict" = judged.verdict.as_str()
+        "verdict" = judged.verdict.name()
     );
     write(view, path, &names, |_, repeat, line| {
         repeat.inputs.iter().map(fields).for_each(line);
@@ -357,10 +357,10 @@ fn variables(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 /// What was observed beside the load, raw: counters as their source has them, and gauges.
 fn samples(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(
-        |series: &MetricSeries, at_ns: u64, value: i64| "source" = series.metric.source.as_str(),
+        |series: &MetricSeries, at_ns: u64, value: i64| "source" = series.metric.source.name(),
         "metric" = series.metric.name,
         "label" = series.metric.label,
-        "kind" = series.metric.kind.as_str(),
+        "kind" = series.metric.kind.name(),
         "at_s" = seconds(at_ns),
         "value" = value
     );

@@ -67,7 +67,7 @@ fn interval_log(title: &str, began_ns: u64, rows: &[IntervalRow]) -> Result<Vec<
     let mut phase = None;
     for row in rows {
         if phase != Some(row.phase) {
-            let comment = format!("phase {}", row.phase.as_str());
+            let comment = format!("phase {}", row.phase.name());
             writer.write_comment(&comment).map_err(|cause| cause.to_string())?;
             phase = Some(row.phase);
         }

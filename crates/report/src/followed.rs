@@ -101,7 +101,7 @@ impl LabFollower {
                 }
                 took_ns.extend(repeat.finished_utc_ns.map(|end| end - repeat.started_utc_ns));
                 repeats.push(FollowedRepeat {
-                    status: repeat.status.as_str(),
+                    status: repeat.status.name(),
                     throughput: self.throughput(results, &repeat)?,
                     reason_code: repeat.reason_code,
                 });
@@ -113,7 +113,7 @@ impl LabFollower {
         let each_s = took_ns.iter().sum::<i64>() as f64 / 1e9 / ended.max(1) as f64;
         let is_running = lab.status == LabStatus::Running && ended > 0;
         Ok(FollowedLab {
-            status: lab.status.as_str(),
+            status: lab.status.name(),
             throughput: metric(&cells).title(),
             left_s: left.filter(|_| is_running).map(|left| left as f64 * each_s),
             turns: lab.turns,

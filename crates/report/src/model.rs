@@ -15,10 +15,10 @@ use device::Profile;
 use itertools::Itertools;
 use std::collections::BTreeMap;
 use store::{
-    CheckedOn, InputCounter, Lab, LabId, LabMachine, LoadId, Moment, NoteOn, PacingSummary, Rates,
-    Repeat, RepeatId, RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck,
-    StoredFailure, StoredLoad, StoredRank, StoredRequirement, ThroughputMetric, TimesSpent,
-    TransactionTotals, Verdict, WindowSummary, WindowTotals,
+    InputCounter, Lab, LabId, LabMachine, LoadId, Moment, PacingSummary, Rates, Repeat, RepeatId,
+    RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck, StoredFailure,
+    StoredLoad, StoredRank, StoredRequirement, ThroughputMetric, TimesSpent, TransactionTotals,
+    Verdict, WindowSummary, WindowTotals,
 };
 
 /// Of more repeats than this a page has only one for each cell, and of that what an overview of so
@@ -123,8 +123,8 @@ impl LabView {
             advice: advice.flatten(),
             machines: results.machines(id)?,
             profiles,
-            notes: results.notes(NoteOn::Lab(id))?,
-            checks: results.checks(CheckedOn::Lab(id))?,
+            notes: results.notes(id)?,
+            checks: results.get(id)?,
             results_file: results
                 .path()
                 .file_name()
@@ -297,9 +297,9 @@ impl RepeatView {
             storage,
             series,
             inputs: results.get(id)?,
-            checks: results.checks(CheckedOn::Repeat(id))?,
+            checks: results.get(id)?,
             failures: results.get(id)?,
-            notes: results.notes(NoteOn::Repeat(id))?,
+            notes: results.notes(id)?,
             variables: variables(
                 results.variables(id, Moment::Start)?,
                 results.variables(id, Moment::End)?,
@@ -358,7 +358,7 @@ fn loads_of(
     chosen
         .into_iter()
         .map(|(id, load)| {
-            let checks = results.checks(CheckedOn::Load(id))?;
+            let checks = results.get(id)?;
             Ok(LoadView { load, checks })
         })
         .collect()

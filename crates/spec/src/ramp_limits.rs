@@ -15,23 +15,30 @@ pub const PLATEAU_ELASTICITY: f64 = 0.2;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RampLimits {
     /// Connections of the first point; at least 1.
+    #[serde(rename = "connections_start")]
     pub start: u32,
     /// The finest difference of connections; at least 1. All counts are the start and a multiple of
     /// it.
+    #[serde(rename = "connections_step")]
     pub step: u32,
     pub connections_max: u32,
     /// Points measured at most; at least 1.
     pub points_max: usize,
     /// Of the server's machine, above 0 to 1.
+    #[serde(rename = "stop_cpu_busy_share")]
     pub cpu_busy_share: Option<f64>,
     /// 90th percentiles of response times by transaction type; above 0.
+    #[serde(rename = "stop_p90_us")]
     pub p90_us: BTreeMap<String, f64>,
     /// Of all tries of transactions, those that were made again; above 0 to 1.
+    #[serde(rename = "stop_retries_share")]
     pub retries_share: Option<f64>,
     /// A response time that rises faster than this power of the connections has a kink; above 1,
     /// since one of a saturated closed loop rises with the connections.
+    #[serde(rename = "stop_kink_elasticity")]
     pub kink_elasticity: Option<f64>,
     /// Throughput that rises slower than this power of the connections is on a plateau; 0 to 1.
+    #[serde(rename = "stop_plateau_elasticity")]
     pub plateau_elasticity: Option<f64>,
 }
 

@@ -58,11 +58,11 @@ pub enum StoreError {
     NotFound { path: PathBuf, what: &'static str, id: i64 },
 
     #[error(
-        "cell {ordinal} of this lab was measured with another {field} (before: {stored}; now: \
-         {given}), and its repeats would be of both; go back to what it was, or begin a new lab: \
-         name another file with --results, or give the plan another `name`"
+        "cell {ordinal} of this lab was measured with {name} {stored}, which is {given} now, and \
+         its repeats would be of both; go back to what it was, or begin a new lab: name another \
+         file with --results, or give the plan another `name`"
     )]
-    CellDiffers { ordinal: u32, field: &'static str, stored: String, given: String },
+    CellDiffers { ordinal: u32, name: String, stored: String, given: String },
 
     #[error("repeat {id} is {status}, so it cannot be {wanted}; begin a new one")]
     WrongStatus { id: i64, status: String, wanted: &'static str },
@@ -73,14 +73,10 @@ impl StoreError {
     pub fn exit(&self) -> Exit {
         match self {
             StoreError::Missing { .. } | StoreError::NotFound { .. } => Exit::Usage,
-            StoreError::Foreign { .. }
-            | StoreError::OtherFormat { .. }
-            | StoreError::DiskFull { .. }
-            | StoreError::Busy { .. }
-            | StoreError::Damaged { .. }
-            | StoreError::CannotOpen { .. } => Exit::Environment,
             StoreError::CellDiffers { .. } => Exit::PlanInvalid,
             StoreError::Sql { .. } | StoreError::WrongStatus { .. } => Exit::Failed,
+            // What is wrong with the file.
+            _ => Exit::Environment,
         }
     }
 

@@ -5,6 +5,7 @@
 //! `rows` are its rows, and [`Summary`] is the JSON document of one measurement, computed from the
 //! file alone. `docs/results-file.md` describes the tables for people who query them with SQL.
 
+mod cell_facts;
 mod document;
 mod error;
 mod histogram;
@@ -30,6 +31,7 @@ mod values;
 mod write;
 mod write_cell;
 
+pub use cell_facts::{ABSENT, Aspect, Fact};
 pub use document::ByTransaction;
 pub use error::StoreError;
 pub use histogram::empty_histogram;

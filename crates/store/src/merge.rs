@@ -16,7 +16,7 @@ pub use error::MergeError;
 use crate::rows::{Lab, LabStatus};
 use crate::values::LabId;
 use crate::{Results, StoreError, process};
-use base::counted;
+use base::{Exit, counted};
 use copy::{Copier, Origins};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use schema::SchemaTable;
@@ -149,15 +149,26 @@ fn require_distinct(inputs: &[PathBuf], output: &Path) -> Result<(), MergeError>
     let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
     for (place, input) in inputs.iter().enumerate() {
         let Some(this) = identity(input) else {
-            return Err(MergeError::Missing { input: input.clone() });
+            let input = input.display();
+            let why = format!(
+                "no results file {input}; name files that `mydyno lab run --results` wrote"
+            );
+            return Err(MergeError::refused(Exit::Usage, why));
         };
         let same = inputs[..place].iter().find(|other| identity(other) == Some(this));
         if let Some(same) = same {
-            return Err(MergeError::SameFile { one: same.clone(), other: input.clone() });
+            let (one, other) = (same.display(), input.display());
+            let why = format!("{one} and {other} are one file; name it once");
+            return Err(MergeError::refused(Exit::Usage, why));
         }
         if identity(output) == Some(this) {
-            let output = output.to_path_buf();
-            return Err(MergeError::IntoItself { input: input.clone(), output });
+            let why = format!(
+                "{} is the output {}, which keeps what it has; name only the files that are to be \
+                 added",
+                input.display(),
+                output.display()
+            );
+            return Err(MergeError::refused(Exit::Usage, why));
         }
     }
     Ok(())
@@ -167,12 +178,19 @@ fn require_distinct(inputs: &[PathBuf], output: &Path) -> Result<(), MergeError>
 fn require_ended(results: &Results) -> Result<(), MergeError> {
     for lab in results.labs()?.into_iter().filter(|lab| lab.status == LabStatus::Running) {
         let process = results.process_of("lab", lab.id.0)?;
-        let (file, name, lab) = (results.path.clone(), lab.name, lab.id.0);
+        let (file, name, lab) = (results.path.display(), lab.name, lab.id);
+        let refused = |why| Err(MergeError::refused(Exit::Environment, why));
         if process::is_alive(&process) {
-            return Err(MergeError::Running { file, lab, name });
+            return refused(format!(
+                "lab {lab} ({name}) of {file} is being executed; wait for its end"
+            ));
         }
         if !process::is_of_this_boot(&process) {
-            return Err(MergeError::RunningElsewhere { file, lab, name });
+            return refused(format!(
+                "lab {lab} ({name}) of {file} is being executed on another machine, or was killed \
+                 there; wait for its end or go on with it, or, if it is dead, run `mydyno lab \
+                 status --results {file}`, which marks it"
+            ));
         }
     }
     Ok(())
@@ -187,22 +205,25 @@ fn require_one_plan(all: &[&Results]) -> Result<(), MergeError> {
                 first = Some((results, lab));
                 continue;
             };
-            let (one, other) = (of.path.clone(), results.path.clone());
+            let (one, other) = (of.path.display(), results.path.display());
+            let refused = |why| Err(MergeError::refused(Exit::Failed, why));
             if (&known.name, &known.plan) != (&lab.name, &lab.plan) {
-                return Err(MergeError::OtherPlan {
-                    one,
-                    one_name: known.name.clone(),
-                    other,
-                    other_name: lab.name,
-                });
+                let name = &known.name;
+                let other_plan = match *name == lab.name {
+                    true => format!("another plan with the name {name}"),
+                    false => lab.name,
+                };
+                return refused(format!(
+                    "{one} has a lab of plan {name}, {other} one of {other_plan}; a merged file \
+                     has one plan: merge the files of each by themselves"
+                ));
             }
             if known.mydyno_version != lab.mydyno_version {
-                return Err(MergeError::OtherVersion {
-                    one,
-                    one_version: known.mydyno_version.clone(),
-                    other,
-                    other_version: lab.mydyno_version,
-                });
+                let (was, is) = (&known.mydyno_version, &lab.mydyno_version);
+                return refused(format!(
+                    "{one} was measured by mydyno {was}, {other} by {is}, and a lab is not mixed \
+                     of two; measure one of them again"
+                ));
             }
         }
     }
@@ -291,7 +312,7 @@ impl MergingFile {
         output: &Path,
         before: Option<&Results>,
     ) -> Result<(MergingFile, Results), MergeError> {
-        let cannot = |cause| MergeError::Write { output: output.to_path_buf(), cause };
+        let cannot = |cause| MergeError::write(output, &cause);
         let [path, lock] = ["merging", "merging-lock"].map(|suffix| beside(output, suffix));
         let lock = locked(&lock, output)?;
         let building = MergingFile { path, output: output.to_path_buf(), _lock: lock };
@@ -310,7 +331,7 @@ impl MergingFile {
 
     /// Puts the file in the place of the output.
     fn publish(self, built: Results, before: Option<Results>) -> Result<(), MergeError> {
-        let cannot = |cause| MergeError::Write { output: self.output.clone(), cause };
+        let cannot = |cause| MergeError::write(&self.output, &cause);
         // Moves its write-ahead log into the one file.
         let Results { connection, path, .. } = built;
         connection.close().map_err(|(_, cause)| StoreError::from_sqlite(&path, cause))?;
@@ -362,14 +383,17 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// The lock of who merges into the output.
 fn locked(path: &Path, output: &Path) -> Result<File, MergeError> {
-    let cannot = |cause| MergeError::Write { output: output.to_path_buf(), cause };
+    let cannot = |cause| MergeError::write(output, &cause);
     let file = File::create(path).map_err(cannot)?;
     let is_ours = file.try_lock().is_ok();
     // Who had it has removed it meanwhile, so that another may lock a new one.
     let identity = |of: fs::Metadata| (of.dev(), of.ino());
     let there = fs::metadata(path).map(identity).ok();
     if !is_ours || there != Some(identity(file.metadata().map_err(cannot)?)) {
-        return Err(MergeError::MergedByAnother { output: output.to_path_buf() });
+        let output = output.display();
+        let why =
+            format!("another `mydyno merge` writes {output} at this moment; wait for its end");
+        return Err(MergeError::refused(Exit::Environment, why));
     }
     Ok(file)
 }

@@ -157,7 +157,7 @@ impl Results {
     /// Was a repeat that is done checked, or is it a drill, whose server may not have come back?
     /// Without that it proves nothing, and its server is gone.
     pub fn is_proven(&self, repeat: RepeatId) -> Result<bool, StoreError> {
-        let is_checked = !self.checks(CheckedOn::Repeat(repeat))?.is_empty();
+        let is_checked = !self.get::<StoredCheck>(repeat)?.is_empty();
         Ok(is_checked || !self.get::<StoredDrill>(repeat)?.is_empty())
     }
 
@@ -294,13 +294,8 @@ impl Results {
         Ok(each.map(|of| per_minute(of.primary_transactions)).collect())
     }
 
-    /// Check results on one thing, in the order that they were given in.
-    pub fn checks(&self, on: CheckedOn) -> Result<Vec<StoredCheck>, StoreError> {
-        self.get(on)
-    }
-
     /// Notes on a lab or a repeat.
-    pub fn notes(&self, on: NoteOn) -> Result<Vec<String>, StoreError> {
+    pub fn notes(&self, on: impl Owner) -> Result<Vec<String>, StoreError> {
         let (column, id) = on.key();
         let sql = format!("SELECT note FROM note WHERE {column} = ?1 ORDER BY id");
         self.all(&sql, [id], |row| row.get(0))

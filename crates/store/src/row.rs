@@ -293,25 +293,16 @@ impl MaybeText for Option<String> {
 }
 
 /// Text whose passwords are taken out.
-pub(crate) struct Redacted;
-
-impl<T: MaybeText> StoredAs<T> for Redacted {
-    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
-        into.own(column, value.text().map(redact));
-        Ok(())
-    }
-
-    fn get(row: &Row<'_>, column: &str) -> Result<T> {
-        row.get(column)
-    }
-}
-
+pub(crate) type Redacted = WithoutSecrets<false>;
 /// A plan whose passwords are taken out.
-pub(crate) struct RedactedPlan;
+pub(crate) type RedactedPlan = WithoutSecrets<true>;
 
-impl<T: MaybeText> StoredAs<T> for RedactedPlan {
+/// Text without secrets, which may be a plan.
+pub(crate) struct WithoutSecrets<const IS_PLAN: bool>;
+
+impl<T: MaybeText, const IS_PLAN: bool> StoredAs<T> for WithoutSecrets<IS_PLAN> {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
-        into.own(column, value.text().map(redact_plan));
+        into.own(column, value.text().map(if IS_PLAN { redact_plan } else { redact }));
         Ok(())
     }
 

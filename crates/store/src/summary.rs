@@ -12,7 +12,7 @@ use crate::summary_in_flight::{ConnectionTimeSummary, SilenceSummary};
 use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{TransactionTotals, WindowTotals, finite};
-use crate::values::{NoteOn, RepeatId};
+use crate::values::RepeatId;
 use crate::{Results, StoreError};
 
 /// The version of [`Summary`] as a document.
@@ -176,7 +176,7 @@ document! {
         /// Consistency checks after the run; see below.
         pub checks: Vec<StoredCheck> = results.get(id)?,
         /// Texts: deviations and warnings.
-        pub notes: Vec<String> = results.notes(NoteOn::Repeat(id))?,
+        pub notes: Vec<String> = results.notes(id)?,
     }
 }
 

@@ -40,37 +40,21 @@ macro_rules! word {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)?
     }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$variant_doc])* $variant),+ }
-
-        impl $name {
-            /// The word in the file.
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $text),+ }
-            }
-
-            /// The value that `text` stands for, where it is one of the words.
-            pub fn parse(text: &str) -> Option<$name> {
-                match text { $($text => Some($name::$variant),)+ _ => None }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.as_str())
-            }
+        base::named! {
+            $(#[$doc])*
+            #[derive(PartialOrd, Ord, Hash)]
+            pub enum $name { $($(#[$variant_doc])* $variant = $text,)+ }
         }
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
+                serializer.serialize_str(self.name())
             }
         }
 
         impl rusqlite::ToSql for $name {
             fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
-                Ok(self.as_str().into())
+                Ok(self.name().into())
             }
         }
 
@@ -81,8 +65,10 @@ macro_rules! word {
                 value: rusqlite::types::ValueRef<'_>,
             ) -> rusqlite::types::FromSqlResult<$name> {
                 let text = value.as_str()?;
-                $name::parse(text).ok_or_else(|| {
-                    let cause = format!("`{text}` is none of {}", [$($text),+].join(", "));
+                let found = $name::ALL.into_iter().find(|of| of.name() == text);
+                found.ok_or_else(|| {
+                    let known = $name::ALL.map($name::name).join(", ");
+                    let cause = format!("`{text}` is none of {known}");
                     rusqlite::types::FromSqlError::Other(cause.into())
                 })
             }
@@ -112,40 +98,3 @@ id!(
     /// One rise of connections.
     RampId in "ramp_id"
 );
-
-/// What checks were made on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckedOn {
-    /// A database checked by itself.
-    Lab(LabId),
-    /// The database after a measurement.
-    Repeat(RepeatId),
-    /// The database after its population.
-    Load(LoadId),
-}
-
-impl Owner for CheckedOn {
-    fn key(&self) -> (&'static str, i64) {
-        match self {
-            CheckedOn::Lab(id) => ("lab_id", id.0),
-            CheckedOn::Repeat(id) => ("repeat_id", id.0),
-            CheckedOn::Load(id) => ("load_id", id.0),
-        }
-    }
-}
-
-/// What a note is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoteOn {
-    Lab(LabId),
-    Repeat(RepeatId),
-}
-
-impl Owner for NoteOn {
-    fn key(&self) -> (&'static str, i64) {
-        match self {
-            NoteOn::Lab(id) => ("lab_id", id.0),
-            NoteOn::Repeat(id) => ("repeat_id", id.0),
-        }
-    }
-}

@@ -29,22 +29,18 @@ impl Results {
 
     /// Takes an unfinished lab up again in this process.
     pub fn resume_lab(&self, lab: LabId) -> Result<(), StoreError> {
-        let changed = self.step(Durable::Flushed, |transaction| {
-            transaction.execute(
-                "UPDATE lab SET status = 'running', reason = NULL, finished_utc_ns = NULL, \
-                 process = ?2 WHERE id = ?1",
-                (lab, process::identity()),
-            )
-        })?;
-        self.must_exist(changed, "lab", lab.0)
+        let running: Keys<'_> = &[
+            ("status", &LabStatus::Running),
+            ("process", &process::identity()),
+            ("reason", &Null),
+            ("finished_utc_ns", &Null),
+        ];
+        self.change_lab(lab, running)
     }
 
     /// From now on what comes out decides what is measured next.
     pub fn mark_adaptive(&self, lab: LabId) -> Result<(), StoreError> {
-        let changed = self.step(Durable::Flushed, |transaction| {
-            transaction.execute("UPDATE lab SET adaptive = 1 WHERE id = ?1", (lab,))
-        })?;
-        self.must_exist(changed, "lab", lab.0)
+        self.change_lab(lab, &[("adaptive", &true)])
     }
 
     /// Ends a lab.
@@ -54,13 +50,20 @@ impl Results {
         status: LabStatus,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
+        let (reason, now) = (reason.map(redact), now_utc_ns());
+        let ended: Keys<'_> =
+            &[("status", &status), ("reason", &reason), ("finished_utc_ns", &now)];
+        self.change_lab(lab, ended)
+    }
+
+    fn change_lab(&self, lab: LabId, values: Keys<'_>) -> Result<(), StoreError> {
         let changed = self.step(Durable::Flushed, |transaction| {
-            transaction.execute(
-                "UPDATE lab SET status = ?2, reason = ?3, finished_utc_ns = ?4 WHERE id = ?1",
-                (lab, status, reason.map(redact), now_utc_ns()),
-            )
+            update(transaction, "lab", &format!("id = {lab}"), values, &())
         })?;
-        self.must_exist(changed, "lab", lab.0)
+        match changed {
+            0 => Err(StoreError::NotFound { path: self.path.clone(), what: "lab", id: lab.0 }),
+            _ => Ok(()),
+        }
     }
 
     /// Begins the next block of a lab on the machine with these facts. Repeats belong to it from
@@ -127,19 +130,7 @@ impl Results {
         })
     }
 
-    /// Appends intervals; called about once a second during a run. It waits for no flush, except
-    /// where the write-ahead log has grown by 4 MiB and is moved into the file. Not for a thread
-    /// that measures.
-    pub fn append_intervals(
-        &self,
-        repeat: RepeatId,
-        intervals: &[IntervalRow],
-    ) -> Result<(), StoreError> {
-        self.put(repeat, intervals)
-    }
-
-    /// Appends what an interval has beside its transactions; as [`Results::append_intervals`],
-    /// without a flush.
+    /// Appends what an interval has beside its transactions; as [`Results::put`], without a flush.
     pub fn append_paced(
         &self,
         repeat: RepeatId,
@@ -224,7 +215,7 @@ impl Results {
         if changed == 0 {
             self.repeat(repeat)?;
             let text = format!("also {}: {}", why.reason_code, why.reason);
-            self.record_note(NoteOn::Repeat(repeat), &text)?;
+            self.record_note(repeat, &text)?;
         }
         Ok(())
     }
@@ -240,25 +231,18 @@ impl Results {
     }
 
     /// Stores check results.
-    pub fn record_checks(&self, on: CheckedOn, checks: &[StoredCheck]) -> Result<(), StoreError> {
+    pub fn record_checks(&self, on: impl Owner, checks: &[StoredCheck]) -> Result<(), StoreError> {
         let (column, id) = on.key();
         self.step(Durable::Flushed, |transaction| put(transaction, &[(column, &id)], checks))
     }
 
     /// Stores a note for people: a deviation, a warning, a setting that was dropped.
-    pub fn record_note(&self, on: NoteOn, text: &str) -> Result<(), StoreError> {
+    pub fn record_note(&self, on: impl Owner, text: &str) -> Result<(), StoreError> {
         let (column, id) = on.key();
         self.step(Durable::Written, |transaction| {
             let note: Keys<'_> = &[(column, &id), ("note", &redact(text))];
             insert(transaction, "INSERT INTO note", note, &()).map(drop)
         })
-    }
-
-    fn must_exist(&self, changed: usize, what: &'static str, id: i64) -> Result<(), StoreError> {
-        if changed > 0 {
-            return Ok(());
-        }
-        Err(StoreError::NotFound { path: self.path.clone(), what, id })
     }
 }
 

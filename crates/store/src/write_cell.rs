@@ -2,7 +2,7 @@
 
 use crate::results::Durable;
 use crate::row::{Keys, insert, put, put_named, update};
-use crate::rows::{CellTransaction, NewCell};
+use crate::rows::NewCell;
 use crate::values::{CellId, LabId};
 use crate::{Results, StoreError};
 use rusqlite::Transaction;
@@ -21,10 +21,10 @@ impl Results {
                 fill_in_server(transaction, stored.id, cell)
             });
         }
-        match difference(&stored.what, cell) {
+        match stored.what.difference(cell) {
             None => Ok(stored.id),
-            Some((field, stored, given)) => {
-                Err(StoreError::CellDiffers { ordinal: cell.ordinal, field, stored, given })
+            Some([name, stored, given]) => {
+                Err(StoreError::CellDiffers { ordinal: cell.ordinal, name, stored, given })
             }
         }
     }
@@ -74,74 +74,4 @@ fn insert_details(
     let variables = cell.preset.iter().map(|preset| &preset.variables);
     variables.into_iter().try_for_each(|of| put(transaction, key, of))?;
     Ok(id)
-}
-
-fn times(cell: &NewCell) -> String {
-    let mut times = format!("{} {} {} ns", cell.warmup_ns, cell.window_ns, cell.interval_ns);
-    if cell.warmup_auto {
-        times.push_str(", automatic warm-up");
-    }
-    if cell.window_auto {
-        let precision = cell.precision_share.unwrap_or_default();
-        times.push_str(&format!(", automatic window to {precision}"));
-    }
-    times
-}
-
-/// What not every workload has.
-fn known<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
-}
-
-fn names(transactions: &[CellTransaction]) -> String {
-    let names = transactions.iter().map(|of| of.name.as_str());
-    names.collect::<Vec<_>>().join(", ")
-}
-
-/// What a cell that has met no server does not say yet is so.
-fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
-    known.unwrap_or(before).to_string()
-}
-
-/// What tells one cell from another that is to be the same: a name, with the value of each. The
-/// target may differ: a managed server gets a new port. The seed is that of the plan, which a lab
-/// goes on with.
-pub(crate) fn difference(
-    stored: &NewCell,
-    given: &NewCell,
-) -> Option<(&'static str, String, String)> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 19] {
-        let mut settings = cell.settings.clone();
-        settings.sort_unstable();
-        [
-            ("engine", cell.engine.clone()),
-            ("server version", cell.server_version.clone()),
-            ("workload", cell.workload.clone()),
-            ("style", cell.style.clone()),
-            ("number of warehouses", known(cell.warehouses)),
-            ("number of connections", cell.connections.to_string()),
-            ("home binding", known(cell.home)),
-            ("foreign keys", known(cell.foreign_keys)),
-            ("number of partitions", cell.partitions.to_string()),
-            ("key of HISTORY", as_before(cell.history_key, false)),
-            ("isolation level", as_before(cell.isolation.clone(), "repeatable-read".to_owned())),
-            ("times", times(cell)),
-            ("number of schemas", cell.schemas.to_string()),
-            ("number of servers", cell.instances.to_string()),
-            ("number of cores", known(cell.cores)),
-            (
-                "pacing",
-                format!(
-                    "{:?}",
-                    (cell.terminals, cell.inactive_warehouses, &cell.rate_asked, &cell.arrivals)
-                ),
-            ),
-            ("types of transactions", names(&cell.transactions)),
-            ("devices", cell.devices_in_words().unwrap_or_default()),
-            ("settings", format!("{settings:?}")),
-        ]
-    };
-    let pairs = fields(stored).into_iter().zip(fields(given));
-    let mut differences = pairs.filter(|((_, stored), (_, given))| stored != given);
-    differences.next().map(|((field, stored), (_, given))| (field, stored, given))
 }

@@ -68,12 +68,8 @@ fn file_section(of: &FileLabs, words: &str, left: &mut usize) -> Markup {
     };
     let is_meant = |(lab, of): &&(Lab, Option<LabEngines>)| {
         let engines = of.as_ref().map_or("", |of| of.engines.as_str());
-        let text = format!(
-            "{} {engines} {} {}",
-            lab.name,
-            lab.status.as_str(),
-            instant(lab.started_utc_ns)
-        );
+        let text =
+            format!("{} {engines} {} {}", lab.name, lab.status.name(), instant(lab.started_utc_ns));
         words.split_whitespace().all(|word| text.to_lowercase().contains(word))
     };
     let meant: Vec<_> = labs.iter().filter(is_meant).collect();
@@ -104,7 +100,7 @@ fn row(file: &str, lab: &Lab, of: Option<&LabEngines>) -> Markup {
         tr {
             td.num { (lab.id) }
             td { a href={ "/lab?" (query) } { (lab.name) } }
-            td { span.tag data-status=(lab.status.as_str()) { (lab.status.as_str()) } }
+            td { span.tag data-status=(lab.status.name()) { (lab.status.name()) } }
             td { (instant(lab.started_utc_ns)) }
             td.num { (of.map_or(0, |of| of.cells)) }
             td { (of.map_or("", |of| of.engines.as_str())) }

@@ -1,7 +1,7 @@
 //! Caches of the server, and limits on its connections.
 
 use crate::finding::{Gain, Proposal, Risk, Switch};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 
 const TABLES: f64 = 8000.0;
@@ -23,7 +23,6 @@ const SESSION_BUFFER_MAX: f64 = 2_097_152.0;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "table-open-cache",
-        topic: Topic::Caches,
         title: "Keep the tables of all sessions open",
         reason: "Each session needs an open instance of each table that it uses.",
         source: "S1 tables 6 to 8: 8000",
@@ -33,7 +32,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "table-cache-instances",
-        topic: Topic::Caches,
         title: "Divide the cache of open tables",
         reason: "Sessions that open tables at the same time contend for one mutex.",
         source: "S1 tables 6 to 8: 16 (64 for Percona Server in one of them)",
@@ -43,7 +41,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "query-cache",
-        topic: Topic::Caches,
         title: "Do without the query cache",
         reason: "Every change of a table drops its results, under one mutex for all sessions.",
         source: "S1 tables 6 to 8: query_cache_size=0",
@@ -53,7 +50,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "thread-cache",
-        topic: Topic::Caches,
         title: "Keep threads for the next connections",
         reason: "A new thread costs more than one that waits.",
         source: "MySQL manual, thread_cache_size",
@@ -63,7 +59,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "max-connections",
-        topic: Topic::Caches,
         title: "Have room for more connections than ever came",
         reason: "A client beyond the limit is turned away with error 1040.",
         source: "S1 tables 6 to 8: 4000",
@@ -73,7 +68,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "prepared-statements",
-        topic: Topic::Caches,
         title: "Have room for the prepared statements of all connections",
         reason: "A statement beyond the limit is refused with error 1461.",
         source: "S1 tables 6 to 8: max_prepared_stmt_count=64000",
@@ -83,7 +77,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "back-log",
-        topic: Topic::Caches,
         title: "Let connections that come at once wait in a queue",
         reason: "The kernel turns away what is beyond the queue, which net.core.somaxconn bounds \
                  too.",
@@ -95,7 +88,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "session-buffers",
-        topic: Topic::Caches,
         title: "Keep the buffers of sessions small",
         reason: "Each session takes them for each sort or join; large ones are taken from the \
                  system and given back each time.",
@@ -106,7 +98,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "performance-schema",
-        topic: Topic::Caches,
         title: "Switch performance_schema off where nobody reads it",
         reason: "What it counts costs some percent of CPU time.",
         source: "S1 tables 6 to 8: OFF",
@@ -116,7 +107,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "innodb-monitors",
-        topic: Topic::Caches,
         title: "Leave InnoDB's counters off unless somebody reads them",
         reason: "Some of them are counted under a mutex or with a clock.",
         source: "S1 tables 6 to 8: '%' for MySQL, none for Percona Server",

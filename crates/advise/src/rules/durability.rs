@@ -1,7 +1,7 @@
 //! What survives a power cut.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 
 const TORN_PAGES: &str = "without it, a page that was half written when power failed cannot be \
@@ -10,7 +10,6 @@ const TORN_PAGES: &str = "without it, a page that was half written when power fa
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "flush-at-commit",
-        topic: Topic::Durability,
         title: "Write and flush the redo log at each commit",
         reason: "A transaction is durable where its redo log was flushed before COMMIT returned.",
         source: "MySQL manual, innodb_flush_log_at_trx_commit; S1 table 5 collects 1 and 2",
@@ -20,7 +19,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "sync-binlog",
-        topic: Topic::Durability,
         title: "Flush the binary log with each group of commits",
         reason: "A commit that is not in the binary log after a power cut is missing on replicas \
                  and from point-in-time recovery.",
@@ -31,7 +29,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "doublewrite",
-        topic: Topic::Durability,
         title: "Keep the doublewrite buffer",
         reason: "A page of 16 KiB is several sectors to most devices: a power cut may leave half \
                  of it written.",
@@ -44,7 +41,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "checksums",
-        topic: Topic::Durability,
         title: "Have pages checked by CRC-32C",
         reason: "Processors compute it in hardware, so that it costs next to nothing; without \
                  checksums a damaged page is found when it is too late.",
@@ -57,7 +53,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "flush-every-second",
-        topic: Topic::Durability,
         title: "Flush the redo log once a second where the last second may be lost",
         reason: "Commits no longer wait for the device.",
         source: "S1 table 5 collects 1 and 2; MySQL manual, innodb_flush_log_at_trx_commit",

@@ -1,7 +1,7 @@
 //! How fast pages are written in the background, for the device that they are on.
 
 use crate::finding::{Gain, Proposal, Switch};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::{AdvisedDevice, ServerSnapshot};
 
 /// Pages in the background get this part of what the device gives, so that reads and the log have
@@ -16,7 +16,6 @@ const SPARE_PAGES_SHARE: f64 = 0.05;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "io-capacity",
-        topic: Topic::PageWrites,
         title: "Tell InnoDB what the device can write",
         reason: "Below what the device gives, dirty pages pile up until sessions have to write \
                  them; above it, flushing takes the device from reads and from the log. The \
@@ -29,7 +28,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "flush-neighbors",
-        topic: Topic::PageWrites,
         title: "Write neighbouring pages along on disks, and on nothing else",
         reason: "A disk writes a page beside another for free. A device without an arm writes \
                  pages that would have changed again.",
@@ -41,7 +39,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "dirty-pages",
-        topic: Topic::PageWrites,
         title: "Begin to write pages at 10 % dirty ones, and let there be 90 %",
         reason: "Writing that begins early is spread over time. What is above the upper mark is \
                  written in a hurry.",
@@ -52,7 +49,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "adaptive-flushing",
-        topic: Topic::PageWrites,
         title: "Let the redo log's growth set the pace of page writes",
         reason: "Without it pages are written late, and then all at once.",
         source: "MySQL manual, innodb_adaptive_flushing; S1 table 5: adaptive checkpoint \

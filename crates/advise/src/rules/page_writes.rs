@@ -2,7 +2,7 @@
 
 use super::{durability, pool};
 use crate::finding::{Gain, Proposal, Switch};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 
 /// Of each instance's pages, the part that the search for free ones may look at.
@@ -17,7 +17,6 @@ const BACKOFF_BYTES_MIN: f64 = 20.0 * 1_048_576.0;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "page-cleaners",
-        topic: Topic::PageWrites,
         title: "Have a page cleaner for each pool instance",
         reason: "A cleaner writes the pages of one instance at a time.",
         source: "S1 tables 6 to 8: as many as instances",
@@ -27,7 +26,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "lru-scan-depth",
-        topic: Topic::PageWrites,
         title: "Keep as many free pages as sessions need, and no more than the pool has",
         reason: "A session that finds no free page writes one itself. Searching more pages than \
                  an instance has costs CPU each second.",
@@ -38,7 +36,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "free-list",
-        topic: Topic::PageWrites,
         title: "Have sessions wait for free pages instead of writing them",
         reason: "Sessions that all search for a free page contend for the pool's mutex.",
         source: "S1 table 7: innodb_empty_free_list_algorithm=backoff",
@@ -48,7 +45,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "cleaner-age-factor",
-        topic: Topic::PageWrites,
         title: "Write more pages the older the checkpoint is",
         reason: "Writing that grows with the checkpoint's age leaves room in the log.",
         source: "S1 table 7: innodb_cleaner_lsn_age_factor=high_checkpoint",
@@ -58,7 +54,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "doublewrite-pages",
-        topic: Topic::PageWrites,
         title: "Write pages to the doublewrite files in larger batches",
         reason: "A batch has one flush; four pages, the number of write threads, are few.",
         source: "MySQL manual, innodb_doublewrite_pages: 128 since MySQL 8.4",
@@ -68,7 +63,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "track-changed-pages",
-        topic: Topic::PageWrites,
         title: "Track changed pages only where a backup tool asks for them",
         reason: "A thread reads the whole redo log to note which pages changed.",
         source: "S1 table 7: innodb_track_changed_pages=OFF",

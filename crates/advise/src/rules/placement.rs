@@ -1,14 +1,13 @@
 //! Which files share a device.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 
 const LOG_SHARE_LARGE: f64 = 0.25;
 
 pub(super) const RULES: &[Rule] = &[Rule {
     name: "log-apart",
-    topic: Topic::Placement,
     title: "Put the redo log, undo and temporary files on a device of their own",
     reason: "A flush of the log waits for what else the device has to do; a disk's arm leaves the \
              end of the log for each page.",

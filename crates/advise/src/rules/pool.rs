@@ -1,7 +1,7 @@
 //! The buffer pool, and the page cache that stands in for it.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 use base::{Since, size_text};
 
@@ -25,7 +25,6 @@ const INSTANCES_MAX: f64 = 8.0;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "pool-size",
-        topic: Topic::BufferPool,
         title: "Give the buffer pool the data, or what memory there is",
         reason: "A page in the pool needs no read. With O_DIRECT nothing else caches pages; with \
                  buffered I/O the page cache does, and a page is then in memory twice.",
@@ -38,7 +37,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "flush-method",
-        topic: Topic::BufferPool,
         title: "Bypass the page cache for data files",
         reason: "Buffered pages are in memory twice, and the kernel writes them when it likes, \
                  which stalls the flush of the log. A small pool can still win with the page \
@@ -56,7 +54,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "pool-instances",
-        topic: Topic::BufferPool,
         title: "Have one pool instance for each GiB, eight at most",
         reason: "Instances share no mutex. More of them than GiB or cores only divide the memory.",
         source: "S1 tables 6 and 8: 32 for MySQL, 8 for Percona Server; MySQL manual",

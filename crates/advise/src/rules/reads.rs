@@ -1,7 +1,7 @@
 //! How pages are read, and what is kept to find rows faster.
 
 use crate::finding::{Gain, Proposal, Risk, Switch};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 
 /// Above this share of pages that were read ahead and dropped unused, reading ahead harms.
@@ -13,7 +13,6 @@ const IO_THREADS: u32 = 16;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "random-read-ahead",
-        topic: Topic::Reads,
         title: "Do not read the rest of an extent because some of it was read",
         reason: "OLTP reads rows all over a table: the other pages of the extent are read for \
                  nothing.",
@@ -24,7 +23,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "linear-read-ahead",
-        topic: Topic::Reads,
         title: "Read ahead only where what was read ahead is used",
         reason: "Pages that are read ahead and dropped unused have taken the place of others.",
         source: "S1 table 5: read-ahead disabled; MySQL manual, innodb_read_ahead_threshold",
@@ -34,7 +32,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "adaptive-hash-index",
-        topic: Topic::Reads,
         title: "Switch the adaptive hash index off for OLTP that writes",
         reason: "Every page that is read or changed has its entries removed and built again, \
                  under a latch.",
@@ -45,7 +42,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "change-buffering",
-        topic: Topic::Reads,
         title: "Change secondary indexes at once where reads are cheap",
         reason: "The change buffer saves random reads of a disk; on an SSD its merges cost more \
                  than what they save.",
@@ -57,7 +53,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "io-threads",
-        topic: Topic::Reads,
         title: "Have as many I/O threads as keep a fast device busy",
         reason: "Each thread completes the requests of its own queue of 256; four fall behind a \
                  device that completes 50,000 a second.",
@@ -68,7 +63,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "native-aio",
-        topic: Topic::Reads,
         title: "Use the kernel's asynchronous I/O",
         reason: "Without it each I/O thread has one request under way.",
         source: "S1 tables 6 to 8: ON (OFF in #6 for Percona Server); MySQL manual, \
@@ -79,7 +73,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "page-size",
-        topic: Topic::Reads,
         title: "Try smaller pages on a device without an arm",
         reason: "A row of 300 bytes needs a page of 16 KiB to be read and, twice, written. \
                  Smaller pages take less of the device, and more of them fit into the pool.",

@@ -2,7 +2,7 @@
 
 use super::pool;
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 use base::size_text;
 
@@ -21,7 +21,6 @@ const AGE_SHARE_MAX: f64 = 0.75;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "redo-size",
-        topic: Topic::RedoLog,
         title: "Let the redo log hold half an hour of changes",
         reason: "A page that changes often is written once for all its changes while the log has \
                  room. A log that fills up has pages written in a hurry, and then stops commits.",
@@ -33,7 +32,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "log-buffer",
-        topic: Topic::RedoLog,
         title: "Let the log buffer hold what is written between two flushes",
         reason: "A thread that finds the log buffer full waits until it has been written.",
         source: "MySQL manual, innodb_log_buffer_size, Innodb_log_waits",
@@ -43,7 +41,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "log-block-size",
-        topic: Topic::RedoLog,
         title: "Write the redo log in blocks of the device",
         reason: "A device with blocks of 4 KiB reads before it writes less than one.",
         source: "S1 table 5: 512 and 4096 (XtraDB's innodb_log_block_size)",

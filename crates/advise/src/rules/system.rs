@@ -1,7 +1,7 @@
 //! The machine below the server.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::{MountedFileSystem, ServerSnapshot};
 
 const SWAPPINESS_MAX: u32 = 10;
@@ -9,7 +9,6 @@ const SWAPPINESS_MAX: u32 = 10;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "transparent-huge-pages",
-        topic: Topic::System,
         title: "Give huge pages only to who asks for them",
         reason: "The kernel makes huge pages of the server's memory while sessions wait, and \
                  small allocations grow.",
@@ -20,7 +19,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "swappiness",
-        topic: Topic::System,
         title: "Have the kernel drop page cache before it swaps the pool",
         reason: "A page of the pool that was swapped out is read from the swap device instead of \
                  its own.",
@@ -31,7 +29,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "numa",
-        topic: Topic::System,
         title: "Spread the pool over all NUMA nodes",
         reason: "A pool that one node allocates fills that node's memory and has the other nodes \
                  ask it.",
@@ -44,7 +41,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "io-scheduler",
-        topic: Topic::System,
         title: "Let devices without an arm order requests themselves",
         reason: "A scheduler that is fair to processes costs CPU and holds requests back.",
         source: "kernel documentation, block layer; MySQL manual, optimizing disk I/O",
@@ -54,7 +50,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "mount-options",
-        topic: Topic::System,
         title: "Mount the data without access times, and with barriers",
         reason: "An access time is a write for a read. Without barriers a flush of the log is \
                  none.",

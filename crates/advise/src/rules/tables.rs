@@ -1,7 +1,7 @@
 //! Tables, temporary tables and the binary log's cache.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 
 const ON_DISK_SHARE_MAX: f64 = 0.25;
@@ -12,7 +12,6 @@ const INSERTS_SHARE_MIN: f64 = 0.5;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "fill-factor",
-        topic: Topic::Tables,
         title: "Leave room in the pages of an index that is built, where rows are inserted",
         reason: "A full page splits at the first insert into it.",
         source: "S1 tables 6 to 8 and S2, best known methods: 50 for loads that insert; 100 for \
@@ -23,7 +22,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "temporary-tables",
-        topic: Topic::Tables,
         title: "Keep small temporary tables in memory",
         reason: "A temporary table beyond the limit goes to the device; one with BLOB or TEXT \
                  columns goes there in any case before MySQL 8.0.13.",
@@ -34,7 +32,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "binlog-cache",
-        topic: Topic::Tables,
         title: "Keep a transaction's events in memory until it commits",
         reason: "Events beyond the cache go through a temporary file.",
         source: "MySQL manual, binlog_cache_size, Binlog_cache_disk_use",

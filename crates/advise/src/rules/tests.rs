@@ -319,7 +319,7 @@ fn each_rule_says_what_to_set() {
         assert_eq!(finding.changes.is_empty(), finding.action.is_some(), "{rule}");
         assert!(!finding.seen.is_empty(), "{rule}");
         assert_eq!(finding.option_lines.len(), finding.changes.len(), "{rule}");
-        let says = all().find(|known| known.name == *rule).unwrap().variables;
+        let says = all().find(|(_, known)| known.name == *rule).unwrap().1.variables;
         for change in &finding.changes {
             assert!(says.contains(&change.variable), "{rule} does not say {}", change.variable);
             // What the server has not, nobody proposes.
@@ -334,7 +334,7 @@ fn each_rule_says_what_to_set() {
 
 #[test]
 fn each_rule_has_a_case() {
-    for rule in all() {
+    for (_, rule) in all() {
         let has = CASES.iter().any(|(name, ..)| *name == rule.name);
         assert!(has != CASES_BELOW.contains(&rule.name), "{}", rule.name);
     }

@@ -1,7 +1,7 @@
 //! Threads that serve clients, and what they contend for.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::{Rule, Topic};
+use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
 use base::Since;
 
@@ -14,7 +14,6 @@ const PAUSE_MARIADB: u32 = 4;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "thread-concurrency",
-        topic: Topic::Threads,
         title: "Let all threads into InnoDB",
         reason: "Threads that wait at the door do not keep a fast device busy.",
         source: "S1 tables 6 to 8 and S2, best known methods: 0; S1 table 5: 8 to 50",
@@ -24,7 +23,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "spin-wait-delay",
-        topic: Topic::Threads,
         title: "Spin for longer only where there are many cores",
         reason: "The holder of a latch runs on another core where there are many; with few, who \
                  spins takes the core that the holder needs.",
@@ -35,7 +33,6 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "purge-lag",
-        topic: Topic::Threads,
         title: "Do not hold up changes for the purge",
         reason: "Statements are delayed while the history of old row versions is long.",
         source: "MySQL manual, innodb_max_purge_lag; S1 tables 6 to 8 have \

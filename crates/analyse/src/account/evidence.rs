@@ -180,30 +180,19 @@ impl OfWindow<'_> {
 }
 
 fn host_cpu(resources: &Resources) -> Option<HostCpu> {
-    let host = &resources.host;
-    let server_cores = resources.server_process.cpu_cores_used;
-    if let Some(own) = resources.server_cores {
-        let driver = if own.is_drivers { resources.driver.cpu_cores_used } else { Some(0.0) };
-        let used = server_cores.zip(driver).map(|(server, driver)| server + driver);
-        return Some(HostCpu {
-            busy_share: own.cpu.busy()?,
-            steal_share: own.cpu.steal.unwrap_or(0.0),
-            own_share: used.map(|used| used / f64::from(own.cores)),
-            is_drivers: own.is_drivers,
-            server_cores: Some(own.cores),
-        });
-    }
-    let is_drivers = host.machine == Some(HostMachine::Driver);
-    let own_cores = server_cores.zip(resources.driver.cpu_cores_used);
-    let own_share = own_cores.zip(host.cpu_cores);
+    let (cores, cpu) = resources.cores()?;
+    let own = resources.server_cores;
+    let is_here = resources.host.machine == Some(HostMachine::Driver);
+    let is_drivers = own.map_or(is_here, |own| own.is_drivers);
+    let driver = if is_drivers { resources.driver.cpu_cores_used } else { Some(0.0) };
+    let used = resources.server_process.cpu_cores_used.zip(driver);
+    let used = used.filter(|_| is_here || own.is_some());
     Some(HostCpu {
-        busy_share: host.cpu_busy_share?,
-        steal_share: host.cpu_steal_share.unwrap_or(0.0),
-        own_share: own_share
-            .filter(|_| is_drivers)
-            .map(|((server, driver), cores)| (server + driver) / cores),
+        busy_share: cpu.busy()?,
+        steal_share: cpu.steal.unwrap_or(0.0),
+        own_share: used.map(|(server, driver)| (server + driver) / cores),
         is_drivers,
-        server_cores: None,
+        server_cores: own.map(|own| own.cores),
     })
 }
 

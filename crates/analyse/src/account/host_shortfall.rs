@@ -70,7 +70,7 @@ impl HostShortfall {
         };
         judge("fidelity is", run.fidelity, &|share| share < FIDELITY_WANTED);
         judge("requests are late by", run.lateness_share, &|share| share > LATENESS_MAX_SHARE);
-        let busy = cores(resources).map(|(_, busy_share)| busy_share);
+        let busy = resources.cores().and_then(|(_, cpu)| cpu.busy());
         judge("cores are busy for", busy, &|share| share >= CPU_BUSY_MAX_SHARE);
         let waits = |share: f64| share > CORE_WAIT_MAX_SHARE;
         let sessions = account.map(|account| account.share(Part::CoreWait));
@@ -82,24 +82,16 @@ impl HostShortfall {
     }
 }
 
-/// The cores that the server may use, and the share of their time that they were busy.
-fn cores(resources: &Resources) -> Option<(f64, f64)> {
-    match &resources.server_cores {
-        Some(own) => Some((f64::from(own.cores), own.cpu.busy()?)),
-        None => Some((resources.host.cpu_cores?, resources.host.cpu_busy_share?)),
-    }
-}
-
 /// In a closed loop with n transactions under way that wait for no row lock, of which each takes c
 /// of CPU and waits for devices for d, the cores are busy for n c / (d + c) at most, and c shrinks
 /// with the dilation.
 fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
     let account = resources.account.as_ref()?;
-    let (cores, busy_share) = cores(resources)?;
+    let (cores, cpu) = resources.cores()?;
     let connections = f64::from(run.connections);
     let under_way = connections * (1.0 - account.share(Part::RowLocks));
     let ended_per_us = connections / account.time_us;
-    let cpu_us = busy_share * cores / ended_per_us;
+    let cpu_us = cpu.busy()? * cores / ended_per_us;
     let waits = [Part::Reads, Part::Log, Part::PageWrites];
     let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();
     let now = run.dilation;
@@ -111,9 +103,9 @@ fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DILATION_STEPS, EmulatedRun, HostShortfall, cores};
+    use super::{DILATION_STEPS, EmulatedRun, HostShortfall};
     use crate::account::{Account, KnownBy, OfParts, Part};
-    use crate::run::resources::{OfWindow, ServerCores};
+    use crate::run::resources::{OfWindow, Resources, ServerCores};
     use crate::run::samples::{Samples, Window};
     use crate::run::usage::CpuShares;
     use base::Dilation;
@@ -121,11 +113,17 @@ mod tests {
     #[test]
     fn of_a_server_with_cores_of_its_own_these_are_the_limit() {
         let window = Window { start_ns: 0, end_ns: 1 };
-        let mut used = OfWindow { samples: &Samples::default(), window }.resources();
-        assert_eq!(cores(&used), None);
+        let mut used = Resources::of(&OfWindow { samples: &Samples::default(), window });
+        let busy = |used: &Resources| {
+            let (cores, cpu) = used.cores()?;
+            Some((cores, cpu.busy()?))
+        };
+        assert_eq!(busy(&used), None);
         used.host.cpu_cores = Some(8.0);
-        used.host.cpu_busy_share = Some(0.25);
-        assert_eq!(cores(&used), Some((8.0, 0.25)));
+        let part = Some(0.0625);
+        used.host.cpu =
+            CpuShares { user: part, system: part, interrupt: part, steal: part, ..used.host.cpu };
+        assert_eq!(busy(&used), Some((8.0, 0.25)));
         let part = Some(0.25);
         let cpu = CpuShares {
             user: part,
@@ -135,14 +133,14 @@ mod tests {
             ..CpuShares::default()
         };
         used.server_cores = Some(ServerCores { cores: 2, cpu, is_drivers: false });
-        assert_eq!(cores(&used), Some((2.0, 1.0)));
+        assert_eq!(busy(&used), Some((2.0, 1.0)));
     }
 
     /// What is within 20 us of a dilated clock may be far from what the device takes.
     #[test]
     fn late_requests_are_a_limit_though_they_are_in_time() {
         let window = Window { start_ns: 0, end_ns: 1 };
-        let used = OfWindow { samples: &Samples::default(), window }.resources();
+        let used = Resources::of(&OfWindow { samples: &Samples::default(), window });
         let reasons = |fidelity, lateness_share| {
             let run = EmulatedRun { fidelity, lateness_share, connections: 8, dilation: 4.0 };
             HostShortfall::of(run, &used).reasons
@@ -159,9 +157,11 @@ mod tests {
     #[test]
     fn time_is_dilated_until_cores_have_idle_time() {
         let window = Window { start_ns: 0, end_ns: 1 };
-        let mut used = OfWindow { samples: &Samples::default(), window }.resources();
+        let mut used = Resources::of(&OfWindow { samples: &Samples::default(), window });
         used.host.cpu_cores = Some(4.0);
-        used.host.cpu_busy_share = Some(1.0);
+        let part = Some(0.25);
+        used.host.cpu =
+            CpuShares { user: part, system: part, interrupt: part, steal: part, ..used.host.cpu };
         let mut account = Account {
             time_us: 8_000.0,
             known_by: KnownBy::Sessions,

@@ -62,7 +62,7 @@ document! {
         /// See [`crate::BlockOutcome`]. What has the same number was measured close together in
         /// time, and is compared.
         pub block: u32 = repeat.block,
-        pub status: String = repeat.status.as_str().to_owned(),
+        pub status: String = repeat.status.name().to_owned(),
         pub reason_code: Option<String> = repeat.reason_code.clone(),
         pub reason: Option<String> = repeat.reason.clone(),
         /// It measured a ramp's number of connections once more on the same server. That sharpens

@@ -3,21 +3,6 @@
 use serde::Serialize;
 use store::{LabId, Results, StoreError, StoredDrill, StoredWitness};
 
-/// Transactions of one kind over all drills of a cell, in rows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct WitnessedTotal {
-    /// `new_order`, `payment` or `delivered_orders`.
-    pub name: String,
-    /// Those that the server acknowledged.
-    pub acknowledged: u64,
-    /// Those whose connection was lost while they were committed.
-    pub in_doubt: u64,
-    /// Acknowledged, and not there after the recovery.
-    pub lost: u64,
-    /// There, and neither acknowledged nor in doubt.
-    pub unexplained: u64,
-}
-
 /// The drills of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DrillFigures {
@@ -36,7 +21,8 @@ pub struct DrillFigures {
     pub recovery_max_s: Option<f64>,
     /// From the first acknowledgement of what was lost to the last of all: the longest.
     pub lost_span_max_s: f64,
-    pub witnessed: Vec<WitnessedTotal>,
+    /// Over all drills.
+    pub witnessed: Vec<StoredWitness>,
     /// Of power cuts: writes that were not promised, of these those of which nothing is kept and
     /// those of which a part is, and those that count as kept because the journal was full.
     pub unstable_writes: u64,
@@ -97,7 +83,7 @@ impl DrillFigures {
         for (place, of) in drilled.iter().enumerate() {
             if self.witnessed.len() <= place {
                 let name = of.name.clone();
-                self.witnessed.push(WitnessedTotal { name, ..WitnessedTotal::default() });
+                self.witnessed.push(StoredWitness { name, ..StoredWitness::default() });
             }
             let total = &mut self.witnessed[place];
             total.acknowledged += of.acknowledged;

@@ -7,49 +7,71 @@ use crate::lab::drills::{DrillFigures, drills};
 use crate::lab::effects::{DimensionEffects, effects};
 use crate::lab::interference::instance_spread;
 use crate::lab::machines::MachineOutcome;
+use crate::lab::matrix::Matrix;
 use crate::lab::reversals::{Reversal, reversals};
 use crate::lab::sweep::{Sweep, sweeps};
 use crate::ramp::ramps::{RampOutcome, ramps};
 use crate::run::runs::{Run, Runs};
 use crate::stats::statistics::mean;
 use base::document;
-use serde::Serialize;
 use store::{
-    Block, Canary, LabId, LabMachine, Repeat, Results, StoreError, StoredCell, ThroughputMetric,
+    Block, Canary, Lab, LabId, LabMachine, Repeat, Results, StoreError, StoredCell,
+    ThroughputMetric,
 };
 
-/// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LabOutcome {
-    pub schema_version: u32,
-    pub results_file: String,
-    pub lab_id: i64,
-    pub name: String,
-    pub status: String,
-    pub reason: Option<String>,
-    /// Did what came out decide what was measured next (`advise`, `tune`)? Such a lab has no
-    /// p-values, reversals and turning points: these are of repeats whose number was known before.
-    pub adaptive: bool,
-    /// Those that were begun.
-    pub cells: Vec<CellOutcome>,
-    /// Cells that differ in one thing alone, against the first of them.
-    pub comparisons: Vec<CellComparison>,
-    /// What each value does by itself, from all cells at once.
-    pub effects: Vec<DimensionEffects>,
-    /// The same for each device of data by itself, where there are two at least.
-    pub device_effects: Vec<DeviceEffects>,
-    /// Settings that help in some of them and hurt in others.
-    pub reversals: Vec<Reversal>,
-    /// Throughput over the numbers of one variable.
-    pub sweeps: Vec<Sweep>,
-    /// What survived, of the cells whose servers were ended.
-    pub drills: Vec<DrillFigures>,
-    /// Whose points are among the cells.
-    pub ramps: Vec<RampOutcome>,
-    /// In the order of time.
-    pub blocks: Vec<BlockOutcome>,
-    /// In the order in which they came to the lab.
-    pub machines: Vec<MachineOutcome>,
+document! {
+    /// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its
+    /// keys.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct LabOutcome from (
+        results: &Results,
+        lab: Lab,
+        cells: Vec<CellOutcome>,
+        drills: Vec<DrillFigures>,
+        ramps: Vec<RampOutcome>,
+        blocks: Vec<Block>,
+        machines: Vec<LabMachine>
+    );
+    let matrix = matrix(&cells);
+    let compared = compared(&cells, &matrix, lab.adaptive);
+    let reversals = reversals(&compared);
+    let (effects, device_effects) = (effects(&cells, &matrix), device_effects(&cells));
+    let sweeps = if lab.adaptive { Vec::new() } else { sweeps(&cells, &matrix) };
+    let model = model(&cells, |repeat| repeat.nopm);
+    let of_machine = |machine| MachineOutcome::of(machine, &blocks, &cells, &model);
+    let of_machines = machines.iter().map(of_machine).collect();
+    {
+        pub schema_version: u32 = 2,
+        pub results_file: String = results.path().display().to_string(),
+        pub lab_id: i64 = lab.id.0,
+        pub name: String = lab.name,
+        pub status: String = lab.status.name().to_owned(),
+        pub reason: Option<String> = lab.reason,
+        /// Did what came out decide what was measured next (`advise`, `tune`)? Such a lab has no
+        /// p-values, reversals and turning points: these are of repeats whose number was known before.
+        pub adaptive: bool = lab.adaptive,
+        /// Those that were begun.
+        pub cells: Vec<CellOutcome> = cells,
+        /// Cells that differ in one thing alone, against the first of them.
+        pub comparisons: Vec<CellComparison> = compared,
+        /// What each value does by itself, from all cells at once.
+        pub effects: Vec<DimensionEffects> = effects,
+        /// The same for each device of data by itself, where there are two at least.
+        pub device_effects: Vec<DeviceEffects> = device_effects,
+        /// Settings that help in some of them and hurt in others.
+        pub reversals: Vec<Reversal> = reversals,
+        /// Throughput over the numbers of one variable.
+        pub sweeps: Vec<Sweep> = sweeps,
+        /// What survived, of the cells whose servers were ended.
+        pub drills: Vec<DrillFigures> = drills,
+        /// Whose points are among the cells.
+        pub ramps: Vec<RampOutcome> = ramps,
+        /// In the order of time.
+        pub blocks: Vec<BlockOutcome> =
+            blocks.iter().map(|block| BlockOutcome::of(block, &machines)).collect(),
+        /// In the order in which they came to the lab.
+        pub machines: Vec<MachineOutcome> = of_machines,
+    }
 }
 
 document! {
@@ -76,38 +98,20 @@ document! {
 /// There is no such lab, or the file cannot be read.
 pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreError> {
     let lab = results.lab(id)?;
-    let mut cells = Vec::new();
-    for cell in results.cells(id)? {
-        cells.push(cell_outcome(results, &cell)?);
-    }
-    let matrix = matrix(&cells);
-    let mut comparisons = comparisons(&cells, &matrix);
-    if lab.adaptive {
+    let cells = results.cells(id)?;
+    let cells = cells.iter().map(|cell| cell_outcome(results, cell)).collect::<Result<_, _>>()?;
+    let (drills, ramps) = (drills(results, id)?, ramps(results, id)?);
+    let (blocks, machines) = (results.get(id)?, results.machines(id)?);
+    Ok(LabOutcome::of(results, lab, cells, drills, ramps, blocks, machines))
+}
+
+/// The comparisons of a lab. Of repeats whose number was not known before nothing is claimed.
+fn compared(cells: &[CellOutcome], matrix: &Matrix, is_adaptive: bool) -> Vec<CellComparison> {
+    let mut comparisons = comparisons(cells, matrix);
+    if is_adaptive {
         comparisons.iter_mut().flat_map(|of| &mut of.rows).for_each(ComparedCell::claim_nothing);
     }
-    let (machines, blocks) = (results.machines(id)?, results.get(id)?);
-    let model = model(&cells, |repeat| repeat.nopm);
-    let outcome = |machine| MachineOutcome::of(machine, &blocks, &cells, &model);
-    let machine_outcomes = machines.iter().map(outcome).collect();
-    Ok(LabOutcome {
-        schema_version: 2,
-        results_file: results.path().display().to_string(),
-        lab_id: id.0,
-        name: lab.name,
-        status: lab.status.as_str().to_owned(),
-        reason: lab.reason,
-        adaptive: lab.adaptive,
-        effects: effects(&cells, &matrix),
-        device_effects: device_effects(&cells),
-        reversals: reversals(&comparisons),
-        comparisons,
-        sweeps: if lab.adaptive { Vec::new() } else { sweeps(&cells, &matrix) },
-        cells,
-        drills: drills(results, id)?,
-        ramps: ramps(results, id)?,
-        blocks: blocks.iter().map(|block| BlockOutcome::of(block, &machines)).collect(),
-        machines: machine_outcomes,
-    })
+    comparisons
 }
 
 fn cell_outcome(results: &Results, cell: &StoredCell) -> Result<CellOutcome, StoreError> {

@@ -1,11 +1,10 @@
 //! What two sets of runs differ in, apart from their numbers: a comparison is of what it is said to
 //! be of, or of nothing.
 
-use base::named;
 use device::Role;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Lab, Moment, NewCell, Repeat, RepeatId, Results, StoreError};
+use store::{ABSENT, Aspect, Fact, Lab, Moment, NewCell, Repeat, RepeatId, Results, StoreError};
 
 /// Variables of a server's identity differ in every start and say nothing.
 pub const IDENTITY_VARIABLES: [&str; 20] = [
@@ -36,46 +35,6 @@ const PASSING_FACTS: [&str; 3] = ["cpu_mhz", "free_bytes", "file_system"];
 const KERNEL_FACTS: [&str; 2] = ["kernel", "os"];
 /// Settings that are facts of other aspects.
 const OF_OTHER_FACTS: [&str; 2] = ["preset", "dilate"];
-/// Where a run has no value.
-const ABSENT: &str = "-";
-
-named! {
-    /// What runs may differ in.
-    #[derive(PartialOrd, Ord, Serialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Aspect {
-        Engine = "engine",
-        Version = "version",
-        Target = "target",
-        Preset = "preset",
-        Settings = "settings",
-        Device = "device",
-        Workload = "workload",
-        Style = "style",
-        Schema = "schema",
-        Warehouses = "warehouses",
-        Connections = "connections",
-        Instances = "instances",
-        Cores = "cores",
-        Rate = "rate",
-        Length = "length",
-        Dilation = "dilation",
-        Host = "host",
-        Kernel = "kernel",
-        Mydyno = "mydyno",
-        Seed = "seed",
-    }
-}
-
-impl Aspect {
-    /// Those that a comparison has to name, where its sides differ in them. Runs of other seeds are
-    /// like.
-    pub const NAMED: [Aspect; Aspect::ALL.len() - 1] = {
-        let [named @ .., _seed] = Aspect::ALL;
-        named
-    };
-}
-
 /// Something that is not the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -141,100 +100,47 @@ fn facts(results: &Results, repeats: &[RepeatId]) -> Result<ValuesByFact, StoreE
         let cell = results.cell(repeat.cell)?;
         let lab = results.lab(cell.lab)?;
         let mut facts = of_cell(&cell.what, &repeat);
-        facts.extend(of_places_and_settings(&cell.what));
         facts.extend(of_host(&lab, results.host_facts(&repeat)?));
         let variables = results.variables(*id, Moment::Start)?.into_iter();
         let says_something = |(name, value): &(String, String)| {
             !IDENTITY_VARIABLES.contains(&name.as_str()) && !value.starts_with('/')
         };
         facts.extend(
-            variables
-                .filter(says_something)
-                .map(|(name, value)| (Aspect::Settings, format!("{VARIABLE}{name}"), value)),
+            variables.filter(says_something).map(|(name, value)| {
+                Fact::new(Aspect::Settings, format!("{VARIABLE}{name}"), value)
+            }),
         );
-        for (aspect, name, value) in facts {
+        for Fact { aspect, name, value } in facts {
             all.entry((aspect, name)).or_default().insert(value);
         }
     }
     Ok(all)
 }
 
-fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
-    let or_absent = |text: Option<String>| text.unwrap_or_else(|| ABSENT.to_owned());
-    let number = |number: Option<u32>| or_absent(number.map(|number| number.to_string()));
-    let length = |ns: u64, is_auto: bool| match is_auto {
-        true => format!("auto, at most {} s", ns / 1_000_000_000),
-        false => format!("{} s", ns as f64 / 1e9),
-    };
-    let isolation = what.isolation.clone();
-    let history_key = what.history_key.unwrap_or(false);
-    let preset = what.preset.as_ref().map(|preset| preset.name.clone());
-    // A private server has another socket each time.
-    let target = match repeat.my_cnf {
-        Some(_) => ABSENT.to_owned(),
-        None => what.target.clone(),
-    };
-    let facts = [
-        (Aspect::Engine, "engine", what.engine.clone()),
-        (Aspect::Engine, "flavour", what.flavour.clone()),
-        (Aspect::Version, "server_version", what.server_version.clone()),
-        (Aspect::Target, "target", target),
-        (Aspect::Target, "transport", what.transport.clone()),
-        (Aspect::Preset, "preset", or_absent(preset)),
-        (Aspect::Workload, "workload", what.workload.clone()),
-        (Aspect::Workload, "home", or_absent(what.home.map(|of| of.to_string()))),
-        (Aspect::Workload, "terminals", number(what.terminals)),
-        (Aspect::Style, "style", what.style.clone()),
-        (Aspect::Workload, "isolation", or_absent(isolation)),
-        (Aspect::Schema, "history_key", history_key.to_string()),
-        (Aspect::Schema, "foreign_keys", or_absent(what.foreign_keys.map(|of| of.to_string()))),
-        (Aspect::Schema, "partitions", what.partitions.to_string()),
-        (Aspect::Schema, "schemas", what.schemas.to_string()),
-        (Aspect::Warehouses, "warehouses", number(what.warehouses)),
-        (Aspect::Connections, "connections", what.connections.to_string()),
-        (Aspect::Instances, "instances", what.instances.to_string()),
-        (Aspect::Cores, "cores", number(what.cores)),
-        (Aspect::Rate, "rate", or_absent(what.rate_asked.clone())),
-        (Aspect::Rate, "arrivals", or_absent(what.arrivals.clone())),
-        (Aspect::Length, "warmup", length(what.warmup_ns, what.warmup_auto)),
-        (Aspect::Length, "window", length(what.window_ns, what.window_auto)),
-        (Aspect::Dilation, "dilation", repeat.dilation.to_string()),
-        (Aspect::Seed, "seed", what.seed.to_string()),
-    ];
-    let owned = |(aspect, name, value): (Aspect, &str, String)| (aspect, name.to_owned(), value);
-    facts.into_iter().map(owned).collect()
-}
-
-fn of_places_and_settings(what: &NewCell) -> Vec<(Aspect, String, String)> {
-    let mut facts = Vec::new();
-    for place in &what.places {
-        let device = match &place.profile_fingerprint {
-            Some(fingerprint) => format!("{} ({fingerprint})", place.device),
-            None => place.device.clone(),
-        };
-        facts.push((Aspect::Device, place.role.clone(), device));
-        let backing = format!("backing of {}", place.role);
-        facts.push((Aspect::Device, backing, place.backing.clone()));
-    }
+fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<Fact> {
     let is_place = |name: &str| Role::ALL.iter().any(|role| role.name() == name);
-    let settings = what.settings.iter();
-    facts.extend(
-        settings
-            .filter(|(name, _)| !OF_OTHER_FACTS.contains(&name.as_str()) && !is_place(name))
-            .map(|(name, value)| (Aspect::Settings, name.clone(), value.clone())),
-    );
+    let is_of_others = |name: &str| OF_OTHER_FACTS.contains(&name) || is_place(name);
+    let mut facts = what.facts();
+    facts.retain(|fact| fact.aspect != Aspect::Settings || !is_of_others(&fact.name));
+    // A private server has another socket each time.
+    let mut targets = facts.iter_mut().filter(|fact| fact.name == "target");
+    if let (Some(target), Some(_)) = (targets.next(), &repeat.my_cnf) {
+        ABSENT.clone_into(&mut target.value);
+    }
+    facts.push(Fact::new(Aspect::Dilation, "dilation", repeat.dilation));
+    facts.extend(what.places.iter().map(|place| {
+        Fact::new(Aspect::Device, format!("backing of {}", place.role), &place.backing)
+    }));
     facts
 }
 
-fn of_host(lab: &Lab, facts: Vec<(String, String)>) -> Vec<(Aspect, String, String)> {
+fn of_host(lab: &Lab, facts: Vec<(String, String)>) -> Vec<Fact> {
     let lasting = facts.into_iter().filter(|(name, _)| !PASSING_FACTS.contains(&name.as_str()));
-    let mut all: Vec<_> = lasting
-        .map(|(name, value)| match KERNEL_FACTS.contains(&name.as_str()) {
-            true => (Aspect::Kernel, name, value),
-            false => (Aspect::Host, name, value),
-        })
-        .collect();
-    let version = lab.mydyno_version.clone();
-    all.push((Aspect::Mydyno, "mydyno_version".to_owned(), version));
-    all
+    let aspect = |name: &str| match KERNEL_FACTS.contains(&name) {
+        true => Aspect::Kernel,
+        false => Aspect::Host,
+    };
+    let of_host = lasting.map(|(name, value)| Fact::new(aspect(&name), name, value));
+    let version = Fact::new(Aspect::Mydyno, "mydyno_version", &lab.mydyno_version);
+    of_host.chain([version]).collect()
 }

@@ -37,10 +37,7 @@ impl RampCpu {
     /// processes. `None` where nothing tells of the server's machine.
     pub(crate) fn of(used: &Resources, spin_cores: f64) -> Option<RampCpu> {
         let host = &used.host;
-        let (cores, cpu) = match used.server_cores {
-            Some(own) => (f64::from(own.cores), own.cpu),
-            None => (host.cpu_cores?, host.cpu()),
-        };
+        let (cores, cpu) = used.cores()?;
         let idle = (cpu.idle? + cpu.iowait.unwrap_or(0.0)) * cores;
         let interrupts = cpu.interrupt.unwrap_or(0.0) * cores;
         let executed = (cpu.user? + cpu.system?) * cores + interrupts;
@@ -77,15 +74,15 @@ mod tests {
     /// which the emulation spins 0.5.
     fn used(machine: HostMachine) -> Resources {
         let samples = Samples::default();
-        let mut used = OfWindow { samples: &samples, window: WINDOW }.resources();
+        let mut used = Resources::of(&OfWindow { samples: &samples, window: WINDOW });
         used.host.machine = Some(machine);
         used.host.cpu_cores = Some(4.0);
-        used.host.cpu_user_share = Some(0.5);
-        used.host.cpu_system_share = Some(0.1);
-        used.host.cpu_interrupt_share = Some(0.05);
-        used.host.cpu_steal_share = Some(0.1);
-        used.host.cpu_idle_share = Some(0.2);
-        used.host.cpu_iowait_share = Some(0.05);
+        used.host.cpu.user = Some(0.5);
+        used.host.cpu.system = Some(0.1);
+        used.host.cpu.interrupt = Some(0.05);
+        used.host.cpu.steal = Some(0.1);
+        used.host.cpu.idle = Some(0.2);
+        used.host.cpu.iowait = Some(0.05);
         used.driver.cpu_cores_used = Some(1.0);
         used.server_process.cpu_cores_used = Some(1.4);
         used

@@ -4,9 +4,7 @@
 use crate::ramp::ramp_point::{RampPoint, ramp_point};
 use crate::ramp::saturation::{Ramp, Saturation, StopReason};
 use base::{counted, document};
-use serde::Serialize;
 use spec::RampLimits;
-use std::collections::BTreeMap;
 use store::{
     CellId, LabId, NewCell, NewRamp, RampId, Results, StoreError, StoredRamp, ThroughputMetric,
 };
@@ -35,7 +33,7 @@ document! {
         /// Of the plan's cell.
         pub ordinal: u32 = stored.ordinal,
         pub repeat: u32 = stored.repeat,
-        pub conditions: RampConditions = RampConditions::of(&stored.limits),
+        pub conditions: RampLimits = stored.limits.clone(),
         /// The same in the plan's words.
         #[serde(skip)]
         pub asked: String = stored.limits.to_string(),
@@ -51,38 +49,6 @@ document! {
         pub saturation: Option<Saturation> = saturation,
         /// The same in one sentence.
         pub words: String = words,
-    }
-}
-
-/// What was to end it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RampConditions {
-    pub connections_start: u32,
-    pub connections_step: u32,
-    pub connections_max: u32,
-    pub points_max: usize,
-    pub stop_cpu_busy_share: Option<f64>,
-    /// By transaction type.
-    pub stop_p90_us: BTreeMap<String, f64>,
-    pub stop_retries_share: Option<f64>,
-    pub stop_kink_elasticity: Option<f64>,
-    pub stop_plateau_elasticity: Option<f64>,
-}
-
-impl RampConditions {
-    /// As it was asked for.
-    pub fn of(limits: &RampLimits) -> RampConditions {
-        RampConditions {
-            connections_start: limits.start,
-            connections_step: limits.step,
-            connections_max: limits.connections_max,
-            points_max: limits.points_max,
-            stop_cpu_busy_share: limits.cpu_busy_share,
-            stop_p90_us: limits.p90_us.clone(),
-            stop_retries_share: limits.retries_share,
-            stop_kink_elasticity: limits.kink_elasticity,
-            stop_plateau_elasticity: limits.plateau_elasticity,
-        }
     }
 }
 

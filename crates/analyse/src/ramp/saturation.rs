@@ -204,7 +204,8 @@ struct StopPlace {
     last_good: Option<u32>,
     low: Option<u32>,
     high: Option<u32>,
-    reason: StopReason,
+    /// `None` where no condition shows.
+    reason: Option<StopReason>,
     measure: Option<u32>,
 }
 
@@ -248,32 +249,37 @@ impl Ramp {
 
     /// What to do now; the same until the next point.
     pub fn next(&self) -> RampStep {
-        let (measure, saturation) = self.judged();
-        match measure {
+        match self.judged().measure {
             Some(connections) if self.points_left_max() > 0 => RampStep::Measure(connections),
-            _ => RampStep::Done(saturation),
+            _ => RampStep::Done(self.saturation()),
         }
     }
 
     /// What the points say so far, whether or not more are to come.
     pub fn saturation(&self) -> Saturation {
-        self.judged().1
+        let place = self.judged();
+        Saturation {
+            connections: place.last_good,
+            connections_low: place.low,
+            connections_high: place.high,
+            reason: place.reason,
+            curve: self.curve.clone(),
+        }
     }
 
-    /// What would tell more, and what is known.
-    fn judged(&self) -> (Option<u32>, Saturation) {
+    fn judged(&self) -> StopPlace {
         let points = self.merged();
         if let Some(failed) = &self.failed {
-            return self.ends_at(self.failed_place(failed, &points));
+            return self.failed_place(failed, &points);
         }
         let limit = self.limit_place(&points);
         let bent = self.bend_place(&points, limit.as_ref());
         match (limit, bent) {
             // A limit is found before a bend below it is looked for.
-            (Some(limit), _) if limit.measure.is_some() => self.ends_at(limit),
-            (Some(limit), Some(bent)) if bent.last_good > limit.last_good => self.ends_at(limit),
-            (_, Some(bent)) => self.ends_at(bent),
-            (Some(limit), None) => self.ends_at(limit),
+            (Some(limit), _) if limit.measure.is_some() => limit,
+            (Some(limit), Some(bent)) if bent.last_good > limit.last_good => limit,
+            (_, Some(bent)) => bent,
+            (Some(limit), None) => limit,
             (None, None) => self.goes_on(&points),
         }
     }
@@ -291,38 +297,20 @@ impl Ramp {
             low: last_good,
             high: last_good
                 .map(|good| good.max(failed.connections.saturating_sub(self.limits.step))),
-            reason: StopReason::Failed {
+            reason: Some(StopReason::Failed {
                 connections: failed.connections,
                 reason_code,
                 reason: failed.reason.clone().unwrap_or_default(),
-            },
+            }),
             measure: None,
         }
     }
 
-    fn ends_at(&self, place: StopPlace) -> (Option<u32>, Saturation) {
-        let saturation = Saturation {
-            connections: place.last_good,
-            connections_low: place.low,
-            connections_high: place.high,
-            reason: Some(place.reason),
-            curve: self.curve.clone(),
-        };
-        (place.measure, saturation)
-    }
-
-    fn goes_on(&self, points: &[RampPoint]) -> (Option<u32>, Saturation) {
+    fn goes_on(&self, points: &[RampPoint]) -> StopPlace {
         let largest = points.last().map(|point| point.connections);
         let is_measured = |count: &u32| points.iter().any(|point| point.connections == *count);
-        let next = self.limits.doubling().find(|count| !is_measured(count));
-        let saturation = Saturation {
-            connections: largest,
-            connections_low: largest,
-            connections_high: largest,
-            reason: None,
-            curve: self.curve.clone(),
-        };
-        (next, saturation)
+        let measure = self.limits.doubling().find(|count| !is_measured(count));
+        StopPlace { last_good: largest, low: largest, high: largest, reason: None, measure }
     }
 
     /// Points by connections, several of one count as their mean.
@@ -375,7 +363,7 @@ impl Ramp {
                 Some(_) => bad.saturating_sub(self.limits.step),
                 None => good,
             }),
-            reason,
+            reason: Some(reason),
             measure,
         })
     }
@@ -407,7 +395,7 @@ impl Ramp {
             last_good: Some(found.corner),
             low: Some(found.low),
             high: Some(found.high),
-            reason,
+            reason: Some(reason),
             measure: self.around(&found, points, limit),
         })
     }

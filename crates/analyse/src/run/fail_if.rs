@@ -4,7 +4,7 @@
 //! its condition: a pipeline that asks for one must not pass without.
 
 use crate::run::document::RunDocument;
-use serde::Serialize;
+use base::document;
 use std::fmt;
 use store::{Summary, TransactionSummary};
 
@@ -98,16 +98,19 @@ enum RunFigure {
     Time(Option<&'static str>, TimeValue, f64),
 }
 
-/// What became of a condition.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct JudgedCondition {
-    pub name: String,
-    pub operator: &'static str,
-    pub limit: f64,
-    /// `None` is not known.
-    pub value: Option<f64>,
-    /// The condition holds, or the figure is not known.
-    pub failed: bool,
+document! {
+    /// What became of a condition.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct JudgedCondition from (condition: &FailCondition, value: Option<f64>);
+    {
+        pub name: String = condition.name.clone(),
+        pub operator: &'static str = condition.operator,
+        pub limit: f64 = condition.limit,
+        /// `None` is not known.
+        pub value: Option<f64> = value,
+        /// The condition holds, or the figure is not known.
+        pub failed: bool = value.is_none_or(|value| (condition.holds)(value, condition.limit)),
+    }
 }
 
 impl FailCondition {
@@ -160,13 +163,7 @@ impl FailCondition {
     pub fn judge(&self, run: Option<&RunDocument>) -> JudgedCondition {
         let done = run.map(|run| &run.summary).filter(|summary| summary.status == "done");
         let value = done.and_then(|summary| self.figure.of(summary));
-        JudgedCondition {
-            name: self.name.clone(),
-            operator: self.operator,
-            limit: self.limit,
-            value,
-            failed: value.is_none_or(|value| (self.holds)(value, self.limit)),
-        }
+        JudgedCondition::of(self, value)
     }
 }
 

@@ -37,7 +37,7 @@ pub fn used_by(
     let start_ns = repeat.warmup_ns(&cell.what);
     let window = Window { start_ns, end_ns: start_ns + result.measured_window_ns };
     let of_window = OfWindow { samples, window };
-    let mut resources = of_window.resources();
+    let mut resources = Resources::of(&of_window);
     resources.server_cores = of_window.server_cores(repeat);
     let emulated = cell.what.places.iter().any(|place| place.emulated);
     if emulated {
@@ -84,7 +84,7 @@ pub fn account_so_far(
         return Ok(None);
     }
     let of_window = OfWindow { samples, window: Window { start_ns, end_ns } };
-    let mut resources = of_window.resources();
+    let mut resources = Resources::of(&of_window);
     resources.server_cores = of_window.server_cores(repeat);
     let totals = &results.window_totals(repeat.id)?;
     let load = WindowLoad::of(results, repeat, cell, totals, end_ns - start_ns)?;

@@ -8,6 +8,7 @@ use crate::run::price::PriceResources;
 use crate::run::samples::{Samples, Window};
 use crate::run::usage::{CpuShares, IoCounters, cores_used, lock_waiting, pool_dirty, pool_miss};
 use base::{CpuList, document};
+use itertools::Itertools;
 use serde::Serialize;
 use store::MetricSource::{self, Host, Power, Process, Server, Shim};
 use store::{NewCell, Repeat, WindowTotals};
@@ -17,23 +18,27 @@ const PAGES: [&str; 3] = ["data", "undo", "doublewrite"];
 /// Roles of the files that a commit waits for.
 pub(crate) const LOGS: [&str; 2] = ["redo", "binlog"];
 
-/// What a run used, and what bound it. `None` is not known: the source was not there, or its
-/// samples do not tell of the whole window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Resources {
-    pub host: HostResources,
-    pub disks: Vec<DiskResources>,
-    pub server_process: ProcessResources,
-    /// Where the server was kept to some of the host's cores.
-    #[serde(skip)]
-    pub server_cores: Option<ServerCores>,
-    pub driver: DriverResources,
-    pub server: ServerResources,
-    pub power: PowerResources,
-    pub price: PriceResources,
-    pub per_transaction: PerTransaction,
-    pub account: Option<Account>,
-    pub bound: Option<Bound>,
+document! {
+    /// What a run used, and what bound it. `None` is not known: the source was not there, or its
+    /// samples do not tell of the whole window; or it is not yet.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Resources from (of: &OfWindow<'_>);
+    let disks = of.samples.labels(Host, "disk_reads").sorted();
+    {
+        pub host: HostResources = HostResources::of(of),
+        pub disks: Vec<DiskResources> = disks.map(|disk| DiskResources::of(of, disk)).collect(),
+        pub server_process: ProcessResources = ProcessResources::of(of),
+        /// Where the server was kept to some of the host's cores.
+        #[serde(skip)]
+        pub server_cores: Option<ServerCores> = None,
+        pub driver: DriverResources = DriverResources::of(of),
+        pub server: ServerResources = ServerResources::of(of),
+        pub power: PowerResources = of.power(),
+        pub price: PriceResources = PriceResources::default(),
+        pub per_transaction: PerTransaction = PerTransaction::default(),
+        pub account: Option<Account> = None,
+        pub bound: Option<Bound> = None,
+    }
 }
 
 /// The cores that a server was kept to.
@@ -61,12 +66,8 @@ document! {
         pub cpu_frequency_hz: Option<f64> = of.samples.mean_of_run(Host, "cpu_frequency_hz", ""),
         /// All but idle and iowait.
         pub cpu_busy_share: Option<f64> = cpu.busy(),
-        pub cpu_user_share: Option<f64> = cpu.user,
-        pub cpu_system_share: Option<f64> = cpu.system,
-        pub cpu_iowait_share: Option<f64> = cpu.iowait,
-        pub cpu_interrupt_share: Option<f64> = cpu.interrupt,
-        pub cpu_steal_share: Option<f64> = cpu.steal,
-        pub cpu_idle_share: Option<f64> = cpu.idle,
+        #[serde(flatten)]
+        pub cpu: CpuShares = cpu,
         /// Derived: of the idle share, what fell into times with requests outstanding at emulated
         /// devices, whose waits are sleeps.
         pub emulated_iowait_share: Option<f64> = None,
@@ -83,15 +84,12 @@ document! {
     }
 }
 
-impl HostResources {
-    pub(crate) fn cpu(&self) -> CpuShares {
-        CpuShares {
-            user: self.cpu_user_share,
-            system: self.cpu_system_share,
-            iowait: self.cpu_iowait_share,
-            interrupt: self.cpu_interrupt_share,
-            steal: self.cpu_steal_share,
-            idle: self.cpu_idle_share,
+impl Resources {
+    /// How many cores the server could have, and what their time went to.
+    pub(crate) fn cores(&self) -> Option<(f64, CpuShares)> {
+        match self.server_cores {
+            Some(own) => Some((f64::from(own.cores), own.cpu)),
+            None => Some((self.host.cpu_cores?, self.host.cpu)),
         }
     }
 }
@@ -357,28 +355,6 @@ impl OfWindow<'_> {
             cpu: self.cpu_of(&servers),
             is_drivers: driver.is_none_or(|driver| driver.overlaps(&servers)),
         })
-    }
-
-    pub(crate) fn resources(&self) -> Resources {
-        let mut disks: Vec<DiskResources> = self
-            .samples
-            .labels(Host, "disk_reads")
-            .map(|disk| DiskResources::of(self, disk))
-            .collect();
-        disks.sort_by(|a, b| a.disk.cmp(&b.disk));
-        Resources {
-            host: HostResources::of(self),
-            disks,
-            server_process: ProcessResources::of(self),
-            server_cores: None,
-            driver: DriverResources::of(self),
-            server: ServerResources::of(self),
-            power: self.power(),
-            price: PriceResources::default(),
-            per_transaction: PerTransaction::default(),
-            account: None,
-            bound: None,
-        }
     }
 
     /// Only of its own machine does mydyno read each core; an exporter's are added up.

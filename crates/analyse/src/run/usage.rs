@@ -2,36 +2,35 @@
 //! nowhere else; the caller says what a metric is: in the mean of a window, at a point of a chart,
 //! or now.
 
+use base::document;
 use store::MetricSource::{self, Host, Process, Server, Shim};
 
 const NS_PER_S: f64 = 1e9;
 
-/// CPU time of a machine by what it went to, as shares of all its cores: 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CpuShares {
-    pub user: Option<f64>,
-    pub system: Option<f64>,
-    pub iowait: Option<f64>,
-    pub interrupt: Option<f64>,
-    /// Had by other guests of the hypervisor, while this one wanted it.
-    pub steal: Option<f64>,
-    pub idle: Option<f64>,
+document! {
+    /// CPU time of a machine by what it went to, as shares of all its cores: 0 to 1.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct CpuShares from (get: impl Fn(MetricSource, &str, &str) -> Option<f64>);
+    let cores = get(Host, "cpu_cores", "");
+    let share = |name: &str| Some(get(Host, name, "")? / NS_PER_S / cores?);
+    {
+        #[serde(rename = "cpu_user_share")]
+        pub user: Option<f64> = share("cpu_user_ns"),
+        #[serde(rename = "cpu_system_share")]
+        pub system: Option<f64> = share("cpu_system_ns"),
+        #[serde(rename = "cpu_iowait_share")]
+        pub iowait: Option<f64> = share("cpu_iowait_ns"),
+        #[serde(rename = "cpu_interrupt_share")]
+        pub interrupt: Option<f64> = plus(share("cpu_irq_ns"), share("cpu_softirq_ns")),
+        /// Had by other guests of the hypervisor, while this one wanted it.
+        #[serde(rename = "cpu_steal_share")]
+        pub steal: Option<f64> = share("cpu_steal_ns"),
+        #[serde(rename = "cpu_idle_share")]
+        pub idle: Option<f64> = share("cpu_idle_ns"),
+    }
 }
 
 impl CpuShares {
-    pub fn of(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> CpuShares {
-        let cores = get(Host, "cpu_cores", "");
-        let share = |name: &str| Some(get(Host, name, "")? / NS_PER_S / cores?);
-        CpuShares {
-            user: share("cpu_user_ns"),
-            system: share("cpu_system_ns"),
-            iowait: share("cpu_iowait_ns"),
-            interrupt: plus(share("cpu_irq_ns"), share("cpu_softirq_ns")),
-            steal: share("cpu_steal_ns"),
-            idle: share("cpu_idle_ns"),
-        }
-    }
-
     /// In which code was executed.
     pub fn executed(&self) -> Option<f64> {
         plus(plus(self.user, self.system), self.interrupt)

@@ -31,7 +31,7 @@ fn running_with(special: NewCell) -> (Scratch, RepeatId) {
     };
     let repeat = results.begin(&cell);
     let rows = [interval(Phase::Window, "new_order", 400), interval(Phase::Window, "payment", 200)];
-    results.append_intervals(repeat, &rows).unwrap();
+    results.put(repeat, &rows).unwrap();
     (results, repeat)
 }
 
@@ -160,9 +160,9 @@ fn means_and_costs_are_those_of_the_window() {
     finish(&results, repeat);
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
     let host = &resources.host;
-    close(host.cpu_user_share, 0.2);
+    close(host.cpu.user, 0.2);
     close(host.cpu_busy_share, 0.35);
-    close(host.cpu_idle_share, 0.6);
+    close(host.cpu.idle, 0.6);
     close(host.emulated_iowait_share, 0.6 * 0.9);
     assert_eq!(host.machine, Some(HostMachine::Driver));
     close(host.network_sent_bytes_per_s, 1_500.0);
@@ -239,7 +239,7 @@ fn a_window_begins_where_an_automatic_warm_up_ended() {
     let result = RepeatResult { warmup_measured_ns: Some(S), ..testkit::result(2 * S) };
     results.finish_repeat(repeat, &result).unwrap();
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
-    close(resources.host.cpu_user_share, 0.2);
+    close(resources.host.cpu.user, 0.2);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn used(
 fn what_ended_behind_the_window_costs_nothing() {
     let (results, repeat) = running();
     let drain = [interval(Phase::Drain, "new_order", 200)];
-    results.append_intervals(repeat, &drain).unwrap();
+    results.put(repeat, &drain).unwrap();
     let resources = used((&results, repeat), |_| true, &[]);
     close(resources.per_transaction.host_cpu_us, 2_000.0);
     close(resources.per_transaction.written_bytes, 12_000.0);
@@ -286,7 +286,7 @@ fn the_backlog_of_a_schedule_is_not_under_way() {
         running_with(NewCell { rate_asked: Some("400/s".to_owned()), ..testkit::cell() });
     let mut late = interval(Phase::Window, "order_status", 600);
     late.latency.sum_ns = 600 * S;
-    results.append_intervals(repeat, &[late]).unwrap();
+    results.put(repeat, &[late]).unwrap();
     let service = TimeRow {
         kind: TimeKind::Service,
         transaction: None,
@@ -315,7 +315,7 @@ fn terminals_have_an_account_where_the_driver_tells_their_service() {
     let (results, repeat) = running_with(NewCell { terminals: Some(1_000), ..testkit::cell() });
     let mut queued = interval(Phase::Window, "delivery", 60);
     queued.latency.sum_ns = 600 * S;
-    results.append_intervals(repeat, &[queued]).unwrap();
+    results.put(repeat, &[queued]).unwrap();
     let resources = used((&results, repeat), |_| true, &[]);
     assert_eq!((resources.account, resources.bound), (None, None));
     let transactions = [TransactionTime {
@@ -406,7 +406,7 @@ fn a_server_with_few_cores_is_bound_by_them_though_the_host_is_idle() {
         };
         let repeat = results.begin_repeat(&repeat).unwrap();
         let rows = [interval(Phase::Window, "new_order", 400)];
-        results.append_intervals(repeat, &rows).unwrap();
+        results.put(repeat, &rows).unwrap();
         repeat
     };
     let others = |of: &MetricOf| of.0 != Shim && of.3 != "server" && of.2 != "row_lock_time_ms";

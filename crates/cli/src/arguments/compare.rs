@@ -2,9 +2,9 @@
 
 use super::results::ResultsArguments;
 use super::values::one_of;
-use analyse::Aspect;
 use clap::Args;
 use std::str::FromStr;
+use store::Aspect;
 
 #[derive(Args)]
 pub struct CompareArguments {

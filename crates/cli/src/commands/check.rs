@@ -6,38 +6,47 @@ use crate::arguments::measuring::read_place;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::acid::acid_text;
-use base::Exit;
+use base::{Exit, document};
 use lab::{
     AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Job, Phenomenon, Subject, start_server,
 };
 use plan::{CellOptions, Given};
-use serde::Serialize;
 use spec::{Topology, WorkloadKind, defaults};
 use store::StoredCheck;
 
-/// The JSON document of the command.
-#[derive(Serialize)]
-struct CheckDocument {
-    target: String,
-    warehouses: u32,
-    schemas: u32,
-    passed: bool,
-    notes: Vec<String>,
-    /// `null` without `--acid`.
-    acid: Option<Vec<AcidTestDocument>>,
-    checks: Vec<StoredCheck>,
+document! {
+    /// The JSON document of the command.
+    struct CheckDocument from (
+        subject: &Subject,
+        checked: &Checked,
+        acid: Option<&Acid>,
+        told: &[String]
+    );
+    let acid_failed = acid.is_some_and(Acid::has_failed);
+    {
+        target: String = subject.dsn(),
+        warehouses: u32 = checked.warehouses.0,
+        schemas: u32 = subject.schemas(),
+        passed: bool = checked.checks.iter().all(|check| check.passed) && !acid_failed,
+        notes: Vec<String> = told.to_vec(),
+        /// `null` without `--acid`.
+        acid: Option<Vec<AcidTestDocument>> = acid.map(Acid::documents),
+        checks: Vec<StoredCheck> = checked.checks.clone(),
+    }
 }
 
-#[derive(Serialize)]
-struct AcidTestDocument {
-    name: &'static str,
-    title: &'static str,
-    clause: &'static str,
-    isolation: &'static str,
-    verdict: &'static str,
-    required: bool,
-    phenomenon: Option<&'static str>,
-    evidence: Vec<String>,
+document! {
+    struct AcidTestDocument from (found: &AcidFinding, required: bool);
+    {
+        name: &'static str = found.test.name,
+        title: &'static str = found.test.title,
+        clause: &'static str = found.test.clause,
+        isolation: &'static str = found.isolation.name(),
+        verdict: &'static str = found.verdict.name(),
+        required: bool = required,
+        phenomenon: Option<&'static str> = found.phenomenon.map(Phenomenon::name),
+        evidence: Vec<String> = found.evidence.clone(),
+    }
 }
 
 /// The ACID tests that were run, and which of them have to pass.
@@ -55,16 +64,8 @@ impl Acid {
     }
 
     fn documents(&self) -> Vec<AcidTestDocument> {
-        let document = |found: &AcidFinding| AcidTestDocument {
-            name: found.test.name,
-            title: found.test.title,
-            clause: found.test.clause,
-            isolation: found.isolation.name(),
-            verdict: found.verdict.name(),
-            required: self.asked.requires(found.isolation),
-            phenomenon: found.phenomenon.map(Phenomenon::name),
-            evidence: found.evidence.clone(),
-        };
+        let document =
+            |found: &AcidFinding| AcidTestDocument::of(found, self.asked.requires(found.isolation));
         self.findings.iter().map(document).collect()
     }
 }
@@ -96,7 +97,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     let asked = (&arguments.workload, set);
     let checked = lab::check_subject(&subject, asked, &Job::new(&stop, &mut |p| console.show(p)))?;
     console.done();
-    let found = document(&subject, (&checked, acid.as_ref()), &console.notes);
+    let found = CheckDocument::of(&subject, &checked, acid.as_ref(), &console.notes);
     show(arguments.json, 1, &found, || {
         let acid = acid.iter().map(|acid| acid_text(acid.asked, &acid.findings));
         let workload = &arguments.workload;
@@ -104,25 +105,6 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     })?;
     let is_good = checked.unexpected.is_empty() && !acid.is_some_and(|acid| acid.has_failed());
     Ok(if is_good { Exit::Ok } else { Exit::CheckFailed })
-}
-
-fn document(
-    subject: &Subject,
-    (checked, acid): (&Checked, Option<&Acid>),
-    notes: &[String],
-) -> CheckDocument {
-    let checks = checked.checks.clone();
-    let passed =
-        checks.iter().all(|check| check.passed) && !acid.is_some_and(|acid| acid.has_failed());
-    CheckDocument {
-        target: subject.dsn(),
-        warehouses: checked.warehouses.0,
-        schemas: subject.schemas(),
-        passed,
-        notes: notes.to_vec(),
-        acid: acid.map(Acid::documents),
-        checks,
-    }
 }
 
 /// Each check, and how many passed.

@@ -5,12 +5,11 @@ use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::failure::{Failure, Outcome};
 use crate::text::table::Table;
 use analyse::{
-    Aspect, ComparisonAsked, Difference, MeanValue, PairedBy, Ratio, RunComparison, RunsAsked,
-    compare_runs,
+    ComparisonAsked, Difference, MeanValue, PairedBy, Ratio, RunComparison, RunsAsked, compare_runs,
 };
 use base::Exit;
 use std::fmt::Write;
-use store::{RepeatId, Results};
+use store::{Aspect, RepeatId, Results};
 
 /// Lines and values that are listed; --json has all.
 const DIFFERENCES_MAX: usize = 20;

@@ -4,12 +4,15 @@ use super::{lab_run, show};
 use crate::arguments::lab::{LabArguments, LabCommand};
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
-use analyse::{NamedValue, RampConditions};
+use analyse::NamedValue;
 use base::{Exit, document};
 use lab::{Planned, PresetOn, cell_preset, planned};
 use plan::{CellNeeds, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell};
 use serde::Serialize;
-use spec::{Cell, Connections, DatabaseKind, Isolation, PopulationSpec, Private, Server, defaults};
+use spec::{
+    Cell, Connections, DatabaseKind, Isolation, PopulationSpec, Private, RampLimits, Server,
+    defaults,
+};
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
@@ -134,7 +137,7 @@ document! {
     let places = places
         .map(|(role, place)| PlaceDocument { role: role.name(), place: place.to_string() });
     let (connections, ramp) = match &load.connections {
-        Connections::Ramp(limits) => (None, Some(RampConditions::of(limits))),
+        Connections::Ramp(limits) => (None, Some(limits)),
         other => (other.first(), None),
     };
     {
@@ -162,7 +165,7 @@ document! {
         arrivals: Option<&'static str> = load.rate.map(|open| open.spacing.name()),
         instances: u32 = private.instances,
         cores: Option<u32> = private.cores,
-        ramp: Option<RampConditions> = ramp,
+        ramp: Option<&'a RampLimits> = ramp,
         warmup_s: f64 = lengths.warmup.most.as_secs_f64(),
         warmup_auto: bool = lengths.warmup.is_auto,
         window_s: f64 = lengths.window.most.as_secs_f64(),

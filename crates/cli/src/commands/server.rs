@@ -7,8 +7,8 @@ use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::text::table::Table;
 use ::server::{
-    AfterStop, Availability, Ending, Home, ListedEngine, NamedInstance, Secret, ServerBuild, find,
-    install, list, named, preset, render_dsn,
+    AfterStop, Availability, Ending, Home, Instance, ListedEngine, NamedInstance, Secret,
+    ServerBuild, find, install, list, named, preset, render_dsn,
 };
 use base::{Exit, Warehouses, document};
 use lab::{Job, NamedSpec, PresetSpec, start_named_on, stop_named_on};
@@ -16,6 +16,7 @@ use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::{PopulationSpec, Preset, Scale};
 use std::path::Path;
+use wire::ConnectOptions;
 
 /// Runs the command.
 pub fn run(arguments: &ServerArguments) -> Outcome {
@@ -93,17 +94,25 @@ fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
     Ok(Exit::Ok)
 }
 
-#[derive(Serialize)]
-struct StartDocument<'a> {
-    name: &'a str,
-    engine: &'a str,
-    version: &'a str,
-    pid: u32,
-    port: u16,
-    socket: String,
-    /// With the password: this document is for programs.
-    dsn: String,
-    notes: Vec<String>,
+document! {
+    struct StartDocument<'a> from (
+        arguments: &'a ServerStartArguments,
+        build: &'a ServerBuild,
+        instance: &Instance,
+        connect: &ConnectOptions,
+        notes: &[String]
+    );
+    {
+        name: &'a str = &arguments.name,
+        engine: &'a str = &build.engine,
+        version: &'a str = &build.version,
+        pid: u32 = instance.pid(),
+        port: u16 = instance.port(),
+        socket: String = instance.socket().display().to_string(),
+        /// With the password: this document is for programs.
+        dsn: String = render_dsn(connect, Secret::Shown),
+        notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect(),
+    }
 }
 
 fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
@@ -139,19 +148,9 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     let (instance, notes) =
         start_named_on(home, &build, &spec, &Job::new(&stop, &mut |p| console.show(p)))?;
     console.done();
-    let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();
     let connect =
-        wire::ConnectOptions { schema: Some(lab::SCHEMA.to_owned()), ..instance.connect_options() };
-    let found = StartDocument {
-        name: &arguments.name,
-        engine: &build.engine,
-        version: &build.version,
-        pid: instance.pid(),
-        port: instance.port(),
-        socket: instance.socket().display().to_string(),
-        dsn: render_dsn(&connect, Secret::Shown),
-        notes,
-    };
+        ConnectOptions { schema: Some(lab::SCHEMA.to_owned()), ..instance.connect_options() };
+    let found = StartDocument::of(arguments, &build, &instance, &connect, &notes);
     show(arguments.json, 1, &found, || {
         let StartDocument { name, engine, version, pid, socket, notes, .. } = &found;
         for note in notes {

@@ -38,7 +38,7 @@ fn gives_up_durability(finding: &Finding) -> bool {
 
 fn add(out: &mut String, finding: &Finding, number: usize) {
     let Finding { rule, title, gain, .. } = finding;
-    let _ = writeln!(out, "\n{number:>3}. {title} ({rule}; expected gain: {})", gain.title());
+    let _ = writeln!(out, "\n{number:>3}. {title} ({rule}; expected gain: {gain})");
     for VariableChange { variable, current, proposed } in &finding.changes {
         let current = if current.is_empty() { "(empty)" } else { current };
         let _ = writeln!(out, "{INDENT}{variable}: {current} -> {proposed}");

@@ -40,7 +40,7 @@ fn record_repeat(results: &Results, (cell, ordinal): (CellId, u32), per_s: u64) 
             }
         })
         .collect();
-    results.append_intervals(repeat, &rows).unwrap();
+    results.put(repeat, &rows).unwrap();
     let result = testkit::result(30 * S);
     results.finish_repeat(repeat, &result).unwrap();
 }

@@ -49,7 +49,7 @@ pub fn documented() -> Vec<Documented> {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         Documented {
             name: in_ticks(cells[0]).remove(0),
-            kind: MetricKind::parse(cells[1]).unwrap(),
+            kind: MetricKind::ALL.into_iter().find(|kind| kind.name() == cells[1]).unwrap(),
             places: in_ticks(cells[2]),
             needs_performance_schema: cells[3].ends_with("where `performance_schema` is on"),
         }

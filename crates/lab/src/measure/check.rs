@@ -11,7 +11,7 @@ use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
 use drive::Schemas;
 use spec::{Load, WorkloadKind};
-use store::{CheckedOn, RepeatId, Results, StoredCheck};
+use store::{RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use tpcc::{CheckSet, INITIAL, ShardRanges, ShardSession, run_checks_of_shards};
 use wire::{Connection, Connector};
@@ -204,7 +204,7 @@ pub(crate) fn record(
         let reason = format!("checks failed: {}", unexpected.join(", "));
         results.fail_repeat(repeat, &subject.failure("check_failed", reason))?;
     }
-    results.record_checks(CheckedOn::Repeat(repeat), checks)?;
+    results.record_checks(repeat, checks)?;
     Ok(match unexpected {
         [] => Exit::Ok,
         _ => Exit::CheckFailed,

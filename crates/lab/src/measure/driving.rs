@@ -384,7 +384,7 @@ impl Measurement<'_> {
     }
 
     fn store(&self, interval: &Interval, pace: &Pace) -> Result<(), StoreError> {
-        self.results.append_intervals(self.repeat, &rows_of(interval))?;
+        self.results.put(self.repeat, &rows_of(interval))?;
         match pacing::paced_interval(interval, pace) {
             Some(paced) => self.results.append_paced(self.repeat, &paced),
             None => Ok(()),

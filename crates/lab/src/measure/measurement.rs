@@ -36,8 +36,8 @@ use spec::{Cell, Load, Server, Topology, WorkloadKind};
 use std::iter;
 use std::sync::atomic::AtomicBool;
 use store::{
-    DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatId,
-    RepeatResult, Results,
+    DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, RampId, RepeatId, RepeatResult,
+    Results,
 };
 use tpcc::CheckSet;
 use wire::{ConnectError, Connector};
@@ -110,13 +110,13 @@ pub(crate) fn measure(
         None => place.results.begin_repeat(&new)?,
     };
     for note in place.notes {
-        place.results.record_note(NoteOn::Repeat(repeat), note)?;
+        place.results.record_note(repeat, note)?;
     }
     // Each is stored as it is told: what kills this process leaves it.
     let mut not_stored = None;
     let mut storing = |progress: Progress<'_>| {
         if let Progress::Note(note) = &progress {
-            let stored = place.results.record_note(NoteOn::Repeat(repeat), note);
+            let stored = place.results.record_note(repeat, note);
             not_stored = not_stored.take().or(stored.err());
         }
         job.tell(progress);

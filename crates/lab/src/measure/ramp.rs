@@ -15,7 +15,7 @@ use analyse::{Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_point
 use base::{Exit, clock, counted};
 use spec::{Cell, Connections, Load, RampLimits};
 use std::time::{Duration, Instant};
-use store::{NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId};
+use store::{NewCell, NewRamp, NewRepeat, RampId, Repeat, RepeatFailure, RepeatId};
 use tpcc::CheckSet;
 
 /// What a point takes beside its warm-up and window, until one has shown it.
@@ -64,7 +64,7 @@ pub(crate) fn store_failed_ramp(
     }
     let repeat = points.store_failed(connections, &ids(&good), &failure)?;
     for note in place.notes {
-        place.results.record_note(NoteOn::Repeat(repeat), note)?;
+        place.results.record_note(repeat, note)?;
     }
     Ok(place.results.finish_ramp(points.id)?)
 }
@@ -368,7 +368,7 @@ impl<'a> RunningRamp<'a> {
         );
         if !self.told.contains(&note) {
             job.note(&note);
-            self.points.place.results.record_note(NoteOn::Repeat(repeat), &note)?;
+            self.points.place.results.record_note(repeat, &note)?;
             self.told.push(note);
         }
         Ok(())
@@ -403,7 +403,7 @@ impl<'a> RunningRamp<'a> {
         let asked = (&self.cell.load.workload, CheckSet::Consistency);
         let checked = job.noting(&mut notes, |job| check_subject(self.subject, asked, job));
         for note in &notes {
-            results.record_note(NoteOn::Repeat(repeat), note)?;
+            results.record_note(repeat, note)?;
         }
         let checked = match checked {
             Ok(checked) => checked,

@@ -15,7 +15,7 @@ use server::{CorruptPages, Ending, ServerError, corrupt_pages, errors_in};
 use spec::Fault;
 use std::fmt::{Arguments, Write as _};
 use std::time::Duration;
-use store::{CheckedOn, StoredDrill};
+use store::StoredDrill;
 use tpcc::{CheckSet, Table, WitnessReport};
 use wire::Connector;
 
@@ -152,7 +152,7 @@ impl Measurement<'_> {
         })?;
         let asked = (&begun.workload, CheckSet::Consistency);
         let checks = check(self.subject, databases, asked, job)?;
-        self.results.record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
+        self.results.record_checks(self.repeat, &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
         let report = with_session_until(database, self.stop, async |session| {
             let report = drill.witness.compare_with(session).await;

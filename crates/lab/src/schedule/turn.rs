@@ -29,8 +29,8 @@ use std::cell::OnceCell;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
-    LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId, RepeatStatus,
-    Results, StoredLoad, TOPOLOGY_SETTING, redact,
+    LabId, NewCell, NewLab, NewRepeat, Repeat, RepeatFailure, RepeatId, RepeatStatus, Results,
+    StoredLoad, TOPOLOGY_SETTING, redact,
 };
 
 /// What takes turns.
@@ -172,7 +172,7 @@ impl LabRun<'_> {
             ..NewRepeat::not_driven(cell, turn.repeat)
         })?;
         for note in notes {
-            self.results.record_note(NoteOn::Repeat(repeat), note)?;
+            self.results.record_note(repeat, note)?;
         }
         Ok(self.results.repeat(repeat)?)
     }

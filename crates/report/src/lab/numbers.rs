@@ -97,9 +97,9 @@ fn retries_per_1000_committed(totals: &WindowTotals) -> Option<f64> {
 /// What the machine did.
 static MACHINE: [CellNumber; 3] = [
     share("CPU, user and system", |cell| {
-        percent(cell, |r| Some(r.host.cpu_user_share? + r.host.cpu_system_share?))
+        percent(cell, |r| Some(r.host.cpu.user? + r.host.cpu.system?))
     }),
-    share("I/O wait", |cell| percent(cell, |r| r.host.cpu_iowait_share)),
+    share("I/O wait", |cell| percent(cell, |r| r.host.cpu.iowait)),
     share("Emulated I/O wait, derived from idle", |cell| {
         percent(cell, |r| r.host.emulated_iowait_share)
     }),

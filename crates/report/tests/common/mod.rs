@@ -10,10 +10,10 @@ use spec::RampLimits;
 use std::path::Path;
 use storage::{device_io, places};
 use store::{
-    CellId, CheckedOn, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, LabId, LabStatus,
-    LoadMethod, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase, RepeatFailure,
-    RepeatId, RepeatResult, RepeatStatus, Results, StoredBand, StoredCheck, StoredFailure,
-    StoredLoad, StoredLoadTable, TimeTotals, TransactionTime, empty_histogram,
+    CellId, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, LabId, LabStatus, LoadMethod,
+    Moment, NewCell, NewLab, NewRamp, NewRepeat, Phase, RepeatFailure, RepeatId, RepeatResult,
+    RepeatStatus, Results, StoredBand, StoredCheck, StoredFailure, StoredLoad, StoredLoadTable,
+    TimeTotals, TransactionTime, empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -82,13 +82,10 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
     let results = Results::create_or_open(path).unwrap();
     let lab = results.begin_lab(&new_lab(shape)).unwrap();
     results
-        .record_note(
-            NoteOn::Lab(lab),
-            "innodb_checksum_algorithm=none is not known to this server; left out",
-        )
+        .record_note(lab, "innodb_checksum_algorithm=none is not known to this server; left out")
         .unwrap();
     let load = results.record_load(&new_load(lab)).unwrap();
-    results.record_checks(CheckedOn::Load(load), &checks(true)).unwrap();
+    results.record_checks(load, &checks(true)).unwrap();
     let mut ordinal = 0;
     let devices: Vec<Option<&str>> = match shape.devices {
         [] => vec![None],
@@ -293,11 +290,11 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
             rows.push(row);
         }
         if rows.len() > 500 {
-            results.append_intervals(id, &rows).unwrap();
+            results.put(id, &rows).unwrap();
             rows.clear();
         }
     }
-    results.append_intervals(id, &rows).unwrap();
+    results.put(id, &rows).unwrap();
     if shape.observed {
         let failed_after_s = shape.warmup_s + shape.window_s / 3;
         let beside = Beside {
@@ -333,7 +330,7 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
 fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (u64, bool)) {
     results.record_variables(id, Moment::End, &variables("2000")).unwrap();
     results.put(id, &inputs()).unwrap();
-    results.record_checks(CheckedOn::Repeat(id), &checks(true)).unwrap();
+    results.record_checks(id, &checks(true)).unwrap();
     let deadlock = StoredFailure {
         transaction: "payment".to_owned(),
         error_code: "1213".to_owned(),

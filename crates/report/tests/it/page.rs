@@ -244,7 +244,7 @@ fn labs_that_are_not_finished() {
     let running = results.begin_cell(lab, &new_cell(&named, "mysql-5.7", 1, 8)).unwrap();
     results.begin_cell(lab, &new_cell(&named, "mysql-5.7", 2, 16)).unwrap();
     let repeat = testkit::begin(&results, running, 1);
-    results.record_checks(store::CheckedOn::Repeat(repeat), &checks(false)).unwrap();
+    results.record_checks(repeat, &checks(false)).unwrap();
     let html = report::render(&results, lab).unwrap();
     assert!(html.contains("there is no result yet") && html.contains("This cell was not run yet."));
     assert!(html.contains("2 offending rows"));

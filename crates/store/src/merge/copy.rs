@@ -10,11 +10,11 @@ use crate::machines::number_of;
 use crate::row::put;
 use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
 use crate::values::{CellId, LabId, LoadId, RampId};
-use crate::write_cell::difference;
 use crate::{Results, StoreError};
+use base::Exit;
 use rusqlite::{Connection, Params, Result as Sql};
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Display, PathBuf};
 
 /// Tables whose rows are known by rules of their own.
 const BY_RULE: [&str; 7] = ["lab", "host_fact", "block", "cell", "ramp", "repeat", "load"];
@@ -212,12 +212,7 @@ impl Copier<'_> {
         if let (Some((was, id)), Some((is, _))) = points
             && was != is
         {
-            return Err(MergeError::MeasuredTwice {
-                before: self.origin(id.0),
-                file: self.source.path.clone(),
-                ordinal: ramp.what.ordinal,
-                repeat: ramp.what.repeat,
-            });
+            return Err(self.measured_twice(id.0, ramp.what.ordinal, ramp.what.repeat));
         }
         if found.finished_utc_ns.is_none() && ramp.finished_utc_ns.is_some() {
             let sql = "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1";
@@ -227,8 +222,17 @@ impl Copier<'_> {
     }
 
     /// The file that brought a repeat of the output.
-    fn origin(&self, repeat: i64) -> PathBuf {
-        self.origins.get(&repeat).unwrap_or(&self.out.path).clone()
+    fn origin(&self, repeat: i64) -> Display<'_> {
+        self.origins.get(&repeat).unwrap_or(&self.out.path).display()
+    }
+
+    fn measured_twice(&self, there: i64, ordinal: u32, repeat: u32) -> MergeError {
+        let (before, file) = (self.origin(there), self.source.path.display());
+        let why = format!(
+            "cell {ordinal}, repeat {repeat} was measured twice: in {before} and, with other \
+             results, in {file}; leave one of the files out"
+        );
+        MergeError::refused(Exit::Failed, why)
     }
 
     /// A cell is known by its place in the plan; one that is a point of ramps has no such place,
@@ -300,31 +304,19 @@ impl Copier<'_> {
     }
 
     fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
-        let figures = |cell: &StoredCell| {
-            let places = cell.what.places.iter();
-            let known = places.filter_map(|place| {
-                let figures = place.profile_fingerprint.as_ref()?;
-                Some(format!("{} {} {figures}", place.role, place.device))
-            });
-            known.collect::<Vec<_>>().join(", ")
-        };
         let there =
             attempts(&self.out.connection, found.id).map_err(|cause| self.out.sql(cause))?;
-        let before = there.first().map_or_else(|| self.out.path.clone(), |of| self.origin(of.id));
-        let other_figures = || {
-            let (was, is) = (figures(found), figures(cell));
-            (was != is).then_some(("device profile", was, is))
-        };
-        match difference(&found.what, &cell.what).or_else(other_figures) {
+        let before = there.first().map_or(self.out.path.display(), |of| self.origin(of.id));
+        match found.what.difference(&cell.what) {
             None => Ok(()),
-            Some((field, was, is)) => Err(MergeError::OtherCell {
-                before,
-                file: self.source.path.clone(),
-                ordinal: cell.what.ordinal,
-                field,
-                was,
-                is,
-            }),
+            Some([name, was, is]) => {
+                let (ordinal, file) = (cell.what.ordinal, self.source.path.display());
+                let why = format!(
+                    "cell {ordinal} has {name} {is} in {file} and {was} in {before}, and a lab is \
+                     not mixed of two; measure one of them again"
+                );
+                Err(MergeError::refused(Exit::Failed, why))
+            }
         }
     }
 
@@ -356,12 +348,7 @@ impl Copier<'_> {
             };
             let place = (ordinal, attempt.attempt);
             if let Some(other) = there.iter().find(|one| (one.ordinal, one.attempt) == place) {
-                return Err(MergeError::MeasuredTwice {
-                    before: self.origin(other.id),
-                    file: self.source.path.clone(),
-                    ordinal: cell.what.ordinal,
-                    repeat: attempt.ordinal,
-                });
+                return Err(self.measured_twice(other.id, cell.what.ordinal, attempt.ordinal));
             }
             let others = [("cell_id", to.0), ("ordinal", ordinal.into()), ("block", block.into())];
             let id = self.add("repeat", attempt.id, &others)?;

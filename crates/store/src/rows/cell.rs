@@ -224,7 +224,7 @@ impl ThroughputMetric {
         if self == ThroughputMetric::Nopm || !KEYS.contains(&key) {
             return key.into();
         }
-        let key = key.replace("nopm", self.as_str());
+        let key = key.replace("nopm", self.name());
         key.replace("new_order", self.transaction()).into()
     }
 

@@ -276,7 +276,7 @@ row! {
     }
 
     /// Transactions of a drill, in rows.
-    #[derive(Clone, Debug, Default, PartialEq)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
     pub struct StoredWitness in "drill_witness" by "ordinal" {
         /// `new_order`, `payment` or `delivered_orders`.
         pub name: String,

@@ -16,7 +16,7 @@ fn sound() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
     let (results, _, _, repeat) = running(&path);
-    results.append_intervals(repeat, &[interval(0, Phase::Window, &[1_000; 100])]).unwrap();
+    results.put(repeat, &[interval(0, Phase::Window, &[1_000; 100])]).unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     drop(results);
     std::fs::read(path).unwrap()

@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{
-    CheckedOn, InputCounter, JudgedNumber, JudgedUnit, Phase, StoredBand, StoredCheck,
-    StoredFailure, TransactionTime,
+    InputCounter, JudgedNumber, JudgedUnit, Phase, StoredBand, StoredCheck, StoredFailure,
+    TransactionTime,
 };
 
 fn document_path(name: &str) -> PathBuf {
@@ -29,7 +29,7 @@ fn every_query_runs() {
     let path = directory.path().join("mydyno.db");
     let (results, _, _, repeat) = running(&path);
     let rows = [interval(0, Phase::Window, &[1_000; 100])];
-    results.append_intervals(repeat, &rows).unwrap();
+    results.put(repeat, &rows).unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let connection = Connection::open(&path).unwrap();
     let text = document("results-file.md");
@@ -92,7 +92,7 @@ fn every_json_key_is_described() {
     };
     results.put(repeat, &[counter]).unwrap();
     let check = StoredCheck::default();
-    let on = CheckedOn::Repeat(repeat);
+    let on = repeat;
     results.record_checks(on, &[check]).unwrap();
     let failure = StoredFailure {
         transaction: "payment".to_owned(),

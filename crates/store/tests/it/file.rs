@@ -191,11 +191,11 @@ fn child_measures_forever() {
         return;
     };
     let (results, _, cell, first) = running(Path::new(&path));
-    results.append_intervals(first, &[interval(0, Phase::Window, &[1_000, 2_000])]).unwrap();
+    results.put(first, &[interval(0, Phase::Window, &[1_000, 2_000])]).unwrap();
     results.finish_repeat(first, &result()).unwrap();
     let second = begin(&results, cell, 2);
     for n in 0.. {
-        results.append_intervals(second, &[interval(n, Phase::Window, &[1_000, 2_000])]).unwrap();
+        results.put(second, &[interval(n, Phase::Window, &[1_000, 2_000])]).unwrap();
     }
 }
 
@@ -263,7 +263,7 @@ fn child_fills_the_disk() {
     let filled = (0..100_000).find_map(|n| {
         let rows: Vec<_> =
             (0..20).map(|k| interval(n * 20 + k, Phase::Window, &[1_000, 2_000 + n])).collect();
-        results.append_intervals(repeat, &rows).err()
+        results.put(repeat, &rows).err()
     });
     let error = filled.expect("the limit was never reached");
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");

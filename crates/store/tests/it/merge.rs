@@ -8,8 +8,8 @@ use spec::RampLimits;
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::{
-    CheckedOn, LabId, LabStatus, MergeError, MergeSummary, NewCell, NewLab, NewRamp, RampId,
-    Results, StoredCheck, merge,
+    LabId, LabStatus, MergeError, MergeSummary, NewCell, NewLab, NewRamp, RampId, Results,
+    StoredCheck, merge,
 };
 use tempfile::TempDir;
 
@@ -76,7 +76,7 @@ impl Shard {
             let id = testkit::begin(&self.results, cell, repeat);
             testkit::measure(&self.results, id, u64::from(100 * ordinal + repeat));
             let check = StoredCheck { name: "c".to_owned(), ..StoredCheck::default() };
-            self.results.record_checks(CheckedOn::Repeat(id), &[check]).unwrap();
+            self.results.record_checks(id, &[check]).unwrap();
         }
         self
     }
@@ -115,7 +115,7 @@ fn measured(results: &Results) -> Vec<String> {
             for repeat in results.repeats(cell.id).unwrap() {
                 let host = results.host_facts(&repeat).unwrap();
                 let nopm = results.summary(repeat.id).unwrap().rates.nopm;
-                let checks = results.checks(CheckedOn::Repeat(repeat.id)).unwrap().len();
+                let checks = results.get::<store::StoredCheck>(repeat.id).unwrap().len();
                 all.push(format!(
                     "{} {} {} {} {nopm:?} {checks} {host:?}",
                     cell.what.ordinal, cell.what.connections, repeat.ordinal, repeat.block
@@ -274,7 +274,7 @@ fn what_does_not_belong_together_is_refused() {
     changed("version.db", "UPDATE lab SET mydyno_version = '0.0.9'");
     refused(&["version.db"], &["version.db by 0.0.9"]);
     changed("server.db", "UPDATE cell SET server_version = '5.7.44' WHERE ordinal = 2");
-    refused(&["server.db"], &["cell 2 has another server version in", "server.db (5.7.44)"]);
+    refused(&["server.db"], &["cell 2 has server_version 5.7.44 in", "server.db and 5.7."]);
     // The same repeat by another machine.
     files.lab("again.db", "node-3").block(2).end();
     refused(

@@ -2,9 +2,9 @@
 
 use crate::common::{self, cell, interval, result, running, running_as};
 use store::{
-    CheckedOn, InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell,
-    NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, Results, StoreError, StoredBand,
-    StoredCheck, StoredFailure, StoredLoad, StoredLoadTable,
+    InputCounter, InstanceResult, JudgedNumber, JudgedUnit, LoadMethod, Moment, NewCell, NewRepeat,
+    Phase, RepeatFailure, RepeatId, Results, StoreError, StoredBand, StoredCheck, StoredFailure,
+    StoredLoad, StoredLoadTable,
 };
 use testkit::fail;
 
@@ -17,8 +17,8 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
         interval(2, Phase::Window, &(101..=200).map(|n| n * 100).collect::<Vec<_>>()),
         interval(3, Phase::Drain, &[500_000, 500_000]),
     ];
-    results.append_intervals(repeat, &rows[..2]).unwrap();
-    results.append_intervals(repeat, &rows[2..]).unwrap();
+    results.put(repeat, &rows[..2]).unwrap();
+    results.put(repeat, &rows[2..]).unwrap();
     (directory, results, repeat)
 }
 
@@ -49,7 +49,7 @@ fn check() -> StoredCheck {
 fn summary_of_a_finished_repeat() {
     let (_directory, results, repeat) = measured();
     results.put(repeat, &[counter()]).unwrap();
-    results.record_checks(CheckedOn::Repeat(repeat), &[check()]).unwrap();
+    results.record_checks(repeat, &[check()]).unwrap();
     let failure = StoredFailure {
         transaction: "new_order".to_owned(),
         error_code: "1213".to_owned(),
@@ -57,7 +57,7 @@ fn summary_of_a_finished_repeat() {
         first_message: "Deadlock found".to_owned(),
     };
     results.put(repeat, &[failure]).unwrap();
-    results.record_note(NoteOn::Repeat(repeat), "one note").unwrap();
+    results.record_note(repeat, "one note").unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let mut summary = results.summary(repeat).unwrap();
     summary.results_file = "mydyno.db".to_owned();
@@ -153,9 +153,9 @@ fn loads_come_back_with_their_tables_and_checks() {
         }],
     };
     let id = results.record_load(&load).unwrap();
-    results.record_checks(CheckedOn::Load(id), &[check()]).unwrap();
+    results.record_checks(id, &[check()]).unwrap();
     assert_eq!(results.loads().unwrap(), [(id, load)]);
-    assert_eq!(results.checks(CheckedOn::Load(id)).unwrap(), [check()]);
+    assert_eq!(results.get::<StoredCheck>(id).unwrap(), [check()]);
 }
 
 #[test]
@@ -196,10 +196,7 @@ fn a_resumed_lab_must_be_the_same() {
     let other = store::NewCell { connections: 9, ..cell() };
     let refused = results.begin_cell(stored.lab, &other).unwrap_err();
     assert_eq!(refused.exit(), base::Exit::PlanInvalid);
-    assert!(
-        refused.to_string().contains("another number of connections (before: 8; now: 9)"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("with connections 8, which is 9 now"), "{refused}");
 }
 
 #[test]
@@ -247,7 +244,7 @@ fn cores_and_what_was_set_of_them_come_back() {
     assert_eq!(stored.driver_cpus.as_deref(), Some("1-3,5-7"));
     let other = NewCell { cores: Some(1), ..kept };
     let error = results.begin_cell(lab, &other).unwrap_err().to_string();
-    assert!(error.contains("number of cores"), "{error}");
+    assert!(error.contains("with cores 2, which is 1 now"), "{error}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn the_window_adds_up_and_the_rest_does_not_count() {
         results.append_paced(repeat, &interval).unwrap();
     }
     let rows = [interval(1, Phase::Window, &[1_000; 100])];
-    results.append_intervals(repeat, &rows).unwrap();
+    results.put(repeat, &rows).unwrap();
     let counts = results.window_schedule(repeat).unwrap().unwrap();
     assert_eq!((counts.offered, counts.late, counts.skipped), (200, 6, 2));
     let rates = RepeatResult {

@@ -30,7 +30,7 @@ fn throughput_counts_the_primary_types() {
     let repeat = scratch.begin(&cell());
     let rows = [("write", 10), ("read", 20), ("clean", 5)];
     let rows = rows.map(|(name, count)| testkit::window(2 * SECOND_NS, name, count));
-    scratch.append_intervals(repeat, &rows).unwrap();
+    scratch.put(repeat, &rows).unwrap();
     let result = RepeatResult { committed_new_orders: None, ..testkit::result(2 * SECOND_NS) };
     scratch.finish_repeat(repeat, &result).unwrap();
 

@@ -58,54 +58,52 @@ fn failed(cells: &LabCells<'_>) -> Vec<String> {
     by.into_iter().map(words).collect()
 }
 
-/// ` of SUCH CELLS`, where the lab has several.
-fn of_cells(cells: &LabCells<'_>, places: &[usize]) -> String {
-    match cells.words(places).as_str() {
+/// Cells of which there is such evidence, as words behind what they have, and the evidence of each.
+fn told_of<T>(
+    cells: &LabCells<'_>,
+    evidence: &[CellEvidence],
+    what: impl Fn(&CellEvidence) -> Option<T>,
+) -> Option<(String, Vec<T>)> {
+    let (places, found): (Vec<usize>, Vec<T>) = cells.evidence(evidence, what).into_iter().unzip();
+    let which = match cells.words(&places).as_str() {
         "" => String::new(),
         which => format!(" of {which}"),
-    }
+    };
+    (!places.is_empty()).then_some((which, found))
 }
 
 /// Servers that stood still for a while.
 fn silent(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
-    let silent = cells.evidence(evidence, |of| of.silence_s);
-    let longest_s = silent.iter().map(|(_, s)| *s).max_by(f64::total_cmp)?;
-    let places: Vec<usize> = silent.iter().map(|(at, _)| *at).collect();
+    let (which, silences_s) = told_of(cells, evidence, |of| of.silence_s)?;
+    let longest_s = silences_s.into_iter().max_by(f64::total_cmp)?;
     Some(format!(
-        "For up to {longest_s:.1} s nothing ended in windows{}, although transactions were in \
-         flight: the means tell of a server that stood still for a while.",
-        of_cells(cells, &places)
+        "For up to {longest_s:.1} s nothing ended in windows{which}, although transactions were in \
+         flight: the means tell of a server that stood still for a while."
     ))
 }
 
 /// Windows that hold few response times.
 fn too_short(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
-    let short = cells.evidence(evidence, |of| of.is_too_short.then_some(()));
-    let places: Vec<usize> = short.iter().map(|(at, ())| *at).collect();
-    (!places.is_empty()).then(|| {
-        format!(
-            "Windows{} are too short for the response times: what was in flight at their ends is \
-             much beside what ended in them. Take longer ones.",
-            of_cells(cells, &places)
-        )
-    })
+    let (which, _) = told_of(cells, evidence, |of| of.is_too_short.then_some(()))?;
+    Some(format!(
+        "Windows{which} are too short for the response times: what was in flight at their ends is \
+         much beside what ended in them. Take longer ones."
+    ))
 }
 
 /// Emulated devices that this host could not keep up with.
 fn host(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
     let is_low = |of: &CellEvidence| of.fidelity.filter(|share| *share < FIDELITY_MIN);
-    let low = cells.evidence(evidence, is_low);
-    let shares = || low.iter().map(|(_, share)| *share * 100.0);
+    let (which, low) = told_of(cells, evidence, is_low)?;
+    let shares = || low.iter().map(|share| *share * 100.0);
     let least = shares().min_by(f64::total_cmp)?;
     let most = shares().max_by(f64::total_cmp)?;
     let range = match (least.floor(), most.floor()) {
         (least, most) if least == most => format!("{least:.0} %"),
         (least, most) => format!("{least:.0} to {most:.0} %"),
     };
-    let places: Vec<usize> = low.iter().map(|(at, _)| *at).collect();
-    let which = of_cells(cells, &places);
-    let needed = cells.evidence(evidence, |of| of.dilation_needed.filter(|_| is_low(of).is_some()));
-    let needed = needed.into_iter().map(|(_, factor)| factor).max_by(f64::total_cmp);
+    let needed = told_of(cells, evidence, |of| of.dilation_needed.filter(|_| is_low(of).is_some()));
+    let needed = needed.and_then(|(_, factors)| factors.into_iter().max_by(f64::total_cmp));
     let remedy = match needed {
         Some(factor) => format!("`--dilate {factor}` would have been enough"),
         None => "`--dilate auto` looks for what would be enough".to_owned(),
@@ -119,15 +117,11 @@ fn host(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
 /// Where mydyno itself was the limit.
 fn driver(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
     let by_driver = |of: &CellEvidence| of.bound_by.filter(|by| *by == BoundBy::Driver);
-    let places: Vec<usize> =
-        cells.evidence(evidence, by_driver).into_iter().map(|(at, _)| at).collect();
-    (!places.is_empty()).then(|| {
-        format!(
-            "The results{} are mydyno's own limit and not the server's: give it more threads \
-             (`--driver-threads`) or cores.",
-            of_cells(cells, &places)
-        )
-    })
+    let (which, _) = told_of(cells, evidence, by_driver)?;
+    Some(format!(
+        "The results{which} are mydyno's own limit and not the server's: give it more threads \
+         (`--driver-threads`) or cores."
+    ))
 }
 
 /// Cells that support no claim.

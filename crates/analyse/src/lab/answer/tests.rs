@@ -2,7 +2,7 @@ use super::{CellEvidence, LabAnswer};
 use crate::account::bound::BoundBy;
 use crate::lab::cells::{CellOutcome, matrix, tests::cell};
 use crate::lab::comparisons::comparisons;
-use crate::lab::drills::{DrillFigures, WitnessedTotal};
+use crate::lab::drills::DrillFigures;
 use crate::lab::outcomes::LabOutcome;
 use crate::lab::reversals::reversals;
 use crate::lab::sweep::sweeps;
@@ -307,8 +307,8 @@ fn nothing_is_claimed_beyond_the_last_number() {
 fn nothing_was_lost_only_where_nothing_is_unexplained() {
     let drilled = |unexplained| {
         let mut lab = lab(vec![cell(1, ("hdd-15k", "200"), 8, &[204.0])]);
-        let orders = WitnessedTotal { unexplained, ..WitnessedTotal::default() };
-        let witnessed = vec![orders, WitnessedTotal::default()];
+        let orders = store::StoredWitness { unexplained, ..store::StoredWitness::default() };
+        let witnessed = vec![orders, store::StoredWitness::default()];
         let figures =
             DrillFigures { drills: 5, recovered: 5, witnessed, ..DrillFigures::default() };
         // By this `mydyno crash` decides whether it ends with 6.

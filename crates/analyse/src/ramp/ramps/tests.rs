@@ -134,12 +134,12 @@ fn retries_are_a_share_of_the_tries_of_all_types() {
         IntervalRow { lock_wait_timeouts: 5, errors: 1, ..window(window_ns, "payment", 80) };
     let warmup =
         IntervalRow { phase: Phase::Warmup, deadlocks: 500, ..window(window_ns, "new_order", 10) };
-    results.append_intervals(point, &[new_orders, payments, warmup]).unwrap();
+    results.put(point, &[new_orders, payments, warmup]).unwrap();
     results.finish_repeat(point, &testkit::result(window_ns)).unwrap();
     results.finish_ramp(ramp).unwrap();
 
     let found = ramps(results, lab).unwrap().remove(0);
-    assert_eq!(found.conditions.stop_retries_share, Some(0.05));
+    assert_eq!(found.conditions.retries_share, Some(0.05));
     let shares: Vec<_> = found.points.iter().map(|point| point.retries_share).collect();
     assert_eq!(shares, [Some(0.0), Some(0.05)]);
     let saturation = found.saturation.unwrap();

@@ -9,7 +9,7 @@ fn done() -> RunDocument {
     let repeat = scratch.begin(&testkit::cell());
     let payment =
         IntervalRow { errors: 1, deadlocks: 2, ..testkit::window(2 * SECOND_NS, "payment", 0) };
-    scratch.append_intervals(repeat, &[payment]).unwrap();
+    scratch.put(repeat, &[payment]).unwrap();
     testkit::measure(&scratch, repeat, 1_200);
     measurement(&scratch, repeat).unwrap()
 }

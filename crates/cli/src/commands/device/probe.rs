@@ -7,25 +7,32 @@ use crate::console::{Console, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use base::{DateTime, Exit, document};
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
-use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 use storage::fio::{Fio, FioResult};
 use storage::probe::{Naming, ProbeOptions, Probed, probe};
 
-/// What was measured, and the profile that was made of it.
-#[derive(Serialize)]
-struct ProbeDocument {
-    fio_version: String,
-    directory: String,
-    model: Option<String>,
-    rotational: Option<bool>,
-    direct_io: bool,
-    file_bytes: u64,
-    /// The file that the profile was written to.
-    output: Option<String>,
-    measurements: Vec<MeasurementDocument>,
-    profile: Profile,
+document! {
+    /// What was measured, and the profile that was made of it.
+    struct ProbeDocument from (
+        fio: &Fio,
+        arguments: &DeviceProbeArguments,
+        probed: &Probed,
+        profile: Profile
+    );
+    let output = arguments.profile.as_ref();
+    {
+        fio_version: String = fio.version.clone(),
+        directory: String = arguments.directory.display().to_string(),
+        model: Option<String> = probed.facts.model.clone(),
+        rotational: Option<bool> = probed.facts.rotational,
+        direct_io: bool = probed.direct,
+        file_bytes: u64 = probed.file_bytes,
+        /// The file that the profile was written to.
+        output: Option<String> = output.map(|file| file.display().to_string()),
+        measurements: Vec<MeasurementDocument> = measurements(probed),
+        profile: Profile = profile,
+    }
 }
 
 document! {
@@ -73,17 +80,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     if let Some(output) = &arguments.profile {
         write(output, &text)?;
     }
-    let found = ProbeDocument {
-        fio_version: fio.version.clone(),
-        directory: arguments.directory.display().to_string(),
-        model: probed.facts.model.clone(),
-        rotational: probed.facts.rotational,
-        direct_io: probed.direct,
-        file_bytes: probed.file_bytes,
-        output: arguments.profile.as_ref().map(|o| o.display().to_string()),
-        measurements: measurements(&probed),
-        profile,
-    };
+    let found = ProbeDocument::of(&fio, arguments, &probed, profile);
     show(arguments.json, 1, &found, || match &found.output {
         None => text,
         Some(file) => {

@@ -5,7 +5,7 @@ use crate::commands::show;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::device::{count, table};
-use base::{Dilation, Exit};
+use base::{Dilation, Exit, document};
 use device::Profile;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -15,21 +15,27 @@ use storage::verify::{
     FigureVerdict, VerifiedFigure, VerifyOptions, default_directory, expected_duration, verify,
 };
 
-/// What was found of all devices that were asked for.
-#[derive(Serialize)]
-struct VerifyDocument {
-    fio_version: String,
-    directory: String,
-    seconds: f64,
-    /// How many times slower than real ones fio's clock and the devices ran.
-    dilation: f64,
-    /// No figure is outside.
-    passed: bool,
-    /// Figures by their verdicts.
-    within: usize,
-    host_limited: usize,
-    outside: usize,
-    devices: Vec<VerifiedDocument>,
+document! {
+    /// What was found of all devices that were asked for.
+    struct VerifyDocument from (fio: Fio, options: &VerifyOptions, found: Vec<VerifiedDocument>);
+    let counted =
+        |verdict| count(found.iter().flat_map(|device| &device.figures), verdict);
+    let [within, host_limited, outside] =
+        [FigureVerdict::Within, FigureVerdict::HostLimited, FigureVerdict::Outside].map(counted);
+    {
+        fio_version: String = fio.version,
+        directory: String = options.directory.display().to_string(),
+        seconds: f64 = options.runtime.as_secs_f64(),
+        /// How many times slower than real ones fio's clock and the devices ran.
+        dilation: f64 = options.dilation.factor(),
+        /// No figure is outside.
+        passed: bool = outside == 0,
+        /// Figures by their verdicts.
+        within: usize = within,
+        host_limited: usize = host_limited,
+        outside: usize = outside,
+        devices: Vec<VerifiedDocument> = found,
+    }
 }
 
 #[derive(Serialize)]
@@ -78,22 +84,9 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         });
     }
     console.done();
-    let figures = || devices.iter().flat_map(|device| &device.figures);
-    let outside = count(figures(), FigureVerdict::Outside);
-    let passed = outside == 0;
-    let document = VerifyDocument {
-        fio_version: fio.version,
-        directory: options.directory.display().to_string(),
-        seconds: arguments.seconds.as_secs_f64(),
-        dilation: options.dilation.factor(),
-        passed,
-        within: count(figures(), FigureVerdict::Within),
-        host_limited: count(figures(), FigureVerdict::HostLimited),
-        outside,
-        devices,
-    };
+    let document = VerifyDocument::of(fio, &options, devices);
     show(arguments.json, 1, &document, || words(&document))?;
-    Ok(if passed { Exit::Ok } else { Exit::CheckFailed })
+    Ok(if document.passed { Exit::Ok } else { Exit::CheckFailed })
 }
 
 fn words(document: &VerifyDocument) -> String {
