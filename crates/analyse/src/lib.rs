@@ -6,6 +6,7 @@ mod lab;
 mod ramp;
 mod run;
 mod stats;
+mod table;
 
 pub use account::bound::{Bound, BoundBy};
 pub use account::cell_account::{CellAccount, Change, Spent};
@@ -34,9 +35,10 @@ pub use ramp::ramps::{RampConditions, RampOutcome, StandingPoints, ramps, standi
 pub use ramp::saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use run::document::{RunDocument, measurement};
 pub use run::fail_if::{FailCondition, JudgedCondition};
-pub use run::nodes::{NodeColumn, NodeFigures, node_columns, nodes_of};
+pub use run::nodes::{NodeFigures, nodes_of, nodes_table};
 pub use run::price::{PriceResources, device_price_usd};
 pub use run::progress::{Awaited, RunProgress};
+pub use run::ranks::ranks_table;
 pub use run::remarks::{is_too_short, longest_silence_s, remarks};
 pub use run::repeat_resources::{account_so_far, used_by};
 pub use run::resources::{
@@ -58,3 +60,4 @@ pub use stats::statistics::{
     mean,
 };
 pub use stats::steady::{Steadiness, Trend, Watched, steadiness};
+pub use table::{Table, TableColumn};

@@ -5,6 +5,7 @@ pub(crate) mod fail_if;
 pub(crate) mod nodes;
 pub(crate) mod price;
 pub(crate) mod progress;
+pub(crate) mod ranks;
 pub(crate) mod remarks;
 pub(crate) mod repeat_resources;
 pub(crate) mod resources;

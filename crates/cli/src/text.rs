@@ -12,14 +12,13 @@ pub mod found;
 mod io_by_role;
 mod lab;
 mod lengths;
-mod nodes;
 mod pacing;
 pub mod proof;
 mod ramp;
 mod resources;
 pub mod table;
 
-use analyse::RunDocument;
+use analyse::{RunDocument, nodes_table, ranks_table};
 pub use answer::answer;
 use base::Dilation;
 pub use comparison::comparison;
@@ -31,8 +30,8 @@ pub use lengths::awaited;
 pub use ramp::ramp;
 use std::fmt::Write;
 use std::time::Duration;
-use store::{StoredRank, Summary, TransactionSummary, Verdict};
-use table::Table;
+use store::{Summary, TransactionSummary, Verdict};
+use table::{AsText, Table};
 
 /// The summary of a run.
 pub fn summary(measurement: &RunDocument) -> String {
@@ -59,7 +58,9 @@ pub fn summary(measurement: &RunDocument) -> String {
         if summary.interrupted { ", interrupted" } else { "" }
     );
     each_server(&mut out, summary);
-    nodes::nodes(&mut out, &measurement.nodes);
+    if let Some(nodes) = nodes_table(&measurement.nodes) {
+        let _ = write!(out, "\n{}", nodes.text());
+    }
     lengths::lengths(&mut out, summary);
     transactions(&mut out, summary);
     in_flight(&mut out, summary);
@@ -71,7 +72,10 @@ pub fn summary(measurement: &RunDocument) -> String {
         resources::resources(&mut out, resources, summary.throughput_metric);
     }
     pacing::pacing(&mut out, summary);
-    each_rank(&mut out, summary);
+    if !summary.ranks.is_empty() {
+        let counted = (summary.throughput_metric, summary.rates.window_s);
+        let _ = write!(out, "\n{}", ranks_table(&summary.ranks, counted).text());
+    }
     out.push('\n');
     inputs(&mut out, summary);
     totals(&mut out, summary);
@@ -131,32 +135,6 @@ fn each_server(out: &mut String, summary: &Summary) {
         let title = summary.throughput_metric.title();
         let _ = writeln!(out, "{title} of each server: {}", each.join(", "));
     }
-}
-
-/// What each rank of a fleet did.
-fn each_rank(out: &mut String, summary: &Summary) {
-    if summary.ranks.is_empty() {
-        return;
-    }
-    let window_s = summary.rates.window_s;
-    let per_minute = |rank: &StoredRank| {
-        let per_minute = window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
-        optional(per_minute.map(f64::trunc), 0)
-    };
-    let lost = |rank: &StoredRank| rank.lost.as_ref().map(|why| format!("lost: {why}"));
-    let table = Table::of(&summary.ranks)
-        .words("rank", |rank| rank.rank.to_string())
-        .words("host", |rank| rank.host.clone())
-        .numbers("threads", |rank| rank.driver_threads.to_string())
-        .numbers(summary.throughput_metric.title(), |rank| per_minute(rank))
-        .numbers("CPU s", |rank| format!("{:.2}", rank.client_cpu_ns as f64 / 1e9))
-        .numbers("wait s", |rank| format!("{:.2}", rank.run_wait_ns as f64 / 1e9))
-        .numbers("MB", |rank| format!("{:.1}", rank.network_bytes as f64 / 1e6))
-        .numbers("clock us", |rank| format!("{:.1}", rank.clock_error_ns as f64 / 1e3))
-        .numbers("late us", |rank| format!("{:.1}", rank.start_late_ns as f64 / 1e3))
-        .words("", |rank| lost(rank).unwrap_or_default());
-    out.push('\n');
-    *out += &table.text();
 }
 
 fn totals(out: &mut String, summary: &Summary) {

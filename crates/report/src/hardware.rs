@@ -2,7 +2,8 @@
 
 use crate::format::{NOT_MEASURED, bytes, integer, or_dash, percents, significant, transaction};
 use crate::model::LabView;
-use analyse::{LabOutcome, MachineOutcome, device_price_usd};
+use crate::table::shown;
+use analyse::{LabOutcome, MachineOutcome, Table, device_price_usd};
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -29,38 +30,28 @@ pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
 /// Which machine measured what, and how much it gives against the others.
 fn machines(machines: &[MachineOutcome]) -> Markup {
     let numbers = |blocks: &[u32]| blocks.iter().join(", ");
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NOT_MEASURED.to_owned());
+    let table = Table::of(machines)
+        .words("Machine", |of| &of.name)
+        .words("CPU", |of| or_none(&of.cpu_model))
+        .numbers("Cores", |of| or_dash(of.cpu_cores, |cores| cores.to_string()))
+        .numbers("Memory", |of| or_dash(of.memory_bytes, bytes))
+        .words("Kernel", |of| or_none(&of.kernel))
+        .words("Blocks", |of| numbers(&of.blocks))
+        .numbers("Repeats", |of| integer(of.repeats as u64))
+        .numbers_in(("Canary", "ms"), |of| or_dash(of.canary_cpu_us, |us| significant(us / 1e3)))
+        .numbers_in(("Against others", "%"), |of| {
+            or_dash(of.nopm_ratio, |ratio| percents(ratio - 1.0))
+        });
     html! {
         h3 { "Machines" }
-        div.scroll { table {
-            caption { "Whole blocks were measured on one machine, and cells are compared inside \
-                blocks, so that machines which differ bias no comparison. Against others: \
-                throughput of its blocks to that of all other blocks, with the cells taken out. \
-                Means over the repeats of a cell have the machines' differences in their \
-                intervals." }
-            thead { tr {
-                th scope="col" { "Machine" } th scope="col" { "CPU" }
-                th.num scope="col" { "Cores" } th.num scope="col" { "Memory" }
-                th scope="col" { "Kernel" } th scope="col" { "Blocks" }
-                th.num scope="col" { "Repeats" }
-                th.num scope="col" { "Canary" span.unit { "ms" } }
-                th.num scope="col" { "Against others" span.unit { "%" } }
-            } }
-            tbody { @for machine in machines {
-                tr {
-                    th scope="row" { (machine.name) }
-                    td { (machine.cpu_model.as_deref().unwrap_or(NOT_MEASURED)) }
-                    td.num { (or_dash(machine.cpu_cores, |cores| cores.to_string())) }
-                    td.num { (or_dash(machine.memory_bytes, bytes)) }
-                    td { (machine.kernel.as_deref().unwrap_or(NOT_MEASURED)) }
-                    td { (numbers(&machine.blocks)) }
-                    td.num { (integer(machine.repeats as u64)) }
-                    td.num { (or_dash(machine.canary_cpu_us, |us| significant(us / 1e3))) }
-                    td.num {
-                        (or_dash(machine.nopm_ratio, |ratio| percents(ratio - 1.0)))
-                    }
-                }
-            } }
-        } }
+        (shown(
+            "Whole blocks were measured on one machine, and cells are compared inside blocks, so \
+                that machines which differ bias no comparison. Against others: throughput of its \
+                blocks to that of all other blocks, with the cells taken out. Means over the \
+                repeats of a cell have the machines' differences in their intervals.",
+            table
+        ))
     }
 }
 

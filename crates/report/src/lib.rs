@@ -33,6 +33,7 @@ mod stacks;
 mod statements;
 mod stats;
 mod status;
+mod table;
 mod tables;
 mod terminals;
 mod used;

@@ -4,6 +4,8 @@ use crate::bars::with_interval;
 use crate::format::{ms, percent, us};
 use crate::lab::missing::plus_minus;
 use crate::stats::Repeated;
+use crate::table::shown_as;
+use analyse::Table;
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -92,26 +94,16 @@ fn row(stack: &Stack, longest_us: f64) -> Markup {
 
 /// The table of all parts in ms, a row for each bar.
 pub fn parts_table(first: &str, stacks: &[Stack]) -> Markup {
-    let titles = titles(stacks);
-    html! {
-        div.scroll { table.grid {
-            thead { tr {
-                th scope="col" { (first) }
-                th.num scope="col" { "all" span.unit { "ms" } }
-                @for (title, _) in &titles { th.num scope="col" { (title) span.unit { "ms" } } }
-            } }
-            tbody { @for stack in stacks {
-                tr {
-                    th scope="row" { (stack.name) }
-                    td.num { (ms(stack.time_us() * 1e3)) }
-                    @for (title, _) in &titles { td.num { @match stack.part(title) {
-                        Some(part) => (time_in_ms(&part.time)),
-                        None => "-",
-                    } } }
-                }
-            } }
-        } }
+    let mut table = Table::of(stacks)
+        .words(first, |stack| &stack.name)
+        .numbers_in(("all", "ms"), |stack| ms(stack.time_us() * 1e3));
+    for (title, _) in titles(stacks) {
+        table = table.numbers_in((title, "ms"), |stack| match stack.part(title) {
+            Some(part) => time_in_ms(&part.time),
+            None => html! { "-" },
+        });
     }
+    shown_as("grid", "", table)
 }
 
 /// A time in µs as ms with its interval.

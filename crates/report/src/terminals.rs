@@ -2,10 +2,12 @@
 
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
-use crate::tables::{band_picture, band_text, verdict_tag};
+use crate::table::shown;
+use crate::tables::judged;
+use analyse::Table;
 use maud::{Markup, html};
 use store::{
-    ByTransaction, DurationsSummary, JudgedUnit, OpenLoopSummary, StoredRequirement,
+    ByTransaction, DurationsSummary, JudgedNumber, JudgedUnit, OpenLoopSummary, StoredRequirement,
     TerminalsSummary, Verdict,
 };
 
@@ -125,37 +127,22 @@ fn deliveries(of: &DurationsSummary) -> Markup {
 
 fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
     let outside = |r: &&StoredRequirement| r.judged.verdict == Verdict::Outside;
-    html! {
-        @if requirements.iter().filter(outside).count() == 0 {
-            p { span.tag.good { "all met" } " as far as a window of this length can tell." }
-        }
-        div.scroll { table {
-            caption { "Green: what the clause allows. Grey: where a right run of this length \
-                lands; short runs miss by chance." }
-            thead { tr {
-                th scope="col" { "Requirement" } th scope="col" { "Clause" }
-                th.num scope="col" { "Value" }
-                th.num scope="col" { "Allowed" } th scope="col" { "" } th scope="col" { "Verdict" }
-            } }
-            tbody { @for requirement in requirements { (requirement_row(requirement)) } }
-        } }
-    }
-}
-
-fn requirement_row(of: &StoredRequirement) -> Markup {
-    let show = |value: f64| match of.judged.unit {
+    let show = |judged: &JudgedNumber, value: f64| match judged.unit {
         JudgedUnit::Share => percent(value),
         JudgedUnit::Seconds => format!("{} s", significant(value)),
         JudgedUnit::Average | JudgedUnit::NopmPerWarehouse => trimmed(value, 2),
     };
+    let table = Table::of(requirements)
+        .words("Requirement", |of| &of.title)
+        .words("Clause", |of| &of.clause);
     html! {
-        tr {
-            th scope="row" { (of.title) }
-            td { (of.clause) }
-            td.num { b { (or_na(of.judged.value, show)) } }
-            td.num { (band_text(of.judged.allowed(), show)) }
-            td { (band_picture(&of.judged)) }
-            td { (verdict_tag(of.judged.verdict)) }
+        @if requirements.iter().filter(outside).count() == 0 {
+            p { span.tag.good { "all met" } " as far as a window of this length can tell." }
         }
+        (shown(
+            "Green: what the clause allows. Grey: where a right run of this length lands; short \
+                runs miss by chance.",
+            judged(table, |of| &of.judged, show, false)
+        ))
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::format::{or_na, significant, trimmed};
 use crate::model::{CellView, RepeatView};
-use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources};
+use crate::stats::Repeated;
+use crate::table::{shown, shown_as};
+use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources, Table};
 use base::counted;
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -196,27 +198,20 @@ fn power_and_price(cell: &CellView) -> Markup {
 
 fn group(cell: &CellView, title: &str, rows: &[ResourceRow]) -> Markup {
     let several = sampled(cell).count() > 1;
-    html! {
-        div.scroll { table.used {
-            thead { tr {
-                th scope="col" { (title) } th.num scope="col" { "Mean" }
-                @if several { th.num scope="col" { "±" } }
-                th scope="col" { "Unit" }
-            } }
-            tbody { @for row in rows {
-                @let number = cell.repeated(|repeat| (row.number)(repeat.resources.as_ref()?));
-                @let half_width = number.as_ref().and_then(|number| number.half_width);
-                tr {
-                    th scope="row" { (row.title) }
-                    td.num { (or_na(number, |number| in_unit(number.mean, row.unit))) }
-                    @if several {
-                        td.num.soft { (half_width.map(significant).unwrap_or_default()) }
-                    }
-                    td.soft.small { (row.unit) }
-                }
-            } }
-        } }
-    }
+    let known = rows
+        .iter()
+        .map(|row| (row, cell.repeated(|repeat| (row.number)(repeat.resources.as_ref()?))));
+    let half_width = |number: &Option<Repeated>| number.as_ref()?.half_width;
+    let table = Table::of(known)
+        .words(title, |(row, _)| row.title)
+        .numbers("Mean", |(row, of)| or_na(of.as_ref(), |of| in_unit(of.mean, row.unit)))
+        .when(several, |table| {
+            table.numbers("±", |(_, of)| {
+                html! { span.soft { (half_width(of).map(significant).unwrap_or_default()) } }
+            })
+        })
+        .words("Unit", |(row, _)| html! { span.soft.small { (row.unit) } });
+    shown_as("used", "", table)
 }
 
 /// Shares tell most near 100 %, where three digits are too few.
@@ -258,25 +253,16 @@ fn disks_table(cell: &CellView) -> Markup {
         };
         or_na(cell.repeated(of_repeat), |number| in_unit(number.mean, column.unit))
     };
+    let is_empty = names.is_empty();
+    let mut table = Table::of(names).words("Disk", |name| *name);
+    for column in &DISK {
+        table = table.numbers_in((column.title, column.unit), |name| mean(name, column));
+    }
     html! {
-        @if !names.is_empty() {
-            div.scroll { table {
-                caption {
-                    "Disks of the host that did anything; an emulated device is none of them."
-                }
-                thead { tr {
-                    th scope="col" { "Disk" }
-                    @for column in &DISK {
-                        th.num scope="col" { (column.title) span.unit { (column.unit) } }
-                    }
-                } }
-                tbody { @for name in names {
-                    tr {
-                        th scope="row" { (name) }
-                        @for column in &DISK { td.num { (mean(name, column)) } }
-                    }
-                } }
-            } }
+        @if !is_empty {
+            (shown(
+                "Disks of the host that did anything; an emulated device is none of them.", table
+            ))
         }
     }
 }

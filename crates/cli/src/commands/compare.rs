@@ -3,7 +3,7 @@
 use super::{lab_or_last, show_of};
 use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::failure::{Failure, Outcome};
-use crate::text::table::Table;
+use crate::text::table::{AsText, Table};
 use analyse::{
     Aspect, ComparisonAsked, Difference, MeanValue, PairedBy, Ratio, RunComparison, RunsAsked,
     compare_runs,

@@ -1,7 +1,7 @@
 //! Runs on several devices side by side, as text for people.
 
 use super::format::{optional, percent};
-use super::table::Table;
+use super::table::{AsText, Table};
 use std::fmt::Write;
 use store::Summary;
 

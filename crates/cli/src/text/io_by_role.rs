@@ -1,7 +1,7 @@
 //! What a run asked of its storage, as text for people.
 
 use super::format::{ms, optional, percent};
-use super::table::Table;
+use super::table::{AsText, Table};
 use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 

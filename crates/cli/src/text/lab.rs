@@ -2,7 +2,7 @@
 //! what else differs.
 
 use super::format::{ms, optional};
-use super::table::Table;
+use super::table::{AsText, Table};
 use analyse::{
     Basis, CONNECTIONS, CellOutcome, INSTANCES, Interference, LabOutcome, MachineOutcome,
     MeanValue, interference, varying,

@@ -1,7 +1,7 @@
 //! A ramp for people: its curve as a table, and where it ends.
 
 use super::format::{ms, optional};
-use super::table::Table;
+use super::table::{AsText, Table};
 use analyse::{RampOutcome, RampPoint};
 use std::fmt::Write;
 

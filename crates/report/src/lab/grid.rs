@@ -4,6 +4,8 @@
 use super::missing::{number, to_cell};
 use super::numbers::CellNumber;
 use crate::model::{CellView, LabView};
+use crate::table::shown_as;
+use analyse::Table;
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -66,20 +68,11 @@ impl Axes<'_> {
 
 /// A row for each cell, a column for each number.
 pub fn table(view: &LabView, numbers: &[&CellNumber]) -> Markup {
-    html! {
-        div.scroll { table.grid {
-            thead { tr {
-                th scope="col" { "Cell" }
-                @for of in numbers {
-                    th.num scope="col" { (of.title(view)) span.unit { (of.unit(view)) } }
-                }
-            } }
-            tbody { @for cell in &view.cells {
-                tr {
-                    th scope="row" { (to_cell(cell, &cell.label)) }
-                    @for of in numbers { td.num { (number(cell, of.of(cell).as_ref(), of.shown)) } }
-                }
-            } }
-        } }
+    let mut table = Table::of(&view.cells).words("Cell", |cell| to_cell(cell, &cell.label));
+    for of in numbers {
+        table = table.numbers_in((&of.title(view), &of.unit(view)), |cell| {
+            number(cell, of.of(cell).as_ref(), of.shown)
+        });
     }
+    shown_as("grid", "", table)
 }
