@@ -391,7 +391,7 @@ fn what_to_set_and_what_each_setting_does() {
     let html = report::render(&results, lab).unwrap();
     // No version, no release to advise.
     assert!(!html.contains("What to set"));
-    assert!(html.contains("Each setting by itself") && html.contains("href=\"#effects\""));
+    assert!(html.contains("What each setting does") && html.contains("href=\"#effects\""));
     let variables = [("version", "5.7.22-log"), ("innodb_checksum_algorithm", "none")];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     for cell in results.cells(lab).unwrap() {
