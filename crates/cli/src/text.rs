@@ -3,7 +3,6 @@
 pub mod acid;
 pub mod advice;
 mod answer;
-mod comparison;
 mod conditions;
 pub mod device;
 mod drills;
@@ -21,7 +20,6 @@ pub mod table;
 use analyse::{RunDocument, nodes_table, ranks_table};
 pub use answer::answer;
 use base::Dilation;
-pub use comparison::comparison;
 pub use conditions::conditions;
 pub use drills::drills;
 use format::{count, ms, optional};
