@@ -13,7 +13,9 @@ pub use account::cell_account::{CellAccount, Change, Spent};
 pub use account::host_shortfall::{DILATION_STEPS, EmulatedRun, HostShortfall};
 pub use account::{Account, KnownBy, OfParts, Part};
 pub use lab::answer::{CellEvidence, LabAnswer, lab_answer};
-pub use lab::cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
+pub use lab::cells::{
+    CellOutcome, DATA, INSTANCES, RepeatOutcome, labels, labels_of_stored, varying,
+};
 pub use lab::comparisons::{CellComparison, ComparedCell};
 pub use lab::device_effects::{DeviceEffects, Extremes};
 pub use lab::drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};
@@ -33,7 +35,7 @@ pub use ramp::ramp_cpu::{CpuOf, RampCpu};
 pub use ramp::ramp_point::{RampPoint, ramp_point};
 pub use ramp::ramps::{RampConditions, RampOutcome, StandingPoints, ramps, standing_points};
 pub use ramp::saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
-pub use run::document::{RunDocument, measurement};
+pub use run::document::{RunDocument, document_of, measurement};
 pub use run::fail_if::{FailCondition, JudgedCondition};
 pub use run::nodes::{NodeFigures, nodes_of, nodes_table};
 pub use run::price::{PriceResources, device_price_usd};
@@ -47,6 +49,7 @@ pub use run::resources::{
 };
 pub use run::runs::{Basis, MeanValue, Runs};
 pub use run::samples::{MetricStep, Samples, Window};
+pub use run::sentences;
 pub use run::usage::{
     CpuShares, IoCounters, IoRates, cores_used, emulated_iowait, lock_waiting, pool_dirty,
     pool_miss,

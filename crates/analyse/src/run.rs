@@ -11,4 +11,5 @@ pub(crate) mod repeat_resources;
 pub(crate) mod resources;
 pub(crate) mod runs;
 pub(crate) mod samples;
+pub mod sentences;
 pub(crate) mod usage;
