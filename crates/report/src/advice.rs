@@ -1,6 +1,6 @@
 //! What rules say of the server that did most.
 
-use crate::table::{Content, shown};
+use crate::table::{TableContent, shown};
 use advise::{Finding, Risk, StoredAccount, advise, stored_snapshot};
 use analyse::{Account, Part, Table};
 use maud::{Markup, html};
@@ -59,7 +59,7 @@ pub fn advice_section(advice: Option<&CellAdvice>, is_of_many: bool) -> Markup {
     }
 }
 
-fn table(findings: &[Finding]) -> Table<&Finding, Content> {
+fn table(findings: &[Finding]) -> Table<&Finding, TableContent> {
     Table::of(findings)
         .words("Method", |of| html! { span title=(of.reason) { (of.title) } })
         .words("Change", |of| html! {

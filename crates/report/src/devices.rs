@@ -1,28 +1,24 @@
 //! Storage: what a repeat asked of its devices by role, and response times of devices side by side.
 
-use crate::format::{integer, or_dash, or_na, percent, significant, transaction};
+use crate::format::{integer, or_dash, or_na, percent, sentence, significant, transaction};
 use crate::model::RepeatView;
 use crate::table::shown;
-use analyse::Table;
+use analyse::{Table, sentences};
 use base::counted;
-use itertools::Itertools;
 use maud::{Markup, html};
 use store::{DeviceSummary, RequestSummary, ShimSummary};
 
 /// What a repeat asked of its storage; nothing where nobody counted.
 pub fn devices_section(repeat: &RepeatView) -> Markup {
-    let counted: Vec<&DeviceSummary> = repeat
-        .storage
-        .devices
-        .iter()
-        .filter(|device| kinds(device).any(|(_, kind)| kind.requests > 0))
-        .collect();
+    let storage = repeat.summary();
+    let is_counted = |device: &&DeviceSummary| kinds(device).any(|(_, kind)| kind.requests > 0);
+    let counted: Vec<&DeviceSummary> = storage.devices.iter().filter(is_counted).collect();
     html! {
-        @if !repeat.storage.devices.is_empty() {
+        @if !storage.devices.is_empty() {
             h3 { "Storage by role" }
-            (places(repeat))
+            @for words in sentences::storage(storage) { p.soft.small { (sentence(&words)) } }
             @if !counted.is_empty() { (devices_table(&counted)) }
-            @if let Some(shim) = &repeat.storage.shim { (shim_line(shim)) }
+            @if let Some(shim) = &storage.shim { (shim_line(shim)) }
         }
     }
 }
@@ -30,29 +26,6 @@ pub fn devices_section(repeat: &RepeatView) -> Markup {
 pub fn kinds(device: &DeviceSummary) -> impl Iterator<Item = (&'static str, &RequestSummary)> {
     let all = [("read", &device.read), ("write", &device.write), ("flush", &device.flush)];
     all.into_iter().filter_map(|(name, kind)| Some((name, kind.as_ref()?)))
-}
-
-/// Where the bytes are, and how true the emulation was.
-fn places(repeat: &RepeatView) -> Markup {
-    let storage = &repeat.storage;
-    let emulated = storage.devices.iter().filter(|device| device.emulated);
-    let backings = emulated.map(|device| &device.backing).unique().join(", ");
-    html! {
-        @if !backings.is_empty() {
-            p.soft.small { "Emulated; the bytes are really in " (backings) "." }
-        }
-        @if let Some(fidelity) = storage.fidelity {
-            p {
-                "Fidelity of the emulation: " b { (percent(fidelity)) }
-                " of requests completed within 2 % or 20 \
-                    µs of their due time, on average late by "
-                (percent(storage.lateness_share.unwrap_or(0.0)))
-                " of the device's response time; for "
-                (percent(storage.overrun_share.unwrap_or(0.0)))
-                " the host was slower than the device."
-            }
-        }
-    }
 }
 
 fn devices_table(devices: &[&DeviceSummary]) -> Markup {

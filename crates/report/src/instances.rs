@@ -16,7 +16,7 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
         .words("Cell", |row| &cell(row).label)
         .numbers("Servers", |row| row.instances)
         .numbers_in(("All together", view.metric().title()), |row| {
-            number(cell(row), cell(row).nopm().as_ref(), truncated)
+            number(cell(row), &cell(row).nopm(), truncated)
         })
         .numbers_in(("Against one", "%"), |row| or_na(row.efficiency, percents))
         .numbers_in(("Spread between them", "%"), |row| or_dash(row.spread, percents));
@@ -41,7 +41,8 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
 
 /// What each server of a repeat did; nothing where there was one.
 pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
-    let each: Vec<String> = repeat.nopm_by_instance.iter().map(|nopm| truncated(*nopm)).collect();
+    let each: Vec<String> =
+        repeat.summary().nopm_by_instance.iter().map(|nopm| truncated(*nopm)).collect();
     html! {
         @if !each.is_empty() {
             p {
@@ -54,7 +55,7 @@ pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
 
 /// How each server of one database kept up with the others; nothing where there was one.
 pub fn each_node(repeat: &RepeatView) -> Markup {
-    let told = nodes_table(&repeat.nodes).map(|table| {
+    let told = nodes_table(&repeat.run.nodes).map(|table| {
         shown(
             "Servers of one database, in the window; reads from replicas in the whole run. Stale: \
              reads that did not see an order which was committed before they began, and how long \
@@ -68,11 +69,11 @@ pub fn each_node(repeat: &RepeatView) -> Markup {
 /// What each rank of a fleet did in a repeat; nothing where one process drove it.
 pub fn each_rank(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
     html! {
-        @if !repeat.ranks.is_empty() {
+        @if !repeat.summary().ranks.is_empty() {
             (shown(
                 "Ranks that drove together, in the window. Wait: driver threads that were ready \
                     to run while no core was free. Late: how much later than the others it began.",
-                ranks_table(&repeat.ranks, (metric, repeat.rates.window_s))
+                ranks_table(&repeat.summary().ranks, (metric, repeat.rates().window_s))
             ))
         }
     }

@@ -31,7 +31,6 @@ mod ramp;
 mod series;
 mod stacks;
 mod statements;
-mod stats;
 mod status;
 mod table;
 mod tables;

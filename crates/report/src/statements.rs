@@ -3,9 +3,8 @@
 use crate::format::{integer, or_na, percent, significant, transaction};
 use crate::model::RepeatView;
 use crate::stacks::{Stack, StackPart, stacked};
-use crate::stats::Repeated;
 use crate::table::shown;
-use analyse::Table;
+use analyse::{MeanValue, Table};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use store::{DRIVER, PAUSED, QUEUED, TimeSpent};
@@ -36,7 +35,7 @@ pub fn statements_section(repeat: &RepeatView) -> Markup {
             p.soft.small {
                 "Measured by the driver, from sending a statement to its whole answer, tries that "
                 "failed included. "
-                @if repeat.is_sent_together {
+                @if ["pipelined", "batched"].contains(&repeat.summary().style.as_str()) {
                     "Statements travelled together: the first of those sent together has nearly "
                     "all of their time."
                 }
@@ -79,8 +78,9 @@ pub fn statement_parts<'a>(
             rows.iter().filter(|row| is_meant(&row.what)).map(time_us).sum()
         };
         let times: Vec<f64> = measured.iter().map(of_repeat).collect();
-        let time = Repeated::of(&times).filter(|time| time.mean > 0.0)?;
-        Some(StackPart { title, color, time })
+        let time = MeanValue::of_repeats(&times);
+        let us = time.mean.filter(|us| *us > 0.0)?;
+        Some(StackPart { title, color, us, time })
     };
     let parts = named.iter().zip(COLORS);
     let parts =
@@ -103,7 +103,7 @@ fn table(name: &str, rows: &[TimeSpent]) -> Markup {
         .numbers_in(("p95", "ms"), |row| of_one(row, row.p95_us))
         .numbers_in(("Max", "ms"), |row| of_one(row, row.max_us))
         .numbers_in(("Share", "of the response time"), |row| percent(row.share));
-    shown(&transaction(name), table)
+    shown(transaction(name), table)
 }
 
 fn executions(per_transaction: f64) -> String {

@@ -4,26 +4,27 @@ use analyse::{Table, TableColumn};
 use maud::{Markup, Render, html};
 
 /// What stands in a cell of a table.
-pub struct Content(Markup);
+pub struct TableContent(Markup);
 
-impl<T: Render> From<T> for Content {
-    fn from(shown: T) -> Content {
-        Content(shown.render())
+impl<T: Render> From<T> for TableContent {
+    fn from(shown: T) -> TableContent {
+        TableContent(shown.render())
     }
 }
 
 /// A table of a page; the cells of its first column are what the rows are about.
-pub fn shown<R>(caption: &str, table: Table<R, Content>) -> Markup {
+pub fn shown<R>(caption: impl Render, table: Table<R, TableContent>) -> Markup {
     shown_as("", caption, table)
 }
 
 /// The same in a class of the style sheet.
-pub fn shown_as<R>(class: &str, caption: &str, table: Table<R, Content>) -> Markup {
+pub fn shown_as<R>(class: &str, caption: impl Render, table: Table<R, TableContent>) -> Markup {
+    let caption = caption.render();
     let rows = table.rows().len();
     let columns = &table.columns;
     html! {
         div.scroll { table class=[(!class.is_empty()).then_some(class)] {
-            @if !caption.is_empty() { caption { (caption) } }
+            @if !caption.0.is_empty() { caption { (caption) } }
             thead { tr { @for column in columns {
                 th class=[class_of(column)] scope="col" {
                     (column.title) @if !column.unit.is_empty() { span.unit { (column.unit) } }

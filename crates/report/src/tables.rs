@@ -2,7 +2,7 @@
 
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
-use crate::table::{Content, shown};
+use crate::table::{TableContent, shown};
 use analyse::Table;
 use maud::{Markup, html};
 use store::{
@@ -87,11 +87,11 @@ pub fn inputs_table(counters: &[InputCounter]) -> Markup {
 /// Adds what was measured, and what is asked of it; and what chance does, where the table
 /// `has_chance`.
 pub fn judged<R>(
-    table: Table<R, Content>,
+    table: Table<R, TableContent>,
     of: impl Fn(&R) -> &JudgedNumber,
     show: impl Fn(&JudgedNumber, f64) -> String,
     has_chance: bool,
-) -> Table<R, Content> {
+) -> Table<R, TableContent> {
     let band = |row: &R, band: StoredBand| band_text(band, |value| show(of(row), value));
     table
         .numbers("Value", |row| {

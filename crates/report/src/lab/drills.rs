@@ -2,7 +2,7 @@
 
 use crate::format::{by_key, integer, or_dash, trimmed, truncated};
 use crate::model::LabView;
-use crate::table::shown;
+use crate::table::{TableContent, shown, shown_as};
 use analyse::{DATA, DrillFigures, LabOutcome, Table, varying};
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -15,41 +15,6 @@ const BAR_MAX_PERCENT: f64 = 100.0;
 /// A table of all cells whose servers were ended; nothing where none was.
 pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
     let all = &outcome.drills;
-    let nopm = |of: &DrillFigures| {
-        let cell = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal);
-        cell.and_then(|cell| cell.nopm.mean)
-    };
-    let most = all.iter().filter_map(nopm).fold(0.0, f64::max);
-    let bar = |of: &DrillFigures| {
-        let nopm = nopm(of).filter(|_| most > 0.0)?;
-        Some(trimmed(nopm / most * BAR_MAX_PERCENT, 0))
-    };
-    let kind = |of: &DrillFigures, name: &str| {
-        let kind = of.witnessed.iter().find(|kind| kind.name == name);
-        kind.map_or((0, 0), |kind| (kind.acknowledged, kind.lost))
-    };
-    let table = Table::of(all)
-        .words("Cell", |of| label(view, of))
-        .words("Fault", |of| {
-            let reactions = of.reactions_in_words().map(|words| format!(": it {words}"));
-            format!("{}{}", of.fault, reactions.unwrap_or_default())
-        })
-        .numbers("NOPM", |of| or_dash(nopm(of), truncated))
-        .words("", |of| {
-            html! { @if let Some(bar) = bar(of) { meter min="0" max="100" value=(bar) {} } }
-        })
-        .numbers("Drills", |of| integer(u64::from(of.drills)))
-        .numbers("Recovered", |of| integer(u64::from(of.recovered)))
-        .numbers_in(("Recovery", "s"), |of| or_dash(of.recovery_mean_s, |s| trimmed(s, 1)))
-        .numbers("Orders acknowledged", |of| integer(kind(of, "new_order").0))
-        .numbers("Orders lost", |of| strong(kind(of, "new_order").1))
-        .numbers("Payments lost", |of| strong(kind(of, "payment").1))
-        .numbers("Deliveries lost", |of| strong(kind(of, "delivered_orders").1))
-        .numbers_in(("Longest loss", "s"), |of| trimmed(of.lost_span_max_s, 2))
-        .numbers("Damaged", |of| strong(u64::from(of.damaged)))
-        .numbers("Pages torn", |of| integer(of.torn_pages))
-        .numbers("Pages corrupt", |of| strong(of.corrupt_pages))
-        .numbers("Writes lost or torn", |of| integer(of.lost_writes + of.torn_writes));
     html! {
         @if !all.is_empty() {
             section id="drills" {
@@ -63,7 +28,7 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                 (picture(outcome))
                 details open[all.len() <= ROWS_OPEN_MAX] {
                     summary { "Data table" }
-                    (shown("", table))
+                    (shown("", table(view, outcome)))
                 }
                 @for of in all.iter().filter(|of| !of.reactions.is_empty()) {
                     details {
@@ -88,6 +53,45 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
     }
 }
 
+fn table<'a>(view: &LabView, outcome: &'a LabOutcome) -> Table<&'a DrillFigures, TableContent> {
+    let all = &outcome.drills;
+    let nopm = |of: &DrillFigures| {
+        let cell = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal);
+        cell.and_then(|cell| cell.nopm.mean)
+    };
+    let most = all.iter().filter_map(nopm).fold(0.0, f64::max);
+    let bar = |of: &DrillFigures| {
+        let nopm = nopm(of).filter(|_| most > 0.0)?;
+        Some(trimmed(nopm / most * BAR_MAX_PERCENT, 0))
+    };
+    let kind = |of: &DrillFigures, name: &str| {
+        let kind = of.witnessed.iter().find(|kind| kind.name == name);
+        kind.map_or((0, 0), |kind| (kind.acknowledged, kind.lost))
+    };
+    Table::of(all)
+        .words("Cell", |of| label(view, of))
+        .words("Fault", |of| {
+            let reactions = of.reactions_in_words().map(|words| format!(": it {words}"));
+            format!("{}{}", of.fault, reactions.unwrap_or_default())
+        })
+        .numbers("NOPM", |of| or_dash(nopm(of), truncated))
+        .words("", |of| {
+            html! { @if let Some(bar) = bar(of) { meter min="0" max="100" value=(bar) {} } }
+        })
+        .numbers("Drills", |of| integer(u64::from(of.drills)))
+        .numbers("Recovered", |of| integer(u64::from(of.recovered)))
+        .numbers_in(("Recovery", "s"), |of| or_dash(of.recovery_mean_s, |s| trimmed(s, 1)))
+        .numbers("Orders acknowledged", |of| integer(kind(of, "new_order").0))
+        .numbers("Orders lost", |of| strong(kind(of, "new_order").1))
+        .numbers("Payments lost", |of| strong(kind(of, "payment").1))
+        .numbers("Deliveries lost", |of| strong(kind(of, "delivered_orders").1))
+        .numbers_in(("Longest loss", "s"), |of| trimmed(of.lost_span_max_s, 2))
+        .numbers("Damaged", |of| strong(u64::from(of.damaged)))
+        .numbers("Pages torn", |of| integer(of.torn_pages))
+        .numbers("Pages corrupt", |of| strong(of.corrupt_pages))
+        .numbers("Writes lost or torn", |of| integer(of.lost_writes + of.torn_writes))
+}
+
 /// What is given up by device: a row for each of what else differs, named by what is another than
 /// in the first row; nothing where only one of both varies.
 fn picture(outcome: &LabOutcome) -> Markup {
@@ -105,20 +109,16 @@ fn picture(outcome: &LabOutcome) -> Markup {
     let Some((first, _)) = rows.first().filter(|_| rows.len() > 1 && devices.len() > 1) else {
         return html! {};
     };
-    html! {
-        div.scroll { table.survival {
-            thead { tr {
-                th scope="col" { "What is given up" }
-                @for device in &devices { th scope="col" { (device) } }
-            } }
-            tbody { @for (settings, cells) in &rows { tr {
-                th scope="row" { (given_up(first, settings)) }
-                @for device in &devices { td {
-                    @for (_, of) in cells.iter().filter(|(on, _)| on == *device) { (survived(of)) }
-                } }
-            } } }
-        } }
+    let mut table =
+        Table::of(&rows).words("What is given up", |(settings, _)| given_up(first, settings));
+    for device in &devices {
+        table = table.words(device, |(_, cells)| {
+            html! {
+                @for (_, of) in cells.iter().filter(|(on, _)| on == *device) { (survived(of)) }
+            }
+        });
     }
+    shown_as("survival", "", table)
 }
 
 /// Names and values of what a cell has set.

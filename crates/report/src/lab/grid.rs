@@ -39,30 +39,14 @@ impl Axes<'_> {
     }
 
     pub fn grid(&self, of: &CellNumber) -> Markup {
-        let count = self.connections.len();
-        html! {
-            div.scroll { table.grid {
-                caption { b { (of.title(self.view)) } ", " (of.unit(self.view)) }
-                thead {
-                    tr {
-                        th scope="col" rowspan="2" {}
-                        th.num scope="colgroup" colspan=(count) { "connections" }
-                    }
-                    tr { @for number in &self.connections { th.num scope="col" { (number) } } }
-                }
-                tbody { @for group in &self.groups {
-                    tr {
-                        th scope="row" { (group) }
-                        @for connections in &self.connections {
-                            td.num { @match self.at(group, *connections) {
-                                Some(cell) => (number(cell, of.of(cell).as_ref(), of.shown)),
-                                None => {}
-                            } }
-                        }
-                    }
-                } }
-            } }
+        let mut table = Table::of(&self.groups).words("", |group| *group);
+        for connections in &self.connections {
+            table = table.numbers_in((&connections.to_string(), "connections"), |group| {
+                let cell = self.at(group, *connections);
+                html! { @if let Some(cell) = cell { (number(cell, &of.of(cell), of.shown)) } }
+            });
         }
+        shown_as("grid", html! { b { (of.title(self.view)) } ", " (of.unit(self.view)) }, table)
     }
 }
 
@@ -71,7 +55,7 @@ pub fn table(view: &LabView, numbers: &[&CellNumber]) -> Markup {
     let mut table = Table::of(&view.cells).words("Cell", |cell| to_cell(cell, &cell.label));
     for of in numbers {
         table = table.numbers_in((&of.title(view), &of.unit(view)), |cell| {
-            number(cell, of.of(cell).as_ref(), of.shown)
+            number(cell, &of.of(cell), of.shown)
         });
     }
     shown_as("grid", "", table)

@@ -44,9 +44,8 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
 fn writes_per_order(view: &LabView, comparison: &CellComparison, device: &str) -> Option<f64> {
     let row = comparison.rows.iter().find(|row| row.value == device)?;
     let of_data = |repeat: &RepeatView| {
-        let data = repeat.storage.devices.iter().find(|device| device.role == "data")?;
-        let orders_per_s = repeat.rates.nopm.filter(|nopm| *nopm > 0.0)? / 60.0;
-        Some(data.write.as_ref()?.per_s? / orders_per_s)
+        let orders_per_s = repeat.rates().nopm.filter(|nopm| *nopm > 0.0)? / 60.0;
+        Some(repeat.device("data")?.write.as_ref()?.per_s? / orders_per_s)
     };
-    Some(view.by_ordinal(row.ordinal)?.repeated(of_data)?.mean)
+    view.by_ordinal(row.ordinal)?.repeated(of_data).mean
 }

@@ -102,11 +102,12 @@ fn two_devices() {
     // Two small ones of reads besides.
     let (html, _) = check(&shape, "two-devices", [15, 15 + 4 * 3 - 1]);
     for words in [
-        "hdd-15k, redo nvme-pm1725, 8 connections",
+        "hdd-15k, 8 connections",
+        "on hdd-15k, redo nvme-pm1725, ",
         "nvme-pm1725, 32 connections",
         "New-order p95 by connections",
         "Storage by role",
-        "Fidelity of the emulation: <b>98 %</b>",
+        "Fidelity of the emulation: 98.00 % of requests",
         "io_uring was refused",
         "memory (/dev/shm)",
     ] {
