@@ -13,9 +13,7 @@ pub use account::cell_account::{CellAccount, Change, Spent};
 pub use account::host_shortfall::{DILATION_STEPS, EmulatedRun, HostShortfall};
 pub use account::{Account, KnownBy, OfParts, Part};
 pub use lab::answer::{CellEvidence, LabAnswer, lab_answer};
-pub use lab::cells::{
-    CellOutcome, DATA, INSTANCES, RepeatOutcome, labels, labels_of_stored, varying,
-};
+pub use lab::cells::{CellOutcome, DATA, RepeatOutcome, labels, labels_of_stored, varying};
 pub use lab::comparisons::{CellComparison, ComparedCell};
 pub use lab::device_effects::{DeviceEffects, Extremes};
 pub use lab::drills::{DrillDamage, DrillFigures, DrillReaction, WitnessedTotal, drills};

@@ -17,7 +17,7 @@ mod ramp;
 mod resources;
 pub mod table;
 
-use analyse::{RunDocument, nodes_table, ranks_table};
+use analyse::{RunDocument, nodes_table, ranks_table, sentences};
 pub use answer::answer;
 use base::Dilation;
 pub use conditions::conditions;
@@ -59,7 +59,9 @@ pub fn summary(measurement: &RunDocument) -> String {
     if let Some(nodes) = nodes_table(&measurement.nodes) {
         let _ = write!(out, "\n{}", nodes.text());
     }
-    lengths::lengths(&mut out, summary);
+    if let Some(words) = sentences::lengths(summary) {
+        let _ = writeln!(out, "{words}");
+    }
     transactions(&mut out, summary);
     in_flight(&mut out, summary);
     for remark in &measurement.remarks {
@@ -88,41 +90,37 @@ pub fn silent((lasts, in_flight): (Duration, u64)) -> String {
 
 /// Servers and workload, in one line.
 fn what_ran(summary: &Summary) -> String {
+    let counted = |number: u32, one, several| base::counted(number as usize, one, several);
     let servers = match summary.instances {
         1 => String::new(),
         instances => format!("{instances} x "),
     };
-    let cores = summary.cores.map_or_else(String::new, |cores| {
-        format!(" on {}", base::counted(cores as usize, "core", "cores"))
-    });
+    let cores = summary.cores.map(|cores| format!(" on {}", counted(cores, "core", "cores")));
     let in_each = match summary.schemas {
-        1 if summary.instances > 1 && summary.topology.is_none() => " in each".to_owned(),
+        1 if summary.instances > 1 && summary.topology.is_none() => "in each".to_owned(),
         1 => String::new(),
-        schemas => format!(" in each of {schemas} schemas"),
+        schemas => format!("in each of {schemas} schemas"),
     };
-    let warehouses = summary.warehouses;
-    let where_to = warehouses.map(|count| base::counted(count as usize, "warehouse", "warehouses"));
-    let where_to = match (where_to, in_each.trim_start()) {
-        (Some(rows), _) => Some(rows + &in_each),
-        (None, "") => None,
-        (None, in_each) => Some(in_each.to_owned()),
-    };
-    let threads = summary.driver_threads.map_or_else(String::new, |threads| {
-        let threads = base::counted(threads as usize, "driver thread", "driver threads");
-        format!(", {threads}")
-    });
-    let topology = summary.topology.as_ref().map_or_else(String::new, |how| format!(", {how}"));
-    format!(
-        "{servers}{} {}{cores} ({}){topology}{}, {}, workload {}, style {}, seed {}{threads}",
-        summary.engine,
-        summary.server_version,
-        summary.transport,
-        where_to.map_or_else(String::new, |rows| format!(", {rows}")),
-        base::counted(summary.connections as usize, "connection", "connections"),
-        summary.workload,
-        summary.style,
-        summary.seed
-    )
+    let warehouses = summary.warehouses.map(|count| counted(count, "warehouse", "warehouses"));
+    let threads = summary.driver_threads;
+    let parts = [
+        format!(
+            "{servers}{} {}{} ({})",
+            summary.engine,
+            summary.server_version,
+            cores.unwrap_or_default(),
+            summary.transport
+        ),
+        summary.topology.clone().unwrap_or_default(),
+        format!("{} {in_each}", warehouses.unwrap_or_default()).trim().to_owned(),
+        counted(summary.connections, "connection", "connections"),
+        format!("workload {}", summary.workload),
+        format!("style {}", summary.style),
+        format!("seed {}", summary.seed),
+        threads.map_or_else(String::new, |of| counted(of, "driver thread", "driver threads")),
+    ];
+    let told: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    told.join(", ")
 }
 
 /// What each of several servers did.
@@ -137,16 +135,8 @@ fn each_server(out: &mut String, summary: &Summary) {
 
 fn totals(out: &mut String, summary: &Summary) {
     let reconnects = count(summary.reconnects);
-    let _ = match summary.new_orders_committed_by_driver {
-        Some(committed) => writeln!(
-            out,
-            "new orders over the whole run: {committed} committed by the driver, {} in doubt, {} \
-             more in the database; {reconnects} reconnects",
-            count(summary.new_orders_in_doubt),
-            count(summary.new_orders_in_database),
-        ),
-        None => writeln!(out, "{reconnects} reconnects"),
-    };
+    let orders = sentences::orders(summary).map(|words| format!("{words}; "));
+    let _ = writeln!(out, "{}{reconnects} reconnects", orders.unwrap_or_default());
     if !summary.checks.is_empty() {
         let passed = summary.checks.iter().filter(|check| check.passed).count();
         let _ = writeln!(out, "checks: {passed} of {} passed", summary.checks.len());

@@ -51,7 +51,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     show_of(ThroughputMetric::Nopm, arguments.json, &found, || {
         let fidelity = found.runs.iter().filter_map(|run| run.summary.fidelity);
         let in_time = fidelity.min_by(f64::total_cmp).map_or_else(String::new, |least| {
-            let least = base::percent(least);
+            let least = text::format::percent(least, 2);
             format!("fidelity of the emulation: {least} of requests in time, on the worst device\n")
         });
         let (lab, answer) = (text::lab(&lab), text::answer(&found.answer));

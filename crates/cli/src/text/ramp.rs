@@ -15,7 +15,7 @@ pub fn ramp(ramp: &RampOutcome) -> String {
     let mut table = Table::of(&points)
         .numbers("connections", |point| point.connections.to_string())
         .numbers(ramp.metric.title(), |point| optional(point.nopm, 0))
-        .numbers("+-", |point| half(point).unwrap_or_else(|| "-".to_owned()))
+        .numbers("±", |point| half(point).unwrap_or_else(|| "-".to_owned()))
         .numbers(&p90, |point| ms(point.primary_p90_us))
         .numbers(&p95, |point| ms(point.new_order_p95_us));
     if let Some(name) = telling {
