@@ -5,7 +5,7 @@ use crate::format::{
     NOT_AVAILABLE, by_key, capitalised, integer, ms, or_dash, or_na, primary, significant,
     truncated,
 };
-use crate::lab::missing::{absent, footnotes};
+use crate::lab::missing::{absent, footnotes, has_result};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::table::{TableContent, shown_as};
 use analyse::{MeanValue, Table};
@@ -187,7 +187,8 @@ fn cells_table(view: &LabView) -> Table<&CellView, TableContent> {
         })
         .when(is_known(|repeat| repeat.summary().fidelity.is_some()), |table| {
             table.numbers_in(("Fidelity", "% of emulated I/O"), |cell| {
-                or_dash(fidelity(cell), |share| format!("{:.2}", share * 100.0))
+                let shown = or_dash(fidelity(cell), |share| format!("{:.2}", share * 100.0));
+                if has_result(cell) { shown } else { NOT_AVAILABLE.to_owned() }
             })
         })
         .numbers_in(("Client CPU", &orders), |cell| or_na(cpu(cell), significant))

@@ -1,7 +1,7 @@
 //! What a measurement says of itself in sentences, which the terminal and the report both have.
 //! They begin with a small letter and have no full stop.
 
-use base::{percent, percent_at_most};
+use base::{grouped, percent, percent_at_most};
 use itertools::Itertools;
 use store::{OpenLoopSummary, Summary, TerminalsSummary};
 
@@ -141,12 +141,13 @@ fn terminals(of: &TerminalsSummary) -> [String; 3] {
 /// New orders that the driver saw committed, against those in the database; `None` where they were
 /// not counted.
 pub fn orders(of: &Summary) -> Option<String> {
-    let count = |value: Option<String>| value.unwrap_or_else(|| "NA".to_owned());
+    let or_na = |orders: Option<String>| orders.unwrap_or_else(|| "NA".to_owned());
+    let rise = |orders: i64| u64::try_from(orders).map_or_else(|_| orders.to_string(), grouped);
     Some(format!(
         "new orders over the whole run: {} committed by the driver, {} in doubt, {} more in the \
          database",
-        of.new_orders_committed_by_driver?,
-        count(of.new_orders_in_doubt.map(|orders| orders.to_string())),
-        count(of.new_orders_in_database.map(|orders| orders.to_string()))
+        grouped(of.new_orders_committed_by_driver?),
+        or_na(of.new_orders_in_doubt.map(grouped)),
+        or_na(of.new_orders_in_database.map(rise))
     ))
 }

@@ -128,9 +128,12 @@ fn table_row(columns: &[Column<'_>], row: &EffectRow<'_>, largest: f64) -> Marku
             @for ((_, effects), effect) in columns.iter().zip(&row.on) {
                 @let place = extremes(effects, row.dimension);
                 @let mark = place.and_then(|of| mark(of, row.value));
+                @let varies = effects.iter().any(|of| of.dimension == row.dimension);
                 @match effect {
                     Some(effect) => (shaded(effect, largest, mark)),
-                    None if row.is_baseline => { td.num.soft { "baseline" (marked(mark)) } },
+                    None if row.is_baseline && varies => {
+                        td.num.soft { "baseline" (marked(mark)) }
+                    },
                     None => { td.num.soft { "" } },
                 }
             }

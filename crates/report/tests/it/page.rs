@@ -403,7 +403,7 @@ fn what_to_set_and_what_each_setting_does() {
     let html = report::render(&results, lab).unwrap();
     for words in [
         "What to set",
-        "of the cell with the highest throughput (nvme-pm1725, ",
+        "of the cell with the highest throughput (innodb_io_capacity=2000, nvme-pm1725, ",
         "Have pages checked by CRC-32C",
         "innodb_checksum_algorithm</code>: none → crc32",
     ] {
