@@ -72,9 +72,8 @@ pub fn summary(measurement: &RunDocument) -> String {
         resources::resources(&mut out, resources, summary.throughput_metric);
     }
     pacing::pacing(&mut out, summary);
-    if !summary.ranks.is_empty() {
-        let counted = (summary.throughput_metric, summary.rates.window_s);
-        let _ = write!(out, "\n{}", ranks_table(&summary.ranks, counted).text());
+    if let Some(ranks) = ranks_table(summary) {
+        let _ = write!(out, "\n{}", ranks.text());
     }
     out.push('\n');
     inputs(&mut out, summary);

@@ -165,7 +165,7 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView, is_brief: bool) -> Markup 
         @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, !is_brief)) }
         @if is_done && is_brief { (transactions_table(repeat)) (devices_section(repeat)) }
         @else if is_done {
-            (each_server(cell.metric(), repeat)) (each_node(repeat)) (each_rank(cell.metric(), repeat))
+            (each_server(repeat)) (each_node(repeat)) (each_rank(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
             (statements_section(repeat))
@@ -198,7 +198,9 @@ fn lengths(repeat: &RepeatView) -> Markup {
 fn remarks(repeat: &RepeatView) -> Markup {
     html! {
         @if !repeat.run.remarks.is_empty() {
-            div.callout { @for remark in &repeat.run.remarks { p { "In this window " (remark) "." } } }
+            div.callout {
+                @for remark in &repeat.run.remarks { p { "In this window " (remark) "." } }
+            }
         }
     }
 }

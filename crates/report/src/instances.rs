@@ -6,7 +6,6 @@ use crate::model::{CellView, LabView, RepeatView};
 use crate::table::shown;
 use analyse::{CellOutcome, Interference, Table, interference, nodes_table, ranks_table};
 use maud::{Markup, html};
-use store::ThroughputMetric;
 
 /// Throughput by the number of servers; nothing where the lab has one number only.
 pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
@@ -40,14 +39,14 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
 }
 
 /// What each server of a repeat did; nothing where there was one.
-pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
-    let each: Vec<String> =
-        repeat.summary().nopm_by_instance.iter().map(|nopm| truncated(*nopm)).collect();
+pub fn each_server(repeat: &RepeatView) -> Markup {
+    let summary = repeat.summary();
+    let each: Vec<String> = summary.nopm_by_instance.iter().map(|nopm| truncated(*nopm)).collect();
     html! {
         @if !each.is_empty() {
             p {
-                (metric.title()) " of each of " (each.len()) " servers: " b { (each.join(", ")) }
-                "."
+                (summary.throughput_metric.title()) " of each of " (each.len()) " servers: "
+                b { (each.join(", ")) } "."
             }
         }
     }
@@ -55,26 +54,15 @@ pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
 
 /// How each server of one database kept up with the others; nothing where there was one.
 pub fn each_node(repeat: &RepeatView) -> Markup {
-    let told = nodes_table(&repeat.run.nodes).map(|table| {
-        shown(
-            "Servers of one database, in the window; reads from replicas in the whole run. Stale: \
-             reads that did not see an order which was committed before they began, and how long \
-             before.",
-            table,
-        )
-    });
-    html! { @if let Some(told) = told { (told) } }
+    let caption = "Servers of one database, in the window; reads from replicas in the whole run. \
+        Stale: reads that did not see an order which was committed before they began, and how \
+        long before.";
+    html! { @if let Some(nodes) = nodes_table(&repeat.run.nodes) { (shown(caption, nodes)) } }
 }
 
 /// What each rank of a fleet did in a repeat; nothing where one process drove it.
-pub fn each_rank(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
-    html! {
-        @if !repeat.summary().ranks.is_empty() {
-            (shown(
-                "Ranks that drove together, in the window. Wait: driver threads that were ready \
-                    to run while no core was free. Late: how much later than the others it began.",
-                ranks_table(&repeat.summary().ranks, (metric, repeat.rates().window_s))
-            ))
-        }
-    }
+pub fn each_rank(repeat: &RepeatView) -> Markup {
+    let caption = "Ranks that drove together, in the window. Wait: driver threads that were ready \
+        to run while no core was free. Late: how late it began.";
+    html! { @if let Some(ranks) = ranks_table(repeat.summary()) { (shown(caption, ranks)) } }
 }

@@ -1,5 +1,5 @@
-//! What each setting does, in all cells at once and on each device by itself: the central finding of
-//! the white papers as a picture.
+//! What each setting does, in all cells at once and on each device by itself: the central finding
+//! of the white papers as a picture.
 
 use crate::format::signed;
 use analyse::{DeviceEffects, DimensionEffects, Extremes, LabOutcome, ValueEffect};
