@@ -6,13 +6,14 @@ mod lab;
 mod ramp;
 mod run;
 mod stats;
+mod table;
 
 pub use account::bound::{Bound, BoundBy};
 pub use account::cell_account::{CellAccount, Change, Spent};
 pub use account::host_shortfall::{DILATION_STEPS, EmulatedRun, HostShortfall};
 pub use account::{Account, KnownBy, OfParts, Part};
 pub use lab::answer::{CellEvidence, LabAnswer, lab_answer};
-pub use lab::cells::{CellOutcome, DATA, INSTANCES, RepeatOutcome, varying};
+pub use lab::cells::{CellOutcome, DATA, RepeatOutcome, labels, labels_of_stored, varying};
 pub use lab::comparisons::{CellComparison, ComparedCell};
 pub use lab::device_effects::{DeviceEffects, Extremes};
 pub use lab::drills::{DrillDamage, DrillFigures, DrillReaction, drills};
@@ -32,11 +33,12 @@ pub use ramp::ramp_cpu::{CpuOf, RampCpu};
 pub use ramp::ramp_point::{RampPoint, ramp_point};
 pub use ramp::ramps::{RampOutcome, StandingPoints, ramps, standing_points};
 pub use ramp::saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
-pub use run::document::{RunDocument, measurement};
+pub use run::document::{RunDocument, document_of, measurement};
 pub use run::fail_if::{FailCondition, JudgedCondition};
-pub use run::nodes::{NodeColumn, NodeFigures, node_columns, nodes_of};
+pub use run::nodes::{NodeFigures, nodes_of, nodes_table};
 pub use run::price::{PriceResources, device_price_usd};
 pub use run::progress::{Awaited, RunProgress};
+pub use run::ranks::ranks_table;
 pub use run::remarks::{is_too_short, longest_silence_s, remarks};
 pub use run::repeat_resources::{account_so_far, used_by};
 pub use run::resources::{
@@ -45,6 +47,7 @@ pub use run::resources::{
 };
 pub use run::runs::{Basis, MeanValue, Runs};
 pub use run::samples::{MetricStep, Samples, Window};
+pub use run::sentences;
 pub use run::usage::{
     CpuShares, IoCounters, IoRates, cores_used, emulated_iowait, lock_waiting, pool_dirty,
     pool_miss,
@@ -58,3 +61,4 @@ pub use stats::statistics::{
     mean,
 };
 pub use stats::steady::{Steadiness, Trend, Watched, steadiness};
+pub use table::{Table, TableColumn};

@@ -3,7 +3,6 @@
 pub mod acid;
 pub mod advice;
 mod answer;
-mod comparison;
 mod conditions;
 pub mod device;
 mod drills;
@@ -12,17 +11,15 @@ pub mod found;
 mod io_by_role;
 mod lab;
 mod lengths;
-mod nodes;
 mod pacing;
 pub mod proof;
 mod ramp;
 mod resources;
 pub mod table;
 
-use analyse::RunDocument;
+use analyse::{RunDocument, nodes_table, ranks_table, sentences};
 pub use answer::answer;
 use base::Dilation;
-pub use comparison::comparison;
 pub use conditions::conditions;
 pub use drills::drills;
 use format::{count, ms, optional};
@@ -31,8 +28,8 @@ pub use lengths::awaited;
 pub use ramp::ramp;
 use std::fmt::Write;
 use std::time::Duration;
-use store::{StoredRank, Summary, TransactionSummary, Verdict};
-use table::Table;
+use store::{Summary, TransactionSummary, Verdict};
+use table::{AsText, Table};
 
 /// The summary of a run.
 pub fn summary(measurement: &RunDocument) -> String {
@@ -59,8 +56,12 @@ pub fn summary(measurement: &RunDocument) -> String {
         if summary.interrupted { ", interrupted" } else { "" }
     );
     each_server(&mut out, summary);
-    nodes::nodes(&mut out, &measurement.nodes);
-    lengths::lengths(&mut out, summary);
+    if let Some(nodes) = nodes_table(&measurement.nodes) {
+        let _ = write!(out, "\n{}", nodes.text());
+    }
+    if let Some(words) = sentences::lengths(summary) {
+        let _ = writeln!(out, "{words}");
+    }
     transactions(&mut out, summary);
     in_flight(&mut out, summary);
     for remark in &measurement.remarks {
@@ -71,7 +72,9 @@ pub fn summary(measurement: &RunDocument) -> String {
         resources::resources(&mut out, resources, summary.throughput_metric);
     }
     pacing::pacing(&mut out, summary);
-    each_rank(&mut out, summary);
+    if let Some(ranks) = ranks_table(summary) {
+        let _ = write!(out, "\n{}", ranks.text());
+    }
     out.push('\n');
     inputs(&mut out, summary);
     totals(&mut out, summary);
@@ -86,41 +89,37 @@ pub fn silent((lasts, in_flight): (Duration, u64)) -> String {
 
 /// Servers and workload, in one line.
 fn what_ran(summary: &Summary) -> String {
+    let counted = |number: u32, one, several| base::counted(number as usize, one, several);
     let servers = match summary.instances {
         1 => String::new(),
         instances => format!("{instances} x "),
     };
-    let cores = summary.cores.map_or_else(String::new, |cores| {
-        format!(" on {}", base::counted(cores as usize, "core", "cores"))
-    });
+    let cores = summary.cores.map(|cores| format!(" on {}", counted(cores, "core", "cores")));
     let in_each = match summary.schemas {
-        1 if summary.instances > 1 && summary.topology.is_none() => " in each".to_owned(),
+        1 if summary.instances > 1 && summary.topology.is_none() => "in each".to_owned(),
         1 => String::new(),
-        schemas => format!(" in each of {schemas} schemas"),
+        schemas => format!("in each of {schemas} schemas"),
     };
-    let warehouses = summary.warehouses;
-    let where_to = warehouses.map(|count| base::counted(count as usize, "warehouse", "warehouses"));
-    let where_to = match (where_to, in_each.trim_start()) {
-        (Some(rows), _) => Some(rows + &in_each),
-        (None, "") => None,
-        (None, in_each) => Some(in_each.to_owned()),
-    };
-    let threads = summary.driver_threads.map_or_else(String::new, |threads| {
-        let threads = base::counted(threads as usize, "driver thread", "driver threads");
-        format!(", {threads}")
-    });
-    let topology = summary.topology.as_ref().map_or_else(String::new, |how| format!(", {how}"));
-    format!(
-        "{servers}{} {}{cores} ({}){topology}{}, {}, workload {}, style {}, seed {}{threads}",
-        summary.engine,
-        summary.server_version,
-        summary.transport,
-        where_to.map_or_else(String::new, |rows| format!(", {rows}")),
-        base::counted(summary.connections as usize, "connection", "connections"),
-        summary.workload,
-        summary.style,
-        summary.seed
-    )
+    let warehouses = summary.warehouses.map(|count| counted(count, "warehouse", "warehouses"));
+    let threads = summary.driver_threads;
+    let parts = [
+        format!(
+            "{servers}{} {}{} ({})",
+            summary.engine,
+            summary.server_version,
+            cores.unwrap_or_default(),
+            summary.transport
+        ),
+        summary.topology.clone().unwrap_or_default(),
+        format!("{} {in_each}", warehouses.unwrap_or_default()).trim().to_owned(),
+        counted(summary.connections, "connection", "connections"),
+        format!("workload {}", summary.workload),
+        format!("style {}", summary.style),
+        format!("seed {}", summary.seed),
+        threads.map_or_else(String::new, |of| counted(of, "driver thread", "driver threads")),
+    ];
+    let told: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    told.join(", ")
 }
 
 /// What each of several servers did.
@@ -133,44 +132,10 @@ fn each_server(out: &mut String, summary: &Summary) {
     }
 }
 
-/// What each rank of a fleet did.
-fn each_rank(out: &mut String, summary: &Summary) {
-    if summary.ranks.is_empty() {
-        return;
-    }
-    let window_s = summary.rates.window_s;
-    let per_minute = |rank: &StoredRank| {
-        let per_minute = window_s.map(|s| rank.primary_transactions as f64 * 60.0 / s.max(1e-9));
-        optional(per_minute.map(f64::trunc), 0)
-    };
-    let lost = |rank: &StoredRank| rank.lost.as_ref().map(|why| format!("lost: {why}"));
-    let table = Table::of(&summary.ranks)
-        .words("rank", |rank| rank.rank.to_string())
-        .words("host", |rank| rank.host.clone())
-        .numbers("threads", |rank| rank.driver_threads.to_string())
-        .numbers(summary.throughput_metric.title(), |rank| per_minute(rank))
-        .numbers("CPU s", |rank| format!("{:.2}", rank.client_cpu_ns as f64 / 1e9))
-        .numbers("wait s", |rank| format!("{:.2}", rank.run_wait_ns as f64 / 1e9))
-        .numbers("MB", |rank| format!("{:.1}", rank.network_bytes as f64 / 1e6))
-        .numbers("clock us", |rank| format!("{:.1}", rank.clock_error_ns as f64 / 1e3))
-        .numbers("late us", |rank| format!("{:.1}", rank.start_late_ns as f64 / 1e3))
-        .words("", |rank| lost(rank).unwrap_or_default());
-    out.push('\n');
-    *out += &table.text();
-}
-
 fn totals(out: &mut String, summary: &Summary) {
     let reconnects = count(summary.reconnects);
-    let _ = match summary.new_orders_committed_by_driver {
-        Some(committed) => writeln!(
-            out,
-            "new orders over the whole run: {committed} committed by the driver, {} in doubt, {} \
-             more in the database; {reconnects} reconnects",
-            count(summary.new_orders_in_doubt),
-            count(summary.new_orders_in_database),
-        ),
-        None => writeln!(out, "{reconnects} reconnects"),
-    };
+    let orders = sentences::orders(summary).map(|words| format!("{words}; "));
+    let _ = writeln!(out, "{}{reconnects} reconnects", orders.unwrap_or_default());
     if !summary.checks.is_empty() {
         let passed = summary.checks.iter().filter(|check| check.passed).count();
         let _ = writeln!(out, "checks: {passed} of {} passed", summary.checks.len());

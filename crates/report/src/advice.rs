@@ -1,7 +1,8 @@
 //! What rules say of the server that did most.
 
+use crate::table::{TableContent, shown};
 use advise::{Finding, Risk, StoredAccount, advise, stored_snapshot};
-use analyse::{Account, Part};
+use analyse::{Account, Part, Table};
 use maud::{Markup, html};
 use store::{RepeatId, Results, StoreError};
 
@@ -53,43 +54,31 @@ pub fn advice_section(advice: Option<&CellAdvice>, is_of_many: bool) -> Markup {
                 " measures each on such a server. docs/best-known-methods.md has \
                     all of them."
             }
-            div.scroll { table {
-                thead { tr {
-                    th scope="col" { "Method" } th scope="col" { "Change" }
-                    th scope="col" { "Seen" }
-                    th scope="col" { "Expected gain" } th scope="col" { "Risk" }
-                } }
-                tbody { @for finding in &advice.findings { (row(finding)) } }
-            } }
+            (shown("", table(&advice.findings)))
         }
     }
 }
 
-fn row(finding: &Finding) -> Markup {
-    html! {
-        tr {
-            th scope="row" title=(finding.reason) { (finding.title) }
-            td {
-                @for change in &finding.changes {
-                    div {
-                        code { (change.variable) } ": " (current(&change.current)) " → "
-                        (change.proposed)
-                    }
+fn table(findings: &[Finding]) -> Table<&Finding, TableContent> {
+    Table::of(findings)
+        .words("Method", |of| html! { span title=(of.reason) { (of.title) } })
+        .words("Change", |of| html! {
+            @for change in &of.changes {
+                div {
+                    code { (change.variable) } ": " (current(&change.current)) " → "
+                    (change.proposed)
                 }
-                @if let Some(action) = &finding.action { (action) }
             }
-            td { (finding.seen) }
-            td { (finding.gain.name()) }
-            td {
-                @for risk in &finding.risks {
-                    div {
-                        @if matches!(risk, Risk::Durability(_)) { b { "loses: " } } (risk.words())
-                    }
-                }
-                @if finding.restart_needed { "needs a restart" }
+            @if let Some(action) = &of.action { (action) }
+        })
+        .words("Seen", |of| &of.seen)
+        .words("Expected gain", |of| of.gain.name())
+        .words("Risk", |of| html! {
+            @for risk in &of.risks {
+                div { @if matches!(risk, Risk::Durability(_)) { b { "loses: " } } (risk.words()) }
             }
-        }
-    }
+            @if of.restart_needed { "needs a restart" }
+        })
 }
 
 fn current(value: &str) -> &str {

@@ -1,7 +1,8 @@
 //! The blocks of a lab: did the host become slower or faster from one to the next?
 
 use crate::format::{or_dash, percents, significant};
-use analyse::BlockOutcome;
+use crate::table::shown;
+use analyse::{BlockOutcome, Table};
 use maud::{Markup, html};
 
 /// From here on the host itself has changed enough to be seen in throughput.
@@ -9,31 +10,27 @@ const DRIFT_SHARE: f64 = 0.05;
 
 /// The canary of each block against the first; nothing where there is one block.
 pub fn blocks(blocks: &[BlockOutcome]) -> Markup {
+    let ms = |us: Option<f64>| or_dash(us, |us| significant(us / 1e3));
+    let table = Table::of(blocks)
+        .numbers("Block", |block| block.block)
+        .numbers_in(("Arithmetic", "ms"), |block| ms(block.canary_cpu_us))
+        .numbers_in(("Memory", "ms"), |block| ms(block.canary_memory_us))
+        .numbers_in(("Wake-up latency", "us"), |block| {
+            or_dash(block.canary_wake_up_latency_us, significant)
+        })
+        .numbers_in(("Arithmetic against the first", "%"), |block| {
+            or_dash(change(blocks, block), percents)
+        });
     html! {
         @if blocks.len() > 1 {
             h3 { "Blocks" }
             p { (drift(blocks)) }
-            div.scroll { table {
-                caption { "The same fixed work at the start of each block. More time than in the \
-                    first block of a machine is a slower host; comparisons are made inside blocks. \
-                    -: not measured." }
-                thead { tr {
-                    th.num scope="col" { "Block" }
-                    th.num scope="col" { "Arithmetic" span.unit { "ms" } }
-                    th.num scope="col" { "Memory" span.unit { "ms" } }
-                    th.num scope="col" { "Wake-up latency" span.unit { "us" } }
-                    th.num scope="col" { "Arithmetic against the first" span.unit { "%" } }
-                } }
-                tbody { @for block in blocks {
-                    tr {
-                        th.num scope="row" { (block.block) }
-                        td.num { (or_dash(block.canary_cpu_us, |us| significant(us / 1e3))) }
-                        td.num { (or_dash(block.canary_memory_us, |us| significant(us / 1e3))) }
-                        td.num { (or_dash(block.canary_wake_up_latency_us, significant)) }
-                        td.num { (or_dash(change(blocks, block), percents)) }
-                    }
-                } }
-            } }
+            (shown(
+                "The same fixed work at the start of each block. More time than in the first block \
+                    of a machine is a slower host; comparisons are made inside blocks. -: not \
+                    measured.",
+                table
+            ))
         }
     }
 }

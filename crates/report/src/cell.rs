@@ -2,10 +2,10 @@
 
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
-use crate::format::{NOT_AVAILABLE, integer, or_na, significant, truncated};
+use crate::format::{NOT_AVAILABLE, integer, or_na, sentence, significant, truncated};
 use crate::instances::{each_node, each_rank, each_server};
 use crate::lab::account::account_stack;
-use crate::lengths::{lengths, times};
+use crate::lengths::times;
 use crate::model::{CellView, LabView, RepeatView, warehouses};
 use crate::overview::spread;
 use crate::panels::Panel;
@@ -15,6 +15,7 @@ use crate::tables::{checks_table, failures_table, inputs_table, transactions_tab
 use crate::terminals::terminals_section;
 use crate::used::used_section;
 use crate::variables::Variable;
+use analyse::sentences;
 use base::counted;
 use maud::{Markup, html};
 use store::{NewCell, RepeatId, RepeatStatus};
@@ -43,7 +44,7 @@ pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
                     summary {
                         (title) " "
                         span.soft {
-                            (or_na(cell.nopm(), |nopm| truncated(nopm.mean))) " "
+                            (or_na(cell.nopm().mean, truncated)) " "
                             (cell.metric().title())
                         }
                     }
@@ -58,10 +59,10 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
     let what = &cell.cell.what;
     html! {
         p.soft {
-            @match cell.nopm() {
+            @match cell.nopm().mean {
                 Some(nopm) => {
-                    b { (truncated(nopm.mean)) " " (cell.metric().title()) } " (" (spread(&nopm))
-                    "); "
+                    b { (truncated(nopm)) " " (cell.metric().title()) } " ("
+                    (spread(&cell.nopm())) "); "
                 }
                 None => { b { (NOT_AVAILABLE) } "; " }
             }
@@ -113,7 +114,7 @@ fn servers(what: &NewCell) -> String {
 }
 
 fn title(repeat: &RepeatView) -> String {
-    let nopm = or_na(repeat.rates.nopm, truncated);
+    let nopm = or_na(repeat.rates().nopm, truncated);
     format!("Repeat {}: {nopm}", repeat.repeat.ordinal)
 }
 
@@ -156,14 +157,15 @@ fn one_repeat(cell: &CellView) -> Markup {
 /// A repeat; in brief without what `mydyno export` has.
 fn repeat_panel(cell: &CellView, repeat: &RepeatView, is_brief: bool) -> Markup {
     let is_done = repeat.is_done();
+    let summary = repeat.summary();
     html! {
-        @if is_done { (tags(repeat)) (lengths(cell, repeat)) } @else { (no_result(repeat)) }
+        @if is_done { (tags(repeat)) (lengths(repeat)) } @else { (no_result(repeat)) }
         (remarks(repeat))
-        @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
+        @for note in &summary.notes { p.soft.small { "Note: " (note) } }
         @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, !is_brief)) }
         @if is_done && is_brief { (transactions_table(repeat)) (devices_section(repeat)) }
         @else if is_done {
-            (each_server(cell.metric(), repeat)) (each_node(repeat)) (each_rank(repeat))
+            (each_server(repeat)) (each_node(repeat)) (each_rank(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
             (statements_section(repeat))
@@ -171,26 +173,34 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView, is_brief: bool) -> Markup 
             (devices_section(repeat))
             (terminals_section(repeat))
         }
-        @if !is_brief && !repeat.failures.is_empty() {
+        @if !is_brief && !summary.errors.is_empty() {
             h3 { "Errors" }
-            (failures_table(&repeat.failures))
+            (failures_table(&summary.errors))
         }
-        @if !is_brief && !repeat.inputs.is_empty() {
+        @if !is_brief && !summary.inputs.is_empty() {
             h3 { "Inputs that were generated, against clause 5.5.1.5" }
-            (inputs_table(&repeat.inputs))
+            (inputs_table(&summary.inputs))
         }
-        @if !is_brief && !repeat.checks.is_empty() {
+        @if !is_brief && !summary.checks.is_empty() {
             h3 { "Consistency after the run" }
-            (checks_table(&repeat.checks))
+            (checks_table(&summary.checks))
         }
     }
+}
+
+/// What warm-up and window of automatic length came to.
+fn lengths(repeat: &RepeatView) -> Markup {
+    let words = sentences::lengths(repeat.summary());
+    html! { @if let Some(words) = words { p.soft.small { (sentence(&words)) } } }
 }
 
 /// What is to be known of the window.
 fn remarks(repeat: &RepeatView) -> Markup {
     html! {
-        @if !repeat.remarks.is_empty() {
-            div.callout { @for remark in &repeat.remarks { p { "In this window " (remark) "." } } }
+        @if !repeat.run.remarks.is_empty() {
+            div.callout {
+                @for remark in &repeat.run.remarks { p { "In this window " (remark) "." } }
+            }
         }
     }
 }
@@ -222,14 +232,15 @@ fn no_result(repeat: &RepeatView) -> Markup {
 }
 
 fn tags(repeat: &RepeatView) -> Markup {
+    let summary = repeat.summary();
     let failed = repeat.failed_checks();
     let outside = repeat.inputs_outside();
-    let checks = counted(repeat.checks.len(), "check", "checks");
+    let checks = counted(summary.checks.len(), "check", "checks");
     html! {
         div.tags {
             @if failed > 0 { span.tag.bad { (failed) " of " (checks) " failed" } }
-            @else if !repeat.checks.is_empty() { span.tag.good { (checks) " passed" } }
-            @if !repeat.inputs.is_empty() {
+            @else if !summary.checks.is_empty() { span.tag.good { (checks) " passed" } }
+            @if !summary.inputs.is_empty() {
                 @if outside == 0 { span.tag.good { "inputs as the clauses want" } }
                 @else { span.tag.bad { (counted(outside, "input", "inputs"))
                     " outside the clauses" } }
@@ -335,26 +346,13 @@ fn panels(repeat: &RepeatView) -> Markup {
 
 /// Orders in the database against those that the driver counted.
 fn counts(cell: &CellView, repeat: &RepeatView) -> Markup {
-    let Some(result) = &repeat.repeat.result else {
-        return html! {};
-    };
-    let each = repeat.rates.statements_per_new_order;
-    let statements = html! {
-        (integer(result.statements)) " statements in the window, " (or_na(each, significant))
-        " for each " (cell.metric().transaction()) "."
-    };
-    let (Some(committed), Some(in_doubt)) =
-        (result.committed_new_orders, result.in_doubt_new_orders)
-    else {
-        return html! { p.soft.small { (statements) } };
-    };
-    let in_database =
-        or_na(result.new_orders_in_database(), |n| integer(u64::try_from(n).unwrap_or(0)));
+    let rates = repeat.rates();
     html! {
         p.soft.small {
-            "Over the whole run the driver saw " (integer(committed)) " new orders committed and "
-            (integer(in_doubt)) " in doubt; the database holds " (in_database) " more than before. "
-            (statements)
+            @if let Some(words) = sentences::orders(repeat.summary()) { (sentence(&words)) " " }
+            (or_na(rates.statements, integer)) " statements in the window, "
+            (or_na(rates.statements_per_new_order, significant)) " for each "
+            (cell.metric().transaction()) "."
         }
     }
 }

@@ -7,9 +7,10 @@ use crate::hardware::hardware;
 use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, warehouses};
 use crate::status::status_tables;
+use crate::table::shown_as;
 use crate::tables::checks_table;
 use crate::variables::Variable;
-use analyse::{IDENTITY_VARIABLES, LabOutcome};
+use analyse::{IDENTITY_VARIABLES, LabOutcome, Table};
 use base::counted;
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -30,6 +31,10 @@ pub fn loads(loads: &[LoadView]) -> Markup {
 fn load(view: &LoadView) -> Markup {
     let load = &view.load;
     let seconds = load.duration_ns as f64 / 1e9;
+    let table = Table::of(&load.tables)
+        .words("Table", |table| &table.name)
+        .numbers("Rows", |table| integer(table.rows))
+        .words("Checksum", |table| html! { span.mono { (table.checksum) } });
     html! {
         p {
             b { (warehouses(load.warehouses)) " in " (significant(seconds)) " s" }
@@ -49,21 +54,11 @@ fn load(view: &LoadView) -> Markup {
             ". " span.soft { "Finished " (instant(load.finished_utc_ns)) "." }
         }
         details { summary { "Rows and checksums" }
-            div.scroll { table.narrow {
-                caption { "Equal seeds give equal checksums, whatever the number of threads." }
-                thead {
-                    tr {
-                        th scope="col" { "Table" } th.num scope="col" { "Rows" }
-                        th scope="col" { "Checksum" }
-                    }
-                }
-                tbody { @for table in &load.tables {
-                    tr {
-                        th scope="row" { (table.name) } td.num { (integer(table.rows)) }
-                        td.mono { (table.checksum) }
-                    }
-                } }
-            } }
+            (shown_as(
+                "narrow",
+                "Equal seeds give equal checksums, whatever the number of threads.",
+                table
+            ))
         }
         @if !view.checks.is_empty() { (checks_table(&view.checks)) }
     }
@@ -163,26 +158,23 @@ fn changed_variables(view: &LabView) -> Markup {
             changed.map(move |variable| (cell, repeat, variable))
         })
         .collect();
+    let is_any = !changed.is_empty();
+    let value = |value: &Option<String>| {
+        html! { span.value.mono { (value.as_deref().unwrap_or("")) } }
+    };
+    let table = Table::of(changed)
+        .words("Variable", |(.., variable)| html! { span.mono { (variable.name) } })
+        .words("Cell", |(cell, repeat, _)| {
+            html! {
+                (cell.label) @if cell.repeats.len() > 1 { ", repeat " (repeat.repeat.ordinal) }
+            }
+        })
+        .words("Before", |(.., variable)| value(&variable.start))
+        .words("After", |(.., variable)| value(&variable.end));
     html! {
-        @if !changed.is_empty() {
+        @if is_any {
             h3 { "Server variables that changed during a run" }
-            div.scroll { table {
-                thead {
-                    tr {
-                        th scope="col" { "Variable" } th scope="col" { "Cell" }
-                        th scope="col" { "Before" } th scope="col" { "After" }
-                    }
-                }
-                tbody { @for (cell, repeat, variable) in changed {
-                    tr.changed {
-                        th.mono scope="row" { (variable.name) }
-                        td { (cell.label) @if cell.repeats.len() > 1 {
-                            ", repeat " (repeat.repeat.ordinal) } }
-                        td.value.mono { (variable.start.as_deref().unwrap_or("")) }
-                        td.value.mono { (variable.end.as_deref().unwrap_or("")) }
-                    }
-                } }
-            } }
+            (shown_as("changed", "", table))
         }
     }
 }

@@ -156,8 +156,8 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     let (names, fields) = columns!(|cell: &CellView, of: &RepeatView|
         let what = &cell.cell.what;
         let repeat = &of.repeat;
-        let rates = &of.rates;
-        let storage = &of.storage;
+        let summary = of.summary();
+        let rates = of.rates();
         let result = repeat.result.as_ref();
         let done = result.filter(|_| of.is_done());
         let primary = Some(&of.primary).filter(|_| of.is_done());
@@ -184,7 +184,7 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "new_orders_in_doubt" = result.and_then(|r| r.in_doubt_new_orders),
         [what: schemas],
         "device" = what.devices_in_words(),
-        [storage: fidelity, overrun_share],
+        [summary: fidelity, overrun_share],
         "warmup_measured_s" = result.map(|_| seconds(repeat.warmup_ns(what))),
         "warmup_steady" = done.and_then(|r| r.warmup_steady),
         "window_precision_share" = done.and_then(|r| r.window_precision_share),
@@ -194,7 +194,7 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "settings_json" = settings_json(&what.settings),
         [repeat: driver_threads, dilation],
         [what: cores],
-        [storage: lateness_share]
+        [summary: lateness_share]
     );
     write(view, path, &names, |cell, repeat, line| {
         line(fields(cell, repeat));
@@ -303,7 +303,7 @@ fn devices(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
             lateness_share]
     );
     write(view, path, &names, |_, repeat, line| {
-        for device in &repeat.storage.devices {
+        for device in &repeat.summary().devices {
             for (request, kind) in crate::devices::kinds(device) {
                 line(fields(device, request, kind));
             }
@@ -324,7 +324,7 @@ fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "verdict" = judged.verdict.name()
     );
     write(view, path, &names, |_, repeat, line| {
-        repeat.inputs.iter().map(fields).for_each(line);
+        repeat.summary().inputs.iter().map(fields).for_each(line);
         Ok(())
     })
 }
@@ -337,7 +337,7 @@ fn checks(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "examples_json" = check.examples_json()
     );
     write(view, path, &names, |_, repeat, line| {
-        repeat.checks.iter().map(fields).for_each(line);
+        repeat.summary().checks.iter().map(fields).for_each(line);
         Ok(())
     })
 }

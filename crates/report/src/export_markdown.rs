@@ -1,8 +1,8 @@
 //! A lab as Markdown, for a ticket: the answer, a table of cells, and where it was measured.
 
 use crate::error::ReportError;
-use crate::format::{NOT_AVAILABLE, instant, ms, or_na, percent, significant, truncated};
-use crate::model::{CellView, LabView, RepeatView};
+use crate::format::{instant, ms, or_na, percent, significant, truncated};
+use crate::model::{CellView, LabView};
 use crate::page::DISCLAIMER;
 use analyse::{LabAnswer, lab_outcome};
 use itertools::Itertools;
@@ -51,16 +51,16 @@ pub fn export_markdown(results: &Results, lab: LabId) -> Result<String, ReportEr
 
 fn row(out: &mut String, cell: &CellView) {
     let nopm = cell.nopm();
-    let half = nopm.as_ref().and_then(|of| of.half_width);
-    let half = half.map_or_else(String::new, |half| format!(" ± {}", significant(half)));
+    let half =
+        nopm.half_width().map_or_else(String::new, |half| format!(" ± {}", significant(half)));
     let bound = cell.evidence().bound_by.map_or("", |by| by.title());
-    let fidelity = cell.shown().and_then(|repeat: &RepeatView| repeat.storage.fidelity);
+    let fidelity = cell.shown().and_then(|repeat| repeat.summary().fidelity);
     let _ = writeln!(
         out,
         "| {} | {}{half} | {} | {bound} | {} |",
         plain(&cell.label),
-        nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), |of| truncated(of.mean)),
-        or_na(cell.primary_ns(0.95).map(|of| of.mean), ms),
+        or_na(nopm.mean, truncated),
+        or_na(cell.primary_ns(0.95), ms),
         fidelity.map_or_else(String::new, percent)
     );
 }

@@ -1,10 +1,9 @@
 //! A lab as it stands, for a page that follows it: its matrix, and the course of the repeat that is
 //! measured now.
 
-use crate::model::labels;
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series};
-use analyse::{Account, Part, Samples, account_so_far};
+use analyse::{Account, Part, Samples, account_so_far, labels_of_stored};
 use base::Dilation;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -91,7 +90,7 @@ impl LabFollower {
     pub fn read(&mut self, results: &Results) -> Result<FollowedLab, StoreError> {
         let lab = results.lab(self.lab)?;
         let cells = results.cells(self.lab)?;
-        let names = labels(&cells);
+        let names = labels_of_stored(&cells);
         let (mut followed, mut running, mut took_ns) = (Vec::new(), None, Vec::new());
         for (cell, (label, _)) in cells.iter().zip(names) {
             let mut repeats = Vec::new();

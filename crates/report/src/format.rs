@@ -151,6 +151,11 @@ pub fn capitalised(words: &str) -> String {
     })
 }
 
+/// Words as a sentence.
+pub fn sentence(words: &str) -> String {
+    capitalised(words) + "."
+}
+
 /// What the cells of a comparison have in common.
 pub fn in_words(others: &[NamedValue]) -> String {
     others.iter().map(NamedValue::words).join(", ")

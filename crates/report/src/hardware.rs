@@ -2,7 +2,9 @@
 
 use crate::format::{NOT_MEASURED, bytes, integer, or_dash, percents, significant, transaction};
 use crate::model::LabView;
-use analyse::{LabOutcome, MachineOutcome, device_price_usd};
+use crate::table::shown;
+use analyse::{LabOutcome, MachineOutcome, Table, device_price_usd};
+use device::Profile;
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -29,38 +31,28 @@ pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
 /// Which machine measured what, and how much it gives against the others.
 fn machines(machines: &[MachineOutcome]) -> Markup {
     let numbers = |blocks: &[u32]| blocks.iter().join(", ");
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NOT_MEASURED.to_owned());
+    let table = Table::of(machines)
+        .words("Machine", |of| &of.name)
+        .words("CPU", |of| or_none(&of.cpu_model))
+        .numbers("Cores", |of| or_dash(of.cpu_cores, |cores| cores.to_string()))
+        .numbers("Memory", |of| or_dash(of.memory_bytes, bytes))
+        .words("Kernel", |of| or_none(&of.kernel))
+        .words("Blocks", |of| numbers(&of.blocks))
+        .numbers("Repeats", |of| integer(of.repeats as u64))
+        .numbers_in(("Canary", "ms"), |of| or_dash(of.canary_cpu_us, |us| significant(us / 1e3)))
+        .numbers_in(("Against others", "%"), |of| {
+            or_dash(of.nopm_ratio, |ratio| percents(ratio - 1.0))
+        });
     html! {
         h3 { "Machines" }
-        div.scroll { table {
-            caption { "Whole blocks were measured on one machine, and cells are compared inside \
-                blocks, so that machines which differ bias no comparison. Against others: \
-                throughput of its blocks to that of all other blocks, with the cells taken out. \
-                Means over the repeats of a cell have the machines' differences in their \
-                intervals." }
-            thead { tr {
-                th scope="col" { "Machine" } th scope="col" { "CPU" }
-                th.num scope="col" { "Cores" } th.num scope="col" { "Memory" }
-                th scope="col" { "Kernel" } th scope="col" { "Blocks" }
-                th.num scope="col" { "Repeats" }
-                th.num scope="col" { "Canary" span.unit { "ms" } }
-                th.num scope="col" { "Against others" span.unit { "%" } }
-            } }
-            tbody { @for machine in machines {
-                tr {
-                    th scope="row" { (machine.name) }
-                    td { (machine.cpu_model.as_deref().unwrap_or(NOT_MEASURED)) }
-                    td.num { (or_dash(machine.cpu_cores, |cores| cores.to_string())) }
-                    td.num { (or_dash(machine.memory_bytes, bytes)) }
-                    td { (machine.kernel.as_deref().unwrap_or(NOT_MEASURED)) }
-                    td { (numbers(&machine.blocks)) }
-                    td.num { (integer(machine.repeats as u64)) }
-                    td.num { (or_dash(machine.canary_cpu_us, |us| significant(us / 1e3))) }
-                    td.num {
-                        (or_dash(machine.nopm_ratio, |ratio| percents(ratio - 1.0)))
-                    }
-                }
-            } }
-        } }
+        (shown(
+            "Whole blocks were measured on one machine, and cells are compared inside blocks, so \
+                that machines which differ bias no comparison. Against others: throughput of its \
+                blocks to that of all other blocks, with the cells taken out. Means over the \
+                repeats of a cell have the machines' differences in their intervals.",
+            table
+        ))
     }
 }
 
@@ -77,6 +69,20 @@ fn fact_value(key: &str, value: &str) -> String {
     }
 }
 
+/// A number of a sheet, under its title and unit.
+type Promise = ((&'static str, &'static str), fn(&Profile) -> Option<f64>);
+
+const PROMISES: [Promise; 8] = [
+    (("Random read", "IOPS"), |of| of.sheet.random_read_iops),
+    (("Random write", "IOPS, sustained"), |of| of.sheet.random_write_iops),
+    (("Random write", "IOPS, peak"), |of| of.sheet.random_write_peak_iops),
+    (("Sequential read", "MB/s"), |of| of.sheet.sequential_read_mb_per_s),
+    (("Sequential write", "MB/s"), |of| of.sheet.sequential_write_mb_per_s),
+    (("Read", "µs"), |of| of.sheet.read_latency_us),
+    (("Flush", "µs"), |of| of.sheet.flush_latency_us),
+    (("Price", "USD"), device_price_usd),
+];
+
 /// Each real device once, with where its bytes are.
 fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
     let places = view.cells.iter().flat_map(|cell| &cell.cell.what.places);
@@ -85,47 +91,29 @@ fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
 }
 
 fn devices(view: &LabView) -> Markup {
-    let real = real_devices(view);
+    let emulated = view.profiles.iter().map(|profile| {
+        (profile.name.as_str(), format!("{}, emulated", profile.title), Some(profile))
+    });
+    let real = real_devices(view).into_iter();
+    let all = emulated.chain(real.map(|(name, on)| (name, format!("real: {on}"), None)));
+    let mut table = Table::of(all)
+        .words("Device", |(name, ..)| *name)
+        .words("What it is", |(_, what, _)| what.clone())
+        .numbers("Size", |(.., of)| of.map_or_else(String::new, |of| bytes(of.capacity_bytes)));
+    for (head, promised) in PROMISES {
+        table = table.numbers_in(head, |(.., of)| {
+            of.map_or_else(String::new, |of| or_dash(promised(of), significant))
+        });
+    }
     html! {
-        @if !view.profiles.is_empty() || !real.is_empty() {
+        @if !table.rows().is_empty() {
             h3 { "Devices" }
-            div.scroll { table {
-                caption { "What the sheets of emulated devices promise: 4 KiB random, 128 KiB \
-                    sequential; the shim plays it. -: not promised. docs/emulation.md says how it \
-                    was checked with fio." }
-                thead { tr {
-                    th scope="col" { "Device" } th scope="col" { "What it is" }
-                    th.num scope="col" { "Size" }
-                    th.num scope="col" { "Random read" span.unit { "IOPS" } }
-                    th.num scope="col" { "Random write" span.unit { "IOPS, sustained" } }
-                    th.num scope="col" { "Random write" span.unit { "IOPS, peak" } }
-                    th.num scope="col" { "Sequential read" span.unit { "MB/s" } }
-                    th.num scope="col" { "Sequential write" span.unit { "MB/s" } }
-                    th.num scope="col" { "Read" span.unit { "µs" } }
-                    th.num scope="col" { "Flush" span.unit { "µs" } }
-                    th.num scope="col" { "Price" span.unit { "USD" } }
-                } }
-                tbody {
-                    @for profile in &view.profiles {
-                        @let sheet = &profile.sheet;
-                        tr {
-                            th scope="row" { (profile.name) }
-                            td { (profile.title) ", emulated" }
-                            td.num { (bytes(profile.capacity_bytes)) }
-                            @for value in [
-                                sheet.random_read_iops, sheet.random_write_iops,
-                                sheet.random_write_peak_iops,
-                                sheet.sequential_read_mb_per_s, sheet.sequential_write_mb_per_s,
-                                sheet.read_latency_us, sheet.flush_latency_us,
-                                device_price_usd(profile),
-                            ] { td.num { (or_dash(value, significant)) } }
-                        }
-                    }
-                    @for (device, backing) in &real {
-                        tr { th scope="row" { (device) } td colspan="10" { "real: " (backing) } }
-                    }
-                }
-            } }
+            (shown(
+                "What the sheets of emulated devices promise: 4 KiB random, 128 KiB sequential; \
+                    the shim plays it. -: not promised. docs/emulation.md says how it was checked \
+                    with fio.",
+                table
+            ))
         }
     }
 }

@@ -1,9 +1,8 @@
-//! How long warm-up and window were to be, and what those of automatic length came to.
+//! How long warm-up and window were to be.
 
 use crate::format::duration;
-use crate::model::{CellView, RepeatView};
-use base::{percent, percent_at_most};
-use maud::{Markup, html};
+use crate::model::CellView;
+use base::percent;
 
 /// The window and its surroundings as planned, in words.
 pub fn times(cell: &CellView) -> String {
@@ -23,33 +22,4 @@ pub fn times(cell: &CellView) -> String {
         duration(what.interval_ns),
         what.seed
     )
-}
-
-/// What the automatic ones of a repeat came to; nothing where none is.
-pub fn lengths(cell: &CellView, repeat: &RepeatView) -> Markup {
-    let what = &cell.cell.what;
-    let Some(result) = &repeat.repeat.result else {
-        return html! {};
-    };
-    let window = match result.window_precision_share {
-        Some(share) => format!("its mean throughput is known to ± {}", percent_at_most(share)),
-        None => "it was too short to tell how well its mean is known".to_owned(),
-    };
-    let warmup_ns = repeat.repeat.warmup_ns(what);
-    html! {
-        @if what.warmup_auto || what.window_auto {
-            p.soft.small {
-                @if what.warmup_auto {
-                    "The warm-up took " (duration(warmup_ns))
-                    @if result.warmup_steady == Some(true) { ", until the server was steady. " }
-                    @else if warmup_ns >= what.warmup_ns { ", the most that it might take; the \
-                        server was not steady. " }
-                    @else { "; the server was not steady. " }
-                }
-                @if what.window_auto {
-                    "The window took " (duration(result.measured_window_ns)) "; " (window) "."
-                }
-            }
-        }
-    }
 }

@@ -4,21 +4,17 @@
 use crate::advice::{CellAdvice, advice_of};
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
-use crate::stats::Repeated;
 pub use crate::variables::Variable;
 use crate::variables::{Risen, risen, variables};
 use analyse::{
-    Bound, CellEvidence, DATA, EmulatedRun, NamedValue, NodeFigures, Resources, Samples, profiles,
+    Bound, CellEvidence, MeanValue, Resources, RunDocument, Samples, labels_of_stored, profiles,
 };
 use base::{Dilation, counted};
 use device::Profile;
-use itertools::Itertools;
-use std::collections::BTreeMap;
 use store::{
-    InputCounter, Lab, LabId, LabMachine, LoadId, Moment, PacingSummary, Rates, Repeat, RepeatId,
-    RepeatStatus, Results, StorageSummary, StoreError, StoredCell, StoredCheck, StoredFailure,
-    StoredLoad, StoredRank, StoredRequirement, ThroughputMetric, TimesSpent, TransactionTotals,
-    Verdict, WindowSummary, WindowTotals,
+    DeviceSummary, InputCounter, Lab, LabId, LabMachine, LoadId, Moment, Rates, Repeat, RepeatId,
+    RepeatStatus, Results, StoreError, StoredCell, StoredCheck, StoredLoad, Summary,
+    ThroughputMetric, TimesSpent, TransactionTotals, Verdict, WindowTotals,
 };
 
 /// Of more repeats than this a page has only one for each cell, and of that what an overview of so
@@ -58,37 +54,17 @@ pub struct CellView {
 /// A repeat with all that is stored on it.
 pub struct RepeatView {
     pub repeat: Repeat,
-    pub rates: Rates,
-    /// Of each of several servers.
-    pub nopm_by_instance: Vec<f64>,
-    /// Of a fleet that drove it.
-    pub ranks: Vec<StoredRank>,
-    pub nodes: Vec<NodeFigures>,
+    /// What `mydyno run` tells of it.
+    pub run: RunDocument,
     pub totals: WindowTotals,
     /// Of these, those of the primary types together.
     pub primary: TransactionTotals,
     pub series: Series,
-    pub inputs: Vec<InputCounter>,
-    pub pacing: PacingSummary,
-    pub requirements: Vec<StoredRequirement>,
-    pub storage: StorageSummary,
-    pub checks: Vec<StoredCheck>,
-    pub failures: Vec<StoredFailure>,
-    pub notes: Vec<String>,
     pub variables: Vec<Variable>,
     /// What was observed beside the load; of a failed repeat too, as evidence.
     pub panels: Panels,
-    /// `None` where the repeat failed or was not sampled.
-    pub resources: Option<Resources>,
-    /// At which the host would have been fast enough, where it was not.
-    pub dilation_needed: Option<f64>,
-    pub window: WindowSummary,
-    /// What is to be known of the window.
-    pub remarks: Vec<String>,
     /// Where the response time of each transaction type went.
     pub times_spent: TimesSpent,
-    /// Do statements whose inputs are known travel together?
-    pub is_sent_together: bool,
     /// Status counters of the server that rose in the window.
     pub risen: Vec<Risen>,
 }
@@ -103,7 +79,7 @@ impl LabView {
     pub fn read(results: &Results, id: LabId) -> Result<LabView, StoreError> {
         let lab = results.lab(id)?;
         let cells = results.cells(id)?;
-        let names = labels(&cells);
+        let names = labels_of_stored(&cells);
         let loads = loads_of(results, &lab, &cells)?;
         let profiles = profiles(results, &cells)?;
         let repeats = cells.iter().map(|cell| results.repeats(cell.id).map(|all| all.len()));
@@ -115,7 +91,7 @@ impl LabView {
             .collect::<Result<Vec<_>, _>>()?;
         let best = best_of(&cells).and_then(|(cell, _)| Some((cell, cell.whole().next()?)));
         let advice = best.map(|(cell, run)| {
-            let account = run.resources.as_ref().and_then(|used| used.account.as_ref());
+            let account = run.resources().and_then(|used| used.account.as_ref());
             advice_of(results, run.repeat.id, &cell.label, account)
         });
         let advice = advice.transpose()?;
@@ -136,8 +112,8 @@ impl LabView {
         })
     }
 
-    /// The cell with the highest mean NOPM.
-    pub fn best(&self) -> Option<(&CellView, Repeated)> {
+    /// The cell with the highest mean NOPM, and that.
+    pub fn best(&self) -> Option<(&CellView, f64)> {
         best_of(&self.cells)
     }
 
@@ -169,9 +145,9 @@ impl LabView {
     }
 }
 
-fn best_of(cells: &[CellView]) -> Option<(&CellView, Repeated)> {
-    let measured = cells.iter().filter_map(|cell| cell.nopm().map(|nopm| (cell, nopm)));
-    measured.max_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
+fn best_of(cells: &[CellView]) -> Option<(&CellView, f64)> {
+    let measured = cells.iter().filter_map(|cell| Some((cell, cell.nopm().mean?)));
+    measured.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 impl CellView {
@@ -212,30 +188,20 @@ impl CellView {
     }
 
     /// Some number over the repeats that are whole.
-    pub fn repeated(&self, number: impl Fn(&RepeatView) -> Option<f64>) -> Option<Repeated> {
+    pub fn repeated(&self, number: impl Fn(&RepeatView) -> Option<f64>) -> MeanValue {
         let values: Vec<f64> = self.whole().filter_map(number).collect();
-        Repeated::of(&values)
+        MeanValue::of_repeats(&values)
     }
 
-    pub fn nopm(&self) -> Option<Repeated> {
-        self.repeated(|repeat| repeat.rates.nopm)
+    pub fn nopm(&self) -> MeanValue {
+        self.repeated(|repeat| repeat.rates().nopm)
     }
 
     /// What its repeats tell of it.
     pub fn evidence(&self) -> CellEvidence {
         let ordinal = self.cell.what.ordinal;
-        let repeats: Vec<CellEvidence> = self
-            .whole()
-            .map(|repeat| CellEvidence {
-                ordinal,
-                bound_by: repeat.bound().map(|bound| bound.by),
-                fidelity: repeat.storage.fidelity,
-                dilation_needed: repeat.dilation_needed,
-                silence_s: analyse::longest_silence_s(&repeat.window),
-                is_too_short: analyse::is_too_short(&repeat.window, &self.cell.what),
-            })
-            .collect();
-        CellEvidence::of(ordinal, &repeats)
+        let of_repeat = |repeat: &RepeatView| CellEvidence::of_repeat(ordinal, &repeat.run);
+        CellEvidence::of(ordinal, &self.whole().map(of_repeat).collect::<Vec<_>>())
     }
 
     /// What its throughput counts.
@@ -243,12 +209,9 @@ impl CellView {
         self.cell.what.throughput_metric
     }
 
-    /// A percentile of the response times of primary transactions, in ns.
-    pub fn primary_ns(&self, quantile: f64) -> Option<Repeated> {
-        self.repeated(|repeat| {
-            let ns = repeat.primary.quantile_ns(quantile)?;
-            Some(ns as f64)
-        })
+    /// A percentile of the response times of primary transactions in the mean, in ns.
+    pub fn primary_ns(&self, quantile: f64) -> Option<f64> {
+        self.repeated(|repeat| repeat.primary_ns(quantile)).mean
     }
 
     /// The longest such response time of all repeats that are whole.
@@ -277,40 +240,15 @@ impl RepeatView {
             end_s: series.time_s.last().copied().unwrap_or(0.0),
             is_emulated: cell.what.places.iter().any(|place| place.emulated),
         };
-        let storage = results.storage_summary(&repeat, cell)?;
-        let window = results.window_summary(&repeat, &cell.what, &totals)?;
-        let resources = analyse::used_by(results, (&repeat, cell), &totals, &samples)?;
-        let emulated = EmulatedRun {
-            fidelity: storage.fidelity,
-            lateness_share: storage.lateness_share,
-            connections: cell.what.connections,
-            dilation: repeat.dilation,
-        };
-        let missed = resources.as_ref().and_then(|used| emulated.dilation_missed(used));
         Ok(RepeatView {
-            rates: Rates::of(&repeat, &totals),
-            nopm_by_instance: results.throughput_by_instance(&repeat)?,
-            ranks: results.get(id)?,
-            nodes: analyse::nodes_of(results, (&repeat, cell), &samples)?,
-            pacing: results.pacing_summary(&repeat, cell, &totals)?,
-            requirements: results.get(id)?,
-            storage,
+            run: analyse::document_of(results, (&repeat, cell), &totals, &samples)?,
             series,
-            inputs: results.get(id)?,
-            checks: results.get(id)?,
-            failures: results.get(id)?,
-            notes: results.notes(id)?,
             variables: variables(
                 results.variables(id, Moment::Start)?,
                 results.variables(id, Moment::End)?,
             ),
             panels: panels(&samples, run),
-            resources,
-            dilation_needed: missed.map(Dilation::factor),
-            remarks: analyse::remarks(&window, &cell.what),
-            window,
             times_spent: results.times_spent(&repeat)?,
-            is_sent_together: matches!(cell.what.style.as_str(), "pipelined" | "batched"),
             risen: risen(results.status(id, Moment::Start)?, results.status(id, Moment::End)?),
             primary: totals.primary(),
             totals,
@@ -322,18 +260,42 @@ impl RepeatView {
         self.repeat.status == RepeatStatus::Done
     }
 
+    /// The document without what follows from samples.
+    pub fn summary(&self) -> &Summary {
+        &self.run.summary
+    }
+
+    pub fn rates(&self) -> &Rates {
+        &self.run.summary.rates
+    }
+
+    /// `None` where the repeat failed or was not sampled.
+    pub fn resources(&self) -> Option<&Resources> {
+        self.run.resources.as_ref()
+    }
+
     /// What the run could not have done without more of.
     pub fn bound(&self) -> Option<&Bound> {
-        self.resources.as_ref()?.bound.as_ref()
+        self.resources()?.bound.as_ref()
+    }
+
+    /// A percentile of the response times of primary transactions, in ns.
+    pub fn primary_ns(&self, quantile: f64) -> Option<f64> {
+        Some(self.primary.quantile_ns(quantile)? as f64)
+    }
+
+    /// Of one of its roles.
+    pub fn device(&self, role: &str) -> Option<&DeviceSummary> {
+        self.summary().devices.iter().find(|device| device.role == role)
     }
 
     pub fn failed_checks(&self) -> usize {
-        self.checks.iter().filter(|check| !check.passed).count()
+        self.summary().checks.iter().filter(|check| !check.passed).count()
     }
 
     pub fn inputs_outside(&self) -> usize {
         let outside = |counter: &&InputCounter| counter.judged.verdict == Verdict::Outside;
-        self.inputs.iter().filter(outside).count()
+        self.summary().inputs.iter().filter(outside).count()
     }
 }
 
@@ -364,120 +326,8 @@ fn loads_of(
         .collect()
 }
 
-/// (label, group) of each cell: the fields in which the cells of this lab differ.
-pub fn labels(cells: &[StoredCell]) -> Vec<(String, String)> {
-    let all: Vec<Vec<(&str, String)>> = cells.iter().map(fields).collect();
-    let values: Vec<BTreeMap<&str, &str>> = all
-        .iter()
-        .map(|of| of.iter().map(|(name, text)| (*name, text.as_str())).collect())
-        .collect();
-    // A cell that never had a server does not say all that the others do; that tells nothing apart.
-    let is_started = |cell: &StoredCell| !cell.what.server_version.is_empty();
-    let varies = |name: &str| {
-        let pairs = cells.iter().zip(&values);
-        let telling = pairs.filter(|(cell, of)| is_started(cell) || of.contains_key(name));
-        !telling.map(|(_, of)| of.get(name)).all_equal()
-    };
-    let label = |(cell, fields): (&StoredCell, &Vec<(&str, String)>)| {
-        let told = fields.iter().filter(|(name, _)| varies(name));
-        let group = told.map(|(_, text)| text).join(", ");
-        let connections = counted(cell.what.connections as usize, "connection", "connections");
-        if group.is_empty() {
-            return (connections, cell.what.engine.clone());
-        }
-        (format!("{group}, {connections}"), group)
-    };
-    cells.iter().zip(&all).map(label).collect()
-}
-
-/// What may tell a cell from another: (field, its value for people).
-fn fields(cell: &StoredCell) -> Vec<(&str, String)> {
-    let what = &cell.what;
-    let either = |is_so: Option<bool>, so: &str, not_so: &str| {
-        is_so.map(|is_so| (if is_so { so } else { not_so }).to_owned())
-    };
-    let count = |number: u32, one: &str, several: &str| counted(number as usize, one, several);
-    let arrivals = what.arrivals.as_deref().unwrap_or_default();
-    // A plan says where data goes among its settings, and names other roles there where they
-    // differ.
-    let is_planned = what.settings.iter().any(|(name, _)| name == DATA);
-    let fields = [
-        ("engine", Some(what.engine.clone())),
-        ("transport", Some(what.transport.clone())),
-        ("workload", Some(what.workload.clone())),
-        ("style", Some(what.style.clone())),
-        ("warehouses", Some(warehouses(what.warehouses))),
-        ("schemas", Some(format!("{} schemas", what.schemas))),
-        ("instances", Some(count(what.instances, "server", "servers"))),
-        ("home", either(what.home, "home", "any warehouse")),
-        ("foreign_keys", either(what.foreign_keys, "foreign keys", "no foreign keys")),
-        ("partitions", Some(count(what.partitions, "partition", "partitions"))),
-        ("cores", what.cores.map(|cores| count(cores, "core", "cores"))),
-        ("isolation", what.isolation.clone()),
-        ("history_key", either(what.history_key, "key of HISTORY", "")),
-        ("rate", what.rate_asked.as_ref().map(|rate| format!("{rate}, {arrivals}"))),
-        ("terminals", what.terminals.map(|terminals| format!("{terminals} terminals"))),
-        ("device", what.devices_in_words().filter(|_| !is_planned)),
-    ];
-    let settings = what.settings.iter();
-    let settings =
-        settings.map(|(name, value)| (name.as_str(), NamedValue::of(name, value).words()));
-    let known = fields.into_iter().filter_map(|(name, text)| Some((name, text?)));
-    known.chain(settings).filter(|(_, text)| !text.is_empty()).collect()
-}
-
 /// `10 warehouses`; nothing where the workload has none.
 pub fn warehouses(count: Option<u32>) -> String {
     let count = count.map(|count| counted(count as usize, "warehouse", "warehouses"));
     count.unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::labels;
-    use store::{CellId, CellPlace, LabId, NewCell, StoredCell};
-
-    /// On a device, as a plan has it; with a server, or one that never started.
-    fn cell(id: i64, device: &str, connections: u32, is_started: bool) -> StoredCell {
-        let mut what = NewCell {
-            engine: "mysql-5.7".to_owned(),
-            connections,
-            settings: vec![("data".to_owned(), device.to_owned())],
-            ..NewCell::default()
-        };
-        if is_started {
-            what.server_version = "5.7.22".to_owned();
-            what.transport = "tcp".to_owned();
-            what.places = vec![CellPlace {
-                role: "data".to_owned(),
-                device: device.to_owned(),
-                ..CellPlace::default()
-            }];
-            what.settings.push(("scale".to_owned(), "papers".to_owned()));
-        }
-        StoredCell { id: CellId(id), lab: LabId(1), what }
-    }
-
-    #[test]
-    fn a_cell_that_never_started_is_among_its_like() {
-        let cells = [
-            cell(1, "hdd-15k", 8, true),
-            cell(2, "hdd-15k", 16, false),
-            cell(3, "nvme-pm1725", 8, true),
-        ];
-        let pair = |label: &str, group: &str| (label.to_owned(), group.to_owned());
-        assert_eq!(
-            labels(&cells),
-            [
-                pair("hdd-15k, 8 connections", "hdd-15k"),
-                pair("hdd-15k, 16 connections", "hdd-15k"),
-                pair("nvme-pm1725, 8 connections", "nvme-pm1725"),
-            ]
-        );
-        let mut other = cell(4, "hdd-15k", 8, true);
-        other.what.transport = "unix".to_owned();
-        let two = [cell(1, "hdd-15k", 8, true), other];
-        assert_eq!(labels(&two)[1], pair("unix, 8 connections", "unix"));
-        assert_eq!(labels(&cells[..1])[0], pair("8 connections", "mysql-5.7"));
-    }
 }

@@ -2,11 +2,13 @@
 
 use crate::bound::bound_tags;
 use crate::format::{
-    NOT_AVAILABLE, by_key, capitalised, integer, ms, or_na, primary, significant, truncated,
+    NOT_AVAILABLE, by_key, capitalised, integer, ms, or_dash, or_na, primary, significant,
+    truncated,
 };
-use crate::lab::missing::{absent, footnotes};
-use crate::model::{CellView, LabView};
-use crate::stats::Repeated;
+use crate::lab::missing::{absent, footnotes, has_result};
+use crate::model::{CellView, LabView, RepeatView};
+use crate::table::{TableContent, shown_as};
+use analyse::{MeanValue, Table};
 use base::counted;
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -20,16 +22,16 @@ pub fn tiles(view: &LabView) -> Markup {
             @if let Some((cell, nopm)) = view.best() {
                 div {
                     div.name { @if many { "Highest throughput" } @else { "Throughput" } }
-                    div.value { (truncated(nopm.mean)) " " small { (cell.metric().title()) } }
-                    div.detail { (spread(&nopm)) @if many { ", " (cell.label) } }
+                    div.value { (truncated(nopm)) " " small { (cell.metric().title()) } }
+                    div.detail { (spread(&cell.nopm())) @if many { ", " (cell.label) } }
                 }
                 div {
                     div.name { (primary(cell.metric())) " response time" @if many { " there" } }
                     div.value {
-                        (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) " " small { "ms p95" }
+                        (or_na(cell.primary_ns(0.95), ms)) " " small { "ms p95" }
                     }
                     div.detail {
-                        "p50 " (or_na(cell.primary_ns(0.5).map(|r| r.mean), ms))
+                        "p50 " (or_na(cell.primary_ns(0.5), ms))
                         " ms, maximum " (or_na(cell.primary_max_ns().map(|ns| ns as f64), ms)) " ms"
                     }
                 }
@@ -44,20 +46,23 @@ pub fn tiles(view: &LabView) -> Markup {
 }
 
 /// How a mean stands: its interval, or that there is none.
-pub fn spread(number: &Repeated) -> String {
-    match number.half_width {
-        None => "one repeat".to_owned(),
-        Some(width) => format!(
-            "± {} ({:.1} %), {} repeats, 95 % confidence",
-            significant(width),
-            if number.mean > 0.0 { width * 100.0 / number.mean } else { 0.0 },
-            number.count
-        ),
-    }
+pub fn spread(number: &MeanValue) -> String {
+    number.estimate.map_or_else(
+        || "one repeat".to_owned(),
+        |of| {
+            let width = of.half_width();
+            let share = if of.mean > 0.0 { width * 100.0 / of.mean } else { 0.0 };
+            format!(
+                "± {} ({share:.1} %), {} repeats, 95 % confidence",
+                significant(width),
+                of.count
+            )
+        },
+    )
 }
 
 fn verdict_tile(view: &LabView) -> Markup {
-    let on_runs = view.repeats().flat_map(|repeat| &repeat.checks);
+    let on_runs = view.repeats().flat_map(|repeat| &repeat.summary().checks);
     let on_loads = view.loads.iter().flat_map(|load| &load.checks);
     let all: Vec<bool> =
         on_runs.chain(on_loads).chain(&view.checks).map(|check| check.passed).collect();
@@ -103,8 +108,8 @@ fn order_gap(repeat: &Repeat) -> Option<i64> {
 
 fn cost_tile(view: &LabView) -> Markup {
     let costs: Vec<f64> =
-        view.repeats().filter_map(|repeat| repeat.rates.client_cpu_us_per_statement).collect();
-    let cpu_s: f64 = view.repeats().filter_map(|repeat| repeat.rates.client_cpu_s).sum();
+        view.repeats().filter_map(|repeat| repeat.rates().client_cpu_us_per_statement).collect();
+    let cpu_s: f64 = view.repeats().filter_map(|repeat| repeat.rates().client_cpu_s).sum();
     let retries: u64 = view
         .repeats()
         .filter(|repeat| repeat.is_done())
@@ -114,9 +119,9 @@ fn cost_tile(view: &LabView) -> Markup {
     html! {
         div {
             div.name { "Client CPU" }
-            @match Repeated::of(&costs) {
+            @match analyse::mean(&costs) {
                 Some(cost) => {
-                    div.value { (significant(cost.mean)) " " small { "µs per statement" } }
+                    div.value { (significant(cost)) " " small { "µs per statement" } }
                     div.detail {
                         (significant(cpu_s)) " s in all windows, " (integer(retries))
                         @if retries == 1 { " retry" } @else { " retries" }
@@ -131,59 +136,89 @@ fn cost_tile(view: &LabView) -> Markup {
 /// A table of more cells is closed.
 const ROWS_OPEN_MAX: usize = 8;
 
-/// What the table has only where there is something to put there.
-#[derive(Clone, Copy)]
-struct OptionalColumns {
-    /// Cells differ in more than connections.
-    groups: bool,
-    /// Some were measured in dilated time.
-    dilation: bool,
-    fidelity: bool,
-    bound: bool,
-}
-
 /// One row for each cell.
 pub fn results_table(view: &LabView) -> Markup {
-    let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
-    let metric = view.metric();
-    let counted = capitalised(metric.transaction());
-    let columns = OptionalColumns {
-        groups: !view.cells.iter().map(|cell| &cell.group).all_equal(),
-        dilation: view.repeats().any(|repeat| repeat.dilation().is_some()),
-        fidelity: view.repeats().any(|repeat| repeat.storage.fidelity.is_some()),
-        bound: view.repeats().any(|repeat| repeat.bound().is_some()),
-    };
     html! {
         section id="results" {
             h2 { "Results" }
-            details open[view.cells.len() <= ROWS_OPEN_MAX] { summary { "Data table" }
-            div.scroll { table.cells {
-                caption { "Means over repeats; ± is the 95 % confidence interval of the mean. NA: \
-                    no result, with the reason." }
-                thead { tr {
-                    th scope="col" { "Cell" }
-                    th.num scope="col" { "Connections" }
-                    @if columns.dilation { th.num scope="col" { "Dilation" span.unit { "K" } } }
-                    th.num scope="col" { "Throughput" span.unit { (metric.title()) } }
-                    th scope="col" { "Uncertainty" }
-                    th.num scope="col" { (counted) " p95" span.unit { "ms" } }
-                    th.num scope="col" { (counted) " max" span.unit { "ms" } }
-                    @if columns.fidelity { th.num scope="col" { "Fidelity" span.unit {
-                        "% of emulated I/O" } } }
-                    th.num scope="col" {
-                        "Client CPU"
-                        span.unit {
-                            "s per 1,000 " (metric.transaction().trim_start_matches("new ")) "s"
-                        }
-                    }
-                    @if columns.bound { th scope="col" { "Bound by" } }
-                    th scope="col" { "Status" }
-                } }
-                tbody { @for cell in &view.cells { (row(cell, top, columns)) } }
-            } } }
+            details open[view.cells.len() <= ROWS_OPEN_MAX] {
+                summary { "Data table" }
+                (shown_as(
+                    "cells",
+                    "Means over repeats; ± is the 95 % confidence interval of the mean. NA: no \
+                        result, with the reason.",
+                    cells_table(view)
+                ))
+            }
             (footnotes(&view.cells))
             @for note in &view.notes { p.soft.small { "Note: " (note) } }
         }
+    }
+}
+
+fn cells_table(view: &LabView) -> Table<&CellView, TableContent> {
+    let metric = view.metric();
+    let counted = capitalised(metric.transaction());
+    // Connections have a column of their own.
+    let has_groups = !view.cells.iter().map(|cell| &cell.group).all_equal();
+    let is_known = |of: fn(&RepeatView) -> bool| view.repeats().any(of);
+    let fidelity = |cell: &CellView| cell.repeated(|repeat| repeat.summary().fidelity).mean;
+    let cpu = |cell: &CellView| {
+        cell.repeated(|repeat| repeat.rates().client_cpu_s_per_1000_new_orders).mean
+    };
+    let orders = format!("s per 1,000 {}s", metric.transaction().trim_start_matches("new "));
+    Table::of(&view.cells)
+        .words("Cell", |cell| {
+            html! {
+                a href={ "#cell-" (cell.cell.id) } {
+                    @if has_groups { (cell.group) } @else { (cell.label) }
+                }
+            }
+        })
+        .numbers("Connections", |cell| cell.cell.what.connections)
+        .when(is_known(|repeat| repeat.dilation().is_some()), |table| {
+            table.numbers_in(("Dilation", "K"), |cell| dilation(cell))
+        })
+        .numbers_in(("Throughput", metric.title()), |cell| throughput(view, cell))
+        .words("Uncertainty", |cell| html! { span.small { (uncertainty(&cell.nopm())) } })
+        .numbers_in((&format!("{counted} p95"), "ms"), |cell| or_na(cell.primary_ns(0.95), ms))
+        .numbers_in((&format!("{counted} max"), "ms"), |cell| {
+            or_na(cell.primary_max_ns(), |ns| ms(ns as f64))
+        })
+        .when(is_known(|repeat| repeat.summary().fidelity.is_some()), |table| {
+            table.numbers_in(("Fidelity", "% of emulated I/O"), |cell| {
+                let shown = or_dash(fidelity(cell), |share| format!("{:.2}", share * 100.0));
+                if has_result(cell) { shown } else { NOT_AVAILABLE.to_owned() }
+            })
+        })
+        .numbers_in(("Client CPU", &orders), |cell| or_na(cpu(cell), significant))
+        .when(is_known(|repeat| repeat.bound().is_some()), |table| {
+            table.words("Bound by", |cell| bound_tags(cell))
+        })
+        .words("Status", |cell| status(cell))
+}
+
+/// Its mean, and how long it is beside that of the best cell.
+fn throughput(view: &LabView, cell: &CellView) -> Markup {
+    let best = view.best().map_or(0.0, |(_, nopm)| nopm);
+    html! {
+        @match cell.nopm().mean {
+            Some(mean) => {
+                // Nothing of nothing is 0.
+                @let bar = (mean * 100.0 / best).clamp(0.0, 100.0) as u32;
+                b { (truncated(mean)) }
+                span.bar aria-hidden="true" { i style={ "width:" (bar) "%" } {} }
+            }
+            None => b { (absent(cell)) },
+        }
+    }
+}
+
+fn uncertainty(nopm: &MeanValue) -> String {
+    match (nopm.mean, nopm.half_width()) {
+        (None, _) => String::new(),
+        (_, Some(width)) => format!("± {}", significant(width)),
+        (_, None) => "one repeat".to_owned(),
     }
 }
 
@@ -192,59 +227,12 @@ fn dilation(cell: &CellView) -> String {
     cell.repeats.iter().map(|repeat| repeat.repeat.dilation.to_string()).dedup().join(", ")
 }
 
-fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
-    let nopm = cell.nopm();
-    let fidelity = cell.repeated(|repeat| repeat.storage.fidelity);
-    let fidelity = fidelity.map(|share| format!("{:.2}", share.mean * 100.0));
-    let cpu = cell.repeated(|repeat| repeat.rates.client_cpu_s_per_1000_new_orders);
-    html! {
-        tr {
-            // Connections have a column of their own.
-            th scope="row" {
-                a href={ "#cell-" (cell.cell.id) } {
-                    @if columns.groups { (cell.group) } @else { (cell.label) }
-                }
-            }
-            td.num { (cell.cell.what.connections) }
-            @if columns.dilation { td.num { (dilation(cell)) } }
-            @match &nopm {
-                Some(nopm) => {
-                    // Nothing of nothing is 0.
-                    @let bar = (nopm.mean * 100.0 / top).clamp(0.0, 100.0) as u32;
-                    td.num {
-                        b { (truncated(nopm.mean)) }
-                        span.bar aria-hidden="true" { i style={ "width:" (bar) "%" } {} }
-                    }
-                    td.small {
-                        @match nopm.half_width {
-                            Some(width) => { "± " (significant(width)) },
-                            None => "one repeat"
-                        }
-                    }
-                    td.num { (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) }
-                    td.num { (or_na(cell.primary_max_ns(), |ns| ms(ns as f64))) }
-                    @if columns.fidelity { td.num { (fidelity.as_deref().unwrap_or("-")) } }
-                    td.num { (or_na(cpu, |r| significant(r.mean))) }
-                }
-                None => {
-                    td.num { b { (absent(cell)) } } td {}
-                    td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) }
-                    @if columns.fidelity { td.num { (NOT_AVAILABLE) } }
-                    td.num { (NOT_AVAILABLE) }
-                }
-            }
-            @if columns.bound { td { (bound_tags(cell)) } }
-            td { (status(cell)) }
-        }
-    }
-}
-
 /// Where the cell stands, with the reason of each repeat that has no result.
 fn status(cell: &CellView) -> Markup {
     let whole = cell.whole().count();
     let done = cell.repeats.iter().filter(|repeat| repeat.is_done());
     let cut = done.clone().count() - whole;
-    let failed_checks: usize = done.map(crate::model::RepeatView::failed_checks).sum();
+    let failed_checks: usize = done.map(RepeatView::failed_checks).sum();
     html! {
         @if cell.repeats.is_empty() { span.tag { "not run yet" } }
         @if whole + cut > 0 {

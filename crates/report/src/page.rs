@@ -10,7 +10,6 @@ use crate::instances::interference_section;
 use crate::lab::account::account_section;
 use crate::lab::comparisons::{comparisons, first_bars};
 use crate::lab::curves::{Curves, by_connections, connection_charts, throughput_by_connections};
-use crate::lab::device_effects::device_effects;
 use crate::lab::drills::drills;
 use crate::lab::effects::effects;
 use crate::lab::multiples::resources;
@@ -203,7 +202,6 @@ fn sections(view: &LabView, charts: &LabCharts<'_>) -> Vec<Section> {
         ),
         ("comparisons", "Comparisons", comparisons(view, outcome)),
         ("effects", "Each setting", effects(outcome)),
-        ("by-device", "By device", device_effects(outcome)),
         ("sweeps", "Turning points", sweeps(view, &charts.variables)),
         ("account", "Where the time goes", account_section(view)),
         ("over-time", "Over time", over_time_charts(view, &charts.over_time)),

@@ -6,7 +6,8 @@ use crate::format::{
 };
 use crate::lab::missing::to_cell_of;
 use crate::model::{CellView, LabView};
-use analyse::{RampOutcome, RampPoint};
+use crate::table::shown_as;
+use analyse::{RampOutcome, RampPoint, Table};
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -61,26 +62,19 @@ pub fn ramp_section(ramps: &[RampOutcome], view: &LabView) -> Markup {
 
 /// What each configuration supports.
 fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
-    html! {
-        div.scroll { table.ramps {
-            caption { "Connections that each configuration supports. NA: none, with the reason." }
-            thead { tr {
-                th scope="col" { "Configuration" }
-                th.num scope="col" { "Supported" span.unit { "connections" } }
-                th.num scope="col" { "Throughput there" span.unit { (view.metric().title()) } }
-                th scope="col" { "Reason" }
-            } }
-            tbody { @for ramp in ramps {
-                @let connections = ramp.saturation.as_ref().and_then(|found| found.connections);
-                tr {
-                    th scope="row" { (name(ramp, view)) }
-                    td.num { b { (ramp.supported_words()) } }
-                    td.num { (nopm_at(ramp, connections)) }
-                    td { (ramp.words) }
-                }
-            } }
-        } }
-    }
+    let connections = |ramp: &RampOutcome| ramp.saturation.as_ref()?.connections;
+    let table = Table::of(ramps)
+        .words("Configuration", |ramp| name(ramp, view))
+        .numbers_in(("Supported", "connections"), |ramp| html! { b { (ramp.supported_words()) } })
+        .numbers_in(("Throughput there", view.metric().title()), |ramp| {
+            nopm_at(ramp, connections(ramp))
+        })
+        .words("Reason", |ramp| &ramp.words);
+    shown_as(
+        "ramps",
+        "Connections that each configuration supports. NA: none, with the reason.",
+        table,
+    )
 }
 
 /// Of several measurements of one count, which are of one cell, the mean.
@@ -102,50 +96,41 @@ fn points_table(ramp: &RampOutcome) -> Markup {
     let mut points: Vec<&RampPoint> = ramp.points.iter().collect();
     points.sort_by_key(|point| point.connections);
     let saturated = ramp.supported_connections();
-    let telling = ramp.telling_transaction();
     let counted = capitalised(ramp.metric.transaction());
-    html! {
-        div.scroll { table.ramp {
-            caption { "Points by connections; ± is half of the 95 % interval of the point's own \
-                window." }
-            thead { tr {
-                th.num scope="col" { "Connections" }
-                th.num scope="col" { "Throughput" span.unit { (ramp.metric.title()) } }
-                th scope="col" { "Uncertainty" }
-                th.num scope="col" { (counted) " p90" span.unit { "ms" } }
-                th.num scope="col" { (counted) " p95" span.unit { "ms" } }
-                @if let Some(name) = telling {
-                    th.num scope="col" { (transaction(name)) " p90" span.unit { "ms" } }
-                }
-                th.num scope="col" { "CPU used" span.unit { "of what was left to the server" } }
-                th scope="col" { "" }
-            } }
-            tbody {
-                @for point in points {
-                    (point_row(point, telling, Some(point.connections) == saturated))
-                }
-            }
-        } }
-    }
-}
-
-fn point_row(point: &RampPoint, telling: Option<&str>, is_saturated: bool) -> Markup {
     let ms = |us: Option<f64>| or_na(us.map(|us| us * 1e3), ms);
-    html! {
-        tr {
-            th.num scope="row" { a href={ "#cell-" (point.cell_id) } { (point.connections) } }
-            td.num { b { (or_na(point.nopm, truncated)) } }
-            td.small { @if let Some(half) = point.nopm_half_width { "± " (significant(half)) } }
-            td.num { (ms(point.primary_p90_us)) }
-            td.num { (ms(point.new_order_p95_us)) }
-            @if let Some(name) = telling { td.num { (ms(point.p90_us_of(name))) } }
-            td.num { (or_na(point.cpu.map(|cpu| cpu.busy_share), percent)) }
-            td {
-                @if is_saturated { span.tag.good { "saturation point" } }
+    let mut table = Table::of(points)
+        .numbers("Connections", |point| {
+            html! { a href={ "#cell-" (point.cell_id) } { (point.connections) } }
+        })
+        .numbers_in(("Throughput", ramp.metric.title()), |point| {
+            html! { b { (or_na(point.nopm, truncated)) } }
+        })
+        .words("Uncertainty", |point| {
+            html! { span.small {
+                @if let Some(half) = point.nopm_half_width { "± " (significant(half)) }
+            } }
+        })
+        .numbers_in((&format!("{counted} p90"), "ms"), |point| ms(point.primary_p90_us))
+        .numbers_in((&format!("{counted} p95"), "ms"), |point| ms(point.new_order_p95_us));
+    if let Some(name) = ramp.telling_transaction() {
+        let title = format!("{} p90", transaction(name));
+        table = table.numbers_in((&title, "ms"), |point| ms(point.p90_us_of(name)));
+    }
+    let table = table
+        .numbers_in(("CPU used", "of what was left to the server"), |point| {
+            or_na(point.cpu.map(|cpu| cpu.busy_share), percent)
+        })
+        .words("", |point| {
+            html! {
+                @if Some(point.connections) == saturated { span.tag.good { "saturation point" } }
                 @if let Some(code) = &point.reason_code {
                     span.tag.bad { "failed" } " " span.small { (code) }
                 }
             }
-        }
-    }
+        });
+    shown_as(
+        "ramp",
+        "Points by connections; ± is half of the 95 % interval of the point's own window.",
+        table,
+    )
 }

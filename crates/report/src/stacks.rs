@@ -3,7 +3,8 @@
 use crate::bars::with_interval;
 use crate::format::{ms, percent, us};
 use crate::lab::missing::plus_minus;
-use crate::stats::Repeated;
+use crate::table::shown_as;
+use analyse::{MeanValue, Table};
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -17,13 +18,14 @@ pub struct StackPart {
     pub title: String,
     /// In the style sheet, from 1.
     pub color: usize,
-    /// In µs; below 0 where parts overlap.
-    pub time: Repeated,
+    /// Its mean; below 0 where parts overlap.
+    pub us: f64,
+    pub time: MeanValue,
 }
 
 impl Stack {
     fn time_us(&self) -> f64 {
-        self.parts.iter().map(|part| part.time.mean).sum()
+        self.parts.iter().map(|part| part.us).sum()
     }
 
     fn part(&self, title: &str) -> Option<&StackPart> {
@@ -66,11 +68,11 @@ pub fn stacked(title: &str, stacks: &[Stack], table: &Markup) -> Markup {
 fn row(stack: &Stack, longest_us: f64) -> Markup {
     let total_us = stack.time_us();
     let tip = |part: &StackPart| {
-        let share = if total_us > 0.0 { part.time.mean / total_us } else { 0.0 };
+        let share = if total_us > 0.0 { part.us / total_us } else { 0.0 };
         format!(
             "{}: {} ({})",
             part.title,
-            with_interval(part.time.mean, part.time.half_width, us),
+            with_interval(part.us, part.time.half_width(), us),
             percent(share)
         )
     };
@@ -79,8 +81,8 @@ fn row(stack: &Stack, longest_us: f64) -> Markup {
             span.name { (stack.name) }
             span.track aria-hidden="true" {
                 span.stack style={ "--of:" (format!("{:.2}", total_us * 100.0 / longest_us)) "%" } {
-                    @for part in stack.parts.iter().filter(|part| part.time.mean > 0.0) {
-                        @let share = format!("flex-grow:{:.0}", part.time.mean * 1e3);
+                    @for part in stack.parts.iter().filter(|part| part.us > 0.0) {
+                        @let share = format!("flex-grow:{:.0}", part.us * 1e3);
                         i class={ "k" (part.color) } style=(share) data-tip=(tip(part)) {}
                     }
                 }
@@ -92,30 +94,20 @@ fn row(stack: &Stack, longest_us: f64) -> Markup {
 
 /// The table of all parts in ms, a row for each bar.
 pub fn parts_table(first: &str, stacks: &[Stack]) -> Markup {
-    let titles = titles(stacks);
-    html! {
-        div.scroll { table.grid {
-            thead { tr {
-                th scope="col" { (first) }
-                th.num scope="col" { "all" span.unit { "ms" } }
-                @for (title, _) in &titles { th.num scope="col" { (title) span.unit { "ms" } } }
-            } }
-            tbody { @for stack in stacks {
-                tr {
-                    th scope="row" { (stack.name) }
-                    td.num { (ms(stack.time_us() * 1e3)) }
-                    @for (title, _) in &titles { td.num { @match stack.part(title) {
-                        Some(part) => (time_in_ms(&part.time)),
-                        None => "-",
-                    } } }
-                }
-            } }
-        } }
+    let mut table = Table::of(stacks)
+        .words(first, |stack| &stack.name)
+        .numbers_in(("all", "ms"), |stack| ms(stack.time_us() * 1e3));
+    for (title, _) in titles(stacks) {
+        table = table.numbers_in((title, "ms"), |stack| match stack.part(title) {
+            Some(part) => time_in_ms(part),
+            None => html! { "-" },
+        });
     }
+    shown_as("grid", "", table)
 }
 
 /// A time in µs as ms with its interval.
-pub fn time_in_ms(time: &Repeated) -> Markup {
+pub fn time_in_ms(part: &StackPart) -> Markup {
     let shown = |us: f64| ms(us * 1e3);
-    html! { (shown(time.mean)) (plus_minus(time.half_width, shown)) }
+    html! { (shown(part.us)) (plus_minus(part.time.half_width(), shown)) }
 }

@@ -3,7 +3,8 @@
 use crate::format::{integer, or_na, percent, significant, transaction};
 use crate::model::RepeatView;
 use crate::stacks::{Stack, StackPart, stacked};
-use crate::stats::Repeated;
+use crate::table::shown;
+use analyse::{MeanValue, Table};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use store::{DRIVER, PAUSED, QUEUED, TimeSpent};
@@ -34,7 +35,7 @@ pub fn statements_section(repeat: &RepeatView) -> Markup {
             p.soft.small {
                 "Measured by the driver, from sending a statement to its whole answer, tries that "
                 "failed included. "
-                @if repeat.is_sent_together {
+                @if ["pipelined", "batched"].contains(&repeat.summary().style.as_str()) {
                     "Statements travelled together: the first of those sent together has nearly "
                     "all of their time."
                 }
@@ -77,8 +78,9 @@ pub fn statement_parts<'a>(
             rows.iter().filter(|row| is_meant(&row.what)).map(time_us).sum()
         };
         let times: Vec<f64> = measured.iter().map(of_repeat).collect();
-        let time = Repeated::of(&times).filter(|time| time.mean > 0.0)?;
-        Some(StackPart { title, color, time })
+        let time = MeanValue::of_repeats(&times);
+        let us = time.mean.filter(|us| *us > 0.0)?;
+        Some(StackPart { title, color, us, time })
     };
     let parts = named.iter().zip(COLORS);
     let parts =
@@ -88,35 +90,20 @@ pub fn statement_parts<'a>(
 }
 
 fn table(name: &str, rows: &[TimeSpent]) -> Markup {
-    html! {
-        div.scroll { table {
-            caption { (transaction(name)) }
-            thead { tr {
-                th scope="col" { "Statement" }
-                th.num scope="col" { "Executions" span.unit { "per transaction" } }
-                @for name in ["Mean", "p95", "Max"] {
-                    th.num scope="col" { (name) span.unit { "ms" } }
-                }
-                th.num scope="col" { "Share" span.unit { "of the response time" } }
-            } }
-            tbody { @for row in rows.iter().filter(|row| row.share > 0.0) { (line(row)) } }
-        } }
-    }
-}
-
-fn line(row: &TimeSpent) -> Markup {
     let ms = |us: f64| significant(us / 1e3);
-    html! {
-        tr {
-            th scope="row" { (in_words(&row.what)) }
-            td.num { @if row.is_statement() { (executions(row.per_transaction)) } }
-            td.num { (ms(row.mean_us)) }
-            @for us in [row.p95_us, row.max_us] {
-                td.num { @if row.is_statement() { (or_na(us, ms)) } }
-            }
-            td.num { (percent(row.share)) }
-        }
-    }
+    let of_one = |row: &TimeSpent, us: Option<f64>| {
+        if row.is_statement() { or_na(us, ms) } else { String::new() }
+    };
+    let table = Table::of(rows.iter().filter(|row| row.share > 0.0))
+        .words("Statement", |row| in_words(&row.what))
+        .numbers_in(("Executions", "per transaction"), |row| {
+            if row.is_statement() { executions(row.per_transaction) } else { String::new() }
+        })
+        .numbers_in(("Mean", "ms"), |row| ms(row.mean_us))
+        .numbers_in(("p95", "ms"), |row| of_one(row, row.p95_us))
+        .numbers_in(("Max", "ms"), |row| of_one(row, row.max_us))
+        .numbers_in(("Share", "of the response time"), |row| percent(row.share));
+    shown(transaction(name), table)
 }
 
 fn executions(per_transaction: f64) -> String {

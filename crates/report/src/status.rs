@@ -2,7 +2,9 @@
 
 use crate::format::integer;
 use crate::model::{CellView, LabView, RepeatView};
+use crate::table::shown_as;
 use crate::variables::Risen;
+use analyse::Table;
 use base::counted;
 use maud::{Markup, html};
 
@@ -27,22 +29,15 @@ pub fn status_tables(view: &LabView) -> Markup {
 }
 
 fn table(risen: &[Risen]) -> Markup {
-    html! {
-        div.scroll { table.narrow {
-            caption { "As the server gave them, of all its sessions since it started. Some are no \
-                counters, but happened to be higher at the end." }
-            thead { tr {
-                th scope="col" { "Counter" } th.num scope="col" { "Start" }
-                th.num scope="col" { "End" } th.num scope="col" { "Rise" }
-            } }
-            tbody { @for counter in risen {
-                tr {
-                    th.mono scope="row" { (counter.name) }
-                    td.num { (integer(counter.start)) }
-                    td.num { (integer(counter.end)) }
-                    td.num { b { (integer(counter.end - counter.start)) } }
-                }
-            } }
-        } }
-    }
+    let table = Table::of(risen)
+        .words("Counter", |counter| html! { span.mono { (counter.name) } })
+        .numbers("Start", |counter| integer(counter.start))
+        .numbers("End", |counter| integer(counter.end))
+        .numbers("Rise", |counter| html! { b { (integer(counter.end - counter.start)) } });
+    shown_as(
+        "narrow",
+        "As the server gave them, of all its sessions since it started. Some are no counters, but \
+         happened to be higher at the end.",
+        table,
+    )
 }

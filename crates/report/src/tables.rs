@@ -2,6 +2,8 @@
 
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
+use crate::table::{TableContent, shown};
+use analyse::Table;
 use maud::{Markup, html};
 use store::{
     InputCounter, JudgedNumber, JudgedUnit, StoredBand, StoredCheck, StoredFailure,
@@ -10,136 +12,100 @@ use store::{
 
 /// Counts, retries by cause and response times of each type in the window.
 pub fn transactions_table(repeat: &RepeatView) -> Markup {
-    let all = repeat.totals.completed();
-    html! {
-        div.scroll { table {
-            caption { "In the window. Response times count retries; rolled back are the deliberate \
-                rollbacks of clause 2.4.1.4." }
-            thead { tr {
-                th scope="col" { "Type" }
-                th.num scope="col" { "Committed" }
-                th.num scope="col" { "Rolled back" }
-                th.num scope="col" { "Mix" span.unit { "%" } }
-                th.num scope="col" { "Deadlocks" span.unit { "retried" } }
-                th.num scope="col" { "Lock waits" span.unit { "retried" } }
-                th.num scope="col" { "Other" span.unit { "retried" } }
-                th.num scope="col" { "Errors" }
-                th.num scope="col" { "Mean" span.unit { "ms" } }
-                @for name in ["p50", "p90", "p95", "p99", "p99.9", "Max"] {
-                    th.num scope="col" { (name) span.unit { "ms" } }
-                }
-            } }
-            tbody {
-                @for (of, totals) in repeat.totals.iter() {
-                    (transaction_row(&of.name, totals, all))
-                }
+    let all = repeat.totals.completed().max(1) as f64;
+    let sum = |of: fn(&TransactionTotals) -> u64| -> u64 {
+        repeat.totals.iter().map(|(_, totals)| of(totals)).sum()
+    };
+    let mark = |is_at_least: bool, ns: Option<u64>| {
+        let time = or_na(ns, |ns| ms(ns as f64));
+        if is_at_least { format!("≥ {time}") } else { time }
+    };
+    let mut table = Table::of(repeat.totals.iter())
+        .words("Type", |(of, _)| transaction(&of.name))
+        .numbers("Committed", |(_, of)| integer(of.committed))
+        .numbers("Rolled back", |(_, of)| integer(of.rolled_back))
+        .numbers_in(("Mix", "%"), |(_, of)| trimmed(of.completed() as f64 * 100.0 / all, 2))
+        .numbers_in(("Deadlocks", "retried"), |(_, of)| integer(of.deadlocks))
+        .numbers_in(("Lock waits", "retried"), |(_, of)| integer(of.lock_wait_timeouts))
+        .numbers_in(("Other", "retried"), |(_, of)| integer(of.other_retries))
+        .numbers("Errors", |(_, of)| {
+            html! {
+                @if of.errors > 0 { span.tag.bad { (integer(of.errors)) } } @else { "0" }
             }
-        } }
-        @let beyond: u64 = repeat.totals.iter().map(|(_, t)| t.response.out_of_bounds).sum();
-        @let in_flight: u64 = repeat.totals.iter().map(|(_, t)| t.in_flight.count()).sum();
-        @if repeat.totals.iter().any(|(_, t)| t.max_is_at_least()) { p.small {
-            "≥: at least, as " (integer(in_flight)) " transactions were in flight at the end of \
-                the window." } }
+        })
+        .numbers_in(("Mean", "ms"), |(_, of)| or_na(of.mean_ns(), ms));
+    for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)] {
+        table =
+            table.numbers_in((name, "ms"), |(_, of)| mark(of.is_at_least(q), of.quantile_ns(q)));
+    }
+    let table = table.numbers_in(("Max", "ms"), |(_, of)| mark(of.max_is_at_least(), of.max_ns()));
+    let beyond = sum(|of| of.response.out_of_bounds);
+    html! {
+        (shown(
+            "In the window. Response times count retries; rolled back are the deliberate \
+                rollbacks of clause 2.4.1.4.",
+            table
+        ))
+        @if repeat.totals.iter().any(|(_, of)| of.max_is_at_least()) { p.small {
+            "≥: at least, as " (integer(sum(|of| of.in_flight.count()))) " transactions were in \
+                flight at the end of the window." } }
         @if beyond > 0 { p.small { (integer(beyond)) " response times were above the histogram's \
             bound; they count in mean and maximum." } }
     }
 }
 
-fn transaction_row(name: &str, totals: &TransactionTotals, all: u64) -> Markup {
-    let share = if all > 0 { totals.completed() as f64 * 100.0 / all as f64 } else { 0.0 };
-    html! {
-        tr {
-            th scope="row" { (transaction(name)) }
-            td.num { (integer(totals.committed)) }
-            td.num { (integer(totals.rolled_back)) }
-            td.num { (trimmed(share, 2)) }
-            td.num { (integer(totals.deadlocks)) }
-            td.num { (integer(totals.lock_wait_timeouts)) }
-            td.num { (integer(totals.other_retries)) }
-            td.num {
-                @if totals.errors > 0 { span.tag.bad { (integer(totals.errors)) } } @else { "0" }
-            }
-            td.num { (or_na(totals.mean_ns(), ms)) }
-            @for q in [0.5, 0.9, 0.95, 0.99, 0.999] {
-                td.num {
-                    @if totals.is_at_least(q) { "≥ " }
-                    (or_na(totals.quantile_ns(q).map(|ns| ns as f64), ms))
-                }
-            }
-            td.num {
-                @if totals.max_is_at_least() { "≥ " }
-                (or_na(totals.max_ns(), |ns| ms(ns as f64)))
-            }
-        }
-    }
-}
-
 /// Failed tries by error.
 pub fn failures_table(failures: &[StoredFailure]) -> Markup {
-    html! {
-        div.scroll { table {
-            caption { "Failed tries over the whole run, warm-up included; a try that failed may \
-                have been retried." }
-            thead {
-                tr {
-                    th scope="col" { "Type" } th scope="col" { "Error" }
-                    th.num scope="col" { "Count" } th scope="col" { "First message" }
-                }
-            }
-            tbody {
-                @for failure in failures {
-                    tr {
-                        th scope="row" { (transaction(&failure.transaction)) }
-                        td { code { (failure.error_code) } }
-                        td.num { (integer(failure.occurrences)) }
-                        td.value { (failure.first_message) }
-                    }
-                }
-            }
-        } }
-    }
+    let table = Table::of(failures)
+        .words("Type", |failure| transaction(&failure.transaction))
+        .words("Error", |failure| html! { code { (failure.error_code) } })
+        .numbers("Count", |failure| integer(failure.occurrences))
+        .words("First message", |failure| html! { span.value { (failure.first_message) } });
+    shown(
+        "Failed tries over the whole run, warm-up included; a try that failed may have been \
+         retried.",
+        table,
+    )
 }
 
 /// Clause-5 counters: value, allowed band, chance spread, verdict.
 pub fn inputs_table(counters: &[InputCounter]) -> Markup {
-    html! {
-        div.scroll { table {
-            caption { "Green: the band that the clause allows. Grey: where a right generator lands \
-                in a run of this length; short runs miss the band by chance." }
-            thead { tr {
-                th scope="col" { "Counter" } th.num scope="col" { "Counted" }
-                th.num scope="col" { "Value" }
-                th.num scope="col" { "Allowed" } th.num scope="col" { "By chance" }
-                th scope="col" { "" } th scope="col" { "Verdict" }
-            } }
-            tbody { @for counter in counters { (input_row(counter)) } }
-        } }
-    }
-}
-
-fn input_row(counter: &InputCounter) -> Markup {
-    let judged = &counter.judged;
-    let show = |value: f64| match judged.unit {
+    let show = |judged: &JudgedNumber, value: f64| match judged.unit {
         JudgedUnit::Share => percent(value),
         _ => significant(value),
     };
-    html! {
-        tr {
-            th scope="row" { (counter.title) }
-            td.num { (integer(counter.hits)) " / " (integer(counter.trials)) }
-            td.num { b { (or_na(judged.value, show)) } }
-            td.num { (band_text(judged.allowed(), show)) }
-            td.num { (band_text(judged.chance(), show)) }
-            td { (band_picture(judged)) }
-            td {
-                (verdict_tag(judged.verdict))
-            }
-        }
-    }
+    let table = Table::of(counters)
+        .words("Counter", |of| &of.title)
+        .numbers("Counted", |of| format!("{} / {}", integer(of.hits), integer(of.trials)));
+    shown(
+        "Green: the band that the clause allows. Grey: where a right generator lands in a run of \
+         this length; short runs miss the band by chance.",
+        judged(table, |of| &of.judged, show, true),
+    )
+}
+
+/// Adds what was measured, and what is asked of it; and what chance does, where the table
+/// `has_chance`.
+pub fn judged<R>(
+    table: Table<R, TableContent>,
+    of: impl Fn(&R) -> &JudgedNumber,
+    show: impl Fn(&JudgedNumber, f64) -> String,
+    has_chance: bool,
+) -> Table<R, TableContent> {
+    let band = |row: &R, band: StoredBand| band_text(band, |value| show(of(row), value));
+    table
+        .numbers("Value", |row| {
+            let value = or_na(of(row).value, |value| show(of(row), value));
+            html! { b { (value) } }
+        })
+        .numbers("Allowed", |row| band(row, of(row).allowed()))
+        .when(has_chance, |table| table.numbers("By chance", |row| band(row, of(row).chance())))
+        .words("", |row| band_picture(of(row)))
+        .words("Verdict", |row| verdict_tag(of(row).verdict))
 }
 
 /// A band in words.
-pub fn band_text(band: StoredBand, show: impl Fn(f64) -> String) -> String {
+fn band_text(band: StoredBand, show: impl Fn(f64) -> String) -> String {
     match (band.low, band.high) {
         (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
         (None, Some(high)) => format!("up to {}", show(high)),
@@ -149,7 +115,7 @@ pub fn band_text(band: StoredBand, show: impl Fn(f64) -> String) -> String {
 }
 
 /// A verdict in words and colour.
-pub fn verdict_tag(verdict: Verdict) -> Markup {
+fn verdict_tag(verdict: Verdict) -> Markup {
     html! {
         @match verdict {
             Verdict::Within => span.tag.good { "within" },
@@ -161,7 +127,7 @@ pub fn verdict_tag(verdict: Verdict) -> Markup {
 }
 
 /// Allowed band, chance spread and value on one scale; the table holds the numbers.
-pub fn band_picture(judged: &JudgedNumber) -> Markup {
+fn band_picture(judged: &JudgedNumber) -> Markup {
     let (value, allowed, chance) = (judged.value, judged.allowed(), judged.chance());
     let ends = [allowed.low, allowed.high, chance.low, chance.high, value];
     let low = ends.iter().flatten().copied().fold(f64::INFINITY, f64::min);
@@ -194,6 +160,18 @@ pub fn band_picture(judged: &JudgedNumber) -> Markup {
 /// Checks; those that failed first and open, with their offending rows.
 pub fn checks_table(checks: &[StoredCheck]) -> Markup {
     let failed: Vec<&StoredCheck> = checks.iter().filter(|check| !check.passed).collect();
+    let table = Table::of(checks)
+        .words("Check", |check| &check.name)
+        .words("What must hold", |check| &check.title)
+        .words("Clause", |check| &check.clause)
+        .words("Result", |check| {
+            html! {
+                @if check.passed { span.tag.good { "passed" } }
+                @else { span.tag.bad { "failed" } }
+            }
+        })
+        .numbers("Offending rows", |check| integer(check.offending_rows))
+        .numbers_in(("Took", "s"), |check| significant(check.duration_ns as f64 / 1e9));
     html! {
         @for check in &failed {
             div.callout {
@@ -205,32 +183,6 @@ pub fn checks_table(checks: &[StoredCheck]) -> Markup {
             }
         }
         @if failed.is_empty() { p { span.tag.good { "all " (checks.len()) " passed" } } }
-        details { summary { "All " (checks.len()) " checks" }
-            div.scroll { table {
-                thead {
-                    tr {
-                        th scope="col" { "Check" } th scope="col" { "What must hold" }
-                        th scope="col" { "Clause" } th scope="col" { "Result" }
-                        th.num scope="col" { "Offending rows" }
-                        th.num scope="col" { "Took" span.unit { "s" } }
-                    }
-                }
-                tbody {
-                    @for check in checks {
-                        tr {
-                            th scope="row" { (check.name) }
-                            td { (check.title) }
-                            td { (check.clause) }
-                            td {
-                                @if check.passed { span.tag.good { "passed" } }
-                                @else { span.tag.bad { "failed" } }
-                            }
-                            td.num { (integer(check.offending_rows)) }
-                            td.num { (significant(check.duration_ns as f64 / 1e9)) }
-                        }
-                    }
-                }
-            } }
-        }
+        details { summary { "All " (checks.len()) " checks" } (shown("", table)) }
     }
 }

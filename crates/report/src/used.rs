@@ -2,25 +2,14 @@
 
 use crate::format::{or_na, significant, trimmed};
 use crate::model::{CellView, RepeatView};
-use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources};
+use crate::table::{shown, shown_as};
+use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources, Table};
 use base::counted;
 use itertools::Itertools;
 use maud::{Markup, html};
 
-/// One number of [`Resources`].
-struct ResourceRow {
-    title: &'static str,
-    unit: &'static str,
-    number: fn(&Resources) -> Option<f64>,
-}
-
-const fn row(
-    title: &'static str,
-    unit: &'static str,
-    number: fn(&Resources) -> Option<f64>,
-) -> ResourceRow {
-    ResourceRow { title, unit, number }
-}
+/// One number of [`Resources`], with its title and unit.
+type ResourceRow = (&'static str, &'static str, fn(&Resources) -> Option<f64>);
 
 fn percent(share: Option<f64>) -> Option<f64> {
     share.map(|share| share * 100.0)
@@ -39,89 +28,89 @@ const CORES: &str = "% of all cores";
 const TIME: &str = "% of time";
 
 const HOST: [ResourceRow; 15] = [
-    row("Cores", "", |r| r.host.cpu_cores),
-    row("Frequency", "GHz", |r| r.host.cpu_frequency_hz.map(|hz| hz / 1e9)),
-    row("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
-    row("User", CORES, |r| percent(r.host.cpu.user)),
-    row("System", CORES, |r| percent(r.host.cpu.system)),
-    row("Interrupts", CORES, |r| percent(r.host.cpu.interrupt)),
-    row("Steal", CORES, |r| percent(r.host.cpu.steal)),
-    row("I/O wait", CORES, |r| percent(r.host.cpu.iowait)),
-    row("Emulated I/O wait, derived from idle", CORES, |r| percent(r.host.emulated_iowait_share)),
-    row("Idle", CORES, |r| percent(r.host.cpu.idle)),
-    row("Some thread waited for a core (PSI)", TIME, |r| percent(r.host.pressure_cpu_some_share)),
-    row("Some thread waited for storage (PSI)", TIME, |r| percent(r.host.pressure_io_some_share)),
-    row("Context switches", "1/s", |r| r.host.context_switches_per_s),
-    row("Network, received and sent", "MB/s", |r| {
+    ("Cores", "", |r| r.host.cpu_cores),
+    ("Frequency", "GHz", |r| r.host.cpu_frequency_hz.map(|hz| hz / 1e9)),
+    ("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
+    ("User", CORES, |r| percent(r.host.cpu.user)),
+    ("System", CORES, |r| percent(r.host.cpu.system)),
+    ("Interrupts", CORES, |r| percent(r.host.cpu.interrupt)),
+    ("Steal", CORES, |r| percent(r.host.cpu.steal)),
+    ("I/O wait", CORES, |r| percent(r.host.cpu.iowait)),
+    ("Emulated I/O wait, derived from idle", CORES, |r| percent(r.host.emulated_iowait_share)),
+    ("Idle", CORES, |r| percent(r.host.cpu.idle)),
+    ("Some thread waited for a core (PSI)", TIME, |r| percent(r.host.pressure_cpu_some_share)),
+    ("Some thread waited for storage (PSI)", TIME, |r| percent(r.host.pressure_io_some_share)),
+    ("Context switches", "1/s", |r| r.host.context_switches_per_s),
+    ("Network, received and sent", "MB/s", |r| {
         let host = &r.host;
         mega(Some(host.network_received_bytes_per_s? + host.network_sent_bytes_per_s?))
     }),
-    row("Memory available", "MB", |r| mega(r.host.memory_available_bytes)),
+    ("Memory available", "MB", |r| mega(r.host.memory_available_bytes)),
 ];
 
 const PROCESSES: [ResourceRow; 8] = [
-    row("Server", "cores", |r| r.server_process.cpu_cores_used),
-    row("Server, memory", "MB", |r| mega(r.server_process.resident_bytes)),
-    row("Server, read", "MB/s", |r| mega(r.server_process.read_bytes_per_s)),
-    row("Server, written", "MB/s", |r| mega(r.server_process.written_bytes_per_s)),
-    row("mydyno", "cores", |r| r.driver.cpu_cores_used),
-    row("mydyno, memory", "MB", |r| mega(r.driver.resident_bytes)),
-    row("mydyno, busiest thread on a core", TIME, |r| percent(r.driver.busiest_thread_cpu_share)),
-    row("mydyno, that thread waiting for a core", TIME, |r| {
+    ("Server", "cores", |r| r.server_process.cpu_cores_used),
+    ("Server, memory", "MB", |r| mega(r.server_process.resident_bytes)),
+    ("Server, read", "MB/s", |r| mega(r.server_process.read_bytes_per_s)),
+    ("Server, written", "MB/s", |r| mega(r.server_process.written_bytes_per_s)),
+    ("mydyno", "cores", |r| r.driver.cpu_cores_used),
+    ("mydyno, memory", "MB", |r| mega(r.driver.resident_bytes)),
+    ("mydyno, busiest thread on a core", TIME, |r| percent(r.driver.busiest_thread_cpu_share)),
+    ("mydyno, that thread waiting for a core", TIME, |r| {
         percent(r.driver.busiest_thread_run_wait_share)
     }),
 ];
 
 const PER_TRANSACTION: [ResourceRow; 9] = [
-    row("Path length", "thousand cycles", |r| thousands(r.per_transaction.path_length_cycles)),
-    row("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
-    row("CPU of the server", "µs", |r| r.per_transaction.server_cpu_us),
-    row("CPU of mydyno", "µs", |r| r.per_transaction.driver_cpu_us),
-    row("Read from storage", "bytes", |r| r.per_transaction.read_bytes),
-    row("Written to storage", "bytes", |r| r.per_transaction.written_bytes),
-    row("Flushes", "", |r| r.per_transaction.flushes),
-    row("Rows changed", "bytes", |r| r.per_transaction.row_bytes),
-    row("Write amplification", "bytes written per byte of rows", |r| {
+    ("Path length", "thousand cycles", |r| thousands(r.per_transaction.path_length_cycles)),
+    ("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
+    ("CPU of the server", "µs", |r| r.per_transaction.server_cpu_us),
+    ("CPU of mydyno", "µs", |r| r.per_transaction.driver_cpu_us),
+    ("Read from storage", "bytes", |r| r.per_transaction.read_bytes),
+    ("Written to storage", "bytes", |r| r.per_transaction.written_bytes),
+    ("Flushes", "", |r| r.per_transaction.flushes),
+    ("Rows changed", "bytes", |r| r.per_transaction.row_bytes),
+    ("Write amplification", "bytes written per byte of rows", |r| {
         r.per_transaction.write_amplification
     }),
 ];
 
 const SERVER: [ResourceRow; 18] = [
-    row("Statements", "1/s", |r| r.server.statements_per_s),
-    row("Threads running", "", |r| r.server.threads_running_mean),
-    row("Buffer pool, hits", "% of page requests", |r| percent(r.server.buffer_pool_hit_share)),
-    row("Buffer pool, dirty", "% of pages", |r| percent(r.server.buffer_pool_dirty_share)),
-    row("Pages read", "1/s", |r| r.server.pages_read_per_s),
-    row("Pages written", "1/s", |r| r.server.pages_written_per_s),
-    row("Pages flushed", "1/s", |r| r.server.pages_flushed_per_s),
-    row("Doublewrite pages", "1/s", |r| r.server.doublewrite_pages_per_s),
-    row("Reads of files", "1/s", |r| r.server.data_reads_per_s),
-    row("fsyncs, redo included", "1/s", |r| r.server.data_fsyncs_per_s),
-    row("fsyncs of redo", "1/s", |r| r.server.log_fsyncs_per_s),
-    row("Redo written", "MB/s", |r| mega(r.server.log_written_bytes_per_s)),
-    row("Checkpoint age", "MB", |r| mega(r.server.checkpoint_age_bytes)),
-    row("Row-lock waits", "1/s", |r| r.server.row_lock_waits_per_s),
-    row("Row-lock wait, mean of one", "ms", |r| thousands(r.server.row_lock_wait_mean_us)),
-    row("Transactions waiting for row locks", "", |r| r.server.row_lock_waiting_mean),
-    row("Deadlocks", "1/s", |r| r.server.deadlocks_per_s),
-    row("Undo that purge has to do", "entries", |r| r.server.history_list_entries),
+    ("Statements", "1/s", |r| r.server.statements_per_s),
+    ("Threads running", "", |r| r.server.threads_running_mean),
+    ("Buffer pool, hits", "% of page requests", |r| percent(r.server.buffer_pool_hit_share)),
+    ("Buffer pool, dirty", "% of pages", |r| percent(r.server.buffer_pool_dirty_share)),
+    ("Pages read", "1/s", |r| r.server.pages_read_per_s),
+    ("Pages written", "1/s", |r| r.server.pages_written_per_s),
+    ("Pages flushed", "1/s", |r| r.server.pages_flushed_per_s),
+    ("Doublewrite pages", "1/s", |r| r.server.doublewrite_pages_per_s),
+    ("Reads of files", "1/s", |r| r.server.data_reads_per_s),
+    ("fsyncs, redo included", "1/s", |r| r.server.data_fsyncs_per_s),
+    ("fsyncs of redo", "1/s", |r| r.server.log_fsyncs_per_s),
+    ("Redo written", "MB/s", |r| mega(r.server.log_written_bytes_per_s)),
+    ("Checkpoint age", "MB", |r| mega(r.server.checkpoint_age_bytes)),
+    ("Row-lock waits", "1/s", |r| r.server.row_lock_waits_per_s),
+    ("Row-lock wait, mean of one", "ms", |r| thousands(r.server.row_lock_wait_mean_us)),
+    ("Transactions waiting for row locks", "", |r| r.server.row_lock_waiting_mean),
+    ("Deadlocks", "1/s", |r| r.server.deadlocks_per_s),
+    ("Undo that purge has to do", "entries", |r| r.server.history_list_entries),
 ];
 
 /// What the processors counted themselves: shown only where they did, which few virtual machines
 /// let them.
 const COUNTED: [ResourceRow; 2] = [
-    row("Cycles", "thousand", |r| thousands(r.per_transaction.cycles)),
-    row("Instructions", "thousand", |r| thousands(r.per_transaction.instructions)),
+    ("Cycles", "thousand", |r| thousands(r.per_transaction.cycles)),
+    ("Instructions", "thousand", |r| thousands(r.per_transaction.instructions)),
 ];
 
 /// Power and money: shown only where something measured or has a price.
 const POWER: [ResourceRow; 2] = [
-    row("Power, mean", "W", |r| r.power.watts_mean),
-    row("New orders per minute", "per W", |r| r.power.nopm_per_watt),
+    ("Power, mean", "W", |r| r.power.watts_mean),
+    ("New orders per minute", "per W", |r| r.power.nopm_per_watt),
 ];
 const PRICE: [ResourceRow; 2] = [
-    row("Price of the devices", "USD", |r| r.price.devices_usd),
-    row("New orders per minute", "per USD", |r| r.price.nopm_per_usd),
+    ("Price of the devices", "USD", |r| r.price.devices_usd),
+    ("New orders per minute", "per USD", |r| r.price.nopm_per_usd),
 ];
 
 /// The tables of a cell; nothing where none of its repeats was sampled.
@@ -149,7 +138,7 @@ pub fn used_section(cell: &CellView) -> Markup {
 }
 
 fn sampled(cell: &CellView) -> impl Iterator<Item = &Resources> {
-    cell.whole().filter_map(|repeat| repeat.resources.as_ref())
+    cell.whole().filter_map(RepeatView::resources)
 }
 
 /// Whose machine it was.
@@ -196,27 +185,19 @@ fn power_and_price(cell: &CellView) -> Markup {
 
 fn group(cell: &CellView, title: &str, rows: &[ResourceRow]) -> Markup {
     let several = sampled(cell).count() > 1;
-    html! {
-        div.scroll { table.used {
-            thead { tr {
-                th scope="col" { (title) } th.num scope="col" { "Mean" }
-                @if several { th.num scope="col" { "±" } }
-                th scope="col" { "Unit" }
-            } }
-            tbody { @for row in rows {
-                @let number = cell.repeated(|repeat| (row.number)(repeat.resources.as_ref()?));
-                @let half_width = number.as_ref().and_then(|number| number.half_width);
-                tr {
-                    th scope="row" { (row.title) }
-                    td.num { (or_na(number, |number| in_unit(number.mean, row.unit))) }
-                    @if several {
-                        td.num.soft { (half_width.map(significant).unwrap_or_default()) }
-                    }
-                    td.soft.small { (row.unit) }
-                }
-            } }
-        } }
-    }
+    let known = rows.iter().map(|(name, unit, number)| {
+        (*name, *unit, cell.repeated(|repeat| number(repeat.resources()?)))
+    });
+    let table = Table::of(known)
+        .words(title, |(name, ..)| *name)
+        .numbers("Mean", |(_, unit, of)| or_na(of.mean, |mean| in_unit(mean, unit)))
+        .when(several, |table| {
+            table.numbers("±", |(.., of)| {
+                html! { span.soft { (of.half_width().map(significant).unwrap_or_default()) } }
+            })
+        })
+        .words("Unit", |(_, unit, _)| html! { span.soft.small { (unit) } });
+    shown_as("used", "", table)
 }
 
 /// Shares tell most near 100 %, where three digits are too few.
@@ -224,23 +205,19 @@ fn in_unit(value: f64, unit: &str) -> String {
     if unit.starts_with('%') { trimmed(value, 2) } else { significant(value) }
 }
 
-/// A column of the table of disks.
-struct DiskColumn {
-    title: &'static str,
-    unit: &'static str,
-    number: fn(&DiskResources) -> Option<f64>,
-}
+/// A column of the table of disks, with its title and unit.
+type DiskColumn = (&'static str, &'static str, fn(&DiskResources) -> Option<f64>);
 
 const DISK: [DiskColumn; 9] = [
-    DiskColumn { title: "Reads", unit: "1/s", number: |d| d.read_per_s },
-    DiskColumn { title: "Read", unit: "MB/s", number: |d| mega(d.read_bytes_per_s) },
-    DiskColumn { title: "One read", unit: "ms", number: |d| thousands(d.read_await_us) },
-    DiskColumn { title: "Writes", unit: "1/s", number: |d| d.write_per_s },
-    DiskColumn { title: "Written", unit: "MB/s", number: |d| mega(d.write_bytes_per_s) },
-    DiskColumn { title: "One write", unit: "ms", number: |d| thousands(d.write_await_us) },
-    DiskColumn { title: "Flushes", unit: "1/s", number: |d| d.flush_per_s },
-    DiskColumn { title: "Queue", unit: "mean", number: |d| d.queue_depth_mean },
-    DiskColumn { title: "Busy", unit: "%", number: |d| percent(d.busy_share) },
+    ("Reads", "1/s", |d| d.read_per_s),
+    ("Read", "MB/s", |d| mega(d.read_bytes_per_s)),
+    ("One read", "ms", |d| thousands(d.read_await_us)),
+    ("Writes", "1/s", |d| d.write_per_s),
+    ("Written", "MB/s", |d| mega(d.write_bytes_per_s)),
+    ("One write", "ms", |d| thousands(d.write_await_us)),
+    ("Flushes", "1/s", |d| d.flush_per_s),
+    ("Queue", "mean", |d| d.queue_depth_mean),
+    ("Busy", "%", |d| percent(d.busy_share)),
 ];
 
 fn disks_table(cell: &CellView) -> Markup {
@@ -251,32 +228,23 @@ fn disks_table(cell: &CellView) -> Markup {
         .sorted_unstable()
         .dedup()
         .collect_vec();
-    let mean = |name: &str, column: &DiskColumn| {
+    let mean = |name: &str, (_, unit, number): &DiskColumn| {
         let of_repeat = |repeat: &RepeatView| {
-            let disks = &repeat.resources.as_ref()?.disks;
-            (column.number)(disks.iter().find(|disk| disk.disk == name)?)
+            let disks = &repeat.resources()?.disks;
+            number(disks.iter().find(|disk| disk.disk == name)?)
         };
-        or_na(cell.repeated(of_repeat), |number| in_unit(number.mean, column.unit))
+        or_na(cell.repeated(of_repeat).mean, |mean| in_unit(mean, unit))
     };
+    let is_empty = names.is_empty();
+    let mut table = Table::of(names).words("Disk", |name| *name);
+    for column in &DISK {
+        table = table.numbers_in((column.0, column.1), |name| mean(name, column));
+    }
     html! {
-        @if !names.is_empty() {
-            div.scroll { table {
-                caption {
-                    "Disks of the host that did anything; an emulated device is none of them."
-                }
-                thead { tr {
-                    th scope="col" { "Disk" }
-                    @for column in &DISK {
-                        th.num scope="col" { (column.title) span.unit { (column.unit) } }
-                    }
-                } }
-                tbody { @for name in names {
-                    tr {
-                        th scope="row" { (name) }
-                        @for column in &DISK { td.num { (mean(name, column)) } }
-                    }
-                } }
-            } }
+        @if !is_empty {
+            (shown(
+                "Disks of the host that did anything; an emulated device is none of them.", table
+            ))
         }
     }
 }
@@ -294,7 +262,7 @@ mod tests {
 
     #[test]
     fn path_length_is_in_thousands() {
-        let row = &PER_TRANSACTION[0];
-        assert_eq!((row.title, row.unit), ("Path length", "thousand cycles"));
+        let (title, unit, _) = PER_TRANSACTION[0];
+        assert_eq!((title, unit), ("Path length", "thousand cycles"));
     }
 }

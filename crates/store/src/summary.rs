@@ -4,8 +4,8 @@
 
 use crate::document::{ByTransaction, document, object};
 use crate::rows::{
-    CellPreset, InputCounter, Repeat, RepeatResult, RepeatStatus, StoredCheck, StoredFailure,
-    StoredRank, StoredRequirement, ThroughputMetric,
+    CellPreset, InputCounter, Repeat, RepeatResult, RepeatStatus, StoredCell, StoredCheck,
+    StoredFailure, StoredRank, StoredRequirement, ThroughputMetric,
 };
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_in_flight::{ConnectionTimeSummary, SilenceSummary};
@@ -21,19 +21,20 @@ pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
 document! {
     /// What `mydyno run --json` prints. `None` is `null`: not measured, or not to be shown because
     /// the repeat failed.
-    pub struct Summary from (results: &Results, id: RepeatId)
-        -> Result<Summary, StoreError> as Ok;
-    let repeat = results.repeat(id)?;
-    let cell = results.cell(repeat.cell)?;
+    pub struct Summary from (
+        results: &Results, measured: (&Repeat, &StoredCell), totals: &WindowTotals
+    ) -> Result<Summary, StoreError> as Ok;
+    let repeat = measured.0;
+    let cell = measured.1;
+    let id = repeat.id;
     let what = &cell.what;
     let result = repeat.result.as_ref();
     let is_done = repeat.status == RepeatStatus::Done;
     let done = result.filter(|_| is_done);
-    let totals = results.window_totals(id)?;
-    let spent = results.times_spent(&repeat)?;
-    let pacing = results.pacing_summary(&repeat, &cell, &totals)?;
-    let storage = results.storage_summary(&repeat, &cell)?;
-    let window = results.window_summary(&repeat, what, &totals)?;
+    let spent = results.times_spent(repeat)?;
+    let pacing = results.pacing_summary(repeat, cell, totals)?;
+    let storage = results.storage_summary(repeat, cell)?;
+    let window = results.window_summary(repeat, what, totals)?;
     {
         /// The version of this document, 2.
         pub schema_version: u32 = SUMMARY_SCHEMA_VERSION,
@@ -118,9 +119,9 @@ document! {
         pub precision_share: Option<f64> = what.precision_share,
         pub window_precision_share: Option<f64> = done.and_then(|r| r.window_precision_share),
         #[serde(flatten)]
-        pub rates: Rates = Rates::of(&repeat, &totals),
+        pub rates: Rates = Rates::of(repeat, totals),
         /// `nopm` of each of several servers, in their order; empty where there was one.
-        pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
+        pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(repeat)?,
         /// The ranks of a fleet that drove together; empty where one process drove; see below.
         pub ranks: Vec<StoredRank> = results.get(id)?,
         /// Largest memory of mydyno.
@@ -245,7 +246,18 @@ impl Results {
 
     /// The document of one repeat.
     pub fn summary(&self, id: RepeatId) -> Result<Summary, StoreError> {
-        Summary::of(self, id)
+        let repeat = self.repeat(id)?;
+        let cell = self.cell(repeat.cell)?;
+        self.summary_of((&repeat, &cell), &self.window_totals(id)?)
+    }
+
+    /// The same of a repeat that was read already, with the totals of its window.
+    pub fn summary_of(
+        &self,
+        measured: (&Repeat, &StoredCell),
+        totals: &WindowTotals,
+    ) -> Result<Summary, StoreError> {
+        Summary::of(self, measured, totals)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The cells of a lab: what they are, what their repeats gave, and what tells them apart.
 
-use crate::lab::matrix::{CONNECTIONS, Dimension, Matrix};
+use crate::lab::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue};
 use crate::run::runs::{Basis, MeanValue, Run, Runs};
 use crate::stats::blocks::{Blocks, Observation};
 use base::document;
 use std::collections::BTreeMap;
-use store::{NewCell, Repeat, ThroughputMetric};
+use store::{NewCell, Repeat, StoredCell, ThroughputMetric};
 
 document! {
     /// One cell.
@@ -36,6 +36,8 @@ document! {
         pub metric: ThroughputMetric = what.throughput_metric,
         pub style: String = what.style.clone(),
         pub connections: u32 = what.connections,
+        #[serde(skip)]
+        pub schemas: u32 = what.schemas,
         /// Servers that were driven together; `nopm` is of all of them.
         pub instances: u32 = what.instances,
         /// That they were kept to; `None` where they had all that they found.
@@ -88,6 +90,7 @@ impl CellOutcome {
             names.push((DATA.to_owned(), device.clone()));
         }
         names.push((INSTANCES.to_owned(), self.instances.to_string()));
+        names.push(("schemas".to_owned(), self.schemas.to_string()));
         names.extend(self.cores.map(|cores| ("cores".to_owned(), cores.to_string())));
         let warehouses = self.warehouses.iter();
         names.extend(warehouses.map(|count| ("warehouses".to_owned(), count.to_string())));
@@ -144,6 +147,26 @@ pub(crate) fn matrix(cells: &[CellOutcome]) -> Matrix {
     Matrix::of(&names)
 }
 
+/// What tells each cell from the others of its lab, in words: with its connections, and without.
+pub fn labels(cells: &[CellOutcome]) -> Vec<(String, String)> {
+    let matrix = matrix(cells);
+    let label = |(at, cell): (usize, &CellOutcome)| {
+        let connections = NamedValue::of(CONNECTIONS, &cell.connections.to_string()).words();
+        match matrix.words(at, |dimension, _| dimension.name != CONNECTIONS) {
+            line if line.is_empty() => (connections, cell.engine.clone()),
+            line => (format!("{line}, {connections}"), line),
+        }
+    };
+    cells.iter().enumerate().map(label).collect()
+}
+
+/// The same of cells whose repeats are not read.
+pub fn labels_of_stored(cells: &[StoredCell]) -> Vec<(String, String)> {
+    let cell =
+        |cell: &StoredCell| CellOutcome::of(&cell.what, &Runs::of("", &[]), Vec::new(), None);
+    labels(&cells.iter().map(cell).collect::<Vec<_>>())
+}
+
 /// The model of all cells, by their places in the list.
 pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option<f64>) -> Blocks {
     let mut measured = Vec::new();
@@ -157,10 +180,11 @@ pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{CellOutcome, DATA, RepeatOutcome};
+    use super::{CellOutcome, DATA, RepeatOutcome, labels_of_stored};
     use crate::lab::matrix::CONNECTIONS;
     use crate::run::runs::{Basis, MeanValue};
     use std::collections::BTreeMap;
+    use store::{CellId, LabId, NewCell, StoredCell};
 
     /// A cell on a device and with an `innodb_io_capacity`, with the NOPM of its repeats by block;
     /// p95 is a thousand times that.
@@ -187,6 +211,7 @@ pub(crate) mod tests {
             workload: "tpcc".to_owned(),
             style: "statements".to_owned(),
             connections,
+            schemas: 1,
             instances: 1,
             cores: None,
             instance_spread: None,
@@ -211,6 +236,43 @@ pub(crate) mod tests {
             measured_again: false,
             has_failed: false,
         }
+    }
+
+    /// On a device, as a plan has it; with a server, or one that never started.
+    fn stored(id: i64, device: &str, connections: u32, is_started: bool) -> StoredCell {
+        let mut what = NewCell {
+            engine: "mysql-5.7".to_owned(),
+            connections,
+            settings: vec![(DATA.to_owned(), device.to_owned())],
+            ..NewCell::default()
+        };
+        if is_started {
+            what.transport = "tcp".to_owned();
+            what.settings.push(("scale".to_owned(), "papers".to_owned()));
+        }
+        StoredCell { id: CellId(id), lab: LabId(1), what }
+    }
+
+    #[test]
+    fn a_cell_that_never_started_is_among_its_like() {
+        let cells = [
+            stored(1, "hdd-15k", 8, true),
+            stored(2, "hdd-15k", 16, false),
+            stored(3, "nvme-pm1725", 8, true),
+        ];
+        let pair = |label: &str, line: &str| (label.to_owned(), line.to_owned());
+        assert_eq!(
+            labels_of_stored(&cells),
+            [
+                pair("hdd-15k, 8 connections", "hdd-15k"),
+                pair("hdd-15k, 16 connections", "hdd-15k"),
+                pair("nvme-pm1725, 8 connections", "nvme-pm1725"),
+            ]
+        );
+        assert_eq!(labels_of_stored(&cells[..1])[0], pair("8 connections", "mysql-5.7"));
+        let mut two = [stored(1, "hdd-15k", 8, true), stored(4, "hdd-15k", 8, true)];
+        two[1].what.schemas = 2;
+        assert_eq!(labels_of_stored(&two)[1], pair("2 schemas, 8 connections", "2 schemas"));
     }
 
     #[test]

@@ -13,7 +13,16 @@ const ABSENT: &str = "-";
 /// too, so nothing is ever split there.
 const TOGETHER: &str = ", ";
 /// Dimensions whose values say what they are.
-const PLAIN: [&str; 5] = ["engine", "preset", "workload", "style", "data"];
+const PLAIN: [&str; 6] = ["engine", "preset", "workload", "style", "isolation", "data"];
+/// Dimensions that are counts, with what is counted.
+const COUNTS: [(&str, &str, &str); 6] = [
+    (CONNECTIONS, "connection", "connections"),
+    ("warehouses", "warehouse", "warehouses"),
+    ("cores", "core", "cores"),
+    ("instances", "server", "servers"),
+    ("schemas", "schema", "schemas"),
+    ("partitions", "partition", "partitions"),
+];
 
 /// What cells of a lab differ in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,15 +84,16 @@ impl NamedValue {
     /// For people: `8 connections`, `hdd-15k`, `innodb_io_capacity=2000`.
     pub fn words(&self) -> String {
         let parts = self.parts.iter();
-        let words = parts.map(|(name, value)| match (name.as_str(), value.as_str()) {
-            (CONNECTIONS, "1") => "1 connection".to_owned(),
-            ("warehouses", "1") => "1 warehouse".to_owned(),
-            ("cores", "1") => "1 core".to_owned(),
-            (CONNECTIONS | "warehouses" | "cores", _) => format!("{value} {name}"),
-            (name, _) if PLAIN.contains(&name) => value.to_owned(),
-            _ => format!("{name}={value}"),
+        let mut words = parts.map(|(name, value)| {
+            let counted = COUNTS.iter().find(|(known, ..)| known == name);
+            match counted.filter(|_| value != ABSENT) {
+                Some((_, one, _)) if value == "1" => format!("1 {one}"),
+                Some((_, _, several)) => format!("{value} {several}"),
+                None if PLAIN.contains(&name.as_str()) => value.clone(),
+                None => format!("{name}={value}"),
+            }
         });
-        words.collect::<Vec<_>>().join(TOGETHER)
+        words.join(TOGETHER)
     }
 }
 
@@ -163,6 +173,13 @@ impl Matrix {
     /// Of a cell, the index of its value in each dimension.
     pub(crate) fn places(&self, cell: usize) -> &[usize] {
         &self.places[cell]
+    }
+
+    /// The values of a cell that are told, in words.
+    pub(crate) fn words(&self, cell: usize, is_told: impl Fn(&Dimension, usize) -> bool) -> String {
+        let values = self.dimensions.iter().zip(&self.places[cell]);
+        let told = values.filter(|(dimension, value)| is_told(dimension, **value));
+        told.map(|(dimension, value)| dimension.named(*value).words()).join(TOGETHER)
     }
 
     /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order
@@ -247,6 +264,9 @@ mod tests {
             ("warehouses", "1", "1 warehouse"),
             ("cores", "1", "1 core"),
             ("cores", "4", "4 cores"),
+            ("instances", "1", "1 server"),
+            ("partitions", "-", "partitions=-"),
+            ("isolation", "serializable", "serializable"),
             ("data", "hdd-15k", "hdd-15k"),
             ("redo", "twin", "redo=twin"),
         ] {

@@ -7,7 +7,10 @@ use crate::run::repeat_resources::used_by;
 use crate::run::resources::Resources;
 use crate::run::samples::Samples;
 use base::{Dilation, document};
-use store::{NewCell, RepeatId, Results, StoreError, Summary, WindowSummary};
+use store::{
+    NewCell, Repeat, RepeatId, Results, StoreError, StoredCell, Summary, WindowSummary,
+    WindowTotals,
+};
 
 document! {
     /// What `mydyno run --json` prints. `docs/json.md` describes its keys.
@@ -50,10 +53,22 @@ pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, Store
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
     let totals = results.window_totals(id)?;
-    let samples = Samples::read(results, id)?;
-    let summary = results.summary(id)?;
-    let resources = used_by(results, (&repeat, &cell), &totals, &samples)?;
-    let nodes = nodes_of(results, (&repeat, &cell), &samples)?;
-    let window = results.window_summary(&repeat, &cell.what, &totals)?;
+    document_of(results, (&repeat, &cell), &totals, &Samples::read(results, id)?)
+}
+
+/// The same of a repeat that was read already, with the totals of its window.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn document_of(
+    results: &Results,
+    (repeat, cell): (&Repeat, &StoredCell),
+    totals: &WindowTotals,
+    samples: &Samples,
+) -> Result<RunDocument, StoreError> {
+    let summary = results.summary_of((repeat, cell), totals)?;
+    let resources = used_by(results, (repeat, cell), totals, samples)?;
+    let nodes = nodes_of(results, (repeat, cell), samples)?;
+    let window = results.window_summary(repeat, &cell.what, totals)?;
     Ok(RunDocument::of(summary, resources, nodes, &window, &cell.what))
 }

@@ -2,6 +2,7 @@
 
 use crate::account::bound::{Bound, BoundBy};
 use crate::run::samples::{Samples, Window};
+use crate::table::Table;
 use base::document;
 use std::collections::BTreeSet;
 use store::MetricSource::Server;
@@ -61,15 +62,6 @@ pub(crate) fn held_up(nodes: &[NodeFigures]) -> Option<Bound> {
     })
 }
 
-/// A column of a table of nodes.
-pub struct NodeColumn {
-    pub title: &'static str,
-    pub unit: &'static str,
-    pub decimals: usize,
-    /// Of each node.
-    pub values: Vec<Option<f64>>,
-}
-
 type NodeValue = fn(&NodeFigures) -> Option<f64>;
 
 /// Title, unit, decimals and values.
@@ -86,16 +78,18 @@ const COLUMNS: [(&str, &str, usize, NodeValue); 10] = [
     ("stale at most", "ms", 1, |of| of.stale_max_ms),
 ];
 
-/// The columns that have a value: a cluster has no lag, and a replica no certification.
-pub fn node_columns(nodes: &[NodeFigures]) -> Vec<NodeColumn> {
-    let column = |(title, unit, decimals, value): (_, _, _, NodeValue)| NodeColumn {
-        title,
-        unit,
-        decimals,
-        values: nodes.iter().map(value).collect(),
-    };
-    let columns = COLUMNS.into_iter().map(column);
-    columns.filter(|column| column.values.iter().any(Option::is_some)).collect()
+/// How each node kept up with the others, in the columns that have a value: a cluster has no lag,
+/// and a replica no certification. `None` where there is nothing to tell.
+pub fn nodes_table<C: From<String>>(nodes: &[NodeFigures]) -> Option<Table<&NodeFigures, C>> {
+    let mut table = Table::of(nodes).numbers("node", |of| of.node.to_string());
+    for (title, unit, decimals, value) in COLUMNS {
+        if nodes.iter().any(|node| value(node).is_some()) {
+            table = table.numbers_in((title, unit), |node| {
+                value(node).map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+            });
+        }
+    }
+    (table.columns.len() > 1).then_some(table)
 }
 
 /// Names of the metrics that have a node's number for their label.
@@ -179,7 +173,9 @@ mod tests {
         let verdict = held_up(&[second.clone(), held]).unwrap();
         assert_eq!(verdict.by, BoundBy::Replication);
         assert!(verdict.because.contains("held node 3 up for 41 %"), "{}", verdict.because);
-        let titles: Vec<&str> = node_columns(&nodes).iter().map(|column| column.title).collect();
-        assert_eq!(titles, ["cert failures", "flow control", "lag", "lag at most"]);
+        let table = nodes_table::<String>(&nodes).unwrap();
+        let titles: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+        assert_eq!(titles, ["node", "cert failures", "flow control", "lag", "lag at most"]);
+        assert_eq!(table.columns[1].cells, ["2.0", "-"]);
     }
 }

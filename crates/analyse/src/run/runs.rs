@@ -80,11 +80,16 @@ impl MeanValue {
     }
 
     /// What is known of the mean of runs: nothing, where the scatter is that inside the only one.
-    pub(crate) fn over_runs(&self, basis: Basis) -> MeanValue {
+    pub fn over_runs(&self, basis: Basis) -> MeanValue {
         match basis {
             Basis::Repeats => *self,
             Basis::Intervals => MeanValue::new(self.mean, Err(NoInterval::OneRepeat)),
         }
+    }
+
+    /// Half of the width of the interval.
+    pub fn half_width(&self) -> Option<f64> {
+        self.estimate.map(|estimate| estimate.half_width())
     }
 
     fn new(mean: Option<f64>, estimate: Result<Estimate, NoInterval>) -> MeanValue {
@@ -231,12 +236,21 @@ fn influences(intervals: &[IntervalCounts], p95_us: f64, around_us: Range<f64>) 
 
 #[cfg(test)]
 mod tests {
-    use super::{IntervalCounts, influences, rates};
+    use super::{IntervalCounts, MeanValue, influences, rates};
     use crate::stats::noise::Noise;
     use crate::stats::statistics::{Estimate, mean};
 
     fn interval(seconds: f64, completed: f64, slow: f64) -> IntervalCounts {
         IntervalCounts { length_ns: seconds * 1e9, completed, slow }
+    }
+
+    #[test]
+    fn the_interval_of_three_repeats() {
+        let half_width = |values: &[f64]| MeanValue::of_repeats(values).half_width();
+        assert_eq!((half_width(&[5.0]), half_width(&[])), (None, None));
+        // Deviation 1, t = 4.303 for two degrees of freedom: 4.303 / sqrt(3) = 2.484.
+        let three = half_width(&[9.0, 10.0, 11.0]);
+        assert!(three.is_some_and(|width| (width - 2.484).abs() < 0.001), "{three:?}");
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use super::{lab_or_last, show_of};
 use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::failure::{Failure, Outcome};
-use crate::text::table::Table;
+use crate::text::format::with_interval;
+use crate::text::table::{AsText, Table};
 use analyse::{
-    ComparisonAsked, Difference, MeanValue, PairedBy, Ratio, RunComparison, RunsAsked, compare_runs,
+    ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, compare_runs,
 };
 use base::Exit;
 use std::fmt::Write;
@@ -138,8 +139,8 @@ fn text(comparison: &RunComparison) -> String {
     let p95 = format!("{} p95", metric.transaction());
     out += &Table::of([base, other])
         .words("", |side| side.name.clone())
-        .numbers(metric.title(), |side| interval(&side.nopm, 1.0, 0))
-        .numbers(&format!("{p95}, ms"), |side| interval(&side.new_order_p95_us, 1000.0, 2))
+        .numbers(metric.title(), |side| with_interval(&side.nopm, 1.0, 0))
+        .numbers(&format!("{p95}, ms"), |side| with_interval(&side.new_order_p95_us, 1e3, 2))
         .text();
     let paired = match comparison.paired_by {
         Some(PairedBy::Block) => "inside blocks",
@@ -174,21 +175,6 @@ fn verdict(comparison: &RunComparison) -> String {
         )
     } else {
         "no verdict on the difference".to_owned()
-    }
-}
-
-/// `12345 ± 67`, or `NA`.
-fn interval(value: &MeanValue, unit: f64, decimals: usize) -> String {
-    let Some(mean) = value.mean else {
-        return "NA".to_owned();
-    };
-    let mean = mean / unit;
-    match &value.estimate {
-        Some(estimate) => {
-            let half = estimate.half_width() / unit;
-            format!("{mean:.decimals$} ± {half:.decimals$}")
-        }
-        None => format!("{mean:.decimals$}"),
     }
 }
 

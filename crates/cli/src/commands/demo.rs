@@ -11,7 +11,7 @@ use analyse::{LabAnswer, RunDocument, lab_answer, lab_outcome};
 use base::Exit;
 use lab::{Job, Progress, planned_demo, run_lab};
 use serde::Serialize;
-use store::{Results, Summary, ThroughputMetric};
+use store::{Results, ThroughputMetric};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -45,12 +45,17 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     for repeat in repeats {
         runs.push(analyse::measurement(&results, repeat)?);
     }
-    let answer = lab_answer(&results, &lab_outcome(&results, summary.lab)?)?;
+    let lab = lab_outcome(&results, summary.lab)?;
+    let answer = lab_answer(&results, &lab)?;
     let found = DemoDocument { report: &arguments.output, answer, runs };
     show_of(ThroughputMetric::Nopm, arguments.json, &found, || {
-        let summaries: Vec<&Summary> = found.runs.iter().map(|run| &run.summary).collect();
-        let (compared, answer) = (text::comparison(&summaries), text::answer(&found.answer));
-        format!("{compared}\n{answer}\nreport: {}\n", arguments.output.display())
+        let fidelity = found.runs.iter().filter_map(|run| run.summary.fidelity);
+        let in_time = fidelity.min_by(f64::total_cmp).map_or_else(String::new, |least| {
+            let least = text::format::percent(least, 2);
+            format!("fidelity of the emulation: {least} of requests in time, on the worst device\n")
+        });
+        let (lab, answer) = (text::lab(&lab), text::answer(&found.answer));
+        format!("{lab}{in_time}\n{answer}\nreport: {}\n", arguments.output.display())
     })?;
     Ok(match summary.exit {
         Exit::Ok if summary.failed > 0 => Exit::Failed,

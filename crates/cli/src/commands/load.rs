@@ -6,7 +6,7 @@ use crate::arguments::database::LoadArguments;
 use crate::arguments::measuring::read_place;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::text::table::Table;
+use crate::text::table::{AsText, Table};
 use ::server::Home;
 use base::{Exit, counted, document};
 use fleet::Leader;

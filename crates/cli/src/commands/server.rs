@@ -5,7 +5,7 @@ use crate::arguments::measuring::read_place;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
-use crate::text::table::Table;
+use crate::text::table::{AsText, Table};
 use ::server::{
     AfterStop, Availability, Ending, Home, Instance, ListedEngine, NamedInstance, Secret,
     ServerBuild, find, install, list, named, preset, render_dsn,

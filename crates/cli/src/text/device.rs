@@ -1,7 +1,7 @@
 //! Verifications of devices, as tables for people.
 
 use super::format::percent;
-use super::table::Table;
+use super::table::{AsText, Table};
 use std::fmt::Write;
 use storage::verify::{FigureVerdict, VerifiedFigure};
 

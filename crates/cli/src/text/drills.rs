@@ -1,6 +1,6 @@
 //! What survived drills, in words.
 
-use super::table::Table;
+use super::table::{AsText, Table};
 use analyse::DrillFigures;
 use base::counted;
 use std::fmt::Write as _;

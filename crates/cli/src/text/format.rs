@@ -1,5 +1,6 @@
 //! Numbers as people read them.
 
+use analyse::MeanValue;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -12,6 +13,12 @@ pub fn optional(value: Option<f64>, decimals: usize) -> String {
 
 pub fn count(value: Option<impl Display>) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
+}
+
+/// `12345 ± 67`, the parts of a mean by `unit`; NA where it is not known.
+pub fn with_interval(value: &MeanValue, unit: f64, decimals: usize) -> String {
+    let width = value.half_width().map(|half| format!(" ± {:.decimals$}", half / unit));
+    optional(value.mean.map(|mean| mean / unit), decimals) + &width.unwrap_or_default()
 }
 
 /// A share with its sign: `99.12 %`.

@@ -1,7 +1,8 @@
 //! What a run asked of its storage, as text for people.
 
 use super::format::{ms, optional, percent};
-use super::table::Table;
+use super::table::{AsText, Table};
+use analyse::sentences;
 use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 
@@ -16,18 +17,9 @@ pub fn io_by_role(out: &mut String, summary: &Summary) {
     if !counted.is_empty() {
         *out += &table(&counted);
     }
-    backing(out, summary);
-    if let (Some(fidelity), Some(overruns)) = (summary.fidelity, summary.overrun_share) {
-        // Writing to a string cannot fail, here and below.
-        let _ = writeln!(
-            out,
-            "fidelity of the emulation: {} of requests completed within 2 % or 20 us of their due \
-             time, on average late by {} of the device's response time; for {} the host was slower \
-             than the device",
-            percent(fidelity, 2),
-            percent(summary.lateness_share.unwrap_or(0.0), 1),
-            percent(overruns, 2)
-        );
+    for words in sentences::storage(summary) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{words}");
     }
 }
 
@@ -64,25 +56,4 @@ fn table(devices: &[&DeviceSummary]) -> String {
         .numbers("busy", |device| share(device.busy_share, 0))
         .numbers("fidelity", |device| share(device.fidelity, 2))
         .text()
-}
-
-/// Where bytes really are: each place once, with its roles where they differ.
-fn backing(out: &mut String, summary: &Summary) {
-    let mut places: Vec<(String, Vec<&str>)> = Vec::new();
-    for device in &summary.devices {
-        let place = if device.emulated {
-            format!("{} (emulated), its bytes in {}", device.device, device.backing)
-        } else {
-            device.device.clone()
-        };
-        match places.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, roles)) => roles.push(&device.role),
-            None => places.push((place, vec![&device.role])),
-        }
-    }
-    let one = places.len() == 1;
-    for (place, roles) in places {
-        let what = if one { "all files".to_owned() } else { roles.join(", ") };
-        let _ = writeln!(out, "{what} on {place}");
-    }
 }

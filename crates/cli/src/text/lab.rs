@@ -1,12 +1,9 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of
 //! what else differs.
 
-use super::format::{ms, optional};
-use super::table::Table;
-use analyse::{
-    Basis, CONNECTIONS, CellOutcome, INSTANCES, Interference, LabOutcome, MachineOutcome,
-    MeanValue, interference, varying,
-};
+use super::format::{ms, optional, with_interval};
+use super::table::{AsText, Table};
+use analyse::{CellOutcome, LabOutcome, MachineOutcome, MeanValue, interference, labels};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::Summary;
@@ -29,31 +26,18 @@ pub fn lab(lab: &LabOutcome) -> String {
     if !lab.ramps.is_empty() {
         return out + &ramps(lab);
     }
-    let varying = varying(&lab.cells);
-    let nopm = |cell: &CellOutcome| number(&cell.nopm, 1.0);
-    let p95 = |cell: &CellOutcome| number(&cell.new_order_p95_us, 1e-3);
+    let labels = labels(&lab.cells);
+    let nopm = |cell: &CellOutcome| number(cell, &cell.nopm, 1.0);
+    let p95 = |cell: &CellOutcome| number(cell, &cell.new_order_p95_us, 1e3);
     let metric = lab.metric();
-    grid(&mut out, metric.title(), &lab.cells, &varying, &nopm);
+    grid(&mut out, metric.title(), (&lab.cells, &labels), &nopm);
     let title = format!("{} p95, ms", metric.transaction());
-    grid(&mut out, &title, &lab.cells, &varying, &p95);
-    servers(&mut out, &lab.cells, &varying);
-    let is_single =
-        |cell: &&CellOutcome| cell.nopm.mean.is_some() && cell.basis == Basis::Intervals;
-    let single = lab.cells.iter().filter(is_single).count();
-    if single > 0 {
-        let _ = writeln!(
-            out,
-            "+- is half of a 95 % interval; of {} with one repeat it tells nothing of how another \
-             would differ, and supports no comparison",
-            base::counted(single, "cell", "cells")
-        );
-    } else {
-        let _ = writeln!(
-            out,
-            "+- is half of a 95 % interval over repeats, with the drift between blocks in it; the \
-             report compares cells inside blocks"
-        );
-    }
+    grid(&mut out, &title, (&lab.cells, &labels), &p95);
+    servers(&mut out, &lab.cells, &labels);
+    out.push_str(
+        "± is half of a 95 % interval over repeats, with the drift between blocks in it; one \
+         repeat has none. The report compares cells inside blocks\n",
+    );
     for cell in &lab.cells {
         for repeat in &cell.repeats {
             if let (Some(code), Some(reason)) = (&repeat.reason_code, &repeat.reason) {
@@ -97,15 +81,13 @@ pub fn repeat(summary: &Summary) -> String {
 /// Each ramp with its curve, and what each configuration supports.
 fn ramps(lab: &LabOutcome) -> String {
     let mut out = String::new();
-    let varying = varying(&lab.cells);
+    let labels = labels(&lab.cells);
     let mut supported = Vec::new();
     for ramp in &lab.ramps {
         let first = ramp.points.first();
-        let cell = first.and_then(|point| lab.cells.iter().find(|cell| cell.ordinal == point.cell));
-        let mut name = vec![format!("cell {}, repeat {}", ramp.ordinal, ramp.repeat)];
-        let values = cell.map(|cell| values_of(cell, &varying));
-        name.extend(values.filter(|values| !values.is_empty()));
-        let name = name.join(": ");
+        let at = first.and_then(|of| lab.cells.iter().position(|cell| cell.ordinal == of.cell));
+        let line = at.map_or_else(String::new, |at| format!(": {}", labels[at].1));
+        let name = format!("cell {}, repeat {}{line}", ramp.ordinal, ramp.repeat);
         let _ = writeln!(out, "{name}\n{}", super::ramp(ramp));
         supported.push((name, ramp.supported_words()));
     }
@@ -118,16 +100,12 @@ fn ramps(lab: &LabOutcome) -> String {
     out
 }
 
-/// The values of these names.
-fn values_of(cell: &CellOutcome, varying: &[String]) -> String {
-    let names: BTreeMap<String, String> = cell.names().into_iter().collect();
-    let values = varying.iter().map(|name| names.get(name).map_or("-", String::as_str));
-    values.collect::<Vec<_>>().join(", ")
-}
+/// What each cell is called, with its connections and without.
+type Labels = [(String, String)];
 
 /// What several servers on one machine give against one; nothing where all cells have the same
 /// number of them.
-fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
+fn servers(out: &mut String, cells: &[CellOutcome], labels: &Labels) {
     let rows = interference(cells);
     if rows.is_empty() {
         return;
@@ -135,19 +113,12 @@ fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
     let percent = |share: Option<f64>, none: &str| {
         share.map_or_else(|| none.to_owned(), |share| format!("{:.1}", share * 100.0))
     };
-    let cell = |row: &Interference| {
-        let names = cells[row.place].names().into_iter();
-        let told = names.filter(|(name, _)| {
-            name == CONNECTIONS || (name != INSTANCES && varying.contains(name))
-        });
-        told.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-    };
     *out += &Table::of(rows)
         .numbers("instances", |row| row.instances.to_string())
         .numbers("NOPM", |row| optional(row.nopm.map(f64::trunc), 0))
         .numbers("against one, %", |row| percent(row.efficiency, "NA"))
         .numbers("between them, %", |row| percent(row.spread, "-"))
-        .words("cell", cell)
+        .words("cell", |row| labels[row.place].0.clone())
         .text();
     out.push('\n');
 }
@@ -159,28 +130,26 @@ fn first_line(text: &str) -> &str {
 fn grid(
     out: &mut String,
     title: &str,
-    cells: &[CellOutcome],
-    varying: &[String],
+    (cells, labels): (&[CellOutcome], &Labels),
     shown: &dyn Fn(&CellOutcome) -> Option<String>,
 ) {
     let mut connections: Vec<u32> = cells.iter().map(|cell| cell.connections).collect();
     connections.sort_unstable();
     connections.dedup();
-    let mut lines: Vec<(String, BTreeMap<u32, String>)> = Vec::new();
-    for cell in cells {
-        let line = values_of(cell, varying);
+    let mut lines: Vec<(&str, BTreeMap<u32, String>)> = Vec::new();
+    for (cell, (_, line)) in cells.iter().zip(labels) {
         let absent = if cell.has_failed() { "NA" } else { "-" };
         let text = shown(cell).unwrap_or_else(|| absent.to_owned());
         // Cells that these names do not tell apart have lines of their own.
         let is_free = |row: &BTreeMap<u32, String>| !row.contains_key(&cell.connections);
-        match lines.iter_mut().find(|(name, row)| *name == line && is_free(row)) {
+        match lines.iter_mut().find(|(name, row)| *name == line.as_str() && is_free(row)) {
             Some((_, row)) => {
                 row.insert(cell.connections, text);
             }
             None => lines.push((line, BTreeMap::from([(cell.connections, text)]))),
         }
     }
-    let mut table = Table::of(&lines).words(title, |(name, _)| name.clone());
+    let mut table = Table::of(&lines).words(title, |(name, _)| *name);
     for number in &connections {
         table = table.numbers(&format!("{number} connections"), |(_, row)| {
             row.get(number).map_or("-", String::as_str).to_owned()
@@ -190,13 +159,8 @@ fn grid(
     out.push('\n');
 }
 
-/// A mean with half of its interval.
-fn number(value: &MeanValue, unit: f64) -> Option<String> {
-    let mean = value.mean? * unit;
-    let decimals = usize::from(mean < 100.0);
-    let half = value.high.map(|high| high * unit - mean);
-    Some(match half {
-        Some(half) => format!("{mean:.decimals$} +-{half:.decimals$}"),
-        None => format!("{mean:.decimals$}"),
-    })
+/// A mean with half of its interval over repeats.
+fn number(cell: &CellOutcome, value: &MeanValue, unit: f64) -> Option<String> {
+    let decimals = usize::from(value.mean? / unit < 100.0);
+    Some(with_interval(&value.over_runs(cell.basis), unit, decimals))
 }

@@ -1,9 +1,7 @@
-//! Warm-ups and windows of automatic length: what they wait for, and what they came to.
+//! What warm-ups and windows of automatic length wait for.
 
 use analyse::Awaited;
 use base::{percent, percent_at_most};
-use std::fmt::Write;
-use store::Summary;
 
 /// What a phase waits for, and how long it has.
 pub fn awaited(awaited: Awaited) -> String {
@@ -25,35 +23,6 @@ pub fn awaited(awaited: Awaited) -> String {
             format!("{reached}±{asked}, {} s of {length}", so_far.as_secs())
         }
     }
-}
-
-/// How long the phases of automatic length were, and why they ended.
-pub fn lengths(out: &mut String, summary: &Summary) {
-    if !summary.warmup_auto && !summary.window_auto {
-        return;
-    }
-    let mut said = Vec::new();
-    if let (true, Some(seconds)) = (summary.warmup_auto, summary.warmup_measured_s) {
-        let why = match summary.warmup_steady {
-            Some(true) => "until the server was steady",
-            _ if seconds >= summary.warmup_s => {
-                "the most that it might take, and the server was not steady"
-            }
-            _ => "and the server was not steady",
-        };
-        said.push(format!("warm-up {seconds:.1} s, {why}"));
-    }
-    if let (true, Some(seconds), Some(asked)) =
-        (summary.window_auto, summary.rates.window_s, summary.precision_share)
-    {
-        let reached = summary.window_precision_share.map_or_else(
-            || "it was too short to tell how well its mean is known".to_owned(),
-            |share| format!("its mean is known to ±{}", percent_at_most(share)),
-        );
-        said.push(format!("window {seconds:.1} s, {reached} (±{} asked)", percent(asked)));
-    }
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{}", said.join("; "));
 }
 
 #[cfg(test)]

@@ -89,7 +89,8 @@ fn a_reader_who_goes_is_no_failure() {
 #[test]
 fn a_terminal_that_is_not_read_does_not_hold_up_the_run() {
     let server = lent();
-    let arguments = format!("run --dsn '{}' -c 2 --rate 50/s --warmup 1s --window 5s --watch", server.dsn);
+    let arguments =
+        format!("run --dsn '{}' -c 2 --rate 50/s --warmup 1s --window 5s --watch", server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
     until("it is watched", || terminal.seen().contains(ENTER));
     terminal.stall();

@@ -78,7 +78,8 @@ fn a_run_is_judged_by_its_figures() {
     };
     let junit = || std::fs::read_to_string(work.path().join("junit.xml")).unwrap();
     // Each holds of every run.
-    let ran = run(&["nopm<1e9", "p95_ms > 0.001", "errors>1e9"]).and_args(["--json", "--check"]).run();
+    let ran =
+        run(&["nopm<1e9", "p95_ms > 0.001", "errors>1e9"]).and_args(["--json", "--check"]).run();
     let document = ran.exits(7).json();
     assert_eq!(text(&document, "/status"), "done");
     assert_eq!(document["error"]["exit_code"], 7);

@@ -58,10 +58,9 @@ fn primary_type(view: &LabView) -> Option<&str> {
 /// The account of a cell as a bar; `None` where its time is not known.
 pub fn account_stack(cell: &CellView) -> Option<Stack> {
     let part = |part: &Part| {
-        let of_repeat =
-            |repeat: &RepeatView| repeat.resources.as_ref()?.account.as_ref()?.part_us(*part);
-        let (title, time) = (part.title().to_owned(), cell.repeated(of_repeat)?);
-        Some(StackPart { title, color: color(*part), time })
+        let of_repeat = |repeat: &RepeatView| repeat.resources()?.account.as_ref()?.part_us(*part);
+        let (title, time) = (part.title().to_owned(), cell.repeated(of_repeat));
+        time.mean.map(|us| StackPart { title, color: color(*part), us, time })
     };
     let parts: Vec<StackPart> = Part::ALL.iter().filter_map(part).collect();
     (!parts.is_empty()).then(|| Stack { name: to_cell(cell, &cell.label), parts })
@@ -83,8 +82,7 @@ fn color(part: Part) -> usize {
 
 /// `None` where the time of a transaction is not known.
 pub fn account_of(cell: &CellView) -> Option<CellAccount> {
-    let used: Vec<&Resources> =
-        cell.whole().filter_map(|repeat| repeat.resources.as_ref()).collect();
+    let used: Vec<&Resources> = cell.whole().filter_map(RepeatView::resources).collect();
     CellAccount::of(&used)
 }
 
@@ -129,7 +127,7 @@ fn account_row(cell: &CellView) -> Markup {
     let stack = account_stack(cell);
     let time = |part: Part| {
         let parts = stack.iter().flat_map(|stack| &stack.parts);
-        parts.into_iter().find(|of| of.title == part.title()).map(|of| time_in_ms(&of.time))
+        parts.into_iter().find(|of| of.title == part.title()).map(time_in_ms)
     };
     html! {
         tr {

@@ -7,7 +7,7 @@ use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, THROUGHPUT, u
 use crate::format::{by_key, in_words_of};
 use crate::model::{CellView, LabView};
 use crate::series::rounded;
-use crate::stats::Repeated;
+use analyse::MeanValue;
 use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -79,16 +79,11 @@ pub fn curves(
 }
 
 fn band(at: &[Option<&CellView>], number: &CellNumber) -> CurveBand {
-    let all: Vec<Option<Repeated>> = at.iter().map(|cell| number.of((*cell)?)).collect();
-    let edge = |sign: f64| {
-        let end = |r: &Option<Repeated>| {
-            let number = r.as_ref()?;
-            Some(rounded(number.mean + sign * number.half_width?))
-        };
-        all.iter().map(end).collect()
+    let along = |of: fn(&MeanValue) -> Option<f64>| {
+        let known = at.iter().map(|cell| of(&number.of((*cell)?)));
+        known.map(|value| value.map(rounded)).collect()
     };
-    let mean = |r: &Option<Repeated>| r.as_ref().map(|number| rounded(number.mean));
-    CurveBand { mean: all.iter().map(mean).collect(), low: edge(-1.0), high: edge(1.0) }
+    CurveBand { mean: along(|of| of.mean), low: along(|of| of.low), high: along(|of| of.high) }
 }
 
 impl Curves {

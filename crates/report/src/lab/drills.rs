@@ -1,8 +1,9 @@
 //! What durability costs and what giving it up loses: throughput beside what survived drills.
 
-use crate::format::{by_key, integer, trimmed};
+use crate::format::{by_key, integer, or_dash, trimmed, truncated};
 use crate::model::LabView;
-use analyse::{DATA, DrillFigures, LabOutcome, varying};
+use crate::table::{TableContent, shown, shown_as};
+use analyse::{DATA, DrillFigures, LabOutcome, Table, varying};
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -14,11 +15,6 @@ const BAR_MAX_PERCENT: f64 = 100.0;
 /// A table of all cells whose servers were ended; nothing where none was.
 pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
     let all = &outcome.drills;
-    let nopm = |of: &DrillFigures| {
-        let cell = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal);
-        cell.and_then(|cell| cell.nopm.mean)
-    };
-    let most = all.iter().filter_map(nopm).fold(0.0, f64::max);
     html! {
         @if !all.is_empty() {
             section id="drills" {
@@ -32,24 +28,7 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
                 (picture(outcome))
                 details open[all.len() <= ROWS_OPEN_MAX] {
                     summary { "Data table" }
-                    div.scroll { table {
-                        thead { tr {
-                            th scope="col" { "Cell" } th scope="col" { "Fault" }
-                            th.num scope="col" { "NOPM" } th scope="col" {}
-                            th.num scope="col" { "Drills" } th.num scope="col" { "Recovered" }
-                            th.num scope="col" { "Recovery" span.unit { "s" } }
-                            th.num scope="col" { "Orders acknowledged" }
-                            th.num scope="col" { "Orders lost" }
-                            th.num scope="col" { "Payments lost" }
-                            th.num scope="col" { "Deliveries lost" }
-                            th.num scope="col" { "Longest loss" span.unit { "s" } }
-                            th.num scope="col" { "Damaged" }
-                            th.num scope="col" { "Pages torn" }
-                            th.num scope="col" { "Pages corrupt" }
-                            th.num scope="col" { "Writes lost or torn" }
-                        } }
-                        tbody { @for of in all { (row(view, of, nopm(of), most)) } }
-                    } }
+                    (shown("", table(view, outcome)))
                 }
                 @for of in all.iter().filter(|of| !of.reactions.is_empty()) {
                     details {
@@ -74,6 +53,45 @@ pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
     }
 }
 
+fn table<'a>(view: &LabView, outcome: &'a LabOutcome) -> Table<&'a DrillFigures, TableContent> {
+    let all = &outcome.drills;
+    let nopm = |of: &DrillFigures| {
+        let cell = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal);
+        cell.and_then(|cell| cell.nopm.mean)
+    };
+    let most = all.iter().filter_map(nopm).fold(0.0, f64::max);
+    let bar = |of: &DrillFigures| {
+        let nopm = nopm(of).filter(|_| most > 0.0)?;
+        Some(trimmed(nopm / most * BAR_MAX_PERCENT, 0))
+    };
+    let kind = |of: &DrillFigures, name: &str| {
+        let kind = of.witnessed.iter().find(|kind| kind.name == name);
+        kind.map_or((0, 0), |kind| (kind.acknowledged, kind.lost))
+    };
+    Table::of(all)
+        .words("Cell", |of| label(view, of))
+        .words("Fault", |of| {
+            let reactions = of.reactions_in_words().map(|words| format!(": it {words}"));
+            format!("{}{}", of.fault, reactions.unwrap_or_default())
+        })
+        .numbers("NOPM", |of| or_dash(nopm(of), truncated))
+        .words("", |of| {
+            html! { @if let Some(bar) = bar(of) { meter min="0" max="100" value=(bar) {} } }
+        })
+        .numbers("Drills", |of| integer(u64::from(of.drills)))
+        .numbers("Recovered", |of| integer(u64::from(of.recovered)))
+        .numbers_in(("Recovery", "s"), |of| or_dash(of.recovery_mean_s, |s| trimmed(s, 1)))
+        .numbers("Orders acknowledged", |of| integer(kind(of, "new_order").0))
+        .numbers("Orders lost", |of| strong(kind(of, "new_order").1))
+        .numbers("Payments lost", |of| strong(kind(of, "payment").1))
+        .numbers("Deliveries lost", |of| strong(kind(of, "delivered_orders").1))
+        .numbers_in(("Longest loss", "s"), |of| trimmed(of.lost_span_max_s, 2))
+        .numbers("Damaged", |of| strong(u64::from(of.damaged)))
+        .numbers("Pages torn", |of| integer(of.torn_pages))
+        .numbers("Pages corrupt", |of| strong(of.corrupt_pages))
+        .numbers("Writes lost or torn", |of| integer(of.lost_writes + of.torn_writes))
+}
+
 /// What is given up by device: a row for each of what else differs, named by what is another than
 /// in the first row; nothing where only one of both varies.
 fn picture(outcome: &LabOutcome) -> Markup {
@@ -91,20 +109,16 @@ fn picture(outcome: &LabOutcome) -> Markup {
     let Some((first, _)) = rows.first().filter(|_| rows.len() > 1 && devices.len() > 1) else {
         return html! {};
     };
-    html! {
-        div.scroll { table.survival {
-            thead { tr {
-                th scope="col" { "What is given up" }
-                @for device in &devices { th scope="col" { (device) } }
-            } }
-            tbody { @for (settings, cells) in &rows { tr {
-                th scope="row" { (given_up(first, settings)) }
-                @for device in &devices { td {
-                    @for (_, of) in cells.iter().filter(|(on, _)| on == *device) { (survived(of)) }
-                } }
-            } } }
-        } }
+    let mut table =
+        Table::of(&rows).words("What is given up", |(settings, _)| given_up(first, settings));
+    for device in &devices {
+        table = table.words(device, |(_, cells)| {
+            html! {
+                @for (_, of) in cells.iter().filter(|(on, _)| on == *device) { (survived(of)) }
+            }
+        });
     }
+    shown_as("survival", "", table)
 }
 
 /// Names and values of what a cell has set.
@@ -134,34 +148,6 @@ fn survived(of: &DrillFigures) -> Markup {
 fn label(view: &LabView, of: &DrillFigures) -> String {
     let cell = view.cells.iter().find(|cell| cell.cell.what.ordinal == of.ordinal);
     cell.map_or_else(|| format!("cell {}", of.ordinal), |cell| cell.label.clone())
-}
-
-fn row(view: &LabView, of: &DrillFigures, nopm: Option<f64>, most: f64) -> Markup {
-    let kind = |name: &str| of.witnessed.iter().find(|kind| kind.name == name);
-    let lost = |name: &str| kind(name).map_or(0, |kind| kind.lost);
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let bar = nopm.filter(|_| most > 0.0).map(|nopm| nopm / most * BAR_MAX_PERCENT);
-    html! {
-        tr {
-            th scope="row" { (label(view, of)) }
-            td {
-                (of.fault) @if let Some(reactions) = of.reactions_in_words() { ": it " (reactions) }
-            }
-            td.num { (or_none(nopm.map(|nopm| integer(nopm as u64)))) }
-            td { @if let Some(bar) = bar { meter min="0" max="100" value=(trimmed(bar, 0)) {} } }
-            td.num { (integer(u64::from(of.drills))) }
-            td.num { (integer(u64::from(of.recovered))) }
-            td.num { (or_none(of.recovery_mean_s.map(|s| trimmed(s, 1)))) }
-            td.num { (integer(kind("new_order").map_or(0, |kind| kind.acknowledged))) }
-            td.num { (strong(lost("new_order"))) }
-            td.num { (strong(lost("payment"))) }
-            td.num { (strong(lost("delivered_orders"))) }
-            td.num { (trimmed(of.lost_span_max_s, 2)) }
-            td.num { (strong(u64::from(of.damaged))) }
-            td.num { (integer(of.torn_pages)) } td.num { (strong(of.corrupt_pages)) }
-            td.num { (integer(of.lost_writes + of.torn_writes)) }
-        }
-    }
 }
 
 /// What should be 0 is bold where it is not.

@@ -4,6 +4,8 @@
 use super::missing::{number, to_cell};
 use super::numbers::CellNumber;
 use crate::model::{CellView, LabView};
+use crate::table::shown_as;
+use analyse::Table;
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -37,49 +39,24 @@ impl Axes<'_> {
     }
 
     pub fn grid(&self, of: &CellNumber) -> Markup {
-        let count = self.connections.len();
-        html! {
-            div.scroll { table.grid {
-                caption { b { (of.title(self.view)) } ", " (of.unit(self.view)) }
-                thead {
-                    tr {
-                        th scope="col" rowspan="2" {}
-                        th.num scope="colgroup" colspan=(count) { "connections" }
-                    }
-                    tr { @for number in &self.connections { th.num scope="col" { (number) } } }
-                }
-                tbody { @for group in &self.groups {
-                    tr {
-                        th scope="row" { (group) }
-                        @for connections in &self.connections {
-                            td.num { @match self.at(group, *connections) {
-                                Some(cell) => (number(cell, of.of(cell).as_ref(), of.shown)),
-                                None => {}
-                            } }
-                        }
-                    }
-                } }
-            } }
+        let mut table = Table::of(&self.groups).words("", |group| *group);
+        for connections in &self.connections {
+            table = table.numbers_in((&connections.to_string(), "connections"), |group| {
+                let cell = self.at(group, *connections);
+                html! { @if let Some(cell) = cell { (number(cell, &of.of(cell), of.shown)) } }
+            });
         }
+        shown_as("grid", html! { b { (of.title(self.view)) } ", " (of.unit(self.view)) }, table)
     }
 }
 
 /// A row for each cell, a column for each number.
 pub fn table(view: &LabView, numbers: &[&CellNumber]) -> Markup {
-    html! {
-        div.scroll { table.grid {
-            thead { tr {
-                th scope="col" { "Cell" }
-                @for of in numbers {
-                    th.num scope="col" { (of.title(view)) span.unit { (of.unit(view)) } }
-                }
-            } }
-            tbody { @for cell in &view.cells {
-                tr {
-                    th scope="row" { (to_cell(cell, &cell.label)) }
-                    @for of in numbers { td.num { (number(cell, of.of(cell).as_ref(), of.shown)) } }
-                }
-            } }
-        } }
+    let mut table = Table::of(&view.cells).words("Cell", |cell| to_cell(cell, &cell.label));
+    for of in numbers {
+        table = table.numbers_in((&of.title(view), &of.unit(view)), |cell| {
+            number(cell, &of.of(cell), of.shown)
+        });
     }
+    shown_as("grid", "", table)
 }

@@ -2,7 +2,7 @@
 
 use crate::format::{NOT_AVAILABLE, NOT_MEASURED, by_key, duration};
 use crate::model::CellView;
-use crate::stats::Repeated;
+use analyse::MeanValue;
 use maud::{Markup, html};
 
 /// A text that leads to a cell.
@@ -16,12 +16,12 @@ pub fn to_cell_of(id: i64, text: &str) -> Markup {
 }
 
 /// A cell's number with its interval, or why there is none. `shown` is for people.
-pub fn number(cell: &CellView, number: Option<&Repeated>, shown: fn(f64) -> String) -> Markup {
+pub fn number(cell: &CellView, number: &MeanValue, shown: fn(f64) -> String) -> Markup {
     html! {
-        @match number {
-            Some(number) => {
-                (to_cell(cell, &shown(number.mean)))
-                (plus_minus(number.half_width, shown))
+        @match number.mean {
+            Some(mean) => {
+                (to_cell(cell, &shown(mean)))
+                (plus_minus(number.half_width(), shown))
             }
             None => (absent(cell)),
         }

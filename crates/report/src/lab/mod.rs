@@ -4,7 +4,6 @@ pub mod account;
 pub mod causes;
 pub mod comparisons;
 pub mod curves;
-pub mod device_effects;
 pub mod drills;
 pub mod effects;
 mod grid;

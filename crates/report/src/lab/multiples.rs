@@ -45,7 +45,7 @@ fn cell_bars(view: &LabView, number: &CellNumber, title: &str) -> Markup {
     let mut all: Vec<Bar<'_>> = Vec::new();
     for cell in &view.cells {
         let of = number.of(cell);
-        let (mean, half_width) = (of.as_ref().map(|of| of.mean), of.and_then(|of| of.half_width));
+        let (mean, half_width) = (of.mean, of.half_width());
         all.push(Bar { name: &cell.label, cell: Some(cell), mean, half_width, color: 1 });
     }
     html! {

@@ -3,8 +3,7 @@
 use super::missing::has_result;
 use crate::format::{in_words_of, significant, trimmed, truncated};
 use crate::model::{CellView, LabView, RepeatView};
-use crate::stats::Repeated;
-use analyse::Resources;
+use analyse::{MeanValue, Resources};
 use std::sync::LazyLock;
 use store::{DeviceSummary, TransactionTotals, WindowTotals};
 
@@ -21,7 +20,11 @@ pub struct CellNumber {
 
 /// Where a number comes from.
 enum Of {
-    Cell(fn(&CellView) -> Option<Repeated>),
+    /// The mean of the repeats.
+    Repeat(fn(&RepeatView) -> Option<f64>),
+    /// The same of what a repeat used.
+    Used(fn(&Resources) -> Option<f64>),
+    Cell(fn(&CellView) -> Option<f64>),
     /// The requests of a role; `None` where it had none.
     Role(&'static str, fn(&DeviceSummary) -> Option<f64>),
 }
@@ -30,8 +33,8 @@ impl CellNumber {
     /// `Throughput`, `Reads of data`. Titles and units are written for TPC-C.
     pub fn title(&self, view: &LabView) -> String {
         match self.of {
-            Of::Cell(_) => in_words_of(view.metric(), self.title),
             Of::Role(role, _) => format!("{} {role}", self.title),
+            _ => in_words_of(view.metric(), self.title),
         }
     }
 
@@ -44,43 +47,56 @@ impl CellNumber {
         format!("{}, {}", self.title(view), self.unit(view))
     }
 
-    pub fn of(&self, cell: &CellView) -> Option<Repeated> {
+    pub fn of(&self, cell: &CellView) -> MeanValue {
         match self.of {
-            Of::Cell(number) => number(cell),
-            Of::Role(role, number) => cell.repeated(|repeat| {
-                let mut devices = repeat.storage.devices.iter();
-                number(devices.find(|device| device.role == role)?)
-            }),
+            Of::Repeat(number) => cell.repeated(number),
+            Of::Used(number) => cell.repeated(|repeat| number(repeat.resources()?)),
+            Of::Cell(number) => MeanValue::of_repeats(number(cell).as_slice()),
+            Of::Role(role, number) => cell.repeated(|repeat| number(repeat.device(role)?)),
         }
     }
 }
 
-const fn metric(
-    title: &'static str,
-    unit: &'static str,
-    of: fn(&CellView) -> Option<Repeated>,
-) -> CellNumber {
-    CellNumber { title, unit, of: Of::Cell(of), shown: significant, is_logarithmic: false }
+const fn metric(title: &'static str, unit: &'static str, of: Of) -> CellNumber {
+    CellNumber { title, unit, of, shown: significant, is_logarithmic: false }
 }
 
-const fn response(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> CellNumber {
+const fn used(
+    title: &'static str,
+    unit: &'static str,
+    of: fn(&Resources) -> Option<f64>,
+) -> CellNumber {
+    metric(title, unit, Of::Used(of))
+}
+
+/// A share of all cores.
+const fn share(title: &'static str, percent: fn(&Resources) -> Option<f64>) -> CellNumber {
+    let shown = |percent| trimmed(percent, 2);
+    CellNumber { shown, ..used(title, "% of all cores", percent) }
+}
+
+const fn response(title: &'static str, of: Of) -> CellNumber {
     CellNumber { is_logarithmic: true, ..metric(title, "ms", of) }
 }
 
-pub static THROUGHPUT: CellNumber =
-    CellNumber { shown: truncated, ..metric("Throughput", "NOPM", CellView::nopm) };
-pub static P95: CellNumber = response("New-order p95", |cell| primary_ms(cell, 0.95));
+pub static THROUGHPUT: CellNumber = CellNumber {
+    shown: truncated,
+    ..metric("Throughput", "NOPM", Of::Repeat(|repeat| repeat.rates().nopm))
+};
+pub static P95: CellNumber =
+    response("New-order p95", Of::Repeat(|repeat| Some(repeat.primary_ns(0.95)? / 1e6)));
 pub static MAXIMUM: CellNumber =
-    response("New-order maximum", |cell| Repeated::of(&[cell.primary_max_ns()? as f64 / 1e6]));
+    response("New-order maximum", Of::Cell(|cell| Some(cell.primary_max_ns()? as f64 / 1e6)));
 /// Of all types.
-pub static RETRIES: CellNumber = metric("Retries", "per 1,000 committed", |cell| {
-    cell.repeated(|repeat| retries_per_1000_committed(&repeat.totals))
-});
-static MEAN: CellNumber = response("New-order mean", |cell| {
-    let mean_ns = |repeat: &RepeatView| repeat.primary.mean_ns();
-    cell.repeated(mean_ns).map(|ns| ns.per(1e6))
-});
-static P90: CellNumber = response("New-order p90", |cell| primary_ms(cell, 0.9));
+pub static RETRIES: CellNumber = metric(
+    "Retries",
+    "per 1,000 committed",
+    Of::Repeat(|repeat| retries_per_1000_committed(&repeat.totals)),
+);
+static MEAN: CellNumber =
+    response("New-order mean", Of::Repeat(|repeat| Some(repeat.primary.mean_ns()? / 1e6)));
+static P90: CellNumber =
+    response("New-order p90", Of::Repeat(|repeat| Some(repeat.primary_ns(0.9)? / 1e6)));
 
 /// What clients saw.
 pub static DELIVERED: [&CellNumber; 5] = [&THROUGHPUT, &P95, &MAXIMUM, &MEAN, &P90];
@@ -96,23 +112,10 @@ fn retries_per_1000_committed(totals: &WindowTotals) -> Option<f64> {
 
 /// What the machine did.
 static MACHINE: [CellNumber; 3] = [
-    share("CPU, user and system", |cell| {
-        percent(cell, |r| Some(r.host.cpu.user? + r.host.cpu.system?))
-    }),
-    share("I/O wait", |cell| percent(cell, |r| r.host.cpu.iowait)),
-    share("Emulated I/O wait, derived from idle", |cell| {
-        percent(cell, |r| r.host.emulated_iowait_share)
-    }),
+    share("CPU, user and system", |r| Some((r.host.cpu.user? + r.host.cpu.system?) * 100.0)),
+    share("I/O wait", |r| Some(r.host.cpu.iowait? * 100.0)),
+    share("Emulated I/O wait, derived from idle", |r| Some(r.host.emulated_iowait_share? * 100.0)),
 ];
-
-/// A share of all cores.
-const fn share(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> CellNumber {
-    CellNumber { shown: |percent| trimmed(percent, 2), ..metric(title, "% of all cores", of) }
-}
-
-fn percent(cell: &CellView, share: fn(&Resources) -> Option<f64>) -> Option<Repeated> {
-    used(cell, share).map(|share| share.per(0.01))
-}
 
 /// A kind of requests: what stands before the role, its unit, its number.
 type Requests = (&'static str, &'static str, fn(&DeviceSummary) -> Option<f64>);
@@ -149,43 +152,30 @@ static STORAGE_BY_ROLE: LazyLock<Vec<CellNumber>> = LazyLock::new(|| {
 
 /// The same as the server says, where nobody counted by role in some cell.
 static STORAGE_BY_SERVER: [CellNumber; 4] = [
-    metric("Reads, as the server says", "1/s", |cell| used(cell, |r| r.server.data_reads_per_s)),
-    metric("Writes, as the server says", "1/s", |cell| used(cell, |r| r.server.data_writes_per_s)),
-    metric("Writes of redo, as the server says", "1/s", |cell| {
-        used(cell, |r| r.server.log_writes_per_s)
-    }),
-    metric("Written to redo, as the server says", "MB/s", |cell| {
-        used(cell, |r| r.server.log_written_bytes_per_s).map(|bytes| bytes.per(1e6))
+    used("Reads, as the server says", "1/s", |r| r.server.data_reads_per_s),
+    used("Writes, as the server says", "1/s", |r| r.server.data_writes_per_s),
+    used("Writes of redo, as the server says", "1/s", |r| r.server.log_writes_per_s),
+    used("Written to redo, as the server says", "MB/s", |r| {
+        Some(r.server.log_written_bytes_per_s? / 1e6)
     }),
 ];
 
 /// What a transaction, a watt and a dollar gave.
 static COSTS: [CellNumber; 4] = [
-    metric("Path length", "thousand cycles per transaction", |cell| {
-        used(cell, |r| r.per_transaction.path_length_cycles).map(|cycles| cycles.per(1e3))
+    used("Path length", "thousand cycles per transaction", |r| {
+        Some(r.per_transaction.path_length_cycles? / 1e3)
     }),
-    metric("CPU of the server", "µs per transaction", |cell| {
-        used(cell, |r| r.per_transaction.server_cpu_us)
-    }),
-    metric("New orders per minute", "per W", |cell| used(cell, |r| r.power.nopm_per_watt)),
-    metric("New orders per minute", "per USD of the devices", |cell| {
-        used(cell, |r| r.price.nopm_per_usd)
-    }),
+    used("CPU of the server", "µs per transaction", |r| r.per_transaction.server_cpu_us),
+    used("New orders per minute", "per W", |r| r.power.nopm_per_watt),
+    used("New orders per minute", "per USD of the devices", |r| r.price.nopm_per_usd),
 ];
-
-fn primary_ms(cell: &CellView, quantile: f64) -> Option<Repeated> {
-    cell.primary_ns(quantile).map(|ns| ns.per(1e6))
-}
-
-fn used(cell: &CellView, number: fn(&Resources) -> Option<f64>) -> Option<Repeated> {
-    cell.repeated(|repeat| number(repeat.resources.as_ref()?))
-}
 
 /// What is known of what the cells used of the machine.
 pub fn used_of_machine(view: &LabView) -> Vec<&'static CellNumber> {
     let by_role = LazyLock::force(&STORAGE_BY_ROLE);
-    let is_known = |number: &&CellNumber| view.cells.iter().any(|cell| number.of(cell).is_some());
-    let is_counted = |cell: &CellView| by_role.iter().any(|number| number.of(cell).is_some());
+    let is_known =
+        |number: &&CellNumber| view.cells.iter().any(|cell| number.of(cell).mean.is_some());
+    let is_counted = |cell: &CellView| by_role.iter().any(|number| number.of(cell).mean.is_some());
     let mut numbers: Vec<&CellNumber> = MACHINE.iter().chain(by_role).collect();
     let mut measured = view.cells.iter().filter(|cell| has_result(cell));
     if !measured.all(is_counted) {

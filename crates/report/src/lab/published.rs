@@ -2,7 +2,8 @@
 
 use crate::format::{in_words, or_na, significant};
 use crate::model::{LabView, RepeatView};
-use analyse::{CellComparison, PublishedRatio};
+use crate::table::shown;
+use analyse::{CellComparison, PublishedRatio, Table};
 use itertools::Itertools;
 use maud::{Markup, html};
 use store::ThroughputMetric;
@@ -18,48 +19,33 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     if view.metric() != ThroughputMetric::Nopm || rows.is_empty() {
         return html! {};
     }
-    html! {
-        div.scroll { table {
-            caption {
-                "Beside the white papers: how many times the throughput of the slower device the \
-                 faster one has. "
-                "Their machines had 56 cores, their databases 500 and 1,000 warehouses. "
-                "A smaller database has a smaller pool and redo log, which the same throughput \
-                 turns over faster: "
-                "then more pages are written for an order, and a device that is slow to write pays \
-                 for it."
-            }
-            thead { tr {
-                th scope="col" { "Devices" }
-                @if all.len() > 1 { th scope="col" { "With" } }
-                th.num scope="col" { "Measured" }
-                th.num scope="col" { "Published" }
-                th.num scope="col" { "Writes of data" span.unit { "for an order, on each" } }
-                th scope="col" { "Source" }
-            } }
-            tbody { @for (published, measured, comparison) in rows {
-                @let writes = [published.faster, published.slower]
-                    .map(|device| or_na(writes_per_order(view, comparison, device), significant));
-                tr {
-                    th scope="row" { (published.faster) " : " (published.slower) }
-                    @if all.len() > 1 { td { (in_words(&comparison.others)) } }
-                    td.num { (significant(measured)) }
-                    td.num { (significant(published.ratio)) }
-                    td.num { (writes[0]) " : " (writes[1]) }
-                    td { (published.source) }
-                }
-            } }
-        } }
-    }
+    let writes = |(published, _, of): &(&PublishedRatio, f64, &CellComparison)| {
+        let [faster, slower] = [published.faster, published.slower]
+            .map(|device| or_na(writes_per_order(view, of, device), significant));
+        format!("{faster} : {slower}")
+    };
+    let table = Table::of(rows)
+        .words("Devices", |(of, ..)| format!("{} : {}", of.faster, of.slower))
+        .when(all.len() > 1, |table| table.words("With", |(.., of)| in_words(&of.others)))
+        .numbers("Measured", |(_, measured, _)| significant(*measured))
+        .numbers("Published", |(of, ..)| significant(of.ratio))
+        .numbers_in(("Writes of data", "for an order, on each"), writes)
+        .words("Source", |(of, ..)| of.source);
+    shown(
+        "Beside the white papers: how many times the throughput of the slower device the faster \
+         one has. Their machines had 56 cores, their databases 500 and 1,000 warehouses. A smaller \
+         database has a smaller pool and redo log, which the same throughput turns over faster: \
+         then more pages are written for an order, and a device that is slow to write pays for it.",
+        table,
+    )
 }
 
 /// Requests to write data, for each new order of the cell with that device.
 fn writes_per_order(view: &LabView, comparison: &CellComparison, device: &str) -> Option<f64> {
     let row = comparison.rows.iter().find(|row| row.value == device)?;
     let of_data = |repeat: &RepeatView| {
-        let data = repeat.storage.devices.iter().find(|device| device.role == "data")?;
-        let orders_per_s = repeat.rates.nopm.filter(|nopm| *nopm > 0.0)? / 60.0;
-        Some(data.write.as_ref()?.per_s? / orders_per_s)
+        let orders_per_s = repeat.rates().nopm.filter(|nopm| *nopm > 0.0)? / 60.0;
+        Some(repeat.device("data")?.write.as_ref()?.per_s? / orders_per_s)
     };
-    Some(view.by_ordinal(row.ordinal)?.repeated(of_data)?.mean)
+    view.by_ordinal(row.ordinal)?.repeated(of_data).mean
 }

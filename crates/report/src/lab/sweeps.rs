@@ -5,7 +5,8 @@ use super::missing::{absent, footnotes, plus_minus, to_cell};
 use super::numbers::{CellNumber, P95, THROUGHPUT};
 use crate::format::{NOT_AVAILABLE, by_key, in_words, significant, truncated};
 use crate::model::LabView;
-use analyse::{Sweep, SweepPoint};
+use crate::table::shown_as;
+use analyse::{Sweep, SweepPoint, Table};
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -82,32 +83,19 @@ fn table(view: &LabView, variable: &SweptVariable<'_>) -> Markup {
     let points = || variable.sweeps.iter().flat_map(|sweep| &sweep.points);
     let values = points().unique_by(|point| &point.value);
     let values = values.sorted_by(|one, other| one.number.total_cmp(&other.number)).collect_vec();
+    let caption = html! {
+        b { "Throughput" } ", " (view.metric().title()) ", by " (variable.sweeps[0].dimension)
+    };
+    let mut table = Table::of(&variable.sweeps).words("", |sweep| others(sweep));
+    for SweepPoint { value, .. } in values {
+        table = table.numbers(value, |sweep| {
+            let point = sweep.points.iter().find(|point| point.value == *value);
+            point.map_or_else(|| html! {}, |point| number(view, point))
+        });
+    }
+    let table = table.words("Turning point", |sweep| html! { span.finding { (finding(sweep)) } });
     html! {
-        div.scroll { table.grid {
-            caption {
-                b { "Throughput" } ", " (view.metric().title()) ", by "
-                (variable.sweeps[0].dimension)
-            }
-            thead { tr {
-                th scope="col" {}
-                @for point in &values { th.num scope="col" { (point.value) } }
-                th scope="col" { "Turning point" }
-            } }
-            tbody { @for sweep in &variable.sweeps {
-                tr {
-                    th scope="row" { (others(sweep)) }
-                    @for value in &values {
-                        td.num {
-                            @if let Some(point) =
-                                sweep.points.iter().find(|point| point.value == value.value) {
-                                (number(view, point))
-                            }
-                        }
-                    }
-                    td.finding { (finding(sweep)) }
-                }
-            } }
-        } }
+        (shown_as("grid", caption, table))
         (footnotes(points().filter_map(|point| view.by_ordinal(point.ordinal))))
     }
 }

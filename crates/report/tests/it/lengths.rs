@@ -32,10 +32,10 @@ fn what_automatic_lengths_came_to() {
     for words in [
         "warm-up automatic (30 min at most), window automatic (1 h at most) to ± 2 %, \
          intervals of ",
-        "The warm-up took 84 s, until the server was steady. The window took 30 s; its mean \
-         throughput is known to ± 1.5 %.",
-        "The warm-up took 30 min, the most that it might take; the server was not steady. The \
-         window took 30 s; it was too short",
+        "Warm-up 84.0 s, until the server was steady; window 30.0 s, its mean throughput is \
+         known to ± 1.5 % (± 2 % asked).",
+        "Warm-up 1800.0 s, the most that it might take, and the server was not steady; window \
+         30.0 s, it was too short",
     ] {
         assert!(html.contains(words), "{words}");
     }

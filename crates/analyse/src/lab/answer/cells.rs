@@ -35,17 +35,12 @@ impl<'a> LabCells<'a> {
 
     /// Of a lab that varies very many things, what is another than in its first cell.
     fn named(&self, at: usize, is_told: impl Fn(&str) -> bool) -> String {
-        let dimensions = self.matrix.dimensions();
-        let is_short = dimensions.len() > DIMENSIONS_NAMED_MAX;
-        let first = self.matrix.places(0);
-        let mut words = Vec::new();
-        for (index, dimension) in dimensions.iter().enumerate() {
-            let value = self.matrix.places(at)[index];
-            if is_told(&dimension.name) && (!is_short || value != first[index]) {
-                words.push(dimension.named(value).words());
-            }
-        }
-        if is_short && words.is_empty() { FIRST.to_owned() } else { words.join(", ") }
+        let is_short = self.matrix.dimensions().len() > DIMENSIONS_NAMED_MAX;
+        // The first cell has the first value of each.
+        let words = self
+            .matrix
+            .words(at, |dimension, value| is_told(&dimension.name) && (!is_short || value > 0));
+        if is_short && words.is_empty() { FIRST.to_owned() } else { words }
     }
 
     /// What is known of cells, by their places.

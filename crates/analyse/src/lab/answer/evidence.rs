@@ -23,7 +23,7 @@ pub struct CellEvidence {
 
 impl CellEvidence {
     /// What one repeat tells.
-    pub(crate) fn of_repeat(ordinal: u32, run: &RunDocument) -> CellEvidence {
+    pub fn of_repeat(ordinal: u32, run: &RunDocument) -> CellEvidence {
         let bound = run.resources.as_ref().and_then(|used| used.bound.as_ref());
         CellEvidence {
             ordinal,

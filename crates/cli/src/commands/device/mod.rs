@@ -6,7 +6,7 @@ mod verify;
 use super::show;
 use crate::arguments::device::{DeviceArguments, DeviceCommand};
 use crate::failure::{Failure, Outcome};
-use crate::text::table::Table;
+use crate::text::table::{AsText, Table};
 use base::{Exit, document};
 use device::{Profile, builtins};
 use serde::Serialize;
