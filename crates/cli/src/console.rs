@@ -230,7 +230,6 @@ impl Console {
             | Progress::Interval(_)
             | Progress::Samples(_)
             | Progress::TurnEnds(_)
-            | Progress::LabBegins(_)
             | Progress::LabGoesOn { .. }
             | Progress::Reached { .. } => {}
             Progress::Took(part, time) if self.is_verbose => {

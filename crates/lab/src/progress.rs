@@ -17,8 +17,6 @@ pub enum Progress<'a> {
     Step(&'a str),
     /// Something that the person should know and the store keeps.
     Note(&'a str),
-    /// There is a lab in the results file now.
-    LabBegins(LabId),
     /// A lab that an earlier call began goes on, with so many of all its repeats.
     LabGoesOn {
         lab: LabId,

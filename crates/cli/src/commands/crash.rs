@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{DrillFigures, drills};
 use base::Exit;
-use lab::{Job, Progress, planned_repeats, run_lab};
+use lab::{Job, LabRun, planned_repeats};
 use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::{Cell, Fault, Length, defaults};
@@ -35,16 +35,11 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let results = Results::create_or_open(&arguments.results.results)?;
     let settings = arguments.measuring.settings();
     let planned = planned_repeats("crash", cell, settings, arguments.drills)?;
-    let mut begun = None;
-    let mut told = |progress: Progress<'_>| {
-        if let Progress::LabBegins(lab) = progress {
-            begun = Some(lab);
-        }
-        console.show(progress);
-    };
-    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut told));
+    let options = lab_options();
+    let run = LabRun::new(&results, planned, &options);
+    let ended = run.run(&Job::new(&stop, &mut |progress| console.show(progress)));
     console.done();
-    let Some(lab) = begun else {
+    let Some(lab) = run.begun() else {
         return Ok(ended?.exit);
     };
     // Whatever ended it, the drills that were made are shown.

@@ -9,7 +9,7 @@ use crate::text;
 use ::server::Home;
 use analyse::{LabAnswer, RunDocument, lab_answer, lab_outcome};
 use base::Exit;
-use lab::{Job, Progress, planned_demo, run_lab};
+use lab::{Job, LabRun, Progress, planned_demo};
 use serde::Serialize;
 use store::{Results, Summary, ThroughputMetric};
 
@@ -37,7 +37,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         }
         console.show(progress);
     };
-    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut show));
+    let ended = LabRun::new(&results, planned, &lab_options()).run(&Job::new(&stop, &mut show));
     console.done();
     let summary = ended?;
     write_report(&results, summary.lab, &arguments.output)?;

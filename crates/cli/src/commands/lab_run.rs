@@ -13,8 +13,8 @@ use ::server::Home;
 use analyse::{LabAnswer, LabOutcome, lab_answer, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    Job, LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
-    require_possible, run_lab,
+    Job, LabRun, LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned,
+    require_idle, require_possible,
 };
 use plan::{Plan, Shard};
 use serde::Serialize;
@@ -96,7 +96,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     check_meters(&options.meters, &stop)?;
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
-    let summary = execute((&results, &planned), &options, &stop, &mut live)?;
+    let summary = execute((&results, planned), &options, &stop, &mut live)?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
         let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
@@ -147,7 +147,7 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
 
 /// Takes the turns that are missing, and shows what comes of them.
 fn execute(
-    (results, planned): (&Results, &Planned),
+    (results, planned): (&Results, Planned),
     options: &LabRunOptions,
     stop: &AtomicBool,
     live: &mut Live,
@@ -171,7 +171,7 @@ fn execute(
             other => live.show(other),
         }
     };
-    let ended = run_lab(results, planned, options, &Job::new(stop, &mut show));
+    let ended = LabRun::new(results, planned, options).run(&Job::new(stop, &mut show));
     live.finish();
     Ok(ended?)
 }
@@ -202,16 +202,14 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
     let mut live = Live::begin((false, None), Console::new()?, &stop)?;
-    let summary = execute((&results, &planned), &lab_options(), &stop, &mut live)?;
+    let cells = counted(planned.cells.len(), "cell", "cells");
+    let summary = execute((&results, planned), &lab_options(), &stop, &mut live)?;
     let lab = &AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
     let found = LabRunDocument { lab, left: summary.left, report: None };
     show_of(lab.metric(), json, &found, || lab.words())?;
     if summary.exit == Exit::Ok && failed > 0 {
-        let words = format!(
-            "of {}, {failed} without a result",
-            counted(planned.cells.len(), "cell", "cells")
-        );
+        let words = format!("of {cells}, {failed} without a result");
         return Err(Failure::new(Exit::Failed, words));
     }
     Ok(summary.exit)

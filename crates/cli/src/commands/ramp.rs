@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{RampOutcome, ramps};
 use fleet::Leader;
-use lab::{FleetWork, Job, LabRunOptions, Progress, planned_cell, run_lab};
+use lab::{FleetWork, Job, LabRun, LabRunOptions, planned_cell};
 use plan::Given;
 use serde::Serialize;
 use spec::{Cell, defaults};
@@ -50,18 +50,12 @@ fn measure(
     console.is_verbose = arguments.verbose;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("ramp", cell.clone(), arguments.measuring.settings())?;
-    let mut begun = None;
     let options = LabRunOptions { fleet, ..lab_options() };
-    let mut told = |progress: Progress<'_>| {
-        if let Progress::LabBegins(lab) = progress {
-            begun = Some(lab);
-        }
-        console.show(progress);
-    };
-    let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut told));
+    let run = LabRun::new(&results, planned, &options);
+    let ended = run.run(&Job::new(stop, &mut |progress| console.show(progress)));
     console.done();
     // Whatever ended it, what it has measured is shown.
-    if let Some(lab) = begun {
+    if let Some(lab) = run.begun() {
         let ramps = ramps(&results, lab)?;
         if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
             show_ramps((arguments, cell), &results, lab, &ramps)?;

@@ -14,7 +14,7 @@ use crate::views::Live;
 use analyse::{JudgedCondition, RunDocument};
 use base::Exit;
 use fleet::Leader;
-use lab::{FleetWork, Job, LabRunOptions, Progress, planned_cell, run_lab};
+use lab::{FleetWork, Job, LabRun, LabRunOptions, Progress, planned_cell};
 use serde::Serialize;
 use spec::Cell;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn measure(
             _ => live.show(progress),
         }
     };
-    let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut show));
+    let ended = LabRun::new(&results, planned, &options).run(&Job::new(stop, &mut show));
     live.finish();
     let exit = ended?.exit;
     let Some(repeat) = repeat else {

@@ -166,10 +166,7 @@ fn take(state: &mut State, progress: &Progress<'_>) {
             state.step(format!("checking: {done} of {total}"));
         }
         Progress::Reached { subject, cell } => state.about = about(cell, Some(subject)),
-        Progress::TurnEnds(_)
-        | Progress::LabBegins(_)
-        | Progress::LabGoesOn { .. }
-        | Progress::Took(..) => {}
+        Progress::TurnEnds(_) | Progress::LabGoesOn { .. } | Progress::Took(..) => {}
     }
 }
 
@@ -204,7 +201,6 @@ impl Dashboard {
             Progress::Interval(_)
             | Progress::Samples(_)
             | Progress::TurnEnds(_)
-            | Progress::LabBegins(_)
             | Progress::LabGoesOn { .. }
             | Progress::Took(..)
             | Progress::Reached { .. } => {}
