@@ -44,7 +44,7 @@ pub enum Progress<'a> {
         connections: u32,
     },
     Run(RunProgress),
-    /// An interval of a run is over.
+    /// An interval is over: of the run or, before that starts, of the loop that finds the capacity.
     Interval(&'a Interval),
     /// What was sampled beside the run since the last time.
     Samples(&'a [SampleBatch]),
