@@ -5,13 +5,12 @@
 use crate::failure::Failure;
 use crate::outlet::{Outlet, OutletItem, is_writable};
 use crate::text;
-use crate::text::format::{bar, time};
+use crate::text::format::{bar, optional, time};
 use crate::views::watch;
-use analyse::RunProgress;
-use base::Exit;
+use base::{Exit, counted};
 use lab::Progress;
+use live::State;
 use ratatui::crossterm::terminal::size;
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,18 +96,8 @@ pub struct Console {
     pub notes: Vec<String>,
     /// Says how long each part of a measurement took.
     pub is_verbose: bool,
-    told: NotesTold,
-}
-
-/// Notes of many measurements, most of which have the same to tell, but for its figures.
-#[derive(Default)]
-pub struct NotesTold(BTreeSet<String>);
-
-impl NotesTold {
-    /// Whether no note before had these words.
-    pub fn is_news(&mut self, note: &str) -> bool {
-        self.0.insert(note.replace(|letter: char| letter.is_ascii_digit(), ""))
-    }
+    /// What is under way, and since when.
+    working: Option<(&'static str, Instant)>,
 }
 
 /// What goes to stderr.
@@ -116,71 +105,16 @@ enum Told {
     /// A new step begins, or how long a part took that is over.
     Step(String),
     Note(String),
-    Position(Position),
+    /// How far something has come, which has this name.
+    Position(&'static str, String),
     /// What was under way is over.
     Done,
-}
-
-/// How much of something is done.
-struct WorkDone {
-    done: u64,
-    total: u64,
-}
-
-impl WorkDone {
-    /// In milliseconds.
-    fn of_times(done: Duration, total: Duration) -> WorkDone {
-        WorkDone { done: done.as_millis() as u64, total: total.as_millis() as u64 }
-    }
-}
-
-/// How far something has come.
-struct Position {
-    /// Another bar begins where it is another word.
-    what: &'static str,
-    extent: WorkDone,
-    /// It is milliseconds, which pass whatever happens.
-    is_time: bool,
-    /// The total is the most that it may be.
-    is_most: bool,
-    /// Its end is not known, and the message says what it waits for.
-    is_awaited: bool,
-    message: String,
-}
-
-impl Position {
-    fn of(what: &'static str, extent: WorkDone, message: String) -> Position {
-        let (is_time, is_most, is_awaited) = (false, false, false);
-        Position { what, extent, is_time, is_most, is_awaited, message }
-    }
-
-    fn share(&self) -> f64 {
-        (self.extent.done as f64 / self.extent.total.max(1) as f64).min(1.0)
-    }
-
-    /// What is left, by how it went so far.
-    fn left(&self, begun: Instant) -> Duration {
-        match self.is_time {
-            true => Duration::from_millis(self.extent.total.saturating_sub(self.extent.done)),
-            false => begun.elapsed().mul_f64(1.0 / self.share().max(1e-6) - 1.0),
-        }
-    }
-
-    /// `window   [===>   ]  45 %  33 s left, 12345 NOPM`.
-    fn line(&self, begun: Instant) -> String {
-        if self.is_awaited {
-            return self.message.clone();
-        }
-        let at_most = if self.is_most { " at most" } else { "" };
-        let left = time(self.left(begun));
-        format!("{:<8} {}  {left} left{at_most}, {}", self.what, bar(self.share()), self.message)
-    }
 }
 
 impl OutletItem for Told {
     fn replaces(&self, waiting: &Told) -> bool {
         match (self, waiting) {
-            (Told::Position(new), Told::Position(old)) => new.what == old.what,
+            (Told::Position(new, _), Told::Position(old, _)) => new == old,
             _ => false,
         }
     }
@@ -195,23 +129,16 @@ impl Console {
             outlet: Outlet::start("console", move |told, left_out| bar.take(told, left_out))?,
             notes: Vec::new(),
             is_verbose: false,
-            told: NotesTold::default(),
+            working: None,
         })
-    }
-
-    /// Shows what a command tells that measures many times: each note once.
-    pub fn show_once(&mut self, progress: Progress<'_>) {
-        match progress {
-            Progress::Note(note) if !self.told.is_news(note) => {}
-            other => self.show(other),
-        }
     }
 
     /// Shows what a command tells.
     pub fn show(&mut self, progress: Progress<'_>) {
         match progress {
-            Progress::Step(step) | Progress::TurnStarts { title: step, .. } => {
-                self.outlet.push(Told::Step(step.to_owned()));
+            Progress::Step(step) | Progress::TurnStarts { title: step, .. } => self.step(step),
+            Progress::LabGoesOn { lab, there, all } => {
+                self.step(&format!("lab {lab} goes on: {there} of {all} repeats are there"));
             }
             Progress::Note(note) => {
                 self.notes.push(note.to_owned());
@@ -221,26 +148,23 @@ impl Console {
                 let [mb, total_mb] = [load.bytes, load.bytes_total].map(|bytes| bytes / 1_000_000);
                 let (steps, all) = (load.steps, load.steps_total);
                 let message = format!("{mb} of {total_mb} MB, indexes {steps}/{all}");
-                let extent = WorkDone { done: load.bytes, total: load.bytes_total };
-                self.position(Position::of("loading", extent, message));
+                self.work("loading", (load.bytes, load.bytes_total), &message);
             }
-            Progress::Run(run) => self.position(run_position(&run)),
             // Formats that print live and the views show these.
             Progress::RunStarts { .. }
+            | Progress::Run(_)
             | Progress::Interval(_)
             | Progress::Samples(_)
             | Progress::TurnEnds(_)
-            | Progress::LabBegins(_)
-            | Progress::LabGoesOn { .. }
             | Progress::Reached { .. } => {}
             Progress::Took(part, time) if self.is_verbose => {
                 let time_s = time.as_secs_f64();
-                self.outlet.push(Told::Step(format!("{time_s:8.2} s  {part}")));
+                self.step(&format!("{time_s:8.2} s  {part}"));
             }
             Progress::Took(..) => {}
             Progress::Checks { done, total } => {
                 let message = format!("{done} of {total}");
-                self.position(Position::of("checking", WorkDone { done, total }, message));
+                self.work("checking", (done, total), &message);
             }
         }
     }
@@ -250,18 +174,52 @@ impl Console {
         self.outlet.push(Told::Note(note.to_owned()));
     }
 
-    /// Shows work whose time is known beforehand.
-    pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
-        let extent = WorkDone::of_times(done, total);
-        self.position(Position { is_time: true, ..Position::of("", extent, what.to_owned()) });
+    fn step(&mut self, step: &str) {
+        self.working = None;
+        self.outlet.push(Told::Step(step.to_owned()));
     }
 
-    fn position(&self, position: Position) {
-        self.outlet.push(Told::Position(position));
+    /// Shows how much of some work is done; what is left is told by how it went so far.
+    fn work(&mut self, what: &'static str, (done, total): (u64, u64), message: &str) {
+        let (_, begun) = *match &mut self.working {
+            Some(working) if working.0 == what => working,
+            other => other.insert((what, Instant::now())),
+        };
+        let share = (done as f64 / total.max(1) as f64).min(1.0);
+        let left = begun.elapsed().mul_f64(1.0 / share.max(1e-6) - 1.0);
+        self.position(what, share, left, message);
+    }
+
+    /// Shows work whose time is known beforehand.
+    pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
+        let share = done.as_secs_f64() / total.as_secs_f64().max(1e-3);
+        self.position("", share.min(1.0), total.saturating_sub(done), what);
+    }
+
+    fn position(&self, what: &'static str, share: f64, left: Duration, message: &str) {
+        let line = format!("{what:<8} {}  {} left, {message}", bar(share), time(left));
+        self.outlet.push(Told::Position(what, line));
+    }
+
+    /// Shows how far a run is, and what it does.
+    pub fn show_run(&self, state: &State) {
+        let silence = state.silence().map(|of| format!("{}; ", text::silent(of)));
+        let p95_ms = state.p95_us.map(|us| us / 1e3);
+        let line = format!(
+            "{}; {}{} NOPM, new order p95 {} ms, {}, {}",
+            text::how_far(state),
+            silence.unwrap_or_default(),
+            optional(state.nopm, 0),
+            optional(p95_ms, 1),
+            counted(state.retries() as usize, "retry", "retries"),
+            counted(state.errors() as usize, "error", "errors")
+        );
+        self.outlet.push(Told::Position(state.stage.title(), line));
     }
 
     /// Takes the bar away, and waits until all is said, where it is read.
-    pub fn done(&self) {
+    pub fn done(&mut self) {
+        self.working = None;
         self.outlet.push(Told::Done);
         self.outlet.settle(STDERR_PATIENCE);
     }
@@ -273,35 +231,11 @@ impl Drop for Console {
     }
 }
 
-fn run_position(run: &RunProgress) -> Position {
-    let phase = if run.in_warmup { "warm-up" } else { "window" };
-    let message = format!(
-        "{:.0} NOPM, new order p95 {:.1} ms, {}, {}",
-        run.nopm,
-        run.new_order_p95_us / 1e3,
-        base::counted(run.retries as usize, "retry", "retries"),
-        base::counted(run.errors as usize, "error", "errors")
-    );
-    let message = match run.silent {
-        Some(silence) => format!("{}; {message}", text::silent(silence)),
-        None => message,
-    };
-    let message = match run.awaited {
-        Some(awaited) => format!("{phase}: {}; {message}", text::awaited(awaited)),
-        None => message,
-    };
-    Position {
-        is_time: true,
-        is_most: run.total_is_most,
-        is_awaited: run.awaited.is_some(),
-        ..Position::of(phase, WorkDone::of_times(run.elapsed, run.total), message)
-    }
-}
-
 /// The last line of stderr, which says how far something has come; on no terminal, a line now and
 /// then.
 struct ProgressLine {
-    shown: Option<(Position, Instant)>,
+    /// What is under way, and how far it is.
+    shown: Option<(&'static str, String)>,
     is_terminal: bool,
     last_line: Instant,
 }
@@ -324,7 +258,7 @@ impl ProgressLine {
                 tell(step);
             }
             Told::Note(note) => self.say(format_args!("note: {note}")),
-            Told::Position(position) => self.show(position),
+            Told::Position(what, line) => self.show(what, line),
             Told::Done => self.done(),
         }
     }
@@ -336,31 +270,27 @@ impl ProgressLine {
         self.draw();
     }
 
-    fn show(&mut self, position: Position) {
-        let begun = match self.shown.take() {
-            Some((before, begun)) if before.what == position.what => begun,
-            _ => {
-                // The first line that is no terminal's comes after a while.
-                self.last_line = Instant::now();
-                Instant::now()
-            }
-        };
-        self.shown = Some((position, begun));
+    fn show(&mut self, what: &'static str, line: String) {
+        let is_new = self.shown.as_ref().is_none_or(|(before, _)| *before != what);
         let every = if self.is_terminal { DRAW_EVERY } else { PLAIN_EVERY };
-        if self.last_line.elapsed() >= every {
+        let is_due = !is_new && self.last_line.elapsed() >= every;
+        if is_due && !self.is_terminal {
+            tell(&line);
+        }
+        self.shown = Some((what, line));
+        // The first line of something comes after a while.
+        if is_new || is_due {
             self.last_line = Instant::now();
+        }
+        if is_due {
             self.draw();
-            if let (false, Some((position, begun))) = (self.is_terminal, &self.shown) {
-                tell(position.line(*begun));
-            }
         }
     }
 
     fn draw(&self) {
-        if let (true, Some((position, begun))) = (self.is_terminal, &self.shown) {
+        if let (true, Some((_, line))) = (self.is_terminal, &self.shown) {
             let columns = size().map_or(80, |(columns, _)| usize::from(columns));
-            let line: String = printable(&position.line(*begun));
-            let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+            let line: String = printable(line).chars().take(columns.saturating_sub(1)).collect();
             let _ = io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
         }
     }

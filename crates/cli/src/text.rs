@@ -24,7 +24,7 @@ pub use conditions::conditions;
 pub use drills::drills;
 use format::{count, ms, optional};
 pub use lab::{lab, repeat};
-pub use lengths::awaited;
+pub use lengths::how_far;
 pub use ramp::ramp;
 use std::fmt::Write;
 use std::time::Duration;

@@ -46,6 +46,8 @@ impl<'a> TpccMysqlLive<'a> {
                 self.print(parameters(&self.asked, warehouses.0));
                 self.stage = OutputStage::Warmup;
             }
+            // So far the capacity is looked for.
+            Progress::Run(_) | Progress::Interval(_) if self.stage == OutputStage::Before => {}
             Progress::Run(run) if !run.in_warmup => self.reach(OutputStage::Window),
             Progress::Interval(of) => match of.phase {
                 Phase::Warmup => {}

@@ -143,6 +143,16 @@ impl Interval {
         primary.map(|(_, stats)| stats.completed()).sum()
     }
 
+    /// How long it was, 1 at the least.
+    pub fn length_ns(&self) -> u64 {
+        self.end_offset_ns.saturating_sub(self.start_offset_ns).max(1)
+    }
+
+    /// The rate of [`Interval::primary_completed`].
+    pub fn primary_per_minute(&self) -> f64 {
+        self.primary_completed() as f64 * 60e9 / self.length_ns() as f64
+    }
+
     /// Response times of primary types.
     pub fn primary_latency(&self) -> Times {
         let mut all = Times::default();

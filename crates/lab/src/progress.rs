@@ -17,8 +17,6 @@ pub enum Progress<'a> {
     Step(&'a str),
     /// Something that the person should know and the store keeps.
     Note(&'a str),
-    /// There is a lab in the results file now.
-    LabBegins(LabId),
     /// A lab that an earlier call began goes on, with so many of all its repeats.
     LabGoesOn {
         lab: LabId,
@@ -46,7 +44,7 @@ pub enum Progress<'a> {
         connections: u32,
     },
     Run(RunProgress),
-    /// An interval of a run is over.
+    /// An interval is over: of the run or, before that starts, of the loop that finds the capacity.
     Interval(&'a Interval),
     /// What was sampled beside the run since the last time.
     Samples(&'a [SampleBatch]),

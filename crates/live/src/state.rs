@@ -133,6 +133,8 @@ pub struct State {
     pub run: RunProgress,
     /// Of the last interval.
     pub nopm: Option<f64>,
+    /// The 95th percentile of its new orders.
+    pub p95_us: Option<f64>,
     /// Those of the workload, in its order; none before all connections are open.
     pub types: Vec<TypeState>,
     /// The last ones.
@@ -197,18 +199,14 @@ impl State {
         self.stage = Stage::Warmup;
         self.silences = SilenceWatch::default();
         self.run.elapsed = Duration::ZERO;
-        self.nopm = None;
+        (self.nopm, self.p95_us) = (None, None);
     }
 
     /// Takes how far the run is.
     pub fn run_goes_on(&mut self, run: RunProgress) {
         self.run = run;
         self.stage = match self.stage {
-            Stage::Starting | Stage::Capacity => {
-                // Intervals of this loop are not told.
-                self.nopm = (run.nopm > 0.0).then_some(run.nopm);
-                Stage::Capacity
-            }
+            Stage::Starting | Stage::Capacity => Stage::Capacity,
             Stage::Finished => Stage::Finished,
             _ if run.in_warmup => Stage::Warmup,
             _ if run.elapsed < run.total => Stage::Window,
@@ -228,7 +226,7 @@ impl State {
     /// Of a load that has ended nothing is now as it was: a gap, instead of the last values for
     /// ever.
     fn forget_load(&mut self) {
-        self.nopm = None;
+        (self.nopm, self.p95_us) = (None, None);
         self.connections = None;
         for of in &mut self.types {
             of.completed_per_s = None;
@@ -247,12 +245,22 @@ impl State {
     pub fn end_interval(&mut self, interval: &Interval) {
         let window = Window { start_ns: interval.start_offset_ns, end_ns: interval.end_offset_ns };
         self.silences.take(interval);
-        self.recent.end_interval(window);
-        let ns = length_ns(interval);
+        let ns = interval.length_ns() as f64;
         // The drain has no fixed length and ever fewer transactions: its counts are shown, its
         // rates mean nothing. The last interval of the window may come when the drain has begun.
         let has_rates = interval.phase != Phase::Drain;
         let is_now = has_rates && !matches!(self.stage, Stage::Drain | Stage::Finished);
+        if is_now {
+            let latency = interval.primary_latency();
+            let p95_us = || latency.at_quantile_ns(QUANTILES[P95]) as f64 / 1e3;
+            self.p95_us = (latency.count() > 0).then(p95_us);
+            self.nopm = Some(interval.primary_per_minute());
+        }
+        // The loop that finds the capacity is no part of the run.
+        if matches!(self.stage, Stage::Starting | Stage::Capacity) {
+            return;
+        }
+        self.recent.end_interval(window);
         for (state, stats) in self.types.iter_mut().zip(&interval.transactions) {
             state.committed += stats.committed;
             state.rolled_back += stats.rolled_back;
@@ -270,11 +278,7 @@ impl State {
             self.finish();
             return;
         }
-        let nopm = nopm(interval);
-        if is_now {
-            self.nopm = Some(nopm);
-        }
-        self.points.push_back((window, nopm));
+        self.points.push_back((window, interval.primary_per_minute()));
         let oldest_ns = window.end_ns.saturating_sub(HISTORY.as_nanos() as u64);
         let is_old = |(of, _): &(Window, f64)| of.end_ns <= oldest_ns;
         while self.points.front().is_some_and(is_old) {
@@ -354,16 +358,6 @@ fn push_last(last: &mut VecDeque<String>, text: &str, max: usize) {
     if last.len() > max {
         last.pop_front();
     }
-}
-
-fn length_ns(interval: &Interval) -> f64 {
-    let ns = interval.end_offset_ns.saturating_sub(interval.start_offset_ns);
-    ns.max(1) as f64
-}
-
-/// New orders per minute in an interval.
-pub fn nopm(interval: &Interval) -> f64 {
-    interval.primary_completed() as f64 * 60.0 * NS_PER_S / length_ns(interval)
 }
 
 #[cfg(test)]

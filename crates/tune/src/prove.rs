@@ -9,7 +9,7 @@ use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{Eta, Job, LabError, LabRunOptions, TrialBlock, TrialCell, Trials, account_of};
+use lab::{Eta, Job, LabError, LabRun, LabRunOptions, TrialCell, account_of};
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -30,14 +30,12 @@ const LAST_STARTS: usize = 3;
 /// A server that is looked at and measured.
 pub struct Prover<'a> {
     results: &'a Results,
-    trials: Trials<'a>,
+    lab: LabRun<'a>,
     /// The server as it is, and the load.
     cell: Cell,
     limits: JudgeLimits,
     /// Cells that were measured, by what is set on top of the start.
     cells: BTreeMap<Settings, TrialCell>,
-    /// Blocks that were measured.
-    blocks: u32,
     /// What windows took so far.
     eta: Eta,
     /// Throughput of the start, in the order in which it was measured.
@@ -59,9 +57,9 @@ impl<'a> Prover<'a> {
         cell: Cell,
         limits: JudgeLimits,
     ) -> Prover<'a> {
-        let trials = Trials::new(LAB, results, options);
+        let lab = LabRun::of_search(LAB, results, options);
         let (cells, eta) = (BTreeMap::new(), Eta::default());
-        Prover { results, trials, cell, limits, cells, blocks: 0, eta, starts: Vec::new() }
+        Prover { results, lab, cell, limits, cells, eta, starts: Vec::new() }
     }
 
     /// Drives the server once as it is, and says what rules find. `device` is that of the data,
@@ -87,8 +85,7 @@ impl<'a> Prover<'a> {
 
     fn start_window(&mut self, job: &Job<'_>) -> Result<RepeatId, LabError> {
         let start = self.cell_of(&Settings::new())?;
-        let block = TrialBlock { cells: &[start], repeat: self.next_repeat(), title: START_NAME };
-        let runs = self.trials.block(&block, job)?;
+        let runs = self.lab.block(&[start], START_NAME, job)?;
         runs.first().copied().ok_or(LabError::Interrupted)
     }
 
@@ -108,7 +105,7 @@ impl<'a> Prover<'a> {
         if let Some(note) = drift(&self.starts) {
             job.note(&note);
         }
-        proof.lab_id = self.trials.lab().map(|lab| lab.0);
+        proof.lab_id = self.lab.begun().map(|lab| lab.0);
         match ended {
             Err(error) if error.exit() == Exit::Interrupted => proof.interrupted = true,
             Err(error @ LabError::NotSetBack { .. }) => return Err(error),
@@ -124,7 +121,7 @@ impl<'a> Prover<'a> {
     /// # Errors
     /// The results file cannot be written.
     pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
-        self.trials.finish(is_whole)
+        self.lab.finish(is_whole)
     }
 
     fn prove_findings(
@@ -160,17 +157,16 @@ impl<'a> Prover<'a> {
         let begun = Instant::now();
         let left = self.eta.of(*windows_left as f64).map(|left| left.as_secs_f64() / 60.0);
         let left = left.map(|min| format!("; rarely more than {:.0} min left", min.ceil()));
-        let title = format!("{title}: block {}{}", self.blocks, left.unwrap_or_default());
+        let title =
+            format!("{title}: block {}{}", self.lab.asked_blocks(), left.unwrap_or_default());
         let mut order: Vec<usize> = (1..sets.len()).collect();
         order.insert(order.len() / 2, 0);
-        let repeat = self.next_repeat();
-        if repeat % 2 == 1 {
+        if self.lab.asked_blocks() % 2 == 0 {
             order.reverse();
         }
         let cells = order.iter().map(|place| self.cell_of(&sets[*place]));
         let cells = cells.collect::<Result<Vec<_>, _>>()?;
-        let block = TrialBlock { cells: &cells, repeat, title: &title };
-        let runs = self.trials.block(&block, job)?;
+        let runs = self.lab.block(&cells, &title, job)?;
         if runs.len() < cells.len() {
             return Err(LabError::Interrupted);
         }
@@ -196,12 +192,6 @@ impl<'a> Prover<'a> {
         })
     }
 
-    /// Each block has inputs of its own.
-    fn next_repeat(&mut self) -> u32 {
-        self.blocks += 1;
-        self.blocks
-    }
-
     /// The cell with these variables, which is made once.
     fn cell_of(&mut self, set: &Settings) -> Result<TrialCell, LabError> {
         if let Some(cell) = self.cells.get(set) {
@@ -218,7 +208,7 @@ impl<'a> Prover<'a> {
             }
             Server::External(external) => external.set.clone_from(&variables),
         }
-        let cell = self.trials.add(what, &variables)?;
+        let cell = self.lab.add(what, &variables)?;
         self.cells.insert(set.clone(), cell);
         Ok(cell)
     }

@@ -7,7 +7,7 @@ use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
 use base::{Exit, Random, named};
 use itertools::Itertools;
-use lab::{Eta, Job, LabError, LabRunOptions, Planned, TrialBlock, TrialCell, Trials};
+use lab::{Eta, Job, LabError, LabRun, LabRunOptions, Planned, TrialCell};
 use plan::{Plan, PlannedCell};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -90,11 +90,9 @@ impl FoundCell {
 /// and the same results lead to the same choices.
 pub struct Search<'a> {
     results: &'a Results,
-    trials: Trials<'a>,
+    lab: LabRun<'a>,
     asked: SearchAsked,
     seed: u64,
-    /// Blocks that were measured or found.
-    blocks: u32,
     /// How long windows took.
     eta: Eta,
     observed: Vec<SearchWindow>,
@@ -117,7 +115,7 @@ impl<'a> Search<'a> {
     /// Begins the plan's lab or goes on with it.
     ///
     /// # Errors
-    /// As [`Trials::of_plan`]; the plan has one cell only.
+    /// As [`LabRun::begin_search`]; the plan has one cell only.
     pub fn begin(
         plan: &Plan,
         planned: Planned,
@@ -132,10 +130,10 @@ impl<'a> Search<'a> {
             ));
         }
         let seed = plan.schedule().seed;
-        let trials = Trials::of_plan(plan, planned, (results, options), job)?;
+        let lab = LabRun::new(results, planned, options);
+        lab.begin_search(plan, job)?;
         let (observed, findings) = (Vec::new(), Vec::new());
-        let eta = Eta::default();
-        Ok(Search { results, trials, asked, seed, blocks: 0, eta, observed, findings })
+        Ok(Search { results, lab, asked, seed, eta: Eta::default(), observed, findings })
     }
 
     /// Searches, and measures the best against the start.
@@ -153,9 +151,9 @@ impl<'a> Search<'a> {
                 false
             }
         };
-        let Some(lab) = self.trials.lab() else { return Err(LabError::Interrupted) };
+        let Some(lab) = self.lab.begun() else { return Err(LabError::Interrupted) };
         let cell = |cell: TrialCell| {
-            let planned = self.trials.cells().nth(cell.0)?;
+            let planned = self.lab.cells().nth(cell.0)?;
             Some(FoundCell::of(planned, self.p95_us(cell)))
         };
         let Some(start) = cell(START) else {
@@ -166,8 +164,8 @@ impl<'a> Search<'a> {
             objective: self.asked.objective,
             p95_max_ms: self.asked.p95_max.map(|limit| limit.as_secs_f64() * 1e3),
             interrupted,
-            checks_failed: self.trials.has_failed_checks()?,
-            cells: self.trials.cells().len(),
+            checks_failed: self.lab.has_failed_checks()?,
+            cells: self.lab.cells().len(),
             tried: self.observed.iter().map(|of| of.cell).sorted().dedup().count(),
             start,
             best: best.and_then(cell),
@@ -181,7 +179,7 @@ impl<'a> Search<'a> {
     /// # Errors
     /// The results file cannot be written.
     pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
-        self.trials.finish(is_whole)
+        self.lab.finish(is_whole)
     }
 
     fn search(
@@ -270,7 +268,7 @@ impl<'a> Search<'a> {
 
     /// The cells of the first round: what the rules would choose, and others at random.
     fn candidates(&self, window: Duration) -> Result<Vec<TrialCell>, LabError> {
-        let cells: Vec<&PlannedCell> = self.trials.cells().collect();
+        let cells: Vec<&PlannedCell> = self.lab.cells().collect();
         let allowed = (self.asked.budget.as_secs_f64() / window.as_secs_f64()) as usize;
         // The start, and the pairs at the end.
         let allowed = WindowsAllowed(allowed.saturating_sub(1 + 2 * CONFIRM_PAIRS));
@@ -320,7 +318,7 @@ impl<'a> Search<'a> {
     /// The start and these, in a random order.
     fn shuffled(&self, left: &[TrialCell]) -> Vec<TrialCell> {
         let mut cells = [&[START], left].concat();
-        shuffle(&mut cells, &mut Random::new(self.seed, &[1, u64::from(self.blocks)]));
+        shuffle(&mut cells, &mut Random::new(self.seed, &[1, u64::from(self.lab.asked_blocks())]));
         cells
     }
 
@@ -354,9 +352,7 @@ impl<'a> Search<'a> {
         job: &Job<'_>,
     ) -> Result<Vec<RepeatId>, LabError> {
         let begun = Instant::now();
-        self.blocks += 1;
-        let block = TrialBlock { cells, repeat: self.blocks, title };
-        let runs = self.trials.block(&block, job)?;
+        let runs = self.lab.block(cells, title, job)?;
         self.eta.learn(runs.len() as f64, begun.elapsed());
         for (cell, run) in cells.iter().zip(&runs) {
             let observed = self.observe(*cell, *run)?;

@@ -12,14 +12,6 @@ pub struct RunProgress {
     pub in_warmup: bool,
     /// What ends the warm-up or the window that is under way, where that is not its time.
     pub awaited: Option<Awaited>,
-    /// How long nothing has ended, and how many transactions are in flight, where that is a
-    /// silence.
-    pub silent: Option<(Duration, u64)>,
-    /// Of the last whole interval.
-    pub nopm: f64,
-    pub new_order_p95_us: f64,
-    pub errors: u64,
-    pub retries: u64,
 }
 
 /// What ends a phase of automatic length.

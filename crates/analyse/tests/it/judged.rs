@@ -24,7 +24,7 @@ fn compared(percent: u64) -> RunComparison {
             row.latency.histogram.reset();
             row.latency.max_ns = 40_000_000 + 500_000 * noise;
             row.latency.histogram.record_n(row.latency.max_ns, new_orders).unwrap();
-            results.append_intervals(repeat, &[row]).unwrap();
+            results.put(repeat, &[row]).unwrap();
             results.finish_repeat(repeat, &testkit::result(2_000_000_000)).unwrap();
             of.push(repeat);
         }

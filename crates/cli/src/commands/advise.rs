@@ -5,6 +5,7 @@ use crate::arguments::advise::AdviseArguments;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::{advice, proof};
+use crate::views::{Live, LiveOptions};
 use ::advise::{Finding, ServerSnapshot, advise};
 use base::Exit;
 use lab::{Job, Progress, SnapshotAsked, snapshot_of, start_server};
@@ -56,18 +57,18 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
         return Err(Failure::new(Exit::Usage, PACED));
     }
     let stop = stop_flag();
-    let mut console = Console::new()?;
+    let mut live = Live::begin(LiveOptions { notes_once: true, ..LiveOptions::default() }, &stop)?;
     let is_private = cell.server.private().is_some();
     let advised = if is_private || arguments.allow_changes {
-        looked_at(arguments, cell, &stop, &mut console)
+        looked_at(arguments, cell, &stop, &mut live)
     } else if arguments.prove {
         return Err(Failure::new(Exit::Usage, PROVE_WHERE));
     } else if says_how_to_drive(arguments) {
         return Err(Failure::new(Exit::Usage, UNDER_ITS_OWN_LOAD));
     } else {
-        watched(arguments, &cell.server, &stop, &mut console)
+        watched(arguments, &cell.server, &stop, &mut live.console)
     };
-    console.done();
+    live.finish();
     let Advised { target, snapshot, findings, proof } = advised?;
     let exit = match &proof {
         Some(proof) if proof.interrupted => Exit::Interrupted,
@@ -78,7 +79,7 @@ pub fn run(arguments: &AdviseArguments) -> Outcome {
         target,
         server_version: snapshot.text("version").unwrap_or_default().to_owned(),
         watched_s: snapshot.watch.seconds,
-        notes: console.notes.clone(),
+        notes: live.console.notes.clone(),
         findings,
         proof,
     };
@@ -123,7 +124,7 @@ fn looked_at(
     arguments: &AdviseArguments,
     cell: Cell,
     stop: &AtomicBool,
-    console: &mut Console,
+    live: &mut Live,
 ) -> Result<Advised, Failure> {
     lab::check_meters(&cell.meters, stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
@@ -134,7 +135,7 @@ fn looked_at(
         ..JudgeLimits::default()
     };
     let mut prover = Prover::new(&results, &options, cell, limits);
-    let mut told = |progress: Progress<'_>| console.show_once(progress);
+    let mut told = |progress: Progress<'_>| live.tell(progress);
     let ended = look_and_prove(arguments, &results, &mut prover, &Job::new(stop, &mut told));
     let is_whole = |advised: &Advised| !advised.proof.as_ref().is_some_and(|of| of.interrupted);
     prover.finish(ended.as_ref().is_ok_and(is_whole))?;

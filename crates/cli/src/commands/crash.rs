@@ -1,14 +1,16 @@
 //! `mydyno crash`.
 
+use super::measured::{Measured, measure};
 use super::report::write_report;
 use super::{lab_options, show};
 use crate::arguments::crash::CrashArguments;
-use crate::console::{Console, stop_flag};
+use crate::console::stop_flag;
 use crate::failure::{Failure, Outcome};
 use crate::text;
+use crate::views::{Live, LiveOptions};
 use analyse::{DrillFigures, drills};
 use base::Exit;
-use lab::{Job, Progress, planned_repeats, run_lab};
+use lab::planned_repeats;
 use plan::{CellOptions, Given};
 use serde::Serialize;
 use spec::{Cell, Fault, Length, defaults};
@@ -30,21 +32,14 @@ struct CrashDocument<'a> {
 pub fn run(arguments: &CrashArguments) -> Outcome {
     let cell = cell(arguments)?;
     let stop = stop_flag();
-    let mut console = Console::new()?;
-    console.is_verbose = arguments.verbose;
+    let shown = LiveOptions { verbose: arguments.verbose, ..LiveOptions::default() };
+    let mut live = Live::begin(shown, &stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let settings = arguments.measuring.settings();
     let planned = planned_repeats("crash", cell, settings, arguments.drills)?;
-    let mut begun = None;
-    let mut told = |progress: Progress<'_>| {
-        if let Progress::LabBegins(lab) = progress {
-            begun = Some(lab);
-        }
-        console.show(progress);
-    };
-    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut told));
-    console.done();
-    let Some(lab) = begun else {
+    let Measured { lab, ended, .. } =
+        measure((&results, planned), &lab_options(), &mut live, &stop);
+    let Some(lab) = lab else {
         return Ok(ended?.exit);
     };
     // Whatever ended it, the drills that were made are shown.

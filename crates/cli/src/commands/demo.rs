@@ -1,15 +1,17 @@
 //! `mydyno demo`.
 
+use super::measured::measure;
 use super::{lab_options, show_of};
 use crate::arguments::output::DemoArguments;
 use crate::commands::report::write_report;
-use crate::console::{Console, stop_flag};
+use crate::console::stop_flag;
 use crate::failure::Outcome;
 use crate::text;
+use crate::views::{Live, LiveOptions};
 use ::server::Home;
 use analyse::{LabAnswer, RunDocument, lab_answer, lab_outcome};
 use base::Exit;
-use lab::{Job, Progress, planned_demo, run_lab};
+use lab::{Job, Progress, planned_demo};
 use serde::Serialize;
 use store::{Results, ThroughputMetric};
 
@@ -26,23 +28,15 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     let stop = stop_flag();
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let mut console = Console::new()?;
-    let mut show = |progress: Progress<'_>| console.show(progress);
+    let mut live = Live::begin(LiveOptions::default(), &stop)?;
+    let mut show = |progress: Progress<'_>| live.console.show(progress);
     let job = Job::new(&stop, &mut show);
     let planned = planned_demo(&home, &arguments.engine, arguments.dilate, &job)?;
-    let mut repeats = Vec::new();
-    let mut show = |progress: Progress<'_>| {
-        if let Progress::TurnEnds(repeat) = progress {
-            repeats.push(repeat);
-        }
-        console.show(progress);
-    };
-    let ended = run_lab(&results, &planned, &lab_options(), &Job::new(&stop, &mut show));
-    console.done();
-    let summary = ended?;
+    let measured = measure((&results, planned), &lab_options(), &mut live, &stop);
+    let summary = measured.ended?;
     write_report(&results, summary.lab, &arguments.output)?;
     let mut runs = Vec::new();
-    for repeat in repeats {
+    for repeat in measured.repeats {
         runs.push(analyse::measurement(&results, repeat)?);
     }
     let lab = lab_outcome(&results, summary.lab)?;

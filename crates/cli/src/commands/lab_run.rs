@@ -1,20 +1,21 @@
 //! `mydyno lab run`, `lab check` and `lab status`.
 
 use super::lab::read;
+use super::measured::measure_beside;
 use super::report::write_report;
 use super::{lab_options, lab_or_last, show_of};
 use crate::arguments::lab::LabRunArguments;
 use crate::arguments::results::ResultsArguments;
-use crate::console::{Console, NotesTold, stop_flag, tell};
+use crate::console::{stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::text;
-use crate::views::Live;
+use crate::views::{Live, LiveOptions};
 use ::server::Home;
 use analyse::{LabAnswer, LabOutcome, lab_answer, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    Job, LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
-    require_possible, run_lab,
+    LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
+    require_possible,
 };
 use plan::{Plan, Shard};
 use serde::Serialize;
@@ -90,13 +91,13 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         require_possible(&planned, &options)?;
     }
     let stop = stop_flag();
-    let mut console = Console::new()?;
-    console.is_verbose = arguments.verbose;
-    let mut live = Live::begin((arguments.watch, arguments.metrics_listen), console, &stop)?;
+    let LabRunArguments { watch, metrics_listen, verbose, .. } = *arguments;
+    let shown = LiveOptions { watch, metrics_listen, verbose, notes_once: true };
+    let mut live = Live::begin(shown, &stop)?;
     check_meters(&options.meters, &stop)?;
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
-    let summary = execute((&results, &planned), &options, &stop, &mut live)?;
+    let summary = execute((&results, planned), &options, &stop, &mut live)?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
         let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
@@ -147,33 +148,18 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
 
 /// Takes the turns that are missing, and shows what comes of them.
 fn execute(
-    (results, planned): (&Results, &Planned),
+    (results, planned): (&Results, Planned),
     options: &LabRunOptions,
     stop: &AtomicBool,
     live: &mut Live,
 ) -> Result<LabRunSummary, Failure> {
-    let mut told = NotesTold::default();
-    let mut show = |progress: Progress<'_>| {
-        // The results file keeps it for each repeat.
-        if let Progress::Note(note) = &progress
-            && !told.is_news(note)
-        {
-            return;
-        }
-        live.take(&progress);
-        match progress {
-            Progress::LabGoesOn { lab, there, all } => {
-                tell(format!("lab {lab} goes on: {there} of {all} repeats are there"));
-            }
-            Progress::TurnEnds(repeat) => {
-                live.show_result(&result_of(results, repeat));
-            }
-            other => live.show(other),
-        }
-    };
-    let ended = run_lab(results, planned, options, &Job::new(stop, &mut show));
-    live.finish();
-    Ok(ended?)
+    let measured =
+        measure_beside((results, planned), options, live, stop, &mut |progress, live| {
+            let Progress::TurnEnds(repeat) = progress else { return false };
+            live.show_result(&result_of(results, *repeat));
+            true
+        });
+    Ok(measured.ended?)
 }
 
 /// What came of a repeat; or why that cannot be read, which ends the lab soon.
@@ -201,17 +187,15 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     })?;
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
-    let mut live = Live::begin((false, None), Console::new()?, &stop)?;
-    let summary = execute((&results, &planned), &lab_options(), &stop, &mut live)?;
+    let mut live = Live::begin(LiveOptions { notes_once: true, ..LiveOptions::default() }, &stop)?;
+    let cells = counted(planned.cells.len(), "cell", "cells");
+    let summary = execute((&results, planned), &lab_options(), &stop, &mut live)?;
     let lab = &AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
     let found = LabRunDocument { lab, left: summary.left, report: None };
     show_of(lab.metric(), json, &found, || lab.words())?;
     if summary.exit == Exit::Ok && failed > 0 {
-        let words = format!(
-            "of {}, {failed} without a result",
-            counted(planned.cells.len(), "cell", "cells")
-        );
+        let words = format!("of {cells}, {failed} without a result");
         return Err(Failure::new(Exit::Failed, words));
     }
     Ok(summary.exit)

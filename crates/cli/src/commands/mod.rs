@@ -13,6 +13,7 @@ pub mod installation;
 pub mod lab;
 mod lab_run;
 pub mod load;
+mod measured;
 pub mod merge;
 pub mod ramp;
 pub mod report;

@@ -1,15 +1,17 @@
 //! `mydyno ramp`.
 
 use super::fleet_role::as_rank;
+use super::measured::{Measured, measure};
 use super::report::write_report;
 use super::{Versioned, lab_options, show_of};
 use crate::arguments::ramp::RampArguments;
-use crate::console::{Console, stop_flag};
+use crate::console::stop_flag;
 use crate::failure::{Failure, Outcome};
 use crate::text;
+use crate::views::{Live, LiveOptions};
 use analyse::{RampOutcome, ramps};
 use fleet::Leader;
-use lab::{FleetWork, Job, LabRunOptions, Progress, planned_cell, run_lab};
+use lab::{FleetWork, LabRunOptions, planned_cell};
 use plan::Given;
 use serde::Serialize;
 use spec::{Cell, defaults};
@@ -34,34 +36,24 @@ pub fn run(arguments: &RampArguments) -> Outcome {
     let cell = cell(arguments)?;
     let stop = stop_flag();
     let work = FleetWork::Drive(&cell);
-    as_rank(&arguments.fleet, ("ramp", &work), &stop, |fleet| {
-        measure(arguments, &cell, fleet, &stop)
-    })
+    as_rank(&arguments.fleet, ("ramp", &work), &stop, |fleet| raise(arguments, &cell, fleet, &stop))
 }
 
-fn measure(
+fn raise(
     arguments: &RampArguments,
     cell: &Cell,
     fleet: Option<Arc<Leader>>,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Outcome {
+    let shown = LiveOptions { verbose: arguments.verbose, ..LiveOptions::default() };
+    let mut live = Live::begin(shown, stop)?;
     lab::check_meters(&cell.meters, stop)?;
-    let mut console = Console::new()?;
-    console.is_verbose = arguments.verbose;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("ramp", cell.clone(), arguments.measuring.settings())?;
-    let mut begun = None;
     let options = LabRunOptions { fleet, ..lab_options() };
-    let mut told = |progress: Progress<'_>| {
-        if let Progress::LabBegins(lab) = progress {
-            begun = Some(lab);
-        }
-        console.show(progress);
-    };
-    let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut told));
-    console.done();
+    let Measured { lab, ended, .. } = measure((&results, planned), &options, &mut live, stop);
     // Whatever ended it, what it has measured is shown.
-    if let Some(lab) = begun {
+    if let Some(lab) = lab {
         let ramps = ramps(&results, lab)?;
         if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
             show_ramps((arguments, cell), &results, lab, &ramps)?;

@@ -1,20 +1,21 @@
 //! `mydyno run`.
 
 use super::fleet_role::as_rank;
+use super::measured::measure_beside;
 use super::run_request::validate;
 use super::run_verdict::RunVerdict;
 use super::{lab_options, show_of};
 use crate::arguments::run::{Format, RunArguments};
-use crate::console::{Console, live_stdout, stop_flag};
+use crate::console::{live_stdout, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::tpcc_mysql_format::Asked;
 use crate::tpcc_mysql_live::TpccMysqlLive;
-use crate::views::Live;
+use crate::views::{Live, LiveOptions};
 use analyse::{JudgedCondition, RunDocument};
 use base::Exit;
 use fleet::Leader;
-use lab::{FleetWork, Job, LabRunOptions, Progress, planned_cell, run_lab};
+use lab::{FleetWork, LabRunOptions, Progress, planned_cell};
 use serde::Serialize;
 use spec::Cell;
 use std::sync::Arc;
@@ -52,37 +53,38 @@ fn measure(
     stop: &Arc<AtomicBool>,
 ) -> Outcome {
     // An address that cannot be had is told before anything is started.
-    let mut console = Console::new()?;
-    console.is_verbose = arguments.verbose;
-    let mut live = Live::begin((arguments.watch, arguments.metrics_listen), console, stop)?;
+    let RunArguments { watch, metrics_listen, verbose, .. } = *arguments;
+    let shown = LiveOptions { watch, metrics_listen, verbose, ..LiveOptions::default() };
+    let mut live = Live::begin(shown, stop)?;
     lab::check_meters(&cell.meters, stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("run", cell.clone(), arguments.measuring.settings())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;
     let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
-    let (mut tpcc_mysql, mut repeat) = (None, None);
+    let mut tpcc_mysql: Option<TpccMysqlLive<'_>> = None;
     let options = LabRunOptions { fleet, ..lab_options() };
-    let mut show = |progress: Progress<'_>| {
-        live.take(&progress);
-        match (&mut tpcc_mysql, &progress) {
-            (_, Progress::TurnEnds(stored)) => repeat = Some(*stored),
+    let planned = (&results, planned);
+    let measured = measure_beside(planned, &options, &mut live, stop, &mut |progress, _| {
+        match (&mut tpcc_mysql, progress) {
             (_, Progress::Reached { subject, .. }) => {
                 let (options, connect) = (&arguments.measuring.options, subject.connect.clone());
                 let begin = |outlet| TpccMysqlLive::begin(outlet, Asked { options, cell, connect });
                 tpcc_mysql = outlet.take().map(begin);
+                false
             }
             // A live format takes the place of the bar.
             (
                 Some(format),
                 Progress::RunStarts { .. } | Progress::Run(_) | Progress::Interval(_),
-            ) => format.show(&progress),
-            _ => live.show(progress),
+            ) => {
+                format.show(progress);
+                true
+            }
+            _ => false,
         }
-    };
-    let ended = run_lab(&results, &planned, &options, &Job::new(stop, &mut show));
-    live.finish();
-    let exit = ended?.exit;
-    let Some(repeat) = repeat else {
+    });
+    let exit = measured.ended?.exit;
+    let Some(repeat) = measured.repeats.first().copied() else {
         return Ok(exit);
     };
     let (measurement, conditions) = verdict.judge(analyse::measurement(&results, repeat)?);

@@ -4,15 +4,17 @@ use super::lab_run::read_planned;
 use super::report::write_report;
 use super::{lab_options, show};
 use crate::arguments::tune::TuneArguments;
-use crate::console::{Console, stop_flag};
+use crate::console::stop_flag;
 use crate::failure::{Failure, Outcome};
 use crate::text::found;
+use crate::views::{Live, LiveOptions};
 use base::Exit;
 use lab::{Job, LabRunOptions, Planned, Progress, check_meters};
 use plan::Plan;
 use serde::Serialize;
 use spec::Connections;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{LabId, Results};
 use tune::{Found, Search, SearchAsked};
@@ -68,19 +70,19 @@ fn require_matrix(planned: &Planned) -> Result<(), Failure> {
 fn search(
     arguments: &TuneArguments,
     (plan, planned): (&Plan, Planned),
-    (results, options, stop): (&Results, &LabRunOptions, &AtomicBool),
+    (results, options, stop): (&Results, &LabRunOptions, &Arc<AtomicBool>),
 ) -> Result<Found, Failure> {
     let asked = SearchAsked {
         objective: arguments.objective,
         p95_max: arguments.p95_max,
         budget: arguments.budget,
     };
-    let mut console = Console::new()?;
-    let mut told = |progress: Progress<'_>| console.show_once(progress);
+    let mut live = Live::begin(LiveOptions { notes_once: true, ..LiveOptions::default() }, stop)?;
+    let mut told = |progress: Progress<'_>| live.tell(progress);
     let job = Job::new(stop, &mut told);
     let mut search = Search::begin(plan, planned, asked, (results, options), &job)?;
     let found = search.run(&job);
     search.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
-    console.done();
+    live.finish();
     Ok(found?)
 }

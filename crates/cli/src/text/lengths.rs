@@ -1,10 +1,30 @@
 //! What warm-ups and windows of automatic length wait for.
 
+use crate::text::format::{bar, time};
 use analyse::Awaited;
 use base::{percent, percent_at_most};
+use live::{Stage, State};
+
+/// How far the run is: `window   [===>   ]  45 %  27 s of 60 s, 33 s left`; or what a phase of
+/// automatic length waits for.
+pub fn how_far(state: &State) -> String {
+    let run = &state.run;
+    if let (Some(of), Stage::Warmup | Stage::Window) = (run.awaited, state.stage) {
+        return format!("{:<8} {}", state.stage.title(), awaited(of));
+    }
+    format!(
+        "{:<8} {}  {} of {}, {} left{}",
+        state.stage.title(),
+        bar(state.done_share()),
+        time(run.elapsed),
+        time(run.total),
+        time(state.left()),
+        if run.total_is_most { " at most" } else { "" }
+    )
+}
 
 /// What a phase waits for, and how long it has.
-pub fn awaited(awaited: Awaited) -> String {
+fn awaited(awaited: Awaited) -> String {
     match awaited {
         Awaited::Steadiness { of, so_far, most } => format!(
             "waits for {} to be steady, {} s of at most {} s",

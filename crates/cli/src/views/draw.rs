@@ -2,10 +2,10 @@
 //! transactions beside CPU, I/O, notes. Sections that do not fit are left out, the last ones
 //! first.
 
-use crate::text::format::{bar, ms, optional, time};
-use crate::text::{awaited, silent};
+use crate::text::format::{ms, optional, time};
+use crate::text::{how_far, silent};
 use base::counted;
-use live::{HISTORY, IoBy, Stage, State, Usage};
+use live::{HISTORY, IoBy, State, Usage};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -112,24 +112,6 @@ fn about(state: &State) -> String {
         about.workload,
         about.style,
         about.dilation.in_words().map_or_else(String::new, |words| format!(", {words}"))
-    )
-}
-
-/// How far the run is: `window [===>   ]  45 %  27 s of 60 s, 33 s left`; or what a phase of
-/// automatic length waits for.
-fn how_far(state: &State) -> String {
-    let run = &state.run;
-    if let (Some(of), Stage::Warmup | Stage::Window) = (run.awaited, state.stage) {
-        return format!("{:<8} {}", state.stage.title(), awaited(of));
-    }
-    format!(
-        "{:<8} {}  {} of {}, {} left{}",
-        state.stage.title(),
-        bar(state.done_share()),
-        time(run.elapsed),
-        time(run.total),
-        time(state.left()),
-        if run.total_is_most { " at most" } else { "" }
     )
 }
 

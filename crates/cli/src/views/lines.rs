@@ -7,7 +7,7 @@ use crate::outlet::Outlet;
 use crate::text::format::optional;
 use crate::text::silent;
 use lab::{Interval, Phase};
-use live::{State, nopm};
+use live::{Stage, State};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -24,8 +24,11 @@ impl Lines {
         Ok(Lines { outlet: live_stdout()?, has_header: false })
     }
 
-    /// Prints the line of an interval that `state` has taken.
+    /// Prints the line of an interval of the run that `state` has taken.
     pub fn show(&mut self, interval: &Interval, state: &State) {
+        if matches!(state.stage, Stage::Starting | Stage::Capacity) {
+            return;
+        }
         let mut text = String::new();
         if !self.has_header {
             self.has_header = true;
@@ -62,7 +65,7 @@ fn line(interval: &Interval, state: &State) -> String {
     };
     // What a drain does per minute means nothing.
     let is_measured = interval.phase != Phase::Drain;
-    let nopm = is_measured.then(|| nopm(interval));
+    let nopm = is_measured.then(|| interval.primary_per_minute());
     let latency = interval.primary_latency();
     let p95_ms =
         (is_measured && latency.count() > 0).then(|| latency.at_quantile_ns(0.95) as f64 / 1e6);

@@ -12,6 +12,7 @@ use lab::{Progress, Subject};
 use lines::Lines;
 use live::{About, Exporter, State};
 use spec::{Cell, Server};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +23,25 @@ use watch::Watch;
 pub struct Live {
     state: State,
     view: View,
-    console: Console,
+    pub console: Console,
     exporter: Option<Exporter>,
     /// Set where the user asks for the end.
     stop: Arc<AtomicBool>,
+    /// Notes that were told, without their figures.
+    told: Option<BTreeSet<String>>,
+}
+
+/// What of a run is shown.
+#[derive(Clone, Copy, Default)]
+pub struct LiveOptions {
+    /// A dashboard, or lines.
+    pub watch: bool,
+    /// Where Prometheus may ask.
+    pub metrics_listen: Option<SocketAddr>,
+    /// How long each part of a measurement takes.
+    pub verbose: bool,
+    /// Many measurements, most of which have the same to note, but for its figures.
+    pub notes_once: bool,
 }
 
 /// Where a person looks.
@@ -47,17 +63,15 @@ struct Dashboard {
 }
 
 impl Live {
-    /// Begins to show what was asked for, and tells the rest on `console`; Prometheus may ask from
+    /// Begins to show what was asked for, and tells the rest on a console; Prometheus may ask from
     /// now on.
     ///
     /// # Errors
     /// Where the address to listen on cannot be had, or a thread.
-    pub fn begin(
-        (watch, listen): (bool, Option<SocketAddr>),
-        console: Console,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<Live, Failure> {
-        let view = match watch.then(Watch::prepare).transpose()? {
+    pub fn begin(options: LiveOptions, stop: &Arc<AtomicBool>) -> Result<Live, Failure> {
+        let mut console = Console::new()?;
+        console.is_verbose = options.verbose;
+        let view = match options.watch.then(Watch::prepare).transpose()? {
             None => View::Console,
             Some(None) => View::Lines(Lines::begin()?),
             Some(Some(watch)) => View::Dashboard(Dashboard { watch, notes: Vec::new() }),
@@ -66,17 +80,28 @@ impl Live {
             state: State::default(),
             view,
             console,
-            exporter: listen.map(Exporter::listen).transpose()?,
+            exporter: options.metrics_listen.map(Exporter::listen).transpose()?,
             stop: Arc::clone(stop),
+            told: options.notes_once.then(BTreeSet::new),
         };
         live.publish();
         Ok(live)
     }
 
-    /// Takes what the run tells, for all views.
-    pub fn take(&mut self, progress: &Progress<'_>) {
-        if matches!(self.view, View::Console) && self.exporter.is_none() {
-            return;
+    /// Takes what the run tells, and shows it.
+    pub fn tell(&mut self, progress: Progress<'_>) {
+        if self.take(&progress) {
+            self.show(progress);
+        }
+    }
+
+    /// Takes what the run tells, for all views. Is it to be shown? The results file keeps a note
+    /// for each repeat.
+    pub fn take(&mut self, progress: &Progress<'_>) -> bool {
+        if let (Progress::Note(note), Some(told)) = (progress, &mut self.told)
+            && !told.insert(note.replace(|letter: char| letter.is_ascii_digit(), ""))
+        {
+            return false;
         }
         let stage = self.state.stage;
         take(&mut self.state, progress);
@@ -88,6 +113,7 @@ impl Live {
         if is_news || self.state.stage != stage {
             self.publish();
         }
+        true
     }
 
     /// Shows to people what has been taken, or has the console show it.
@@ -102,7 +128,10 @@ impl Live {
             self.view = View::Console;
         }
         match &mut self.view {
-            View::Console => console.show(progress),
+            View::Console => match progress {
+                Progress::Run(_) => console.show_run(&self.state),
+                other => console.show(other),
+            },
             View::Lines(lines) => match progress {
                 Progress::Interval(interval) => lines.show(interval, &self.state),
                 Progress::Run(_) => {}
@@ -166,10 +195,7 @@ fn take(state: &mut State, progress: &Progress<'_>) {
             state.step(format!("checking: {done} of {total}"));
         }
         Progress::Reached { subject, cell } => state.about = about(cell, Some(subject)),
-        Progress::TurnEnds(_)
-        | Progress::LabBegins(_)
-        | Progress::LabGoesOn { .. }
-        | Progress::Took(..) => {}
+        Progress::TurnEnds(_) | Progress::LabGoesOn { .. } | Progress::Took(..) => {}
     }
 }
 
@@ -204,8 +230,6 @@ impl Dashboard {
             Progress::Interval(_)
             | Progress::Samples(_)
             | Progress::TurnEnds(_)
-            | Progress::LabBegins(_)
-            | Progress::LabGoesOn { .. }
             | Progress::Took(..)
             | Progress::Reached { .. } => {}
             // Of a lab all is on it, from its first repeat to its last.

@@ -11,12 +11,13 @@ use crate::measure::measurement::Measurement;
 use crate::measure::observing::Observer;
 use crate::measure::pacing::{self, Paced};
 use crate::measure::rank_usage::WindowUsage;
-use crate::measure::records::{Last, rows_of};
+use crate::measure::records::rows_of;
 use crate::measure::workload::of_each;
 use crate::progress::{Job, Progress};
 use crate::target::schemas::{self, Inspected};
 use crate::target::subject::Subject;
-use base::limits;
+use analyse::RunProgress;
+use base::{clock, limits};
 use drive::{
     Abort, AbortCause, Company, Control, Event, Interval, Pace, Phase, RunOptions, RunReport,
     Schemas, TransactionInfo,
@@ -77,6 +78,18 @@ impl RunOf<'_> {
             RunOf::Result(_) => of_result,
             RunOf::Capacity(_) => !of_result,
         }
+    }
+
+    /// How far it has come.
+    fn progress(&self, in_warmup: bool, elapsed: Duration, total: Duration) -> RunProgress {
+        let (awaited, total_is_most) = match self {
+            RunOf::Result(lengths) => {
+                (lengths.awaited(in_warmup, elapsed), lengths.may_end_early(in_warmup))
+            }
+            RunOf::Capacity(_) => (None, true),
+        };
+        let [elapsed, total] = [elapsed, total].map(clock::real);
+        RunProgress { elapsed, total, total_is_most, in_warmup, awaited }
     }
 }
 
@@ -262,7 +275,7 @@ impl Measurement<'_> {
         options: &RunOptions,
         job: &Job<'_>,
     ) -> Result<RunReport, LabError> {
-        let mut last = Last::default();
+        let mut in_warmup = true;
         let mut store_error = None;
         let mut window_io = WindowIo::of(self.subject);
         let mut observer = None;
@@ -277,7 +290,7 @@ impl Measurement<'_> {
                 Control::Continue
             }
             Event::WindowBegins => {
-                last.in_window = true;
+                in_warmup = false;
                 window_io.begins();
                 usage.begins();
                 Control::Continue
@@ -289,10 +302,12 @@ impl Measurement<'_> {
             }
             Event::Opening => self.control(),
             Event::Interval(interval) => {
-                last.take(interval);
                 let lengths = match &mut run {
                     RunOf::Result(lengths) => lengths,
-                    RunOf::Capacity(capacity) => return capacity.take(interval),
+                    RunOf::Capacity(capacity) => {
+                        job.tell(Progress::Interval(interval));
+                        return capacity.take(interval);
+                    }
                 };
                 // Before the interval is told, so that its line has what was sampled in it.
                 observed = Instant::now();
@@ -305,16 +320,13 @@ impl Measurement<'_> {
                 for note in self.subject.revive(elapsed) {
                     job.note(&note);
                 }
-                let mut progress = last.progress(elapsed, total);
                 let mut stored = Ok(());
-                progress.total_is_most = matches!(run, RunOf::Capacity(_));
-                if let RunOf::Result(lengths) = &mut run {
-                    progress.awaited = lengths.awaited(progress.in_warmup, elapsed);
-                    progress.total_is_most = lengths.may_end_early(progress.in_warmup);
-                    if observed.elapsed() >= SAMPLES_EVERY {
-                        observed = Instant::now();
-                        stored = keep(&mut observer, lengths, job);
-                    }
+                let progress = run.progress(in_warmup, elapsed, total);
+                if observed.elapsed() >= SAMPLES_EVERY
+                    && let RunOf::Result(lengths) = &mut run
+                {
+                    observed = Instant::now();
+                    stored = keep(&mut observer, lengths, job);
                 }
                 job.tell(Progress::Run(progress));
                 or_stop(stored, &mut store_error, || self.control())

@@ -90,14 +90,12 @@ impl PhaseEnds {
         if self.phase == Phase::Warmup {
             self.warmup_end_ns = interval.end_offset_ns;
         }
-        let ns = interval.end_offset_ns - interval.start_offset_ns;
         // What an interrupted run has of its last interval says little.
-        let is_short = u128::from(ns) * 2 < self.interval.as_nanos();
+        let is_short = u128::from(interval.length_ns()) * 2 < self.interval.as_nanos();
         if !self.is_auto() || is_short {
             return Control::Continue;
         }
-        let completed = interval.primary_completed();
-        self.throughput.push(completed as f64 * 60e9 / ns as f64);
+        self.throughput.push(interval.primary_per_minute());
         if self.phase == Phase::Warmup {
             self.gauges.push(interval.end_offset_ns);
         }

@@ -1,13 +1,9 @@
 //! From what the driver reports to what the store keeps.
 
-use analyse::RunProgress;
-use base::{Warehouses, clock};
-use drive::{
-    ConnectionTime, Facts, FailedTries, Interval, PerType, Phase, RunReport, SilenceWatch, Times,
-};
+use base::Warehouses;
+use drive::{ConnectionTime, Facts, FailedTries, Interval, PerType, Phase, RunReport, Times};
 use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
-use std::time::Duration;
 use store::{
     InFlight, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, RepeatResult, StoredBand,
     StoredConnectionTime, StoredFailure, StoredReplica, StoredSilence, StoredStatementTime,
@@ -164,40 +160,6 @@ pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<
             }
         })
         .collect()
-}
-
-/// What the last interval showed, for the person who waits.
-#[derive(Default)]
-pub(crate) struct Last {
-    /// The window has begun.
-    pub(crate) in_window: bool,
-    shown: RunProgress,
-    silences: SilenceWatch,
-}
-
-impl Last {
-    pub(crate) fn take(&mut self, interval: &Interval) {
-        self.silences.take(interval);
-        let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
-        self.shown.nopm = interval.primary_completed() as f64 * 60e9 / ns as f64;
-        let latency = interval.primary_latency();
-        self.shown.new_order_p95_us = latency.at_quantile_ns(0.95) as f64 / 1e3;
-        for stats in &interval.transactions {
-            self.shown.errors += stats.errors;
-            self.shown.retries += stats.deadlocks + stats.lock_wait_timeouts + stats.other_retries;
-        }
-    }
-
-    /// How far the run has come, in real time.
-    pub(crate) fn progress(&self, elapsed: Duration, total: Duration) -> RunProgress {
-        RunProgress {
-            elapsed: clock::real(elapsed),
-            total: clock::real(total),
-            in_warmup: !self.in_window,
-            silent: self.silences.now(),
-            ..self.shown
-        }
-    }
 }
 
 /// Failed tries by transaction and error.

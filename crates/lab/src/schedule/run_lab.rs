@@ -8,31 +8,13 @@ use crate::progress::{Job, Progress};
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::stored::{has_failed_checks, lab_of, missing, require_idle};
-use crate::schedule::turn::LabRun;
+use crate::schedule::turn::{LabRun, LabRunOptions};
 use base::{Exit, counted};
-use fleet::Leader;
 use plan::{Plan, Shard, Turn};
 use server::ImageKey;
-use spec::{Connections, Meters};
-use std::cell::OnceCell;
-use std::sync::Arc;
+use spec::Connections;
 use std::time::{Duration, Instant};
 use store::{LabId, LabStatus, Results};
-
-/// What to execute, and how.
-#[derive(Clone, Debug, Default)]
-pub struct LabRunOptions {
-    /// Ordinals of cells; all where none is named.
-    pub only: Vec<u32>,
-    /// Measure again what failed.
-    pub redo: bool,
-    /// Instead of those that cells name.
-    pub meters: Meters,
-    /// As typed, without passwords.
-    pub command_line: String,
-    /// Other ranks, which drive the load together with this process.
-    pub fleet: Option<Arc<Leader>>,
-}
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,45 +75,6 @@ pub fn require_possible(planned: &Planned, options: &LabRunOptions) -> Result<()
     Ok(())
 }
 
-/// Begins the lab or goes on with it, takes the turns that are missing, and stores how it ended.
-///
-/// # Errors
-/// The results file cannot be written, or the machine is not fit. What a plan's cell dies of is
-/// stored with it; what a command dies of is its error, and before its server is up there is no
-/// lab.
-pub fn run_lab(
-    results: &Results,
-    planned: &Planned,
-    options: &LabRunOptions,
-    job: &Job<'_>,
-) -> Result<LabRunSummary, LabError> {
-    let lab_run = LabRun {
-        results,
-        planned,
-        meters: &options.meters,
-        command_line: &options.command_line,
-        fleet: options.fleet.as_deref(),
-        lab: OnceCell::new(),
-    };
-    let turns = match &planned.source {
-        LabSource::Command => planned.turns.clone(),
-        LabSource::Demo(_) | LabSource::Search => {
-            lab_run.begin_lab(host_facts(planned), job)?;
-            planned.turns.clone()
-        }
-        LabSource::Plan(plan) => match lab_run.begin_or_resume(plan, options, job)? {
-            Some(turns) => turns,
-            None => return lab_run.summary(&[], job),
-        },
-    };
-    let ended = lab_run.take_all(&turns, job);
-    if let Some(lab) = lab_run.lab.get() {
-        let (status, reason) = status_of(&planned.source, &ended);
-        results.finish_lab(*lab, status, reason.as_deref())?;
-    }
-    ended
-}
-
 /// How a lab ended, and why where no repeat says so.
 fn status_of(
     source: &LabSource,
@@ -157,15 +100,38 @@ fn status_of(
 }
 
 impl LabRun<'_> {
+    /// Begins the lab or goes on with it, takes the turns that are missing, and stores how it
+    /// ended.
+    ///
+    /// # Errors
+    /// The results file cannot be written, or the machine is not fit. What a plan's cell dies of is
+    /// stored with it; what a command dies of is its error, and before its server is up there is no
+    /// lab.
+    pub fn run(&self, job: &Job<'_>) -> Result<LabRunSummary, LabError> {
+        let planned = &self.planned;
+        let turns = match &planned.source {
+            LabSource::Command => planned.turns.clone(),
+            LabSource::Demo(_) | LabSource::Search => {
+                self.begin_lab(host_facts(planned))?;
+                planned.turns.clone()
+            }
+            LabSource::Plan(plan) => match self.begin_or_resume(plan, job)? {
+                Some(turns) => turns,
+                None => return self.summary(&[], job),
+            },
+        };
+        let ended = self.take_all(&turns, job);
+        if let Some(lab) = self.begun() {
+            let (status, reason) = status_of(&planned.source, &ended);
+            self.results.finish_lab(lab, status, reason.as_deref())?;
+        }
+        ended
+    }
+
     /// Begins the lab of a plan or goes on with it, says what to know of it, and returns the turns
     /// to take; `None` where there is nothing to do, and the lab stays as it ended.
-    fn begin_or_resume(
-        &self,
-        plan: &Plan,
-        options: &LabRunOptions,
-        job: &Job<'_>,
-    ) -> Result<Option<Vec<Turn>>, LabError> {
-        let (results, planned) = (self.results, self.planned);
+    fn begin_or_resume(&self, plan: &Plan, job: &Job<'_>) -> Result<Option<Vec<Turn>>, LabError> {
+        let (results, planned, options) = (self.results, &self.planned, self.options);
         // Another may have begun meanwhile.
         require_idle(results, plan)?;
         let begun = lab_of(results, plan)?;
@@ -174,10 +140,10 @@ impl LabRun<'_> {
         let mut is_over = false;
         match begun {
             None => {
-                self.begin_lab(host_facts(planned), job)?;
+                self.begin_lab(host_facts(planned))?;
             }
             Some(lab) => {
-                require_same(results, *self.lab.get_or_init(|| lab), (plan, planned), &turns)?;
+                require_same(results, self.resume(lab), (plan, planned), &turns)?;
                 let left = missing(results, lab, (planned, &planned.turns), options.redo)?.len();
                 // Where its end was not stored, it is stored now.
                 let stored = results.lab(lab)?;
@@ -201,7 +167,7 @@ impl LabRun<'_> {
 
     /// Of the turns that were taken, as they ended.
     fn summary(&self, taken: &[Exit], job: &Job<'_>) -> Result<LabRunSummary, LabError> {
-        let (results, lab, planned) = (self.results, self.lab()?, self.planned);
+        let (results, lab, planned) = (self.results, self.lab()?, &self.planned);
         let left = missing(results, lab, (planned, &planned.turns), false)?.len();
         let all = planned.shard.map(|_| planned.turns_of_plan()).unwrap_or_default();
         let left_of_all = missing(results, lab, (planned, &all), false)?.len();
@@ -276,7 +242,7 @@ impl LabRun<'_> {
                 None
             }
         };
-        self.results.begin_block(self.lab()?, &host_facts(self.planned), canary)?;
+        self.results.begin_block(self.lab()?, &host_facts(&self.planned), canary)?;
         Ok(())
     }
 

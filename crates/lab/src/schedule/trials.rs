@@ -1,81 +1,49 @@
-//! A lab of which is not known before what is measured next: that depends on what came out.
+//! A lab of which is not known before what is measured next: that depends on what came out. It is
+//! measured block by block, as somebody asks for; cells of one block are measured one beside the
+//! other, with equal inputs.
 
 use crate::error::LabError;
 use crate::progress::{Job, Progress};
 use crate::schedule::planned::Planned;
 use crate::schedule::resumed::{host_facts, require_same};
-use crate::schedule::run_lab::LabRunOptions;
 use crate::schedule::stored::{has_failed_checks, lab_of, require_idle};
-use crate::schedule::turn::LabRun;
+use crate::schedule::turn::{LabRun, LabRunOptions};
 use base::Exit;
 use plan::{Plan, PlannedCell, Setting, Turn};
 use spec::Cell;
-use std::cell::OnceCell;
-use store::{LabId, LabStatus, RepeatId, Results};
+use store::{LabStatus, RepeatId, Results};
 
-/// A lab that is measured block by block, as somebody asks for. Cells of one block are measured one
-/// beside the other, with equal inputs.
-pub struct Trials<'a> {
-    results: &'a Results,
-    options: &'a LabRunOptions,
-    planned: Planned,
-    lab: OnceCell<LabId>,
-}
-
-/// A cell of [`Trials`], by its place.
+/// A cell of a lab, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrialCell(pub usize);
 
-/// What is measured at a time.
-pub struct TrialBlock<'a> {
-    /// In their order.
-    pub cells: &'a [TrialCell],
-    /// The number that this repeat of theirs has; their inputs derive from it.
-    pub repeat: u32,
-    /// For people.
-    pub title: &'a str,
-}
-
-impl<'a> Trials<'a> {
+impl<'a> LabRun<'a> {
     /// A lab of this name without a cell yet.
-    pub fn new(name: &str, results: &'a Results, options: &'a LabRunOptions) -> Trials<'a> {
-        let planned = Planned::of_search(name);
-        Trials { results, options, planned, lab: OnceCell::new() }
+    pub fn of_search(name: &str, results: &'a Results, options: &'a LabRunOptions) -> LabRun<'a> {
+        LabRun::new(results, Planned::of_search(name), options)
     }
 
-    /// The lab of a plan, which begins or goes on.
+    /// Begins the lab of a plan that is searched, or goes on with it.
     ///
     /// # Errors
-    /// As [`crate::run_lab`] before its first turn.
-    pub fn of_plan(
-        plan: &Plan,
-        planned: Planned,
-        (results, options): (&'a Results, &'a LabRunOptions),
-        job: &Job<'_>,
-    ) -> Result<Trials<'a>, LabError> {
-        let trials = Trials { results, options, planned, lab: OnceCell::new() };
-        let planned = &trials.planned;
+    /// As [`LabRun::run`] before its first turn.
+    pub fn begin_search(&self, plan: &Plan, job: &Job<'_>) -> Result<(), LabError> {
+        let LabRun { results, planned, .. } = self;
         // Another may have begun meanwhile.
         require_idle(results, plan)?;
         let lab = match lab_of(results, plan)? {
-            None => trials.run().begin_lab(host_facts(planned), job)?,
+            None => self.begin_lab(host_facts(planned))?,
             Some(lab) => {
                 require_same(results, lab, (plan, planned), &planned.turns)?;
                 results.resume_lab(lab)?;
-                lab
+                self.resume(lab)
             }
         };
         results.mark_adaptive(lab)?;
         for note in &planned.notes {
             job.note(note);
         }
-        trials.lab.get_or_init(|| lab);
-        Ok(trials)
-    }
-
-    /// The lab, where a block was measured.
-    pub fn lab(&self) -> Option<LabId> {
-        self.lab.get().copied()
+        Ok(())
     }
 
     /// All cells, in the order of their places.
@@ -96,38 +64,48 @@ impl<'a> Trials<'a> {
         Ok(TrialCell(self.planned.add(what, settings.collect())?))
     }
 
-    /// Measures these cells once each, in this order, as a block, but for those of which the
-    /// results file has this repeat. A cell that fails has a result that says why.
+    /// How many blocks were asked for. The inputs of each derive from its number.
+    pub fn asked_blocks(&self) -> u32 {
+        self.asked_blocks
+    }
+
+    /// Measures these cells once each, in this order, as a block with this title, but for those of
+    /// which the results file has this block's repeat. A cell that fails has a result that says
+    /// why.
     ///
     /// # Errors
     /// The results file cannot be written, the machine is not fit, or `stop` is set.
-    pub fn block(&self, block: &TrialBlock<'_>, job: &Job<'_>) -> Result<Vec<RepeatId>, LabError> {
-        let run = self.run();
-        if run.lab.get().is_none() {
-            let lab = run.begin_lab(host_facts(&self.planned), job)?;
+    pub fn block(
+        &mut self,
+        cells: &[TrialCell],
+        title: &str,
+        job: &Job<'_>,
+    ) -> Result<Vec<RepeatId>, LabError> {
+        self.asked_blocks += 1;
+        if self.begun().is_none() {
+            let lab = self.begin_lab(host_facts(&self.planned))?;
             self.results.mark_adaptive(lab)?;
-            self.lab.get_or_init(|| lab);
         }
         let mut is_begun = false;
         let mut repeats = Vec::new();
-        for TrialCell(index) in block.cells {
-            let turn = Turn { index: *index, repeat: block.repeat };
-            if let Some(there) = run.result_of(turn)? {
+        for TrialCell(index) in cells {
+            let turn = Turn { index: *index, repeat: self.asked_blocks };
+            if let Some(there) = self.result_of(turn)? {
                 repeats.push(there);
                 continue;
             }
             if !is_begun {
-                run.begin_block(job)?;
+                self.begin_block(job)?;
                 is_begun = true;
             }
-            job.tell(Progress::TurnStarts { title: block.title, cell: run.cell(turn) });
+            job.tell(Progress::TurnStarts { title, cell: self.cell(turn) });
             let mut told = |progress: Progress<'_>| {
                 if let Progress::TurnEnds(repeat) = progress {
                     repeats.push(repeat);
                 }
                 job.tell(progress);
             };
-            let exit = run.take(turn, &[], &job.telling(&mut told))?;
+            let exit = self.take(turn, &[], &job.telling(&mut told))?;
             if exit == Exit::Interrupted {
                 return Err(LabError::Interrupted);
             }
@@ -140,7 +118,7 @@ impl<'a> Trials<'a> {
     /// # Errors
     /// The results file cannot be read.
     pub fn has_failed_checks(&self) -> Result<bool, LabError> {
-        self.lab().map_or(Ok(false), |lab| has_failed_checks(self.results, lab))
+        self.begun().map_or(Ok(false), |lab| has_failed_checks(self.results, lab))
     }
 
     /// Stores that the lab is over: whole, or as a search leaves it that was ended.
@@ -149,20 +127,9 @@ impl<'a> Trials<'a> {
     /// The results file cannot be written.
     pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
         let status = if is_whole { LabStatus::Done } else { LabStatus::Interrupted };
-        match self.lab() {
+        match self.begun() {
             Some(lab) => Ok(self.results.finish_lab(lab, status, None)?),
             None => Ok(()),
-        }
-    }
-
-    fn run(&self) -> LabRun<'_> {
-        LabRun {
-            results: self.results,
-            planned: &self.planned,
-            meters: &self.options.meters,
-            command_line: &self.options.command_line,
-            fleet: None,
-            lab: self.lab.clone(),
         }
     }
 }

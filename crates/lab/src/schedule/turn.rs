@@ -26,6 +26,7 @@ use spec::{
     Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, Topology, defaults,
 };
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
@@ -33,36 +34,57 @@ use store::{
     StoredLoad, TOPOLOGY_SETTING, redact,
 };
 
-/// What takes turns.
-pub(crate) struct LabRun<'a> {
-    pub(crate) results: &'a Results,
-    pub(crate) planned: &'a Planned,
+/// What to execute, and how.
+#[derive(Clone, Debug, Default)]
+pub struct LabRunOptions {
+    /// Ordinals of cells; all where none is named.
+    pub only: Vec<u32>,
+    /// Measure again what failed.
+    pub redo: bool,
     /// Instead of those that cells name.
-    pub(crate) meters: &'a Meters,
+    pub meters: Meters,
     /// As typed, without passwords.
-    pub(crate) command_line: &'a str,
-    /// Drives the load together with this process.
-    pub(crate) fleet: Option<&'a Leader>,
-    /// Of a command there is none before its server is up.
-    pub(crate) lab: OnceCell<LabId>,
+    pub command_line: String,
+    /// Other ranks, which drive the load together with this process.
+    pub fleet: Option<Arc<Leader>>,
 }
 
-impl LabRun<'_> {
+/// A lab, which takes turns.
+pub struct LabRun<'a> {
+    pub(crate) results: &'a Results,
+    pub(crate) planned: Planned,
+    pub(crate) options: &'a LabRunOptions,
+    lab: OnceCell<LabId>,
+    /// Blocks that a search has asked for.
+    pub(super) asked_blocks: u32,
+}
+
+impl<'a> LabRun<'a> {
+    /// What is planned, of which nothing is measured yet.
+    pub fn new(results: &'a Results, planned: Planned, options: &'a LabRunOptions) -> LabRun<'a> {
+        LabRun { results, planned, options, lab: OnceCell::new(), asked_blocks: 0 }
+    }
+
     pub(crate) fn is_command(&self) -> bool {
         matches!(self.planned.source, LabSource::Command)
     }
 
-    /// The lab, which has begun.
-    pub(crate) fn lab(&self) -> Result<LabId, LabError> {
-        let lab = self.lab.get().copied();
-        lab.ok_or_else(|| LabError::Unfit("the lab has not begun".to_owned()))
+    /// The lab, where it has begun: that of a command does when its server is up.
+    pub fn begun(&self) -> Option<LabId> {
+        self.lab.get().copied()
     }
 
-    pub(crate) fn begin_lab(
-        &self,
-        host_facts: Vec<(String, String)>,
-        job: &Job<'_>,
-    ) -> Result<LabId, LabError> {
+    /// The lab, which has begun.
+    pub(crate) fn lab(&self) -> Result<LabId, LabError> {
+        self.begun().ok_or_else(|| LabError::Unfit("the lab has not begun".to_owned()))
+    }
+
+    /// Goes on with a lab that an earlier call began.
+    pub(super) fn resume(&self, lab: LabId) -> LabId {
+        *self.lab.get_or_init(|| lab)
+    }
+
+    pub(crate) fn begin_lab(&self, host_facts: Vec<(String, String)>) -> Result<LabId, LabError> {
         let plan = match &self.planned.source {
             LabSource::Plan(plan) => Some(plan),
             LabSource::Demo(_) | LabSource::Command | LabSource::Search => None,
@@ -70,13 +92,12 @@ impl LabRun<'_> {
         let lab = self.results.begin_lab(&NewLab {
             name: self.planned.name.clone(),
             plan: plan.map(|plan| plan.text().to_owned()),
-            command_line: self.command_line.to_owned(),
+            command_line: self.options.command_line.clone(),
             mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
             turns: plan.map(|_| self.planned.turns_of_plan().len() as u32),
             host_facts,
         })?;
-        job.tell(Progress::LabBegins(lab));
-        Ok(*self.lab.get_or_init(|| lab))
+        Ok(self.resume(lab))
     }
 
     pub(crate) fn cell(&self, turn: Turn) -> &PlannedCell {
@@ -194,11 +215,11 @@ impl LabRun<'_> {
 
     /// All that the lab has of the cell of a turn.
     fn repeats_of_cell(&self, turn: Turn) -> Result<Vec<Repeat>, LabError> {
-        let Some(lab) = self.lab.get() else {
+        let Some(lab) = self.begun() else {
             return Ok(Vec::new());
         };
         let ordinal = self.cell(turn).ordinal;
-        let cells = self.results.cells(*lab)?;
+        let cells = self.results.cells(lab)?;
         let cell = cells.iter().find(|cell| cell.what.ordinal == ordinal);
         Ok(cell.map_or(Ok(Vec::new()), |cell| self.results.repeats(cell.id))?)
     }
@@ -212,12 +233,17 @@ impl LabRun<'_> {
     ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
         let resolved = self.planned.server(turn)?;
         let (prepared, loads) = resolved.prepare(coming, job)?;
-        if let Some(lab) = self.lab.get() {
-            for load in &loads {
-                record_load(self.results, Some(*lab), load)?;
-            }
+        if self.begun().is_some() {
+            self.record_loads(&loads)?;
         }
         Ok((prepared, loads))
+    }
+
+    fn record_loads(&self, loads: &[StoredLoad]) -> Result<(), LabError> {
+        for load in loads {
+            record_load(self.results, self.begun(), load)?;
+        }
+        Ok(())
     }
 
     /// Starts or reaches the server, and measures; `notes` were told before, and those of the start
@@ -237,11 +263,9 @@ impl LabRun<'_> {
         let mut watch = Stopwatch::begin();
         reach(&subject)?;
         job.tell(Progress::Reached { subject: &subject, cell: &cell.what });
-        if self.lab.get().is_none() {
-            self.begin_lab(observe::host_facts(subject.data_directory()), job)?;
-            for load in &loads {
-                record_load(self.results, self.lab.get().copied(), load)?;
-            }
+        if self.begun().is_none() {
+            self.begin_lab(observe::host_facts(subject.data_directory()))?;
+            self.record_loads(&loads)?;
         } else if cell.what.server.private().is_none() && self.planned.turns.len() > 1 {
             let note = "all repeats on this server share one database, which has grown with each \
                 that was measured before";
@@ -323,12 +347,12 @@ impl LabRun<'_> {
         Ok(exit)
     }
 
-    fn place<'a>(
-        &'a self,
+    fn place<'b>(
+        &'b self,
         turn: Turn,
-        planned: &'a NewCell,
-        notes: &'a [String],
-    ) -> Result<RepeatPlace<'a>, LabError> {
+        planned: &'b NewCell,
+        notes: &'b [String],
+    ) -> Result<RepeatPlace<'b>, LabError> {
         Ok(RepeatPlace {
             results: self.results,
             lab: self.lab()?,
@@ -343,7 +367,7 @@ impl LabRun<'_> {
                 LabSource::Command => 0,
                 _ => self.planned.cells.len() as u32,
             },
-            fleet: self.fleet,
+            fleet: self.options.fleet.as_deref(),
         })
     }
 
@@ -355,7 +379,7 @@ impl LabRun<'_> {
 
     /// The cell, with meters that this call names instead of the plan's.
     fn with_meters(&self, cell: &Cell) -> Cell {
-        let Meters { power_command, host_metrics } = self.meters.clone();
+        let Meters { power_command, host_metrics } = self.options.meters.clone();
         let of_plan = cell.meters.clone();
         Cell {
             meters: Meters {
