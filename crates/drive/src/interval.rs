@@ -153,6 +153,12 @@ impl Interval {
         self.primary_completed() as f64 * 60e9 / self.length_ns() as f64
     }
 
+    /// Transactions of all types that ended well, per second.
+    pub fn completed_per_s(&self) -> f64 {
+        let completed: u64 = self.transactions.iter().map(|of| of.completed()).sum();
+        completed as f64 * 1e9 / self.length_ns() as f64
+    }
+
     /// Response times of primary types.
     pub fn primary_latency(&self) -> Times {
         let mut all = Times::default();

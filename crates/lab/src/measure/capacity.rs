@@ -1,10 +1,8 @@
 //! What the server does in a closed loop, for a rate that is a share of it: the mean over the later
 //! half of the loop, as soon as that half is steady and its mean is known well.
 
-use crate::measure::lengths::PhaseEnds;
 use analyse::{PrecisionAsked, Watched, precision, steadiness};
 use base::{limits, percent_at_most};
-use drive::{Control, Interval, Phase};
 use spec::{Length, Lengths};
 use std::time::Duration;
 
@@ -28,74 +26,37 @@ pub(crate) struct KnownCapacity {
     pub(crate) is_steady: bool,
 }
 
-/// A closed loop under way.
-pub(crate) struct Capacity {
-    warmup: PhaseEnds,
-    per_s: Vec<f64>,
-    known: Option<KnownCapacity>,
-}
-
 /// The loop in the words of a run: the warm-up that was asked for, and a window that ends by what
 /// it shows.
 pub(crate) fn loop_of(asked: &Lengths) -> Lengths {
     Lengths {
         interval: asked.interval.min(INTERVAL_MOST),
-        window: Length::fixed(WINDOW_MOST),
+        window: Length { most: WINDOW_MOST, is_auto: true },
         ..*asked
     }
 }
 
-impl Capacity {
-    /// Of a loop as [`loop_of`] has it. The end of an automatic warm-up is judged by throughput
-    /// alone.
-    pub(crate) fn of(lengths: &Lengths) -> Capacity {
-        Capacity { warmup: PhaseEnds::of(lengths, &[], 1), per_s: Vec::new(), known: None }
-    }
-
-    /// Takes an interval, and ends the phase that has shown enough.
-    pub(crate) fn take(&mut self, interval: &Interval) -> Control {
-        match interval.phase {
-            Phase::Warmup => self.warmup.take(interval),
-            Phase::Drain => Control::Continue,
-            Phase::Window => {
-                let completed: u64 = interval.transactions.iter().map(|t| t.completed()).sum();
-                let ns = interval.end_offset_ns.saturating_sub(interval.start_offset_ns);
-                if ns > 0 {
-                    self.per_s.push(completed as f64 * 1e9 / ns as f64);
-                }
-                if self.look() { Control::EndPhase(Phase::Window) } else { Control::Continue }
-            }
-        }
-    }
-
-    /// Is the later half of the loop steady, and its mean known as well as is asked?
-    fn look(&mut self) -> bool {
-        let half = &self.per_s[self.per_s.len() / 2..];
-        let asked = PrecisionAsked {
-            half_width_share: PRECISION_SHARE,
-            intervals_min: limits::AUTO_INTERVALS_MIN as usize,
-        };
-        let found = precision(half, &asked);
-        let is_steady = steadiness(&[Watched {
-            name: "throughput",
-            values: &self.per_s,
-            tolerance_share: CHANGE_MOST_SHARE,
-            negligible: 0.0,
-        }])
-        .steady;
-        let per_s = half.iter().sum::<f64>() / half.len().max(1) as f64;
-        self.known = (per_s > 0.0).then_some(KnownCapacity {
-            per_s,
-            half_width_share: found.half_width_share,
-            is_steady,
-        });
-        is_steady && found.reached
-    }
-
-    /// What the loop has shown; `None` where nothing ended well.
-    pub(crate) fn known(&self) -> Option<KnownCapacity> {
-        self.known
-    }
+/// What a loop with these transactions per second has shown so far, and whether that is enough: its
+/// later half is steady, and the mean of that is known as well as is asked. `None` where nothing
+/// ended well.
+pub(super) fn look(per_s: &[f64]) -> (Option<KnownCapacity>, bool) {
+    let half = &per_s[per_s.len() / 2..];
+    let asked = PrecisionAsked {
+        half_width_share: PRECISION_SHARE,
+        intervals_min: limits::AUTO_INTERVALS_MIN as usize,
+    };
+    let found = precision(half, &asked);
+    let is_steady = steadiness(&[Watched {
+        name: "throughput",
+        values: per_s,
+        tolerance_share: CHANGE_MOST_SHARE,
+        negligible: 0.0,
+    }])
+    .steady;
+    let mean = half.iter().sum::<f64>() / half.len().max(1) as f64;
+    let half_width_share = found.half_width_share;
+    let known = KnownCapacity { per_s: mean, half_width_share, is_steady };
+    ((mean > 0.0).then_some(known), is_steady && found.reached)
 }
 
 impl KnownCapacity {
@@ -118,7 +79,8 @@ impl KnownCapacity {
 
 #[cfg(test)]
 mod tests {
-    use super::{Capacity, WINDOW_MOST, loop_of};
+    use super::WINDOW_MOST;
+    use crate::measure::lengths::PhaseEnds;
     use crate::measure::lengths::tests::{asked, interval};
     use drive::{Control, Phase};
     use spec::Length;
@@ -129,15 +91,15 @@ mod tests {
     fn found(new_orders: impl Fn(u64) -> u64) -> (super::KnownCapacity, u64) {
         let asked =
             asked(Length::fixed(Duration::from_secs(1)), Length::fixed(Duration::from_secs(1)));
-        let mut capacity = Capacity::of(&loop_of(&asked));
+        let mut ends = PhaseEnds::of_capacity(&asked);
         let most = WINDOW_MOST.as_secs() * 4;
         for second in 0..most {
             let interval = interval(Phase::Window, second, new_orders(second));
-            if capacity.take(&interval) == Control::EndPhase(Phase::Window) {
-                return (capacity.known().unwrap(), second + 1);
+            if ends.take(&interval) == Control::EndPhase(Phase::Window) {
+                return (ends.capacity().unwrap(), second + 1);
             }
         }
-        (capacity.known().unwrap(), most)
+        (ends.capacity().unwrap(), most)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::error::LabError;
 use crate::measure::before::BeforeRun;
-use crate::measure::capacity::{self, Capacity, KnownCapacity};
+use crate::measure::capacity::{self, KnownCapacity};
 use crate::measure::device_io::WindowIo;
 use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
@@ -63,34 +63,13 @@ fn threads_of(asked: Option<u32>, connections: u32, cores: DriverCores) -> u32 {
     wanted.clamp(1, connections.max(1))
 }
 
-/// What a run is for.
-enum RunOf<'a> {
-    /// What was asked for: its intervals are stored, and may end its phases.
-    Result(&'a mut PhaseEnds),
-    /// The closed loop before that: other inputs, as none is used twice, and nothing is stored.
-    Capacity(&'a mut Capacity),
-}
-
-impl RunOf<'_> {
-    /// The seed of its inputs, where those of the result have this one.
-    fn input_seed(&self, of_result: u64) -> u64 {
-        match self {
-            RunOf::Result(_) => of_result,
-            RunOf::Capacity(_) => !of_result,
-        }
-    }
-
-    /// How far it has come.
-    fn progress(&self, in_warmup: bool, elapsed: Duration, total: Duration) -> RunProgress {
-        let (awaited, total_is_most) = match self {
-            RunOf::Result(lengths) => {
-                (lengths.awaited(in_warmup, elapsed), lengths.may_end_early(in_warmup))
-            }
-            RunOf::Capacity(_) => (None, true),
-        };
-        let [elapsed, total] = [elapsed, total].map(clock::real);
-        RunProgress { elapsed, total, total_is_most, in_warmup, awaited }
-    }
+/// A run, and what ends its phases.
+struct EndingRun<'a> {
+    ends: &'a mut PhaseEnds,
+    /// Is it what was asked for, and stored? Else it is the closed loop before that.
+    is_result: bool,
+    /// Of its inputs: none is used twice.
+    seed: u64,
 }
 
 /// A run that was not begun, because the closed loop before it gave no rate.
@@ -104,6 +83,17 @@ fn no_capacity(report: RunReport) -> RunReport {
         });
     }
     report
+}
+
+/// How far a run has come that has gone on for `elapsed` of `total`.
+fn progress(ends: &PhaseEnds, in_warmup: bool, [elapsed, total]: [Duration; 2]) -> RunProgress {
+    RunProgress {
+        elapsed: clock::real(elapsed),
+        total: clock::real(total),
+        total_is_most: ends.may_end_early(in_warmup),
+        in_warmup,
+        awaited: ends.awaited(in_warmup, elapsed),
+    }
 }
 
 /// Stores what was observed, and has it looked at.
@@ -195,7 +185,7 @@ impl Measurement<'_> {
             warehouses: begun.concurrency.active,
             connections: begun.concurrency.connections,
         });
-        let run = RunOf::Result(lengths);
+        let run = EndingRun { ends: lengths, is_result: true, seed: self.seed };
         let mut report = self.run(databases, begun, run, &options, job)?;
         if let Some(earlier) = earlier {
             report.include_earlier(earlier);
@@ -218,10 +208,10 @@ impl Measurement<'_> {
             interval: lengths.interval,
             ..self.options(begun, Pace::Closed)
         };
-        let mut capacity = Capacity::of(&lengths);
-        let run = RunOf::Capacity(&mut capacity);
+        let mut ends = PhaseEnds::of_capacity(&self.cell.lengths);
+        let run = EndingRun { ends: &mut ends, is_result: false, seed: !self.seed };
         let report = self.run(databases, begun, run, &options, job)?;
-        Ok((report, capacity.known()))
+        Ok((report, ends.capacity()))
     }
 
     fn options(&self, begun: &BeforeRun, pace: Pace) -> RunOptions {
@@ -250,7 +240,7 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &BeforeRun,
-        run: RunOf<'_>,
+        run: EndingRun<'_>,
         options: &RunOptions,
         job: &Job<'_>,
     ) -> Result<RunReport, LabError> {
@@ -259,10 +249,7 @@ impl Measurement<'_> {
         if is_tpcc_mysql && begun.tpcc.as_ref().is_some_and(is_ours) {
             schemas::mark_driven_by_tpcc_mysql(databases)?;
         }
-        let other_inputs = match run {
-            RunOf::Result(_) => None,
-            RunOf::Capacity(_) => Some(begun.workload.with_seed(run.input_seed(self.seed))),
-        };
+        let other_inputs = (!run.is_result).then(|| begun.workload.with_seed(run.seed));
         let workload = other_inputs.as_ref().unwrap_or(&begun.workload);
         of_each!(workload, workload => self.run_workload(workload, run, options, job))
     }
@@ -271,20 +258,21 @@ impl Measurement<'_> {
     fn run_workload<W: drive::Workload>(
         &self,
         workload: &W,
-        mut run: RunOf<'_>,
+        run: EndingRun<'_>,
         options: &RunOptions,
         job: &Job<'_>,
     ) -> Result<RunReport, LabError> {
+        let EndingRun { ends, is_result, seed } = run;
         let mut in_warmup = true;
         let mut store_error = None;
         let mut window_io = WindowIo::of(self.subject);
         let mut observer = None;
         let mut observed = Instant::now();
         let mut usage = WindowUsage::default();
-        let company = self.company(options, run.input_seed(self.seed), workload.transactions());
+        let company = self.company(options, seed, workload.transactions());
         let report = drive::run(workload, options, company, &mut |event| match event {
             Event::Started => {
-                if matches!(run, RunOf::Result(_)) {
+                if is_result {
                     observer = self.started(options, job);
                 }
                 Control::Continue
@@ -302,33 +290,26 @@ impl Measurement<'_> {
             }
             Event::Opening => self.control(),
             Event::Interval(interval) => {
-                let lengths = match &mut run {
-                    RunOf::Result(lengths) => lengths,
-                    RunOf::Capacity(capacity) => {
-                        job.tell(Progress::Interval(interval));
-                        return capacity.take(interval);
-                    }
-                };
                 // Before the interval is told, so that its line has what was sampled in it.
                 observed = Instant::now();
-                let sampled = keep(&mut observer, lengths, job);
+                let mut stored = keep(&mut observer, ends, job);
                 job.tell(Progress::Interval(interval));
-                let stored = sampled.and_then(|()| self.store(interval, &options.pace));
-                or_stop(stored, &mut store_error, || lengths.take(interval))
+                if is_result {
+                    stored = stored.and_then(|()| self.store(interval, &options.pace));
+                }
+                or_stop(stored, &mut store_error, || ends.take(interval))
             }
             Event::Tick { elapsed, total } => {
                 for note in self.subject.revive(elapsed) {
                     job.note(&note);
                 }
                 let mut stored = Ok(());
-                let progress = run.progress(in_warmup, elapsed, total);
-                if observed.elapsed() >= SAMPLES_EVERY
-                    && let RunOf::Result(lengths) = &mut run
-                {
+                let told = progress(ends, in_warmup, [elapsed, total]);
+                if observed.elapsed() >= SAMPLES_EVERY {
                     observed = Instant::now();
-                    stored = keep(&mut observer, lengths, job);
+                    stored = keep(&mut observer, ends, job);
                 }
-                job.tell(Progress::Run(progress));
+                job.tell(Progress::Run(told));
                 or_stop(stored, &mut store_error, || self.control())
             }
         })?;
@@ -338,7 +319,7 @@ impl Measurement<'_> {
         if let Some(observer) = observer {
             observer.stop(job)?;
         }
-        if matches!(run, RunOf::Result(_)) {
+        if is_result {
             if let Some(fleet) = &self.fleet {
                 self.record_fleet(fleet.rows(&report, usage.used()), job)?;
             }

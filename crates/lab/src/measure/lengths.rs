@@ -4,6 +4,7 @@
 
 mod series;
 
+use crate::measure::capacity::{self, KnownCapacity};
 use analyse::{
     Awaited, Precision, PrecisionAsked, Steadiness, Trend, Watched, precision, steadiness,
 };
@@ -28,7 +29,8 @@ pub(crate) struct PhaseEnds {
     /// Intervals of the phase under way, and the count of them at which it is looked at again.
     intervals: u64,
     next_look: u64,
-    /// Primary transactions per minute of the phase under way.
+    /// Primary transactions per minute of the phase under way; of a window that finds the capacity,
+    /// all transactions per second.
     throughput: WatchedSeries,
     gauges: Gauges,
     steadiness: Option<Steadiness>,
@@ -45,6 +47,9 @@ pub(crate) struct PhaseEnds {
     precision: Option<Precision>,
     /// End of the newest interval of the warm-up, from the start of the run.
     warmup_end_ns: u64,
+    /// The window is a closed loop that finds the capacity.
+    is_capacity: bool,
+    capacity: Option<KnownCapacity>,
 }
 
 impl PhaseEnds {
@@ -74,7 +79,20 @@ impl PhaseEnds {
             window_arrived: false,
             precision: None,
             warmup_end_ns: 0,
+            is_capacity: false,
+            capacity: None,
         }
+    }
+
+    /// Of the closed loop that finds the capacity before a run that is asked for. The end of its
+    /// automatic warm-up is judged by throughput alone.
+    pub(crate) fn of_capacity(asked: &Lengths) -> PhaseEnds {
+        PhaseEnds { is_capacity: true, ..PhaseEnds::of(&capacity::loop_of(asked), &[], 1) }
+    }
+
+    /// What the loop has shown.
+    pub(crate) fn capacity(&self) -> Option<KnownCapacity> {
+        self.capacity
     }
 
     /// Takes what was sampled beside the run.
@@ -95,7 +113,10 @@ impl PhaseEnds {
         if !self.is_auto() || is_short {
             return Control::Continue;
         }
-        self.throughput.push(interval.primary_per_minute());
+        self.throughput.push(match self.phase {
+            Phase::Window if self.is_capacity => interval.completed_per_s(),
+            _ => interval.primary_per_minute(),
+        });
         if self.phase == Phase::Warmup {
             self.gauges.push(interval.end_offset_ns);
         }
@@ -124,6 +145,11 @@ impl PhaseEnds {
 
     /// Judges the phase under way: has it come to its end?
     fn look(&mut self) -> bool {
+        if self.phase == Phase::Window && self.is_capacity {
+            let (known, is_enough) = capacity::look(self.throughput.values());
+            self.capacity = known;
+            return is_enough;
+        }
         if self.phase == Phase::Window {
             let found = precision(self.throughput.values(), &self.asked);
             self.precision = Some(found);
