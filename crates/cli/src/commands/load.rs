@@ -11,7 +11,8 @@ use ::server::Home;
 use base::{Exit, counted, document};
 use fleet::Leader;
 use lab::{
-    FleetWork, Job, LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load,
+    FleetWork, Job, LoadOptions, Progress, ResolvedPrivate, external, load_options,
+    populate_schemas, record_load,
 };
 use plan::{CellOptions, Given};
 use serde::Serialize;
@@ -55,11 +56,10 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
     let server = options.target_alone(&read_place)?;
     let population = options.population();
     population.validate()?;
-    let spec = LoadSpec {
-        threads: arguments.threads,
+    let spec = LoadOptions {
         history_key: arguments.history_key,
         force: arguments.force,
-        ..LoadSpec::of(population)
+        ..load_options(population, arguments.threads)
     };
     if arguments.fleet.fleet && !arguments.workload.is_tpcc() {
         let words = "--fleet divides the warehouses of TPC-C; load other databases by one process";
@@ -74,7 +74,7 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
 fn load(
     arguments: &LoadArguments,
     server: &Server,
-    (spec, fleet): (&LoadSpec, Option<&Leader>),
+    (spec, fleet): (&LoadOptions, Option<&Leader>),
     stop: &AtomicBool,
 ) -> Outcome {
     let mut console = Console::new()?;

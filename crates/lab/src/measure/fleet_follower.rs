@@ -8,7 +8,7 @@ use crate::measure::preflight;
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::workload::{fit, of_each};
 use crate::progress::{Job, Progress};
-use crate::target::populate::{FleetPart, LoadSpec, populate_part};
+use crate::target::populate::{FleetPart, populate_part};
 use crate::target::resolved::external;
 use crate::target::subject::Subject;
 use base::{Exit, counted};
@@ -21,6 +21,7 @@ use spec::{Cell, Connections, External, Load, Server};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tpcc::LoadOptions;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A fleet that this process is to be part of.
@@ -117,7 +118,7 @@ impl FleetAsked {
 /// What a fleet does.
 pub enum FleetWork<'a> {
     Drive(&'a Cell),
-    Load(&'a Server, &'a LoadSpec),
+    Load(&'a Server, &'a LoadOptions),
 }
 
 impl FleetWork<'_> {
@@ -156,7 +157,7 @@ fn require_reachable(server: &Server) -> Result<&External, LabError> {
 /// Loads the part of this rank, as long as rank 0 wants it.
 fn load_share(
     follower: &mut Follower,
-    (subject, spec): (&Subject, &LoadSpec),
+    (subject, spec): (&Subject, &LoadOptions),
     part: FleetPart<'_>,
     job: &Job<'_>,
 ) -> Result<(), LabError> {

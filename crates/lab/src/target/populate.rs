@@ -14,40 +14,18 @@ use plan::tables_bytes;
 use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, SbtestTables, Topology};
 use std::path::Path;
+use std::thread;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
 use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
-/// What to load.
-#[derive(Clone, Debug)]
-pub struct LoadSpec {
-    pub population: PopulationSpec,
-    /// Connections; by default as many as the machine has cores, 2 to 8.
-    pub threads: Option<u32>,
-    /// Give HISTORY a primary key also where the server does not demand one.
-    pub history_key: bool,
-    pub force: bool,
-}
-
-impl LoadSpec {
-    /// This database, where there is nothing yet.
-    pub fn of(population: PopulationSpec) -> LoadSpec {
-        LoadSpec { population, threads: None, history_key: false, force: false }
-    }
-
-    fn options(&self) -> LoadOptions {
-        LoadOptions {
-            population: self.population.clone(),
-            threads: self.threads.unwrap_or_else(default_threads),
-            history_key: self.history_key,
-            force: self.force,
-        }
-    }
-}
-
-fn default_threads() -> u32 {
+/// What to load where there is nothing yet, over so many connections; by default as many as the
+/// machine has cores, 2 to 8.
+pub fn load_options(population: PopulationSpec, threads: Option<u32>) -> LoadOptions {
     // Each stream keeps one server thread busy; this process needs a tenth of a core beside it.
-    std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8) as u32)
+    let by_default = || thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8) as u32);
+    let threads = threads.unwrap_or_else(by_default);
+    LoadOptions { population, threads, history_key: false, force: false }
 }
 
 /// What a server needs beside the tables while it loads: undo, sort files, binary log of a chunk.
@@ -56,7 +34,7 @@ const DISK_EXTRA_BYTES: u64 = 256 << 20;
 /// Refuses a load for which `directory` has no room, of which `there_bytes` are loaded already.
 pub(crate) fn check_disk(
     directory: &Path,
-    spec: &LoadSpec,
+    spec: &LoadOptions,
     there_bytes: u64,
 ) -> Result<(), LabError> {
     let population = &spec.population;
@@ -99,7 +77,11 @@ pub fn what_of(population: &PopulationSpec) -> String {
 ///
 /// # Errors
 /// Any [`LabError`]; what was loaded stays, and the same call continues it.
-pub fn populate(subject: &Subject, spec: &LoadSpec, job: &Job<'_>) -> Result<StoredLoad, LabError> {
+pub fn populate(
+    subject: &Subject,
+    spec: &LoadOptions,
+    job: &Job<'_>,
+) -> Result<StoredLoad, LabError> {
     let result = populate_target(subject, &subject.connect, spec, None, job);
     result.map_err(|error| subject.explain(error))
 }
@@ -118,7 +100,7 @@ struct FleetLoad<'a> {
 /// As [`populate`], and what `on_loaded` says.
 pub fn populate_schemas(
     subject: &Subject,
-    (spec, fleet): (&LoadSpec, Option<&Leader>),
+    (spec, fleet): (&LoadOptions, Option<&Leader>),
     job: &Job<'_>,
     on_loaded: &mut dyn FnMut(StoredLoad) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
@@ -137,14 +119,17 @@ pub fn populate_schemas(
 
 /// What is loaded where: the whole into each schema, its part into each shard, and the whole into
 /// the first of servers that have one database.
-fn parts(subject: &Subject, spec: &LoadSpec) -> Result<Vec<(ConnectOptions, LoadSpec)>, LabError> {
+fn parts(
+    subject: &Subject,
+    spec: &LoadOptions,
+) -> Result<Vec<(ConnectOptions, LoadOptions)>, LabError> {
     if subject.topology() != Topology::Shards {
         return Ok(subject.targets().into_iter().map(|connect| (connect, spec.clone())).collect());
     }
     let targets = subject.each().flat_map(Subject::targets);
     let each = targets.zip(divided(&spec.population, subject.instances())?);
     Ok(each
-        .map(|(connect, population)| (connect, LoadSpec { population, ..spec.clone() }))
+        .map(|(connect, population)| (connect, LoadOptions { population, ..spec.clone() }))
         .collect())
 }
 
@@ -172,14 +157,14 @@ pub(crate) fn divided(
 fn populate_target(
     subject: &Subject,
     connect: &ConnectOptions,
-    spec: &LoadSpec,
+    spec: &LoadOptions,
     fleet: Option<FleetLoad<'_>>,
     job: &Job<'_>,
 ) -> Result<StoredLoad, LabError> {
     let server = create_schema(connect, spec)?;
     let connector = Connector::new(connect.clone())?;
     let started_utc_ns = now_utc_ns();
-    let LoadOptions { population, threads, .. } = spec.options();
+    let LoadOptions { population, threads, .. } = spec;
     let (report, history_key) = match population.database {
         DatabaseKind::Tpcc => {
             let report = load_tpcc(&connector, spec, fleet, job)?;
@@ -189,7 +174,7 @@ fn populate_target(
         _ => (load_oltp(&connector, spec, job)?, None),
     };
     // What only a TPC-C database has.
-    let tpcc = history_key.map(|_| &population);
+    let tpcc = history_key.map(|_| population);
     let table = |of: LoadedTable| {
         let checksum = format!("{:016x}", of.checksum);
         StoredLoadTable { name: of.name, rows: of.rows, checksum }
@@ -199,9 +184,9 @@ fn populate_target(
         target: render_dsn(connect, Secret::Hidden),
         engine: engine_name(subject, &server),
         server_version: server.version,
-        warehouses: tpcc.map(|_| spec.options().population().range.count()),
+        warehouses: tpcc.map(|_| spec.population().range.count()),
         seed: population.seed,
-        threads,
+        threads: *threads,
         method: match report.is_local_infile {
             true => LoadMethod::LocalInfile,
             false => LoadMethod::Inserts,
@@ -222,25 +207,24 @@ fn populate_target(
 /// Loads a TPC-C database, together with the other ranks of a fleet, where there is one.
 fn load_tpcc(
     connector: &Connector,
-    spec: &LoadSpec,
+    spec: &LoadOptions,
     fleet: Option<FleetLoad<'_>>,
     job: &Job<'_>,
 ) -> Result<PopulateReport, LabError> {
-    let options = spec.options();
     let (mut begin, mut finish) = (
         || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(of_fleet),
         || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(job.stop)).map_err(of_fleet),
     );
     let helpers = fleet.map(|fleet| LoadHelpers {
-        own: LoadPart::of_process((0, fleet.leader.size()), options.population().range),
+        own: LoadPart::of_process((0, fleet.leader.size()), spec.population().range),
         begin: &mut begin,
         finish: &mut finish,
     });
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
-    Ok(tpcc::load(connector, &options, helpers, job.stop, on_progress)?)
+    Ok(tpcc::load(connector, spec, helpers, job.stop, on_progress)?)
 }
 
-fn tell_of_load(report: &PopulateReport, spec: &LoadSpec, job: &Job<'_>) {
+fn tell_of_load(report: &PopulateReport, spec: &LoadOptions, job: &Job<'_>) {
     if report.chunks_found > 0 {
         let found = report.chunks_found;
         job.note(&format!("continued an earlier load, of which {found} chunks were there"));
@@ -285,7 +269,7 @@ pub(crate) struct FleetPart<'a> {
 /// Any [`LabError`]; what was loaded stays.
 pub(crate) fn populate_part(
     subject: &Subject,
-    spec: &LoadSpec,
+    spec: &LoadOptions,
     FleetPart { place, schema }: FleetPart<'_>,
     job: &Job<'_>,
 ) -> Result<(), LabError> {
@@ -293,21 +277,20 @@ pub(crate) fn populate_part(
         parts(subject, spec)?.into_iter().nth(schema as usize).ok_or_else(|| {
             LabError::Unfit(format!("rank 0 loads schema {schema}, which this rank has not"))
         })?;
-    let options = spec.options();
-    let part = LoadPart::of_process((place.rank, place.size), options.population().range);
+    let part = LoadPart::of_process((place.rank, place.size), spec.population().range);
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
-    Ok(tpcc::load_part(&Connector::new(connect)?, &options, part, job.stop, on_progress)?)
+    Ok(tpcc::load_part(&Connector::new(connect)?, &spec, part, job.stop, on_progress)?)
 }
 
 /// Loads what is no TPC-C database.
 fn load_oltp(
     connector: &Connector,
-    spec: &LoadSpec,
+    spec: &LoadOptions,
     job: &Job<'_>,
 ) -> Result<LoadReport, LabError> {
     let options = oltp::ScriptLoadOptions {
         seed: spec.population.seed,
-        threads: spec.options().threads,
+        threads: spec.threads,
         force: spec.force,
     };
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
@@ -322,7 +305,7 @@ fn load_oltp(
 
 /// Connects without a schema, sees to the disk where it is this machine's, and then creates the
 /// schema: a load for which there is no room leaves nothing behind.
-fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo, LabError> {
+fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> Result<ServerInfo, LabError> {
     let Some(schema) = connect.schema.clone() else {
         return Err(LabError::Unfit(
             "the target names no schema to load; add one: mysql://user@host:3306/tpcc".to_owned(),

@@ -10,7 +10,7 @@ use crate::target::disk_space;
 use crate::target::membership::JOIN_PATIENCE;
 use crate::target::placed::{Placed, storage_of};
 use crate::target::pool::Divided;
-use crate::target::populate::{LoadSpec, check_disk, divided, populate, what_of};
+use crate::target::populate::{check_disk, divided, load_options, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, lines};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
@@ -24,8 +24,8 @@ use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::time::Duration;
 use storage::{Arrangement, InstanceGroup, ServerFiles, SharedMemory, arrange, arrange_all};
 use store::StoredLoad;
-use tpcc::LoadError;
 use tpcc::database::SCHEMA_VERSION;
+use tpcc::{LoadError, LoadOptions};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Private servers as this machine has them: what the names of a [`Private`] stand for, looked up
@@ -246,9 +246,9 @@ impl ResolvedPrivate {
         // What cannot be placed is told before minutes go into an image. Where files go is decided
         // anew on the image, whose real size the modelled page cache depends on.
         self.arrange()?;
-        let load_spec = LoadSpec {
+        let load_spec = LoadOptions {
             history_key: needs_history_key(self.private.topology),
-            ..LoadSpec::of(of.population.clone())
+            ..load_options(of.population.clone(), None)
         };
         let max_bytes = images_max_bytes()?;
         // Others give way to it now only where there is no room for both: what cannot be populated
@@ -273,7 +273,7 @@ impl ResolvedPrivate {
     fn populated(
         &self,
         key: &ImageKey,
-        spec: &LoadSpec,
+        spec: &LoadOptions,
         job: &Job<'_>,
     ) -> Result<(Image, StoredLoad), LabError> {
         let settings = LOADING_SETTINGS.iter();
