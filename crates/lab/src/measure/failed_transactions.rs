@@ -1,5 +1,6 @@
 //! Is a run whose transactions fail a result? One rule for every workload, lab and ramp.
 
+use crate::measure::pacing::Concurrency;
 use base::counted;
 use drive::{RunReport, TransactionStats};
 
@@ -13,16 +14,6 @@ const ERRORS_TOLD_MAX: usize = 5;
 /// [`Refusal::code`] where too many transactions end in errors.
 pub(crate) const TRANSACTION_ERRORS: &str = "transaction_errors";
 
-/// What a run was made with, as far as the rule asks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Made {
-    pub(crate) connections: u32,
-    /// Of workload `tpcc-spec`.
-    pub(crate) terminals: Option<u32>,
-    /// Of all tries; no bound where it is `None`.
-    pub(crate) lock_wait_timeouts_max_share: Option<f64>,
-}
-
 /// Why a run is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -30,12 +21,17 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
 }
 
-/// Why the run is no result, where that is so.
-pub(crate) fn refusal(report: &RunReport, made: Made) -> Option<Refusal> {
-    lock_wait_timeouts(report, made.lock_wait_timeouts_max_share)
+/// Why the run is no result, where that is so. Of all tries, `lock_wait_timeouts_max_share` may end
+/// in a lock wait timeout; any where it is `None`.
+pub(crate) fn refusal(
+    report: &RunReport,
+    concurrency: Concurrency,
+    lock_wait_timeouts_max_share: Option<f64>,
+) -> Option<Refusal> {
+    lock_wait_timeouts(report, lock_wait_timeouts_max_share)
         .or_else(|| errors(report))
-        .or_else(|| pauses(report, made.connections))
-        .or_else(|| mix(report, made))
+        .or_else(|| pauses(report, concurrency.connections))
+        .or_else(|| mix(report, concurrency))
 }
 
 /// More than that share of the tries ended in lock wait timeouts: the papers print NA for it.
@@ -180,7 +176,7 @@ fn first_errors(report: &RunReport, types: &[&str]) -> String {
 /// The mix of what ended is not what was dealt. TPC-C deals decks of 23 cards, others draw; by the
 /// inequality of Bernstein, which holds for draws from decks as for independent ones, and where at
 /// each end of the window every connection may be in a transaction of one type.
-fn mix(report: &RunReport, made: Made) -> Option<Refusal> {
+fn mix(report: &RunReport, made: Concurrency) -> Option<Refusal> {
     let window = report.window.as_ref()?;
     let types = window.types;
     let counts: Vec<u64> = window
@@ -218,13 +214,19 @@ fn mix(report: &RunReport, made: Made) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EndedTransactions, Made, refusal};
+    use super::{EndedTransactions, Refusal};
+    use crate::measure::pacing::Concurrency;
+    use base::Warehouses;
     use drive::{FailedTries, Interval, Phase, RunReport, Totals, per_type};
     use std::time::Duration;
     use tpcc::Transaction;
 
-    const MADE: Made =
-        Made { connections: 8, terminals: None, lock_wait_timeouts_max_share: Some(0.05) };
+    const MADE: Concurrency =
+        Concurrency { connections: 8, terminals: None, active: Warehouses(10) };
+
+    fn refusal(report: &RunReport, made: Concurrency) -> Option<Refusal> {
+        super::refusal(report, made, Some(0.05))
+    }
 
     /// A minute in which so many of each type ended well, and so many as errors.
     fn report(completed: [u64; 5], errors: [u64; 5]) -> RunReport {
@@ -319,8 +321,7 @@ mod tests {
         assert_eq!(code_of(&waiting), None);
         failed_tries(&mut waiting, "payment", "1205", 2_000);
         assert_eq!(code_of(&waiting), Some("lock_wait_timeout"));
-        let without_bound = Made { lock_wait_timeouts_max_share: None, ..MADE };
-        assert_eq!(refusal(&waiting, without_bound), None);
+        assert_eq!(super::refusal(&waiting, MADE, None), None);
     }
 
     #[test]
@@ -338,7 +339,7 @@ mod tests {
     #[test]
     fn deliveries_that_wait_in_the_queue_of_terminals_were_dealt() {
         let mut late = report([10_000, 10_000, 1_000, 0, 1_000], [0; 5]);
-        let made = Made { terminals: Some(100), ..MADE };
+        let made = Concurrency { terminals: Some(100), ..MADE };
         assert!(refusal(&late, made).is_some());
         let window: &mut Interval = late.window.as_mut().unwrap();
         for _ in 0..1_000 {

@@ -8,9 +8,7 @@ use crate::measure::check::{check, record, unexpected};
 use crate::measure::cpus::RunCpus;
 use crate::measure::drill::Drill;
 use crate::measure::driving::driver_threads;
-use crate::measure::failed_transactions::{
-    Made, TRANSACTION_ERRORS, all_errors, refusal, with_silence,
-};
+use crate::measure::failed_transactions::{TRANSACTION_ERRORS, all_errors, refusal, with_silence};
 use crate::measure::fleet_run::FleetRun;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
@@ -390,7 +388,8 @@ impl Measurement<'_> {
         if report.interrupted && completed > 0 {
             return Ok(Some(Exit::Interrupted));
         }
-        if let Some(refusal) = refusal(report, self.made(begun)) {
+        let timeouts_max_share = self.cell.lock_wait_timeouts_max_share;
+        if let Some(refusal) = refusal(report, begun.concurrency, timeouts_max_share) {
             return self.fail(Exit::Failed, refusal.code, &refusal.reason).map(Some);
         }
         Ok(report.interrupted.then_some(Exit::Interrupted))
@@ -405,14 +404,6 @@ impl Measurement<'_> {
         let (results, repeat) = (self.results, self.repeat);
         results.record_variables(repeat, moment, variables)?;
         Ok(results.record_status(repeat, moment, status)?)
-    }
-
-    fn made(&self, begun: &BeforeRun) -> Made {
-        Made {
-            connections: begun.concurrency.connections,
-            terminals: begun.concurrency.terminals,
-            lock_wait_timeouts_max_share: self.cell.lock_wait_timeouts_max_share,
-        }
     }
 
     /// Stores the result, and before it where the time of transactions went and what each of
