@@ -54,18 +54,10 @@ pub(crate) struct Kept {
     /// All but the page, which is new at each start.
     files: Vec<(String, String)>,
     pub(crate) has_page: bool,
-    places: Vec<KeptPlace>,
+    /// Without fingerprints, as nothing goes on with a cell of such a server.
+    places: Vec<CellPlace>,
     /// How many times slower its clock runs since its last start; none: real time.
     dilation: Option<f64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct KeptPlace {
-    role: String,
-    device: String,
-    emulated: bool,
-    backing: String,
 }
 
 const FORMAT: u32 = 2;
@@ -187,7 +179,6 @@ impl Kept {
             })?;
             files.push((name.clone(), text));
         }
-        let places = places_of(arranged);
         Ok(Kept {
             format: FORMAT,
             asked: asked(placement),
@@ -200,15 +191,7 @@ impl Kept {
             files,
             has_page: arranged.files.iter().any(|(name, _)| is_page(name)),
             dilation: None,
-            places: places
-                .into_iter()
-                .map(|place| KeptPlace {
-                    role: place.role,
-                    device: place.device,
-                    emulated: place.emulated,
-                    backing: place.backing,
-                })
-                .collect(),
+            places: places_of(arranged),
         })
     }
 
@@ -228,16 +211,8 @@ impl Kept {
     }
 
     pub(crate) fn placed(&self, directory: &Path) -> Placed {
-        let place = |place: &KeptPlace| CellPlace {
-            role: place.role.clone(),
-            device: place.device.clone(),
-            emulated: place.emulated,
-            // Nothing goes on with a cell of such a server.
-            profile_fingerprint: None,
-            backing: place.backing.clone(),
-        };
         Placed {
-            places: self.places.iter().map(place).collect(),
+            places: self.places.clone(),
             page: self.has_page.then(|| ShimPage::in_directory(directory)),
             dilation: self.dilation(),
             ..Placed::default()

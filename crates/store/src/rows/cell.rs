@@ -114,7 +114,8 @@ row! {
     }
 
     /// Where the files of one role are.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+    #[serde(deny_unknown_fields)]
     pub struct CellPlace in "cell_place" by "role" {
         /// `data`, `redo`, `undo`, `doublewrite`, `binlog` or `temp`.
         pub role: String,
@@ -124,6 +125,7 @@ row! {
         pub emulated: bool,
         /// 16 hexadecimal digits of the figures of an emulated device's profile, by which a lab
         /// that goes on sees that they were changed; `None` of servers of `server start`.
+        #[serde(skip)]
         pub profile_fingerprint: Option<String>,
         /// Where the bytes really are.
         pub backing: String,
