@@ -160,14 +160,11 @@ struct RunningRamp<'a> {
 enum PointEnd {
     Counted,
     Interrupted,
-    Failed(PointFailure),
-}
-
-#[derive(Clone, Copy)]
-struct PointFailure {
-    exit: Exit,
-    /// Does it tell of the count, and not of the whole ramp?
-    is_of_count: bool,
+    Failed {
+        exit: Exit,
+        /// Does it tell of the count, and not of the whole ramp?
+        is_of_count: bool,
+    },
 }
 
 impl<'a> RunningRamp<'a> {
@@ -213,20 +210,19 @@ impl<'a> RunningRamp<'a> {
             match self.point(connections, job)? {
                 PointEnd::Counted => self.eta.learn(1.0, begun.elapsed()),
                 PointEnd::Interrupted => return Ok(Exit::Interrupted),
-                PointEnd::Failed(failed) if self.lacks_proof(failed) => self.forget_last()?,
-                PointEnd::Failed(failed) => return self.end_of_failed(failed, job),
+                PointEnd::Failed { exit, is_of_count } => match is_of_count {
+                    true if self.lacks_proof(exit) => self.forget_last()?,
+                    true => return self.end_of_count(exit, job),
+                    false => return Ok(exit),
+                },
             }
         }
         self.check(job)
     }
 
     /// That a count fails is a result, where a smaller one did not.
-    fn end_of_failed(
-        &mut self,
-        PointFailure { exit, is_of_count }: PointFailure,
-        job: &Job<'_>,
-    ) -> Result<Exit, LabError> {
-        if !is_of_count || self.good.is_empty() {
+    fn end_of_count(&mut self, exit: Exit, job: &Job<'_>) -> Result<Exit, LabError> {
+        if self.good.is_empty() {
             return Ok(exit);
         }
         if self.is_gone(exit) {
@@ -241,9 +237,9 @@ impl<'a> RunningRamp<'a> {
 
     /// The first count after a ramp was taken up failed: checks would prove none of its points, as
     /// another server took them.
-    fn lacks_proof(&self, failed: PointFailure) -> bool {
+    fn lacks_proof(&self, exit: Exit) -> bool {
         let is_first = self.measured.is_none() && !self.good.is_empty();
-        is_first && self.cell.checks && failed.is_of_count && !self.is_gone(failed.exit)
+        is_first && self.cell.checks && !self.is_gone(exit)
     }
 
     fn title(&self, connections: u32) -> String {
@@ -339,13 +335,8 @@ impl<'a> RunningRamp<'a> {
                 counted(point.connections as usize, "connection", "connections"),
                 reason.lines().next().unwrap_or_default()
             ));
-            return Ok(PointEnd::Failed(PointFailure {
-                exit: match exit {
-                    Exit::Ok => Exit::Failed,
-                    other => other,
-                },
-                is_of_count: is_of_count(reason_code),
-            }));
+            let exit = if exit == Exit::Ok { Exit::Failed } else { exit };
+            return Ok(PointEnd::Failed { exit, is_of_count: is_of_count(reason_code) });
         }
         if point.cpu.is_none() {
             self.note_unjudged(repeat, job)?;

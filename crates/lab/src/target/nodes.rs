@@ -109,8 +109,8 @@ pub(crate) fn facts_of_all(
     let deadline = Instant::now() + patience;
     loop {
         let behind = match compare(databases, workload) {
-            Ok(Compared::Equal(facts)) => return Ok(facts),
-            Ok(Compared::Behind(why)) => LabError::Unfit(format!(
+            Ok(Ok(facts)) => return Ok(facts),
+            Ok(Err(why)) => LabError::Unfit(format!(
                 "{why}, after waiting for {} s: one of the {nodes} nodes has diverged or lags far \
                  behind; make it anew from the others",
                 patience.as_secs()
@@ -128,22 +128,18 @@ pub(crate) fn facts_of_all(
     }
 }
 
-enum Compared {
-    Equal(Facts),
-    /// Which is not, and how.
-    Behind(String),
-}
-
-fn compare(databases: &Schemas<Connector>, workload: &AnyWorkload) -> Result<Compared, LabError> {
+/// What all of them add up to; or which does not, and how.
+fn compare(
+    databases: &Schemas<Connector>,
+    workload: &AnyWorkload,
+) -> Result<Result<Facts, String>, LabError> {
     let first = workload.facts_of(databases.first())?;
     for (node, number) in databases.others().iter().zip(2..) {
         let other = workload.facts_of(node)?;
         if other != first {
-            return Ok(Compared::Behind(format!(
-                "node {number} adds up to {:?} and node 1 to {:?}",
-                other.0, first.0
-            )));
+            let [other, first] = [other, first].map(|facts| facts.0);
+            return Ok(Err(format!("node {number} adds up to {other:?} and node 1 to {first:?}")));
         }
     }
-    Ok(Compared::Equal(first))
+    Ok(Ok(first))
 }

@@ -264,10 +264,7 @@ impl Subject {
 
     /// How a server that nobody will start again ended, where it did. A named one may come back.
     pub fn ended_for_good(&self) -> Option<String> {
-        match &self.origin {
-            Origin::Private(_) => self.ended(),
-            _ => None,
-        }
+        self.instance().and_then(|_| self.ended())
     }
 
     /// How the server ended, where it did and can be looked at; where there are several, the first
@@ -373,10 +370,7 @@ impl Subject {
 
     /// The server's option file, where it is ours.
     pub fn my_cnf(&self) -> Option<String> {
-        match &self.origin {
-            Origin::Private(instance) => Some(instance.my_cnf()),
-            _ => None,
-        }
+        self.instance().map(|instance| instance.my_cnf())
     }
 
     /// The catalogue's name of the engine, where mydyno started it.
@@ -390,17 +384,12 @@ impl Subject {
 
     /// Where its files lie, where that is known.
     pub fn data_directory(&self) -> Option<&Path> {
-        match &self.origin {
-            Origin::Private(instance) => Some(instance.data_directory()),
-            _ => None,
-        }
+        self.instance().map(|instance| instance.data_directory())
     }
 
     /// Why its files cannot grow, where that is so and can be seen.
     pub(crate) fn no_room(&self) -> Option<String> {
-        let Origin::Private(instance) = &self.origin else {
-            return None;
-        };
+        let instance = self.instance()?;
         let mut others = self.placed.scratch.clone();
         others.push(instance.directory().to_owned());
         // Servers that are together are placed alike, below one home: each file system of theirs
