@@ -98,6 +98,9 @@ pub struct Search<'a> {
     observed: Vec<SearchWindow>,
     /// What rules say of the server, under the load of the start.
     findings: Vec<Finding>,
+    /// What is better than the start, and by how much in fresh windows.
+    best: Option<TrialCell>,
+    gain: Option<WholeGain>,
 }
 
 /// One window.
@@ -132,8 +135,8 @@ impl<'a> Search<'a> {
         let seed = plan.schedule().seed;
         let lab = LabRun::new(results, planned, options);
         lab.begin_search(plan, job)?;
-        let (observed, findings) = (Vec::new(), Vec::new());
-        Ok(Search { results, lab, asked, seed, eta: Eta::default(), observed, findings })
+        let (observed, findings, eta) = (Vec::new(), Vec::new(), Eta::default());
+        Ok(Search { results, lab, asked, seed, eta, observed, findings, best: None, gain: None })
     }
 
     /// Searches, and measures the best against the start.
@@ -141,16 +144,11 @@ impl<'a> Search<'a> {
     /// # Errors
     /// The start has no result, the budget is too small, or nothing can be stored.
     pub fn run(&mut self, job: &Job<'_>) -> Result<Found, LabError> {
-        let mut best = None;
-        let mut gain = None;
-        let ended = self.search(&mut best, &mut gain, job);
-        let interrupted = match ended {
-            Err(error) if error.exit() == Exit::Interrupted => true,
-            other => {
-                other?;
-                false
-            }
-        };
+        let ended = self.search(job);
+        let interrupted = ended.as_ref().is_err_and(|error| error.exit() == Exit::Interrupted);
+        if !interrupted {
+            ended?;
+        }
         let Some(lab) = self.lab.begun() else { return Err(LabError::Interrupted) };
         let cell = |cell: TrialCell| {
             let planned = self.lab.cells().nth(cell.0)?;
@@ -168,8 +166,8 @@ impl<'a> Search<'a> {
             cells: self.lab.cells().len(),
             tried: self.observed.iter().map(|of| of.cell).sorted().dedup().count(),
             start,
-            best: best.and_then(cell),
-            gain,
+            best: self.best.and_then(cell),
+            gain: self.gain.clone(),
             effects: lab_outcome(self.results, lab)?.effects,
         })
     }
@@ -182,12 +180,7 @@ impl<'a> Search<'a> {
         self.lab.finish(is_whole)
     }
 
-    fn search(
-        &mut self,
-        best: &mut Option<TrialCell>,
-        gain: &mut Option<WholeGain>,
-        job: &Job<'_>,
-    ) -> Result<(), LabError> {
+    fn search(&mut self, job: &Job<'_>) -> Result<(), LabError> {
         let begun = Instant::now();
         let window = self.look(job)?;
         let mut left = self.candidates(window)?;
@@ -218,7 +211,7 @@ impl<'a> Search<'a> {
         if self.rank(first) <= self.rank(START) {
             return Ok(());
         }
-        *best = Some(first);
+        self.best = Some(first);
         let mut pairs = Vec::new();
         // A pair that an end divided is no pair.
         for pair in 0..2 * CONFIRM_PAIRS {
@@ -238,7 +231,7 @@ impl<'a> Search<'a> {
                 pairs.push([start, best]);
             }
         }
-        *gain = Some(gain_of(&pairs));
+        self.gain = Some(gain_of(&pairs));
         Ok(())
     }
 
