@@ -66,21 +66,15 @@ fn write_stdout(text: &str) -> io::Result<()> {
 }
 
 /// A piece of what is printed on stdout while a run goes on.
-pub struct Piece(pub String);
-
-impl OutletItem for Piece {
-    fn replaces(&self, _waiting: &Piece) -> bool {
-        false
-    }
-}
+impl OutletItem for String {}
 
 /// Prints on stdout while a run goes on. Where nobody reads any more, the run goes on: the results
 /// file has it all.
 ///
 /// # Errors
 /// Where no thread can be made.
-pub fn live_stdout() -> Result<Outlet<Piece>, Failure> {
-    Outlet::start("stdout", |Piece(text), left_out| {
+pub fn live_stdout() -> Result<Outlet<String>, Failure> {
+    Outlet::start("stdout", |text: String, left_out| {
         let note = match left_out {
             0 => String::new(),
             _ => format!("# {left_out} pieces are left out here, as nobody read them in time\n"),

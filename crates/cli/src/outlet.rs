@@ -19,7 +19,9 @@ const WAITING_MAX: usize = 1_000;
 /// What is written.
 pub trait OutletItem: Send + 'static {
     /// Does it make `waiting`, the newest that waits, needless?
-    fn replaces(&self, waiting: &Self) -> bool;
+    fn replaces(&self, _waiting: &Self) -> bool {
+        false
+    }
 }
 
 /// How long the last items may take when the outlet is dropped.

@@ -1,6 +1,5 @@
 //! Prints the tpcc-mysql format while a run goes on.
 
-use crate::console::Piece;
 use crate::outlet::Outlet;
 use crate::tpcc_mysql_format::{
     Asked, MEASURING, STOPPING, beginning, header, interval, parameters, results, stopped,
@@ -20,14 +19,14 @@ enum OutputStage {
 
 /// The output under way.
 pub struct TpccMysqlLive<'a> {
-    outlet: Outlet<Piece>,
+    outlet: Outlet<String>,
     asked: Asked<'a>,
     stage: OutputStage,
 }
 
 impl<'a> TpccMysqlLive<'a> {
     /// The server answers: prints what comes before everything else.
-    pub fn begin(outlet: Outlet<Piece>, asked: Asked<'a>) -> TpccMysqlLive<'a> {
+    pub fn begin(outlet: Outlet<String>, asked: Asked<'a>) -> TpccMysqlLive<'a> {
         let live = TpccMysqlLive { outlet, asked, stage: OutputStage::Before };
         live.print(header(&live.asked.cell.load.workload));
         live.print(beginning(&live.asked));
@@ -36,7 +35,7 @@ impl<'a> TpccMysqlLive<'a> {
 
     /// Each piece leaves at once.
     fn print(&self, text: impl Into<String>) {
-        self.outlet.push(Piece(text.into()));
+        self.outlet.push(text.into());
     }
 
     /// Takes what the run tells.

@@ -38,7 +38,7 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let settings = arguments.measuring.settings();
     let planned = planned_repeats("crash", cell, settings, arguments.drills)?;
     let Measured { lab, ended, .. } =
-        measure((&results, planned), &lab_options(), &mut live, &stop);
+        measure((&results, planned), &lab_options(), &mut live, &stop, &mut |_, _| false);
     let Some(lab) = lab else {
         return Ok(ended?.exit);
     };

@@ -1,7 +1,7 @@
 //! `mydyno lab run`, `lab check` and `lab status`.
 
 use super::lab::read;
-use super::measured::measure_beside;
+use super::measured::measure;
 use super::report::write_report;
 use super::{lab_options, lab_or_last, show_of};
 use crate::arguments::lab::LabRunArguments;
@@ -153,12 +153,11 @@ fn execute(
     stop: &AtomicBool,
     live: &mut Live,
 ) -> Result<LabRunSummary, Failure> {
-    let measured =
-        measure_beside((results, planned), options, live, stop, &mut |progress, live| {
-            let Progress::TurnEnds(repeat) = progress else { return false };
-            live.show_result(&result_of(results, *repeat));
-            true
-        });
+    let measured = measure((results, planned), options, live, stop, &mut |progress, live| {
+        let Progress::TurnEnds(repeat) = progress else { return false };
+        live.show_result(&result_of(results, *repeat));
+        true
+    });
     Ok(measured.ended?)
 }
 

@@ -15,18 +15,8 @@ pub struct Measured {
     pub ended: Result<LabRunSummary, LabError>,
 }
 
-/// Measures what is planned.
+/// Measures what is planned; of what it tells, nothing else is shown where `is_shown` says that.
 pub fn measure(
-    (results, planned): (&Results, Planned),
-    options: &LabRunOptions,
-    live: &mut Live,
-    stop: &AtomicBool,
-) -> Measured {
-    measure_beside((results, planned), options, live, stop, &mut |_, _| false)
-}
-
-/// The same, where `is_shown` says what it shows itself.
-pub fn measure_beside(
     (results, planned): (&Results, Planned),
     options: &LabRunOptions,
     live: &mut Live,

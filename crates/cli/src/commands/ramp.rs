@@ -51,7 +51,8 @@ fn raise(
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_cell("ramp", cell.clone(), arguments.measuring.settings())?;
     let options = LabRunOptions { fleet, ..lab_options() };
-    let Measured { lab, ended, .. } = measure((&results, planned), &options, &mut live, stop);
+    let Measured { lab, ended, .. } =
+        measure((&results, planned), &options, &mut live, stop, &mut |_, _| false);
     // Whatever ended it, what it has measured is shown.
     if let Some(lab) = lab {
         let ramps = ramps(&results, lab)?;

@@ -1,7 +1,7 @@
 //! `mydyno run`.
 
 use super::fleet_role::as_rank;
-use super::measured::measure_beside;
+use super::measured::measure;
 use super::run_request::validate;
 use super::run_verdict::RunVerdict;
 use super::{lab_options, show_of};
@@ -42,11 +42,11 @@ fn drive(arguments: &RunArguments, verdict: &mut RunVerdict<'_>) -> Outcome {
     let stop = stop_flag();
     let work = FleetWork::Drive(&cell);
     as_rank(&arguments.fleet, ("run", &work), &stop, |fleet| {
-        measure((arguments, verdict), &cell, fleet, &stop)
+        drive_cell((arguments, verdict), &cell, fleet, &stop)
     })
 }
 
-fn measure(
+fn drive_cell(
     (arguments, verdict): (&RunArguments, &mut RunVerdict<'_>),
     cell: &Cell,
     fleet: Option<Arc<Leader>>,
@@ -64,7 +64,7 @@ fn measure(
     let mut tpcc_mysql: Option<TpccMysqlLive<'_>> = None;
     let options = LabRunOptions { fleet, ..lab_options() };
     let planned = (&results, planned);
-    let measured = measure_beside(planned, &options, &mut live, stop, &mut |progress, _| {
+    let measured = measure(planned, &options, &mut live, stop, &mut |progress, _| {
         match (&mut tpcc_mysql, progress) {
             (_, Progress::Reached { subject, .. }) => {
                 let (options, connect) = (&arguments.measuring.options, subject.connect.clone());

@@ -1,7 +1,7 @@
 //! Plain lines while a run goes on, one for each interval, where stdout is no terminal: for logs
 //! and for `grep`.
 
-use crate::console::{Piece, live_stdout};
+use crate::console::live_stdout;
 use crate::failure::Failure;
 use crate::outlet::Outlet;
 use crate::text::format::optional;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The output under way.
 pub struct Lines {
-    outlet: Outlet<Piece>,
+    outlet: Outlet<String>,
     has_header: bool,
 }
 
@@ -38,12 +38,12 @@ impl Lines {
         if let Some(silence) = state.silence() {
             text.push_str(&format!("# {}\n", silent(silence)));
         }
-        self.outlet.push(Piece(text));
+        self.outlet.push(text);
     }
 
     /// Prints what the lines after it, or before it, are of.
     pub fn remark(&self, words: &str) {
-        self.outlet.push(Piece(format!("# {words}\n")));
+        self.outlet.push(format!("# {words}\n"));
     }
 
     /// Waits until all lines are read: what is printed next comes after them.
