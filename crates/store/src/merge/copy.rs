@@ -212,7 +212,7 @@ impl Copier<'_> {
         if let (Some((was, id)), Some((is, _))) = points
             && was != is
         {
-            return Err(self.measured_twice(id.0, ramp.what.ordinal, ramp.what.repeat));
+            return Err(self.measured_twice(id.0, [ramp.what.ordinal, ramp.what.repeat]));
         }
         if found.finished_utc_ns.is_none() && ramp.finished_utc_ns.is_some() {
             let sql = "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1";
@@ -226,11 +226,11 @@ impl Copier<'_> {
         self.origins.get(&repeat).unwrap_or(&self.out.path).display()
     }
 
-    fn measured_twice(&self, there: i64, ordinal: u32, repeat: u32) -> MergeError {
+    fn measured_twice(&self, there: i64, [cell, repeat]: [u32; 2]) -> MergeError {
         let (before, file) = (self.origin(there), self.source.path.display());
         let why = format!(
-            "cell {ordinal}, repeat {repeat} was measured twice: in {before} and, with other \
-             results, in {file}; leave one of the files out"
+            "cell {cell}, repeat {repeat} was measured twice: in {before} and, with other results, \
+             in {file}; leave one of the files out"
         );
         MergeError::refused(Exit::Failed, why)
     }
@@ -348,7 +348,7 @@ impl Copier<'_> {
             };
             let place = (ordinal, attempt.attempt);
             if let Some(other) = there.iter().find(|one| (one.ordinal, one.attempt) == place) {
-                return Err(self.measured_twice(other.id, cell.what.ordinal, attempt.ordinal));
+                return Err(self.measured_twice(other.id, [cell.what.ordinal, attempt.ordinal]));
             }
             let others = [("cell_id", to.0), ("ordinal", ordinal.into()), ("block", block.into())];
             let id = self.add("repeat", attempt.id, &others)?;
