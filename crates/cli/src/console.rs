@@ -200,8 +200,8 @@ impl Console {
         let silence = state.silence().map(|of| format!("{}; ", text::silent(of)));
         let p95_ms = state.p95_us.map(|us| us / 1e3);
         let line = format!(
-            "{}; {}{} NOPM, new order p95 {} ms, {}, {}",
-            text::how_far(state),
+            "{}, {}{} NOPM, new order p95 {} ms, {}, {}",
+            text::how_far(state, true),
             silence.unwrap_or_default(),
             optional(state.nopm, 0),
             optional(p95_ms, 1),

@@ -48,7 +48,8 @@ document! {
         pub status: String = lab.status.name().to_owned(),
         pub reason: Option<String> = lab.reason,
         /// Did what came out decide what was measured next (`advise`, `tune`)? Such a lab has no
-        /// p-values, reversals and turning points: these are of repeats whose number was known before.
+        /// p-values, reversals and turning points: these are of repeats whose number was known
+        /// before.
         pub adaptive: bool = lab.adaptive,
         /// Those that were begun.
         pub cells: Vec<CellOutcome> = cells,

@@ -5,19 +5,21 @@ use analyse::Awaited;
 use base::{percent, percent_at_most};
 use live::{Stage, State};
 
-/// How far the run is: `window   [===>   ]  45 %  27 s of 60 s, 33 s left`; or what a phase of
-/// automatic length waits for.
-pub fn how_far(state: &State) -> String {
+/// How far the run is: `window   [===>   ]  45 %  27 s of 60 s, 33 s left`, in a narrow place
+/// without the time that has passed; or what a phase of automatic length waits for.
+pub fn how_far(state: &State, is_narrow: bool) -> String {
     let run = &state.run;
     if let (Some(of), Stage::Warmup | Stage::Window) = (run.awaited, state.stage) {
         return format!("{:<8} {}", state.stage.title(), awaited(of));
     }
+    let passed = match is_narrow {
+        true => String::new(),
+        false => format!("{} of {}, ", time(run.elapsed), time(run.total)),
+    };
     format!(
-        "{:<8} {}  {} of {}, {} left{}",
+        "{:<8} {}  {passed}{} left{}",
         state.stage.title(),
         bar(state.done_share()),
-        time(run.elapsed),
-        time(run.total),
         time(state.left()),
         if run.total_is_most { " at most" } else { "" }
     )

@@ -85,7 +85,7 @@ fn head_lines(state: &State) -> Vec<Line<'_>> {
         (None, Some(silence)) => {
             Line::styled(format!("{}: {}", state.stage.title(), silent(silence)), BAD)
         }
-        (None, None) => Line::from(how_far(state)),
+        (None, None) => Line::from(how_far(state, false)),
     };
     let run = [Line::from(about(state)), far];
     title.into_iter().chain(run).collect()

@@ -124,7 +124,7 @@ fn cells_that_fail_are_results() {
     let status = mydyno(["lab", "status", "--results", DATABASE]).in_directory(here);
     let words = status.run().exits(0).stdout;
     let line = |name: &str| words.lines().find(|line| line.starts_with(name));
-    let (good, bad) = (line("ANSI").unwrap(), line("NO_SUCH_MODE").unwrap());
+    let (good, bad) = (line("sql_mode=ANSI").unwrap(), line("sql_mode=NO_SUCH_MODE").unwrap());
     assert!(bad.ends_with("NA") && !good.contains("NA"), "{words}");
     let attempts = "SELECT count(*) FROM repeat";
     let count = |expected: &str| {

@@ -160,8 +160,8 @@ impl TableRows {
     }
 }
 
-// A function of each table writes the present row, or the present order's lines, and returns how many
-// rows these are.
+// A function of each table writes the present row, or the present order's lines, and returns how
+// many rows these are.
 impl RowWriter {
     /// Before the first row.
     pub(super) fn new(table: Table, source: ChunkSource) -> RowWriter {

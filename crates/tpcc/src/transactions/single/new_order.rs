@@ -119,8 +119,8 @@ impl<S: Session> OnSession<'_, S, Single> {
         })
     }
 
-    /// Reads item and stock of all lines; returns how many lines have an item, which is all but perhaps
-    /// the last.
+    /// Reads item and stock of all lines; returns how many lines have an item, which is all but
+    /// perhaps the last.
     async fn read_lines(
         &mut self,
         order: &NewOrder,
