@@ -140,3 +140,29 @@ impl Setup {
         place.map(|place| place.device)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{DeviceSetup, RoleSetup, Setup, SetupError};
+    use crate::{Role, builtin};
+
+    /// With one device, and the data on the device of this number.
+    fn setup(device: usize) -> Setup {
+        let profile = builtin("hdd-15k").unwrap();
+        Setup {
+            devices: vec![DeviceSetup { profile, seed: 1, preconditioned: false }],
+            roles: vec![RoleSetup { role: Role::Data, device }],
+            ..Setup::default()
+        }
+    }
+
+    #[test]
+    fn a_role_is_on_a_device_that_there_is() {
+        let parse = |device| Setup::parse(&setup(device).to_toml().unwrap());
+        assert_eq!(parse(0).unwrap(), setup(0));
+        for device in [1, 7] {
+            let error = parse(device).unwrap_err();
+            assert!(matches!(error, SetupError::NoSuchDevice { devices: 1, .. }), "{error}");
+        }
+    }
+}
