@@ -3,6 +3,7 @@
 use crate::rows::NewCell;
 use base::named;
 use serde::Serialize;
+use spec::defaults;
 
 /// Where something is not known, or there is none.
 pub const ABSENT: &str = "-";
@@ -70,7 +71,7 @@ impl NewCell {
         };
         // A cell that has met no server does not say all that the others do.
         let history_key = self.history_key.unwrap_or(false);
-        let isolation = self.isolation.as_deref().unwrap_or("repeatable-read");
+        let isolation = self.isolation.as_deref().unwrap_or(defaults::ISOLATION.name());
         let mut facts = vec![
             Fact::new(Aspect::Engine, "engine", &self.engine),
             Fact::new(Aspect::Engine, "flavour", &self.flavour),

@@ -180,7 +180,7 @@ impl OfWindow<'_> {
 }
 
 fn host_cpu(resources: &Resources) -> Option<HostCpu> {
-    let (cores, cpu) = resources.cores()?;
+    let (cores, cpu) = resources.cores();
     let own = resources.server_cores;
     let is_here = resources.host.machine == Some(HostMachine::Driver);
     let is_drivers = own.map_or(is_here, |own| own.is_drivers);
@@ -190,7 +190,7 @@ fn host_cpu(resources: &Resources) -> Option<HostCpu> {
     Some(HostCpu {
         busy_share: cpu.busy()?,
         steal_share: cpu.steal.unwrap_or(0.0),
-        own_share: used.map(|(server, driver)| (server + driver) / cores),
+        own_share: used.zip(cores).map(|((server, driver), cores)| (server + driver) / cores),
         is_drivers,
         server_cores: own.map(|own| own.cores),
     })

@@ -70,7 +70,7 @@ impl HostShortfall {
         };
         judge("fidelity is", run.fidelity, &|share| share < FIDELITY_WANTED);
         judge("requests are late by", run.lateness_share, &|share| share > LATENESS_MAX_SHARE);
-        let busy = resources.cores().and_then(|(_, cpu)| cpu.busy());
+        let busy = resources.cores().1.busy();
         judge("cores are busy for", busy, &|share| share >= CPU_BUSY_MAX_SHARE);
         let waits = |share: f64| share > CORE_WAIT_MAX_SHARE;
         let sessions = account.map(|account| account.share(Part::CoreWait));
@@ -87,7 +87,8 @@ impl HostShortfall {
 /// with the dilation.
 fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
     let account = resources.account.as_ref()?;
-    let (cores, cpu) = resources.cores()?;
+    let (cores, cpu) = resources.cores();
+    let cores = cores?;
     let connections = f64::from(run.connections);
     let under_way = connections * (1.0 - account.share(Part::RowLocks));
     let ended_per_us = connections / account.time_us;
@@ -115,8 +116,8 @@ mod tests {
         let window = Window { start_ns: 0, end_ns: 1 };
         let mut used = Resources::of(&OfWindow { samples: &Samples::default(), window });
         let busy = |used: &Resources| {
-            let (cores, cpu) = used.cores()?;
-            Some((cores, cpu.busy()?))
+            let (cores, cpu) = used.cores();
+            Some((cores?, cpu.busy()?))
         };
         assert_eq!(busy(&used), None);
         used.host.cpu_cores = Some(8.0);

@@ -37,7 +37,8 @@ impl RampCpu {
     /// processes. `None` where nothing tells of the server's machine.
     pub(crate) fn of(used: &Resources, spin_cores: f64) -> Option<RampCpu> {
         let host = &used.host;
-        let (cores, cpu) = used.cores()?;
+        let (cores, cpu) = used.cores();
+        let cores = cores?;
         let idle = (cpu.idle? + cpu.iowait.unwrap_or(0.0)) * cores;
         let interrupts = cpu.interrupt.unwrap_or(0.0) * cores;
         let executed = (cpu.user? + cpu.system?) * cores + interrupts;

@@ -85,11 +85,12 @@ document! {
 }
 
 impl Resources {
-    /// How many cores the server could have, and what their time went to.
-    pub(crate) fn cores(&self) -> Option<(f64, CpuShares)> {
+    /// How many cores the server could have, which not every kernel tells, and what their time went
+    /// to.
+    pub(crate) fn cores(&self) -> (Option<f64>, CpuShares) {
         match self.server_cores {
-            Some(own) => Some((f64::from(own.cores), own.cpu)),
-            None => Some((self.host.cpu_cores?, self.host.cpu)),
+            Some(own) => (Some(f64::from(own.cores)), own.cpu),
+            None => (self.host.cpu_cores, self.host.cpu),
         }
     }
 }

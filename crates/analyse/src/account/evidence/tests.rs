@@ -1,4 +1,7 @@
-use super::{AtDriver, COMMIT};
+use super::{AtDriver, COMMIT, host_cpu};
+use crate::run::resources::{HostMachine, OfWindow, Resources};
+use crate::run::samples::{Samples, Window};
+use crate::run::usage::CpuShares;
 use store::{StoredStatementTime, TimeTotals, TransactionTime, WindowTotals};
 
 fn transaction(name: &str, transactions: u64, response_ms: u64) -> TransactionTime {
@@ -46,4 +49,22 @@ fn a_commit_that_changed_nothing_tells_what_one_takes_without_the_log() {
     let seen = AtDriver::of(&transactions, &calls, &types).unwrap();
     assert_eq!(seen.committing_s, None);
     assert_eq!(AtDriver::of(&transactions, &[], &types), None);
+}
+
+/// A kernel that does not tell how many cores there are still tells how busy they were.
+#[test]
+fn cores_are_busy_whatever_their_number() {
+    let window = Window { start_ns: 0, end_ns: 1 };
+    let mut used = Resources::of(&OfWindow { samples: &Samples::default(), window });
+    assert!(host_cpu(&used).is_none());
+    used.host.machine = Some(HostMachine::Driver);
+    used.server_process.cpu_cores_used = Some(1.0);
+    used.driver.cpu_cores_used = Some(0.5);
+    let part = Some(0.2);
+    used.host.cpu =
+        CpuShares { user: part, system: part, interrupt: part, steal: part, ..used.host.cpu };
+    let found = host_cpu(&used).unwrap();
+    assert!((found.busy_share - 0.8).abs() < 1e-9 && found.own_share.is_none());
+    used.host.cpu_cores = Some(2.0);
+    assert_eq!(host_cpu(&used).unwrap().own_share, Some(0.75));
 }
