@@ -108,7 +108,7 @@ pub(crate) struct Run {
     pub(crate) nopm: Option<f64>,
     pub(crate) p95_us: Option<f64>,
     /// One value for each interval of the window; their means are the two numbers.
-    nopm_series: Vec<f64>,
+    pub(crate) nopm_series: Vec<f64>,
     p95_us_series: Vec<f64>,
 }
 
@@ -130,21 +130,18 @@ impl Run {
         let totals = results.window_totals(id)?;
         let nopm = Rates::of(&repeat, &totals).nopm;
         let primary = totals.primary();
-        let quantile_us = |share: f64| primary.quantile_ns(share).map(|ns| ns as f64 / 1000.0);
-        let p95_us = quantile_us(PERCENTILE);
         let limit_ns = primary.quantile_ns(PERCENTILE).unwrap_or(u64::MAX);
         let types = totals.iter().filter(|(of, _)| of.is_primary);
         let types: Vec<&str> = types.map(|(of, _)| of.name.as_str()).collect();
         let intervals = IntervalCounts::read(results, id, &types, limit_ns)?;
-        let reach = [-DENSITY_REACH, DENSITY_REACH].map(|off| quantile_us(PERCENTILE + off));
-        let around_us = reach[0].zip(reach[1]).map(|(low, high)| low..high);
+        let percentile = percentile_us(&primary, PERCENTILE);
         Ok(Some(Run {
             id,
             metric: results.cell(repeat.cell)?.what.throughput_metric,
             nopm,
-            p95_us,
+            p95_us: percentile.as_ref().map(|(p95_us, _)| *p95_us),
             nopm_series: nopm.map_or_else(Vec::new, |nopm| rates(&intervals, nopm)),
-            p95_us_series: p95_us.zip(around_us).map_or_else(Vec::new, |(p95_us, around_us)| {
+            p95_us_series: percentile.map_or_else(Vec::new, |(p95_us, around_us)| {
                 influences(&intervals, p95_us, around_us)
             }),
         }))
@@ -195,18 +192,21 @@ pub(crate) fn percentile_noise_share(
     totals: &TransactionTotals,
     share: f64,
 ) -> Result<Option<f64>, StoreError> {
-    let known = [share - DENSITY_REACH, share, share + DENSITY_REACH];
-    let [Some(low_ns), Some(limit_ns), Some(high_ns)] =
-        known.map(|share| totals.quantile_ns(share))
+    let (Some(limit_ns), Some((value_us, around_us))) =
+        (totals.quantile_ns(share), percentile_us(totals, share))
     else {
         return Ok(None);
     };
     let intervals = IntervalCounts::read(results, id, &[transaction], limit_ns)?;
-    let us = |ns: u64| ns as f64 / 1e3;
-    let percentile_us = us(limit_ns);
-    let series = influences(&intervals, percentile_us, us(low_ns)..us(high_ns));
+    let series = influences(&intervals, value_us, around_us);
     let estimate = Estimate::of_series(&series).ok();
-    Ok(estimate.map(|estimate| estimate.standard_error / percentile_us))
+    Ok(estimate.map(|estimate| estimate.standard_error / value_us))
+}
+
+/// A percentile, and the two that are [`DENSITY_REACH`] below and above it; unit: us.
+fn percentile_us(totals: &TransactionTotals, share: f64) -> Option<(f64, Range<f64>)> {
+    let us = |share: f64| totals.quantile_ns(share).map(|ns| ns as f64 / 1e3);
+    Some((us(share)?, us(share - DENSITY_REACH)?..us(share + DENSITY_REACH)?))
 }
 
 /// What each interval adds to the window's rate, so that one which is shorter weighs less; unit:
