@@ -25,6 +25,8 @@ const PIECE_BYTES: u64 = 64 << 20;
 /// Fewest threads: a thread that waits for the disk leaves the other something to do.
 const THREADS_MIN: usize = 2;
 const THREADS_MAX: usize = 8;
+/// Larger files of an image do not stay in the page cache, in which a server may want the room.
+const SOURCE_CACHED_MAX_BYTES: u64 = 1 << 30;
 
 /// What the files of a server really lie on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,7 +110,9 @@ fn settle(file: &FileCopy, storage: Storage) -> io::Result<()> {
     }
     // Advice only: where it is refused, the pages stay in the cache.
     let _ = fadvise(&to, 0, None, Advice::DontNeed);
-    let _ = fadvise(File::open(&file.from)?, 0, None, Advice::DontNeed);
+    if file.bytes > SOURCE_CACHED_MAX_BYTES {
+        let _ = fadvise(File::open(&file.from)?, 0, None, Advice::DontNeed);
+    }
     Ok(())
 }
 
