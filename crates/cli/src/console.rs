@@ -9,7 +9,7 @@ use crate::text::format::{bar, optional, time};
 use crate::views::watch;
 use base::{Exit, counted};
 use lab::Progress;
-use live::State;
+use live::{RecentLoad, Stage, State};
 use ratatui::crossterm::terminal::size;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -92,6 +92,7 @@ pub struct Console {
     pub is_verbose: bool,
     /// What is under way, and since when.
     working: Option<(&'static str, Instant)>,
+    is_terminal: bool,
 }
 
 /// What goes to stderr.
@@ -124,6 +125,7 @@ impl Console {
             notes: Vec::new(),
             is_verbose: false,
             working: None,
+            is_terminal: io::stderr().is_terminal(),
         })
     }
 
@@ -195,20 +197,30 @@ impl Console {
         self.outlet.push(Told::Position(what, line));
     }
 
-    /// Shows how far a run is, and what it does.
-    pub fn show_run(&self, state: &State) {
+    /// Shows how far a run is, and what it does: on a terminal now, elsewhere since the line before.
+    pub fn show_run(&mut self, state: &mut State) {
+        // Of a drain there are no rates.
+        let is_line = !self.is_terminal && state.stage != Stage::Drain;
+        let since_told = if is_line { state.take_load(PLAIN_EVERY) } else { None };
+        if is_line && since_told.is_none() {
+            return;
+        }
+        let load = since_told.as_ref().or(state.now.as_ref());
+        let [nopm, p95_us] = [RecentLoad::nopm, RecentLoad::p95_us].map(|of| load.and_then(of));
         let silence = state.silence().map(|of| format!("{}; ", text::silent(of)));
-        let p95_ms = state.p95_us.map(|us| us / 1e3);
         let line = format!(
             "{}, {}{} NOPM, new order p95 {} ms, {}, {}",
             text::how_far(state, true),
             silence.unwrap_or_default(),
-            optional(state.nopm, 0),
-            optional(p95_ms, 1),
+            optional(nopm, 0),
+            optional(p95_us.map(|us| us / 1e3), 1),
             counted(state.retries() as usize, "retry", "retries"),
             counted(state.errors() as usize, "error", "errors")
         );
-        self.outlet.push(Told::Position(state.stage.title(), line));
+        match is_line {
+            true => self.step(&line),
+            false => self.outlet.push(Told::Position(state.stage.title(), line)),
+        }
     }
 
     /// Takes the bar away, and waits until all is said, where it is read.

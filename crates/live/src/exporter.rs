@@ -146,6 +146,8 @@ fn is_for_metrics(head: &[u8]) -> bool {
 mod tests {
     use super::{CLIENTS_MAX, Exporter, REQUEST_BYTES_MAX, is_for_metrics};
     use crate::state::State;
+    use crate::testkit::interval;
+    use drive::Phase;
     use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpListener, TcpStream};
     use std::time::{Duration, Instant};
@@ -154,13 +156,13 @@ mod tests {
     fn exporter() -> (Exporter, SocketAddr) {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let exporter = Exporter::listen(address).unwrap();
-        exporter.publish(&at_nopm(7.0));
+        exporter.publish(&at_nopm(7));
         (exporter, address)
     }
 
-    fn at_nopm(nopm: f64) -> State {
+    fn at_nopm(nopm: u64) -> State {
         let mut state = State::default();
-        state.nopm = Some(nopm);
+        state.end_interval(&interval(Phase::Window, 0.0..60.0, nopm));
         state
     }
 
@@ -184,7 +186,7 @@ mod tests {
         assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head}");
         assert!(body.contains("\nmydyno_nopm 7\n"), "{body}");
         assert!(body.contains("\nmydyno_cpu_seconds_total "), "{body}");
-        exporter.publish(&at_nopm(8.0));
+        exporter.publish(&at_nopm(8));
         let answer = ask(address, b"GET /metrics?x=y HTTP/1.0\r\n\r\n");
         assert!(answer.contains("mydyno_nopm 8\n"), "{answer}");
         for other in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"POST /metrics HTTP/1.1\r\n\r\n"] {

@@ -30,10 +30,10 @@ pub(crate) fn text(state: &State) -> String {
     out.optional(state.connections.map(f64::from));
     let help = "New orders per minute in the last interval.";
     out.begin("mydyno_nopm", MetricType::Gauge, help);
-    out.optional(state.nopm);
+    out.optional(state.nopm());
     let help = "How long no transaction has ended, where that is longer than usual; else 0.";
     out.begin("mydyno_silence_seconds", MetricType::Gauge, help);
-    out.optional(state.nopm.map(|_| state.silence().map_or(0.0, |(of, _)| of.as_secs_f64())));
+    out.optional(state.nopm().map(|_| state.silence().map_or(0.0, |(of, _)| of.as_secs_f64())));
     let help = "Response times in the last interval, by quantile.";
     out.begin("mydyno_response_seconds", MetricType::Summary, help);
     for of in &state.types {

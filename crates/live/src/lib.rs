@@ -9,5 +9,5 @@ pub mod testkit;
 mod usage;
 
 pub use exporter::{Exporter, ListenError};
-pub use state::{About, HISTORY, LabTurn, Stage, State, TypeState};
+pub use state::{About, HISTORY, LabTurn, RecentLoad, Stage, State, TypeState};
 pub use usage::{IoBy, IoRow, Usage};

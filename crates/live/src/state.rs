@@ -4,7 +4,7 @@
 use crate::usage::{Recent, Usage};
 use analyse::{RunProgress, Window};
 use base::{Dilation, Warehouses};
-use drive::{Interval, Phase, SilenceWatch, TransactionInfo};
+use drive::{Interval, Merge, Phase, SilenceWatch, Times, TransactionInfo};
 use std::collections::VecDeque;
 use std::time::Duration;
 use store::SampleBatch;
@@ -118,6 +118,38 @@ impl TypeState {
     }
 }
 
+/// What a load did in some time of one phase.
+#[derive(Debug, Default)]
+pub struct RecentLoad {
+    phase: Option<Phase>,
+    length_ns: u64,
+    completed: u64,
+    latency: Times,
+}
+
+impl RecentLoad {
+    /// Takes an interval; one of another phase begins anew.
+    fn take(&mut self, interval: &Interval) {
+        if self.phase != Some(interval.phase) {
+            *self = RecentLoad { phase: Some(interval.phase), ..RecentLoad::default() };
+        }
+        self.length_ns += interval.length_ns();
+        self.completed += interval.primary_completed();
+        self.latency.merge(&interval.primary_latency());
+    }
+
+    pub fn nopm(&self) -> Option<f64> {
+        let minutes = self.length_ns as f64 / (60.0 * NS_PER_S);
+        (minutes > 0.0).then(|| self.completed as f64 / minutes)
+    }
+
+    /// The 95th percentile of new orders.
+    pub fn p95_us(&self) -> Option<f64> {
+        let p95_us = || self.latency.at_quantile_ns(QUANTILES[P95]) as f64 / 1e3;
+        (self.latency.count() > 0).then(p95_us)
+    }
+}
+
 /// The model.
 #[derive(Debug, Default)]
 pub struct State {
@@ -131,10 +163,10 @@ pub struct State {
     pub warehouses: Option<Warehouses>,
     pub connections: Option<u32>,
     pub run: RunProgress,
-    /// Of the last interval.
-    pub nopm: Option<f64>,
-    /// The 95th percentile of its new orders.
-    pub p95_us: Option<f64>,
+    /// What the last interval was like, while there is a load.
+    pub now: Option<RecentLoad>,
+    /// The same since [`State::take_load`] told of it.
+    since_told: RecentLoad,
     /// Those of the workload, in its order; none before all connections are open.
     pub types: Vec<TypeState>,
     /// The last ones.
@@ -199,7 +231,7 @@ impl State {
         self.stage = Stage::Warmup;
         self.silences = SilenceWatch::default();
         self.run.elapsed = Duration::ZERO;
-        (self.nopm, self.p95_us) = (None, None);
+        (self.now, self.since_told) = (None, RecentLoad::default());
     }
 
     /// Takes how far the run is.
@@ -226,7 +258,7 @@ impl State {
     /// Of a load that has ended nothing is now as it was: a gap, instead of the last values for
     /// ever.
     fn forget_load(&mut self) {
-        (self.nopm, self.p95_us) = (None, None);
+        (self.now, self.since_told) = (None, RecentLoad::default());
         self.connections = None;
         for of in &mut self.types {
             of.completed_per_s = None;
@@ -251,10 +283,8 @@ impl State {
         let has_rates = interval.phase != Phase::Drain;
         let is_now = has_rates && !matches!(self.stage, Stage::Drain | Stage::Finished);
         if is_now {
-            let latency = interval.primary_latency();
-            let p95_us = || latency.at_quantile_ns(QUANTILES[P95]) as f64 / 1e3;
-            self.p95_us = (latency.count() > 0).then(p95_us);
-            self.nopm = Some(interval.primary_per_minute());
+            self.now.insert(RecentLoad::default()).take(interval);
+            self.since_told.take(interval);
         }
         // The loop that finds the capacity is no part of the run.
         if matches!(self.stage, Stage::Starting | Stage::Capacity) {
@@ -284,6 +314,17 @@ impl State {
         while self.points.front().is_some_and(is_old) {
             self.points.pop_front();
         }
+    }
+
+    pub fn nopm(&self) -> Option<f64> {
+        self.now.as_ref()?.nopm()
+    }
+
+    /// What the load was like since this last told of it, or since its phase began; `None` before
+    /// that was so long.
+    pub fn take_load(&mut self, length: Duration) -> Option<RecentLoad> {
+        let is_over = u128::from(self.since_told.length_ns) >= length.as_nanos();
+        is_over.then(|| std::mem::take(&mut self.since_told))
     }
 
     /// How long nothing has ended, and how many transactions are in flight, where that is a
@@ -382,7 +423,7 @@ mod tests {
         state.run_goes_on(run(3, Duration::from_secs(4), false));
         assert_eq!(state.stage, Stage::Window);
         state.end_interval(&interval(Phase::Window, 1.0..3.0, 20));
-        assert_eq!(state.nopm, Some(600.0));
+        assert_eq!(state.nopm(), Some(600.0));
         assert_eq!(state.types[0].completed_per_s, Some(10.0));
         assert!(state.types[0].response_ns.is_some());
         assert_eq!((state.left(), state.done_share()), (Duration::from_secs(1), 0.75));
@@ -402,7 +443,7 @@ mod tests {
     /// Nothing of a load that has ended is shown as if it went on.
     #[track_caller]
     fn has_no_load(state: &State) {
-        assert_eq!((state.nopm, state.connections), (None, None));
+        assert_eq!((state.nopm(), state.connections), (None, None));
         for of in &state.types {
             assert_eq!((of.completed_per_s, of.response_ns), (None, None));
         }
@@ -411,7 +452,7 @@ mod tests {
     #[test]
     fn a_run_that_is_broken_off_leaves_a_gap() {
         let mut state = in_window();
-        assert!(state.nopm.is_some() && state.connections == Some(8));
+        assert!(state.nopm().is_some() && state.connections == Some(8));
         state.finish();
         assert_eq!(state.stage, Stage::Finished);
         has_no_load(&state);
@@ -419,9 +460,26 @@ mod tests {
     }
 
     #[test]
+    fn a_line_tells_of_the_time_since_the_one_before() {
+        let mut state = State::default();
+        state.begin_run(TYPES, Warehouses(1), 10);
+        state.end_interval(&interval(Phase::Warmup, 0.0..1.0, 9));
+        for (second, new_orders) in (1_i8..).zip([1, 2, 0, 1]) {
+            assert!(state.take_load(Duration::from_secs(4)).is_none());
+            let start_s = f64::from(second);
+            state.end_interval(&interval(Phase::Window, start_s..start_s + 1.0, new_orders));
+        }
+        let load = state.take_load(Duration::from_secs(4)).unwrap();
+        assert_eq!(load.nopm(), Some(60.0));
+        assert!(load.p95_us().is_some_and(|us| (us / 1e4 - 1.0).abs() < 0.01));
+        assert!(state.take_load(Duration::from_nanos(1)).is_none());
+        assert_eq!(state.nopm(), Some(60.0));
+    }
+
+    #[test]
     fn throughput_and_response_times_are_of_the_last_interval() {
         let mut state = in_window();
-        assert_eq!(state.nopm, Some(12_000.0));
+        assert_eq!(state.nopm(), Some(12_000.0));
         let [new_order, payment, order_status, ..] = &state.types[..] else {
             panic!("{:?}", state.types)
         };
@@ -432,7 +490,7 @@ mod tests {
         assert_eq!((payment.retries(), state.retries()), (30, 30));
         assert_eq!((order_status.completed_per_s, order_status.response_ns), (Some(0.0), None));
         state.end_interval(&interval(Phase::Window, 30.0..32.0, 100));
-        assert_eq!(state.nopm, Some(3_000.0));
+        assert_eq!(state.nopm(), Some(3_000.0));
         assert_eq!(state.nopm_max(), Some(12_000.0));
     }
 

@@ -123,7 +123,7 @@ fn titled(title: String) -> Block<'static> {
 fn draw_throughput(state: &State, area: Rect, buffer: &mut Buffer) {
     let block = titled(format!(
         " NOPM {} (highest {} in the last {}; {}, {}) ",
-        optional(state.nopm, 0),
+        optional(state.nopm(), 0),
         optional(state.nopm_max(), 0),
         time(HISTORY),
         counted(state.retries() as usize, "retry", "retries"),

@@ -129,7 +129,7 @@ impl Live {
         }
         match &mut self.view {
             View::Console => match progress {
-                Progress::Run(_) => console.show_run(&self.state),
+                Progress::Run(_) => console.show_run(&mut self.state),
                 other => console.show(other),
             },
             View::Lines(lines) => match progress {
