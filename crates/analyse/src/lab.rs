@@ -6,6 +6,7 @@ pub(crate) mod comparisons;
 pub(crate) mod device_effects;
 pub(crate) mod drills;
 pub(crate) mod effects;
+pub(crate) mod glance;
 pub(crate) mod interference;
 pub(crate) mod machines;
 pub(crate) mod matrix;

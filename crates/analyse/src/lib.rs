@@ -18,6 +18,7 @@ pub use lab::comparisons::{CellComparison, ComparedCell};
 pub use lab::device_effects::{DeviceEffects, Extremes};
 pub use lab::drills::{DrillDamage, DrillFigures, DrillReaction, drills};
 pub use lab::effects::{DimensionEffects, ValueEffect};
+pub use lab::glance::{LabGlance, lab_glance};
 pub use lab::interference::{Interference, instance_spread, interference};
 pub use lab::machines::MachineOutcome;
 pub use lab::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};

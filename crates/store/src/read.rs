@@ -63,14 +63,33 @@ impl Results {
         self.rows("SELECT * FROM lab ORDER BY id", [])
     }
 
-    /// How many cells each lab has, and on which engines, by lab; none of a lab without cells.
-    pub fn lab_engines(&self) -> Result<Vec<(LabId, LabEngines)>, StoreError> {
-        let sql =
-            "SELECT lab_id, count(*), group_concat(DISTINCT engine) FROM cell GROUP BY lab_id";
-        self.all(sql, [], |row| {
-            let engines = LabEngines { cells: row.get(1)?, engines: row.get(2)? };
-            Ok((LabId(row.get(0)?), engines))
-        })
+    /// What the cells of each lab are, by lab; none of a lab without cells.
+    pub fn lab_facts(&self) -> Result<BTreeMap<LabId, LabFacts>, StoreError> {
+        let sql = "SELECT lab_id, count(DISTINCT cell.id) AS cells, \
+                   group_concat(DISTINCT engine) AS engines, \
+                   group_concat(DISTINCT workload) AS workloads, \
+                   group_concat(DISTINCT name) AS presets, \
+                   group_concat(DISTINCT device) AS devices, min(connections), max(connections), \
+                   min(warehouses), max(warehouses) \
+                   FROM cell LEFT JOIN cell_preset AS preset ON preset.cell_id = cell.id \
+                   LEFT JOIN cell_place AS place ON place.cell_id = cell.id AND role = 'data' \
+                   GROUP BY lab_id";
+        let text = |row: &Row<'_>, column: &str| -> rusqlite::Result<String> {
+            Ok(row.get::<_, Option<String>>(column)?.unwrap_or_default().replace(',', ", "))
+        };
+        let facts = |row: &Row<'_>| {
+            let facts = LabFacts {
+                cells: row.get("cells")?,
+                engines: text(row, "engines")?,
+                workloads: text(row, "workloads")?,
+                presets: text(row, "presets")?,
+                devices: text(row, "devices")?,
+                connections: [row.get(6)?, row.get(7)?],
+                warehouses: [row.get(8)?, row.get(9)?],
+            };
+            Ok((LabId(row.get(0)?), facts))
+        };
+        Ok(self.all(sql, [], facts)?.into_iter().collect())
     }
 
     /// Changes whenever another process, or another opening of the file, has written to it.

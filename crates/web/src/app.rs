@@ -2,6 +2,7 @@
 
 use crate::feeds::Feeds;
 use crate::files::ResultsFiles;
+use crate::labs::Glances;
 use crate::page::page;
 use crate::program::Program;
 use crate::runs::StartedLabs;
@@ -24,6 +25,7 @@ pub struct App {
     pub drafts: Arc<Semaphore>,
     pub feeds: Feeds,
     pub runs: StartedLabs,
+    pub glances: Glances,
 }
 
 impl App {

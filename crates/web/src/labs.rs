@@ -2,16 +2,20 @@
 
 use crate::app::App;
 use crate::page::{instant, page};
+use analyse::{LabGlance, lab_glance};
 use axum::extract::{Query, State};
+use base::{counted, grouped, now_utc_ns};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use store::{Lab, LabEngines, LabId, Results, StoreError};
+use std::sync::{Arc, Mutex, PoisonError};
+use store::{Lab, LabFacts, LabStatus, Results, StoreError};
 
 /// Labs that one page shows, the newest first; the search finds others.
-const SHOWN_MAX: usize = 2_000;
+const SHOWN_MAX: usize = 200;
+/// Bars of a small chart.
+const BARS_MAX: usize = 40;
 
 #[derive(Deserialize)]
 pub struct LabSearch {
@@ -19,46 +23,120 @@ pub struct LabSearch {
     q: String,
 }
 
-/// What a file has, or why it cannot be read.
+/// A lab of a file, as it ended.
+type EndedLab = (PathBuf, i64, Option<i64>);
+
+/// What labs found that have ended. It does not change.
+#[derive(Debug, Default)]
+pub struct Glances(Mutex<HashMap<EndedLab, Arc<LabGlance>>>);
+
+/// A lab with what a list has of it; nothing is found before it has ended.
+struct ListedLab {
+    lab: Lab,
+    facts: LabFacts,
+    found: Option<Arc<LabGlance>>,
+}
+
+/// What a file has that was searched for, the newest first, or why it cannot be read.
 struct FileLabs {
     file: PathBuf,
-    labs: Result<Vec<(Lab, Option<LabEngines>)>, StoreError>,
+    labs: Result<Vec<ListedLab>, StoreError>,
+    /// Older ones, which are not shown.
+    left_out: usize,
 }
 
 /// `/`
 pub async fn list(State(app): State<Arc<App>>, Query(search): Query<LabSearch>) -> Markup {
     let words = search.q.clone();
     let read = move || {
+        let mut left = SHOWN_MAX;
+        let words = search.q.to_lowercase();
         let files = app.files.all().into_iter();
-        files.map(|file| FileLabs { labs: labs_of(&file), file }).collect::<Vec<_>>()
+        files.map(|file| FileLabs::read(file, &words, &mut left, &app.glances)).collect::<Vec<_>>()
     };
     // A thread that panics is a defect, and the list is then empty.
     let files = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-    let mut left = SHOWN_MAX;
     page(
         "Labs",
         &html! {
             form role="search" {
                 label { "Search " input type="search" name="q" value=(words) placeholder=
-                    "name, engine, status, date"; }
+                    "name, engine, preset, device, status, date"; }
                 button { "Search" }
             }
             @if files.is_empty() { p { "There is no results file here yet; `mydyno lab run` and \
                 `mydyno run` write one." } }
-            @for of in &files { (file_section(of, &words.to_lowercase(), &mut left)) }
+            @for of in &files { (file_section(of)) }
         },
     )
 }
 
-fn labs_of(file: &Path) -> Result<Vec<(Lab, Option<LabEngines>)>, StoreError> {
-    let results = Results::open(file)?;
-    let mut engines: BTreeMap<i64, LabEngines> =
-        results.lab_engines()?.into_iter().map(|(LabId(id), engines)| (id, engines)).collect();
-    let labs = results.labs()?.into_iter().rev();
-    Ok(labs.map(|lab| (engines.remove(&lab.id.0), lab)).map(|(of, lab)| (lab, of)).collect())
+impl FileLabs {
+    fn read(file: PathBuf, words: &str, left: &mut usize, glances: &Glances) -> FileLabs {
+        let mut left_out = 0;
+        let labs = meant(&file, words).and_then(|(results, mut labs)| {
+            left_out = labs.len().saturating_sub(*left);
+            labs.truncate(*left);
+            *left -= labs.len();
+            for listed in &mut labs {
+                listed.found = glances.of(&file, &results, &listed.lab)?;
+            }
+            Ok(labs)
+        });
+        FileLabs { file, labs, left_out }
+    }
 }
 
-fn file_section(of: &FileLabs, words: &str, left: &mut usize) -> Markup {
+/// The labs of a file that have all the words.
+fn meant(file: &Path, words: &str) -> Result<(Results, Vec<ListedLab>), StoreError> {
+    let results = Results::open(file)?;
+    let mut facts = results.lab_facts()?;
+    let labs = results.labs()?.into_iter().rev().map(|lab| {
+        let facts = facts.remove(&lab.id).unwrap_or_default();
+        ListedLab { lab, facts, found: None }
+    });
+    let is_meant = |listed: &ListedLab| {
+        let ListedLab { lab, facts, .. } = listed;
+        let parts = [
+            lab.name.as_str(),
+            lab.status.name(),
+            &facts.engines,
+            &facts.workloads,
+            &facts.presets,
+            &facts.devices,
+            &instant(lab.started_utc_ns),
+        ];
+        let text = parts.join(" ").to_lowercase();
+        words.split_whitespace().all(|word| text.contains(word))
+    };
+    let labs = labs.filter(is_meant).collect();
+    Ok((results, labs))
+}
+
+impl Glances {
+    /// What a lab found, read once; `None` while it runs.
+    fn of(
+        &self,
+        file: &Path,
+        results: &Results,
+        lab: &Lab,
+    ) -> Result<Option<Arc<LabGlance>>, StoreError> {
+        if lab.status == LabStatus::Running {
+            return Ok(None);
+        }
+        // A lab that was interrupted may have gone on.
+        let which = (file.to_owned(), lab.id.0, lab.finished_utc_ns);
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&which) {
+            return Ok(Some(Arc::clone(found)));
+        }
+        let found = Arc::new(lab_glance(results, lab.id)?);
+        known().insert(which, Arc::clone(&found));
+        Ok(Some(found))
+    }
+}
+
+fn file_section(of: &FileLabs) -> Markup {
     let name = of.file.display().to_string();
     let labs = match &of.labs {
         Ok(labs) => labs,
@@ -66,45 +144,141 @@ fn file_section(of: &FileLabs, words: &str, left: &mut usize) -> Markup {
             return html! { section { h2 { (name) } p.problem { (error) } } };
         }
     };
-    let is_meant = |(lab, of): &&(Lab, Option<LabEngines>)| {
-        let engines = of.as_ref().map_or("", |of| of.engines.as_str());
-        let text =
-            format!("{} {engines} {} {}", lab.name, lab.status.name(), instant(lab.started_utc_ns));
-        words.split_whitespace().all(|word| text.to_lowercase().contains(word))
-    };
-    let meant: Vec<_> = labs.iter().filter(is_meant).collect();
-    let shown = meant.len().min(*left);
-    *left -= shown;
     html! {
         section {
             h2 { (name) }
             div.scroll { table {
                 thead { tr {
-                    th { "Lab" } th { "Name" } th { "Status" } th { "Started, UTC" }
-                    th.num { "Cells" } th { "Engines" } th { "Page" }
+                    th { "Lab" } th { "State" } th { "Started" } th { "What was measured" }
+                    th.num { "Highest" } th.num { "p95 ms" } th { "Throughput" } th { "Found" }
+                    th { "Page" }
                 } }
-                tbody { @for (lab, engines) in meant.iter().take(shown) {
-                    (row(&name, lab, engines.as_ref()))
-                } }
+                tbody { @for listed in labs { (row(&name, listed)) } }
             } }
-            @if shown < meant.len() { p { (meant.len() - shown)
+            @if of.left_out > 0 { p { (of.left_out)
                 " older labs are not shown; search for them." } }
-            @if meant.is_empty() { p { "No lab of this file is meant." } }
+            @if labs.is_empty() && of.left_out == 0 { p { "No lab of this file is meant." } }
         }
     }
 }
 
-fn row(file: &str, lab: &Lab, of: Option<&LabEngines>) -> Markup {
+fn row(file: &str, ListedLab { lab, facts, found }: &ListedLab) -> Markup {
     let query = format!("file={}&lab={}", base::percent_encoded(file), lab.id);
+    let found = found.as_deref();
+    let highest = found.and_then(|of| Some((of.highest?, of.metric.title())));
+    let p95_us = found.and_then(|of| of.p95_us);
     html! {
         tr {
-            td.num { (lab.id) }
-            td { a href={ "/lab?" (query) } { (lab.name) } }
+            td { a href={ "/lab?" (query) } { (lab.id) " " (lab.name) } }
             td { span.tag data-status=(lab.status.name()) { (lab.status.name()) } }
-            td { (instant(lab.started_utc_ns)) }
-            td.num { (of.map_or(0, |of| of.cells)) }
-            td { (of.map_or("", |of| of.engines.as_str())) }
+            td title={ (instant(lab.started_utc_ns)) " UTC" } { (ago(lab.started_utc_ns)) }
+            td { @for part in measured(facts) { (part) br; } }
+            td.num { @if let Some((highest, metric)) = highest {
+                (grouped(highest.round() as u64)) br; span.soft { (metric) } } }
+            td.num { @if let Some(us) = p95_us { (format!("{:.1}", us / 1e3)) } }
+            td { @if let Some(of) = found { (chart(&of.chart, facts.cells)) } }
+            td.found { @if let Some(of) = found { (of.verdict) } }
             td { a href={ "/report?" (query) } { "report" } }
         }
+    }
+}
+
+/// Server, storage and load, in words.
+fn measured(facts: &LabFacts) -> Vec<String> {
+    let range = |[least, most]: [u32; 2], one: &str, many: &str| match least == most {
+        true => counted(most as usize, one, many),
+        false => format!("{least} to {most} {many}"),
+    };
+    let given = |text: &str, title: &str| (!text.is_empty()).then(|| format!("{title}{text}"));
+    let warehouses = facts.warehouses[0].zip(facts.warehouses[1]);
+    let warehouses = warehouses.map(|(least, most)| [least, most]);
+    let load = [
+        given(&facts.workloads, ""),
+        warehouses.map(|of| range(of, "warehouse", "warehouses")),
+        (facts.cells > 0).then(|| range(facts.connections, "connection", "connections")),
+        (facts.cells > 1).then(|| counted(facts.cells as usize, "cell", "cells")),
+    ];
+    let server = [given(&facts.engines, ""), given(&facts.presets, "")];
+    let parts = [
+        server.into_iter().flatten().collect::<Vec<_>>().join(", "),
+        given(&facts.devices, "on ").unwrap_or_default(),
+        load.into_iter().flatten().collect::<Vec<_>>().join(", "),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect()
+}
+
+/// Bars from 0 on, of cells or of intervals.
+fn chart(values: &[f64], cells: u32) -> Markup {
+    let each = values.len().div_ceil(BARS_MAX).max(1);
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let bars: Vec<f64> = values.chunks(each).map(mean).collect();
+    let most = bars.iter().copied().fold(0.0, f64::max);
+    if bars.len() < 2 || most <= 0.0 {
+        return html! {};
+    }
+    let of = if cells > 1 { "of each cell" } else { "over the window" };
+    html! {
+        svg.bars viewBox={ "0 0 " (bars.len() * 4) " 24" } preserveAspectRatio="none" role="img"
+            aria-label={ "Throughput " (of) } {
+            @for (index, bar) in bars.iter().enumerate() {
+                @let height = (bar / most * 24.0).max(0.5);
+                rect x=(index * 4) width="3" y=(format!("{:.1}", 24.0 - height))
+                    height=(format!("{height:.1}")) {}
+            }
+        }
+    }
+}
+
+/// How long ago something was.
+fn ago(utc_ns: i64) -> String {
+    let seconds = u64::try_from(now_utc_ns() - utc_ns).unwrap_or(0) / 1_000_000_000;
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} ago", counted((seconds / 86_400) as usize, "day", "days")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ago, chart, measured};
+    use base::now_utc_ns;
+    use store::LabFacts;
+
+    #[test]
+    fn what_was_measured_is_told_in_words() {
+        let facts = LabFacts {
+            cells: 6,
+            engines: "mysql-5.7, mysql-8.0".to_owned(),
+            workloads: "tpcc".to_owned(),
+            presets: "config-3".to_owned(),
+            devices: "nvme-pm1725".to_owned(),
+            connections: [8, 64],
+            warehouses: [Some(10), Some(10)],
+        };
+        let expected = [
+            "mysql-5.7, mysql-8.0, config-3",
+            "on nvme-pm1725",
+            "tpcc, 10 warehouses, 8 to 64 connections, 6 cells",
+        ];
+        assert_eq!(measured(&facts), expected);
+        assert_eq!(measured(&LabFacts::default()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_chart_has_few_bars_and_the_highest_is_as_high_as_it() {
+        let bars = |values: &[f64]| chart(values, 1).into_string().matches("<rect").count();
+        assert_eq!((bars(&[1.0]), bars(&[0.0, 0.0]), bars(&[1.0, 2.0])), (0, 0, 2));
+        assert_eq!(bars(&vec![1.0; 1_000]), 40);
+        let text = chart(&[1.0, 2.0], 1).into_string();
+        assert!(text.contains("y=\"12.0\" height=\"12.0\""), "{text}");
+        assert!(text.contains("y=\"0.0\" height=\"24.0\""), "{text}");
+    }
+
+    #[test]
+    fn an_age_has_one_unit() {
+        let of = |seconds: i64| ago(now_utc_ns() - seconds * 1_000_000_000);
+        assert_eq!([of(300), of(7_300), of(90_000)], ["5 min ago", "2 h ago", "1 day ago"]);
     }
 }

@@ -95,6 +95,7 @@ mod tests {
     use crate::app::App;
     use crate::feeds::Feeds;
     use crate::files::ResultsFiles;
+    use crate::labs::Glances;
     use crate::program::Program;
     use crate::runs::StartedLabs;
     use axum::Router;
@@ -127,6 +128,7 @@ mod tests {
             drafts: Arc::new(Semaphore::new(2)),
             feeds: Feeds::default(),
             runs: StartedLabs::default(),
+            glances: Glances::default(),
         };
         let access = Gatekeeper {
             listen: "127.0.0.1:8640".parse().unwrap(),

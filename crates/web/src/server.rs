@@ -4,6 +4,7 @@ use crate::access::{Gatekeeper, PublicOrigin, ServeToken};
 use crate::app::App;
 use crate::feeds::Feeds;
 use crate::files::ResultsFiles;
+use crate::labs::Glances;
 use crate::program::Program;
 use crate::routes::router;
 use crate::runs::StartedLabs;
@@ -115,6 +116,7 @@ pub fn serve(
             drafts: Arc::new(Semaphore::new(DRAFTS_MAX)),
             feeds: Feeds::default(),
             runs: StartedLabs::default(),
+            glances: Glances::default(),
         };
         let router = router(Arc::new(app), Arc::new(access));
         tokio::select! {

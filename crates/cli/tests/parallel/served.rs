@@ -114,6 +114,9 @@ fn only_what_is_listed_is_shown_and_names_are_no_markup() {
         "{page}"
     );
     assert!(page.contains("./broken.db"), "a file that cannot be read is named: {page}");
+    for told in ["1 to 2 connections, 2 cells", "1 warehouse", "class=\"bars\"", "NOPM", " ago"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
     assert!(!served.get("/?q=nothing-like-it").contains("&lt;img"));
     assert!(served.get("/?q=mysql-5.7+done").contains("&lt;img"));
     let report = served.get("/report?file=.%2Fa.db&lab=1");
@@ -266,7 +269,8 @@ fn a_lab_is_started_watched_and_stopped() {
     let headers = format!("{}{AUTHORIZATION}", served.own());
     let plan = "[lab]\nname = \"watched\"\nrepeats = 1\n[server]\nengine = \"mysql-5.7\"\n\
                 set = { innodb_log_file_size = \"16M\" }\n\
-                [load]\nwarehouses = 1\nconnections = [1, 2]\nwarmup = \"0s\"\nwindow = \"600s\"\n";
+                [load]\nwarehouses = 1\nconnections = [1, 2]\nrate = 20\nwarmup = \"0s\"\n\
+                window = \"600s\"\n";
     let plan: String = plan.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let form = format!("name=watched.toml&results=watched.db&text={plan}");
     let answer = served.post("/plan/start", &headers, &form);

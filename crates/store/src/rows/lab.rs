@@ -17,12 +17,18 @@ word!(
     }
 );
 
-/// What a list of labs has of their cells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LabEngines {
+/// What a list of labs has of their cells; of texts each once, by commas.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabFacts {
     pub cells: u32,
-    /// Each once, by commas.
     pub engines: String,
+    pub workloads: String,
+    pub presets: String,
+    /// Of data.
+    pub devices: String,
+    /// Least and most of one cell.
+    pub connections: [u32; 2],
+    pub warehouses: [Option<u32>; 2],
 }
 
 row! {
