@@ -172,12 +172,12 @@ fn row(file: &str, ListedLab { lab, facts, found }: &ListedLab) -> Markup {
             td { a href={ "/lab?" (query) } { (lab.id) " " (lab.name) } }
             td { span.tag data-status=(lab.status.name()) { (lab.status.name()) } }
             td title={ (instant(lab.started_utc_ns)) " UTC" } { (ago(lab.started_utc_ns)) }
-            td { @for part in measured(facts) { (part) br; } }
+            td.told { @for part in measured(facts) { (part) br; } }
             td.num { @if let Some((highest, metric)) = highest {
                 (grouped(highest.round() as u64)) br; span.soft { (metric) } } }
             td.num { @if let Some(us) = p95_us { (format!("{:.1}", us / 1e3)) } }
             td { @if let Some(of) = found { (chart(&of.chart, facts.cells)) } }
-            td.found { @if let Some(of) = found { (of.verdict) } }
+            td.told { @if let Some(of) = found { (of.verdict) } }
             td { a href={ "/report?" (query) } { "report" } }
         }
     }
@@ -198,7 +198,8 @@ fn measured(facts: &LabFacts) -> Vec<String> {
         (facts.cells > 0).then(|| range(facts.connections, "connection", "connections")),
         (facts.cells > 1).then(|| counted(facts.cells as usize, "cell", "cells")),
     ];
-    let server = [given(&facts.engines, ""), given(&facts.presets, "")];
+    let presets = given(&facts.presets, "").filter(|presets| presets != spec::defaults::PRESET);
+    let server = [given(&facts.engines, ""), presets];
     let parts = [
         server.into_iter().flatten().collect::<Vec<_>>().join(", "),
         given(&facts.devices, "on ").unwrap_or_default(),

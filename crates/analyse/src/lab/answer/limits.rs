@@ -9,6 +9,7 @@ use crate::account::host_shortfall::FIDELITY_MIN;
 use crate::lab::drills::DrillFigures;
 use crate::lab::outcomes::LabOutcome;
 use crate::stats::blocks::CLAIM_REPEATS_MIN;
+use base::counted;
 use std::collections::BTreeMap;
 
 /// What cannot be said, the gravest first.
@@ -177,7 +178,8 @@ pub fn survived(lab: &LabOutcome, cells: &LabCells<'_>) -> Vec<String> {
         .collect();
     if told.is_empty() {
         return vec![format!(
-            "In {all} drills nothing was lost that was acknowledged, and nothing damaged."
+            "In {} nothing was lost that was acknowledged, and nothing damaged.",
+            counted(all as usize, "drill", "drills")
         )];
     }
     told
