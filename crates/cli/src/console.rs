@@ -197,7 +197,8 @@ impl Console {
         self.outlet.push(Told::Position(what, line));
     }
 
-    /// Shows how far a run is, and what it does: on a terminal now, elsewhere since the line before.
+    /// Shows how far a run is, and what it does: on a terminal now, elsewhere since the line
+    /// before.
     pub fn show_run(&mut self, state: &mut State) {
         // Of a drain there are no rates.
         let is_line = !self.is_terminal && state.stage != Stage::Drain;
