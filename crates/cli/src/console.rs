@@ -93,6 +93,8 @@ pub struct Console {
     /// What is under way, and since when.
     working: Option<(&'static str, Instant)>,
     is_terminal: bool,
+    /// The stage of a run that lines tell of, and when the last of them came, or it began.
+    told: (Stage, Instant),
 }
 
 /// What goes to stderr.
@@ -119,13 +121,15 @@ impl Console {
     /// # Errors
     /// Where no thread can be made.
     pub fn new() -> Result<Console, Failure> {
-        let mut bar = ProgressLine::new();
+        let is_terminal = io::stderr().is_terminal();
+        let mut bar = ProgressLine { shown: None, is_terminal, last_line: Instant::now() };
         Ok(Console {
             outlet: Outlet::start("console", move |told, left_out| bar.take(told, left_out))?,
             notes: Vec::new(),
             is_verbose: false,
             working: None,
-            is_terminal: io::stderr().is_terminal(),
+            is_terminal,
+            told: (Stage::Starting, Instant::now()),
         })
     }
 
@@ -200,12 +204,18 @@ impl Console {
     /// Shows how far a run is, and what it does: on a terminal now, elsewhere since the line
     /// before.
     pub fn show_run(&mut self, state: &mut State) {
-        // Of a drain there are no rates.
-        let is_line = !self.is_terminal && state.stage != Stage::Drain;
-        let since_told = if is_line { state.take_load(PLAIN_EVERY) } else { None };
-        if is_line && since_told.is_none() {
-            return;
+        let mut since_told = None;
+        if !self.is_terminal {
+            if self.told.0 != state.stage {
+                self.told = (state.stage, Instant::now());
+            }
+            if self.told.1.elapsed() < PLAIN_EVERY {
+                return;
+            }
+            self.told.1 = Instant::now();
+            since_told = state.take_load();
         }
+        // An interval of a slow clock may take longer.
         let load = since_told.as_ref().or(state.now.as_ref());
         let [nopm, p95_us] = [RecentLoad::nopm, RecentLoad::p95_us].map(|of| load.and_then(of));
         let silence = state.silence().map(|of| format!("{}; ", text::silent(of)));
@@ -218,9 +228,9 @@ impl Console {
             counted(state.retries() as usize, "retry", "retries"),
             counted(state.errors() as usize, "error", "errors")
         );
-        match is_line {
-            true => self.step(&line),
-            false => self.outlet.push(Told::Position(state.stage.title(), line)),
+        match self.is_terminal {
+            true => self.outlet.push(Told::Position(state.stage.title(), line)),
+            false => self.step(&line),
         }
     }
 
@@ -248,11 +258,6 @@ struct ProgressLine {
 }
 
 impl ProgressLine {
-    fn new() -> ProgressLine {
-        let is_terminal = io::stderr().is_terminal();
-        ProgressLine { shown: None, is_terminal, last_line: Instant::now() }
-    }
-
     fn take(&mut self, told: Told, left_out: u64) {
         if left_out > 0 {
             self.say(format_args!(

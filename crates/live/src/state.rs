@@ -320,11 +320,10 @@ impl State {
         self.now.as_ref()?.nopm()
     }
 
-    /// What the load was like since this last told of it, or since its phase began; `None` before
-    /// that was so long.
-    pub fn take_load(&mut self, length: Duration) -> Option<RecentLoad> {
-        let is_over = u128::from(self.since_told.length_ns) >= length.as_nanos();
-        is_over.then(|| std::mem::take(&mut self.since_told))
+    /// What the load was like since this last told of it, or since its phase began; `None` where no
+    /// interval has ended since.
+    pub fn take_load(&mut self) -> Option<RecentLoad> {
+        Some(std::mem::take(&mut self.since_told)).filter(|load| load.length_ns > 0)
     }
 
     /// How long nothing has ended, and how many transactions are in flight, where that is a
@@ -465,14 +464,13 @@ mod tests {
         state.begin_run(TYPES, Warehouses(1), 10);
         state.end_interval(&interval(Phase::Warmup, 0.0..1.0, 9));
         for (second, new_orders) in (1_i8..).zip([1, 2, 0, 1]) {
-            assert!(state.take_load(Duration::from_secs(4)).is_none());
             let start_s = f64::from(second);
             state.end_interval(&interval(Phase::Window, start_s..start_s + 1.0, new_orders));
         }
-        let load = state.take_load(Duration::from_secs(4)).unwrap();
+        let load = state.take_load().unwrap();
         assert_eq!(load.nopm(), Some(60.0));
         assert!(load.p95_us().is_some_and(|us| (us / 1e4 - 1.0).abs() < 0.01));
-        assert!(state.take_load(Duration::from_nanos(1)).is_none());
+        assert!(state.take_load().is_none());
         assert_eq!(state.nopm(), Some(60.0));
     }
 

@@ -97,13 +97,26 @@ fn question(lab: &LabOutcome, cells: &LabCells<'_>) -> String {
     }
 }
 
-/// The cell with the highest mean of those that failed least often, and how well that is known.
-fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
-    let all = || lab.cells.iter().enumerate().filter(|(_, cell)| cell.nopm.mean.is_some());
-    let failed_more = |cell: &CellOutcome| all().any(|(_, other)| cell.failed_more_often(other));
-    let sure = all().filter(|(_, cell)| !failed_more(cell));
+/// Those with a mean.
+fn with_mean(lab: &LabOutcome) -> impl Iterator<Item = (usize, &CellOutcome)> {
+    lab.cells.iter().enumerate().filter(|(_, cell)| cell.nopm.mean.is_some())
+}
+
+/// Has it failed more often than another cell with a mean?
+fn failed_more(lab: &LabOutcome, cell: &CellOutcome) -> bool {
+    with_mean(lab).any(|(_, other)| cell.failed_more_often(other))
+}
+
+/// Of the cells that failed least often the one with the highest mean: its place, and that.
+pub(crate) fn highest_cell(lab: &LabOutcome) -> Option<(usize, f64)> {
+    let sure = with_mean(lab).filter(|(_, cell)| !failed_more(lab, cell));
     let measured = sure.filter_map(|(at, cell)| Some((at, cell.nopm.mean?)));
-    let (at, mean) = measured.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    measured.max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+/// The cell with the highest mean, and how well that is known.
+fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
+    let (at, mean) = highest_cell(lab)?;
     let cell = &lab.cells[at];
     let known = interval(cell);
     let gives = format!("{} {}", whole(mean), cell.metric.title());
@@ -115,7 +128,7 @@ fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
     Some(match cells.label(at).as_str() {
         "" => format!("{} gives {gives} ({known}).", cell.engine),
         label => {
-            let some_failed = all().any(|(_, cell)| failed_more(cell));
+            let some_failed = with_mean(lab).any(|(_, cell)| failed_more(lab, cell));
             let of = if some_failed { " of the cells that failed least often" } else { "" };
             format!("The highest mean{of} is {gives} ({known}): {label}.")
         }

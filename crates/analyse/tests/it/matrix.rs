@@ -1,7 +1,7 @@
 //! A lab from the results file: what its document says of comparisons and sweeps, and that
 //! `docs/json.md` describes it.
 
-use analyse::{LabOutcome, lab_outcome};
+use analyse::{LabOutcome, lab_glance, lab_outcome};
 use serde_json::Value;
 use store::{LabStatus, NewCell};
 use testkit::{Scratch, begin, fail, measure};
@@ -59,6 +59,19 @@ fn where_results_decided_what_was_measured_nothing_is_claimed() {
     let ratios = of_all(&searched);
     assert!(ratios.iter().all(|of| of.p_value.is_none() && of.p_corrected.is_none()));
     assert!(ratios.iter().any(|of| of.ratio.low.is_some()));
+}
+
+#[test]
+fn a_list_tells_the_highest_cell_and_all_that_have_a_number() {
+    let results = measured();
+    let lab = lab_outcome(&results, results.lab).unwrap();
+    let found = lab_glance(&results, results.lab).unwrap();
+    let means: Vec<f64> = lab.cells.iter().filter_map(|cell| cell.nopm.mean).collect();
+    assert_eq!((found.chart.len(), &found.chart), (7, &means));
+    assert_eq!(found.highest, lab.cells[6].nopm.mean);
+    assert_eq!(found.highest, means.iter().copied().reduce(f64::max));
+    assert_eq!(found.p95_us, lab.cells[6].new_order_p95_us.mean);
+    assert!(found.verdict.starts_with("The highest mean"), "{}", found.verdict);
 }
 
 #[test]
