@@ -55,7 +55,7 @@ fn the_best_cell_is_found_and_a_search_goes_on() {
     let of_pool = effects.iter().find(|of| of["dimension"] == "innodb_buffer_pool_size").unwrap();
     assert!(float(of_pool, "/values/0/ratio_low") > 1.1, "{found:#}");
     let report = std::fs::read_to_string(here.join(text(&found, "/report"))).unwrap();
-    assert!(report.contains("Each setting by itself") && report.contains("What to set"));
+    assert!(report.contains("What each setting does") && report.contains("What to set"));
 }
 
 #[test]
