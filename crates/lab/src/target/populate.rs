@@ -7,9 +7,10 @@ use crate::progress::{Job, Progress};
 use crate::target::sessions::with_session;
 use crate::target::subject::{Subject, is_local};
 use base::{Session, SessionError, counted, errors, now_utc_ns};
-use drive::{LoadReport, LoadedTable};
+use drive::LoadedTable;
 use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
+use oltp::ScriptLoadOptions;
 use plan::tables_bytes;
 use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, SbtestTables, Topology};
@@ -165,13 +166,22 @@ fn populate_target(
     let connector = Connector::new(connect.clone())?;
     let started_utc_ns = now_utc_ns();
     let LoadOptions { population, threads, .. } = spec;
-    let (report, history_key) = match population.database {
+    let options = ScriptLoadOptions { seed: population.seed, threads: *threads, force: spec.force };
+    let on_progress = &mut |progress| job.tell(Progress::Load(progress));
+    let (report, history_key) = match &population.database {
         DatabaseKind::Tpcc => {
             let report = load_tpcc(&connector, spec, fleet, job)?;
             tell_of_load(&report, spec, job);
             (report.load, Some(report.history_key))
         }
-        _ => (load_oltp(&connector, spec, job)?, None),
+        DatabaseKind::Sbtest => {
+            let tables = population.sbtest;
+            (oltp::load_sbtest(&connector, tables, options, job.stop, on_progress)?, None)
+        }
+        DatabaseKind::File(path) => {
+            let file = read_workload(path)?;
+            (oltp::load_file(&connector, &file, options, job.stop, on_progress)?, None)
+        }
     };
     // What only a TPC-C database has.
     let tpcc = history_key.map(|_| population);
@@ -280,27 +290,6 @@ pub(crate) fn populate_part(
     let part = LoadPart::of_process((place.rank, place.size), spec.population().range);
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
     Ok(tpcc::load_part(&Connector::new(connect)?, &spec, part, job.stop, on_progress)?)
-}
-
-/// Loads what is no TPC-C database.
-fn load_oltp(
-    connector: &Connector,
-    spec: &LoadOptions,
-    job: &Job<'_>,
-) -> Result<LoadReport, LabError> {
-    let options = oltp::ScriptLoadOptions {
-        seed: spec.population.seed,
-        threads: spec.threads,
-        force: spec.force,
-    };
-    let on_progress = &mut |progress| job.tell(Progress::Load(progress));
-    Ok(match &spec.population.database {
-        DatabaseKind::File(path) => {
-            let file = read_workload(path)?;
-            oltp::load_file(connector, &file, options, job.stop, on_progress)?
-        }
-        _ => oltp::load_sbtest(connector, spec.population.sbtest, options, job.stop, on_progress)?,
-    })
 }
 
 /// Connects without a schema, sees to the disk where it is this machine's, and then creates the
