@@ -11,7 +11,7 @@ mod lifetimes;
 mod presets;
 mod starting;
 
-use base::{Connect, ServerFamily, Session};
+use base::{Connect, Session};
 use engines::ENGINES;
 use server::{Home, Instance, InstanceOptions, Lifetime, ServerBuild, ServerError, install};
 use std::path::{Path, PathBuf};
@@ -84,15 +84,17 @@ pub fn query(options: &ConnectOptions, sql: &str) -> Vec<String> {
     .unwrap()
 }
 
-/// Bytes of redo of all files together.
+/// Bytes of redo of all files together, of which newer servers of MariaDB have one.
 pub fn redo_bytes(server: &Instance) -> u64 {
-    let login = server.connect_options();
-    let number = |name: &str| -> u64 { variable(&login, name).parse().unwrap() };
-    match (server.build().release.family, server.build().release.version) {
-        (ServerFamily::Mysql, (8, 0, 30..) | (9.., ..)) => number("innodb_redo_log_capacity"),
-        (ServerFamily::MariaDb, (10, 5.., _) | (11.., ..)) => number("innodb_log_file_size"),
-        _ => number("innodb_log_file_size") * 2,
-    }
+    let number = |name: &str| -> Option<u64> {
+        let sql = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
+        let row = query(&server.connect_options(), &sql).concat();
+        row.split_once('|').map(|(_, value)| value.parse().unwrap())
+    };
+    number("innodb_redo_log_capacity").unwrap_or_else(|| {
+        let files = number("innodb_log_files_in_group").unwrap_or(1);
+        number("innodb_log_file_size").unwrap() * files
+    })
 }
 
 /// Does redo lie in this directory? Newer servers have a directory of files there.
