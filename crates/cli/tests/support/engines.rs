@@ -1,35 +1,26 @@
 //! The engines, and a macro that makes a test of a property for each of them.
 
-/// The name that an engine has in the catalogue, by the one that it has in Rust.
-macro_rules! engine {
-    (mysql_5_7) => {
-        "mysql-5.7"
-    };
-    (mysql_8_0) => {
-        "mysql-8.0"
-    };
-    (mariadb_10_11) => {
-        "mariadb-10.11"
-    };
-    (xtradb_5_6) => {
-        "xtradb-5.6"
-    };
-    (mysql_9_7) => {
-        "mysql-9.7"
-    };
-    (mariadb_11_8) => {
-        "mariadb-11.8"
+/// What goes by the list of engines.
+macro_rules! list {
+    ($($engine:ident = $name:literal),+ $(,)?) => {
+        pub const ENGINES: [&str; [$($name),+].len()] = [$($name),+];
+
+        /// The name that an engine has in the catalogue, by the one that it has in Rust.
+        macro_rules! engine {
+            $(($engine) => { $name };)+
+        }
     };
 }
 
-pub const ENGINES: [&str; 6] = [
-    engine!(mysql_5_7),
-    engine!(mysql_8_0),
-    engine!(mariadb_10_11),
-    engine!(xtradb_5_6),
-    engine!(mysql_9_7),
-    engine!(mariadb_11_8),
-];
+// A new one is the last: some tests take the first ones.
+list! {
+    mysql_5_7 = "mysql-5.7",
+    mysql_8_0 = "mysql-8.0",
+    mariadb_10_11 = "mariadb-10.11",
+    xtradb_5_6 = "xtradb-5.6",
+    mysql_9_7 = "mysql-9.7",
+    mariadb_11_8 = "mariadb-11.8",
+}
 
 /// One test for each engine, which calls a property with the engine's name: `make test` has those
 /// of `test`, `make soak` those of `soak`. They are in a module with the property's name, such as
