@@ -103,7 +103,7 @@ fn passes_where_it_must(engine: &str) {
 
 engines! {
     passes_where_it_must;
-    soak: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6, mysql_9_7, mariadb_11_8;
+    others: soak;
 }
 
 fn survives_a_kill(engine: &str) {
@@ -118,5 +118,5 @@ fn survives_a_kill(engine: &str) {
 
 engines! {
     survives_a_kill;
-    soak: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6, mysql_9_7, mariadb_11_8;
+    others: soak;
 }

@@ -196,13 +196,8 @@ fn what_was_committed_survives_a_kill_9_of(engine: &str, profile: &str) {
 
 engines! {
     what_was_committed_survives_a_kill_9_of;
-    soak:
-        mysql_5_7("sata-850pro"),
-        mysql_8_0("nvme-pm1725"),
-        mariadb_10_11("nvme-pm1725"),
-        xtradb_5_6("nvme-pm1725"),
-        mysql_9_7("nvme-pm1725"),
-        mariadb_11_8("nvme-pm1725");
+    soak: mysql_5_7("sata-850pro");
+    others: soak("nvme-pm1725");
 }
 
 /// The same with a clock that is so many times slower.

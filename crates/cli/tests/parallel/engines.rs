@@ -40,7 +40,7 @@ fn main_job(engine: &str) {
 engines! {
     main_job;
     test: mysql_8_0, xtradb_5_6;
-    soak: mysql_5_7, mariadb_10_11, mysql_9_7, mariadb_11_8;
+    others: soak;
 }
 
 fn tables_can_be_partitioned(server: &Server) {

@@ -2,7 +2,7 @@
 //! and the checks pass. Some of it is done on the servers of `engines.rs` too.
 
 use crate::support::{
-    Server, all_checks_hold, directory, float, list, mydyno, number, result, text,
+    ENGINES, Server, all_checks_hold, directory, float, list, mydyno, number, result, text,
 };
 use serde_json::Value;
 use spec::Style;
@@ -110,7 +110,9 @@ pub fn is_described(summary: &Value, engine: &str, style: Style) {
 }
 
 /// All styles in a closed loop, one with terminals, with each engine another, and tpcc-mysql.
-fn all_on(engine: &str, of_terminals: Style) {
+fn all_on(engine: &str) {
+    let number = ENGINES.iter().position(|known| *known == engine).unwrap();
+    let of_terminals = Style::ALL.into_iter().rev().cycle().nth(number).unwrap();
     let work = directory();
     let settings = [
         "innodb_buffer_pool_size=256M",
@@ -138,11 +140,5 @@ fn all_on(engine: &str, of_terminals: Style) {
 
 engines! {
     all_on;
-    soak:
-        mysql_5_7(Style::Procedures),
-        mysql_8_0(Style::Batched),
-        mariadb_10_11(Style::Pipelined),
-        xtradb_5_6(Style::Statements),
-        mysql_9_7(Style::Procedures),
-        mariadb_11_8(Style::Batched);
+    others: soak;
 }

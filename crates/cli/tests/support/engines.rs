@@ -9,6 +9,11 @@ macro_rules! list {
         macro_rules! engine {
             $(($engine) => { $name };)+
         }
+
+        /// Hands each engine to a macro, with what stands behind that.
+        macro_rules! each_engine {
+            ($to:ident $of:tt) => { $($to!($engine $of);)+ };
+        }
     };
 }
 
@@ -32,12 +37,14 @@ list! {
 ///         soak: xtradb_5_6;
 ///     }
 ///
-/// A second argument of the property stands behind the engine: `mysql_5_7(Style::Batched)`.
+/// `others: soak;` is all engines that are not named before it, also those to come. A second
+/// argument of the property stands behind either: `mysql_5_7(Style::Batched)`.
 macro_rules! engines {
     (
         $property:ident;
         $(test: $($test:ident $(($test_with:expr))?),+;)?
         $(soak: $($soak:ident $(($soak_with:expr))?),+;)?
+        $(others: $others:ident $(($with:expr))?;)?
     ) => {
         mod $property {
             use super::*;
@@ -55,6 +62,19 @@ macro_rules! engines {
                     $property(engine!($soak) $(, $soak_with)?);
                 }
             )+)?
+            macro_rules! other {
+                $($(($test $of:tt) => {};)+)?
+                $($(($soak $of:tt) => {};)+)?
+                ($engine:ident ()) => {};
+                ($engine:ident (soak)) => {
+                    #[test]
+                    #[ignore = "make soak"]
+                    fn $engine() {
+                        $property(engine!($engine) $($(, $with)?)?);
+                    }
+                };
+            }
+            each_engine!(other ($($others)?));
         }
     };
 }

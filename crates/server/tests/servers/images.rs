@@ -90,7 +90,7 @@ fn clones_of_an_image(engine: &str) {
 engines! {
     clones_of_an_image;
     test: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6;
-    soak: mysql_9_7, mariadb_11_8;
+    others: soak;
 }
 
 #[test]

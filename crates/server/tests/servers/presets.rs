@@ -31,7 +31,7 @@ fn presets_that_differ_most(engine: &str) {
 engines! {
     presets_that_differ_most;
     test: mysql_5_7, mysql_8_0, mariadb_10_11, xtradb_5_6;
-    soak: mysql_9_7, mariadb_11_8;
+    others: soak;
 }
 
 #[test]
