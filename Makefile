@@ -4,7 +4,9 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Tests wait for servers more than they compute.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
-ENGINES := mysql-5.7 mysql-8.0 mysql-9.7 mariadb-10.11 mariadb-11.8 xtradb-5.6
+# Those that can be fetched.
+ENGINES := $(shell awk -F'"' '/^name =/ { name = $$2 } /^(maven|debian) =/ { print name }' \
+	crates/server/src/catalogue.toml)
 
 # What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the
 # servers' archives, libssl-dev and pkg-config the TLS library; in the tests chromium opens the
