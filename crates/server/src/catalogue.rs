@@ -104,10 +104,6 @@ mod tests {
 
     #[test]
     fn the_catalogue_is_sound() {
-        assert_eq!(
-            engines().iter().map(|e| e.name.as_str()).collect::<Vec<_>>(),
-            ["mysql-5.7", "mysql-8.0", "mysql-9.7", "mariadb-10.11", "mariadb-11.8", "xtradb-5.6"]
-        );
         for engine in engines() {
             assert_eq!(engine.maven.is_some(), engine.debian.is_empty());
             assert!(engine.suite.is_none() || engine.maven.is_none());
@@ -122,6 +118,7 @@ mod tests {
 
     #[test]
     fn a_wrong_name_suggests_the_right_one() {
+        let known: Vec<&str> = engines().iter().map(|engine| engine.name.as_str()).collect();
         for (typed, meant) in [
             ("mysql57", Some("mysql-5.7")),
             ("MYSQL-8.0", Some("mysql-8.0")),
@@ -131,7 +128,7 @@ mod tests {
             ("oracle-23ai-enterprise", None),
         ] {
             let text = engine(typed).unwrap_err().to_string();
-            assert!(text.contains("mysql-5.7, mysql-8.0, mysql-9.7, mariadb-10.11, mariadb-11.8"));
+            assert!(text.contains(&known.join(", ")), "{text}");
             match meant {
                 Some(name) => assert!(text.contains(&format!("did you mean `{name}`")), "{text}"),
                 None => assert!(!text.contains("did you mean"), "{text}"),
