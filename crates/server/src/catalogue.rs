@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// The release that `mydyno server install` brings.
-    pub(crate) fn release(&self) -> ServerRelease {
+    pub fn release(&self) -> ServerRelease {
         let mut numbers = self.version.split('.').map(|part| part.parse().unwrap_or(0));
         let mut next = || numbers.next().unwrap_or(0);
         ServerRelease { family: self.family, version: (next(), next(), next()) }

@@ -4,6 +4,7 @@ use crate::support::{Held, Server, directory, execute, float, mydyno, number, te
 use advise::{
     AdvisedDevice, Finding, NamedValues, Risk, ServerMachine, ServerSnapshot, StatusWatch, advise,
 };
+use base::Since;
 use serde_json::Value;
 
 /// Values that rules find fault with.
@@ -136,7 +137,7 @@ const BOUNDED: [&str; 5] = [
 fn lines_are_accepted(engine: &str) {
     // A query cache that was off at the start can never be set.
     let query_cache = ["query_cache_type=1", "query_cache_size=1M"];
-    let has_query_cache = !["mysql-8.0", "mysql-9.7"].contains(&engine);
+    let has_query_cache = !server::engine(engine).unwrap().release().has(Since::mysql((8, 0, 0)));
     let server = Server::quick(engine, if has_query_cache { &query_cache } else { &[] });
     let dsn = server.schema("mysql");
     let findings = advise(&wrong(&dsn));

@@ -4,15 +4,16 @@
 use crate::support::{
     ENGINES, Server, all_checks_hold, directory, float, list, mydyno, number, result, text,
 };
+use base::Since;
 use serde_json::Value;
 use spec::Style;
 use std::path::Path;
 
 /// How results say that columns are described, once statements are prepared.
 fn result_metadata(engine: &str) -> &'static str {
-    match engine {
-        "mysql-8.0" | "mysql-9.7" => "omitted",
-        "mariadb-10.11" | "mariadb-11.8" => "cached",
+    match server::engine(engine).unwrap().release() {
+        release if release.has(Since::mysql((8, 0, 0))) => "omitted",
+        release if release.has(Since::mariadb((10, 6, 0))) => "cached",
         _ => "always",
     }
 }
