@@ -25,6 +25,14 @@ pub(super) fn fetch(
     if let Some(suite) = &engine.suite {
         return suite::fetch(work, engine, suite, progress);
     }
+    if !engine.can_be_fetched() {
+        let why = format!(
+            "mydyno knows no package of it; give the vendor's archive: mydyno server install {} \
+             --from FILE",
+            engine.name
+        );
+        return Err(fetch_failed(&engine.name, why));
+    }
     let mut origin = Vec::new();
     for package in &engine.debian {
         let candidates = std::slice::from_ref(package);
@@ -231,4 +239,21 @@ fn single_file(directory: &Path, extension: &str) -> Option<PathBuf> {
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|e| e == extension))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fetch;
+    use crate::Engine;
+
+    #[test]
+    fn an_engine_without_a_package_asks_for_an_archive() {
+        let engine: Engine = toml::from_str(
+            "name = 'a-1.2'\nfamily = 'mysql'\nseries = '1.2'\nversion = '1.2'\nabout = ''",
+        )
+        .unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let error = fetch(work.path(), &engine, &mut |_| {}).err().unwrap();
+        assert!(error.to_string().contains("server install a-1.2 --from FILE"), "{error}");
+    }
 }

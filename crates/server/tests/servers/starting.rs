@@ -8,10 +8,18 @@ use server::{
     Availability, Data, Ending, Home, ImageContents, Instance, InstanceOptions, Secret,
     ServerBuild, ServerError, Target, find, kept_images, list, render_dsn,
 };
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use wire::{ConnectOptions, Password};
+
+#[test]
+fn all_engines_that_can_be_fetched_are_tested() {
+    let fetched = server::engines().iter().filter(|engine| engine.can_be_fetched());
+    let fetched: BTreeSet<&str> = fetched.map(|engine| engine.name.as_str()).collect();
+    assert_eq!(fetched, BTreeSet::from(ENGINES));
+}
 
 #[test]
 fn every_engine_installs_starts_and_stops() {
