@@ -62,10 +62,6 @@ pub const RATE_MAX_PER_S: f64 = 10_000_000.0;
 pub const TRANSACTION_TYPES_MAX: usize = 16;
 /// Most things that a workload counts of its own, beside what is counted of every workload.
 pub const WORKLOAD_COUNTERS_MAX: usize = 16;
-/// Most tables of sysbench's OLTP: each connection prepares nine statements for each of them.
-pub const SBTEST_TABLES_MAX: u32 = 1_000;
-/// Most rows of one of them: their key is an INT.
-pub const SBTEST_ROWS_MAX: u32 = i32::MAX as u32;
 /// Most terminals of one run.
 pub const TERMINALS_MAX: u32 = 10_000_000;
 /// Most bytes of commands that wait together to be sent. Below what the sockets of both sides

@@ -17,7 +17,10 @@ use toml::Spanned;
 use tpcc::terminal_times::TERMINALS_PER_WAREHOUSE;
 
 /// Options that a matrix may have for some of its cells only: the others do without.
-const OF_SOME_CELLS: [&str; 4] = ["dilate_max", "page_cache", "tables", "table_size"];
+fn is_of_some_cells(option: &str) -> bool {
+    ["dilate_max", "page_cache"].contains(&option)
+        || WorkloadKind::all_sizes().any(|(size, _)| size == option)
+}
 
 /// What each server of a repeat, one after another, may take beside warm-up and window: a start
 /// that recovers, a drain; a copy and checks of its database.
@@ -250,7 +253,7 @@ impl Plan {
             let cell = asked.cell(self.schedule.seed, &place);
             let judged = cell.and_then(|cell| cell.validate().map(|()| cell));
             match judged {
-                Err(problem) if OF_SOME_CELLS.contains(&problem.option) => {
+                Err(problem) if is_of_some_cells(problem.option) => {
                     texts.remove(problem.option);
                     let at = self.at_key(&problem, settings);
                     useless.entry(problem.option).or_insert((at, 0)).1 += 1;

@@ -5,7 +5,7 @@ use crate::dimension::Setting;
 use crate::error::{PlanError, PlanProblem, Span};
 use crate::plan::Plan;
 use crate::to_cell::is_binary;
-use spec::WorkloadKind;
+use spec::{ScriptKind, WorkloadKind};
 
 /// Keys whose values are programs or files.
 const OUTSIDE: [&str; 3] = ["server_binary", "defaults_file", "power_command"];
@@ -109,7 +109,7 @@ fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
         "engine" => is_binary(value),
         "dsn" => value.split_once('?').is_some_and(|(_, query)| !query.split('&').all(is_plain)),
         "workload" => match value.parse::<WorkloadKind>() {
-            Ok(WorkloadKind::File(path)) => !is_listed(&path),
+            Ok(WorkloadKind::Script(ScriptKind::File(path))) => !is_listed(&path),
             _ => false,
         },
         _ => false,

@@ -153,7 +153,8 @@ kinds! {
     Seed: u64, "a whole number from 0", json!({ "type": "integer", "minimum": 0 }),
         |text| text.parse().ok();
     WorkloadKind: WorkloadKind, {
-            let quoted = WorkloadKind::NAMED.iter().map(|one| format!("\"{one}\" or "));
+            let quoted = names_of_workloads();
+            let quoted = quoted.iter().map(|one| format!("\"{one}\" or "));
             quoted.collect::<String>() + "the path of a file that ends in .toml"
         },
         json!({ "anyOf": [
@@ -161,7 +162,8 @@ kinds! {
             { "type": "string", "pattern": "\\.toml$" },
         ] }),
         |text| {
-            let files = |_| unknown(text, &names_of_workloads()) + ", and files that end in .toml";
+            let unknown = |_| with_known("it is unknown", text, &names_of_workloads());
+            let files = |error| unknown(error) + ", and files that end in .toml";
             text.parse().map_err(files)
         };
     Rate: Rate,
@@ -272,8 +274,8 @@ impl<K: Kind> Kind for Condition<K> {
     }
 }
 
-fn names_of_workloads() -> Vec<&'static str> {
-    WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect()
+fn names_of_workloads() -> Vec<String> {
+    WorkloadKind::named().iter().map(WorkloadKind::to_string).collect()
 }
 
 /// Names of transaction types with a time each.

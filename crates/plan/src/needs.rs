@@ -4,7 +4,7 @@
 use crate::error::{PlanError, PlanProblem};
 use crate::plan::{Plan, PlannedCell};
 use base::Warehouses;
-use spec::{Cell, DatabaseKind, PopulationSpec};
+use spec::{Cell, DatabaseKind, PopulationSpec, ScriptDatabase};
 use std::time::Duration;
 use tpcc::population::database_bytes_estimate;
 
@@ -32,12 +32,14 @@ const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(3);
 
 /// Bytes of the tables of a database; 0 of what a file's setup makes, which nobody knows.
 pub fn tables_bytes(population: &PopulationSpec) -> u64 {
-    let PopulationSpec { foreign_keys, partitions, .. } = *population;
+    let &PopulationSpec { foreign_keys, partitions, .. } = population;
     let warehouses = Warehouses(population.range().count());
-    match population.database {
+    match &population.database {
         DatabaseKind::Tpcc => database_bytes_estimate(warehouses, foreign_keys, partitions),
-        DatabaseKind::Sbtest => oltp::sysbench::database_bytes_estimate(population.sbtest),
-        DatabaseKind::File(_) => 0,
+        DatabaseKind::Script(ScriptDatabase::Sbtest(tables)) => {
+            oltp::sysbench::database_bytes_estimate(*tables)
+        }
+        DatabaseKind::Script(ScriptDatabase::File(_)) => 0,
     }
 }
 
@@ -281,7 +283,7 @@ fn gigabytes(bytes: u64) -> String {
 mod tests {
     use super::{MissingImage, size_in_warehouses};
     use base::Warehouses;
-    use spec::{DatabaseKind, PopulationSpec, SbtestTables};
+    use spec::{DatabaseKind, PopulationSpec, SbtestTables, ScriptDatabase};
 
     #[test]
     fn an_image_has_room_for_its_partitions() {
@@ -302,14 +304,13 @@ mod tests {
 
     #[test]
     fn other_databases_are_as_large_as_some_warehouses() {
-        let of = |database, count, rows| {
-            let sbtest = SbtestTables { count, rows };
-            let population = PopulationSpec { database, sbtest, ..PopulationSpec::default() };
-            size_in_warehouses(&population).0
+        let of = |database| {
+            size_in_warehouses(&PopulationSpec { database, ..PopulationSpec::default() }).0
         };
-        assert_eq!(of(DatabaseKind::Tpcc, 16, 10_000_000), 10);
-        assert_eq!(of(DatabaseKind::Sbtest, 1, 10_000), 1);
-        assert_eq!(of(DatabaseKind::Sbtest, 4, 1_000_000), 10);
-        assert_eq!(of(DatabaseKind::File("own.toml".to_owned()), 4, 1_000_000), 1);
+        let sbtest = |count, rows| ScriptDatabase::Sbtest(SbtestTables { count, rows });
+        assert_eq!(of(DatabaseKind::Tpcc), 10);
+        assert_eq!(of(DatabaseKind::Script(sbtest(1, 10_000))), 1);
+        assert_eq!(of(DatabaseKind::Script(sbtest(4, 1_000_000))), 10);
+        assert_eq!(of(DatabaseKind::Script(ScriptDatabase::File("own.toml".to_owned()))), 1);
     }
 }

@@ -12,13 +12,14 @@ use crate::values::Given;
 use base::Dilation;
 use base::limits::{
     CONNECTIONS_MAX, CORES_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS,
-    RETRY_PAUSE_MAX_MS, SBTEST_ROWS_MAX, SBTEST_TABLES_MAX, SCHEMAS_MAX, TERMINALS_MAX,
-    WAREHOUSES_MAX,
+    RETRY_PAUSE_MAX_MS, SCHEMAS_MAX, TERMINALS_MAX, WAREHOUSES_MAX,
 };
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use spec::{Dilate, Fault, Isolation, Rate, Scale, Spacing, Style, Topology, WorkloadKind};
+use spec::{
+    Dilate, Fault, Isolation, Rate, SbtestTables, Scale, Spacing, Style, Topology, WorkloadKind,
+};
 use tpcc::schema::PARTITIONS_MAX;
 
 /// Most points of a ramp: far above what finds a place.
@@ -209,11 +210,11 @@ pub struct DatabaseOptions {
     pub partitions: Option<Given<Count<0, PARTITIONS_MAX>>>,
     /// Number of tables of `sysbench-oltp`: sbtest1, sbtest2 and so on [default: 1]
     #[arg(long, value_name = "N")]
-    pub tables: Option<Given<Count<1, SBTEST_TABLES_MAX>>>,
+    pub tables: Option<Given<Count<1, { SbtestTables::COUNT_MAX }>>>,
     /// Number of rows of each table of `sysbench-oltp`, each about 240 bytes on disk
     /// [default: 10000]
     #[arg(long, value_name = "ROWS")]
-    pub table_size: Option<Given<Count<1, SBTEST_ROWS_MAX>>>,
+    pub table_size: Option<Given<Count<1, { SbtestTables::ROWS_MAX }>>>,
 }
 
 /// The load on the server, its lengths, and how it is judged.

@@ -7,7 +7,7 @@ use device::Role;
 use serde_json::Value;
 use spec::{
     Cell, Connections, DatabaseKind, Dilate, External, Lengths, Load, Meters, OpenLoop, Place,
-    Placement, PopulationSpec, Preset, Private, Problem, RampLimits, SbtestTables, Scale, Server,
+    Placement, PopulationSpec, Preset, Private, Problem, RampLimits, Scale, ScriptDatabase, Server,
     WorkloadKind, defaults,
 };
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ const SAME: &str = "same";
 const TWIN: &str = "twin";
 
 /// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 24] = [
+const OF_PRIVATE: [&str; 22] = [
     "engine",
     "server_binary",
     "preset",
@@ -41,8 +41,6 @@ const OF_PRIVATE: [&str; 24] = [
     "population_seed",
     "foreign_keys",
     "partitions",
-    "tables",
-    "table_size",
     "fault",
 ];
 
@@ -68,7 +66,8 @@ pub(crate) fn is_binary(engine: &str) -> bool {
 
 /// The option of those given that the server cannot have, by what says which server it is.
 pub(crate) fn misplaced(is_given: impl Fn(&str) -> bool) -> Result<(), Problem> {
-    let mut of_private = OF_PRIVATE.into_iter().filter(|option| is_given(option));
+    let sizes = WorkloadKind::all_sizes().map(|(option, _)| option);
+    let mut of_private = OF_PRIVATE.into_iter().chain(sizes).filter(|option| is_given(option));
     let external = ["dsn", "defaults_file"].into_iter().find(|option| is_given(option));
     match (external, of_private.next()) {
         (Some(external), Some(option)) => Problem::of(
@@ -182,18 +181,22 @@ impl CellOptions {
 
     /// The database that private servers have, or that is to be loaded.
     pub fn population(&self) -> PopulationSpec {
-        let (database, by_default) = (&self.database, PopulationSpec::default());
-        let warehouses = given(&database.warehouses).map(Warehouses);
+        let (asked, by_default) = (&self.database, PopulationSpec::default());
+        let warehouses = given(&asked.warehouses).map(Warehouses);
+        let mut database = self.workload().database();
+        match &mut database {
+            DatabaseKind::Script(ScriptDatabase::Sbtest(tables)) => {
+                tables.count = given(&asked.tables).unwrap_or(tables.count);
+                tables.rows = given(&asked.table_size).unwrap_or(tables.rows);
+            }
+            DatabaseKind::Tpcc | DatabaseKind::Script(ScriptDatabase::File(_)) => {}
+        }
         PopulationSpec {
-            database: self.workload().database(),
+            database,
             warehouses: warehouses.unwrap_or(by_default.warehouses),
             shard: None,
-            foreign_keys: given(&database.foreign_keys).unwrap_or(by_default.foreign_keys),
-            partitions: given(&database.partitions).unwrap_or(by_default.partitions),
-            sbtest: SbtestTables {
-                count: given(&database.tables).unwrap_or(by_default.sbtest.count),
-                rows: given(&database.table_size).unwrap_or(by_default.sbtest.rows),
-            },
+            foreign_keys: given(&asked.foreign_keys).unwrap_or(by_default.foreign_keys),
+            partitions: given(&asked.partitions).unwrap_or(by_default.partitions),
             seed: given(&self.load.population_seed).unwrap_or(by_default.seed),
         }
     }
@@ -274,11 +277,12 @@ impl CellOptions {
             let why = format!("workload {workload} has no warehouses; leave them out");
             return Problem::of("warehouses", why);
         }
-        let of_sbtest = ["tables", "table_size"].into_iter().find(|option| is_given(option));
-        match of_sbtest.filter(|_| database != DatabaseKind::Sbtest) {
-            Some(option) => {
+        let own = database.sizes();
+        let is_own = |size: &str| own.iter().any(|(option, _)| *option == size);
+        match WorkloadKind::all_sizes().find(|(size, _)| is_given(size) && !is_own(size)) {
+            Some((option, of)) => {
                 let why =
-                    "it is for databases of workload sysbench-oltp; use that, or leave it out";
+                    format!("it is for databases of workload {of}; use that, or leave it out");
                 Problem::of(option, why)
             }
             None => Ok(()),

@@ -89,8 +89,8 @@ impl Cell {
 pub(crate) mod tests {
     use crate::{
         Cell, Connections, DatabaseKind, Dilate, External, Fault, Isolation, Length, Lengths, Load,
-        Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, Scale, Server, Spacing,
-        Style, Topology, WorkloadKind,
+        Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, SbtestTables, Scale,
+        ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, WorkloadKind,
     };
     use base::{Dilation, Warehouses};
     use device::Role;
@@ -149,6 +149,10 @@ pub(crate) mod tests {
         with(|of| of.load.rate = Some(OpenLoop { rate: "500/s".parse().unwrap(), spacing }))
     }
 
+    fn sbtest(rows: u32) -> DatabaseKind {
+        DatabaseKind::Script(ScriptDatabase::Sbtest(SbtestTables { count: 1, rows }))
+    }
+
     /// The default, and others of which each is another measurement.
     fn of_private_servers() -> Vec<Cell> {
         let dilate = |most| private(|of| of.dilate = Dilate::Auto { most: Dilation::whole(most) });
@@ -181,9 +185,11 @@ pub(crate) mod tests {
             population(|of| of.foreign_keys = false),
             population(|of| of.partitions = 2),
             population(|of| of.seed = 2),
-            population(|of| of.database = DatabaseKind::Sbtest),
-            population(|of| (of.database, of.sbtest.rows) = (DatabaseKind::Sbtest, 1)),
-            population(|of| of.database = DatabaseKind::File("a.toml".to_owned())),
+            population(|of| of.database = sbtest(SbtestTables::default().rows)),
+            population(|of| of.database = sbtest(1)),
+            population(|of| {
+                of.database = DatabaseKind::Script(ScriptDatabase::File("a.toml".to_owned()));
+            }),
         ]
     }
 
@@ -200,7 +206,10 @@ pub(crate) mod tests {
             external(External { schemas: Some(2), ..External::default() }),
             external(External { topology: Topology::MultiPrimary, ..External::default() }),
             external(External { set: set(&[("a", "1")]), ..External::default() }),
-            with(|of| of.load.workload = WorkloadKind::SysbenchOltp(OltpMix::ReadOnly)),
+            with(|of| {
+                of.load.workload =
+                    WorkloadKind::Script(ScriptKind::SysbenchOltp(OltpMix::ReadOnly));
+            }),
             with(|of| of.load.style = Style::Batched),
             with(|of| of.load.connections = Connections::Fixed(8)),
             with(|of| of.load.connections = Connections::Ramp(RampLimits::default())),

@@ -2,8 +2,8 @@
 //! tests.
 
 use crate::length::Length;
-use crate::load::{Isolation, Spacing, Style, WorkloadKind};
-use crate::oltp::SbtestTables;
+use crate::load::{Isolation, Spacing, Style};
+use crate::workload::WorkloadKind;
 use base::{Dilation, Warehouses};
 use std::time::Duration;
 
@@ -15,8 +15,6 @@ pub const PRESET: &str = "default";
 pub const WAREHOUSES: Warehouses = Warehouses(10);
 /// Of the population.
 pub const POPULATION_SEED: u64 = 1;
-/// Of sysbench's OLTP, as that tool has it.
-pub const SBTEST: SbtestTables = SbtestTables { count: 1, rows: 10_000 };
 /// How far an automatic dilation goes.
 pub const DILATE_MAX: Dilation = Dilation::whole(16);
 pub const WORKLOAD: WorkloadKind = WorkloadKind::Tpcc;

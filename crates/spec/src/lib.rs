@@ -11,24 +11,22 @@ mod fault;
 mod identity;
 mod length;
 mod load;
-mod oltp;
 mod place;
 mod problem;
 mod ramp_limits;
 mod server;
 mod topology;
 mod validate;
+mod workload;
 
 pub use cell::{Cell, Lengths, Meters};
 pub use dilate::{Dilate, OF_REAL_DEVICES, parse_dilation};
 pub use fault::Fault;
 pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
-pub use load::{
-    Connections, DatabaseKind, Isolation, Load, OpenLoop, Rate, Spacing, Style, WorkloadKind,
-};
-pub use oltp::{OltpMix, SbtestTables};
+pub use load::{Connections, Isolation, Load, OpenLoop, Rate, Spacing, Style};
 pub use place::{Place, Placement};
 pub use problem::Problem;
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits};
 pub use server::{External, PopulationSpec, Preset, Private, Scale, Server};
 pub use topology::Topology;
+pub use workload::{DatabaseKind, OltpMix, SbtestTables, ScriptDatabase, ScriptKind, WorkloadKind};

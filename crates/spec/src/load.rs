@@ -2,8 +2,8 @@
 
 use crate::defaults;
 use crate::identity::as_text_or_none;
-use crate::oltp::OltpMix;
 use crate::ramp_limits::RampLimits;
+use crate::workload::WorkloadKind;
 use base::{Warehouses, limits, named};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,97 +64,6 @@ impl Load {
     }
 }
 
-/// What is driven.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum WorkloadKind {
-    /// Transactions of clause 2 without keying and think time.
-    Tpcc,
-    /// Terminals with keying and think times, as clause 5 has them.
-    TpccSpec,
-    /// The statement sequence of tpcc-mysql.
-    TpccMysql,
-    /// The OLTP transactions of sysbench.
-    SysbenchOltp(OltpMix),
-    /// Those of a file, by its path.
-    File(String),
-}
-
-/// What a workload is driven on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum DatabaseKind {
-    Tpcc,
-    /// The tables of sysbench's OLTP.
-    Sbtest,
-    /// What the setup of a workload's file makes, by the file's path.
-    File(String),
-}
-
-/// What the names of files with workloads end in.
-const FILE_ENDING: &str = ".toml";
-
-impl WorkloadKind {
-    /// Those that have a name of their own.
-    pub const NAMED: &'static [WorkloadKind] = &[
-        WorkloadKind::Tpcc,
-        WorkloadKind::TpccSpec,
-        WorkloadKind::TpccMysql,
-        WorkloadKind::SysbenchOltp(OltpMix::ReadWrite),
-        WorkloadKind::SysbenchOltp(OltpMix::ReadOnly),
-        WorkloadKind::SysbenchOltp(OltpMix::WriteOnly),
-        WorkloadKind::SysbenchOltp(OltpMix::PointSelect),
-    ];
-
-    /// The name on the command line, in plans and in results.
-    pub fn name(&self) -> &str {
-        match self {
-            WorkloadKind::Tpcc => "tpcc",
-            WorkloadKind::TpccSpec => "tpcc-spec",
-            WorkloadKind::TpccMysql => "tpcc-mysql",
-            WorkloadKind::SysbenchOltp(OltpMix::ReadWrite) => "sysbench-oltp",
-            WorkloadKind::SysbenchOltp(OltpMix::ReadOnly) => "sysbench-oltp-read-only",
-            WorkloadKind::SysbenchOltp(OltpMix::WriteOnly) => "sysbench-oltp-write-only",
-            WorkloadKind::SysbenchOltp(OltpMix::PointSelect) => "sysbench-oltp-point-select",
-            WorkloadKind::File(path) => path,
-        }
-    }
-
-    /// What it is driven on.
-    pub fn database(&self) -> DatabaseKind {
-        match self {
-            WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
-                DatabaseKind::Tpcc
-            }
-            WorkloadKind::SysbenchOltp(_) => DatabaseKind::Sbtest,
-            WorkloadKind::File(path) => DatabaseKind::File(path.clone()),
-        }
-    }
-
-    /// Is it on a TPC-C database?
-    pub fn is_tpcc(&self) -> bool {
-        self.database() == DatabaseKind::Tpcc
-    }
-}
-
-impl FromStr for WorkloadKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WorkloadKind, String> {
-        if text.ends_with(FILE_ENDING) {
-            return Ok(WorkloadKind::File(text.to_owned()));
-        }
-        let mut named = WorkloadKind::NAMED.iter();
-        let found = named.find(|workload| workload.name() == text);
-        found.cloned().ok_or_else(|| {
-            let names: Vec<&str> = WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect();
-            format!(
-                "unknown workload {text:?}; known are {}, and files that end in \
-                 {FILE_ENDING}",
-                names.join(", ")
-            )
-        })
-    }
-}
-
 named! {
     /// How the statements of workloads `tpcc` and `tpcc-spec` travel.
     #[derive(Serialize)]
@@ -188,12 +97,6 @@ named! {
         ReadCommitted = "read-committed",
         Serializable = "serializable",
         ReadUncommitted = "read-uncommitted",
-    }
-}
-
-impl fmt::Display for WorkloadKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -303,17 +206,7 @@ impl fmt::Display for Rate {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rate, WorkloadKind};
-
-    #[test]
-    fn workloads_have_names_or_are_files() {
-        for workload in WorkloadKind::NAMED {
-            assert_eq!(workload.name().parse().as_ref(), Ok(workload));
-        }
-        assert_eq!("x/a.toml".parse(), Ok(WorkloadKind::File("x/a.toml".to_owned())));
-        let unknown = "tpch".parse::<WorkloadKind>().unwrap_err();
-        assert!(unknown.contains("tpcc-spec"), "{unknown}");
-    }
+    use super::Rate;
 
     #[test]
     fn rates_as_people_write_them() {

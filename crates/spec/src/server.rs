@@ -4,11 +4,11 @@ use crate::defaults;
 use crate::dilate::Dilate;
 use crate::fault::Fault;
 use crate::identity::{as_text, as_text_or_none, canonical_text};
-use crate::load::DatabaseKind;
-use crate::oltp::SbtestTables;
 use crate::place::Placement;
 use crate::topology::Topology;
+use crate::workload::{DatabaseKind, SbtestTables};
 use base::{WarehouseRange, Warehouses};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -173,6 +173,7 @@ impl Scale {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PopulationSpec {
     /// Of a cell that of its workload.
+    #[serde(flatten, serialize_with = "with_sbtest")]
     pub database: DatabaseKind,
     /// Of TPC-C.
     #[serde(serialize_with = "as_text")]
@@ -184,8 +185,6 @@ pub struct PopulationSpec {
     pub foreign_keys: bool,
     /// Of TPC-C, and there of each table that can be split; 0 for none.
     pub partitions: u32,
-    /// Of sysbench's OLTP.
-    pub sbtest: SbtestTables,
     pub seed: u64,
 }
 
@@ -197,10 +196,17 @@ impl Default for PopulationSpec {
             shard: None,
             foreign_keys: true,
             partitions: 0,
-            sbtest: defaults::SBTEST,
             seed: defaults::POPULATION_SEED,
         }
     }
+}
+
+/// The sizes of sysbench's tables are in the identity of cells of TPC-C, which are to keep theirs.
+fn with_sbtest<S: Serializer>(database: &DatabaseKind, to: S) -> Result<S::Ok, S::Error> {
+    let mut entries = to.serialize_map(Some(2))?;
+    entries.serialize_entry("database", database)?;
+    entries.serialize_entry("sbtest", &SbtestTables::default())?;
+    entries.end()
 }
 
 impl PopulationSpec {

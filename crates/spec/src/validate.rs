@@ -5,10 +5,11 @@ use crate::defaults;
 use crate::dilate::{Dilate, OF_REAL_DEVICES};
 use crate::fault::Fault;
 use crate::length::Length;
-use crate::load::{Connections, DatabaseKind, Load, Style, WorkloadKind};
+use crate::load::{Connections, Load, Style};
 use crate::problem::Problem;
 use crate::server::{PopulationSpec, Private, Server};
 use crate::topology::Topology;
+use crate::workload::{DatabaseKind, WorkloadKind};
 use base::Warehouses;
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 
@@ -59,7 +60,7 @@ impl Load {
         match &self.workload {
             WorkloadKind::Tpcc => {}
             WorkloadKind::TpccMysql => self.validate_as_they_are()?,
-            WorkloadKind::SysbenchOltp(_) | WorkloadKind::File(_) => {
+            WorkloadKind::Script(_) => {
                 self.validate_as_they_are()?;
                 if self.warehouses.is_some() {
                     let why =

@@ -10,10 +10,11 @@ use lab::{Planned, PresetOn, cell_preset, planned};
 use plan::{CellNeeds, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell};
 use serde::Serialize;
 use spec::{
-    Cell, Connections, DatabaseKind, Isolation, PopulationSpec, Private, RampLimits, Server,
+    Cell, Connections, Isolation, PopulationSpec, Private, RampLimits, Server, WorkloadKind,
     defaults,
 };
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use store::PresetVariable;
@@ -93,13 +94,13 @@ document! {
 
 /// The database of a cell; `null` is what it does not have or, on a server that is there already,
 /// what is not known before.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct DatabaseDocument {
     warehouses: Option<u32>,
     foreign_keys: Option<bool>,
     partitions: u32,
-    tables: Option<u32>,
-    table_size: Option<u32>,
+    #[serde(flatten)]
+    sizes: BTreeMap<&'static str, Option<u32>>,
 }
 
 impl DatabaseDocument {
@@ -108,21 +109,21 @@ impl DatabaseDocument {
             Server::Private(private) => DatabaseDocument::of(&private.population),
             Server::External(_) => DatabaseDocument {
                 warehouses: cell.load.warehouses.map(|count| count.0),
-                ..DatabaseDocument::default()
+                foreign_keys: None,
+                ..DatabaseDocument::of(&PopulationSpec::default())
             },
         }
     }
 
     fn of(population: &PopulationSpec) -> DatabaseDocument {
         let warehouses = population.tpcc_warehouses().map(|count| count.0);
-        let is_sbtest = population.database == DatabaseKind::Sbtest;
-        let sbtest = is_sbtest.then_some(population.sbtest);
+        let absent = WorkloadKind::all_sizes().map(|(name, _)| (name, None));
+        let sizes = population.database.sizes().into_iter();
         DatabaseDocument {
             warehouses,
             foreign_keys: warehouses.map(|_| population.foreign_keys),
             partitions: population.partitions,
-            tables: sbtest.map(|tables| tables.count),
-            table_size: sbtest.map(|tables| tables.rows),
+            sizes: absent.chain(sizes.map(|(name, size)| (name, Some(size)))).collect(),
         }
     }
 }

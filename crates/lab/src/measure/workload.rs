@@ -10,7 +10,7 @@ use crate::target::sessions::with_session;
 use base::{Connect, Warehouses, now_utc_ns};
 use drive::{CheckResult, Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
 use oltp::{ScriptOptions, ScriptWorkload};
-use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
+use spec::{DatabaseKind, Isolation, Load, ScriptDatabase, ScriptKind, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
 use store::{CellTransaction, ThroughputMetric};
@@ -167,12 +167,12 @@ pub(crate) fn fit(
 ) -> Result<Fitted, LabError> {
     let mut settings = Vec::new();
     let script = match &load.workload {
-        WorkloadKind::SysbenchOltp(mix) => {
+        WorkloadKind::Script(ScriptKind::SysbenchOltp(mix)) => {
             let tables = schemas::inspect_sbtest(databases)?;
-            settings = settings_of(tables);
+            settings = settings_of(&DatabaseKind::Script(ScriptDatabase::Sbtest(tables)));
             oltp::sysbench::script(*mix, tables)
         }
-        WorkloadKind::File(path) => read_workload(path)?.script,
+        WorkloadKind::Script(ScriptKind::File(path)) => read_workload(path)?.script,
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
             return fit_tpcc(databases, load, seed, witness);
         }
@@ -206,10 +206,10 @@ pub(crate) fn read_text(path: &str) -> Result<String, LabError> {
         .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))
 }
 
-/// The size of these tables, as what else tells cells apart.
-pub(crate) fn settings_of(tables: SbtestTables) -> Vec<(String, String)> {
-    let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
-    vec![setting("tables", tables.count), setting("table_size", tables.rows)]
+/// The size of a database, as what else tells cells apart.
+pub(crate) fn settings_of(database: &DatabaseKind) -> Vec<(String, String)> {
+    let sizes = database.sizes().into_iter();
+    sizes.map(|(name, size)| (name.to_owned(), size.to_string())).collect()
 }
 
 fn fit_tpcc(
@@ -287,8 +287,8 @@ pub(crate) fn metric_of(workload: &WorkloadKind) -> ThroughputMetric {
 pub(crate) fn transactions_of(workload: &WorkloadKind) -> Vec<CellTransaction> {
     cell_transactions(match workload {
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => Transaction::TYPES,
-        WorkloadKind::SysbenchOltp(mix) => oltp::sysbench::types(*mix),
-        WorkloadKind::File(_) => &[],
+        WorkloadKind::Script(ScriptKind::SysbenchOltp(mix)) => oltp::sysbench::types(*mix),
+        WorkloadKind::Script(ScriptKind::File(_)) => &[],
     })
 }
 

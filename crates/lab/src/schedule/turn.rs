@@ -22,9 +22,7 @@ use base::{Dilation, Exit};
 use fleet::Leader;
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{
-    Cell, Connections, DatabaseKind, Dilate, External, Lengths, Meters, Server, Topology, defaults,
-};
+use spec::{Cell, Connections, Dilate, External, Lengths, Meters, Server, Topology, defaults};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -438,8 +436,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
             let preset = preset.map(|preset| (PRESET_SETTING.to_owned(), preset.name.clone()));
             let population = &private.population;
             let warehouses = population.tpcc_warehouses().map(|count| count.0);
-            let is_sbtest = population.database == DatabaseKind::Sbtest;
-            let tables = is_sbtest.then(|| settings_of(population.sbtest)).into_iter().flatten();
+            let sizes = settings_of(&population.database);
             NewCell {
                 engine: private.engine.clone(),
                 warehouses,
@@ -447,7 +444,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
                 partitions: population.partitions,
                 instances: private.instances,
                 cores: private.cores,
-                settings: of_load.settings.into_iter().chain(tables).chain(preset).collect(),
+                settings: of_load.settings.into_iter().chain(sizes).chain(preset).collect(),
                 ..of_load
             }
         }

@@ -13,7 +13,7 @@ use observe::peak_rss_bytes;
 use oltp::ScriptLoadOptions;
 use plan::tables_bytes;
 use server::{Secret, render_dsn};
-use spec::{DatabaseKind, PopulationSpec, SbtestTables, Topology};
+use spec::{DatabaseKind, PopulationSpec, SbtestTables, ScriptDatabase, Topology};
 use std::path::Path;
 use std::thread;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
@@ -41,8 +41,8 @@ pub(crate) fn check_disk(
     let population = &spec.population;
     let fewer = match population.database {
         // Nobody knows what a file's statements make.
-        DatabaseKind::File(_) => return Ok(()),
-        DatabaseKind::Sbtest => "tables or rows",
+        DatabaseKind::Script(ScriptDatabase::File(_)) => return Ok(()),
+        DatabaseKind::Script(ScriptDatabase::Sbtest(_)) => "tables or rows",
         DatabaseKind::Tpcc => "warehouses",
     };
     let what = what_of(population);
@@ -66,11 +66,10 @@ pub fn what_of(population: &PopulationSpec) -> String {
             Some(range) => format!("{range} of {}", population.warehouses),
             None => population.warehouses.counted(),
         },
-        DatabaseKind::Sbtest => {
-            let SbtestTables { count, rows } = population.sbtest;
-            format!("{} of {rows} rows", counted(count as usize, "table", "tables"))
+        DatabaseKind::Script(ScriptDatabase::Sbtest(SbtestTables { count, rows })) => {
+            format!("{} of {rows} rows", counted(*count as usize, "table", "tables"))
         }
-        DatabaseKind::File(path) => format!("the tables of {path}"),
+        DatabaseKind::Script(ScriptDatabase::File(path)) => format!("the tables of {path}"),
     }
 }
 
@@ -174,11 +173,10 @@ fn populate_target(
             tell_of_load(&report, spec, job);
             (report.load, Some(report.history_key))
         }
-        DatabaseKind::Sbtest => {
-            let tables = population.sbtest;
-            (oltp::load_sbtest(&connector, tables, options, job.stop, on_progress)?, None)
+        DatabaseKind::Script(ScriptDatabase::Sbtest(tables)) => {
+            (oltp::load_sbtest(&connector, *tables, options, job.stop, on_progress)?, None)
         }
-        DatabaseKind::File(path) => {
+        DatabaseKind::Script(ScriptDatabase::File(path)) => {
             let file = read_workload(path)?;
             (oltp::load_file(&connector, &file, options, job.stop, on_progress)?, None)
         }

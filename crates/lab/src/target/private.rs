@@ -20,7 +20,7 @@ use server::{
     ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
     ServerBuild, ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
-use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
+use spec::{DatabaseKind, Fault, PopulationSpec, Private, ScriptDatabase, Topology};
 use std::time::Duration;
 use storage::{Arrangement, InstanceGroup, ServerFiles, SharedMemory, arrange, arrange_all};
 use store::StoredLoad;
@@ -458,12 +458,12 @@ fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageCont
             history_key: needs_history_key(topology),
             shard: population.shard.map(|range| (range.first(), range.last())),
         },
-        DatabaseKind::Sbtest => ImageContents::Sbtest {
+        DatabaseKind::Script(ScriptDatabase::Sbtest(tables)) => ImageContents::Sbtest {
             sbtest_version: oltp::sysbench::TABLES_VERSION,
-            tables: population.sbtest.count,
-            table_size: population.sbtest.rows,
+            tables: tables.count,
+            table_size: tables.rows,
         },
-        DatabaseKind::File(path) => ImageContents::File {
+        DatabaseKind::Script(ScriptDatabase::File(path)) => ImageContents::File {
             workload_xxh3: format!("{:016x}", xxh3_64(read_text(path)?.as_bytes())),
         },
     })

@@ -3,8 +3,8 @@
 use crate::cell::tests::cell;
 use crate::{
     Cell, Connections, DatabaseKind, Dilate, External, Fault, Length, Lengths, OF_REAL_DEVICES,
-    OltpMix, OpenLoop, Place, PopulationSpec, Private, RampLimits, Server, Spacing, Style,
-    Topology, WorkloadKind,
+    OltpMix, OpenLoop, Place, PopulationSpec, Private, RampLimits, SbtestTables, ScriptDatabase,
+    ScriptKind, Server, Spacing, Style, Topology, WorkloadKind,
 };
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 use base::{Dilation, Warehouses};
@@ -72,8 +72,12 @@ fn refused(option: &str, changes: &[Change]) -> String {
 
 const SPEC: Change = |cell| cell.load.workload = WorkloadKind::TpccSpec;
 const MYSQL: Change = |cell| cell.load.workload = WorkloadKind::TpccMysql;
-const OLTP: Change = |cell| cell.load.workload = WorkloadKind::SysbenchOltp(OltpMix::ReadWrite);
-const FILE: Change = |cell| cell.load.workload = WorkloadKind::File("a.toml".to_owned());
+const OLTP: Change = |cell| {
+    cell.load.workload = WorkloadKind::Script(ScriptKind::SysbenchOltp(OltpMix::ReadWrite));
+};
+const FILE: Change = |cell| {
+    cell.load.workload = WorkloadKind::Script(ScriptKind::File("a.toml".to_owned()));
+};
 const RAMP: Change = |cell| cell.load.connections = ramp();
 const RATE: Change = |cell| cell.load.rate = rate();
 const HOME: Change = |cell| cell.load.home = true;
@@ -229,9 +233,10 @@ fn partitions_are_of_tables_without_foreign_keys() {
     let partitions: Change = |cell| population(cell).partitions = 1;
     refused("partitions", &[partitions]);
     allowed(&[partitions, |cell| population(cell).foreign_keys = false]);
-    allowed(&[|cell| population(cell).database = DatabaseKind::Sbtest, OLTP]);
+    const SBTEST: ScriptDatabase = ScriptDatabase::Sbtest(SbtestTables { count: 1, rows: 1 });
+    allowed(&[|cell| population(cell).database = DatabaseKind::Script(SBTEST), OLTP]);
     let sbtest: Change = |cell| {
-        population(cell).database = DatabaseKind::Sbtest;
+        population(cell).database = DatabaseKind::Script(SBTEST);
         population(cell).foreign_keys = false;
     };
     refused("partitions", &[OLTP, sbtest, partitions]);
