@@ -216,7 +216,7 @@ fn validate_fault(private: &Private, load: &Load) -> Result<(), Problem> {
                    and topology out";
         return Problem::of("fault", why);
     }
-    let is_witnessed = matches!(load.workload, WorkloadKind::Tpcc | WorkloadKind::TpccSpec);
+    let is_witnessed = load.workload.is_by_the_clauses();
     if !is_witnessed || matches!(load.connections, Connections::Ramp(_)) {
         let why = "what was acknowledged is known of workloads tpcc and tpcc-spec with a fixed \
                    number of connections; take these";

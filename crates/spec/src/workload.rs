@@ -116,6 +116,11 @@ impl WorkloadKind {
         self.database() == DatabaseKind::Tpcc
     }
 
+    /// Are its transactions those of clause 2?
+    pub fn is_by_the_clauses(&self) -> bool {
+        matches!(self, WorkloadKind::Tpcc | WorkloadKind::TpccSpec)
+    }
+
     /// The options that size databases, each with the first workload that goes by it.
     pub fn all_sizes() -> impl Iterator<Item = (&'static str, WorkloadKind)> {
         WorkloadKind::named().into_iter().flat_map(|workload| {

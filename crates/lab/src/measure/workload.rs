@@ -304,19 +304,15 @@ pub(crate) fn cell_transactions(types: &[TransactionInfo]) -> Vec<CellTransactio
 
 /// The isolation level of its sessions, on a server with these variables.
 pub(crate) fn isolation_on(load: &Load, variables: &[(String, String)]) -> Option<String> {
-    match (load.isolation, &load.workload) {
-        (Some(named), _) => Some(named.name().to_owned()),
-        (None, WorkloadKind::Tpcc | WorkloadKind::TpccSpec) => {
-            Some(defaults::ISOLATION.name().to_owned())
-        }
-        (None, _) => {
-            let of_server = |(name, _): &&(String, String)| {
-                name == "transaction_isolation" || name == "tx_isolation"
-            };
-            let found = variables.iter().find(of_server);
-            found.map(|(_, value)| value.to_ascii_lowercase())
-        }
-    }
+    let by_default = load.workload.is_by_the_clauses().then_some(defaults::ISOLATION);
+    let asked = load.isolation.or(by_default).map(|level| level.name().to_owned());
+    asked.or_else(|| {
+        let of_server = |(name, _): &&(String, String)| {
+            name == "transaction_isolation" || name == "tx_isolation"
+        };
+        let found = variables.iter().find(of_server);
+        found.map(|(_, value)| value.to_ascii_lowercase())
+    })
 }
 
 /// What a reader should know of results at this isolation level.
