@@ -10,8 +10,8 @@ use spec::{WorkloadKind, defaults};
 
 #[derive(Args)]
 pub struct LoadArguments {
-    /// Workload of the database: tpcc (for all workloads of TPC-C), sysbench-oltp (for all of its
-    /// kinds) or FILE.toml, whose setup is run
+    /// Workload of the database, as `--workload` of `mydyno run`; those on the same tables are one
+    /// here, and of FILE.toml the setup is run
     #[arg(long, default_value_t = defaults::WORKLOAD)]
     pub workload: WorkloadKind,
     /// Seed of the population; equal seeds give databases that are equal to the byte
@@ -47,7 +47,7 @@ pub struct LoadArguments {
 
 #[derive(Args)]
 pub struct CheckArguments {
-    /// Workload of the database: tpcc, sysbench-oltp or FILE.toml, which has checks of its own
+    /// Workload of the database, as `--workload` of `mydyno run`; FILE.toml has checks of its own
     #[arg(long, default_value_t = defaults::WORKLOAD)]
     #[arg(conflicts_with_all = ["engine", "server_binary"])]
     pub workload: WorkloadKind,
