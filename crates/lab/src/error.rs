@@ -3,6 +3,7 @@
 use base::{Exit, SessionError};
 use drive::RunError;
 use fleet::FleetError;
+use oltp::SbtestError;
 use plan::PlanError;
 use server::ServerError;
 use storage::StorageError;
@@ -73,6 +74,12 @@ pub(crate) trait WhileDoing<T> {
 impl<T> WhileDoing<T> for Result<T, SessionError> {
     fn doing(self, doing: &'static str) -> Result<T, LabError> {
         self.map_err(|error| LabError::Session { doing, error })
+    }
+}
+
+impl From<SbtestError> for LabError {
+    fn from(error: SbtestError) -> LabError {
+        LabError::Unfit(error.to_string())
     }
 }
 

@@ -13,11 +13,14 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use toml::Spanned;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What a file says.
 #[derive(Debug)]
 pub struct WorkloadFile {
     pub script: Script,
+    /// Of its text.
+    pub(crate) xxh3: u64,
     pub(crate) setup: Vec<SetupStatement>,
 }
 
@@ -123,10 +126,14 @@ pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
         let written = text.lines().nth(line - 1).unwrap_or_default().trim();
         FileError { line, what: format!("`{written}`: {}", error.message()) }
     })?;
-    file_of(document).map_err(|(span, what)| FileError { line: line(&span), what })
+    let (script, setup) =
+        script_and_setup(document).map_err(|(span, what)| FileError { line: line(&span), what })?;
+    Ok(WorkloadFile { script, setup, xxh3: xxh3_64(text.as_bytes()) })
 }
 
-fn file_of(document: WorkloadDocument) -> Result<WorkloadFile, WrongSpan> {
+fn script_and_setup(
+    document: WorkloadDocument,
+) -> Result<(Script, Vec<SetupStatement>), WrongSpan> {
     let count = document.transaction.len();
     if count == 0 || count > TRANSACTION_TYPES_MAX {
         let what = format!(
@@ -164,15 +171,13 @@ fn file_of(document: WorkloadDocument) -> Result<WorkloadFile, WrongSpan> {
     let setup = setup.collect::<Result<_, _>>()?;
     let check =
         |table: CheckTable| ScriptCheck { name: table.name, title: table.title, sql: table.sql };
-    Ok(WorkloadFile {
-        script: Script {
-            types: types_of(types),
-            transactions,
-            checks: document.check.into_iter().map(check).collect(),
-            constant: None,
-        },
-        setup,
-    })
+    let script = Script {
+        types: types_of(types),
+        transactions,
+        checks: document.check.into_iter().map(check).collect(),
+        constant: None,
+    };
+    Ok((script, setup))
 }
 
 fn setup(table: SetupTable) -> Result<SetupStatement, WrongSpan> {

@@ -1,6 +1,6 @@
-//! Workloads that are lists of statements with generated parameters: sysbench's OLTP ([`sysbench`])
-//! and those that a user writes into a file ([`file`]). Both are a [`Script`], which one
-//! [`drive::Workload`] runs.
+//! Workloads that are lists of statements with generated parameters: sysbench's OLTP and those that
+//! a user writes into a file ([`file`]). Both are a [`Script`], which one [`drive::Workload`] runs.
+//! What is asked about one of them or its database is answered here, and nowhere else.
 //!
 //! Nothing here opens a file, a socket or a process.
 
@@ -9,9 +9,97 @@ mod generate;
 mod load;
 mod script;
 mod sql;
-pub mod sysbench;
+mod sysbench;
 mod workload;
 
-pub use load::{ScriptLoadError, ScriptLoadOptions, load_file, load_sbtest};
+pub use load::{ScriptLoadError, ScriptLoadOptions};
 pub use script::Script;
+pub use sysbench::SbtestError;
 pub use workload::{ScriptOptions, ScriptWorkload};
+
+use base::{Connect, Session, counted};
+use drive::{LoadProgress, LoadReport, TransactionInfo};
+use file::WorkloadFile;
+use spec::{SbtestTables, ScriptDatabase, ScriptKind};
+use std::sync::atomic::AtomicBool;
+
+/// The types of a workload's transactions; those of a file are known when it has been read.
+pub fn types(workload: &ScriptKind) -> &'static [TransactionInfo] {
+    match workload {
+        ScriptKind::SysbenchOltp(mix) => sysbench::types(*mix),
+        ScriptKind::File(_) => &[],
+    }
+}
+
+/// The transactions of a workload on the database of this session, and that database.
+///
+/// # Errors
+/// Where it is none for this workload, and what `read` says of a file.
+pub async fn fit<S: Session, E: From<SbtestError>>(
+    workload: &ScriptKind,
+    read: impl FnOnce(&str) -> Result<WorkloadFile, E>,
+    session: &mut S,
+) -> Result<(Script, ScriptDatabase), E> {
+    Ok(match workload {
+        ScriptKind::SysbenchOltp(mix) => {
+            let tables = sysbench::inspect(session).await?;
+            (sysbench::script(*mix, tables), ScriptDatabase::Sbtest(tables))
+        }
+        ScriptKind::File(path) => (read(path)?.script, ScriptDatabase::File(path.clone())),
+    })
+}
+
+/// What a database is filled with, for people.
+pub fn words(database: &ScriptDatabase) -> String {
+    match database {
+        ScriptDatabase::Sbtest(SbtestTables { count, rows }) => {
+            format!("{} of {rows} rows", counted(*count as usize, "table", "tables"))
+        }
+        ScriptDatabase::File(path) => format!("the tables of {path}"),
+    }
+}
+
+/// About as much as its tables take on disk; 0 of what a file's setup makes, which nobody knows.
+pub fn database_bytes_estimate(database: &ScriptDatabase) -> u64 {
+    match database {
+        ScriptDatabase::Sbtest(tables) => sysbench::database_bytes_estimate(*tables),
+        ScriptDatabase::File(_) => 0,
+    }
+}
+
+/// What tells its rows from those of others, but for their seed: a part of a file's name.
+///
+/// # Errors
+/// What `read` says of a file.
+pub fn contents<E>(
+    database: &ScriptDatabase,
+    read: impl FnOnce(&str) -> Result<WorkloadFile, E>,
+) -> Result<String, E> {
+    Ok(match database {
+        ScriptDatabase::Sbtest(SbtestTables { count, rows }) => {
+            format!("sbtest{}_{count}x{rows}", sysbench::TABLES_VERSION)
+        }
+        ScriptDatabase::File(path) => format!("file{:016x}", read(path)?.xxh3),
+    })
+}
+
+/// Fills a database in the schema that `connect` names, which must exist.
+///
+/// # Errors
+/// Any [`ScriptLoadError`], and what `read` says of a file.
+pub fn load<C: Connect + Sync, E: From<ScriptLoadError>>(
+    connect: &C,
+    (database, read): (&ScriptDatabase, impl FnOnce(&str) -> Result<WorkloadFile, E>),
+    options: ScriptLoadOptions,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadReport, E> {
+    Ok(match database {
+        ScriptDatabase::Sbtest(tables) => {
+            load::load_sbtest(connect, *tables, options, stop, on_progress)?
+        }
+        ScriptDatabase::File(path) => {
+            load::load_file(connect, &read(path)?, options, stop, on_progress)?
+        }
+    })
+}

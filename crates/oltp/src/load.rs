@@ -73,7 +73,7 @@ async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, ScriptLoadErr
 ///
 /// # Errors
 /// Any [`ScriptLoadError`].
-pub fn load_sbtest<C: Connect + Sync>(
+pub(crate) fn load_sbtest<C: Connect + Sync>(
     connect: &C,
     tables: SbtestTables,
     options: ScriptLoadOptions,
@@ -270,7 +270,7 @@ async fn insert<S: Session>(
 ///
 /// # Errors
 /// Any [`ScriptLoadError`].
-pub fn load_file<C: Connect + Sync>(
+pub(crate) fn load_file<C: Connect + Sync>(
     connect: &C,
     file: &WorkloadFile,
     options: ScriptLoadOptions,

@@ -9,7 +9,7 @@ use spec::{OltpMix, SbtestTables};
 use std::io::Write;
 
 /// Of the tables and rows: what is loaded under another one is another database.
-pub const TABLES_VERSION: u32 = 1;
+pub(crate) const TABLES_VERSION: u32 = 1;
 /// Rows that a range query reads.
 const RANGE_SIZE: i64 = 100;
 const POINT_SELECTS: usize = 10;
@@ -29,7 +29,7 @@ const WRITE_ONLY: &[TransactionInfo] = &only("write_only", None);
 const POINT_SELECT: &[TransactionInfo] = &only("point_select", Some(0));
 
 /// The only type of a mix.
-pub fn types(mix: OltpMix) -> &'static [TransactionInfo] {
+pub(crate) fn types(mix: OltpMix) -> &'static [TransactionInfo] {
     match mix {
         OltpMix::ReadWrite => READ_WRITE,
         OltpMix::ReadOnly => READ_ONLY,
@@ -116,7 +116,7 @@ impl Builder {
 }
 
 /// The transactions of a mix on these tables.
-pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
+pub(crate) fn script(mix: OltpMix, tables: SbtestTables) -> Script {
     let mut builder = Builder { tables, generators: Vec::new(), steps: Vec::new() };
     if mix == OltpMix::PointSelect {
         builder.point_selects(1);
@@ -218,7 +218,7 @@ pub(crate) fn bytes_estimate(tables: SbtestTables) -> u64 {
 }
 
 /// About as much as the tables take on disk.
-pub fn database_bytes_estimate(tables: SbtestTables) -> u64 {
+pub(crate) fn database_bytes_estimate(tables: SbtestTables) -> u64 {
     bytes_estimate(tables) * 5 / 4
 }
 
@@ -240,7 +240,7 @@ pub enum SbtestError {
 ///
 /// # Errors
 /// Any [`SbtestError`].
-pub async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, SbtestError> {
+pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, SbtestError> {
     let mut count = 0;
     for (name, comment) in tables_of(session).await? {
         let number = name.strip_prefix("sbtest");

@@ -16,7 +16,7 @@ use std::time::Duration;
 use toml::Spanned;
 use tpcc::terminal_times::TERMINALS_PER_WAREHOUSE;
 
-/// Options that a matrix may have for some of its cells only: the others do without.
+/// May a matrix have the option for some of its cells only? The others do without.
 fn is_of_some_cells(option: &str) -> bool {
     ["dilate_max", "page_cache"].contains(&option)
         || WorkloadKind::all_sizes().any(|(size, _)| size == option)

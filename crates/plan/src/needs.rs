@@ -4,7 +4,7 @@
 use crate::error::{PlanError, PlanProblem};
 use crate::plan::{Plan, PlannedCell};
 use base::Warehouses;
-use spec::{Cell, DatabaseKind, PopulationSpec, ScriptDatabase};
+use spec::{Cell, DatabaseKind, PopulationSpec};
 use std::time::Duration;
 use tpcc::population::database_bytes_estimate;
 
@@ -36,10 +36,7 @@ pub fn tables_bytes(population: &PopulationSpec) -> u64 {
     let warehouses = Warehouses(population.range().count());
     match &population.database {
         DatabaseKind::Tpcc => database_bytes_estimate(warehouses, foreign_keys, partitions),
-        DatabaseKind::Script(ScriptDatabase::Sbtest(tables)) => {
-            oltp::sysbench::database_bytes_estimate(*tables)
-        }
-        DatabaseKind::Script(ScriptDatabase::File(_)) => 0,
+        DatabaseKind::Script(database) => oltp::database_bytes_estimate(database),
     }
 }
 

@@ -55,14 +55,8 @@ pub enum ImageContents {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shard: Option<(u32, u32)>,
     },
-    Sbtest {
-        /// The version of the tables and rows of sysbench's OLTP.
-        sbtest_version: u32,
-        tables: u32,
-        table_size: u32,
-    },
-    /// What the setup of a workload's file makes, by the hash of the file.
-    File { workload_xxh3: String },
+    /// Of a workload that is a list of statements, by what tells its rows from those of others.
+    Script { contents: String },
     /// System tables and nothing else, by the version of how they are made.
     Initialised { initialised: u32 },
 }
@@ -127,12 +121,7 @@ impl ImageKey {
                 };
                 (tables, format!("{indexes}{keyed}"))
             }
-            ImageContents::Sbtest { sbtest_version, tables, table_size } => {
-                (format!("sbtest{sbtest_version}_{tables}x{table_size}"), String::new())
-            }
-            ImageContents::File { workload_xxh3 } => {
-                (format!("file{}", plain(workload_xxh3)), String::new())
-            }
+            ImageContents::Script { contents } => (plain(contents), String::new()),
             ImageContents::Initialised { initialised } => {
                 (format!("initialised{initialised}"), String::new())
             }
@@ -479,9 +468,8 @@ mod tests {
 
     #[test]
     fn contents_are_read_as_they_were_written_by_any_version() {
-        let tables = ImageContents::Sbtest { sbtest_version: 1, tables: 4, table_size: 1000 };
-        let file = ImageContents::File { workload_xxh3: "0123456789abcdef".to_owned() };
-        for contents in [key().contents, tables, file] {
+        let script = ImageContents::Script { contents: "sbtest1_4x1000".to_owned() };
+        for contents in [key().contents, script] {
             let key = ImageKey { contents, ..key() };
             let text = serde_json::to_string(&key).unwrap();
             assert_eq!(serde_json::from_str::<ImageKey>(&text).unwrap(), key);

@@ -9,7 +9,8 @@ use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use base::{Connect, Warehouses, now_utc_ns};
 use drive::{CheckResult, Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
-use oltp::{ScriptOptions, ScriptWorkload};
+use oltp::file::WorkloadFile;
+use oltp::{Script, ScriptOptions, ScriptWorkload};
 use spec::{DatabaseKind, Isolation, Load, ScriptDatabase, ScriptKind, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use tpcc::{
     CheckSet, Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
     TpccWorkload, Transaction, Witness, prepared_statements, run_checks,
 };
-use wire::Connector;
+use wire::{Connection, Connector};
 
 /// Checks of so many warehouses run side by side: it is the server's cores that they wait for.
 const CHECK_SESSIONS: u32 = 4;
@@ -165,14 +166,8 @@ pub(crate) fn fit(
     seed: u64,
     witness: Option<Arc<Witness>>,
 ) -> Result<Fitted, LabError> {
-    let mut settings = Vec::new();
-    let script = match &load.workload {
-        WorkloadKind::Script(ScriptKind::SysbenchOltp(mix)) => {
-            let tables = schemas::inspect_sbtest(databases)?;
-            settings = settings_of(&DatabaseKind::Script(ScriptDatabase::Sbtest(tables)));
-            oltp::sysbench::script(*mix, tables)
-        }
-        WorkloadKind::Script(ScriptKind::File(path)) => read_workload(path)?.script,
+    let (script, database) = match &load.workload {
+        WorkloadKind::Script(workload) => fit_script(databases, workload)?,
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
             return fit_tpcc(databases, load, seed, witness);
         }
@@ -182,7 +177,7 @@ pub(crate) fn fit(
         concurrency: Concurrency::without_terminals(load),
         tpcc: None,
         statements: PreparedStatements(script.prepared_statements()),
-        settings,
+        settings: settings_of(&DatabaseKind::Script(database)),
         workload: AnyWorkload::Script(ScriptWorkload::new(
             databases.clone(),
             Arc::new(script),
@@ -191,19 +186,33 @@ pub(crate) fn fit(
     })
 }
 
+/// The transactions of a workload on all schemas, which have to be alike.
+fn fit_script(
+    databases: &Schemas<Connector>,
+    workload: &ScriptKind,
+) -> Result<(Script, ScriptDatabase), LabError> {
+    let fit = async |session: &mut Connection| oltp::fit(workload, read_workload, session).await;
+    let (script, first) = with_session(databases.first(), fit)?;
+    for other in databases.others() {
+        if with_session(other, fit)?.1 != first {
+            return Err(LabError::Unfit(
+                "the schemas differ in their tables; load all with one `mydyno load --schemas`"
+                    .to_owned(),
+            ));
+        }
+    }
+    Ok((script, first))
+}
+
 /// Reads the file of a workload.
 ///
 /// # Errors
 /// Where it cannot be read, or what is wrong in it.
-pub(crate) fn read_workload(path: &str) -> Result<oltp::file::WorkloadFile, LabError> {
-    oltp::file::read(&read_text(path)?)
-        .map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
-}
-
-/// The text of the file of a workload.
-pub(crate) fn read_text(path: &str) -> Result<String, LabError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))
+pub(crate) fn read_workload(path: &str) -> Result<WorkloadFile, LabError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))?;
+    let read = oltp::file::read(&text);
+    read.map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
 }
 
 /// The size of a database, as what else tells cells apart.
@@ -287,8 +296,7 @@ pub(crate) fn metric_of(workload: &WorkloadKind) -> ThroughputMetric {
 pub(crate) fn transactions_of(workload: &WorkloadKind) -> Vec<CellTransaction> {
     cell_transactions(match workload {
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => Transaction::TYPES,
-        WorkloadKind::Script(ScriptKind::SysbenchOltp(mix)) => oltp::sysbench::types(*mix),
-        WorkloadKind::Script(ScriptKind::File(_)) => &[],
+        WorkloadKind::Script(workload) => oltp::types(workload),
     })
 }
 

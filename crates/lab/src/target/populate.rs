@@ -6,14 +6,14 @@ use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::sessions::with_session;
 use crate::target::subject::{Subject, is_local};
-use base::{Session, SessionError, counted, errors, now_utc_ns};
+use base::{Session, SessionError, errors, now_utc_ns};
 use drive::LoadedTable;
 use fleet::{FleetError, FleetPlace, Leader};
 use observe::peak_rss_bytes;
 use oltp::ScriptLoadOptions;
 use plan::tables_bytes;
 use server::{Secret, render_dsn};
-use spec::{DatabaseKind, PopulationSpec, SbtestTables, ScriptDatabase, Topology};
+use spec::{DatabaseKind, PopulationSpec, Topology};
 use std::path::Path;
 use std::thread;
 use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
@@ -39,14 +39,16 @@ pub(crate) fn check_disk(
     there_bytes: u64,
 ) -> Result<(), LabError> {
     let population = &spec.population;
+    let tables_bytes = tables_bytes(population);
+    if tables_bytes == 0 {
+        return Ok(());
+    }
     let fewer = match population.database {
-        // Nobody knows what a file's statements make.
-        DatabaseKind::Script(ScriptDatabase::File(_)) => return Ok(()),
-        DatabaseKind::Script(ScriptDatabase::Sbtest(_)) => "tables or rows",
         DatabaseKind::Tpcc => "warehouses",
+        DatabaseKind::Script(_) => "rows",
     };
     let what = what_of(population);
-    let needed = (tables_bytes(population) + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
+    let needed = (tables_bytes + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
         Ok(free) if free < needed => Err(LabError::NoRoom(format!(
             "{what} take about {:.1} GB more, but {} has room for {:.1} GB; load fewer {fewer} or \
@@ -66,10 +68,7 @@ pub fn what_of(population: &PopulationSpec) -> String {
             Some(range) => format!("{range} of {}", population.warehouses),
             None => population.warehouses.counted(),
         },
-        DatabaseKind::Script(ScriptDatabase::Sbtest(SbtestTables { count, rows })) => {
-            format!("{} of {rows} rows", counted(*count as usize, "table", "tables"))
-        }
-        DatabaseKind::Script(ScriptDatabase::File(path)) => format!("the tables of {path}"),
+        DatabaseKind::Script(database) => oltp::words(database),
     }
 }
 
@@ -173,12 +172,9 @@ fn populate_target(
             tell_of_load(&report, spec, job);
             (report.load, Some(report.history_key))
         }
-        DatabaseKind::Script(ScriptDatabase::Sbtest(tables)) => {
-            (oltp::load_sbtest(&connector, *tables, options, job.stop, on_progress)?, None)
-        }
-        DatabaseKind::Script(ScriptDatabase::File(path)) => {
-            let file = read_workload(path)?;
-            (oltp::load_file(&connector, &file, options, job.stop, on_progress)?, None)
+        DatabaseKind::Script(database) => {
+            let database = (database, read_workload);
+            (oltp::load(&connector, database, options, job.stop, on_progress)?, None)
         }
     };
     // What only a TPC-C database has.

@@ -1,7 +1,7 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
 use crate::error::LabError;
-use crate::measure::workload::read_text;
+use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::cluster::{
     Cluster, NodeOptions, common_settings, follow, needs_history_key, require_possible,
@@ -20,13 +20,12 @@ use server::{
     ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
     ServerBuild, ServerError, images_max_bytes, redo_bytes, shrink_images,
 };
-use spec::{DatabaseKind, Fault, PopulationSpec, Private, ScriptDatabase, Topology};
+use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::time::Duration;
 use storage::{Arrangement, InstanceGroup, ServerFiles, SharedMemory, arrange, arrange_all};
 use store::StoredLoad;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::{LoadError, LoadOptions};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Private servers as this machine has them: what the names of a [`Private`] stand for, looked up
 /// once.
@@ -458,14 +457,9 @@ fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageCont
             history_key: needs_history_key(topology),
             shard: population.shard.map(|range| (range.first(), range.last())),
         },
-        DatabaseKind::Script(ScriptDatabase::Sbtest(tables)) => ImageContents::Sbtest {
-            sbtest_version: oltp::sysbench::TABLES_VERSION,
-            tables: tables.count,
-            table_size: tables.rows,
-        },
-        DatabaseKind::Script(ScriptDatabase::File(path)) => ImageContents::File {
-            workload_xxh3: format!("{:016x}", xxh3_64(read_text(path)?.as_bytes())),
-        },
+        DatabaseKind::Script(database) => {
+            ImageContents::Script { contents: oltp::contents(database, read_workload)? }
+        }
     })
 }
 

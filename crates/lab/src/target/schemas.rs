@@ -5,7 +5,7 @@ use crate::error::{LabError, WhileDoing};
 use crate::target::sessions::with_session;
 use base::{WarehouseRange, Warehouses};
 use drive::Schemas;
-use spec::{SbtestTables, Topology};
+use spec::Topology;
 use tpcc::{Database, ShardRanges, probe};
 use wire::{Connection, Connector};
 
@@ -132,27 +132,6 @@ fn join(
         }
     }
     Ok(())
-}
-
-/// The tables of sysbench in all schemas, which have to be alike.
-///
-/// # Errors
-/// Where there are none, or a load of them has not ended.
-pub(crate) fn inspect_sbtest(databases: &Schemas<Connector>) -> Result<SbtestTables, LabError> {
-    let look = async |session: &mut Connection| {
-        let found = oltp::sysbench::inspect(session).await;
-        found.map_err(|error| LabError::Unfit(error.to_string()))
-    };
-    let first = with_session(databases.first(), look)?;
-    for other in databases.others() {
-        if with_session(other, look)? != first {
-            return Err(LabError::Unfit(
-                "the schemas differ in their tables; load all with one `mydyno load --schemas`"
-                    .to_owned(),
-            ));
-        }
-    }
-    Ok(first)
 }
 
 /// Writes into databases of ours that workload `tpcc-mysql` drives them.
