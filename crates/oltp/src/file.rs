@@ -126,14 +126,11 @@ pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
         let written = text.lines().nth(line - 1).unwrap_or_default().trim();
         FileError { line, what: format!("`{written}`: {}", error.message()) }
     })?;
-    let (script, setup) =
-        script_and_setup(document).map_err(|(span, what)| FileError { line: line(&span), what })?;
-    Ok(WorkloadFile { script, setup, xxh3: xxh3_64(text.as_bytes()) })
+    file_of(document, xxh3_64(text.as_bytes()))
+        .map_err(|(span, what)| FileError { line: line(&span), what })
 }
 
-fn script_and_setup(
-    document: WorkloadDocument,
-) -> Result<(Script, Vec<SetupStatement>), WrongSpan> {
+fn file_of(document: WorkloadDocument, xxh3: u64) -> Result<WorkloadFile, WrongSpan> {
     let count = document.transaction.len();
     if count == 0 || count > TRANSACTION_TYPES_MAX {
         let what = format!(
@@ -177,7 +174,7 @@ fn script_and_setup(
         checks: document.check.into_iter().map(check).collect(),
         constant: None,
     };
-    Ok((script, setup))
+    Ok(WorkloadFile { script, xxh3, setup })
 }
 
 fn setup(table: SetupTable) -> Result<SetupStatement, WrongSpan> {

@@ -18,10 +18,11 @@ pub use sysbench::SbtestError;
 pub use workload::{ScriptOptions, ScriptWorkload};
 
 use base::{Connect, Session, counted};
-use drive::{LoadProgress, LoadReport, TransactionInfo};
+use drive::{LoadProgress, LoadReport, TransactionInfo, process_cpu_ns};
 use file::WorkloadFile;
 use spec::{SbtestTables, ScriptDatabase, ScriptKind};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// The types of a workload's transactions; those of a file are known when it has been read.
 pub fn types(workload: &ScriptKind) -> &'static [TransactionInfo] {
@@ -94,12 +95,15 @@ pub fn load<C: Connect + Sync, E: From<ScriptLoadError>>(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, E> {
-    Ok(match database {
+    let (started, cpu_before) = (Instant::now(), process_cpu_ns());
+    let report = match database {
         ScriptDatabase::Sbtest(tables) => {
             load::load_sbtest(connect, *tables, options, stop, on_progress)?
         }
         ScriptDatabase::File(path) => {
             load::load_file(connect, &read(path)?, options, stop, on_progress)?
         }
-    })
+    };
+    let client_cpu_ns = process_cpu_ns().saturating_sub(cpu_before);
+    Ok(LoadReport { duration: started.elapsed(), client_cpu_ns, ..report })
 }

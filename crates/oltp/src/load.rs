@@ -8,11 +8,11 @@ use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
 use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError, first_of};
-use drive::{LoadProgress, LoadReport, LoadedTable, process_cpu_ns};
+use drive::{LoadProgress, LoadReport, LoadedTable};
 use spec::SbtestTables;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3;
 
 /// How to load.
@@ -69,10 +69,7 @@ async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, ScriptLoadErr
     session.map_err(|error| ScriptLoadError::Connect(error.to_string()))
 }
 
-/// Loads the tables of sysbench into the schema that `connect` names, which must exist.
-///
-/// # Errors
-/// Any [`ScriptLoadError`].
+/// Loads the tables of sysbench.
 pub(crate) fn load_sbtest<C: Connect + Sync>(
     connect: &C,
     tables: SbtestTables,
@@ -80,8 +77,6 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, ScriptLoadError> {
-    let started = Instant::now();
-    let cpu_before = process_cpu_ns();
     let is_local_infile = reactor::block_on(async {
         let mut session = connect_to(connect).await?;
         make_room(&mut session, options.force).await?;
@@ -124,8 +119,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
         is_local_infile,
         tables: loaded.into_iter().map(|(_, table)| table).collect(),
         bytes: shared.bytes.load(Ordering::Relaxed),
-        duration: started.elapsed(),
-        client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
+        ..LoadReport::default()
     })
 }
 
@@ -266,10 +260,7 @@ async fn insert<S: Session>(
     Ok(stored)
 }
 
-/// Runs the setup of a file in the schema that `connect` names, which must exist.
-///
-/// # Errors
-/// Any [`ScriptLoadError`].
+/// Runs the setup of a file.
 pub(crate) fn load_file<C: Connect + Sync>(
     connect: &C,
     file: &WorkloadFile,
@@ -277,8 +268,6 @@ pub(crate) fn load_file<C: Connect + Sync>(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, ScriptLoadError> {
-    let started = Instant::now();
-    let cpu_before = process_cpu_ns();
     reactor::block_on(async {
         let mut session = connect_to(connect).await?;
         make_room(&mut session, options.force).await?;
@@ -296,13 +285,8 @@ pub(crate) fn load_file<C: Connect + Sync>(
             }
         }
         C::close(session).await;
-        Ok::<_, ScriptLoadError>(())
-    })??;
-    Ok(LoadReport {
-        duration: started.elapsed(),
-        client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
-        ..LoadReport::default()
-    })
+        Ok(LoadReport::default())
+    })?
 }
 
 /// Runs a statement as often as it says; false where `go_on` did.

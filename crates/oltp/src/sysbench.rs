@@ -23,18 +23,13 @@ const fn only(name: &'static str, row_bytes: Option<u64>) -> [TransactionInfo; 1
     [TransactionInfo { name, is_primary: true, is_deferred: false, share: 1.0, row_bytes }]
 }
 
-const READ_WRITE: &[TransactionInfo] = &only("read_write", None);
-const READ_ONLY: &[TransactionInfo] = &only("read_only", Some(0));
-const WRITE_ONLY: &[TransactionInfo] = &only("write_only", None);
-const POINT_SELECT: &[TransactionInfo] = &only("point_select", Some(0));
-
 /// The only type of a mix.
 pub(crate) fn types(mix: OltpMix) -> &'static [TransactionInfo] {
     match mix {
-        OltpMix::ReadWrite => READ_WRITE,
-        OltpMix::ReadOnly => READ_ONLY,
-        OltpMix::WriteOnly => WRITE_ONLY,
-        OltpMix::PointSelect => POINT_SELECT,
+        OltpMix::ReadWrite => const { &only("read_write", None) },
+        OltpMix::ReadOnly => const { &only("read_only", Some(0)) },
+        OltpMix::WriteOnly => const { &only("write_only", None) },
+        OltpMix::PointSelect => const { &only("point_select", Some(0)) },
     }
 }
 

@@ -185,7 +185,7 @@ pub(crate) mod tests {
             population(|of| of.foreign_keys = false),
             population(|of| of.partitions = 2),
             population(|of| of.seed = 2),
-            population(|of| of.database = sbtest(SbtestTables::default().rows)),
+            population(|of| of.database = sbtest(SbtestTables::BY_DEFAULT.rows)),
             population(|of| of.database = sbtest(1)),
             population(|of| {
                 of.database = DatabaseKind::Script(ScriptDatabase::File("a.toml".to_owned()));

@@ -205,7 +205,7 @@ impl Default for PopulationSpec {
 fn with_sbtest<S: Serializer>(database: &DatabaseKind, to: S) -> Result<S::Ok, S::Error> {
     let mut entries = to.serialize_map(Some(2))?;
     entries.serialize_entry("database", database)?;
-    entries.serialize_entry("sbtest", &SbtestTables::default())?;
+    entries.serialize_entry("sbtest", &SbtestTables::BY_DEFAULT)?;
     entries.end()
 }
 

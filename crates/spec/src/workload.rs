@@ -63,17 +63,12 @@ pub struct SbtestTables {
 }
 
 impl SbtestTables {
+    /// As sysbench has it.
+    pub const BY_DEFAULT: SbtestTables = SbtestTables { count: 1, rows: 10_000 };
     /// Most tables: each connection prepares nine statements for each of them.
     pub const COUNT_MAX: u32 = 1_000;
     /// Most rows of one of them: their key is an INT.
     pub const ROWS_MAX: u32 = i32::MAX as u32;
-}
-
-impl Default for SbtestTables {
-    /// As sysbench has it.
-    fn default() -> SbtestTables {
-        SbtestTables { count: 1, rows: 10_000 }
-    }
 }
 
 /// What the names of files with workloads end in.
@@ -105,7 +100,7 @@ impl WorkloadKind {
                 return DatabaseKind::Tpcc;
             }
             WorkloadKind::Script(ScriptKind::SysbenchOltp(_)) => {
-                ScriptDatabase::Sbtest(SbtestTables::default())
+                ScriptDatabase::Sbtest(SbtestTables::BY_DEFAULT)
             }
             WorkloadKind::Script(ScriptKind::File(path)) => ScriptDatabase::File(path.clone()),
         })
