@@ -9,30 +9,33 @@ use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::TerminalQueue;
 use base::{Instant, Random, limits};
-use spec::defaults;
+use spec::Pauses;
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+/// Of a load that says nothing else.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(2);
+
 /// The pauses of a connection.
-pub(crate) struct Pauses {
+pub(crate) struct Pausing {
     random: Random,
-    retry: Duration,
+    longest: Pauses,
 }
 
-impl Pauses {
-    pub(crate) fn new(options: &RunOptions, connection: u32) -> Pauses {
+impl Pausing {
+    pub(crate) fn new(options: &RunOptions, connection: u32) -> Pausing {
         let random = Random::new(options.seed, &[PAUSES, u64::from(connection)]);
-        Pauses { random, retry: options.retry_pause }
+        Pausing { random, longest: options.pauses }
     }
 
     /// Between this try of a transaction and the next one.
     fn before_retry(&mut self, tries: u32) -> Duration {
-        self.length(self.retry, tries)
+        self.length(self.longest.retry, tries)
     }
 
     /// After so many errors in a row.
     fn after_errors(&mut self, errors: u32) -> Duration {
-        self.length(defaults::RETRY_PAUSE, errors)
+        self.length(self.longest.reconnect.unwrap_or(RECONNECT_PAUSE), errors)
     }
 
     /// A random time, longer with each try, so that two transactions do not meet again and again.
@@ -104,7 +107,7 @@ pub(crate) struct ConnectionTask<'a, W: Workload> {
     pub(crate) under_way: &'a Cell<Option<UnderWay>>,
     /// Connections of this worker that have not ended.
     pub(crate) alive: &'a Cell<usize>,
-    pub(crate) pauses: Pauses,
+    pub(crate) pauses: Pausing,
     /// Transactions given up since the last one that ended well.
     pub(crate) errors_in_a_row: u32,
     /// Since when it is in no transaction, from the start of the run.

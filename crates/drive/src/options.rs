@@ -4,10 +4,11 @@ use crate::client::Failed;
 use crate::pace::Pace;
 use base::Exit;
 use serde::{Deserialize, Serialize};
+use spec::Pauses;
 use std::time::Duration;
 
 /// How to run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
     pub connections: u32,
     /// Threads of this process that carry connections; at least 1.
@@ -20,16 +21,16 @@ pub struct RunOptions {
     pub window: Duration,
     pub interval: Duration,
     pub pace: Pace,
-    /// Longest pause before the second try of a transaction; it doubles with each further try.
-    pub retry_pause: Duration,
+    pub pauses: Pauses,
     pub seed: u64,
 }
 
 impl RunOptions {
-    /// Is none of its times one that no run has, so that sums of them are times, too?
+    /// Is none of its times one that no run has, so that sums of them are times, too? Pauses have a
+    /// bound where they are made.
     pub fn is_consistent(&self) -> bool {
         const DECADE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-        let mut times = vec![self.warmup, self.window, self.interval, self.retry_pause];
+        let mut times = vec![self.warmup, self.window, self.interval];
         if let Pace::Terminals(of) = &self.pace {
             times.extend(of.keying.iter().chain(&of.think_mean));
         }

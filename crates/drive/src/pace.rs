@@ -8,10 +8,11 @@ use spec::Spacing;
 use std::time::Duration;
 
 /// When transactions come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Pace {
     /// A connection begins its next transaction when the last one has ended.
+    #[default]
     Closed,
     /// A schedule says when, whether a connection is free or not.
     Arrivals(Arrivals),

@@ -4,7 +4,7 @@
 use crate::arrivals::Backlog;
 use crate::client::{Failed, Opening, Workload};
 use crate::company::{DrivenShare, Partner, PartnerEnd};
-use crate::connection::{ConnectionTask, Feed, Pauses};
+use crate::connection::{ConnectionTask, Feed, Pausing};
 use crate::interval::{Interval, IntervalKey};
 use crate::options::{Abort, RunOptions};
 use crate::pace::{Pace, Terminals, WorkerShare};
@@ -181,7 +181,7 @@ impl<W: Workload> Work<'_, W> {
                 alive: &alive,
                 schedule,
                 recorder,
-                pauses: Pauses::new(self.options, connection),
+                pauses: Pausing::new(self.options, connection),
                 errors_in_a_row: 0,
                 free_from_ns: 0,
             };

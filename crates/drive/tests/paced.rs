@@ -174,13 +174,12 @@ fn options(pace: Pace, connections: u32, window: Duration) -> RunOptions {
     RunOptions {
         connections,
         workers: 2,
-        place: None,
         warmup: 200 * MS,
         window,
         interval: 100 * MS,
         pace,
-        retry_pause: Duration::from_millis(2),
         seed: 1,
+        ..RunOptions::default()
     }
 }
 

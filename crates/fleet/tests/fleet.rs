@@ -4,8 +4,8 @@
 use base::Instant;
 use drive::{
     AbortCause, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval, Opening,
-    Pace, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo, TransactionType,
-    WorkerPlace, Workload, WorkloadCounters,
+    Phase, RunError, RunOptions, RunReport, Source, TransactionInfo, TransactionType, WorkerPlace,
+    Workload, WorkloadCounters,
 };
 use fleet::{
     Agreement, FleetError, FleetPlace, Follower, FollowerOptions, Leader, LeaderOptions, RankUsage,
@@ -176,9 +176,8 @@ fn try_lead(
         warmup: 400 * MS,
         window,
         interval: 200 * MS,
-        pace: Pace::Closed,
-        retry_pause: 2 * MS,
         seed: 7,
+        ..RunOptions::default()
     };
     let job = RunJob { options, input_seed: 7 };
     let mut intervals = Vec::new();

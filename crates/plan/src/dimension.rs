@@ -90,12 +90,9 @@ impl Setting {
         self.name.strip_prefix(VARIABLE)
     }
 
-    /// Its name and value in results, where it has no column of its own there.
+    /// Its name and value in results, where the plan's words are kept there.
     pub fn row(&self) -> Option<(String, String)> {
-        let variable = self.variable();
-        let is_row = self.role().is_some() || variable.is_some();
-        let is_row = is_row || ["rate", "terminals"].contains(&&*self.name);
-        let name = variable.unwrap_or(&self.name);
-        is_row.then(|| (name.to_owned(), self.value.clone()))
+        let is_row = self.role().is_some() || ["rate", "terminals"].contains(&&*self.name);
+        is_row.then(|| (self.name.clone(), self.value.clone()))
     }
 }

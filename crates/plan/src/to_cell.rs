@@ -6,9 +6,9 @@ use base::Warehouses;
 use device::Role;
 use serde_json::Value;
 use spec::{
-    Cell, Connections, DatabaseKind, Dilate, External, Lengths, Load, Meters, OpenLoop, Place,
-    Placement, PopulationSpec, Preset, Private, Problem, RampLimits, Scale, ScriptDatabase, Server,
-    WorkloadKind, defaults,
+    Cell, Connections, DatabaseKind, Dilate, External, Lengths, Load, Meters, OpenLoop, Pauses,
+    Place, Placement, PopulationSpec, Preset, Private, Problem, RampLimits, Scale, ScriptDatabase,
+    Server, WorkloadKind, defaults,
 };
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -119,7 +119,10 @@ impl CellOptions {
             home: given(&self.load.home).unwrap_or_default(),
             xa: given(&self.load.xa).unwrap_or_default(),
             rate: given(rate).map(open),
-            retry_pause: given(&self.load.retry_pause).unwrap_or(by_default.retry_pause),
+            pauses: Pauses {
+                retry: given(&self.load.retry_pause).unwrap_or(by_default.pauses.retry),
+                ..by_default.pauses
+            },
             threads: given(&self.load.threads),
             seed,
         };

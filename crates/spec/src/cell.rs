@@ -1,10 +1,10 @@
 //! A cell: everything that a measurement depends on.
 
 use crate::defaults;
-use crate::identity::canonical_text;
+use crate::identity::{canonical_text, differing};
 use crate::length::Length;
 use crate::load::Load;
-use crate::server::Server;
+use crate::server::{External, Private, Server};
 use serde::Serialize;
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
@@ -77,6 +77,17 @@ impl Cell {
         cell.server = self.server.canonical();
         cell.lengths.precision_share = self.lengths.window_precision_share();
         canonical_text(&cell)
+    }
+
+    /// What of its server and its load is not by default: names and values of fields, but for those
+    /// that `is_told` otherwise.
+    pub fn beside_default(&self, is_told: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+        let server = match &self.server {
+            Server::Private(private) => Server::Private(Private::of_engine(&private.engine)),
+            Server::External(_) => Server::External(External::default()),
+        };
+        let by_default = Cell { server, load: Load::of_seed(self.load.seed), ..self.clone() };
+        differing(self, &by_default, &is_told)
     }
 
     /// Sixteen hexadecimal digits of the identity.
@@ -228,8 +239,55 @@ pub(crate) mod tests {
             with(|of| of.load.xa = true),
             rate(Spacing::Poisson),
             rate(Spacing::Uniform),
-            with(|of| of.load.retry_pause = s(1)),
+            with(|of| of.load.pauses.retry = s(1)),
+            with(|of| of.load.pauses.reconnect = Some(s(1))),
         ]
+    }
+
+    /// Whatever tells one cell from another is told of it, and nothing of one by default.
+    #[test]
+    fn what_is_not_by_default_is_told() {
+        let told = |cell: &Cell| cell.beside_default(|_| false);
+        let all = [of_private_servers(), of_other_servers_and_loads()].concat();
+        let (by_default, others): (Vec<Cell>, Vec<Cell>) =
+            all.into_iter().partition(|of| *of == Cell { lengths: of.lengths, ..cell() });
+        assert_eq!(by_default.len(), 8);
+        for cell in by_default {
+            assert_eq!(told(&cell), []);
+        }
+        for cell in others.iter().filter(|of| **of != external(External::default())) {
+            assert_ne!(told(cell), [], "{}", cell.identity());
+        }
+        let some = with(|of| {
+            of.load.xa = true;
+            of.load.pauses.retry = Duration::from_millis(10);
+            of.load.threads = Some(2);
+        });
+        let private = private(|of| {
+            of.placement.page_cache_bytes = Some(512);
+            of.fault = Some(Fault::PowerCut);
+            of.population.partitions = 2;
+        });
+        let both = Cell { load: some.load, ..private };
+        let told = both.beside_default(|field| field == "partitions");
+        let expected = [
+            ("retry_pause", "10ms"),
+            ("threads", "2"),
+            ("xa", "true"),
+            ("fault", "power-cut"),
+            ("page_cache_bytes", "512"),
+        ];
+        assert_eq!(told, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    /// A new option leaves the keys of cells without it as they are.
+    #[test]
+    fn cells_without_a_new_option_keep_their_keys() {
+        assert_eq!(cell().key(), "5fc82f6ca95eb23d");
+        assert_eq!(
+            with(|of| of.load.pauses.retry = Duration::from_secs(1)).key(),
+            "c376f0b5846afb3d"
+        );
     }
 
     /// Two measurements have one key where nothing is different that their results depend on.

@@ -23,8 +23,6 @@ pub const STYLE: Style = Style::Statements;
 pub const ISOLATION: Isolation = Isolation::RepeatableRead;
 /// Of a closed or open loop; terminals have a connection each.
 pub const CONNECTIONS: u32 = 8;
-/// Of transactions that are tried again.
-pub const RETRY_PAUSE: Duration = Duration::from_millis(2);
 pub const SPACING: Spacing = Spacing::Poisson;
 pub const WARMUP: Length = Length::fixed(Duration::from_secs(10));
 pub const WINDOW: Length = Length::fixed(Duration::from_secs(60));

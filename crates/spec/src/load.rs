@@ -32,9 +32,8 @@ pub struct Load {
     pub xa: bool,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
-    /// Longest pause before the second try of a transaction; it doubles with each further try, up
-    /// to [`limits::RETRY_PAUSE_MAX`].
-    pub retry_pause: Duration,
+    #[serde(flatten)]
+    pub pauses: Pauses,
     /// Of the driver. None: one for each core or, with TPC-C and the server on this machine, for
     /// every fourth.
     pub threads: Option<u32>,
@@ -57,10 +56,29 @@ impl Load {
             home: false,
             xa: false,
             rate: None,
-            retry_pause: defaults::RETRY_PAUSE,
+            pauses: Pauses::default(),
             threads: None,
             seed,
         }
+    }
+}
+
+/// The longest pauses of a connection. Each doubles with every further try, up to
+/// [`limits::RETRY_PAUSE_MAX`], and is random below that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// Before the second try of a transaction.
+    #[serde(rename = "retry_pause")]
+    pub retry: Duration,
+    /// After a transaction that was given up, and before a lost connection is opened again. None:
+    /// as the driver has it.
+    #[serde(rename = "reconnect_pause")]
+    pub reconnect: Option<Duration>,
+}
+
+impl Default for Pauses {
+    fn default() -> Pauses {
+        Pauses { retry: Duration::from_millis(2), reconnect: None }
     }
 }
 

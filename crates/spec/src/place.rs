@@ -29,6 +29,7 @@ pub struct Placement {
     /// Size of the modelled page cache.
     pub page_cache_bytes: Option<u64>,
     /// Count what goes to real storage too, by the shim.
+    #[serde(rename = "count_io")]
     pub count: bool,
 }
 

@@ -159,7 +159,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Their names, each made into text, with commas between.
-    fn names(&self, text: impl Fn(&str) -> String) -> String {
+    pub(crate) fn names(&self, text: impl Fn(&str) -> String) -> String {
         let names: Vec<String> = self.0.iter().map(|(column, _)| text(column)).collect();
         names.join(", ")
     }

@@ -30,15 +30,6 @@ impl MeasuringArguments {
         cell.validate()?;
         Ok(cell)
     }
-
-    /// What else names the cell that is measured.
-    pub fn settings(&self) -> Vec<(String, String)> {
-        let CellOptions { target, storage, .. } = &self.options;
-        let page_cache = storage.page_cache.as_ref();
-        let page_cache =
-            page_cache.map(|Given(bytes)| ("page_cache_bytes".to_owned(), bytes.to_string()));
-        target.set.iter().map(|Given(set)| set.clone()).chain(page_cache).collect()
-    }
 }
 
 /// A place as the command line names it.

@@ -35,8 +35,7 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let shown = LiveOptions { verbose: arguments.verbose, ..LiveOptions::default() };
     let mut live = Live::begin(shown, &stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let settings = arguments.measuring.settings();
-    let planned = planned_repeats("crash", cell, settings, arguments.drills)?;
+    let planned = planned_repeats("crash", cell, arguments.drills)?;
     let Measured { lab, ended, .. } =
         measure((&results, planned), &lab_options(), &mut live, &stop, &mut |_, _| false);
     let Some(lab) = lab else {

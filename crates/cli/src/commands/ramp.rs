@@ -49,7 +49,7 @@ fn raise(
     let mut live = Live::begin(shown, stop)?;
     lab::check_meters(&cell.meters, stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let planned = planned_cell("ramp", cell.clone(), arguments.measuring.settings())?;
+    let planned = planned_cell("ramp", cell.clone())?;
     let options = LabRunOptions { fleet, ..lab_options() };
     let Measured { lab, ended, .. } =
         measure((&results, planned), &options, &mut live, stop, &mut |_, _| false);

@@ -58,7 +58,7 @@ fn drive_cell(
     let mut live = Live::begin(shown, stop)?;
     lab::check_meters(&cell.meters, stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let planned = planned_cell("run", cell.clone(), arguments.measuring.settings())?;
+    let planned = planned_cell("run", cell.clone())?;
     let is_tpcc_mysql = arguments.format == Format::TpccMysql;
     let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
     let mut tpcc_mysql: Option<TpccMysqlLive<'_>> = None;

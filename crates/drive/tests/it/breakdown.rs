@@ -5,7 +5,7 @@ use drive::{
     Opening, Pace, RunOptions, RunReport, Source, StatementTime, StatementTimes, TransactionInfo,
     TransactionType, Workload, run,
 };
-use spec::Spacing;
+use spec::{Pauses, Spacing};
 use std::time::{Duration, Instant};
 
 const KINDS: [&str; 3] = ["commit", "rollback", "lock_stock"];
@@ -116,13 +116,13 @@ fn drive_with(pace: Pace, retry_pause: Duration) -> (RunReport, Box<Interval>) {
     let options = RunOptions {
         connections: 4,
         workers: 2,
-        place: None,
         warmup: Duration::from_millis(200),
         window: Duration::from_millis(1_500),
         interval: Duration::from_millis(100),
         pace,
-        retry_pause,
+        pauses: Pauses { retry: retry_pause, ..Pauses::default() },
         seed: 1,
+        ..RunOptions::default()
     };
     let ignore = &mut |_: Event<'_>| Control::Continue;
     let mut report = run(&Deadlocks, &options, Company::Alone, ignore).unwrap();

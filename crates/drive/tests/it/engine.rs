@@ -3,8 +3,8 @@
 
 use drive::{
     Abort, AbortCause, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval,
-    Opening, Pace, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo,
-    TransactionType, Workload, WorkloadCounters, run,
+    Opening, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo, TransactionType,
+    Workload, WorkloadCounters, run,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -127,13 +127,11 @@ fn options(connections: u32, window: Duration) -> RunOptions {
     RunOptions {
         connections,
         workers: 2,
-        place: None,
         warmup: Duration::from_millis(100),
         window,
         interval: Duration::from_millis(100),
-        pace: Pace::Closed,
-        retry_pause: Duration::from_millis(2),
         seed: 1,
+        ..RunOptions::default()
     }
 }
 

@@ -94,13 +94,12 @@ fn drive(fake: &Fake, pace: Pace, connections: u32) -> RunReport {
     let options = RunOptions {
         connections,
         workers: 3,
-        place: None,
         warmup: 1_500 * MS,
         window: 4_000 * MS,
         interval: 300 * MS,
         pace,
-        retry_pause: 2 * MS,
         seed: 1,
+        ..RunOptions::default()
     };
     run(&Driven(fake), &options, Company::Alone, &mut |_| Control::Continue).unwrap()
 }

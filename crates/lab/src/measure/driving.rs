@@ -226,9 +226,9 @@ impl Measurement<'_> {
             },
             interval: lengths.interval,
             pace,
-            retry_pause: self.cell.load.retry_pause,
+            pauses: self.cell.load.pauses,
             seed: self.seed,
-            place: None,
+            ..RunOptions::default()
         };
         match &self.fleet {
             Some(fleet) => fleet.own_share(options),

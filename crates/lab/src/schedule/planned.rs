@@ -50,8 +50,6 @@ pub struct Planned {
     /// Of its lab.
     pub name: String,
     pub(crate) source: LabSource,
-    /// What names the cell of a command in results.
-    pub(crate) settings: Vec<(String, String)>,
     /// Where private servers of a plan live.
     pub(crate) home: Option<Home>,
     /// In the order of the matrix.
@@ -99,17 +97,12 @@ pub struct PresetOn {
     pub translated: Translated,
 }
 
-/// The one cell of a command, whose lab has this name. `settings` name it in results, beside what
-/// is a column of its own.
+/// The one cell of a command, whose lab has this name.
 ///
 /// # Errors
 /// What this machine lacks.
-pub fn planned_cell(
-    name: &str,
-    what: Cell,
-    settings: Vec<(String, String)>,
-) -> Result<Planned, LabError> {
-    let mut planned = Planned { name: name.to_owned(), settings, ..Planned::default() };
+pub fn planned_cell(name: &str, what: Cell) -> Result<Planned, LabError> {
+    let mut planned = Planned { name: name.to_owned(), ..Planned::default() };
     let index = planned.add(what, Vec::new())?;
     planned.turns = vec![Turn { index, repeat: 1 }];
     Ok(planned)
@@ -120,13 +113,8 @@ pub fn planned_cell(
 ///
 /// # Errors
 /// As [`planned_cell`].
-pub fn planned_repeats(
-    name: &str,
-    what: Cell,
-    settings: Vec<(String, String)>,
-    repeats: u32,
-) -> Result<Planned, LabError> {
-    let mut planned = Planned { settings, ..Planned::of_search(name) };
+pub fn planned_repeats(name: &str, what: Cell, repeats: u32) -> Result<Planned, LabError> {
+    let mut planned = Planned::of_search(name);
     let index = planned.add(what, Vec::new())?;
     planned.cells[index].0.repeats = repeats;
     planned.turns = (1..=repeats).map(|repeat| Turn { index, repeat }).collect();

@@ -22,7 +22,7 @@ use base::{Dilation, Exit};
 use fleet::Leader;
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, Dilate, External, Lengths, Meters, Server, Topology, defaults};
+use spec::{Cell, Connections, Dilate, External, Lengths, Meters, Private, Server, Topology};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -370,9 +370,7 @@ impl<'a> LabRun<'a> {
     }
 
     fn planned_row(&self, turn: Turn) -> NewCell {
-        let cell = self.cell(turn);
-        let settings = self.planned.settings.iter().cloned();
-        planned_row(cell, settings.chain(settings_of_plan(cell)).collect())
+        planned_row(self.cell(turn))
     }
 
     /// The cell, with meters that this call names instead of the plan's.
@@ -405,7 +403,7 @@ fn is_interrupted(error: &LabError, timed_out: bool, made: Option<&Repeat>, job:
 }
 
 /// A cell as far as its plan tells of it.
-fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
+fn planned_row(cell: &PlannedCell) -> NewCell {
     let ns = |duration: Duration| duration.as_nanos() as u64;
     let Cell { load, lengths, .. } = &cell.what;
     let Lengths { warmup, window, interval, .. } = *lengths;
@@ -427,7 +425,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
         seed: load.seed,
         schemas: 1,
         instances: 1,
-        settings,
+        settings: settings_beside_columns(cell),
         ..NewCell::default()
     };
     match &cell.what.server {
@@ -458,22 +456,24 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
     }
 }
 
-/// What the plan says of the cell, in its words, but for what is a column of its own and for the
-/// preset, which its server tells; and what else is not by default.
-fn settings_of_plan(cell: &PlannedCell) -> Vec<(String, String)> {
-    let pause = cell.what.load.retry_pause;
-    let pause_ms = || ("retry_pause_ms".to_owned(), (pause.as_secs_f64() * 1e3).to_string());
-    let pause = (pause != defaults::RETRY_PAUSE).then(pause_ms);
-    let dilate = cell.what.server.dilate();
+/// What its plan says of the cell, in its words, the variables of its server, and what else is not
+/// by default.
+fn settings_beside_columns(cell: &PlannedCell) -> Vec<(String, String)> {
+    let server = &cell.what.server;
+    let (Server::Private(Private { set, .. }) | Server::External(External { set, .. })) = server;
+    let (dilate, topology) = (server.dilate(), server.topology());
     let dilate = (dilate != Dilate::NONE).then(|| ("dilate".to_owned(), dilate.to_string()));
-    let topology = cell.what.server.topology();
     let topology = (topology != Topology::Apart)
         .then(|| (TOPOLOGY_SETTING.to_owned(), topology.name().to_owned()));
-    let fault = cell.what.server.private().and_then(|private| private.fault);
-    let fault = fault.map(|fault| ("fault".to_owned(), fault.to_string()));
-    let xa = cell.what.load.xa.then(|| ("xa".to_owned(), "true".to_owned()));
-    let settings = cell.settings.iter().filter_map(Setting::row);
-    settings.chain(pause).chain(dilate).chain(topology).chain(xa).chain(fault).collect()
+    let words = cell.settings.iter().filter_map(Setting::row);
+    let words = words.chain(set.iter().cloned()).chain(dilate).chain(topology);
+    words.chain(cell.what.beside_default(is_told)).collect()
+}
+
+/// Is this field of a server or a load a column, or told in other words?
+fn is_told(field: &str) -> bool {
+    let otherwise = ["dsns", "preset", "set", "topology", "dilate", "places", "database", "rate"];
+    NewCell::has_column(field) || otherwise.contains(&field) || field == "defaults_file"
 }
 
 fn is_newer(repeat: &Repeat, than: Option<&Repeat>) -> bool {

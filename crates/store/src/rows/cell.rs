@@ -1,6 +1,6 @@
 //! Cells: what is measured, where its files are, and what its server was configured with.
 
-use crate::row::{Bits, Nested, Redacted, Skipped, row};
+use crate::row::{Bits, Columns, Nested, Redacted, Skipped, Stored, row};
 use crate::values::{CellId, LabId, word};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -183,6 +183,13 @@ row! {
 pub const TOPOLOGY_SETTING: &str = "topology";
 
 impl NewCell {
+    /// Is there a column of this name?
+    pub fn has_column(name: &str) -> bool {
+        let (cell, mut columns) = (NewCell::default(), Columns::default());
+        let is_put = cell.put("", &mut columns).is_ok();
+        is_put && columns.names(str::to_owned).split(", ").any(|column| column == name)
+    }
+
     /// How several servers belong together; `None` where there is one, or each has a database of
     /// its own.
     pub fn topology(&self) -> Option<&str> {

@@ -57,13 +57,11 @@ fn orders() -> Vec<ToFollower> {
     let options = RunOptions {
         connections: 1,
         workers: 1,
-        place: None,
-        warmup: Duration::ZERO,
         window: Duration::from_nanos(1),
         interval: Duration::from_nanos(1),
         pace: Pace::Arrivals(Arrivals { per_s: 5.0, spacing: Spacing::Uniform }),
-        retry_pause: Duration::from_nanos(1),
         seed: 1,
+        ..RunOptions::default()
     };
     let job = RunJob { options, input_seed: 1 };
     vec![
