@@ -8,7 +8,7 @@ use crate::kinds::{
     PageCacheSize, PlateauPower, ResponseLimits, Seed, SetVariable, Share, ShellCommand, Text,
     Time, WarmupTime, WindowTime,
 };
-use crate::values::Given;
+use crate::values::{Given, given};
 use base::Dilation;
 use base::limits::{
     CONNECTIONS_MAX, CORES_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS,
@@ -18,7 +18,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{
-    Dilate, Fault, Isolation, Rate, SbtestTables, Scale, Spacing, Style, Topology, WorkloadKind,
+    Dilate, Fault, Isolation, RampLimits, Rate, SbtestTables, Scale, Spacing, Style, Topology,
+    WorkloadKind,
 };
 use tpcc::schema::PARTITIONS_MAX;
 
@@ -354,6 +355,24 @@ pub struct RampOptions {
     /// `off` [default: 0.2]
     #[arg(long, value_name = "POWER")]
     pub stop_plateau: Option<Given<Condition<PlateauPower>>>,
+}
+
+impl RampOptions {
+    /// What they ask for; what is not named is the papers'.
+    pub(crate) fn limits(&self) -> RampLimits {
+        let papers = RampLimits::default();
+        RampLimits {
+            start: given(&self.start).unwrap_or(papers.start),
+            step: given(&self.step).unwrap_or(papers.step),
+            connections_max: given(&self.connections_max).unwrap_or(papers.connections_max),
+            points_max: given(&self.points).map_or(papers.points_max, |points| points as usize),
+            cpu_busy_share: given(&self.stop_cpu).unwrap_or(papers.cpu_busy_share),
+            p90_us: given(&self.stop_p90).map_or(papers.p90_us, Option::unwrap_or_default),
+            retries_share: given(&self.stop_retries).unwrap_or(papers.retries_share),
+            kink_elasticity: given(&self.stop_kink).unwrap_or(papers.kink_elasticity),
+            plateau_elasticity: given(&self.stop_plateau).unwrap_or(papers.plateau_elasticity),
+        }
+    }
 }
 
 /// Repeats are drills: a fault comes at a random moment in the second half of the window, the

@@ -1,14 +1,15 @@
 //! From options to the cell that they ask for, whoever gives them.
 
-use crate::options::{CellOptions, DriveOptions, MetersOptions, RampOptions};
+use crate::options::{CellOptions, DriveOptions, MetersOptions};
+use crate::schema::keys_of;
 use crate::values::given;
 use base::Warehouses;
 use device::Role;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use spec::{
     Cell, Connections, DatabaseKind, Dilate, External, Lengths, Load, Meters, OpenLoop, Pauses,
-    Place, Placement, PopulationSpec, Preset, Private, Problem, RampLimits, Scale, ScriptDatabase,
-    Server, WorkloadKind, defaults,
+    Place, Placement, PopulationSpec, Preset, Private, Problem, Scale, ScriptDatabase, Server,
+    WorkloadKind, defaults,
 };
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,32 +18,6 @@ use std::path::PathBuf;
 const SAME: &str = "same";
 /// On a second device of the kind that data has, as the white papers had.
 const TWIN: &str = "twin";
-
-/// What only servers have that mydyno starts.
-const OF_PRIVATE: [&str; 22] = [
-    "engine",
-    "server_binary",
-    "preset",
-    "scale",
-    "set",
-    "instances",
-    "nodes",
-    "dilate",
-    "dilate_max",
-    "cores",
-    "data",
-    "redo",
-    "undo",
-    "doublewrite",
-    "binlog",
-    "temp",
-    "page_cache",
-    "count_io",
-    "population_seed",
-    "foreign_keys",
-    "partitions",
-    "fault",
-];
 
 /// Options that say nothing without another one, and why.
 const COMPANIONS: [(&str, &str, &str); 3] = [
@@ -64,10 +39,19 @@ pub(crate) fn is_binary(engine: &str) -> bool {
     engine.contains('/')
 }
 
+/// What only servers have that mydyno starts.
+fn of_private() -> impl Iterator<Item = &'static str> {
+    let of_others = ["dsn", "defaults_file", "schemas", "topology"];
+    let of_load = ["population_seed", "foreign_keys", "partitions"];
+    let sizes = WorkloadKind::all_sizes().map(|(option, _)| option);
+    let tables = ["server", "storage", "crash"].into_iter().filter_map(keys_of);
+    let keys = tables.flat_map(Map::keys).map(String::as_str);
+    keys.filter(move |key| !of_others.contains(key)).chain(of_load).chain(sizes)
+}
+
 /// The option of those given that the server cannot have, by what says which server it is.
 pub(crate) fn misplaced(is_given: impl Fn(&str) -> bool) -> Result<(), Problem> {
-    let sizes = WorkloadKind::all_sizes().map(|(option, _)| option);
-    let mut of_private = OF_PRIVATE.into_iter().chain(sizes).filter(|option| is_given(option));
+    let mut of_private = of_private().filter(|option| is_given(option));
     let external = ["dsn", "defaults_file"].into_iter().find(|option| is_given(option));
     match (external, of_private.next()) {
         (Some(external), Some(option)) => Problem::of(
@@ -103,10 +87,7 @@ impl CellOptions {
         let server = self.server(place)?;
         let by_default = Load::of_seed(seed);
         let warehouses = given(&self.database.warehouses).map(Warehouses);
-        let open = |rate| {
-            let spacing = given(arrivals).unwrap_or(defaults::SPACING);
-            OpenLoop { rate, spacing }
-        };
+        let spacing = given(arrivals).unwrap_or(defaults::SPACING);
         let load = Load {
             workload: self.workload(),
             style: given(&self.load.style).unwrap_or(by_default.style),
@@ -118,7 +99,7 @@ impl CellOptions {
             terminals: given(&self.load.terminals),
             home: given(&self.load.home).unwrap_or_default(),
             xa: given(&self.load.xa).unwrap_or_default(),
-            rate: given(rate).map(open),
+            rate: given(rate).map(|rate| OpenLoop { rate, spacing }),
             pauses: Pauses {
                 retry: given(&self.load.retry_pause).unwrap_or(by_default.pauses.retry),
                 ..by_default.pauses
@@ -309,30 +290,9 @@ impl CellOptions {
 
     fn connections(&self) -> Connections {
         if self.is_ramp {
-            return Connections::Ramp(self.limits());
+            return Connections::Ramp(self.ramp.limits());
         }
         given(&self.load.connections).map_or(Connections::ByDefault, Connections::Fixed)
-    }
-
-    /// The limits of a ramp; those that are not named are the papers'.
-    fn limits(&self) -> RampLimits {
-        let RampOptions { stop_cpu, stop_p90, stop_retries, stop_kink, stop_plateau, .. } =
-            &self.ramp;
-        let by_default = RampLimits::default();
-        let points = given(&self.ramp.points).map(|points| points as usize);
-        let p90_us = given(stop_p90).map(Option::unwrap_or_default);
-        RampLimits {
-            start: given(&self.ramp.start).unwrap_or(by_default.start),
-            step: given(&self.ramp.step).unwrap_or(by_default.step),
-            connections_max: given(&self.ramp.connections_max)
-                .unwrap_or(by_default.connections_max),
-            points_max: points.unwrap_or(by_default.points_max),
-            cpu_busy_share: given(stop_cpu).unwrap_or(by_default.cpu_busy_share),
-            p90_us: p90_us.unwrap_or(by_default.p90_us),
-            retries_share: given(stop_retries).unwrap_or(by_default.retries_share),
-            kink_elasticity: given(stop_kink).unwrap_or(by_default.kink_elasticity),
-            plateau_elasticity: given(stop_plateau).unwrap_or(by_default.plateau_elasticity),
-        }
     }
 }
 

@@ -69,31 +69,41 @@ impl Default for RampLimits {
 /// stop_plateau=0.2`: equal for equal limits.
 impl fmt::Display for RampLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |(option, limit, ..): (&str, Option<f64>, &str, Fits)| {
+            limit.map_or_else(String::new, |limit| format!(" {option}={limit}"))
+        };
+        let [of_cpu, others @ ..] = self.conditions().map(told);
         write!(
             f,
-            "start={} step={} connections_max={} points={}",
+            "start={} step={} connections_max={} points={}{of_cpu}",
             self.start, self.step, self.connections_max, self.points_max
         )?;
-        if let Some(share) = self.cpu_busy_share {
-            write!(f, " stop_cpu={share}")?;
-        }
         for (transaction, us) in &self.p90_us {
             write!(f, " stop_p90.{transaction}={}s", us / 1e6)?;
         }
-        if let Some(share) = self.retries_share {
-            write!(f, " stop_retries={share}")?;
-        }
-        if let Some(power) = self.kink_elasticity {
-            write!(f, " stop_kink={power}")?;
-        }
-        if let Some(power) = self.plateau_elasticity {
-            write!(f, " stop_plateau={power}")?;
-        }
-        Ok(())
+        f.write_str(&others.concat())
     }
 }
 
+/// Does a limit make sense?
+type Fits = fn(f64) -> bool;
+
 impl RampLimits {
+    /// Each condition but for the limits of response times: its option and its limit, and what that
+    /// has to be.
+    fn conditions(&self) -> [(&'static str, Option<f64>, &'static str, Fits); 4] {
+        const SHARE: &str = "above 0 and at most 1";
+        let is_share: Fits = |share| share > 0.0 && share <= 1.0;
+        let is_kink: Fits = |power| power > 1.0 && power.is_finite();
+        let is_plateau: Fits = |power| (0.0..=1.0).contains(&power);
+        [
+            ("stop_cpu", self.cpu_busy_share, SHARE, is_share),
+            ("stop_retries", self.retries_share, SHARE, is_share),
+            ("stop_kink", self.kink_elasticity, "above 1", is_kink),
+            ("stop_plateau", self.plateau_elasticity, "from 0 to 1", is_plateau),
+        ]
+    }
+
     /// # Errors
     /// The first limit that makes no sense.
     pub fn check(&self) -> Result<(), Problem> {
@@ -112,18 +122,9 @@ impl RampLimits {
             );
             return Problem::of("start", why);
         }
-        let share = "above 0 and at most 1";
-        let is_share = |share: f64| share > 0.0 && share <= 1.0;
-        let is_kink = |power: f64| power > 1.0 && power.is_finite();
-        let is_plateau = |power: f64| (0.0..=1.0).contains(&power);
         let p90_us = self.p90_us.values().copied().find(|us| us.is_nan() || *us <= 0.0);
-        for (option, value, expected, fits) in [
-            ("stop_cpu", self.cpu_busy_share, share, &is_share as &dyn Fn(f64) -> bool),
-            ("stop_retries", self.retries_share, share, &is_share),
-            ("stop_kink", self.kink_elasticity, "above 1", &is_kink),
-            ("stop_plateau", self.plateau_elasticity, "from 0 to 1", &is_plateau),
-            ("stop_p90", p90_us, "longer than 0", &|_| false),
-        ] {
+        let of_types: (_, _, _, Fits) = ("stop_p90", p90_us, "longer than 0", |_| false);
+        for (option, value, expected, fits) in self.conditions().into_iter().chain([of_types]) {
             if let Some(value) = value.filter(|value| !fits(*value)) {
                 let why = format!("it is {value} for this ramp; it must be {expected}");
                 return Problem::of(option, why);
