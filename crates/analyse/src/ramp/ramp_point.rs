@@ -8,8 +8,7 @@ use crate::run::samples::{Samples, Window};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{
-    MetricSource, Repeat, Results, StoreError, StoredCell, ThroughputMetric, TransactionTotals,
-    WindowTotals,
+    MetricSource, Repeat, Results, StoreError, StoredCell, ThroughputMetric, WindowTotals,
 };
 
 /// Of a count that was measured, and did nothing.
@@ -151,11 +150,8 @@ impl RampPoint {
 
 /// Of all tries in a window, those that were made again; `None` where there were no tries.
 fn retries_share(window: &WindowTotals) -> Option<f64> {
-    let sum = |count: fn(&TransactionTotals) -> u64| {
-        window.iter().map(|(_, of)| count(of)).sum::<u64>() as f64
-    };
-    let retries = sum(TransactionTotals::retries);
+    let retries: u64 = window.iter().map(|(_, of)| of.retries()).sum();
     // Each transaction has one last try, whether it ended well or was given up.
-    let tries = retries + sum(|of| of.completed() + of.errors);
-    (tries > 0.0).then(|| retries / tries)
+    let tries = retries + window.iter().map(|(_, of)| of.completed() + of.errors).sum::<u64>();
+    (tries > 0).then(|| retries as f64 / tries as f64)
 }

@@ -149,11 +149,13 @@ impl fmt::Display for Saturation {
                 None => write!(f, "no saturation point: nothing was measured"),
             };
         };
+        let lead = match (reason, self.connections) {
+            (StopReason::Failed { .. }, _) => "",
+            (_, None) => "at the start already, ",
+            (StopReason::Kink { .. } | StopReason::Plateau { .. }, _) => "beyond it ",
+            _ => "with more, ",
+        };
         let Some(connections) = self.connections else {
-            let lead = match reason {
-                StopReason::Failed { .. } => "",
-                _ => "at the start already, ",
-            };
             return write!(f, "no saturation point: {lead}{reason}");
         };
         write!(f, "saturation point: {}", connections_words(connections))?;
@@ -163,13 +165,6 @@ impl fmt::Display for Saturation {
             }
             _ => {}
         }
-        let lead = match reason {
-            StopReason::Cpu { .. }
-            | StopReason::ResponseTime { .. }
-            | StopReason::Retries { .. } => "with more, ",
-            StopReason::Kink { .. } | StopReason::Plateau { .. } => "beyond it ",
-            StopReason::Failed { .. } => "",
-        };
         write!(f, "; {lead}{reason}")
     }
 }
