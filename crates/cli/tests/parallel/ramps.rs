@@ -12,15 +12,16 @@ use std::fs;
 use std::path::Path;
 
 const ENGINE: &str = "mysql-5.7";
+const SCHEMA: &str = include_str!("../../../../docs/plan.schema.json");
+
 /// All conditions; a later one of the same name would be refused, so each test names those that it
 /// leaves out.
-const OFF: [(&str, &str); 5] = [
-    ("--stop-cpu", "off"),
-    ("--stop-p90", "off"),
-    ("--stop-retries", "off"),
-    ("--stop-kink", "off"),
-    ("--stop-plateau", "off"),
-];
+fn conditions() -> Vec<String> {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let of_ramp = schema["properties"]["ramp"]["properties"].as_object().unwrap();
+    let stops = of_ramp.keys().filter(|key| key.starts_with("stop_"));
+    stops.map(|key| format!("--{}", key.replace('_', "-"))).collect()
+}
 
 /// A ramp with this condition alone.
 fn ramp(directory: &Path, condition: Option<(&str, &str)>, more: &[&str]) -> Mydyno {
@@ -42,9 +43,10 @@ fn ramp(directory: &Path, condition: Option<(&str, &str)>, more: &[&str]) -> Myd
         // A new order ends in it even where other tests hold the disk up for a second.
         all.extend(["--window", "3s"]);
     }
-    for (name, off) in OFF {
-        let value = condition.filter(|(asked, _)| *asked == name);
-        all.extend([name, value.map_or(off, |(_, value)| value)]);
+    let conditions = conditions();
+    for name in &conditions {
+        let value = condition.filter(|(asked, _)| asked == name);
+        all.extend([name.as_str(), value.map_or("off", |(_, value)| value)]);
     }
     all.extend(SMALL_REDO);
     mydyno(all.iter().chain(more)).in_directory(directory)
