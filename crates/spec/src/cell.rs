@@ -251,7 +251,7 @@ pub(crate) mod tests {
         let all = [of_private_servers(), of_other_servers_and_loads()].concat();
         let (by_default, others): (Vec<Cell>, Vec<Cell>) =
             all.into_iter().partition(|of| *of == Cell { lengths: of.lengths, ..cell() });
-        assert_eq!(by_default.len(), 8);
+        assert_eq!(by_default.len(), 7);
         for cell in by_default {
             assert_eq!(told(&cell), []);
         }
