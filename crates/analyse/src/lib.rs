@@ -46,6 +46,7 @@ pub use run::resources::{
     DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
     PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
 };
+pub use run::response_times::ResponseTime;
 pub use run::runs::{Basis, MeanValue, Runs};
 pub use run::samples::{MetricStep, Samples, Window};
 pub use run::sentences;

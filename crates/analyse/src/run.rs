@@ -9,6 +9,7 @@ pub(crate) mod ranks;
 pub(crate) mod remarks;
 pub(crate) mod repeat_resources;
 pub(crate) mod resources;
+pub(crate) mod response_times;
 pub(crate) mod runs;
 pub(crate) mod samples;
 pub mod sentences;

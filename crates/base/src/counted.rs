@@ -18,6 +18,11 @@ pub fn grouped(value: u64) -> String {
     result
 }
 
+/// A throughput: its fraction means nothing to people, and is cut off, as clause 5.4.4 wants it.
+pub fn truncated(value: f64) -> String {
+    grouped(value.max(0.0) as u64)
+}
+
 /// `a, b and c`.
 pub fn joined(words: &[String]) -> String {
     match words.split_last() {

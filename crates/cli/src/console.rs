@@ -5,7 +5,7 @@
 use crate::failure::Failure;
 use crate::outlet::{Outlet, OutletItem, is_writable};
 use crate::text;
-use crate::text::format::{bar, optional, time};
+use crate::text::format::{bar, optional, throughput, time};
 use crate::views::watch;
 use base::{Exit, counted};
 use lab::Progress;
@@ -223,7 +223,7 @@ impl Console {
             "{}, {}{} NOPM, new order p95 {} ms, {}, {}",
             text::how_far(state, true),
             silence.unwrap_or_default(),
-            optional(nopm, 0),
+            throughput(nopm),
             optional(p95_us.map(|us| us / 1e3), 1),
             counted(state.retries() as usize, "retry", "retries"),
             counted(state.errors() as usize, "error", "errors")

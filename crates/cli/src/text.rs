@@ -17,18 +17,18 @@ mod ramp;
 mod resources;
 pub mod table;
 
-use analyse::{RunDocument, nodes_table, ranks_table, sentences};
+use analyse::{ResponseTime, RunDocument, nodes_table, ranks_table, sentences};
 pub use answer::answer;
 use base::Dilation;
 pub use conditions::conditions;
 pub use drills::drills;
-use format::{count, ms, optional};
+use format::{count, ms, optional, throughput};
 pub use lab::{lab, repeat};
 pub use lengths::how_far;
 pub use ramp::ramp;
 use std::fmt::Write;
 use std::time::Duration;
-use store::{Summary, TransactionSummary, Verdict};
+use store::{Summary, Verdict};
 use table::{AsText, Table};
 
 /// The summary of a run.
@@ -49,7 +49,7 @@ pub fn summary(measurement: &RunDocument) -> String {
         out,
         "{} {}, {} transactions/min over {} s{dilated}{} (one repeat: no statement about its \
          spread)",
-        optional(summary.rates.nopm.map(f64::trunc), 0),
+        throughput(summary.rates.nopm),
         summary.throughput_metric.title(),
         optional(summary.rates.tpm_total, 0),
         optional(summary.rates.window_s, 1),
@@ -63,7 +63,9 @@ pub fn summary(measurement: &RunDocument) -> String {
         let _ = writeln!(out, "{words}");
     }
     transactions(&mut out, summary);
-    in_flight(&mut out, summary);
+    if let Some(words) = sentences::in_flight(summary) {
+        let _ = writeln!(out, "{words}");
+    }
     for remark in &measurement.remarks {
         let _ = writeln!(out, "{remark}");
     }
@@ -126,7 +128,7 @@ fn what_ran(summary: &Summary) -> String {
 fn each_server(out: &mut String, summary: &Summary) {
     if !summary.nopm_by_instance.is_empty() {
         let each = summary.nopm_by_instance.iter();
-        let each: Vec<String> = each.map(|nopm| format!("{:.0}", nopm.trunc())).collect();
+        let each: Vec<String> = each.map(|nopm| throughput(Some(*nopm))).collect();
         let title = summary.throughput_metric.title();
         let _ = writeln!(out, "{title} of each server: {}", each.join(", "));
     }
@@ -149,46 +151,20 @@ fn totals(out: &mut String, summary: &Summary) {
     }
 }
 
-/// What the marks of response times mean, where there are any.
-fn in_flight(out: &mut String, summary: &Summary) {
-    let of_types = || summary.transactions.iter().map(|(_, of)| of);
-    if of_types().any(|of| !of.at_least.is_empty()) {
-        let count: u64 = of_types().map(|of| of.in_flight).sum();
-        let _ = writeln!(
-            out,
-            "≥: at least; {} in flight at the end of the window",
-            match count {
-                1 => "1 transaction was".to_owned(),
-                count => format!("{count} transactions were"),
-            }
-        );
-    }
-}
-
 /// Counts and response times of each type in the window.
 fn transactions(out: &mut String, summary: &Summary) {
-    let mark = |is_at_least: bool| if is_at_least { "≥" } else { "" };
-    let mean = |of: &TransactionSummary| {
-        // What was in flight makes the mean longer, by how much nobody knows.
-        let longer_us =
-            of.mean_with_in_flight_us.filter(|us| *us > 1.01 * of.mean_us.unwrap_or(0.0));
-        format!("{}{}", mark(longer_us.is_some()), ms(longer_us.or(of.mean_us)))
-    };
-    let time = |of: &TransactionSummary, key: &str, us: Option<f64>| {
-        format!("{}{}", mark(of.at_least.iter().any(|other| other == key)), ms(us))
-    };
-    let table = Table::of(summary.transactions.iter())
+    let mut table = Table::of(summary.transactions.iter())
         .words("transaction", |(name, _)| (*name).to_owned())
         .numbers("committed", |(_, of)| of.committed.to_string())
         .numbers("rollback", |(_, of)| of.rolled_back.to_string())
         .numbers("retries", |(_, of)| of.retries.to_string())
-        .numbers("errors", |(_, of)| of.errors.to_string())
-        .numbers("mean ms", |(_, of)| mean(of))
-        .numbers("p50", |(_, of)| time(of, "p50_us", of.p50_us))
-        .numbers("p90", |(_, of)| time(of, "p90_us", of.p90_us))
-        .numbers("p95", |(_, of)| time(of, "p95_us", of.p95_us))
-        .numbers("p99", |(_, of)| time(of, "p99_us", of.p99_us))
-        .numbers("max", |(_, of)| time(of, "max_us", of.max_us));
+        .numbers("errors", |(_, of)| of.errors.to_string());
+    for time in ResponseTime::ALL.iter().filter(|time| time.title != "p99.9") {
+        let unit = if time.title == "Mean" { "ms" } else { "" };
+        table = table.numbers_in((&time.title.to_lowercase(), unit), |(_, of)| {
+            time.shown(of, |us| ms(Some(us)))
+        });
+    }
     out.push('\n');
     *out += &table.text();
 }

@@ -3,7 +3,7 @@
 
 use analyse::NamedValue;
 use base::DateTime;
-pub use base::grouped as integer;
+pub use base::{grouped as integer, truncated};
 use itertools::Itertools;
 use store::ThroughputMetric;
 
@@ -12,12 +12,6 @@ pub const NOT_AVAILABLE: &str = "NA";
 
 /// Shown where a cell has a result, but not this number.
 pub const NOT_MEASURED: &str = "-";
-
-/// A count with a fraction that means nothing to people: truncated, as clause 5.4.4 wants for
-/// throughput.
-pub fn truncated(value: f64) -> String {
-    integer(value.max(0.0) as u64)
-}
 
 /// Three significant digits, plain: `0.0123`, `1.23`, `12.3`, `1,230`.
 pub fn significant(value: f64) -> String {

@@ -3,52 +3,45 @@
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
 use crate::table::{TableContent, shown};
-use analyse::Table;
+use analyse::{ResponseTime, Table, sentences};
 use maud::{Markup, html};
 use store::{
     InputCounter, JudgedNumber, JudgedUnit, StoredBand, StoredCheck, StoredFailure,
-    TransactionTotals, Verdict,
+    TransactionSummary, Verdict,
 };
 
 /// Counts, retries by cause and response times of each type in the window.
 pub fn transactions_table(repeat: &RepeatView) -> Markup {
-    let all = repeat.totals.completed().max(1) as f64;
-    let sum = |of: fn(&TransactionTotals) -> u64| -> u64 {
-        repeat.totals.iter().map(|(_, totals)| of(totals)).sum()
+    let summary = repeat.summary();
+    let completed = |of: &TransactionSummary| of.committed + of.rolled_back;
+    let sum = |number: &dyn Fn(&TransactionSummary) -> u64| -> u64 {
+        summary.transactions.iter().map(|(_, of)| number(of)).sum()
     };
-    let mark = |is_at_least: bool, ns: Option<u64>| {
-        let time = or_na(ns, |ns| ms(ns as f64));
-        if is_at_least { format!("≥ {time}") } else { time }
-    };
-    let mut table = Table::of(repeat.totals.iter())
-        .words("Type", |(of, _)| transaction(&of.name))
+    let all = sum(&completed).max(1) as f64;
+    let mut table = Table::of(summary.transactions.iter())
+        .words("Type", |(name, _)| transaction(name))
         .numbers("Committed", |(_, of)| integer(of.committed))
         .numbers("Rolled back", |(_, of)| integer(of.rolled_back))
-        .numbers_in(("Mix", "%"), |(_, of)| trimmed(of.completed() as f64 * 100.0 / all, 2))
-        .numbers_in(("Deadlocks", "retried"), |(_, of)| integer(of.deadlocks))
-        .numbers_in(("Lock waits", "retried"), |(_, of)| integer(of.lock_wait_timeouts))
-        .numbers_in(("Other", "retried"), |(_, of)| integer(of.other_retries))
+        .numbers_in(("Mix", "%"), |(_, of)| trimmed(completed(of) as f64 * 100.0 / all, 2))
+        .numbers_in(("Deadlocks", "retried"), |(_, of)| integer(of.retries_deadlock))
+        .numbers_in(("Lock waits", "retried"), |(_, of)| integer(of.retries_lock_wait_timeout))
+        .numbers_in(("Other", "retried"), |(_, of)| integer(of.retries_other))
         .numbers("Errors", |(_, of)| {
             html! {
                 @if of.errors > 0 { span.tag.bad { (integer(of.errors)) } } @else { "0" }
             }
-        })
-        .numbers_in(("Mean", "ms"), |(_, of)| or_na(of.mean_ns(), ms));
-    for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)] {
-        table =
-            table.numbers_in((name, "ms"), |(_, of)| mark(of.is_at_least(q), of.quantile_ns(q)));
+        });
+    for time in ResponseTime::ALL {
+        table = table.numbers_in((time.title, "ms"), |(_, of)| time.shown(of, |us| ms(us * 1e3)));
     }
-    let table = table.numbers_in(("Max", "ms"), |(_, of)| mark(of.max_is_at_least(), of.max_ns()));
-    let beyond = sum(|of| of.response.out_of_bounds);
+    let beyond = sum(&|of| of.latency_out_of_bounds);
     html! {
         (shown(
             "In the window. Response times count retries; rolled back are the deliberate \
                 rollbacks of clause 2.4.1.4.",
             table
         ))
-        @if repeat.totals.iter().any(|(_, of)| of.max_is_at_least()) { p.small {
-            "≥: at least, as " (integer(sum(|of| of.in_flight.count()))) " transactions were in \
-                flight at the end of the window." } }
+        @if let Some(words) = sentences::in_flight(summary) { p.small { (words) "." } }
         @if beyond > 0 { p.small { (integer(beyond)) " response times were above the histogram's \
             bound; they count in mean and maximum." } }
     }

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::page::{instant, page};
 use analyse::{LabGlance, lab_glance};
 use axum::extract::{Query, State};
-use base::{counted, grouped, now_utc_ns};
+use base::{counted, now_utc_ns, truncated};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -164,7 +164,7 @@ fn row(file: &str, ListedLab { lab, facts, found }: &ListedLab) -> Markup {
             td title={ (instant(lab.started_utc_ns)) " UTC" } { (ago(lab.started_utc_ns)) }
             td.told { @for part in measured(facts) { (part) br; } }
             td.num { @if let Some((highest, metric)) = highest {
-                (grouped(highest.round() as u64)) br; span.soft { (metric) } } }
+                (truncated(highest)) br; span.soft { (metric) } } }
             td.num { @if let Some(us) = p95_us { (format!("{:.1}", us / 1e3)) } }
             td { @if let Some(of) = found { (chart(&of.chart, facts.cells)) } }
             td.told { @if let Some(of) = found { (of.verdict) } }

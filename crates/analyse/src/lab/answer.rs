@@ -18,13 +18,13 @@ use crate::lab::cells::CellOutcome;
 use crate::lab::outcomes::LabOutcome;
 use crate::run::document::measurement;
 use crate::stats::blocks::CLAIM_REPEATS_MIN;
-use base::joined;
+use base::{joined, truncated};
 use cells::LabCells;
 pub use evidence::CellEvidence;
 use serde::Serialize;
 use std::fmt::Write;
 use store::{RepeatId, Results, StoreError};
-use words::{capitalised, whole};
+use words::capitalised;
 
 /// Values of one dimension that the question names one by one.
 const VALUES_NAMED_MAX: usize = 6;
@@ -119,7 +119,7 @@ fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
     let (at, mean) = highest_cell(lab)?;
     let cell = &lab.cells[at];
     let known = interval(cell);
-    let gives = format!("{} {}", whole(mean), cell.metric.title());
+    let gives = format!("{} {}", truncated(mean), cell.metric.title());
     if cell.counted_repeats() < CLAIM_REPEATS_MIN
         && let Some(words) = differences::measured(cells, at, &gives)
     {
@@ -139,7 +139,7 @@ fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
 fn interval(cell: &CellOutcome) -> String {
     let over_repeats = cell.nopm.over_runs(cell.basis);
     match over_repeats.low.zip(over_repeats.high) {
-        Some((low, high)) => format!("95 %: {} to {}", whole(low), whole(high)),
+        Some((low, high)) => format!("95 %: {} to {}", truncated(low), truncated(high)),
         None => "one repeat".to_owned(),
     }
 }

@@ -138,6 +138,16 @@ fn terminals(of: &TerminalsSummary) -> [String; 3] {
     ]
 }
 
+/// What the marks of response times mean, where there are any.
+pub fn in_flight(of: &Summary) -> Option<String> {
+    let of_types = || of.transactions.iter().map(|(_, of)| of);
+    let count: u64 = of_types().map(|of| of.in_flight).sum();
+    let transactions = if count == 1 { "transaction was" } else { "transactions were" };
+    of_types().any(|of| !of.at_least.is_empty()).then(|| {
+        format!("≥: at least; {} {transactions} in flight at the end of the window", grouped(count))
+    })
+}
+
 /// New orders that the driver saw committed, against those in the database; `None` where they were
 /// not counted.
 pub fn orders(of: &Summary) -> Option<String> {

@@ -3,7 +3,7 @@
 use super::{lab_or_last, show_of};
 use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::failure::{Failure, Outcome};
-use crate::text::format::with_interval;
+use crate::text::format::{ms_with_interval, throughput_with_interval};
 use crate::text::table::{AsText, Table};
 use analyse::{
     ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, compare_runs,
@@ -139,8 +139,8 @@ fn text(comparison: &RunComparison) -> String {
     let p95 = format!("{} p95", metric.transaction());
     out += &Table::of([base, other])
         .words("", |side| side.name.clone())
-        .numbers(metric.title(), |side| with_interval(&side.nopm, 1.0, 0))
-        .numbers(&format!("{p95}, ms"), |side| with_interval(&side.new_order_p95_us, 1e3, 2))
+        .numbers(metric.title(), |side| throughput_with_interval(&side.nopm))
+        .numbers(&format!("{p95}, ms"), |side| ms_with_interval(&side.new_order_p95_us, 2))
         .text();
     let paired = match comparison.paired_by {
         Some(PairedBy::Block) => "inside blocks",

@@ -15,10 +15,23 @@ pub fn count(value: Option<impl Display>) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
 }
 
-/// `12345 ± 67`, the parts of a mean by `unit`; NA where it is not known.
-pub fn with_interval(value: &MeanValue, unit: f64, decimals: usize) -> String {
-    let width = value.half_width().map(|half| format!(" ± {:.decimals$}", half / unit));
-    optional(value.mean.map(|mean| mean / unit), decimals) + &width.unwrap_or_default()
+/// Transactions per minute, cut off to whole ones, as in [`base::truncated`].
+pub fn throughput(per_minute: Option<f64>) -> String {
+    optional(per_minute.map(f64::trunc), 0)
+}
+
+/// The same with half of its interval: `12345 ± 67`.
+pub fn throughput_with_interval(of: &MeanValue) -> String {
+    throughput(of.mean) + &plus_minus(of, 1.0, 0)
+}
+
+/// `12.30 ± 0.12`, microseconds as milliseconds.
+pub fn ms_with_interval(us: &MeanValue, decimals: usize) -> String {
+    optional(us.mean.map(|us| us / 1e3), decimals) + &plus_minus(us, 1e3, decimals)
+}
+
+fn plus_minus(of: &MeanValue, unit: f64, decimals: usize) -> String {
+    of.half_width().map_or_else(String::new, |half| format!(" ± {:.decimals$}", half / unit))
 }
 
 /// A share with its sign: `99.12 %`.

@@ -1,9 +1,9 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of
 //! what else differs.
 
-use super::format::{ms, optional, with_interval};
+use super::format::{ms, ms_with_interval, throughput, throughput_with_interval};
 use super::table::{AsText, Table};
-use analyse::{CellOutcome, LabOutcome, MachineOutcome, MeanValue, interference, labels};
+use analyse::{CellOutcome, LabOutcome, MachineOutcome, interference, labels};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::Summary;
@@ -27,8 +27,13 @@ pub fn lab(lab: &LabOutcome) -> String {
         return out + &ramps(lab);
     }
     let labels = labels(&lab.cells);
-    let nopm = |cell: &CellOutcome| number(cell, &cell.nopm, 1.0);
-    let p95 = |cell: &CellOutcome| number(cell, &cell.new_order_p95_us, 1e3);
+    let nopm = |cell: &CellOutcome| {
+        cell.nopm.mean.map(|_| throughput_with_interval(&cell.nopm.over_runs(cell.basis)))
+    };
+    let p95 = |cell: &CellOutcome| {
+        let decimals = usize::from(cell.new_order_p95_us.mean? < 100e3);
+        Some(ms_with_interval(&cell.new_order_p95_us.over_runs(cell.basis), decimals))
+    };
     let metric = lab.metric();
     grid(&mut out, metric.title(), (&lab.cells, &labels), &nopm);
     let title = format!("{} p95, ms", metric.transaction());
@@ -68,7 +73,8 @@ fn machines(out: &mut String, machines: &[MachineOutcome]) {
 pub fn repeat(summary: &Summary) -> String {
     match (summary.rates.nopm, &summary.reason_code) {
         (Some(nopm), _) => format!(
-            "{nopm:.0} {}, {} p95 {} ms",
+            "{} {}, {} p95 {} ms",
+            throughput(Some(nopm)),
             summary.throughput_metric.title(),
             summary.throughput_metric.transaction(),
             ms(summary.primary.p95_us)
@@ -115,7 +121,7 @@ fn servers(out: &mut String, cells: &[CellOutcome], labels: &Labels) {
     };
     *out += &Table::of(rows)
         .numbers("instances", |row| row.instances.to_string())
-        .numbers("NOPM", |row| optional(row.nopm.map(f64::trunc), 0))
+        .numbers("NOPM", |row| throughput(row.nopm))
         .numbers("against one, %", |row| percent(row.efficiency, "NA"))
         .numbers("between them, %", |row| percent(row.spread, "-"))
         .words("cell", |row| labels[row.place].0.clone())
@@ -157,10 +163,4 @@ fn grid(
     }
     *out += &table.text();
     out.push('\n');
-}
-
-/// A mean with half of its interval over repeats.
-fn number(cell: &CellOutcome, value: &MeanValue, unit: f64) -> Option<String> {
-    let decimals = usize::from(value.mean? / unit < 100.0);
-    Some(with_interval(&value.over_runs(cell.basis), unit, decimals))
 }

@@ -1,6 +1,6 @@
 //! What was proven, for people.
 
-use super::format::optional;
+use super::format::throughput;
 use analyse::RatioInterval;
 use base::counted;
 use std::fmt::Write as _;
@@ -98,14 +98,13 @@ fn add_proposed(out: &mut String, proof: &AdviceProof) {
 }
 
 fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
-    let nopm = |value| optional(value, 0);
     let gain = gain(whole.ratio);
     let _ = writeln!(
         out,
         "\nall that was kept: {} against {} at the start, {} ({} of fresh windows over the proof; \
          95 % interval, with the drift of the machine in it)",
-        nopm(whole.chosen_value),
-        nopm(whole.start_value),
+        throughput(whole.chosen_value),
+        throughput(whole.start_value),
         gain.unwrap_or_else(|| NOT_KNOWN.to_owned()),
         counted(whole.pairs, "round", "rounds"),
     );

@@ -1,6 +1,6 @@
 //! A ramp for people: its curve as a table, and where it ends.
 
-use super::format::{ms, optional};
+use super::format::{ms, optional, throughput};
 use super::table::{AsText, Table};
 use analyse::{RampOutcome, RampPoint};
 use std::fmt::Write;
@@ -14,7 +14,7 @@ pub fn ramp(ramp: &RampOutcome) -> String {
     let half = |point: &RampPoint| point.nopm_half_width.map(|half| format!("{half:.0}"));
     let mut table = Table::of(&points)
         .numbers("connections", |point| point.connections.to_string())
-        .numbers(ramp.metric.title(), |point| optional(point.nopm, 0))
+        .numbers(ramp.metric.title(), |point| throughput(point.nopm))
         .numbers("±", |point| half(point).unwrap_or_else(|| "-".to_owned()))
         .numbers(&p90, |point| ms(point.primary_p90_us))
         .numbers(&p95, |point| ms(point.new_order_p95_us));

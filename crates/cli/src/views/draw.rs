@@ -2,7 +2,7 @@
 //! transactions beside CPU, I/O, notes. Sections that do not fit are left out, the last ones
 //! first.
 
-use crate::text::format::{ms, optional, time};
+use crate::text::format::{ms, optional, throughput, time};
 use crate::text::{how_far, silent};
 use base::counted;
 use live::{HISTORY, IoBy, State, Usage};
@@ -123,8 +123,8 @@ fn titled(title: String) -> Block<'static> {
 fn draw_throughput(state: &State, area: Rect, buffer: &mut Buffer) {
     let block = titled(format!(
         " NOPM {} (highest {} in the last {}; {}, {}) ",
-        optional(state.nopm(), 0),
-        optional(state.nopm_max(), 0),
+        throughput(state.nopm()),
+        throughput(state.nopm_max()),
         time(HISTORY),
         counted(state.retries() as usize, "retry", "retries"),
         counted(state.errors() as usize, "error", "errors")

@@ -4,7 +4,7 @@
 use crate::console::live_stdout;
 use crate::failure::Failure;
 use crate::outlet::Outlet;
-use crate::text::format::optional;
+use crate::text::format::{optional, throughput};
 use crate::text::silent;
 use lab::{Interval, Phase};
 use live::{Stage, State};
@@ -77,7 +77,7 @@ fn line(interval: &Interval, state: &State) -> String {
     row([
         &format!("{:.1}", interval.end_offset_ns as f64 / 1e9),
         phase,
-        &optional(nopm, 0),
+        &throughput(nopm),
         &optional(p95_ms, 1),
         &optional(cpu_percent, 0),
         &optional(reads, 0),

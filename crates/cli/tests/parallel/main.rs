@@ -44,6 +44,7 @@ mod presets;
 mod private_clusters;
 mod proven;
 mod ramps;
+mod renderings;
 mod replicas;
 mod report;
 mod rows_read;

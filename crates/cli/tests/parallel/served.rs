@@ -20,7 +20,7 @@ pub struct Served {
 }
 
 /// Serves a directory, with its plans.
-fn serve(work: &Path, listen: &str) -> Served {
+pub fn serve(work: &Path, listen: &str) -> Served {
     serve_with(work, listen, &[])
 }
 
@@ -56,7 +56,7 @@ impl Served {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    fn get(&self, path: &str) -> String {
+    pub fn get(&self, path: &str) -> String {
         self.get_as(path, &format!("Host: {}\r\n", self.address))
     }
 

@@ -101,7 +101,7 @@ fn devices_bound_a_lab() {
     assert_eq!(
         answer.shown,
         [
-            "The highest mean is 60,000 NOPM (95 %: 59,764 to 60,236): nvme-pm1725, 64 \
+            "The highest mean is 60,000 NOPM (95 %: 59,764 to 60,235): nvme-pm1725, 64 \
              connections.",
             "sata-850pro gives 4.0 to 15 times the NOPM of hdd-15k: the least with 1 connection, \
              the most with 16 connections.",
@@ -132,7 +132,7 @@ fn cores_bound_a_lab() {
     assert_eq!(
         answer.shown,
         [
-            "The highest mean is 9,500 NOPM (95 %: 9,463 to 9,537): nvme-pm1725, 64 connections.",
+            "The highest mean is 9,500 NOPM (95 %: 9,462 to 9,537): nvme-pm1725, 64 connections.",
             "No difference from hdd-15k is shown for sata-850pro (95 %: 1.00 to 1.00 times), \
              sas-pm1633 (95 %: 1.00 to 1.00 times) and nvme-pm1725 (95 %: 1.00 to 1.00 times).",
             "More than 16 connections gain 5 % at most.",
@@ -179,7 +179,7 @@ fn one_repeat_supports_no_claim() {
     let answer = LabAnswer::of(&lab, &[]);
     assert_eq!(
         answer.shown,
-        ["nvme-pm1725, 64 connections gave 699 NOPM, 1.17 times sas-pm1633, 1.40 times \
+        ["nvme-pm1725, 64 connections gave 698 NOPM, 1.17 times sas-pm1633, 1.40 times \
              sata-850pro, 1.74 times hdd-15k; 1.16 times 16 connections, 1.40 times 4 connections, \
              1.74 times 1 connection; one run each, so chance is not excluded."]
     );

@@ -1,6 +1,6 @@
 //! Lists in sentences.
 
-use base::{grouped, joined};
+use base::joined;
 
 /// Things of a sentence that are named one by one.
 pub const NAMED_MAX: usize = 4;
@@ -18,11 +18,6 @@ pub fn some_of(mut words: Vec<String>) -> String {
 /// `a, b and c`; `a, 1; b, 2` of things that have commas themselves.
 pub fn listed(words: &[String]) -> String {
     if words.iter().any(|word| word.contains(", ")) { words.join("; ") } else { joined(words) }
-}
-
-/// A throughput to one: `31,000`.
-pub fn whole(value: f64) -> String {
-    grouped(value.max(0.0).round() as u64)
 }
 
 /// With a capital letter.
