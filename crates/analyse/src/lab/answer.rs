@@ -137,8 +137,7 @@ fn highest(lab: &LabOutcome, cells: &LabCells<'_>) -> Option<String> {
 
 /// How well a mean is known over repeats.
 fn interval(cell: &CellOutcome) -> String {
-    let over_repeats = cell.nopm.over_runs(cell.basis);
-    match over_repeats.low.zip(over_repeats.high) {
+    match cell.nopm.low.zip(cell.nopm.high) {
         Some((low, high)) => format!("95 %: {} to {}", truncated(low), truncated(high)),
         None => "one repeat".to_owned(),
     }

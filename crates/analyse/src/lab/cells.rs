@@ -1,7 +1,7 @@
 //! The cells of a lab: what they are, what their repeats gave, and what tells them apart.
 
 use crate::lab::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue};
-use crate::run::runs::{Basis, MeanValue, Run, Runs};
+use crate::run::runs::{MeanValue, Run};
 use crate::stats::blocks::{Blocks, Observation};
 use base::document;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ document! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct CellOutcome from (
         what: &NewCell,
-        values: &Runs,
+        measured: &[Run],
         repeats: Vec<RepeatOutcome>,
         instance_spread: Option<f64>
     );
@@ -46,9 +46,8 @@ document! {
         /// one.
         pub instance_spread: Option<f64> = instance_spread,
         pub repeats: Vec<RepeatOutcome> = repeats,
-        pub basis: Basis = values.basis,
-        pub nopm: MeanValue = values.nopm,
-        pub new_order_p95_us: MeanValue = values.new_order_p95_us,
+        pub nopm: MeanValue = MeanValue::over_runs(measured, |run| run.nopm),
+        pub new_order_p95_us: MeanValue = MeanValue::over_runs(measured, |run| run.p95_us),
     }
 }
 
@@ -162,8 +161,7 @@ pub fn labels(cells: &[CellOutcome]) -> Vec<(String, String)> {
 
 /// The same of cells whose repeats are not read.
 pub fn labels_of_stored(cells: &[StoredCell]) -> Vec<(String, String)> {
-    let cell =
-        |cell: &StoredCell| CellOutcome::of(&cell.what, &Runs::of("", &[]), Vec::new(), None);
+    let cell = |cell: &StoredCell| CellOutcome::of(&cell.what, &[], Vec::new(), None);
     labels(&cells.iter().map(cell).collect::<Vec<_>>())
 }
 
@@ -182,7 +180,7 @@ pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option
 pub(crate) mod tests {
     use super::{CellOutcome, DATA, RepeatOutcome, labels_of_stored};
     use crate::lab::matrix::CONNECTIONS;
-    use crate::run::runs::{Basis, MeanValue};
+    use crate::run::runs::MeanValue;
     use std::collections::BTreeMap;
     use store::{CellId, LabId, NewCell, StoredCell};
 
@@ -216,7 +214,6 @@ pub(crate) mod tests {
             cores: None,
             instance_spread: None,
             repeats: nopm.iter().zip(1..).map(repeat).collect(),
-            basis: if nopm.len() == 1 { Basis::Intervals } else { Basis::Repeats },
             nopm: MeanValue::of_repeats(nopm),
             new_order_p95_us: MeanValue::of_repeats(&p95),
         }

@@ -57,11 +57,10 @@ pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellCom
             let row = |(value, place): &(usize, usize)| {
                 let cell = &cells[*place];
                 let ratio = |model: &Blocks, of: &MeanValue| {
-                    let of = of.over_runs(cell.basis);
                     if *place == base {
-                        return Ratio::of_baseline(&of);
+                        return Ratio::of_baseline(of);
                     }
-                    Ratio::of(&of, model.contrast(*place, Base(base)).as_ref())
+                    Ratio::of(of, model.contrast(*place, Base(base)).as_ref())
                 };
                 ComparedCell {
                     value: dimension.values[*value].clone(),

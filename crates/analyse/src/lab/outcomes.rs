@@ -11,7 +11,7 @@ use crate::lab::matrix::Matrix;
 use crate::lab::reversals::{Reversal, reversals};
 use crate::lab::sweep::{Sweep, sweeps};
 use crate::ramp::ramps::{RampOutcome, ramps};
-use crate::run::runs::{Run, Runs};
+use crate::run::runs::Run;
 use crate::stats::statistics::mean;
 use base::document;
 use store::{
@@ -124,13 +124,12 @@ fn cell_outcome(results: &Results, cell: &StoredCell) -> Result<CellOutcome, Sto
     for repeat in counted.filter(|repeat| repeat.is_whole()) {
         measured.extend(Run::read(results, repeat.id)?);
     }
-    let values = Runs::of(&cell.what.ordinal.to_string(), &measured);
     let of_repeat = |repeat| RepeatOutcome {
         measured_again: is_again(repeat),
         ..RepeatOutcome::of(repeat, &measured)
     };
     let repeat_outcomes = repeats.iter().map(of_repeat).collect();
-    Ok(CellOutcome::of(&cell.what, &values, repeat_outcomes, spread(results, &repeats)?))
+    Ok(CellOutcome::of(&cell.what, &measured, repeat_outcomes, spread(results, &repeats)?))
 }
 
 impl LabOutcome {

@@ -6,7 +6,7 @@
 
 use crate::lab::ratios::{Ratio, correct};
 use crate::lab::unlike::{Difference, differences};
-use crate::run::runs::{Run, Runs};
+use crate::run::runs::{Basis, MeanValue, Run, Runs};
 use crate::stats::blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Observation};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,10 +91,8 @@ pub fn compare_runs(
     let names = [asked.base.name.as_str(), asked.other.name.as_str()];
     let paired = Paired::of(results, [&base, &other])?;
     let runs = base.len() + other.len();
-    let [base, other] = [(names[0], base), (names[1], other)].map(|(name, side)| {
-        let runs: Vec<Run> = side.into_iter().map(|one| one.run).collect();
-        Runs::of(name, &runs)
-    });
+    let [base, other] =
+        [base, other].map(|side| side.into_iter().map(|one| one.run).collect::<Vec<Run>>());
     let model = |number: fn(&RunNumbers) -> Option<f64>| {
         let measured = paired.measured.iter().filter_map(|one| {
             let value = number(one)?;
@@ -103,14 +101,21 @@ pub fn compare_runs(
         let found = Blocks::of(&measured.collect::<Vec<_>>());
         found.contrast(OTHER, Base(BASE))
     };
-    let ratio = |value: &crate::MeanValue, number| {
-        Ratio::of(&value.over_runs(other.basis), model(number).as_ref())
+    let ratio = |of: fn(&Run) -> Option<f64>, number| {
+        Ratio::of(&MeanValue::over_runs(&other, of), model(number).as_ref())
     };
-    let mut nopm = ratio(&other.nopm, |one| one.nopm);
-    let mut p95 = ratio(&other.new_order_p95_us, |one| one.p95_us);
+    let mut nopm = ratio(|run| run.nopm, |one| one.nopm);
+    let mut p95 = ratio(|run| run.p95_us, |one| one.p95_us);
     correct(vec![&mut nopm, &mut p95]);
-    notes.extend(paired.notes(names, runs, nopm.p_corrected.is_some()));
+    notes.extend(paired.notes(names, runs, &nopm));
     let least = asked.at_least_share;
+    let (base, other) = (Runs::of(names[0], &base), Runs::of(names[1], &other));
+    for Runs { name, .. } in [&base, &other].iter().filter(|of| of.basis == Basis::Intervals) {
+        notes.push(format!(
+            "{name} is one run: its interval says how well its own mean is known, and not how \
+             another run would differ"
+        ));
+    }
     Ok(RunComparison {
         schema_version: 2,
         results_file: results.path().display().to_string(),
@@ -255,7 +260,7 @@ impl Paired {
         }
     }
 
-    fn notes(&self, [base, other]: [&str; 2], runs: usize, has_claims: bool) -> Vec<String> {
+    fn notes(&self, [base, other]: [&str; 2], runs: usize, nopm: &Ratio) -> Vec<String> {
         let mut notes = Vec::new();
         if self.by.is_none() {
             notes.push(format!(
@@ -271,12 +276,16 @@ impl Paired {
             let runs = base::counted(alone, "run has", "runs have");
             notes.push(format!("{runs} no neighbour of the other side, and no part in the ratios"));
         }
-        if !has_claims {
-            notes.push(format!(
-                "{} with a run of either side: \
-                 nothing is claimed of fewer than {CLAIM_REPEATS_MIN}",
-                base::counted(self.pairs, "pair", "pairs")
-            ));
+        if nopm.p_corrected.is_none() {
+            let why = match nopm.p_value {
+                None if self.pairs >= CLAIM_REPEATS_MIN => {
+                    "there is no noise to hold a difference against, and nothing is claimed"
+                        .to_owned()
+                }
+                _ => format!("nothing is claimed of fewer than {CLAIM_REPEATS_MIN}"),
+            };
+            let pairs = base::counted(self.pairs, "pair", "pairs");
+            notes.push(format!("{pairs} with a run of either side: {why}"));
         } else if by_time && self.base_first {
             notes.push(format!(
                 "{base} was the first of every pair, so that what changes steadily is part of the \

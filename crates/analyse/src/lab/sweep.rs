@@ -127,13 +127,13 @@ fn curves(
                 .cells
                 .iter()
                 .map(|(value, cell)| {
-                    let nopm = cells[*cell].nopm.over_runs(cells[*cell].basis);
+                    let nopm = &cells[*cell].nopm;
                     let point = SweepPoint {
                         value: dimension.values[*value].clone(),
                         number: numbers[*value],
                         ordinal: cells[*cell].ordinal,
                         nopm: nopm.mean,
-                        nopm_half_width: nopm.estimate.map(|estimate| estimate.half_width()),
+                        nopm_half_width: nopm.half_width(),
                     };
                     (point, *cell)
                 })

@@ -28,8 +28,7 @@ document! {
         _ => None,
     };
     let value = |of: fn(&Run) -> Option<f64>, series: fn(&Run) -> &[f64]| {
-        let all: Option<Vec<f64>> = measured.iter().map(of).collect();
-        let all = all.unwrap_or_default();
+        let all: Vec<f64> = measured.iter().filter_map(of).collect();
         let estimate = match single {
             Some(only) => Estimate::of_series(series(only)),
             None => Estimate::of_repeats(&all).ok_or(NoInterval::OneRepeat),
@@ -79,12 +78,10 @@ impl MeanValue {
         MeanValue::new(mean(values), estimate.ok_or(NoInterval::OneRepeat))
     }
 
-    /// What is known of the mean of runs: nothing, where the scatter is that inside the only one.
-    pub fn over_runs(&self, basis: Basis) -> MeanValue {
-        match basis {
-            Basis::Repeats => *self,
-            Basis::Intervals => MeanValue::new(self.mean, Err(NoInterval::OneRepeat)),
-        }
+    /// A number of runs, by those that have it: what the scatter inside one tells has no part in
+    /// it.
+    pub(crate) fn over_runs(runs: &[Run], number: fn(&Run) -> Option<f64>) -> MeanValue {
+        MeanValue::of_repeats(&runs.iter().filter_map(number).collect::<Vec<_>>())
     }
 
     /// Half of the width of the interval.

@@ -27,12 +27,10 @@ pub fn lab(lab: &LabOutcome) -> String {
         return out + &ramps(lab);
     }
     let labels = labels(&lab.cells);
-    let nopm = |cell: &CellOutcome| {
-        cell.nopm.mean.map(|_| throughput_with_interval(&cell.nopm.over_runs(cell.basis)))
-    };
+    let nopm = |cell: &CellOutcome| cell.nopm.mean.map(|_| throughput_with_interval(&cell.nopm));
     let p95 = |cell: &CellOutcome| {
         let decimals = usize::from(cell.new_order_p95_us.mean? < 100e3);
-        Some(ms_with_interval(&cell.new_order_p95_us.over_runs(cell.basis), decimals))
+        Some(ms_with_interval(&cell.new_order_p95_us, decimals))
     };
     let metric = lab.metric();
     grid(&mut out, metric.title(), (&lab.cells, &labels), &nopm);

@@ -47,7 +47,8 @@ fn record_repeat(results: &Results, (cell, ordinal): (CellId, u32), per_s: u64) 
 
 /// Six labs of one run each: 1, 3 and 5 of about 200 new orders a second, 2, 4 and 6 of 150. The
 /// seventh has two cells, the eighth has failed, the ninth has three repeats, one after the other.
-/// The tenth has two cells of four on a machine that becomes slower.
+/// The tenth has two cells of four on a machine that becomes slower, the eleventh two of three that
+/// are the same each time.
 fn written(directory: &Path) {
     let results = Results::create_or_open(&directory.join("mydyno.db")).unwrap();
     let begin = || results.begin_lab(&NewLab::default()).unwrap();
@@ -71,6 +72,12 @@ fn written(directory: &Path) {
     for (repeat, per_s) in (1..).zip([400, 330, 280, 210]) {
         record_repeat(&results, (cells[0], repeat), per_s);
         record_repeat(&results, (cells[1], repeat), per_s * 9 / 10);
+    }
+    let lab = begin();
+    let cells = [1, 2].map(|ordinal| begin_cell(&results, lab, ordinal));
+    for repeat in 1..=3 {
+        record_repeat(&results, (cells[0], repeat), 200);
+        record_repeat(&results, (cells[1], repeat), 180);
     }
 }
 
@@ -152,12 +159,40 @@ fn one_run_of_each_claims_nothing() {
     let p95_us = float(&document, "/base/new_order_p95_us/mean");
     assert!((19_000.0..20_500.0).contains(&p95_us), "{p95_us}");
     assert!(float(&document, "/base/new_order_p95_us/low") < p95_us);
+    // Of a cell of one repeat no document of its lab has an interval.
+    let lab = mydyno(["lab", "status", "1", "--json"]).in_directory(work.path()).run().exits(0);
+    let lab = lab.json();
+    assert_eq!(float(&lab, "/cells/0/nopm/mean"), nopm);
+    assert_eq!(text(&lab, "/cells/0/nopm/no_interval"), "one_repeat");
+    assert!(lab["cells"][0]["nopm"]["low"].is_null());
     // A quarter less, and no interval: two runs do not prove one.
     assert!(float(&document, "/nopm/ratio") < 0.8 && document["nopm"]["p_value"].is_null());
     let notes = list(&document, "/notes");
     let words = "1 pair with a run of either side: nothing is claimed of fewer than 3";
     assert_eq!(notes[0].as_str(), Some(words));
+    for (note, name) in notes[1..].iter().zip(["1", "2.1.1"]) {
+        let words = format!("{name} is one run: its interval says how well its own mean is known");
+        assert!(note.as_str().unwrap().starts_with(&words), "{note}");
+    }
+    assert_eq!(notes.len(), 3);
     assert_eq!(document["regression"], false);
+}
+
+#[test]
+fn without_noise_nothing_is_claimed() {
+    let work = directory();
+    written(work.path());
+    let compared = mydyno(["compare", "11.1", "11.2", "--across", "connections"]);
+    let ran = compared.in_directory(work.path()).run().exits(0);
+    for words in [
+        "compared inside blocks, 3 pairs",
+        "ratio 0.902\n",
+        "note: 3 pairs with a run of either side: there is no noise to hold a difference against",
+        "no verdict on the difference",
+    ] {
+        assert!(ran.stdout.contains(words), "{}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("fewer than 3"), "{}", ran.stdout);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::{RampPoint, ramp_point, ramps, standing};
 use crate::lab::outcomes::lab_outcome;
 use crate::ramp::saturation::StopReason;
-use crate::run::runs::Basis;
+use crate::stats::statistics::NoInterval;
 use spec::RampLimits;
 use store::{IntervalRow, LabId, NewCell, NewRamp, Phase, RampId, RepeatId, Results};
 use testkit::{Scratch, fail, repeat, window};
@@ -97,15 +97,15 @@ fn a_count_measured_again_on_one_server_is_no_repeat() {
         let cell = lab_outcome(results, lab).unwrap().cells.remove(0);
         let again: Vec<bool> = cell.repeats.iter().map(|of| of.measured_again).collect();
         let runs = cell.nopm.estimate.map(|of| of.count);
-        (again, cell.basis, cell.nopm.mean, runs)
+        (again, cell.nopm.no_interval, cell.nopm.mean, runs)
     };
-    let one = (vec![false, true], Basis::Intervals, Some(3_000.0), None);
+    let one = (vec![false, true], Some(NoInterval::OneRepeat), Some(3_000.0), None);
     assert_eq!(told(results), one);
     // The ramp has both points.
     assert_eq!(ramps(results, lab).unwrap()[0].points.len(), 2);
     // A server of its own makes a repeat.
     measure_repeat((results, lab, begin(2)), (1, 3), 8, 110);
-    let two = (vec![false, true, false], Basis::Repeats, Some(3_150.0), Some(2));
+    let two = (vec![false, true, false], None, Some(3_150.0), Some(2));
     assert_eq!(told(results), two);
 }
 
