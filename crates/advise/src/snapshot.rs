@@ -1,6 +1,6 @@
 //! What is known of a server when it is advised. Everything in here was read, and nothing changed.
 
-use base::ServerRelease;
+use base::{ServerRelease, redo_log_bytes};
 use std::collections::BTreeMap;
 
 /// Names and values as a server tells them.
@@ -132,13 +132,7 @@ impl ServerSnapshot {
 
     /// Bytes of the redo log.
     pub fn redo_bytes(&self) -> Option<f64> {
-        if let Some(capacity) = self.number("innodb_redo_log_capacity") {
-            // The variable does not tell of a size that the older variables gave.
-            return self.status("Innodb_redo_log_capacity_resized").or(Some(capacity));
-        }
-        // MariaDB has one file since 10.5.
-        let files = self.number("innodb_log_files_in_group").unwrap_or(1.0);
-        Some(self.number("innodb_log_file_size")? * files)
+        redo_log_bytes(|name| self.number(name), |name| self.status(name))
     }
 
     pub fn page_bytes(&self) -> f64 {

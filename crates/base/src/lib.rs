@@ -42,4 +42,4 @@ pub use time_functions::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
 pub use units::{
     Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size, size_text,
 };
-pub use variables::{given_in, is_secret, variable_name};
+pub use variables::{given_in, is_secret, redo_log_bytes, variable_name};

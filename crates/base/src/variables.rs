@@ -12,6 +12,20 @@ pub fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> 
     found.map(|(_, value)| value.as_str())
 }
 
+/// Bytes of a server's redo log, by its variables and its status; `None` where it does not say.
+pub fn redo_log_bytes(
+    variable: impl Fn(&str) -> Option<f64>,
+    status: impl Fn(&str) -> Option<f64>,
+) -> Option<f64> {
+    if let Some(capacity) = variable("innodb_redo_log_capacity") {
+        // The variable does not tell of a size that the older variables gave.
+        return status("Innodb_redo_log_capacity_resized").or(Some(capacity));
+    }
+    // MariaDB has one file since 10.5.
+    let files = variable("innodb_log_files_in_group").unwrap_or(1.0);
+    Some(variable("innodb_log_file_size")? * files)
+}
+
 /// Is the value of this variable, or key of an option file, a password?
 pub fn is_secret(name: &str) -> bool {
     let name = variable_name(name.trim_matches(['"', '\'']));
@@ -24,7 +38,7 @@ pub fn is_secret(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{given_in, is_secret};
+    use super::{given_in, is_secret, redo_log_bytes};
 
     #[test]
     fn passwords_are_known_by_their_names() {
@@ -34,6 +48,26 @@ mod tests {
         for name in ["default_password_lifetime", "disconnect_on_expired_password", "a password"] {
             assert!(!is_secret(name), "{name}");
         }
+    }
+
+    #[test]
+    fn redo_as_servers_name_it() {
+        let bytes = |variables: &[(&str, f64)], status: &[(&str, f64)]| {
+            let of = |all: &[(&str, f64)], name: &str| {
+                all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+            };
+            redo_log_bytes(|name| of(variables, name), |name| of(status, name))
+        };
+        let files = [("innodb_log_file_size", 50_331_648.0), ("innodb_log_files_in_group", 2.0)];
+        assert_eq!(bytes(&files, &[]), Some(100_663_296.0));
+        assert_eq!(bytes(&files[..1], &[]), Some(50_331_648.0));
+        let capacity = ("innodb_redo_log_capacity", 104_857_600.0);
+        let newer = [files[0], files[1], capacity];
+        assert_eq!(bytes(&newer, &[]), Some(104_857_600.0));
+        // What is in use, where the older variables gave another size.
+        let resized = ("Innodb_redo_log_capacity_resized", 201_326_592.0);
+        assert_eq!(bytes(&newer, &[resized]), Some(201_326_592.0));
+        assert_eq!(bytes(&[], &[resized]), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::target::nodes;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
-use base::{Session, Warehouses};
+use base::{Session, Warehouses, redo_log_bytes};
 use drive::{Facts, Schemas};
 use spec::{Cell, Load, Style, Topology, WorkloadKind};
 use std::sync::Arc;
@@ -55,6 +55,15 @@ impl BeforeRun {
     pub(crate) fn remote_warehouses(&self, load: &Load) -> Warehouses {
         let of_shards = self.workload.shards().filter(|_| !load.xa);
         of_shards.map_or(self.concurrency.active, ShardRanges::fewest)
+    }
+
+    /// Of its first server; 0 where that does not say.
+    pub(crate) fn redo_bytes(&self) -> f64 {
+        let number = |of: &[(String, String)], name: &str| {
+            of.iter().find(|(known, _)| known == name)?.1.parse().ok()
+        };
+        let status = |name: &str| number(&self.status, name);
+        redo_log_bytes(|name| number(&self.variables, name), status).unwrap_or(0.0)
     }
 
     /// What of the target a reader of the numbers should know.

@@ -53,12 +53,8 @@ pub(crate) struct PhaseEnds {
 }
 
 impl PhaseEnds {
-    /// Of a run that is asked for, on so many servers with these variables.
-    pub(crate) fn of(
-        lengths: &Lengths,
-        variables: &[(String, String)],
-        instances: u32,
-    ) -> PhaseEnds {
+    /// Of a run that is asked for, on servers with so much redo log together; 0 is not known.
+    pub(crate) fn of(lengths: &Lengths, redo_bytes: f64) -> PhaseEnds {
         PhaseEnds {
             warmup: lengths.warmup,
             window: lengths.window,
@@ -71,7 +67,7 @@ impl PhaseEnds {
             intervals: 0,
             next_look: 0,
             throughput: WatchedSeries::default(),
-            gauges: Gauges::of(variables, instances),
+            gauges: Gauges::of(redo_bytes),
             steadiness: None,
             has_arrived: false,
             warmup_steady: None,
@@ -87,7 +83,7 @@ impl PhaseEnds {
     /// Of the closed loop that finds the capacity before a run that is asked for. The end of its
     /// automatic warm-up is judged by throughput alone.
     pub(crate) fn of_capacity(asked: &Lengths) -> PhaseEnds {
-        PhaseEnds { is_capacity: true, ..PhaseEnds::of(&capacity::loop_of(asked), &[], 1) }
+        PhaseEnds { is_capacity: true, ..PhaseEnds::of(&capacity::loop_of(asked), 0.0) }
     }
 
     /// What the loop has shown.

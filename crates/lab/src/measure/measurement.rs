@@ -284,8 +284,8 @@ impl Measurement<'_> {
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
         look_at_host(self.results, self.repeat, self.subject, job)?;
         watch.lap("seeing whether the host is quiet", job);
-        let mut lengths =
-            PhaseEnds::of(&self.cell.lengths, &begun.variables, self.subject.instances());
+        let redo_bytes = begun.redo_bytes() * f64::from(self.subject.instances());
+        let mut lengths = PhaseEnds::of(&self.cell.lengths, redo_bytes);
         let driven = self.drive(databases, begun, &mut lengths, job);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {

@@ -84,17 +84,14 @@ pub fn query(options: &ConnectOptions, sql: &str) -> Vec<String> {
     .unwrap()
 }
 
-/// Bytes of redo of all files together, of which newer servers of MariaDB have one.
+/// Bytes of redo of all files together, as its variables have it: the status follows later.
 pub fn redo_bytes(server: &Instance) -> u64 {
-    let number = |name: &str| -> Option<u64> {
+    let number = |name: &str| -> Option<f64> {
         let sql = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
         let row = query(&server.connect_options(), &sql).concat();
         row.split_once('|').map(|(_, value)| value.parse().unwrap())
     };
-    number("innodb_redo_log_capacity").unwrap_or_else(|| {
-        let files = number("innodb_log_files_in_group").unwrap_or(1);
-        number("innodb_log_file_size").unwrap() * files
-    })
+    base::redo_log_bytes(number, |_| None).unwrap() as u64
 }
 
 /// Does redo lie in this directory? Newer servers have a directory of files there.

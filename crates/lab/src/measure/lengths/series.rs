@@ -97,13 +97,13 @@ pub(super) struct Gauges {
 }
 
 impl Gauges {
-    /// Of so many servers with these variables, whose samples are sums.
-    pub(super) fn of(variables: &[(String, String)], instances: u32) -> Gauges {
+    /// Of servers with so much redo log together, whose samples are sums; 0 is not known.
+    pub(super) fn of(redo_bytes: f64) -> Gauges {
         Gauges {
             dirty_pages: Gauge::new("dirty pages", "buffer_pool_pages_dirty"),
             checkpoint_age: Gauge::new("checkpoint age", "checkpoint_age_bytes"),
             pool_pages: 0.0,
-            redo_bytes: redo_bytes(variables) * f64::from(instances),
+            redo_bytes,
             at_ns: 0,
         }
     }
@@ -169,24 +169,9 @@ impl Gauges {
     }
 }
 
-/// What the redo log holds; 0 where the server does not say.
-fn redo_bytes(variables: &[(String, String)]) -> f64 {
-    let number = |name: &str| {
-        let found = variables.iter().find(|(known, _)| known == name);
-        found.and_then(|(_, value)| value.parse::<f64>().ok())
-    };
-    let files = || {
-        let of_each = number("innodb_log_file_size")?;
-        // MariaDB has one.
-        Some(of_each * number("innodb_log_files_in_group").unwrap_or(1.0))
-    };
-    let whole = number("innodb_redo_log_capacity").or_else(files);
-    whole.unwrap_or(0.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{VALUES_MAX, WatchedSeries, redo_bytes};
+    use super::{VALUES_MAX, WatchedSeries};
 
     #[test]
     fn a_long_series_stays_small() {
@@ -200,19 +185,5 @@ mod tests {
         // The mean of 0 to 3, and of the last four.
         assert_eq!(series.values()[0], 1.5);
         assert_eq!(series.values().last(), Some(&9_997.5));
-    }
-
-    #[test]
-    fn redo_as_servers_name_it() {
-        let bytes = |of: &[(&str, &str)]| {
-            let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-            redo_bytes(&of.iter().map(pair).collect::<Vec<_>>())
-        };
-        let files = [("innodb_log_file_size", "50331648"), ("innodb_log_files_in_group", "2")];
-        assert_eq!(bytes(&files), 100_663_296.0);
-        assert_eq!(bytes(&files[..1]), 50_331_648.0);
-        let capacity = ("innodb_redo_log_capacity", "104857600");
-        assert_eq!(bytes(&[files[0], files[1], capacity]), 104_857_600.0);
-        assert_eq!(bytes(&[]), 0.0);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn asked(warmup: Length, window: Length) -> Lengths {
 }
 
 fn lengths(warmup: Length, window: Length) -> PhaseEnds {
-    PhaseEnds::of(&asked(warmup, window), &[], 1)
+    PhaseEnds::of(&asked(warmup, window), 0.0)
 }
 
 pub(crate) fn interval(phase: Phase, second: u64, new_orders: u64) -> Interval {
