@@ -31,7 +31,7 @@ demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim -p clock
 	target/release/mydyno demo
 
-# Every behaviour, on every engine, with real fio and a real browser: some 10 minutes on 2 cores,
+# Every behaviour, on every engine, with real fio and a real browser: 7 to 8 minutes on two cores,
 # once it is built. Compiled as a whole and only once, but for the shim: what `cargo build` compiles
 # of the workspace has other features than its tests have.
 test: packages-test
