@@ -13,6 +13,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 pub(crate) const DESCRIPTION: &str = "image.json";
 const DATA: &str = "data";
+/// Every data directory has it.
+pub(crate) const SYSTEM_TABLESPACE: &str = "ibdata1";
 /// The server's identity and its warm-up list: a clone makes its own.
 const NOT_CLONED: [&str; 2] = ["auto.cnf", "ib_buffer_pool"];
 const REDO_FILE: &str = "ib_logfile";
@@ -87,6 +89,8 @@ pub(crate) struct CloneTo {
     pub(crate) redo: Option<PathBuf>,
     pub(crate) undo: Option<PathBuf>,
     pub(crate) storage: Storage,
+    /// Bytes of redo that the server will have.
+    pub(crate) redo_bytes: u64,
     /// The server makes its redo files anew, so those of the image are not copied.
     pub(crate) redo_is_remade: bool,
 }
@@ -137,8 +141,8 @@ impl ImageKey {
 }
 
 impl Image {
-    /// The image of that key, where there is one. One that is damaged or of another format counts
-    /// as none.
+    /// The image of that key, where there is one. One of another format counts as none, and so does
+    /// one that lacks a file or the end of one.
     pub fn find(home: &Home, key: &ImageKey) -> Option<Image> {
         let image = Image::in_directory(home.images().join(key.directory_name()));
         image.filter(|image| image.description.key == *key)
@@ -148,7 +152,8 @@ impl Image {
     pub(crate) fn in_directory(directory: PathBuf) -> Option<Image> {
         let text = fs::read_to_string(directory.join(DESCRIPTION)).ok()?;
         let description: Description = serde_json::from_str(&text).ok()?;
-        let is_whole = description.format == FORMAT && directory.join(DATA).is_dir();
+        let is_whole = description.format == FORMAT
+            && Tree::read(&directory.join(DATA)).ok()?.bytes() == description.data_bytes;
         let has_its_name = home::file_name(&directory) == description.key.directory_name();
         (is_whole && has_its_name).then_some(Image { directory, description })
     }
@@ -257,7 +262,13 @@ impl Image {
         let from = self.directory.join(DATA);
         let mut tree = Tree::read(&from)?;
         let what = format!("a clone of {}", self.directory.display());
-        home::require_free(&to.data, self.data_bytes().saturating_add(SPARE_BYTES), &what)?;
+        let redo_elsewhere = to.redo.as_ref().map(|redo| to.data.join(redo));
+        let own_redo_bytes = if redo_elsewhere.is_some() { 0 } else { to.redo_bytes };
+        let needed_bytes = self.clone_bytes(own_redo_bytes).saturating_add(SPARE_BYTES);
+        home::require_free(&to.data, needed_bytes, &what)?;
+        if let Some(redo) = redo_elsewhere {
+            home::require_free(&redo, to.redo_bytes, "the redo log")?;
+        }
         tree.files.retain(|(path, _)| {
             let is_own = NOT_CLONED.iter().any(|name| path == Path::new(name));
             !(is_own || to.redo_is_remade && is_redo_file(path))
@@ -305,11 +316,13 @@ fn is_redo_file(path: &Path) -> bool {
 
 /// A running server holds a lock on its system tablespace.
 fn require_stopped(data: &Path) -> Result<(), ServerError> {
-    let tablespace = data.join("ibdata1");
+    let tablespace = data.join(SYSTEM_TABLESPACE);
     let file =
         fs::OpenOptions::new().read(true).write(true).open(&tablespace).map_err(|error| {
             ServerError::Data {
-                what: format!("this is no data directory of a server (ibdata1: {error})"),
+                what: format!(
+                    "this is no data directory of a server ({SYSTEM_TABLESPACE}: {error})"
+                ),
                 path: data.to_owned(),
             }
         })?;
@@ -337,7 +350,7 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
 #[cfg(test)]
 mod tests {
     use super::{CloneTo, Image, ImageContents, ImageKey, Storage};
-    use crate::Home;
+    use crate::{Home, ServerError};
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -414,6 +427,7 @@ mod tests {
             redo: Some(temp.path().join("redo")),
             undo: None,
             storage: Storage::Real,
+            redo_bytes: 100,
             redo_is_remade: false,
         };
         for directory in [&to.data, to.redo.as_ref().unwrap()] {
@@ -426,12 +440,17 @@ mod tests {
         assert_eq!(fs::read_to_string(to.data.join("tpcc/stock.ibd")).unwrap(), "rows");
         assert!(to.data.join("undo_001").is_file());
 
+        let no_room = CloneTo { redo: None, redo_bytes: 1 << 60, ..to };
+        let error = image.clone_into(&no_room).unwrap_err();
+        assert!(matches!(error, ServerError::Disk { .. }), "{error}");
+
         assert_eq!(image.clone_bytes(100), image.data_bytes() - "redo".len() as u64 + 100);
         let to = CloneTo {
             data: temp.path().join("remade"),
             redo: None,
             undo: None,
             storage: Storage::Emulated,
+            redo_bytes: 100,
             redo_is_remade: true,
         };
         fs::create_dir(&to.data).unwrap();
@@ -460,6 +479,13 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("h")).unwrap();
         let image = Image::publish(&home, &key(), &data(temp.path()), "1").unwrap();
+        let redo = image.directory().join("data/ib_logfile0");
+        fs::write(&redo, "re").unwrap();
+        assert_eq!(Image::find(&home, &key()), None);
+        fs::write(&redo, "redo").unwrap();
+        assert!(Image::find(&home, &key()).is_some());
+        fs::remove_file(&redo).unwrap();
+        assert_eq!(Image::find(&home, &key()), None);
         fs::write(image.directory().join("image.json"), "{").unwrap();
         assert_eq!(Image::find(&home, &key()), None);
         let image = Image::publish(&home, &key(), &data(temp.path()), "2").unwrap();

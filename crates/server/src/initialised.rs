@@ -6,6 +6,7 @@ use crate::home::{self, FileLock};
 use crate::image::{Image, ImageContents, ImageKey};
 use crate::initialise::{initialise, require_room};
 use crate::instance_dir::InstanceDir;
+use crate::kept_images::{images_max_bytes, shrink_images};
 use crate::settings::{DEFAULT_PAGE_SIZE_BYTES, Layout, Settings};
 use crate::{Home, ServerBuild, ServerError};
 use std::fs;
@@ -20,7 +21,8 @@ const SETTINGS: [(&str, &str); 3] = [
     ("innodb_use_native_aio", "OFF"),
 ];
 /// Variables that a data directory is made with and keeps.
-const KEPT: [&str; 8] = [
+const KEPT: [&str; 9] = [
+    "aria_block_size",
     "aria_log_dir_path",
     "early_plugin_load",
     "innodb_checksum_algorithm",
@@ -78,7 +80,9 @@ pub(crate) fn image(
     require_room(build, &layout, &settings)?;
     fs::write(layout.my_cnf(), settings.my_cnf()).map_err(io_at("write", &layout.my_cnf()))?;
     initialise(build, &layout)?;
-    Image::publish(home, &key, &layout.data, "").map(Some)
+    let image = Image::publish(home, &key, &layout.data, "")?;
+    shrink_images(home, images_max_bytes()?, &[key])?;
+    Ok(Some(image))
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 //! A private server's directory holds a lock file that this process holds. The kernel frees the
 //! lock however the process ends, so a directory whose lock is free belongs to nobody: the next
 //! command that looks for room or starts a server sweeps it away, with the server that may still
-//! run in it and with the directories elsewhere that it lists.
+//! run in it and with the directories elsewhere that it lists. So it is with the directory of a
+//! named server whose start was killed before the server was there.
 
 use crate::home::{self, FileLock};
+use crate::image::SYSTEM_TABLESPACE;
 use crate::kept_images::sweep_removed;
+use crate::record::{RECORD, lock_path};
 use crate::{Home, ServerError, process};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,8 +57,9 @@ impl InstanceDir {
     }
 
     /// Makes a directory elsewhere that goes with this one. It must not be there yet: nothing that
-    /// is not ours is removed.
-    pub(crate) fn make_elsewhere(&mut self, path: &Path) -> Result<(), ServerError> {
+    /// is not ours is removed. Nor may it be in a directory of another server, with which it would
+    /// go.
+    pub(crate) fn make_elsewhere(&mut self, home: &Home, path: &Path) -> Result<(), ServerError> {
         if self.elsewhere.iter().any(|known| known == path) && path.is_dir() {
             return Ok(());
         }
@@ -73,8 +77,13 @@ impl InstanceDir {
                 path: path.to_owned(),
             });
         }
-        // Listed before it is made, so that a death in between leaves nothing behind.
+        // Listed before it is made, so that a death in between leaves nothing behind; and before it
+        // is looked whose it is in, so that of two that do so at once one sees the other.
         self.list_elsewhere(path)?;
+        if let Err(error) = require_apart(home, &self.path, path) {
+            self.elsewhere.pop();
+            return Err(error);
+        }
         home::private_directory(path)
     }
 
@@ -132,6 +141,35 @@ impl Drop for InstanceDir {
     }
 }
 
+/// Refuses a directory inside those of mydyno or of a server, but for the one whose own directory
+/// is `own`: who removes that server would remove this too, and a server takes what lies in its
+/// data directory for a schema.
+///
+/// # Errors
+/// [`ServerError::Data`] where it is inside one.
+pub fn require_apart(home: &Home, own: &Path, path: &Path) -> Result<(), ServerError> {
+    let mut taken = vec![home.engines(), home.images(), home.instances(), home.run()];
+    for parent in [home.instances(), home.run()] {
+        for directory in home::entries(&parent)?.iter().filter(|directory| *directory != own) {
+            taken.extend(read_elsewhere(directory));
+        }
+    }
+    let is_taken = |above: &&Path| {
+        above.join(SYSTEM_TABLESPACE).exists() || taken.iter().any(|taken| taken == above)
+    };
+    match path.ancestors().find(is_taken) {
+        None => Ok(()),
+        Some(above) => Err(ServerError::Data {
+            what: format!(
+                "the files of a server cannot go into {}, which is a directory of another server \
+                 or of mydyno; name a directory outside of it",
+                above.display()
+            ),
+            path: path.to_owned(),
+        }),
+    }
+}
+
 fn read_elsewhere(path: &Path) -> Vec<PathBuf> {
     fs::read_to_string(path.join(ELSEWHERE))
         .ok()
@@ -157,8 +195,11 @@ fn gate(home: &Home) -> Result<FileLock, ServerError> {
 pub fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
     let _gate = gate(home)?;
     let mut notes = Vec::new();
-    for path in home::entries(&home.run())?.into_iter().filter(|path| path.is_dir()) {
-        if let Err(error) = sweep_one(&path) {
+    let private = home::entries(&home.run())?.into_iter().map(|path| (path.join(LOCK), path));
+    let named = home::entries(&home.instances())?.into_iter();
+    let named = named.map(|path| (lock_path(home, &home::file_name(&path)), path));
+    for (lock, path) in private.chain(named).filter(|(_, path)| path.is_dir()) {
+        if let Err(error) = sweep_one(&lock, &path) {
             notes.push(stays(&error));
         }
     }
@@ -170,10 +211,14 @@ fn stays(error: &ServerError) -> String {
     format!("what an earlier command left stays: {error}")
 }
 
-fn sweep_one(path: &Path) -> Result<(), ServerError> {
-    let Some(_lock) = FileLock::try_now(&path.join(LOCK))? else {
+fn sweep_one(lock: &Path, path: &Path) -> Result<(), ServerError> {
+    let Some(_lock) = FileLock::try_now(lock)? else {
         return Ok(()); // its owner lives
     };
+    // A named server that has come as far as to be written down belongs to the user.
+    if path.join(RECORD).exists() {
+        return Ok(());
+    }
     let my_cnf = path.join("my.cnf");
     for pid in process::servers_with(&my_cnf) {
         process::end_foreign(pid, &my_cnf, Duration::ZERO)?;
@@ -183,8 +228,8 @@ fn sweep_one(path: &Path) -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{InstanceDir, sweep};
-    use crate::Home;
+    use super::{InstanceDir, RECORD, sweep};
+    use crate::{Home, named};
     use std::fs;
 
     #[test]
@@ -193,7 +238,7 @@ mod tests {
         let home = Home::at(temp.path().join("h")).unwrap();
         let outside = temp.path().join("fast-disk/data");
         let mut dir = InstanceDir::private(&home).unwrap();
-        dir.make_elsewhere(&outside).unwrap();
+        dir.make_elsewhere(&home, &outside).unwrap();
         sweep(&home).unwrap();
         assert!(dir.path.is_dir() && outside.is_dir());
 
@@ -208,16 +253,60 @@ mod tests {
     }
 
     #[test]
+    fn a_named_start_that_was_killed_half_way_leaves_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let outside = temp.path().join("data");
+        let path = home.instances().join("a");
+        let mut dir = InstanceDir::named(path.clone(), true).unwrap();
+        dir.make_elsewhere(&home, &outside).unwrap();
+        let starting = named::lock(&home, "a").unwrap();
+        sweep(&home).unwrap();
+        assert!(path.is_dir() && outside.is_dir());
+        drop(starting);
+        fs::write(path.join(RECORD), "").unwrap();
+        sweep(&home).unwrap();
+        assert!(path.is_dir() && outside.is_dir());
+        fs::remove_file(path.join(RECORD)).unwrap();
+        sweep(&home).unwrap();
+        assert!(!path.exists() && !outside.exists());
+    }
+
+    #[test]
     fn what_is_there_already_is_never_ours() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("h")).unwrap();
         let precious = temp.path().join("precious");
         fs::create_dir(&precious).unwrap();
         let mut dir = InstanceDir::private(&home).unwrap();
-        assert!(dir.make_elsewhere(&precious).is_err());
+        assert!(dir.make_elsewhere(&home, &precious).is_err());
         let path = dir.path.clone();
         drop(dir);
         assert!(precious.is_dir() && !path.exists());
+    }
+
+    #[test]
+    fn nothing_goes_into_what_is_another_servers() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let outside = temp.path().join("data");
+        let mut first = InstanceDir::private(&home).unwrap();
+        first.make_elsewhere(&home, &outside).unwrap();
+        let mut second = InstanceDir::named(home.instances().join("b"), false).unwrap();
+        for path in [outside.join("inner"), outside.join("a/b"), home.images().join("x")] {
+            let error = second.make_elsewhere(&home, &path).unwrap_err().to_string();
+            assert!(error.contains("name a directory outside of it"), "{error}");
+            assert!(!path.exists());
+        }
+        // One has as many as it likes, and one that mydyno knows nothing of is known by its files.
+        first.make_elsewhere(&home, &temp.path().join("redo")).unwrap();
+        let foreign = temp.path().join("mysql");
+        fs::create_dir(&foreign).unwrap();
+        fs::write(foreign.join("ibdata1"), "").unwrap();
+        let mut third = InstanceDir::private(&home).unwrap();
+        assert!(third.make_elsewhere(&home, &foreign.join("x")).is_err());
+        drop((first, second, third));
+        assert!(foreign.join("ibdata1").exists() && !outside.exists());
     }
 
     #[test]

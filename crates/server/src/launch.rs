@@ -9,6 +9,7 @@ use crate::initialise;
 use crate::initialised;
 use crate::instance::{Data, InstanceOptions, Lifetime};
 use crate::process::{self, NotReady};
+use crate::record::NamedInstance;
 use crate::settings::{Layout, Settings};
 use crate::{Home, ServerBuild, ServerError};
 use std::fs;
@@ -49,6 +50,8 @@ pub(crate) struct Launch {
     pub(crate) password: Password,
     pub(crate) ready_timeout: Duration,
     pub(crate) notes: Vec<String>,
+    /// The name of the image that its data directory has been copied from for this start.
+    pub(crate) copied: Option<String>,
 }
 
 /// When a process of the server was started, and where its log stood.
@@ -94,20 +97,23 @@ impl Launch {
             }
             Data::Clone(image) => {
                 image.require_build(&self.build)?;
-                self.clone_from(image, &settings)
+                self.clone_from(&image.clone(), &settings)
             }
         }
     }
 
-    fn clone_from(&self, image: &Image, settings: &Settings) -> Result<(), ServerError> {
+    fn clone_from(&mut self, image: &Image, settings: &Settings) -> Result<(), ServerError> {
         let elsewhere = |name| settings.get(name).map(PathBuf::from);
         image.clone_into(&CloneTo {
             data: self.layout.data.clone(),
             redo: elsewhere("innodb_log_group_home_dir"),
             undo: elsewhere("innodb_undo_directory"),
             storage: self.options.storage,
+            redo_bytes: settings.redo_bytes(&self.build),
             redo_is_remade: settings.remakes_redo(&self.build, image.redo_file_bytes(0)),
-        })
+        })?;
+        self.copied = Some(image.key().directory_name());
+        Ok(())
     }
 
     /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster
@@ -140,7 +146,7 @@ impl Launch {
                 home::write_private(&self.layout.directory.join(name), bytes)?;
             }
             let begun = self.begin()?;
-            match self.try_start(&arguments, &begun) {
+            match self.try_start(&arguments, &begun, port) {
                 Ok(process) => {
                     self.note_limits(begun.log_bytes);
                     return Ok((process, port, settings));
@@ -162,9 +168,14 @@ impl Launch {
         &self,
         arguments: &[String],
         begun: &StartTry,
+        port: u16,
     ) -> Result<ChildProcess, ServerError> {
         let started = self.spawn(arguments, begun).and_then(|mut process| {
-            match self.wait_ready(|| process.ended(), begun) {
+            let recorded = match self.options.lifetime {
+                Lifetime::Named(_) => self.record(process.pid(), port),
+                Lifetime::Private => Ok(()),
+            };
+            match recorded.and_then(|()| self.wait_ready(|| process.ended(), begun)) {
                 Ok(()) => Ok(process),
                 Err(error) => {
                     process.kill(process::KILL_TIMEOUT);
@@ -174,6 +185,22 @@ impl Launch {
         });
         self.forget_init_file()?;
         started
+    }
+
+    /// Writes down a named server once its process is there: whatever becomes of the command that
+    /// starts it, `server list` shows it and `server stop` ends it.
+    fn record(&self, pid: u32, port: u16) -> Result<(), ServerError> {
+        let record = NamedInstance {
+            engine: self.build.engine.clone(),
+            version: self.build.version.clone(),
+            pid,
+            port,
+            socket: self.layout.socket.clone(),
+            data: self.layout.data.clone(),
+            started_utc_ns: base::now_utc_ns(),
+            ..NamedInstance::default()
+        };
+        record.write(&self.layout.directory)
     }
 
     /// Before a process of the server is started: its init file is there, with the password.
@@ -266,13 +293,16 @@ impl Launch {
         self.failed(said.unwrap_or_else(|| process::describe(status)), begun)
     }
 
-    fn failed(&self, why: String, begun: &StartTry) -> ServerError {
-        ServerError::Failed {
-            engine: self.build.engine.clone(),
-            stage: "did not start",
-            why,
-            log: self.log_of(begun),
+    fn failed(&self, mut why: String, begun: &StartTry) -> ServerError {
+        let log = self.log_of(begun);
+        if let Some(image) = self.copied.as_ref().filter(|_| tells_of_damage(&log)) {
+            why += &format!(
+                "; its files are a copy of the image {image}, which may be damaged: `mydyno server \
+                 images --remove {image}` lets it be made anew"
+            );
         }
+        let engine = self.build.engine.clone();
+        ServerError::Failed { engine, stage: "did not start", why, log }
     }
 
     /// A server that may not open enough files lowers its limits and only its log tells.
@@ -289,13 +319,19 @@ impl Launch {
     }
 }
 
+fn tells_of_damage(log: &str) -> bool {
+    let log = log.to_ascii_lowercase();
+    let words = ["corrupt", "checksum", "crashed", "incorrect file format", "flags are invalid"];
+    words.iter().any(|word| log.contains(word))
+}
+
 fn port_was_taken(log: &str) -> bool {
     log.contains("Address already in use") || log.contains("another mysqld server running on port")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{READY_TIMEOUT, port_was_taken, ready_timeout};
+    use super::{READY_TIMEOUT, port_was_taken, ready_timeout, tells_of_damage};
     use std::time::Duration;
 
     /// A disk of 80 reads a second takes half an hour for what an NVMe drive does in seconds.
@@ -318,5 +354,18 @@ mod tests {
             "[ERROR] Can't start server: Bind on TCP/IP port: Address already in use"
         ));
         assert!(!port_was_taken("[ERROR] unknown variable 'x=1'"));
+    }
+
+    #[test]
+    fn damage_is_no_other_failure() {
+        for log in [
+            "[ERROR] InnoDB: Corrupted page [page id: space=4294967295, page number=0] of datafile",
+            "Can't open and lock privilege tables: Incorrect file format 'global_priv'",
+            "[ERROR] Tablespace flags are invalid in datafile: mysql.ibd",
+        ] {
+            assert!(tells_of_damage(log), "{log}");
+        }
+        assert!(!tells_of_damage("[ERROR] unknown variable 'x=1'"));
+        assert!(!tells_of_damage("[ERROR] InnoDB: Cannot allocate memory for the buffer pool"));
     }
 }

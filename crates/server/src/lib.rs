@@ -35,6 +35,7 @@ mod option_text;
 mod pages;
 pub mod preset;
 mod process;
+mod record;
 mod release_facts;
 mod settings;
 mod start;
@@ -53,14 +54,15 @@ pub use home::Home;
 pub use image::{Image, ImageContents, ImageKey};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
-pub use instance_dir::sweep;
+pub use instance_dir::{require_apart, sweep};
 pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
-pub use named::{AfterStop, NamedInstance, named, stop_named};
+pub use named::{AfterStop, named, stop_named};
 pub use pages::{CorruptPages, corrupt_pages};
 pub use process::errors_in;
+pub use record::NamedInstance;
 pub use settings::{
     CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, REDO_BYTES_BASE, redo_bytes,
     validate as validate_settings,

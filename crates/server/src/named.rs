@@ -2,38 +2,18 @@
 //! `server stop`.
 
 use crate::home::{self, FileLock};
-use crate::instance::{Data, Instance, loopback_options, read_password};
+use crate::instance::{Data, loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
 use crate::process::{self, EndedBy};
+use crate::record::{NamedInstance, RECORD, lock_path};
 use crate::{Ending, Home, ServerBuild, ServerError, dsn};
 use rustix::process::Pid;
-use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::{Address, ConnectOptions};
 
-const RECORD: &str = "instance.json";
 const NAME_BYTES_MAX: usize = 64;
-
-/// What is known of a named server; without what is skipped, the file in its directory.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct NamedInstance {
-    #[serde(skip)]
-    pub name: String,
-    pub engine: String,
-    pub version: String,
-    pub pid: u32,
-    pub port: u16,
-    pub socket: PathBuf,
-    data: PathBuf,
-    pub started_utc_ns: i64,
-    #[serde(skip)]
-    pub running: bool,
-    #[serde(skip)]
-    directory: PathBuf,
-}
 
 /// What becomes of the data of a server that is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,25 +133,6 @@ fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
     Ok(Some(instance))
 }
 
-pub(crate) fn write_record(instance: &Instance) -> Result<(), ServerError> {
-    let path = instance.dir.path.join(RECORD);
-    let record = NamedInstance {
-        engine: instance.build().engine.clone(),
-        version: instance.build().version.clone(),
-        pid: instance.pid(),
-        port: instance.port(),
-        socket: instance.socket().to_owned(),
-        data: instance.data_directory().to_owned(),
-        started_utc_ns: base::now_utc_ns(),
-        ..NamedInstance::default()
-    };
-    let text = serde_json::to_string_pretty(&record).map_err(|error| ServerError::Data {
-        what: format!("cannot write down the server: {error}"),
-        path: path.clone(),
-    })?;
-    home::write_private(&path, &text)
-}
-
 fn check_name(name: &str) -> Result<(), ServerError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let good = !name.is_empty()
@@ -193,7 +154,7 @@ fn check_name(name: &str) -> Result<(), ServerError> {
 /// Held while a named server is started or stopped.
 pub(crate) fn lock(home: &Home, name: &str) -> Result<FileLock, ServerError> {
     check_name(name)?;
-    let path = home.instances().join(format!(".lock-{name}"));
+    let path = lock_path(home, name);
     FileLock::try_now(&path)?.ok_or_else(|| ServerError::Locked {
         lock: path,
         what: format!("it starts or stops the server `{name}`"),

@@ -39,7 +39,7 @@ impl Instance {
         };
         let begun = Instant::now();
         let (mut dir, lock, resumed) = open_directory(home, build, &options)?;
-        let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
+        let layout = lay_out(home, &mut dir, &options, resumed.as_ref())?;
         // Whoever was connected to the stopped server of that name can be so again.
         let kept = resumed.as_ref().and_then(|_| read_password(&layout.password()).ok());
         let set = all_set(&options);
@@ -50,6 +50,7 @@ impl Instance {
             password: kept.map_or_else(initialise::random_password, Ok)?,
             ready_timeout: patience.mul_f64(options.dilation.factor()),
             notes,
+            copied: None,
             layout,
             options,
         };
@@ -76,7 +77,6 @@ impl Instance {
         };
         if let Lifetime::Named(_) = instance.launch.options.lifetime {
             // Until here a failure ends the server with the instance.
-            named::write_record(&instance)?;
             instance.named = true;
             instance.dir.keep = true;
         }
@@ -119,6 +119,7 @@ fn open_directory(
 }
 
 fn lay_out(
+    home: &Home,
     dir: &mut InstanceDir,
     options: &InstanceOptions,
     resumed: Option<&PathBuf>,
@@ -126,7 +127,7 @@ fn lay_out(
     let data = match (resumed, &options.data_directory) {
         (Some(path), _) => path.clone(),
         (None, Some(path)) => {
-            dir.make_elsewhere(path)?;
+            dir.make_elsewhere(home, path)?;
             path.clone()
         }
         (None, None) => {
@@ -136,7 +137,7 @@ fn lay_out(
         }
     };
     for path in &options.scratch {
-        dir.make_elsewhere(path)?;
+        dir.make_elsewhere(home, path)?;
     }
     let layout = Layout { directory: dir.path.clone(), data, socket: dir.socket()? };
     home::private_directory(&layout.temporary())?;

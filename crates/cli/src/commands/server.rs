@@ -142,8 +142,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         }),
         dilation: arguments.dilate,
     };
-    // Only a load listens to it.
-    let stop = arguments.warehouses.map(|_| stop_flag()).unwrap_or_default();
+    let stop = stop_flag();
     let mut console = Console::new()?;
     let (instance, notes) =
         start_named_on(home, &build, &spec, &Job::new(&stop, &mut |p| console.show(p)))?;

@@ -261,6 +261,9 @@ fn a_named_server_goes_on_in_the_data_directory_that_was_made_for_it() {
     assert!(data.join("ibdata1").is_file());
     mydyno(["server", "stop", name]).run().exits(0);
     start_named("mysql-5.7", name, &places);
+    // Another server's files would go with it.
+    let inside = ["server", "start", "--engine", "mysql-5.7", "--name", "inside"];
+    mydyno(inside).and_args(places).run().exits(4).says(&["another server", "outside of it"]);
     mydyno(["server", "stop", name]).run().exits(0);
     // A file system that is not mounted is not made anew.
     let aside = work.path().join("aside");

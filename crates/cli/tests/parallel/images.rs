@@ -1,6 +1,6 @@
 //! `mydyno server images`.
 
-use crate::support::{assert_described, list, mydyno, number, text};
+use crate::support::{assert_described, install, link_engines, list, mydyno, number, text};
 use server::{Home, Image, ImageContents, ImageKey};
 use std::fs;
 use std::path::Path;
@@ -53,6 +53,14 @@ fn images_are_listed_and_removed() {
     let left = images(&["--keep", "1M", "--json"]).exits(0).json();
     assert_eq!(list(&left, "/images").len(), 1);
     assert_eq!(list(&left, "/removed").len(), 1);
+
+    // No image gives way to what there is no room for without all of them.
+    install("mysql-5.7");
+    fs::remove_dir(root.join("engines")).unwrap();
+    link_engines(&root);
+    let start = mydyno(["server", "start", "--engine", "mysql-5.7", "-w", "100000"]);
+    start.env("MYDYNO_HOME", &root).run().exits(4).says(&["100000 warehouses", "has room for"]);
+    assert_eq!(list(&images(&["--json"]).exits(0).json(), "/images").len(), 1);
 
     images(&["--remove", name]).exits(2).says(&["there is no image", "mydyno server images"]);
 }

@@ -2,8 +2,8 @@
 //! that is no server's death. Nothing is kept as failed, and what is missing is measured again.
 
 use crate::support::{
-    AMPLE, Mydyno, Running, SMALL_REDO, directory, install, mydyno, number, populate, result,
-    results, servers_under, session, shim, text, until,
+    AMPLE, Mydyno, Running, SMALL_REDO, directory, home_of_its_own, install, list, mydyno, number,
+    populate, result, results, servers_under, session, shim, text, until,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -208,4 +208,33 @@ fn stopped_ramps_and_drills_go_on() {
         assert_eq!(result(&work.path().join(FILE), &rows), "1");
         assert_eq!(result(&work.path().join(FILE), "SELECT status FROM lab"), "done");
     }
+}
+
+/// Whoever gives up a start has no server; one that is killed leaves it where it is seen and ended.
+#[test]
+fn a_start_that_ends_early_hides_no_server() {
+    install("mysql-8.0");
+    let home = home_of_its_own();
+    let server = |arguments: &[&str]| {
+        mydyno(["server"].iter().chain(arguments)).env("MYDYNO_HOME", home.path().to_str().unwrap())
+    };
+    let listed = || {
+        let found = server(&["list", "--json"]).run().exits(0).json();
+        list(&found, "/servers").iter().map(|of| of["running"].clone()).collect::<Vec<_>>()
+    };
+    let record = home.path().join("instances/early/instance.json");
+    for (signal, left) in [(Signal::INT, None), (Signal::KILL, Some(true))] {
+        let start = ["start", "--engine", "mysql-8.0", "--name", "early", "--json"];
+        let mut running = server(&start).spawn();
+        running.until("its server is there", || record.exists());
+        running.signal(signal);
+        let ended = running.wait();
+        if signal == Signal::INT {
+            ended.exits(130);
+            assert!(!record.exists());
+        }
+        assert_eq!(listed(), left.map(Value::from).into_iter().collect::<Vec<_>>());
+    }
+    server(&["stop", "early", "--remove"]).run().exits(0);
+    assert_eq!(listed(), Vec::<Value>::new());
 }

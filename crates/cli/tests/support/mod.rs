@@ -116,7 +116,8 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(below).collect()
 }
 
-fn link_engines(home: &Path) {
+/// Gives a home the engines of this user.
+pub fn link_engines(home: &Path) {
     let engines = user_home().join("engines");
     std::fs::create_dir_all(&engines).unwrap();
     symlink(engines, home.join("engines")).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::progress::Job;
+use crate::target::disk_space;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
@@ -11,7 +12,7 @@ use plan::tables_bytes;
 use server::preset::Translated;
 use server::{
     AfterStop, Data, Ending, Home, Instance, InstanceOptions, Lifetime, ServerBuild, Storage,
-    stop_named,
+    require_apart, stop_named,
 };
 use spec::{Placement, Private};
 use std::path::Path;
@@ -61,7 +62,7 @@ pub fn start_named_on(
         None => {
             // What dead commands left takes none of the room that is looked for.
             server::sweep(home)?;
-            let (kept, notes) = new(build, spec, preset.as_ref())?;
+            let (kept, notes) = new(home, build, spec, preset.as_ref())?;
             (Some(kept.dilated(spec.dilation)?), notes)
         }
     };
@@ -76,8 +77,12 @@ pub fn start_named_on(
         port: spec.port,
         ..InstanceOptions::default()
     };
+    if job.is_stopped() {
+        return Err(LabError::Interrupted);
+    }
     let Some(kept) = kept else {
-        return Ok((Instance::start(home, build, options)?, notes));
+        let instance = disk_space::start(home, build, options)?;
+        return Ok((unless_stopped(home, spec, instance, is_known, job)?, notes));
     };
     if kept.directories().any(is_in_memory_above) {
         notes.push(
@@ -101,11 +106,32 @@ pub fn start_named_on(
         dilation: spec.dilation,
         ..options
     };
-    let instance = Instance::start(home, build, options)?;
+    let instance = disk_space::start(home, build, options)?;
+    let instance = unless_stopped(home, spec, instance, is_known, job)?;
     match emulate(&kept.placed(instance.directory()), build) {
         Ok(()) => Ok((instance, notes)),
         Err(error) => Err(not_emulated(&instance, &error)),
     }
+}
+
+/// Ends a server whose start was given up meanwhile; of one that is new nothing stays.
+fn unless_stopped(
+    home: &Home,
+    spec: &NamedSpec,
+    instance: Instance,
+    is_known: bool,
+    job: &Job<'_>,
+) -> Result<Instance, LabError> {
+    if !job.is_stopped() {
+        return Ok(instance);
+    }
+    if is_known {
+        instance.stop(STOP_TIMEOUT)?;
+    } else {
+        instance.kill()?;
+        stop_named(home, &spec.name, STOP_TIMEOUT, AfterStop::RemoveData, |_| ())?;
+    }
+    Err(LabError::Interrupted)
 }
 
 fn emulate(placed: &Placed, build: &ServerBuild) -> Result<(), LabError> {
@@ -187,6 +213,7 @@ fn not_placed(name: &str) -> LabError {
 }
 
 fn new(
+    home: &Home,
     build: &ServerBuild,
     spec: &NamedSpec,
     preset: Option<&Translated>,
@@ -208,6 +235,10 @@ fn new(
         ));
     }
     let arranged = arrange(&placement, &files)?;
+    // Before minutes go into an image.
+    for path in arranged.data_directory.iter().chain(&arranged.scratch) {
+        require_apart(home, &home.instances().join(&spec.name), path)?;
+    }
     let kept = Kept::of(&spec.placement, &arranged)?;
     notes.extend(arranged.notes);
     Ok((kept, notes))

@@ -32,6 +32,11 @@ pub fn load_options(population: PopulationSpec, threads: Option<u32>) -> LoadOpt
 /// What a server needs beside the tables while it loads: undo, sort files, binary log of a chunk.
 const DISK_EXTRA_BYTES: u64 = 256 << 20;
 
+/// Bytes that a load takes.
+pub(crate) fn needed_bytes(spec: &LoadOptions) -> u64 {
+    tables_bytes(&spec.population).saturating_add(DISK_EXTRA_BYTES)
+}
+
 /// Refuses a load for which `directory` has no room, of which `there_bytes` are loaded already.
 pub(crate) fn check_disk(
     directory: &Path,
@@ -39,8 +44,7 @@ pub(crate) fn check_disk(
     there_bytes: u64,
 ) -> Result<(), LabError> {
     let population = &spec.population;
-    let tables_bytes = tables_bytes(population);
-    if tables_bytes == 0 {
+    if tables_bytes(population) == 0 {
         return Ok(());
     }
     let fewer = match population.database {
@@ -48,7 +52,7 @@ pub(crate) fn check_disk(
         DatabaseKind::Script(_) => "rows",
     };
     let what = what_of(population);
-    let needed = (tables_bytes + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
+    let needed = needed_bytes(spec).saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
         Ok(free) if free < needed => Err(LabError::NoRoom(format!(
             "{what} take about {:.1} GB more, but {} has room for {:.1} GB; load fewer {fewer} or \

@@ -10,7 +10,7 @@ use crate::target::disk_space;
 use crate::target::membership::JOIN_PATIENCE;
 use crate::target::placed::{Placed, storage_of};
 use crate::target::pool::Divided;
-use crate::target::populate::{check_disk, divided, load_options, populate, what_of};
+use crate::target::populate::{check_disk, divided, load_options, needed_bytes, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, lines};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
@@ -18,7 +18,7 @@ use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraCluster, Home, IMAGES_VARIABLE, Image,
     ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
-    ServerBuild, ServerError, images_max_bytes, redo_bytes, shrink_images,
+    ServerBuild, ServerError, images_max_bytes, kept_images, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::time::Duration;
@@ -253,8 +253,12 @@ impl ResolvedPrivate {
         // Others give way to it now only where there is no room for both: what cannot be populated
         // should cost none of them.
         if check_disk(home.root(), &load_spec, 0).is_err() {
-            let others_bytes = max_bytes.saturating_sub(tables_bytes(&of.population));
-            shrink(home, others_bytes, needed, job)?;
+            let kept_bytes = kept_images(home)?.iter().map(|kept| kept.image.data_bytes()).sum();
+            // Where all of them are too few, none goes.
+            check_disk(home.root(), &load_spec, kept_bytes)?;
+            let lacking_bytes = needed_bytes(&load_spec)
+                .saturating_sub(storage::room_bytes(home.root()).unwrap_or_default());
+            shrink(home, kept_bytes.saturating_sub(lacking_bytes), needed, job)?;
             check_disk(home.root(), &load_spec, 0)?;
         }
         job.step(&format!(
