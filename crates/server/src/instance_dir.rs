@@ -141,14 +141,19 @@ impl Drop for InstanceDir {
     }
 }
 
-/// Refuses a directory inside those of mydyno or of a server, but for the one whose own directory
-/// is `own`: who removes that server would remove this too, and a server takes what lies in its
+/// Refuses files inside the directories of a server other than the one whose own directory is
+/// `own`, or of mydyno: who removes that server would remove them too, and a server takes what lies in its
 /// data directory for a schema.
 ///
 /// # Errors
-/// [`ServerError::Data`] where it is inside one.
+/// [`ServerError::Data`] where the path is inside one.
 pub fn require_apart(home: &Home, own: &Path, path: &Path) -> Result<(), ServerError> {
-    let mut taken = vec![home.engines(), home.images(), home.instances(), home.run()];
+    // One that is about to be made is listed already.
+    let is_own = |own: &PathBuf| path.starts_with(own) && (own != path || path.exists());
+    if path.starts_with(own) || read_elsewhere(own).iter().any(is_own) {
+        return Ok(());
+    }
+    let mut taken = vec![home.images(), home.instances(), home.run()];
     for parent in [home.instances(), home.run()] {
         for directory in home::entries(&parent)?.iter().filter(|directory| *directory != own) {
             taken.extend(read_elsewhere(directory));
@@ -298,6 +303,9 @@ mod tests {
             assert!(error.contains("name a directory outside of it"), "{error}");
             assert!(!path.exists());
         }
+        // Its own has room for more of its files.
+        super::require_apart(&home, &first.path, &outside.join("undo")).unwrap();
+        super::require_apart(&home, &first.path, &first.path.join("undo")).unwrap();
         // One has as many as it likes, and one that mydyno knows nothing of is known by its files.
         first.make_elsewhere(&home, &temp.path().join("redo")).unwrap();
         let foreign = temp.path().join("mysql");

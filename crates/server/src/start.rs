@@ -4,7 +4,7 @@
 use crate::home::{self, FileLock};
 use crate::initialise;
 use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
-use crate::instance_dir::{self, InstanceDir};
+use crate::instance_dir::{self, InstanceDir, require_apart};
 use crate::launch::{Launch, ready_timeout};
 use crate::named;
 use crate::release_facts::STARTABLE;
@@ -138,6 +138,12 @@ fn lay_out(
     };
     for path in &options.scratch {
         dir.make_elsewhere(home, path)?;
+    }
+    // What is no path of a file is one in its own data directory here.
+    for (_, value) in options.set.iter().filter(|(_, value)| value.contains('/')) {
+        let path = data.join(value);
+        let there = path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
+        require_apart(home, &dir.path, &there.unwrap_or(path))?;
     }
     let layout = Layout { directory: dir.path.clone(), data, socket: dir.socket()? };
     home::private_directory(&layout.temporary())?;

@@ -186,6 +186,30 @@ fn a_named_start_that_fails_leaves_nothing() {
 }
 
 #[test]
+fn no_variable_puts_files_into_another_server() {
+    let build = build("mysql-5.7");
+    let (_temp, home) = own_home();
+    let set = |value: &str| {
+        let mut options = small();
+        options.set.push(("innodb_log_group_home_dir".to_owned(), value.to_owned()));
+        options
+    };
+    let first = start_named(&home, &build, "a", small()).unwrap();
+    let its = first.data_directory().to_str().unwrap();
+    for value in [its, "../../a/data", "../../a/data/new", home.images().to_str().unwrap()] {
+        let error = start_named(&home, &build, "b", set(value)).unwrap_err().to_string();
+        assert!(error.contains("another server"), "{value}: {error}");
+        assert!(!home.instances().join("b").exists());
+    }
+    drop(first);
+    stop_named(&home, "a", STOP_TIMEOUT, AfterStop::KeepData, |_| ()).unwrap();
+    // Its own is no other's, before and after it has files there.
+    let again = start_named(&home, &build, "a", set("./")).unwrap();
+    drop(again);
+    stop_named(&home, "a", STOP_TIMEOUT, AfterStop::RemoveData, |_| ()).unwrap();
+}
+
+#[test]
 fn a_killed_named_server_goes_on_after_recovery() {
     let build = build("xtradb-5.6");
     let (_temp, home) = own_home();
