@@ -6,6 +6,7 @@ use crate::copy::{Storage, Tree};
 use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::{Home, ServerBuild, ServerError};
+use base::given_in;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,27 @@ pub struct ImageKey {
     pub contents: ImageContents,
     pub page_size_bytes: u32,
     pub seed: u64,
+    /// Variables that it was loaded with, and that a copy of it keeps: see [`kept_settings`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<(String, String)>,
+}
+
+/// Variables that tables, or the data directory, are made with and keep.
+const KEPT_BY_TABLES: [&str; 6] = [
+    "innodb_data_file_path",
+    "innodb_default_row_format",
+    "innodb_file_format",
+    "innodb_file_per_table",
+    "innodb_undo_tablespaces",
+    "lower_case_table_names",
+];
+
+/// Those of the variables that an image has to be loaded with, by name; the last one counts.
+pub fn kept_settings(set: &[(String, String)]) -> Vec<(String, String)> {
+    let kept = KEPT_BY_TABLES
+        .iter()
+        .filter_map(|name| given_in(set, name).map(|value| ((*name).to_owned(), value.to_owned())));
+    kept.collect()
 }
 
 /// The database in an image.
@@ -130,8 +152,11 @@ impl ImageKey {
                 (format!("initialised{initialised}"), String::new())
             }
         };
+        let settings = self.settings.iter();
+        let settings: String =
+            settings.map(|(name, value)| format!("_{}-{}", plain(name), plain(value))).collect();
         format!(
-            "{}_{}_{tables}_page{}_seed{}{indexes}",
+            "{}_{}_{tables}_page{}_seed{}{indexes}{settings}",
             plain(&self.engine),
             plain(&self.version),
             self.page_size_bytes,
@@ -349,7 +374,7 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CloneTo, Image, ImageContents, ImageKey, Storage};
+    use super::{CloneTo, Image, ImageContents, ImageKey, Storage, kept_settings};
     use crate::{Home, ServerError};
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -368,6 +393,7 @@ mod tests {
             },
             page_size_bytes: 16384,
             seed: 7,
+            settings: Vec::new(),
         }
     }
 
@@ -456,6 +482,17 @@ mod tests {
         fs::create_dir(&to.data).unwrap();
         image.clone_into(&to).unwrap();
         assert!(!to.data.join("ib_logfile0").exists() && to.data.join("ibdata1").is_file());
+    }
+
+    #[test]
+    fn what_tables_keep_is_a_part_of_the_key() {
+        let set = [("Innodb-File-Per-Table", "ON"), ("sort_buffer_size", "1M")];
+        let set = [&set[..], &[("innodb_file_per_table", "OFF")]].concat();
+        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let settings = kept_settings(&set.collect::<Vec<_>>());
+        let shared = ImageKey { settings, ..key() };
+        assert_ne!(shared, key());
+        assert!(shared.directory_name().ends_with("_fk_innodb_file_per_table-OFF"));
     }
 
     #[test]

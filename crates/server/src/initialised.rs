@@ -61,6 +61,7 @@ pub(crate) fn image(
         contents: ImageContents::Initialised { initialised: VERSION },
         page_size_bytes,
         seed: 0,
+        settings: Vec::new(),
     };
     // Who makes it at the same time as others spares them the work.
     let lock = home.images().join(format!(".lock-initialise-{}", key.directory_name()));

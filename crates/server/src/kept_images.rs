@@ -168,6 +168,7 @@ mod tests {
             },
             page_size_bytes: 16384,
             seed,
+            settings: Vec::new(),
         };
         // File systems keep times in steps.
         sleep(Duration::from_millis(20));

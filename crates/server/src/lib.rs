@@ -51,7 +51,7 @@ pub use galera::{
     GaleraCluster, GaleraNode, received_write_sets, refuse_own_settings, require_provider,
 };
 pub use home::Home;
-pub use image::{Image, ImageContents, ImageKey};
+pub use image::{Image, ImageContents, ImageKey, kept_settings};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
 pub use instance_dir::{require_apart, sweep};

@@ -195,6 +195,7 @@ fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
         Ending::Clean | Ending::Killed if remove => "and its data are gone".to_owned(),
         Ending::Clean => "has stopped".to_owned(),
         Ending::Killed => "did not stop in time and was killed".to_owned(),
+        Ending::Died(how) if remove => format!("had ended before ({how}), and its data are gone"),
         Ending::Died(how) => format!("had ended before: {how}"),
     };
     print(format_args!("server {name:?} {what}\n"))?;

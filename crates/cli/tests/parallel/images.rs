@@ -1,6 +1,8 @@
 //! `mydyno server images`.
 
-use crate::support::{assert_described, install, link_engines, list, mydyno, number, text};
+use crate::support::{
+    Server, assert_described, install, link_engines, list, mydyno, number, query, text,
+};
 use server::{Home, Image, ImageContents, ImageKey};
 use std::fs;
 use std::path::Path;
@@ -22,6 +24,7 @@ fn publish(home: &Home, root: &Path, warehouses: u32) {
         },
         page_size_bytes: 16384,
         seed: 1,
+        settings: Vec::new(),
     };
     Image::publish(home, &key, &data, "").unwrap();
 }
@@ -63,4 +66,19 @@ fn images_are_listed_and_removed() {
     assert_eq!(list(&images(&["--json"]).exits(0).json(), "/images").len(), 1);
 
     images(&["--remove", name]).exits(2).says(&["there is no image", "mydyno server images"]);
+}
+
+/// Tables stay as they were made, so those of an image are made as its copies have to have them.
+#[test]
+fn what_tables_keep_has_images_of_its_own() {
+    let settings = ["innodb_file_per_table=OFF", "innodb_undo_tablespaces=4"];
+    let server = Server::loaded("mysql-5.7", &settings);
+    let of_tables = "SELECT COUNT(*), SUM(SPACE = 0) FROM information_schema.INNODB_SYS_TABLES \
+        WHERE NAME LIKE 'tpcc/%'";
+    let all = query(&server.dsn, of_tables).concat();
+    let (count, inside) = all.split_once('|').unwrap();
+    assert!(count == inside && count.parse::<u32>().unwrap() >= 9, "{all}");
+    let undo = query(&server.dsn, "SELECT @@innodb_undo_tablespaces").concat();
+    assert_eq!(undo, "4");
+    server.stop();
 }

@@ -18,7 +18,8 @@ use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraCluster, Home, IMAGES_VARIABLE, Image,
     ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
-    ServerBuild, ServerError, images_max_bytes, kept_images, redo_bytes, shrink_images,
+    ServerBuild, ServerError, images_max_bytes, kept_images, kept_settings, redo_bytes,
+    shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::time::Duration;
@@ -161,6 +162,7 @@ impl ResolvedPrivate {
                 contents: contents(population, private.topology)?,
                 page_size_bytes: page_size(&private.set)?,
                 seed: population.seed,
+                settings: kept_settings(&private.set),
             })
         };
         let mut databases = Vec::new();
@@ -283,6 +285,7 @@ impl ResolvedPrivate {
         let mut set: Vec<(String, String)> =
             settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let redo_bytes = loading_redo_file_bytes(&spec.population);
+        set.extend(key.settings.iter().cloned());
         set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
         set.push(("innodb_log_file_size".to_owned(), redo_bytes.to_string()));
         let galera = match self.private.topology {

@@ -181,6 +181,7 @@ fn a_named_start_that_fails_leaves_nothing() {
         },
         page_size_bytes: 16384,
         seed: 1,
+        settings: Vec::new(),
     };
     assert!(server::Image::find(&home, &image_key).is_none());
 }
