@@ -142,8 +142,8 @@ impl Drop for InstanceDir {
 }
 
 /// Refuses files inside the directories of a server other than the one whose own directory is
-/// `own`, or of mydyno: who removes that server would remove them too, and a server takes what lies in its
-/// data directory for a schema.
+/// `own`, or of mydyno: who removes that server would remove them too, and a server takes what lies
+/// in its data directory for a schema.
 ///
 /// # Errors
 /// [`ServerError::Data`] where the path is inside one.
