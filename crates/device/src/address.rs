@@ -15,12 +15,13 @@ pub struct FileOffset {
     pub offset: u64,
 }
 
-/// The address of a file's byte on a device. Extents are scattered over the whole device: a data
-/// set of a gigabyte stands for one that fills it, and its seeks are as long.
-pub fn device_address(FileOffset { file, offset }: FileOffset, capacity_bytes: u64) -> u64 {
-    let extents = (capacity_bytes / EXTENT_BYTES).max(1);
+/// The address of a file's byte on a device, so many bytes of which hold data from the first
+/// address on. Extents are scattered over all of them: a data set of a gigabyte stands for one of
+/// that size, and its seeks are as long.
+pub fn device_address(FileOffset { file, offset }: FileOffset, used_bytes: u64) -> u64 {
+    let extents = (used_bytes / EXTENT_BYTES).max(1);
     let extent = mix(file ^ mix(offset / EXTENT_BYTES)) % extents;
-    (extent * EXTENT_BYTES + offset % EXTENT_BYTES) % capacity_bytes.max(1)
+    (extent * EXTENT_BYTES + offset % EXTENT_BYTES) % used_bytes.max(1)
 }
 
 /// Neighbours become strangers.

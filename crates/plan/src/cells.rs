@@ -18,7 +18,7 @@ use tpcc::terminal_times::TERMINALS_PER_WAREHOUSE;
 
 /// May a matrix have the option for some of its cells only? The others do without.
 fn is_of_some_cells(option: &str) -> bool {
-    ["dilate_max", "page_cache"].contains(&option)
+    ["dilate_max", "page_cache", "used"].contains(&option)
         || WorkloadKind::all_sizes().any(|(size, _)| size == option)
 }
 

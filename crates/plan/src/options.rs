@@ -180,6 +180,11 @@ pub struct StorageOptions {
     /// Place of temporary files and tablespaces [default: same]
     #[arg(long, value_name = "PLACE")]
     pub temp: Option<Given<Text>>,
+    /// Share of each emulated device that holds live data, as `5%`: flash with more spare area
+    /// copies less for its erased blocks and so writes faster, and the arm of a disk moves less
+    /// [default: that of the profile, which is 100% where it does not say]
+    #[arg(long, value_name = "SHARE")]
+    pub used: Option<Given<Share>>,
     /// Size of the page cache for buffered I/O of emulated devices, such as 512M or 8G
     /// [default: half of the tables; 1G for `server start`, which does not know them]
     #[arg(long, value_name = "SIZE")]

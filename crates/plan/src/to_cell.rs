@@ -192,6 +192,7 @@ impl CellOptions {
     pub fn placement(&self, place: &ReadPlace<'_>) -> Result<Placement, Problem> {
         let storage = &self.storage;
         let mut placement = Placement {
+            used: given(&storage.used),
             page_cache_bytes: given(&storage.page_cache),
             count: given(&storage.count_io).unwrap_or_default(),
             ..Placement::default()

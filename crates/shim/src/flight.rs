@@ -51,7 +51,7 @@ impl Flight {
             kind,
             address: device_address(
                 FileOffset { file: target.file ^ state.file_salt, offset: extent.offset },
-                emulated.capacity_bytes,
+                emulated.used_bytes,
             ),
             bytes: u32::try_from(extent.bytes).unwrap_or(u32::MAX),
         };

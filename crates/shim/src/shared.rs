@@ -301,8 +301,8 @@ mod tests {
                 threads.spawn(|| std::mem::forget(Held::lock(&devices[0])));
             });
             for _ in 0..2 {
-                let capacity_bytes = devices[0].with(|device| device.capacity_bytes());
-                assert_eq!(capacity_bytes, profile.capacity_bytes);
+                let used_bytes = devices[0].with(|device| device.used_bytes());
+                assert_eq!(used_bytes, profile.capacity_bytes);
             }
         }
         // What is allocated otherwise is the system's.

@@ -37,7 +37,7 @@ pub(crate) struct ShimState {
 }
 
 pub(crate) struct EmulatedDevice {
-    pub(crate) capacity_bytes: u64,
+    pub(crate) used_bytes: u64,
     device: DeviceHandle,
 }
 
@@ -54,14 +54,14 @@ enum DeviceHandle {
 impl EmulatedDevice {
     pub(crate) fn own(device: Device) -> EmulatedDevice {
         EmulatedDevice {
-            capacity_bytes: device.capacity_bytes(),
+            used_bytes: device.used_bytes(),
             device: DeviceHandle::Own(Mutex::new(device)),
         }
     }
 
     pub(crate) fn shared(device: &'static SharedDevice) -> EmulatedDevice {
         EmulatedDevice {
-            capacity_bytes: device.with(|device| device.capacity_bytes()),
+            used_bytes: device.with(|device| device.used_bytes()),
             device: DeviceHandle::Shared(device),
         }
     }

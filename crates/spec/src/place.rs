@@ -26,6 +26,10 @@ pub enum Place {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Placement {
     pub places: BTreeMap<Role, Place>,
+    /// Share of each emulated device that holds live data, above 0 and up to 1. Without it: as its
+    /// profile has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<f64>,
     /// Size of the modelled page cache.
     pub page_cache_bytes: Option<u64>,
     /// Count what goes to real storage too, by the shim.
@@ -38,6 +42,18 @@ impl Placement {
     pub fn is_emulated(&self) -> bool {
         let mut places = self.places.values();
         places.any(|place| matches!(place, Place::Emulated { .. }))
+    }
+
+    /// With profiles that have `used`.
+    #[must_use]
+    pub fn occupied(&self) -> Placement {
+        let mut occupied = self.clone();
+        for place in occupied.places.values_mut() {
+            if let (Place::Emulated { profile, .. }, Some(used)) = (place, self.used) {
+                **profile = profile.occupied(used);
+            }
+        }
+        occupied
     }
 
     /// Is every file on an emulated device?

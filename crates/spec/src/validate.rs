@@ -290,6 +290,15 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
                    place a role on a profile (data: hdd-15k), or leave it out";
         return Problem::of("page_cache", why);
     }
+    if placement.used.is_some_and(|used| !(f64::EPSILON..=1.0).contains(&used)) {
+        let why = "a device is used by more than 0 % and up to 100 %; name such a share, as 5%";
+        return Problem::of("used", why);
+    }
+    if placement.used.is_some() && !placement.is_emulated() {
+        let why = "it is for emulated devices, and a real one is as full as it is; place a role \
+                   on a profile (data: sata-850pro), or leave it out";
+        return Problem::of("used", why);
+    }
     if private.dilate != Dilate::NONE && !placement.is_all_emulated() {
         return Problem::of("dilate", OF_REAL_DEVICES);
     }

@@ -9,6 +9,7 @@ use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
 use crate::instance_group::InstanceGroup;
 use crate::library;
+use crate::place::require_used;
 use crate::variables::{
     doublewrite_in_system_tablespace, has_undo_tablespaces, require_inside, variables_of,
 };
@@ -165,6 +166,7 @@ fn arrange_on(
     if *placement == Placement::default() {
         return Ok(Arrangement::default());
     }
+    let placement = &placement.occupied();
     let mut arranger = Arranger::new(placement, files, host, number);
     arranger.arrangement.dilation = files.dilation;
     arranger.place_all()?;
@@ -276,6 +278,8 @@ impl<'a> Arranger<'a> {
             self.arrangement.data_directory.get_or_insert(inside);
         }
         if let Some(Place::Emulated { profile, .. }) = place {
+            // Servers share the device.
+            require_used(profile, self.files.group.all(self.files.needed_bytes))?;
             self.emulate(Role::Data, profile, None);
             self.arrangement.random_pages_per_s = Some(profile.random_pages_per_s());
         }

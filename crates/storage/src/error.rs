@@ -58,6 +58,13 @@ pub enum StorageError {
         needed_bytes: u64,
         free_bytes: u64,
     },
+    #[error(
+        "{} MiB of {device} are used, and the server's files need {} MiB; use more of it (--used), \
+         or take a larger device",
+        used_bytes >> 20,
+        needed_bytes >> 20
+    )]
+    DeviceTooSmall { device: String, used_bytes: u64, needed_bytes: u64 },
     /// A server that cannot run under the shim, or in dilated time.
     #[error("{binary} cannot run {how}: {why}")]
     UnfitBinary { binary: PathBuf, how: &'static str, why: String },
@@ -100,6 +107,7 @@ impl StorageError {
             | StorageError::NotPlaceable { .. }
             | StorageError::NotRecordable { .. }
             | StorageError::Contradiction { .. }
+            | StorageError::DeviceTooSmall { .. }
             | StorageError::Outside { .. } => Exit::Usage,
             StorageError::NoShim { .. }
             | StorageError::Io { .. }

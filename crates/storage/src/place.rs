@@ -51,6 +51,18 @@ pub fn profile(text: &str) -> Result<Profile, StorageError> {
     device::builtin(text).ok_or_else(|| unknown(text))
 }
 
+/// Refuses a database that is larger than the part of a device that is said to be used.
+pub(crate) fn require_used(profile: &Profile, needed_bytes: u64) -> Result<(), StorageError> {
+    if profile.occupancy.is_none() || profile.used_bytes() >= needed_bytes {
+        return Ok(());
+    }
+    Err(StorageError::DeviceTooSmall {
+        device: profile.name.clone(),
+        used_bytes: profile.used_bytes(),
+        needed_bytes,
+    })
+}
+
 /// Splits at the `@` behind a profile; one in a directory's name stays.
 fn split(text: &str) -> (&str, Option<&str>) {
     let behind_profile = |at: &usize| !text[..*at].contains('/') || is_file_name(&text[..*at]);

@@ -1,7 +1,7 @@
 //! The command line of `mydyno device`.
 
 use super::values::duration;
-use base::Dilation;
+use base::{Dilation, parse_share};
 use clap::{Args, Subcommand};
 use spec::parse_dilation;
 use std::path::PathBuf;
@@ -53,9 +53,18 @@ pub struct DeviceVerifyArguments {
     /// is fast enough for the device; --seconds are those of the slower clock
     #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
     pub dilate: Dilation,
+    /// Share of each device that holds live data, as 5%; flash then takes random writes faster, and
+    /// what its sheet says of an arm is left out
+    #[arg(long, value_name = "SHARE", value_parser = used_share)]
+    pub used: Option<f64>,
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+}
+
+fn used_share(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).filter(|share| (f64::EPSILON..=1.0).contains(share));
+    share.ok_or_else(|| "give a share above 0 and up to 100%, as 5%".to_owned())
 }
 
 #[derive(Args)]

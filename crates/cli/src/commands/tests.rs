@@ -66,6 +66,7 @@ const SAID: &[(&str, &[&str])] = &[
     ("--binlog /x/", &["storage.binlog = '/x/'"]),
     ("--temp /x/", &["storage.temp = '/x/'"]),
     ("--page-cache 1G --data hdd-15k", &["storage.page_cache = '1G'", "storage.data = 'hdd-15k'"]),
+    ("--used 5% --data hdd-15k", &["storage.used = '5%'", "storage.data = 'hdd-15k'"]),
     ("--count-io", &["storage.count_io = true"]),
     ("--warehouses 3", &["load.warehouses = 3"]),
     ("--seed 7", &["lab.seed = 7", "load.population_seed = 1"]),

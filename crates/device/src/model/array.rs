@@ -5,7 +5,7 @@ use super::request::{Access, Completion, Full, RequestState, Ticket};
 use super::slots::{OUTSTANDING_MAX, Slots};
 use super::solid_state::SolidStateModel;
 use crate::page::AccessKind;
-use crate::profile;
+use crate::profile::{self, SolidState};
 use std::ops::Range;
 
 /// One device that is no array.
@@ -23,7 +23,9 @@ impl MemberModel {
     /// `None` where the profile is none of a single device.
     pub fn new(profile: &profile::Profile, seed: u64) -> Option<MemberModel> {
         if let Some(solid) = &profile.solid_state {
-            return Some(MemberModel::SolidState(SolidStateModel::new(solid, seed)));
+            let random_write_iops = solid.random_write_iops_at(profile.occupancy());
+            let solid = SolidState { random_write_iops, ..solid.clone() };
+            return Some(MemberModel::SolidState(SolidStateModel::new(&solid, seed)));
         }
         let disk = profile.disk.as_ref()?;
         Some(MemberModel::Disk(DiskModel::new(disk, profile.capacity_bytes)))
@@ -124,8 +126,11 @@ pub struct ArrayModel {
 
 impl ArrayModel {
     /// An array without members, where the profile is not valid, completes everything at once.
-    pub fn new(profile: Option<&profile::Array>, seed: u64) -> ArrayModel {
+    pub fn new(profile: &profile::Profile, seed: u64) -> ArrayModel {
+        let occupancy = profile.occupancy();
+        let profile = profile.array.as_ref();
         let member = profile.and_then(profile::Array::profile);
+        let member = member.map(|member| member.occupied(occupancy));
         let unit = |n: u32| {
             // Members with one seed would move in step.
             let seed = seed.wrapping_add(u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -4,9 +4,10 @@ use super::request::Moment;
 use crate::profile::SolidState;
 
 const PAGE_BYTES: f64 = 4096.0;
-/// A random write costs no more pages' worth of extra work than this: longer ones fill flash pages
-/// as sequential ones do.
-const RANDOM_PAGES_MAX: f64 = 16.0;
+/// What is written one after the other over so many bytes leaves whole erase blocks behind, of
+/// which nothing is copied. Shorter runs spare their share of it. More would be nearer to erase
+/// blocks of all dies together, and cost a long file a part of its rate at each of its extents.
+const RUN_BYTES: f64 = (1 << 20) as f64;
 
 /// A cache as a fluid: it knows how much is in it and when all of that will be out, but not which
 /// part leaves when. So its cost is the same whatever its size.
@@ -58,8 +59,9 @@ impl WriteCache {
         self.empty_ns
     }
 
-    /// Takes a write; answers when there was room for it. Writes are taken in their order.
-    pub fn admit(&mut self, now_ns: u64, bytes: u32, sequential: bool) -> u64 {
+    /// Takes a write, which ends a run of so many bytes; answers when there was room for it. Writes
+    /// are taken in their order.
+    pub fn admit(&mut self, now_ns: u64, bytes: u32, run: RunLength) -> u64 {
         let mut from_ns = now_ns.max(self.as_of_ns);
         if self.fill {
             self.fill = false;
@@ -85,24 +87,24 @@ impl WriteCache {
         }
         self.as_of_ns = from_ns;
         self.dirty_bytes = dirty_bytes + bytes;
-        let cost_ns = self.cost_ns(bytes, sequential);
+        let cost_ns = self.cost_ns(bytes, run);
         self.empty_ns = self.empty_ns.max(from_ns).saturating_add(cost_ns as u64);
         from_ns
     }
 
-    /// The flash is busy with something else for so long, after all that is in the cache; answers
-    /// when that is over.
-    pub fn occupy(&mut self, Moment(from_ns): Moment, time_ns: u64) -> u64 {
+    /// Empties what is in the cache, and has the flash busy with a flush for so long after that;
+    /// answers when that is over. Writes that wait for room are none of it: they come later.
+    pub fn flush(&mut self, Moment(from_ns): Moment, time_ns: u64) -> u64 {
+        // Where some wait, it is as full as it will be when the last of them gets its room.
+        let drain_ns = self.empty_ns.saturating_sub(self.as_of_ns.max(from_ns));
         self.empty_ns = self.empty_ns.max(from_ns).saturating_add(time_ns);
-        self.empty_ns
+        from_ns.saturating_add(drain_ns).saturating_add(time_ns)
     }
 
-    fn cost_ns(&mut self, bytes: f64, sequential: bool) -> f64 {
+    fn cost_ns(&mut self, bytes: f64, RunLength(run_bytes): RunLength) -> f64 {
         let plain_ns = bytes * self.sequential_ns_per_byte;
-        if sequential {
-            return plain_ns;
-        }
-        let pages = (bytes / PAGE_BYTES).ceil().clamp(1.0, RANDOM_PAGES_MAX);
+        let random_share = (1.0 - run_bytes as f64 / RUN_BYTES).max(0.0);
+        let pages = (bytes / PAGE_BYTES).ceil().max(1.0) * random_share;
         let extra_ns = self.random_page_ns - PAGE_BYTES * self.sequential_ns_per_byte;
         let cleaning_ns = pages * self.cleaning_page_ns;
         let due_ns = (self.debt_ns + cleaning_ns - self.debt_max_ns).clamp(0.0, cleaning_ns);
@@ -116,44 +118,59 @@ const CANDIDATES: usize = 16;
 /// A writer of a log begins with the block that it left half full.
 const REWRITTEN_BYTES: u64 = 16 << 10;
 
-/// Which writes go on where an earlier one ended. What has gone on once is kept apart, so that
-/// random writes between do not push a log out.
+/// Bytes that were written, or read, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunLength(pub u64);
+
+/// Where it began and ended; nothing ends at 0, which marks what is unused.
+#[derive(Clone, Copy, Debug, Default)]
+struct StreamRun {
+    start: u64,
+    end: u64,
+}
+
+/// Which requests go on where an earlier one ended. What has gone on once is kept apart, so that
+/// random ones between do not push a log out.
 #[derive(Debug, Default)]
 pub struct Streams {
-    streams: [u64; STREAMS],
+    streams: [StreamRun; STREAMS],
     used: [u64; STREAMS],
-    candidates: [u64; CANDIDATES],
+    candidates: [StreamRun; CANDIDATES],
     clock: u64,
 }
 
 impl Streams {
-    /// Whether the write is one of a sequence, of which it is then the end.
-    pub fn goes_on(&mut self, address: u64, bytes: u32) -> bool {
+    /// The run that ends with this request.
+    pub fn run(&mut self, address: u64, bytes: u32) -> RunLength {
         self.clock += 1;
         let end = address.saturating_add(u64::from(bytes));
-        // Nothing ends at 0, which marks what is unused.
-        let ends_here = |stream: &u64| {
-            *stream != 0 && address <= *stream && *stream <= address.saturating_add(REWRITTEN_BYTES)
+        let ends_here = |run: &StreamRun| {
+            run.end != 0 && address <= run.end && run.end <= address.saturating_add(REWRITTEN_BYTES)
         };
         if let Some(found) = self.streams.iter().position(ends_here) {
-            self.keep(found, end);
-            return true;
+            return self.keep(found, self.streams[found], end);
         }
-        if let Some(found) = self.candidates.iter_mut().find(|stream| ends_here(stream)) {
-            *found = 0;
+        if let Some(found) = self.candidates.iter_mut().find(|run| ends_here(run)) {
+            let run = std::mem::take(found);
             let ages = self.used.iter().enumerate();
             let oldest = ages.min_by_key(|(_, used)| **used).map_or(0, |(n, _)| n);
-            self.streams[oldest] = 0;
-            self.keep(oldest, end);
-            return true;
+            return self.keep(oldest, run, end);
         }
-        self.candidates[(self.clock % CANDIDATES as u64) as usize] = end;
-        false
+        self.candidates[(self.clock % CANDIDATES as u64) as usize] =
+            StreamRun { start: address, end };
+        RunLength(end - address)
     }
 
-    fn keep(&mut self, place: usize, end: u64) {
+    fn keep(
+        &mut self,
+        place: usize,
+        StreamRun { start, end: before }: StreamRun,
+        end: u64,
+    ) -> RunLength {
         // A block written again ends before what followed it.
-        self.streams[place] = end.max(self.streams[place]);
+        let run = StreamRun { start, end: end.max(before) };
+        self.streams[place] = run;
         self.used[place] = self.clock;
+        RunLength(run.end.saturating_sub(run.start))
     }
 }

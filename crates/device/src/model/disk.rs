@@ -21,7 +21,7 @@ struct DiskRequest {
     access: Access,
     arrived_ns: u64,
     sequence: u64,
-    /// Writes before a flush that are not on the platter yet.
+    /// Acknowledged writes before a flush that are not on the platter yet.
     writes_before: usize,
     decided: Option<Completion>,
 }
@@ -57,8 +57,8 @@ pub struct DiskModel {
     /// The last choice was one from the cache: the next is not, where both wait.
     drained_last: bool,
     sequence: u64,
-    /// When the last of the writes decided on is complete.
-    written_ns: u64,
+    /// When the last write from the cache is on the platter.
+    drained_ns: u64,
 }
 
 impl DiskModel {
@@ -82,7 +82,7 @@ impl DiskModel {
             dirty_since_ns: 0,
             drained_last: false,
             sequence: 0,
-            written_ns: 0,
+            drained_ns: 0,
         }
     }
 
@@ -109,8 +109,8 @@ impl DiskModel {
             return Ok(RequestState::Decided(Completion { due_ns, service_ns }));
         }
         self.sequence += 1;
-        let writes_before =
-            if access.kind == AccessKind::Flush { self.writes_outstanding() } else { 0 };
+        // Without a cache, what is acknowledged is on the platter.
+        let writes_before = if access.kind == AccessKind::Flush { self.dirty.len() } else { 0 };
         let request = DiskRequest {
             access,
             arrived_ns: now_ns,
@@ -158,23 +158,13 @@ impl DiskModel {
         }
     }
 
-    fn writes_outstanding(&self) -> usize {
-        let is_write = |slot: &&u32| {
-            let request = self.slots.get(**slot);
-            request.is_some_and(|request| request.access.kind == AccessKind::Write)
-        };
-        let waiting =
-            if self.cache_bytes > 0 { 0 } else { self.waiting.iter().filter(is_write).count() };
-        self.dirty.len() + self.stalled.len() + waiting
-    }
-
     fn link_ns(&self, bytes: u32) -> u64 {
         (f64::from(bytes) * self.link_ns_per_byte) as u64
     }
 
     fn flushed(&self, arrived_ns: u64) -> Completion {
         Completion {
-            due_ns: arrived_ns.max(self.written_ns).saturating_add(self.flush_ns),
+            due_ns: arrived_ns.max(self.drained_ns).saturating_add(self.flush_ns),
             service_ns: self.flush_ns,
         }
     }
@@ -206,11 +196,9 @@ impl DiskModel {
         Some(self.cached(now_ns, access.bytes))
     }
 
-    fn cached(&mut self, now_ns: u64, bytes: u32) -> Completion {
+    fn cached(&self, now_ns: u64, bytes: u32) -> Completion {
         let service_ns = self.overhead_ns + self.link_ns(bytes);
-        let due_ns = now_ns.saturating_add(service_ns);
-        self.written_ns = self.written_ns.max(due_ns);
-        Completion { due_ns, service_ns }
+        Completion { due_ns: now_ns.saturating_add(service_ns), service_ns }
     }
 
     /// The moment of the next choice, if there is anything to choose.
@@ -264,8 +252,7 @@ impl DiskModel {
     fn serve(&mut self, at_ns: u64, place: usize) {
         self.drained_last = false;
         let slot = self.waiting.remove(place);
-        let Some(DiskRequest { access, arrived_ns, sequence, .. }) = self.slots.get(slot).copied()
-        else {
+        let Some(DiskRequest { access, arrived_ns, .. }) = self.slots.get(slot).copied() else {
             return;
         };
         let begin_ns = at_ns.max(arrived_ns.saturating_add(self.overhead_ns));
@@ -283,10 +270,6 @@ impl DiskModel {
         };
         let service_ns = due_ns.saturating_sub(at_ns.max(arrived_ns));
         self.decide(slot, Completion { due_ns, service_ns });
-        if access.kind == AccessKind::Write {
-            self.written_ns = self.written_ns.max(due_ns);
-            self.on_platter(sequence);
-        }
     }
 
     /// Writes one from the cache, which has one: upwards over the addresses, then from the first
@@ -299,7 +282,7 @@ impl DiskModel {
         self.dirty_bytes = self.dirty_bytes.saturating_sub(u64::from(dirty.bytes));
         self.ahead.stop(at_ns, &self.mechanics);
         let end_ns = self.mechanics.transfer(Moment(at_ns), dirty.address, dirty.bytes);
-        self.written_ns = self.written_ns.max(end_ns);
+        self.drained_ns = end_ns;
         self.on_platter(dirty.sequence);
         self.unstall(end_ns);
     }
@@ -309,8 +292,11 @@ impl DiskModel {
         let mut moved = 0;
         while let Some(slot) = self.stalled.get(moved).copied()
             && let Some(it) = self.slots.get(slot).copied()
-            && let Some(completion) = self.admit(at_ns.max(it.arrived_ns), it.access, it.sequence)
+            // Flushes that came meanwhile do not wait for it.
+            && let Some(completion) =
+                self.admit(at_ns.max(it.arrived_ns), it.access, self.sequence + 1)
         {
+            self.sequence += 1;
             self.decide(slot, completion);
             moved += 1;
         }

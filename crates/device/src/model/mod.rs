@@ -2,6 +2,7 @@
 
 mod array;
 mod cache;
+pub(crate) mod cleaning;
 mod disk;
 mod mechanics;
 pub(crate) mod random;
@@ -18,7 +19,7 @@ pub use request::{Access, Completion, Full, RequestState, Ticket};
 /// A device with its queues. All memory is taken when it is made; nothing is allocated later.
 #[derive(Debug)]
 pub struct Device {
-    capacity_bytes: u64,
+    used_bytes: u64,
     gate: Gate,
     model: Model,
 }
@@ -38,16 +39,17 @@ impl Device {
     /// ([`Profile::validate`]); one that does not say how it works completes everything at once.
     pub fn new(profile: &Profile, seed: u64) -> Device {
         let single = MemberModel::new(profile, seed).filter(|_| profile.array.is_none());
-        let array = || Model::Array(ArrayModel::new(profile.array.as_ref(), seed));
+        let array = || Model::Array(ArrayModel::new(profile, seed));
         Device {
-            capacity_bytes: profile.capacity_bytes,
+            used_bytes: profile.used_bytes(),
             gate: Gate::new(profile.limits.unwrap_or_default()),
             model: single.map_or_else(array, Model::Single),
         }
     }
 
-    pub fn capacity_bytes(&self) -> u64 {
-        self.capacity_bytes
+    /// Bytes from the first address on over which data lie.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes
     }
 
     /// Requests that hold a place of the model: those not decided, and those decided that nobody
@@ -83,7 +85,7 @@ impl Device {
     /// [`Full`] where it cannot be held; the caller lets it pass unmodelled.
     pub fn submit(&mut self, now_ns: u64, mut access: Access) -> Result<RequestState, Full> {
         // Nothing lies beyond the end, whatever is asked for.
-        access.address = access.address.min(self.capacity_bytes);
+        access.address = access.address.min(self.used_bytes);
         let from_ns = self.gate.pass(now_ns, access);
         match &mut self.model {
             Model::Single(unit) => unit.submit(from_ns, access),

@@ -4,10 +4,11 @@
 use super::cache::{Streams, WriteCache};
 use super::random::{ModelRandom, Spread};
 use super::request::{Access, Completion, Moment};
+use super::slots::OUTSTANDING_MAX;
 use crate::page::AccessKind;
 use crate::profile;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A flash page: a read of more occupies more units.
 const UNIT_BYTES: u32 = 16 << 10;
@@ -44,8 +45,7 @@ pub struct SolidStateModel {
     cache: WriteCache,
     streams: Streams,
     read_streams: Streams,
-    /// When the last write taken so far is complete.
-    written_ns: u64,
+    held: HeldWrites,
     /// Writes since the last flush.
     unflushed: bool,
     flushed_ns: u64,
@@ -78,7 +78,7 @@ impl SolidStateModel {
             cache: WriteCache::new(profile),
             streams: Streams::default(),
             read_streams: Streams::default(),
-            written_ns: 0,
+            held: HeldWrites::new(profile.queue_depth.unwrap_or(0)),
             unflushed: false,
             flushed_ns: 0,
         }
@@ -127,7 +127,8 @@ impl SolidStateModel {
         let media_ns = bytes * self.media_read_ns_per_byte;
         let begin_ns = self.begin(now_ns, AccessKind::Read, media_ns).max(now_ns);
         let transfer_ns = (bytes * self.link_ns_per_byte) as u64;
-        let (ready_ns, service_ns) = if self.read_streams.goes_on(access.address, access.bytes) {
+        let run = self.read_streams.run(access.address, access.bytes);
+        let (ready_ns, service_ns) = if run.0 > u64::from(access.bytes) {
             // The device has read ahead: it is in memory, as a write would be.
             let mean_ns = self.unit_ns.min(self.write_ns);
             let time_ns = (mean_ns * self.spread.sample(&mut self.random)) as u64;
@@ -160,26 +161,27 @@ impl SolidStateModel {
     fn write(&mut self, now_ns: u64, access: Access) -> Completion {
         let transfer_ns = f64::from(access.bytes) * self.link_ns_per_byte;
         let begin_ns = self.begin(now_ns, AccessKind::Write, transfer_ns).max(now_ns);
-        let sequential = self.streams.goes_on(access.address, access.bytes);
-        let taken_ns = self.cache.admit(begin_ns, access.bytes, sequential);
+        let run = self.streams.run(access.address, access.bytes);
+        let taken_ns = self.cache.admit(begin_ns, access.bytes, run);
         let spread = self.spread.sample(&mut self.random);
         let service_ns = (self.write_ns * spread + transfer_ns) as u64;
         let due_ns = taken_ns.saturating_add(service_ns);
-        self.written_ns = self.written_ns.max(due_ns);
+        self.held.add(Moment(now_ns), due_ns);
         self.unflushed = true;
         Completion { due_ns, service_ns }
     }
 
-    /// A protected cache need not be emptied, and one whose flush lies is not. A volatile one is,
-    /// and the mapping written after it, during which the flash does nothing else: so two flushes
-    /// take twice as long as one, unless nothing was written between them.
+    /// What is not acknowledged is not owed. A protected cache need not be emptied, and one whose
+    /// flush lies is not. A volatile one is, and the mapping written after it, during which the
+    /// flash does nothing else: so two flushes take twice as long as one, unless nothing was
+    /// written between them.
     fn flush(&mut self, now_ns: u64) -> Completion {
         let service_ns = (self.flush_ns * self.spread.sample(&mut self.random)) as u64;
-        let from_ns = now_ns.max(self.written_ns);
+        let from_ns = self.held.complete_ns(now_ns);
         let due_ns = if !self.flush_drains {
             from_ns.saturating_add(service_ns)
         } else if self.unflushed {
-            self.cache.occupy(Moment(from_ns), service_ns)
+            self.cache.flush(Moment(from_ns.max(self.flushed_ns)), service_ns)
         } else {
             let idle_ns = service_ns.min(self.write_ns as u64);
             from_ns.max(self.flushed_ns).saturating_add(idle_ns)
@@ -187,6 +189,44 @@ impl SolidStateModel {
         self.unflushed = false;
         self.flushed_ns = self.flushed_ns.max(due_ns);
         Completion { due_ns, service_ns: service_ns.min(due_ns - from_ns) }
+    }
+}
+
+/// Writes that are not complete, where a flush has to wait for those that the device holds: on a
+/// link whose flush is no command of its queue.
+#[derive(Debug)]
+struct HeldWrites {
+    queue_depth: usize,
+    /// In the order of arrival. Never longer than its capacity.
+    due_ns: VecDeque<u64>,
+}
+
+impl HeldWrites {
+    fn new(queue_depth: u32) -> HeldWrites {
+        let places = if queue_depth == 0 { 0 } else { OUTSTANDING_MAX };
+        HeldWrites { queue_depth: queue_depth as usize, due_ns: VecDeque::with_capacity(places) }
+    }
+
+    fn forget(&mut self, now_ns: u64) {
+        while self.due_ns.front().is_some_and(|due_ns| *due_ns <= now_ns) {
+            self.due_ns.pop_front();
+        }
+    }
+
+    fn add(&mut self, Moment(now_ns): Moment, due_ns: u64) {
+        self.forget(now_ns);
+        if self.queue_depth > 0 && self.due_ns.len() < OUTSTANDING_MAX {
+            self.due_ns.push_back(due_ns);
+        }
+    }
+
+    /// When the device has nothing more to do of what it holds now.
+    fn complete_ns(&mut self, now_ns: u64) -> u64 {
+        self.forget(now_ns);
+        self.due_ns
+            .iter()
+            .take(self.queue_depth)
+            .fold(now_ns, |last_ns, due_ns| last_ns.max(*due_ns))
     }
 }
 

@@ -79,6 +79,12 @@ pub fn profile(profile: &Profile) -> Checked {
             profile.capacity_bytes
         ));
     }
+    if !(f64::EPSILON..=1.0).contains(&profile.occupancy()) {
+        return refuse(format!(
+            "`occupancy` is {}: give the share of the device that holds data, above 0 and up to 1",
+            profile.occupancy()
+        ));
+    }
     let mut figures = keys::figures(profile)?;
     ranges(&figures)?;
     sheet(&profile.sheet)?;

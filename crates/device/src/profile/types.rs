@@ -1,6 +1,7 @@
 //! What a profile holds, table by table.
 
 use super::builtins::builtin;
+use crate::model::cleaning::Fill;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,6 +16,10 @@ pub struct Profile {
     /// For people.
     pub title: String,
     pub capacity_bytes: u64,
+    /// Share of the capacity that holds live data, 0 to 1. Flash with spare area copies less for
+    /// its erased blocks, and an arm moves over the first part of the addresses only. Without it:
+    /// 1, as sheets are measured.
+    pub occupancy: Option<f64>,
     pub price_usd: Option<f64>,
     #[serde(default)]
     pub sheet: Sheet,
@@ -94,6 +99,9 @@ pub struct SolidState {
     pub read_latency_while_writing_us: Option<f64>,
     /// Standard deviation of service times as a share of their mean, 0 to 1. Without it: 0.2.
     pub latency_variation: Option<f64>,
+    /// Writes that the device holds, all of which a flush waits for, on a link whose flush is no
+    /// command of its queue (SATA: 32). Without it: a flush waits for acknowledged ones only.
+    pub queue_depth: Option<u32>,
     /// When the power goes, a write is not torn inside of an aligned run of this length: a power of
     /// two from 512 to 65536. Without it: 512.
     pub atomic_write_bytes: Option<u64>,
@@ -177,6 +185,13 @@ impl Profile {
         member.as_ref().unwrap_or(self).disk.is_some()
     }
 
+    /// How many times faster it takes sustained random writes, used by so much, than a full one.
+    pub fn random_write_gain(&self, occupancy: f64) -> f64 {
+        let member = self.array.as_ref().and_then(Array::profile);
+        let solid = member.as_ref().unwrap_or(self).solid_state.as_ref();
+        solid.map_or(1.0, |it| it.random_write_iops_at(occupancy) / it.random_write_iops)
+    }
+
     /// How long random writes at full speed take to bring a disk's write cache to the rate of
     /// `sheet.random_write_iops`: the ramp time of a test of it. [`crate::Device::precondition`]
     /// does that for solid-state devices.
@@ -197,6 +212,23 @@ impl Profile {
     }
 }
 
+impl Profile {
+    /// Share of the capacity that holds live data.
+    pub fn occupancy(&self) -> f64 {
+        self.occupancy.unwrap_or(1.0)
+    }
+
+    /// Bytes from the first address on over which data lie.
+    pub fn used_bytes(&self) -> u64 {
+        (self.capacity_bytes as f64 * self.occupancy()) as u64
+    }
+
+    /// The same device with another share of live data, which all members of an array have.
+    pub fn occupied(&self, share: f64) -> Profile {
+        Profile { occupancy: Some(share), ..self.clone() }
+    }
+}
+
 impl SolidState {
     pub(crate) fn interface_mb_per_s(&self) -> f64 {
         let sequential = self.sequential_read_mb_per_s.max(self.sequential_write_mb_per_s);
@@ -210,6 +242,17 @@ impl SolidState {
     /// Drain rate after a rest.
     pub(crate) fn peak_iops(&self) -> f64 {
         self.random_write_peak_iops.unwrap_or(self.random_write_iops)
+    }
+
+    /// Random 4 KiB writes per second that the cache drains for ever, where so much of the device
+    /// is live data. How much of its flash is spare follows from the rate of a full one, as
+    /// `random_write_iops` has it, and from that of its flash.
+    pub fn random_write_iops_at(&self, occupancy: f64) -> f64 {
+        let flash_pages_per_s = self.sequential_write_mb_per_s * 1e6 / 4096.0;
+        let full = Fill::by_amplification(flash_pages_per_s / self.random_write_iops);
+        let pages_per_s = flash_pages_per_s / Fill(full.0 * occupancy).amplification();
+        let most = self.random_write_peak_iops.unwrap_or(f64::INFINITY);
+        pages_per_s.clamp(self.random_write_iops, most.max(self.random_write_iops))
     }
 
     /// Time on a unit of a 4 KiB read: what is not transfer.
@@ -250,8 +293,9 @@ impl Profile {
     /// How many pages at random places the device reads, or writes, in a second, one after the
     /// other; whichever is slower. For estimates.
     pub fn random_pages_per_s(&self) -> f64 {
+        let occupancy = self.occupancy();
         let single = |profile: &Profile| match (&profile.solid_state, &profile.disk) {
-            (Some(solid), _) => solid.random_read_iops.min(solid.random_write_iops),
+            (Some(solid), _) => solid.random_read_iops.min(solid.random_write_iops_at(occupancy)),
             (_, Some(disk)) => {
                 1e6 / (disk.average_seek_ms * 1e3
                     + disk.revolution_us() / 2.0

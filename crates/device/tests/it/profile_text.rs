@@ -168,8 +168,7 @@ fn answers(profile: &Profile, seed: u64) {
         let drawn = seed.wrapping_mul(step * 2 + 1).rotate_left(17);
         let access = Access {
             kind: AccessKind::ALL[(drawn % 3) as usize],
-            address: [0, drawn, drawn % device.capacity_bytes(), u64::MAX]
-                [(drawn >> 8) as usize % 4],
+            address: [0, drawn, drawn % device.used_bytes(), u64::MAX][(drawn >> 8) as usize % 4],
             bytes: [512, 16384, 1 << 20, 0][(drawn >> 16) as usize % 4],
         };
         match device.submit(now_ns, access) {

@@ -145,7 +145,7 @@ pub fn closed_loop(device: &mut Device, file: u64, load: Load) -> Measured {
     let begin_ns = 1_000_000_000;
     let measured_ns = begin_ns + (load.ramp_seconds * 1e9) as u64;
     let end_ns = measured_ns + (load.seconds * 1e9) as u64;
-    let mut places = Places::new(load, device.capacity_bytes(), file);
+    let mut places = Places::new(load, device.used_bytes(), file);
     let mut events: BinaryHeap<Reverse<Event>> = BinaryHeap::new();
     let mut number = 0;
     let mut sum_ns = 0;
@@ -215,7 +215,7 @@ pub fn wait(device: &mut Device, now_ns: u64, access: Access) -> u64 {
 /// Mean time of a flush behind each of many random writes of 4 KiB to a device of this profile.
 pub fn flush_latency_us(device: &mut Device, profile: &Profile, file: u64, rounds: u32) -> f64 {
     let load = Load::random(AccessKind::Write, 1, 0.0).on(profile);
-    let mut places = Places::new(load, device.capacity_bytes(), file);
+    let mut places = Places::new(load, device.used_bytes(), file);
     let (mut now_ns, mut sum_ns) = (1_000_000_000, 0);
     for _ in 0..rounds {
         now_ns = wait(device, now_ns, places.next());

@@ -249,6 +249,14 @@ fn real_devices_are_as_they_are() {
     refused("page_cache", &[page_cache, |cell| real(cell, Role::Data)]);
     allowed(&[page_cache, ON_A_PROFILE]);
     allowed(&[page_cache, |cell| emulated(cell, Role::Redo)]);
+    let used: Change = |cell| private(cell).placement.used = Some(0.05);
+    refused("used", &[used]);
+    refused("used", &[used, |cell| real(cell, Role::Data)]);
+    allowed(&[used, ON_A_PROFILE]);
+    let none: Change = |cell| private(cell).placement.used = Some(0.0);
+    let more: Change = |cell| private(cell).placement.used = Some(1.01);
+    refused("used", &[none, ON_A_PROFILE]);
+    refused("used", &[more, ON_A_PROFILE]);
     let dilate: Change = |cell| private(cell).dilate = Dilate::By(Dilation::whole(2));
     assert_eq!(refused("dilate", &[dilate]), OF_REAL_DEVICES);
     allowed(&[dilate, ON_A_PROFILE]);

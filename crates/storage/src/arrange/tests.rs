@@ -323,3 +323,19 @@ fn servers_together_have_directories_of_their_own() {
     let directories: BTreeSet<_> = all.iter().map(|one| &one.data_directory).collect();
     assert_eq!((all.len(), directories.len()), (3, 3));
 }
+
+#[test]
+fn a_device_has_room_for_the_database_where_it_is_used() {
+    let used = |share| {
+        let places = [(Role::Data, emulated("slow", None))].into();
+        let placement = Placement { places, used: Some(share), ..Placement::default() };
+        let placement = placement.occupied();
+        let memory = tempfile::tempdir().unwrap();
+        let host = host(Some(memory.path()));
+        let places: Vec<_> = placement.places.into_iter().collect();
+        arranged(&places, &mysql_57(), &host).map(|(_, setup)| setup.devices[0].profile.occupancy)
+    };
+    assert_eq!(used(0.05).unwrap(), Some(0.05));
+    let error = used(0.001).unwrap_err().to_string();
+    assert!(error.contains("MiB of slow are used") && error.contains("--used"), "{error}");
+}

@@ -5,6 +5,7 @@ use crate::commands::show;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::device::{count, table};
+use crate::text::format::percent;
 use base::{Dilation, Exit, document};
 use device::Profile;
 use serde::Serialize;
@@ -43,11 +44,37 @@ struct VerifiedDocument {
     name: String,
     title: String,
     figures: Vec<VerifiedFigure>,
+    random_writes_by_use: Vec<WritesByUse>,
+}
+
+/// What the model makes of `random_write_iops` where so much of the device holds live data.
+#[derive(Serialize)]
+struct WritesByUse {
+    used_share: f64,
+    iops: f64,
+}
+
+const USED_SHARES: [f64; 7] = [0.05, 0.25, 0.5, 0.75, 0.85, 0.95, 1.0];
+
+/// None of disks, and of what promises no writes.
+fn writes_by_use(profile: &Profile) -> Vec<WritesByUse> {
+    let full = profile.sheet.random_write_iops.filter(|_| !profile.is_disk());
+    let of = |full: f64| {
+        USED_SHARES.map(|used_share| WritesByUse {
+            used_share,
+            iops: full * profile.random_write_gain(used_share),
+        })
+    };
+    full.map(of).into_iter().flatten().collect()
 }
 
 /// Runs the command.
 pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
-    let profiles = profiles(arguments)?;
+    let used = |profile: Profile| match arguments.used {
+        Some(used) => profile.occupied(used),
+        None => profile,
+    };
+    let profiles: Vec<Profile> = profiles(arguments)?.into_iter().map(used).collect();
     let fio = Fio::find()?;
     storage::shim_library()?;
     let options = VerifyOptions {
@@ -81,6 +108,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
             name: profile.name.clone(),
             title: profile.title.clone(),
             figures,
+            random_writes_by_use: writes_by_use(profile),
         });
     }
     console.done();
@@ -94,7 +122,16 @@ fn words(document: &VerifyDocument) -> String {
     let dilated = dilated.map_or_else(String::new, |words| format!(" ({words})"));
     let tables = document.devices.iter().map(|device| {
         let table = table(&device.name, &device.title, &device.figures);
-        format!("{table}\n")
+        let by_use = device.random_writes_by_use.iter();
+        let by_use: Vec<String> =
+            by_use.map(|at| format!("{} {:.0}", percent(at.used_share, 0), at.iops)).collect();
+        match by_use.is_empty() {
+            true => format!("{table}\n"),
+            false => format!(
+                "{table}random writes per second by the share in use: {}\n\n",
+                by_use.join(", ")
+            ),
+        }
     });
     format!(
         "{}, {} s for each figure{}, files in {}\n\n{}{} within, {} host-limited, {} outside\n",
