@@ -18,7 +18,7 @@ pub use fault::{DeviceFault, FaultKind, SLOW_FACTOR, fault_of};
 pub use model::{Access, Completion, Device, Full, RequestState, Ticket};
 pub use profile::{
     Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,
-    builtin, builtins,
+    builtin, builtins, is_occupancy,
 };
 pub use role::Role;
 pub use setup::{

@@ -40,8 +40,10 @@ pub struct ImageKey {
     pub settings: Vec<(String, String)>,
 }
 
-/// Variables that tables, or the data directory, are made with and keep.
-const KEPT_BY_TABLES: [&str; 6] = [
+/// Variables that a data directory or its tables are made with and keep, and a server of a copy has
+/// to have.
+pub(crate) const KEPT: [&str; 7] = [
+    "aria_block_size",
     "innodb_data_file_path",
     "innodb_default_row_format",
     "innodb_file_format",
@@ -52,7 +54,7 @@ const KEPT_BY_TABLES: [&str; 6] = [
 
 /// Those of the variables that an image has to be loaded with, by name; the last one counts.
 pub fn kept_settings(set: &[(String, String)]) -> Vec<(String, String)> {
-    let kept = KEPT_BY_TABLES
+    let kept = KEPT
         .iter()
         .filter_map(|name| given_in(set, name).map(|value| ((*name).to_owned(), value.to_owned())));
     kept.collect()

@@ -3,7 +3,7 @@
 
 use crate::error::io_at;
 use crate::home::{self, FileLock};
-use crate::image::{Image, ImageContents, ImageKey};
+use crate::image::{Image, ImageContents, ImageKey, KEPT};
 use crate::initialise::{initialise, require_room};
 use crate::instance_dir::InstanceDir;
 use crate::kept_images::{images_max_bytes, shrink_images};
@@ -20,23 +20,15 @@ const SETTINGS: [(&str, &str); 3] = [
     ("innodb_flush_method", "fsync"),
     ("innodb_use_native_aio", "OFF"),
 ];
-/// Variables that a data directory is made with and keeps.
-const KEPT: [&str; 9] = [
-    "aria_block_size",
-    "aria_log_dir_path",
-    "early_plugin_load",
-    "innodb_checksum_algorithm",
-    "innodb_data_file_path",
-    "innodb_data_home_dir",
-    "innodb_file_per_table",
-    "innodb_undo_tablespaces",
-    "lower_case_table_names",
-];
+/// Variables beside those of [`KEPT`] with which a data directory is made otherwise.
+const MADE_WITH: [&str; 4] =
+    ["aria_log_dir_path", "early_plugin_load", "innodb_checksum_algorithm", "innodb_data_home_dir"];
 
 /// Is a data directory for these settings like that of any other server, but for its page size?
 fn is_common(settings: &Settings) -> bool {
-    let is_kept = |name: &str| KEPT.contains(&name) || name.contains("encrypt");
-    !settings.lines().iter().any(|(name, _)| is_kept(name.trim_start_matches("loose_")))
+    let is_own =
+        |name: &str| KEPT.contains(&name) || MADE_WITH.contains(&name) || name.contains("encrypt");
+    !settings.lines().iter().any(|(name, _)| is_own(name.trim_start_matches("loose_")))
 }
 
 /// The image for a server of this build with these settings, made where there is none. `None`

@@ -290,7 +290,7 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
                    place a role on a profile (data: hdd-15k), or leave it out";
         return Problem::of("page_cache", why);
     }
-    if placement.used.is_some_and(|used| !(f64::EPSILON..=1.0).contains(&used)) {
+    if placement.used.is_some_and(|used| !device::is_occupancy(used)) {
         let why = "a device is used by more than 0 % and up to 100 %; name such a share, as 5%";
         return Problem::of("used", why);
     }

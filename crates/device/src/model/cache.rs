@@ -129,6 +129,12 @@ struct StreamRun {
     end: u64,
 }
 
+impl StreamRun {
+    fn length(self) -> RunLength {
+        RunLength(self.end.saturating_sub(self.start))
+    }
+}
+
 /// Which requests go on where an earlier one ended. What has gone on once is kept apart, so that
 /// random ones between do not push a log out.
 #[derive(Debug, Default)]
@@ -147,30 +153,26 @@ impl Streams {
         let ends_here = |run: &StreamRun| {
             run.end != 0 && address <= run.end && run.end <= address.saturating_add(REWRITTEN_BYTES)
         };
+        // A block written again ends before what followed it, and may begin before all of it.
+        let with_this =
+            |run: StreamRun| StreamRun { start: run.start.min(address), end: run.end.max(end) };
         if let Some(found) = self.streams.iter().position(ends_here) {
-            return self.keep(found, self.streams[found], end);
+            return self.keep(found, with_this(self.streams[found]));
         }
         if let Some(found) = self.candidates.iter_mut().find(|run| ends_here(run)) {
-            let run = std::mem::take(found);
+            let run = with_this(std::mem::take(found));
             let ages = self.used.iter().enumerate();
             let oldest = ages.min_by_key(|(_, used)| **used).map_or(0, |(n, _)| n);
-            return self.keep(oldest, run, end);
+            return self.keep(oldest, run);
         }
-        self.candidates[(self.clock % CANDIDATES as u64) as usize] =
-            StreamRun { start: address, end };
-        RunLength(end - address)
+        let run = StreamRun { start: address, end };
+        self.candidates[(self.clock % CANDIDATES as u64) as usize] = run;
+        run.length()
     }
 
-    fn keep(
-        &mut self,
-        place: usize,
-        StreamRun { start, end: before }: StreamRun,
-        end: u64,
-    ) -> RunLength {
-        // A block written again ends before what followed it.
-        let run = StreamRun { start, end: end.max(before) };
+    fn keep(&mut self, place: usize, run: StreamRun) -> RunLength {
         self.streams[place] = run;
         self.used[place] = self.clock;
-        RunLength(run.end.saturating_sub(run.start))
+        run.length()
     }
 }

@@ -78,7 +78,7 @@ impl SolidStateModel {
             cache: WriteCache::new(profile),
             streams: Streams::default(),
             read_streams: Streams::default(),
-            held: HeldWrites::new(profile.queue_depth.unwrap_or(0)),
+            held: HeldWrites::new(profile.flush_queue_depth.unwrap_or(0)),
             unflushed: false,
             flushed_ns: 0,
         }

@@ -1,7 +1,7 @@
 //! What no device can do. A figure that passes here may be wrong, but the model can live with it.
 
 use super::keys::{self, Figures};
-use super::{Array, Disk, Member, Profile, ProfileError, Sheet, SolidState};
+use super::{Array, Disk, Member, Profile, ProfileError, Sheet, SolidState, is_occupancy};
 
 type Checked = Result<(), ProfileError>;
 
@@ -79,7 +79,7 @@ pub fn profile(profile: &Profile) -> Checked {
             profile.capacity_bytes
         ));
     }
-    if !(f64::EPSILON..=1.0).contains(&profile.occupancy()) {
+    if !is_occupancy(profile.occupancy()) {
         return refuse(format!(
             "`occupancy` is {}: give the share of the device that holds data, above 0 and up to 1",
             profile.occupancy()

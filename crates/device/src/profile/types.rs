@@ -101,7 +101,7 @@ pub struct SolidState {
     pub latency_variation: Option<f64>,
     /// Writes that the device holds, all of which a flush waits for, on a link whose flush is no
     /// command of its queue (SATA: 32). Without it: a flush waits for acknowledged ones only.
-    pub queue_depth: Option<u32>,
+    pub flush_queue_depth: Option<u32>,
     /// When the power goes, a write is not torn inside of an aligned run of this length: a power of
     /// two from 512 to 65536. Without it: 512.
     pub atomic_write_bytes: Option<u64>,
@@ -210,6 +210,11 @@ impl Profile {
         let (peak, burst) = (solid.random_write_peak_iops?, solid.burst_bytes?);
         Some(burst as f64 / 4096.0 / peak)
     }
+}
+
+/// Can this share of a device hold its data?
+pub fn is_occupancy(share: f64) -> bool {
+    (f64::EPSILON..=1.0).contains(&share)
 }
 
 impl Profile {

@@ -45,7 +45,6 @@ pub(crate) struct Kept {
     format: u32,
     /// As it was asked for, by role.
     asked: Vec<(String, String)>,
-    #[serde(default)]
     used: Option<f64>,
     page_cache_bytes: Option<u64>,
     count: bool,

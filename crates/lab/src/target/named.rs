@@ -8,6 +8,7 @@ use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, lines, with_users};
 use crate::target::private::{ResolvedPrivate, files_of};
+use base::Dilation;
 use plan::tables_bytes;
 use server::preset::Translated;
 use server::{
@@ -80,16 +81,32 @@ pub fn start_named_on(
     if job.is_stopped() {
         return Err(LabError::Interrupted);
     }
-    let Some(kept) = kept else {
-        let instance = disk_space::start(home, build, options)?;
-        return Ok((unless_stopped(home, spec, instance, is_known, job)?, notes));
+    let options = match &kept {
+        Some(kept) => placed_options(options, kept, build, spec.dilation)?,
+        None => options,
     };
+    let instance = disk_space::start(home, build, options)?;
+    let instance = unless_stopped(home, spec, instance, is_known, job)?;
+    let Some(kept) = kept else { return Ok((instance, notes)) };
     if kept.directories().any(is_in_memory_above) {
         notes.push(
             "files of it are in memory, and are gone after a restart of this machine".to_owned(),
         );
     }
-    let options = InstanceOptions {
+    match emulate(&kept.placed(instance.directory()), build) {
+        Ok(()) => Ok((instance, notes)),
+        Err(error) => Err(not_emulated(&instance, &error)),
+    }
+}
+
+/// The same for a server whose files are placed.
+fn placed_options(
+    options: InstanceOptions,
+    kept: &Kept,
+    build: &ServerBuild,
+    dilation: Dilation,
+) -> Result<InstanceOptions, LabError> {
+    Ok(InstanceOptions {
         storage: if kept.data_is_emulated { Storage::Emulated } else { Storage::Real },
         set: [&options.set[..], &kept.set].concat(),
         data_directory: kept.data_directory.clone(),
@@ -97,21 +114,15 @@ pub fn start_named_on(
         environment: match kept.has_page {
             // Anew at each start: mydyno may have moved.
             true => {
-                let clock = storage::clock_from_now(spec.dilation);
+                let clock = storage::clock_from_now(dilation);
                 storage::server_environment(&build.binary, clock)?
             }
             false => Vec::new(),
         },
         files: [kept.files_now()?, options.files].concat(),
-        dilation: spec.dilation,
+        dilation,
         ..options
-    };
-    let instance = disk_space::start(home, build, options)?;
-    let instance = unless_stopped(home, spec, instance, is_known, job)?;
-    match emulate(&kept.placed(instance.directory()), build) {
-        Ok(()) => Ok((instance, notes)),
-        Err(error) => Err(not_emulated(&instance, &error)),
-    }
+    })
 }
 
 /// Ends a server whose start was given up meanwhile; of one that is new nothing stays.
