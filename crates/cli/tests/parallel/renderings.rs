@@ -298,11 +298,6 @@ fn costs(of: &Renderings) {
     }
 }
 
-/// serde_json may read a number one bit off.
-fn same_but_for_parsing(told: f64, expected: f64, place: &str) {
-    assert!((told / expected - 1.0).abs() < 1e-14, "{place}: {told}, not {expected}");
-}
-
 /// Throughput and p95, which all of them show, and the list of labs.
 fn headline(of: &Renderings, work: &Path) {
     let (nopm, tpm) = (float(&of.document, "/nopm"), float(&of.document, "/tpm_total"));
@@ -320,7 +315,7 @@ fn headline(of: &Renderings, work: &Path) {
     };
     let lab = status(&["--json"]).json();
     for place in ["/cells/0/nopm/mean", "/cells/0/repeats/0/nopm"] {
-        same_but_for_parsing(float(&lab, place), nopm, place);
+        assert_eq!(float(&lab, place), nopm, "{place}");
     }
     let told = status(&[]).stdout;
     same_throughput("lab status", &text_table(&told, "NOPM ")[1][1], nopm);
@@ -340,8 +335,7 @@ fn headline(of: &Renderings, work: &Path) {
     let results = Results::open(&work.join("mydyno.db")).unwrap();
     let followed = report::LabFollower::of(LabId(1)).read(&results).unwrap();
     let followed = serde_json::to_value(&followed).unwrap();
-    let throughput = "/cells/0/repeats/0/throughput";
-    same_but_for_parsing(float(&followed, throughput), nopm, throughput);
+    assert_eq!(float(&followed, "/cells/0/repeats/0/throughput"), nopm);
 }
 
 #[test]
