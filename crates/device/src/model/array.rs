@@ -28,7 +28,8 @@ impl MemberModel {
             return Some(MemberModel::SolidState(SolidStateModel::new(&solid, seed)));
         }
         let disk = profile.disk.as_ref()?;
-        Some(MemberModel::Disk(DiskModel::new(disk, profile.capacity_bytes)))
+        let disk = DiskModel::new(disk, profile.capacity_bytes, profile.occupancy());
+        Some(MemberModel::Disk(disk))
     }
 
     pub fn precondition(&mut self) {

@@ -19,8 +19,9 @@ pub struct WriteCache {
     as_of_ns: u64,
     empty_ns: u64,
     sequential_ns_per_byte: f64,
-    /// Program time of a random page, and the cleaning that it causes later.
-    random_page_ns: f64,
+    /// What a random request costs at least, in time of the flash: its command.
+    random_command_ns: f64,
+    /// The cleaning that a page at a random place causes later.
     cleaning_page_ns: f64,
     /// Cleaning put off, and the most that erased space in reserve allows.
     debt_ns: f64,
@@ -31,16 +32,18 @@ pub struct WriteCache {
 
 impl WriteCache {
     pub fn new(profile: &SolidState) -> WriteCache {
-        let random_page_ns = 1e9 / profile.peak_iops();
-        let cleaning_page_ns = 1e9 / profile.random_write_iops - random_page_ns;
+        let sequential_ns_per_byte = 1e3 / profile.sequential_write_mb_per_s;
+        let page_ns = PAGE_BYTES * sequential_ns_per_byte;
+        let random_command_ns = profile.random_write_peak_iops.map_or(page_ns, |iops| 1e9 / iops);
+        let cleaning_page_ns = 1e9 / profile.random_write_iops - random_command_ns.max(page_ns);
         let reserve_pages = profile.burst_bytes.unwrap_or(0) as f64 / PAGE_BYTES;
         WriteCache {
             capacity_bytes: profile.cache_bytes() as f64,
             dirty_bytes: 0.0,
             as_of_ns: 0,
             empty_ns: 0,
-            sequential_ns_per_byte: 1e3 / profile.sequential_write_mb_per_s,
-            random_page_ns,
+            sequential_ns_per_byte,
+            random_command_ns,
             cleaning_page_ns: cleaning_page_ns.max(0.0),
             debt_ns: 0.0,
             debt_max_ns: reserve_pages * cleaning_page_ns.max(0.0),
@@ -65,8 +68,8 @@ impl WriteCache {
         let mut from_ns = now_ns.max(self.as_of_ns);
         if self.fill {
             self.fill = false;
-            let page_ns = self.random_page_ns + self.cleaning_page_ns;
-            let drain_ns = self.capacity_bytes / PAGE_BYTES * page_ns;
+            let pages = self.capacity_bytes / PAGE_BYTES;
+            let drain_ns = pages * (self.random_command_ns + self.cleaning_page_ns);
             self.dirty_bytes = self.capacity_bytes;
             self.as_of_ns = from_ns;
             self.empty_ns = from_ns.saturating_add(drain_ns as u64);
@@ -102,14 +105,14 @@ impl WriteCache {
     }
 
     fn cost_ns(&mut self, bytes: f64, RunLength(run_bytes): RunLength) -> f64 {
-        let plain_ns = bytes * self.sequential_ns_per_byte;
         let random_share = (1.0 - run_bytes as f64 / RUN_BYTES).max(0.0);
-        let pages = (bytes / PAGE_BYTES).ceil().max(1.0) * random_share;
-        let extra_ns = self.random_page_ns - PAGE_BYTES * self.sequential_ns_per_byte;
-        let cleaning_ns = pages * self.cleaning_page_ns;
+        let pages = (bytes / PAGE_BYTES).ceil().max(1.0);
+        let program_ns = bytes.max(PAGE_BYTES) * self.sequential_ns_per_byte;
+        let command_ns = (self.random_command_ns - program_ns).max(0.0) * random_share;
+        let cleaning_ns = pages * self.cleaning_page_ns * random_share;
         let due_ns = (self.debt_ns + cleaning_ns - self.debt_max_ns).clamp(0.0, cleaning_ns);
         self.debt_ns += cleaning_ns - due_ns;
-        plain_ns.max(PAGE_BYTES * self.sequential_ns_per_byte) + pages * extra_ns.max(0.0) + due_ns
+        program_ns + command_ns + due_ns
     }
 }
 

@@ -62,7 +62,7 @@ pub struct DiskModel {
 }
 
 impl DiskModel {
-    pub fn new(profile: &profile::Disk, capacity_bytes: u64) -> DiskModel {
+    pub fn new(profile: &profile::Disk, capacity_bytes: u64, occupancy: f64) -> DiskModel {
         let overhead_ns = (profile.command_overhead_us() * 1e3) as u64;
         DiskModel {
             overhead_ns,
@@ -71,7 +71,7 @@ impl DiskModel {
             flush_lies: profile.flush_lies.unwrap_or(false),
             link_ns_per_byte: 1e3 / profile.interface_mb_per_s(),
             cache_bytes: profile.write_cache_bytes.unwrap_or(0),
-            mechanics: Mechanics::new(profile, capacity_bytes),
+            mechanics: Mechanics::new(profile, capacity_bytes, occupancy),
             ahead: ReadAhead::new(profile.read_ahead_bytes.unwrap_or(1 << 20)),
             slots: Slots::new(),
             waiting: Vec::with_capacity(OUTSTANDING_MAX),
