@@ -85,23 +85,28 @@ impl Gauge {
     }
 }
 
-/// Dirty pages and the checkpoint age.
+/// What is level in a steady server: dirty pages, the checkpoint age once the log has gone round,
+/// and free pages once the pool is full or has all of the database.
 #[derive(Clone, Debug)]
 pub(super) struct Gauges {
-    dirty_pages: Gauge,
-    checkpoint_age: Gauge,
+    all: [Gauge; 3],
     pool_pages: f64,
     redo_bytes: f64,
     /// End of the last interval, from the start of the run.
     at_ns: u64,
 }
 
+const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
+
 impl Gauges {
     /// Of servers with so much redo log together, whose samples are sums; 0 is not known.
     pub(super) fn of(redo_bytes: f64) -> Gauges {
         Gauges {
-            dirty_pages: Gauge::new("dirty pages", "buffer_pool_pages_dirty"),
-            checkpoint_age: Gauge::new("checkpoint age", "checkpoint_age_bytes"),
+            all: [
+                Gauge::new("dirty pages", "buffer_pool_pages_dirty"),
+                Gauge::new("checkpoint age", CHECKPOINT_AGE),
+                Gauge::new("free pages", "buffer_pool_pages_free"),
+            ],
             pool_pages: 0.0,
             redo_bytes,
             at_ns: 0,
@@ -116,10 +121,8 @@ impl Gauges {
             if metric.name == "buffer_pool_pages_total" {
                 self.pool_pages = *value as f64;
             }
-            for gauge in [&mut self.dirty_pages, &mut self.checkpoint_age] {
-                if gauge.metric == metric.name {
-                    gauge.newest = Some((batch.at_offset_ns, *value));
-                }
+            if let Some(gauge) = self.all.iter_mut().find(|gauge| gauge.metric == metric.name) {
+                gauge.newest = Some((batch.at_offset_ns, *value));
             }
         }
     }
@@ -129,10 +132,9 @@ impl Gauges {
     /// steady before the half that is looked at has numbers alone.
     pub(super) fn push(&mut self, end_ns: u64) {
         self.at_ns = end_ns;
-        for gauge in [&mut self.dirty_pages, &mut self.checkpoint_age] {
+        for gauge in &mut self.all {
             let newest = gauge.newest.filter(|_| gauge.is_there(end_ns));
-            let value = newest.map_or(f64::NAN, |(_, value)| value as f64);
-            gauge.series.push(value);
+            gauge.series.push(newest.map_or(f64::NAN, |(_, value)| value as f64));
         }
     }
 
@@ -142,30 +144,30 @@ impl Gauges {
             let age = gauge.age(self.at_ns);
             age.is_some_and(|age| age > SILENT_AFTER && age <= GONE_AFTER)
         };
-        let gauges = [&self.dirty_pages, &self.checkpoint_age];
-        gauges.into_iter().find(is_silent).map(|gauge| gauge.name)
+        self.all.iter().find(is_silent).map(|gauge| gauge.name)
     }
 
     /// The names of those that cannot be judged: never read, or gone.
     pub(super) fn missing(&self) -> Vec<&'static str> {
-        let gauges = [&self.dirty_pages, &self.checkpoint_age];
-        let missing = gauges.iter().filter(|gauge| !gauge.is_there(self.at_ns));
+        let missing = self.all.iter().filter(|gauge| !gauge.is_there(self.at_ns));
         missing.map(|gauge| gauge.name).collect()
     }
 
     /// The others.
     pub(super) fn watched(&self) -> Vec<Watched<'_>> {
-        [(&self.dirty_pages, self.pool_pages), (&self.checkpoint_age, self.redo_bytes)]
-            .into_iter()
-            .filter(|(gauge, _)| gauge.is_there(self.at_ns))
-            .map(|(gauge, whole)| Watched {
+        let there = self.all.iter().filter(|gauge| gauge.is_there(self.at_ns));
+        let watched = there.map(|gauge| {
+            let is_age = gauge.metric == CHECKPOINT_AGE;
+            let whole = if is_age { self.redo_bytes } else { self.pool_pages };
+            Watched {
                 name: gauge.name,
                 values: gauge.series.values(),
                 tolerance_share: TOLERANCE,
                 // A page, or a byte, where the whole is not known: an idle server is steady.
                 negligible: (NEGLIGIBLE * whole).max(1.0),
-            })
-            .collect()
+            }
+        });
+        watched.collect()
     }
 }
 

@@ -49,6 +49,7 @@ fn feed(
         let (new_orders, dirty_pages) = of(second);
         if let Some(pages) = dirty_pages {
             lengths.sampled(&[sample(second, "buffer_pool_pages_dirty", pages)]);
+            lengths.sampled(&[sample(second, "buffer_pool_pages_free", 100)]);
         }
         if lengths.take(&interval(phase, second, new_orders)) == Control::EndPhase(phase) {
             return Some(second + 1 - start);
@@ -125,7 +126,7 @@ fn throughput_alone_is_enough_and_is_told() {
     assert!(took.is_some_and(|took| (30..200).contains(&took)), "{took:?}");
     feed(&mut silent, Phase::Window, 200..260, |_| (200, None));
     let notes = silent.finish(&ended(60));
-    let words = "judged without the server's dirty pages and checkpoint age, which";
+    let words = "judged without the server's dirty pages and checkpoint age and free pages, which";
     assert!(notes[0].contains(words), "{notes:?}");
     // A gauge that is not read any more holds the end up until it is gone.
     let mut lost = lengths(AUTO, fixed);
