@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
     Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
-    Topology, WorkloadKind, parse_precision,
+    Topology, Used, WorkloadKind, parse_precision,
 };
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -174,17 +174,20 @@ kinds! {
     Fault: Fault, Fault::NAMES.map(|name| format!("\"{name}\"")).join(" or "),
         json!({ "type": "string" }), |text| text.parse::<Fault>();
     Scale: Scale,
-        format!("\"auto\", \"papers\" or a number of warehouses from 1 to {WAREHOUSES_MAX}"),
+        format!(
+            "\"auto\", \"papers\", \"of 500\" or a number of warehouses from 1 to {WAREHOUSES_MAX}"
+        ),
         json!({
-            "type": ["string", "integer"], "pattern": "^(auto|papers)$", "minimum": 1,
+            "type": ["string", "integer"], "pattern": "^(auto|papers|of [0-9]+)$", "minimum": 1,
             "maximum": WAREHOUSES_MAX
         }),
         |text| match text {
             "auto" => Some(Scale::Auto),
             "papers" => Some(Scale::Papers),
             _ => {
-                let count = Count::<1, WAREHOUSES_MAX>::read(text).ok()?;
-                Some(Scale::For(Warehouses(count)))
+                let of = text.strip_prefix("of ");
+                let count = Count::<1, WAREHOUSES_MAX>::read(of.unwrap_or(text)).ok()?;
+                Some(if of.is_some() { Scale::Of } else { Scale::For }(Warehouses(count)))
             }
         };
     Dilate: Dilate, "\"auto\" or a number from 1 to 100",
@@ -201,6 +204,12 @@ kinds! {
             "maximum": PRECISION_MOST
         }),
         parse_precision;
+    Used: Used, "a share like \"5%\" or 0.05, or \"auto\"",
+        json!({ "type": ["string", "number"], "minLength": 1 }),
+        |text| match text {
+            "auto" => Some(Used::Auto),
+            _ => parse_share(text).map(Used::Share),
+        };
     Share: f64, "a share like \"80%\" or 0.8", json!({ "type": ["string", "number"] }), parse_share;
     KinkPower: f64, "a number above 1", json!({ "type": "number" }), |text| text.parse().ok();
     PlateauPower: f64, "a number from 0 to 1", json!({ "type": "number" }),

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{
     Dilate, Fault, Isolation, RampLimits, Rate, SbtestTables, Scale, Spacing, Style, Topology,
-    WorkloadKind,
+    Used, WorkloadKind,
 };
 use tpcc::schema::PARTITIONS_MAX;
 
@@ -124,8 +124,9 @@ pub struct ServerOptions {
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Given<Text>>,
     /// Sizes of the preset's buffer pool and redo log: `auto` (in the papers' proportion to the
-    /// data), `papers` (as they are there, for 1,000 warehouses) or a number of warehouses (in that
-    /// proportion to it) [default: auto]
+    /// data), `papers` (as they are there), a number of warehouses (in the papers' proportion to
+    /// those), or `of 500` (in proportion to the papers' database of so many warehouses, where they
+    /// measured a preset with more than one) [default: auto]
     #[arg(long, value_name = "SCALE")]
     pub scale: Option<Given<Scale>>,
     /// Number of private servers to drive at once, each with a database of its own: they share this
@@ -181,10 +182,11 @@ pub struct StorageOptions {
     #[arg(long, value_name = "PLACE")]
     pub temp: Option<Given<Text>>,
     /// Share of each emulated device that holds live data, as `5%`: flash with more spare area
-    /// copies less for its erased blocks and so writes faster, and the arm of a disk moves less
+    /// copies less for its erased blocks and so writes faster, and the arm of a disk moves less;
+    /// `auto` is what the papers' database took of it, with a preset
     /// [default: that of the profile, which is 100% where it does not say]
     #[arg(long, value_name = "SHARE")]
-    pub used: Option<Given<Share>>,
+    pub used: Option<Given<Used>>,
     /// Size of the page cache for buffered I/O of emulated devices, such as 512M or 8G
     /// [default: half of the tables; 1G for `server start`, which does not know them]
     #[arg(long, value_name = "SIZE")]
@@ -282,9 +284,9 @@ pub struct DriveOptions {
     /// pause [default: 2ms]
     #[arg(long, value_name = "TIME")]
     pub retry_pause: Option<Given<Time<0, RETRY_PAUSE_MAX_MS>>>,
-    /// Time before the window, not measured; `auto` ends when throughput, dirty pages and
-    /// checkpoint age are steady, after at least 30 s and 30 intervals and at most 30 minutes
-    /// (`auto:10m`: at most 10 minutes) [default: 10s; of `mydyno crash` 1s]
+    /// Time before the window, not measured; `auto` ends when throughput, dirty and free pages of
+    /// the buffer pool, and checkpoint age are steady, after at least 30 s and 30 intervals and at
+    /// most 30 minutes (`auto:10m`: at most 10 minutes) [default: 10s; of `mydyno crash` 1s]
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<Given<WarmupTime>>,
     /// Measured time, of a ramp that of each point; `auto` ends when the mean throughput is known

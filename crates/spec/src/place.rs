@@ -26,15 +26,39 @@ pub enum Place {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Placement {
     pub places: BTreeMap<Role, Place>,
-    /// Share of each emulated device that holds live data, above 0 and up to 1. Without it: as its
-    /// profile has it.
+    /// How much of each emulated device holds live data. Without it: as its profile has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub used: Option<f64>,
+    pub used: Option<Used>,
     /// Size of the modelled page cache.
     pub page_cache_bytes: Option<u64>,
     /// Count what goes to real storage too, by the shim.
     #[serde(rename = "count_io")]
     pub count: bool,
+}
+
+/// How much of a device holds live data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Used {
+    /// Above 0 and up to 1.
+    Share(f64),
+    /// What the database that a preset was measured with took of it: a database in proportion
+    /// stands for that one, on a device in the same proportion.
+    Auto,
+}
+
+impl fmt::Display for Used {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Used::Share(share) => share.fmt(f),
+            Used::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl Serialize for Used {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
 }
 
 impl Placement {
@@ -44,13 +68,17 @@ impl Placement {
         places.any(|place| matches!(place, Place::Emulated { .. }))
     }
 
-    /// With profiles that have `used`.
+    /// With profiles that have `used`, beside a database of the papers of so many bytes.
     #[must_use]
-    pub fn occupied(&self) -> Placement {
+    pub fn occupied(&self, papers_bytes: u64) -> Placement {
         let mut occupied = self.clone();
         for place in occupied.places.values_mut() {
             if let (Place::Emulated { profile, .. }, Some(used)) = (place, self.used) {
-                **profile = profile.occupied(used);
+                let share = match used {
+                    Used::Share(share) => share,
+                    Used::Auto => papers_bytes as f64 / profile.capacity_bytes.max(1) as f64,
+                };
+                **profile = profile.occupied(share.min(1.0));
             }
         }
         occupied

@@ -156,6 +156,8 @@ pub enum Scale {
     Papers,
     /// In that proportion to so many warehouses.
     For(#[serde(serialize_with = "as_text")] Warehouses),
+    /// As with the papers' database of so many warehouses, where they had more than one.
+    Of(#[serde(serialize_with = "as_text")] Warehouses),
 }
 
 impl Scale {
@@ -165,6 +167,7 @@ impl Scale {
             Scale::Auto => "auto".to_owned(),
             Scale::Papers => "papers".to_owned(),
             Scale::For(warehouses) => warehouses.to_string(),
+            Scale::Of(warehouses) => format!("of {warehouses}"),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::dilate::{Dilate, OF_REAL_DEVICES};
 use crate::fault::Fault;
 use crate::length::Length;
 use crate::load::{Connections, Load, Style};
+use crate::place::Used;
 use crate::problem::Problem;
 use crate::server::{PopulationSpec, Private, Server};
 use crate::topology::Topology;
@@ -290,8 +291,14 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
                    place a role on a profile (data: hdd-15k), or leave it out";
         return Problem::of("page_cache", why);
     }
-    if placement.used.is_some_and(|used| !device::is_occupancy(used)) {
+    if matches!(placement.used, Some(Used::Share(share)) if !device::is_occupancy(share)) {
         let why = "a device is used by more than 0 % and up to 100 %; name such a share, as 5%";
+        return Problem::of("used", why);
+    }
+    let has_sizes = private.preset.as_ref().is_some_and(|of| of.name != defaults::PRESET);
+    if placement.used == Some(Used::Auto) && !has_sizes {
+        let why = "`auto` is what the papers' database took of the device; say which one by a \
+                   preset (preset: config-3), or name a share, as 5%";
         return Problem::of("used", why);
     }
     if placement.used.is_some() && !placement.is_emulated() {

@@ -59,6 +59,8 @@ pub struct ServerFiles {
     pub dilation: Dilation,
     /// Cores that it is kept to; none: those of the machine.
     pub cores: Option<u32>,
+    /// What the database took that its preset was measured with; 0 without one.
+    pub papers_bytes: u64,
 }
 
 /// What a server is started with so that its files are where they should be.
@@ -166,7 +168,7 @@ fn arrange_on(
     if *placement == Placement::default() {
         return Ok(Arrangement::default());
     }
-    let placement = &placement.occupied();
+    let placement = &placement.occupied(files.papers_bytes);
     let mut arranger = Arranger::new(placement, files, host, number);
     arranger.arrangement.dilation = files.dilation;
     arranger.place_all()?;

@@ -173,7 +173,7 @@ pub(super) fn preset_for_unknown(
 ) -> Result<Option<PresetSpec>, Failure> {
     let Some(name) = &arguments.preset else { return Ok(None) };
     let scale = arguments.scale.as_ref().map_or(Scale::Auto, |Given(scale)| *scale);
-    if scale == Scale::Auto && !preset::find(name)?.is_empty() {
+    if matches!(scale, Scale::Auto | Scale::Of(_)) && !preset::find(name)?.is_empty() {
         let words = format!(
             "--preset {name} has sizes, and what will be loaded is not known: add --scale and the \
              number of warehouses (--scale 10), or --scale papers for the papers' own"

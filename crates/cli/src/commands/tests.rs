@@ -390,8 +390,11 @@ fn a_preset_of_a_server_that_lives_on_is_for_a_size() {
     };
     assert!(named(&["--preset", "config-1"]).is_err());
     assert!(named(&["--preset", "config-1", "--scale", "auto"]).is_err());
+    assert!(named(&["--preset", "config-1", "--scale", "of 500"]).is_err());
     let told = named(&["--preset", "config-1", "--scale", "10"]).ok().unwrap();
-    assert_eq!(told.unwrap().scale, ::server::preset::PresetScale::To(Warehouses(10)));
+    let scale =
+        ::server::preset::PresetScale::To { warehouses: Warehouses(10), of: Warehouses(1_000) };
+    assert_eq!(told.unwrap().scale, scale);
     assert!(named(&["--preset", "default"]).ok().unwrap().is_some());
     assert!(named(&[]).ok().unwrap().is_none());
 }

@@ -45,7 +45,7 @@ pub(crate) struct Kept {
     format: u32,
     /// As it was asked for, by role.
     asked: Vec<(String, String)>,
-    used: Option<f64>,
+    used: Option<String>,
     page_cache_bytes: Option<u64>,
     count: bool,
     pub(crate) data_is_emulated: bool,
@@ -109,14 +109,15 @@ impl Kept {
     }
 
     fn require_same(&self, name: &str, wanted: &Placement) -> Result<(), LabError> {
-        let same = (&self.asked, self.used, self.page_cache_bytes, self.count)
-            == (&asked(wanted), wanted.used, wanted.page_cache_bytes, wanted.count);
+        let used = wanted.used.map(|used| used.to_string());
+        let same = (&self.asked, &self.used, self.page_cache_bytes, self.count)
+            == (&asked(wanted), &used, wanted.page_cache_bytes, wanted.count);
         if same || *wanted == Placement::default() {
             return Ok(());
         }
         let mut was: Vec<String> =
             self.asked.iter().map(|(role, place)| format!("--{role} {place}")).collect();
-        was.extend(self.used.map(|share| format!("--used {share}")));
+        was.extend(self.used.as_ref().map(|share| format!("--used {share}")));
         was.extend(self.page_cache_bytes.map(|b| format!("--page-cache {b}")));
         was.extend(self.count.then(|| "--count-io".to_owned()));
         Err(LabError::Unfit(format!(
@@ -184,7 +185,7 @@ impl Kept {
         Ok(Kept {
             format: FORMAT,
             asked: asked(placement),
-            used: placement.used,
+            used: placement.used.map(|used| used.to_string()),
             page_cache_bytes: placement.page_cache_bytes,
             count: placement.count,
             data_is_emulated: arranged.data_is_emulated(),

@@ -6,7 +6,7 @@ use crate::target::disk_space;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
-use crate::target::preset::{configured_file, lines, with_users};
+use crate::target::preset::{configured_file, database_bytes, lines, with_users};
 use crate::target::private::{ResolvedPrivate, files_of};
 use base::Dilation;
 use plan::tables_bytes;
@@ -234,6 +234,7 @@ fn new(
     let tables_bytes = population.map_or(TABLES_BYTES_ASSUMED, tables_bytes);
     let files = ServerFiles {
         is_named: true,
+        papers_bytes: database_bytes(preset.map(|of| of.preset.as_str()))?,
         ..files_of(build, &set, tables_bytes, InstanceGroup::of_one())?
     };
     let mut placement = spec.placement.clone();

@@ -27,15 +27,26 @@ impl PresetSpec {
         let Some(asked) = asked else {
             return Ok(None);
         };
-        Ok(Some(PresetSpec {
-            preset: server::preset::find(&asked.name)?,
-            scale: match asked.scale {
-                spec::Scale::Auto => PresetScale::To(warehouses),
-                spec::Scale::Papers => PresetScale::Papers,
-                spec::Scale::For(others) => PresetScale::To(others),
-            },
-        }))
+        let preset = server::preset::find(&asked.name)?;
+        let scale = match asked.scale {
+            spec::Scale::Auto => preset.scale_to(warehouses),
+            spec::Scale::Papers => PresetScale::Papers,
+            spec::Scale::For(others) => preset.scale_to(others),
+            spec::Scale::Of(papers) => preset.scale_to(Warehouses(
+                (warehouses.0.saturating_mul(preset.warehouses) / papers.0.max(1)).max(1),
+            )),
+        };
+        Ok(Some(PresetSpec { preset, scale }))
     }
+}
+
+/// What the papers' database took that this preset was measured with; 0 without one.
+///
+/// # Errors
+/// Where the preset is unknown.
+pub(crate) fn database_bytes(preset: Option<&str>) -> Result<u64, LabError> {
+    let preset = preset.map(server::preset::find).transpose()?;
+    Ok(preset.and_then(NamedPreset::database_bytes).unwrap_or(0))
 }
 
 /// The file in a named server's directory that says what it was configured with. Written at each
@@ -93,7 +104,7 @@ pub fn cell_preset(translated: &Translated) -> CellPreset {
         name: translated.preset.clone(),
         scaled_to_warehouses: match translated.scale {
             PresetScale::Papers => None,
-            PresetScale::To(warehouses) => Some(warehouses.0),
+            PresetScale::To { warehouses, .. } => Some(warehouses.0),
         },
         variables: variables.collect(),
     }
@@ -149,6 +160,8 @@ mod tests {
     use base::Warehouses;
     use server::preset::{Fate, PresetScale, Translated, VariableFate};
 
+    const TEN: PresetScale = PresetScale::To { warehouses: Warehouses(10), of: Warehouses(1_000) };
+
     fn translated(scale: PresetScale) -> Translated {
         let line = ("innodb_buffer_pool_size".to_owned(), "31M".to_owned());
         Translated {
@@ -169,7 +182,7 @@ mod tests {
     fn what_a_named_server_was_configured_with_comes_back() {
         let temp = tempfile::tempdir().unwrap();
         assert_eq!(configured_of(temp.path()).unwrap(), None);
-        let preset = translated(PresetScale::To(Warehouses(10)));
+        let preset = translated(TEN);
         for asked in [Some(&preset), None] {
             let (name, bytes) = configured_file(asked).unwrap();
             std::fs::write(temp.path().join(name), bytes).unwrap();
@@ -187,9 +200,8 @@ mod tests {
             let words = settings.iter().map(|(name, value)| format!("{name}={value}"));
             words.collect::<Vec<_>>().join(" ")
         };
-        let ten = PresetScale::To(Warehouses(10));
-        assert_eq!(settings(ten, 10), "preset=config-1");
-        assert_eq!(settings(ten, 20), "preset=config-1 scale=10");
+        assert_eq!(settings(TEN, 10), "preset=config-1");
+        assert_eq!(settings(TEN, 20), "preset=config-1 scale=10");
         assert_eq!(settings(PresetScale::Papers, 10), "preset=config-1 scale=papers");
     }
 }

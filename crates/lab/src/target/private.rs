@@ -11,7 +11,7 @@ use crate::target::membership::JOIN_PATIENCE;
 use crate::target::placed::{Placed, storage_of};
 use crate::target::pool::Divided;
 use crate::target::populate::{check_disk, divided, load_options, needed_bytes, populate, what_of};
-use crate::target::preset::{Configured, PresetSpec, lines};
+use crate::target::preset::{Configured, PresetSpec, database_bytes, lines};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
@@ -207,7 +207,9 @@ impl ResolvedPrivate {
         dilation: Dilation,
     ) -> Result<ServerFiles, LabError> {
         let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
-        Ok(ServerFiles { cores: self.private.cores, dilation, ..files })
+        let preset = self.private.preset.as_ref();
+        let papers_bytes = database_bytes(preset.map(|asked| asked.name.as_str()))?;
+        Ok(ServerFiles { cores: self.private.cores, dilation, papers_bytes, ..files })
     }
 
     /// The images, one or one for each shard, and the records of the loads of those that had to be
@@ -521,6 +523,7 @@ pub(crate) fn files_of(
         group,
         dilation: Dilation::NONE,
         cores: None,
+        papers_bytes: 0,
     })
 }
 

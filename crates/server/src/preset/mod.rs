@@ -8,14 +8,14 @@ mod sizes;
 mod translate;
 
 use crate::ServerError;
-use base::{ServerFamily, ServerRelease};
+use base::{ServerFamily, ServerRelease, Warehouses};
 use releases::Releases;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 pub use part::{PoolPart, chunk_of};
-pub use sizes::{POOL_BYTES_MIN, PresetScale, REFERENCE_WAREHOUSES};
+pub use sizes::{POOL_BYTES_MIN, PresetScale};
 pub use translate::{Fate, Translated, VariableFate};
 
 /// A named set of server variables.
@@ -24,7 +24,13 @@ pub use translate::{Fate, Translated, VariableFate};
 pub struct NamedPreset {
     pub name: String,
     pub about: String,
+    /// Of the papers' database that its sizes were measured with; 0 where it has none.
+    #[serde(default)]
+    pub warehouses: u32,
 }
+
+/// Of a warehouse of the papers, whose 500 and 1,000 took 50 and 100 GB.
+const WAREHOUSE_BYTES: u64 = 100_000_000;
 
 /// What the data file says of one variable.
 #[derive(Debug, Deserialize)]
@@ -138,6 +144,16 @@ impl NamedPreset {
         let mut variables = self.variables();
         let found = variables.find(|(variable, _)| variable.name == name);
         found.map(|(_, value)| value)
+    }
+
+    /// Its sizes in the proportion to `warehouses` that they had to the papers' database.
+    pub fn scale_to(&self, warehouses: Warehouses) -> PresetScale {
+        PresetScale::To { warehouses, of: Warehouses(self.warehouses.max(1)) }
+    }
+
+    /// What the papers' database took of a device; `None` where the preset has none.
+    pub fn database_bytes(&self) -> Option<u64> {
+        (self.warehouses > 0).then_some(u64::from(self.warehouses) * WAREHOUSE_BYTES)
     }
 
     /// Does it ask for nothing? One that asks for anything has sizes.

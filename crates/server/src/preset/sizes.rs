@@ -1,13 +1,9 @@
 //! The sizes of a preset: buffer pool and redo, as the papers have them or in proportion to the
 //! database at hand.
 
-use base::Warehouses;
+use base::{Warehouses, grouped};
 use std::fmt;
 
-/// What the papers' sizes were made for. They measured 500 warehouses too, but one reference for
-/// all presets keeps the presets' own proportions (#3 has four times the pool of #1); it is the
-/// larger database, in which storage decides.
-pub const REFERENCE_WAREHOUSES: u32 = 1_000;
 /// The smallest pool that all servers take: MariaDB 10.11.19 wants 6M, the others 5M.
 pub const POOL_BYTES_MIN: u64 = 6 << 20;
 /// The smallest redo file that all servers take.
@@ -30,17 +26,17 @@ pub(crate) struct Mib(pub u64);
 pub enum PresetScale {
     /// The sizes that the papers have.
     Papers,
-    /// In the proportion to so many warehouses that they had to the papers'
-    /// [`REFERENCE_WAREHOUSES`].
-    To(Warehouses),
+    /// In the proportion to so many warehouses that they had to the papers' database.
+    To { warehouses: Warehouses, of: Warehouses },
 }
 
 impl fmt::Display for PresetScale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PresetScale::Papers => f.write_str("the papers' sizes"),
-            PresetScale::To(warehouses) => {
-                write!(f, "sizes for {warehouses} of the papers' 1,000 warehouses")
+            PresetScale::To { warehouses, of } => {
+                let all = grouped(u64::from(of.0));
+                write!(f, "sizes for {warehouses} of the papers' {all} warehouses")
             }
         }
     }
@@ -50,14 +46,12 @@ impl PresetScale {
     /// The papers' `bytes` at this scale, in a whole number of `units` MiB (nearest) where it is
     /// not theirs.
     pub(crate) fn bytes(self, bytes: u64, Mib(units): Mib) -> u64 {
-        let PresetScale::To(warehouses) = self else {
+        let PresetScale::To { warehouses, of } = self else {
             return bytes;
         };
-        let unit = u128::from(units.max(1) * MIB);
         let exact = u128::from(bytes) * u128::from(warehouses.0);
-        let reference = u128::from(REFERENCE_WAREHOUSES);
-        let rounded = (exact + reference * unit / 2) / (reference * unit) * unit;
-        u64::try_from(rounded).unwrap_or(u64::MAX)
+        let (of, unit) = (u128::from(of.0), u128::from(units.max(1) * MIB));
+        u64::try_from((exact + of * unit / 2) / (of * unit) * unit).unwrap_or(u64::MAX)
     }
 }
 
@@ -69,7 +63,10 @@ mod tests {
 
     #[test]
     fn sizes_keep_their_proportion() {
-        let to = |warehouses| PresetScale::To(Warehouses(warehouses));
+        let to = |warehouses| PresetScale::To {
+            warehouses: Warehouses(warehouses),
+            of: Warehouses(1_000),
+        };
         assert_eq!(PresetScale::Papers.bytes(3 << 30, Mib(32)), 3 << 30);
         assert_eq!(to(1_000).bytes(3 << 30, Mib(1)), 3 << 30);
         assert_eq!(to(10).bytes(3 << 30, Mib(1)), 31 * MIB);

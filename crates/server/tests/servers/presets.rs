@@ -3,7 +3,7 @@
 
 use crate::{SOME_ENGINES, STOP_TIMEOUT, build, own_home, query, start_named};
 use base::{Warehouses, parse_size};
-use server::preset::{Fate, PresetScale, Translated, find};
+use server::preset::{Fate, Translated, find};
 use server::{AfterStop, Home, Instance, InstanceOptions, stop_named};
 use std::collections::BTreeMap;
 
@@ -48,8 +48,9 @@ fn every_preset(engine: &str, starts: &[(&str, u32)]) {
     let (_temp, home) = own_home();
     let _ended = Ended(&home);
     for &(preset, warehouses) in starts {
-        let scale = PresetScale::To(Warehouses(warehouses));
-        let translated = find(preset).unwrap().translate(&build, scale, &[], None);
+        let named = find(preset).unwrap();
+        let scale = named.scale_to(Warehouses(warehouses));
+        let translated = named.translate(&build, scale, &[], None);
         let options =
             InstanceOptions { preset: translated.set.clone(), ..InstanceOptions::default() };
         let started = start_named(&home, &build, "presets", options);

@@ -3,8 +3,8 @@
 use crate::cell::tests::cell;
 use crate::{
     Cell, Connections, DatabaseKind, Dilate, External, Fault, Length, Lengths, OF_REAL_DEVICES,
-    OltpMix, OpenLoop, Place, PopulationSpec, Private, RampLimits, SbtestTables, ScriptDatabase,
-    ScriptKind, Server, Spacing, Style, Topology, WorkloadKind,
+    OltpMix, OpenLoop, Place, PopulationSpec, Preset, Private, RampLimits, SbtestTables, Scale,
+    ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, Used, WorkloadKind,
 };
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 use base::{Dilation, Warehouses};
@@ -249,14 +249,19 @@ fn real_devices_are_as_they_are() {
     refused("page_cache", &[page_cache, |cell| real(cell, Role::Data)]);
     allowed(&[page_cache, ON_A_PROFILE]);
     allowed(&[page_cache, |cell| emulated(cell, Role::Redo)]);
-    let used: Change = |cell| private(cell).placement.used = Some(0.05);
+    let used: Change = |cell| private(cell).placement.used = Some(Used::Share(0.05));
     refused("used", &[used]);
     refused("used", &[used, |cell| real(cell, Role::Data)]);
     allowed(&[used, ON_A_PROFILE]);
-    let none: Change = |cell| private(cell).placement.used = Some(0.0);
-    let more: Change = |cell| private(cell).placement.used = Some(1.01);
+    let none: Change = |cell| private(cell).placement.used = Some(Used::Share(0.0));
+    let more: Change = |cell| private(cell).placement.used = Some(Used::Share(1.01));
     refused("used", &[none, ON_A_PROFILE]);
     refused("used", &[more, ON_A_PROFILE]);
+    let papers: Change = |cell| private(cell).placement.used = Some(Used::Auto);
+    refused("used", &[papers, ON_A_PROFILE]);
+    allowed(&[papers, ON_A_PROFILE, |cell| {
+        private(cell).preset = Some(Preset { name: "config-3".to_owned(), scale: Scale::Auto });
+    }]);
     let dilate: Change = |cell| private(cell).dilate = Dilate::By(Dilation::whole(2));
     assert_eq!(refused("dilate", &[dilate]), OF_REAL_DEVICES);
     allowed(&[dilate, ON_A_PROFILE]);

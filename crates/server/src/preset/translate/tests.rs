@@ -27,7 +27,7 @@ fn server(engine: &str) -> ServerBuild {
 }
 
 fn to(warehouses: u32) -> PresetScale {
-    PresetScale::To(Warehouses(warehouses))
+    PresetScale::To { warehouses: Warehouses(warehouses), of: Warehouses(1_000) }
 }
 
 fn translate(
@@ -131,6 +131,20 @@ fn pools_keep_their_proportion_and_are_not_rounded_by_servers() {
     let as_they_are = translate("config-1", &server("mysql-8.0"), PresetScale::Papers, &[]);
     assert_eq!(fate(&as_they_are, "innodb_buffer_pool_size").fate, Fate::Kept);
     assert!(as_they_are.fates.iter().all(|one| one.fate != Fate::Added));
+}
+
+#[test]
+fn sizes_are_those_of_the_database_that_a_preset_was_measured_with() {
+    let server = server("mysql-5.7");
+    let pool = |preset| {
+        let scale = find(preset).unwrap().scale_to(Warehouses(20));
+        let translated = translate(preset, &server, scale, &[]);
+        line(&translated, "innodb_buffer_pool_size").unwrap_or_default().to_owned()
+    };
+    let presets = ["config-1", "config-2", "config-3", "config-a"];
+    assert_eq!(presets.map(pool), ["61M", "61M", "492M", "492M"]);
+    assert_eq!(find("config-3").unwrap().database_bytes(), Some(50_000_000_000));
+    assert_eq!(find("default").unwrap().database_bytes(), None);
 }
 
 #[test]
