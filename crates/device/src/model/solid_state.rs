@@ -48,6 +48,8 @@ pub struct SolidStateModel {
     held: HeldWrites,
     /// Writes since the last flush.
     unflushed: bool,
+    /// The last flush: when it begins, and when it is over.
+    flush_begins_ns: u64,
     flushed_ns: u64,
 }
 
@@ -80,6 +82,7 @@ impl SolidStateModel {
             read_streams: Streams::default(),
             held: HeldWrites::new(profile.flush_queue_depth.unwrap_or(0)),
             unflushed: false,
+            flush_begins_ns: 0,
             flushed_ns: 0,
         }
     }
@@ -174,14 +177,18 @@ impl SolidStateModel {
     /// What is not acknowledged is not owed. A protected cache need not be emptied, and one whose
     /// flush lies is not. A volatile one is, and the mapping written after it, during which the
     /// flash does nothing else: so two flushes take twice as long as one, unless nothing was
-    /// written between them.
+    /// written between them. Those that come while one is under way share the next: kernels send
+    /// one for all of them (Linux, block/blk-flush.c).
     fn flush(&mut self, now_ns: u64) -> Completion {
         let service_ns = (self.flush_ns * self.spread.sample(&mut self.random)) as u64;
         let from_ns = self.held.complete_ns(now_ns);
         let due_ns = if !self.flush_drains {
             from_ns.saturating_add(service_ns)
+        } else if from_ns < self.flush_begins_ns {
+            self.flushed_ns
         } else if self.unflushed {
-            self.cache.flush(Moment(from_ns.max(self.flushed_ns)), service_ns)
+            self.flush_begins_ns = from_ns.max(self.flushed_ns);
+            self.cache.flush(Moment(self.flush_begins_ns), service_ns)
         } else {
             let idle_ns = service_ns.min(self.write_ns as u64);
             from_ns.max(self.flushed_ns).saturating_add(idle_ns)

@@ -274,7 +274,7 @@ fn mirrors_read_twice_as_much() {
 }
 
 #[test]
-fn flushes_of_a_volatile_cache_queue_up_and_idle_ones_are_cheap() {
+fn flushes_of_a_volatile_cache_share_the_next_one_and_idle_ones_are_cheap() {
     let volatile = builtin("sata-850pro").unwrap();
     let mut device = Device::new(&volatile, 1);
     let mut done_ns = 0;
@@ -282,7 +282,9 @@ fn flushes_of_a_volatile_cache_queue_up_and_idle_ones_are_cheap() {
         wait(&mut device, 1_000_000, write(n << 30));
         done_ns = wait(&mut device, 1_100_000, FLUSH);
     }
-    assert!(done_ns > 1_100_000 + 3 * 1_200_000, "{done_ns}");
+    // The first, and one for the three that came while it was under way.
+    let both_ns = done_ns - 1_100_000;
+    assert!((2 * 1_000_000..2 * 2_000_000).contains(&both_ns), "{both_ns}");
     let idle_ns = wait(&mut device, done_ns, FLUSH) - done_ns;
     assert!(idle_ns < 100_000, "{idle_ns}");
     let protected = builtin("nvme-pm1725").unwrap();
