@@ -100,8 +100,8 @@ fn linear_read_ahead(snapshot: &ServerSnapshot) -> Option<Proposal> {
     snapshot.per_s("Innodb_buffer_pool_read_ahead").filter(|per_s| *per_s >= 1.0)?;
     let evicted = "Innodb_buffer_pool_read_ahead_evicted";
     let share = snapshot.share(evicted, "Innodb_buffer_pool_read_ahead")?;
-    let share = share * 100.0;
-    Proposal::seen(format!("{share:.0} % of the pages read ahead were dropped unused"))
+    let seen = format!("{:.0} % of the pages read ahead were dropped unused", share * 100.0);
+    Proposal::seen(seen)
         .set(snapshot, "innodb_read_ahead_threshold", 0)
         .unless(share < EVICTED_SHARE_MAX || snapshot.number("innodb_read_ahead_threshold")? == 0.0)
         .expecting(Gain::Some)
