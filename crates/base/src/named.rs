@@ -1,7 +1,7 @@
 //! Enums whose variants have names: on the command line, in plans and in results.
 
-/// Defines an enum whose variants have a name each, by which they are written and read; and a title,
-/// where people call them otherwise: `Cpu = "cpu" => "CPU bound"`.
+/// Defines an enum whose variants have a name each, by which they are written and read; and a
+/// title, where people call them otherwise: `Cpu = "cpu" => "CPU bound"`.
 #[macro_export]
 macro_rules! named {
     (

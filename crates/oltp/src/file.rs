@@ -319,8 +319,8 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
 /// Longest string that is generated.
 const STRING_MAX: u32 = 65_535;
 
-/// What lives as long as the program, as results are kept under it: each is kept once, however often
-/// a file is read.
+/// What lives as long as the program, as results are kept under it: each is kept once, however
+/// often a file is read.
 fn kept<T: PartialEq + ?Sized>(
     all: &Mutex<Vec<&'static T>>,
     new: &T,

@@ -190,8 +190,8 @@ impl<C: Connect> Fixture<'_, C> {
         one.run(&self.new_order(any)).await?;
         let CustomerId { warehouse: w, district: d, .. } = any;
         let oldest = format!(
-            "FROM orders WHERE o_w_id={w} AND o_d_id={d} AND o_id=(SELECT MIN(no_o_id) FROM new_orders \
-             WHERE no_w_id={w} AND no_d_id={d})"
+            "FROM orders WHERE o_w_id={w} AND o_d_id={d} AND o_id=(SELECT MIN(no_o_id) FROM \
+             new_orders WHERE no_w_id={w} AND no_d_id={d})"
         );
         let customer = self.onlooker.number(&format!("SELECT o_c_id {oldest}")).await?;
         let order = self.onlooker.number(&format!("SELECT o_id {oldest}")).await?;
@@ -214,7 +214,8 @@ impl<C: Connect> Fixture<'_, C> {
         let before = pair.fixture.onlooker.cents(&balance).await?;
         pair.one.run_open(&pair.fixture.delivery()).await?;
         pair.seen.saw(format!(
-            "T1, Delivery of an order of {customer} for {cost}, stopped before {}; c_balance was {}",
+            "T1, Delivery of an order of {customer} for {cost}, stopped before {}; c_balance was \
+             {}",
             how.sql(),
             Cents(before)
         ));
@@ -346,8 +347,8 @@ impl<C: Connect> Fixture<'_, C> {
         Ok(seen)
     }
 
-    /// Delivers all open orders of the district of the warehouse that has fewest, in one transaction
-    /// that leaves the database consistent. Returns the district.
+    /// Delivers all open orders of the district of the warehouse that has fewest, in one
+    /// transaction that leaves the database consistent. Returns the district.
     async fn emptied_district(&mut self) -> Result<u32, AcidError> {
         let w = self.warehouse;
         let fewest = format!(
@@ -360,8 +361,8 @@ impl<C: Connect> Fixture<'_, C> {
         let statements = [
             format!(
                 "UPDATE customer JOIN (SELECT o_c_id, COUNT(DISTINCT o_id) AS orders, \
-                 SUM(ol_amount) AS cost \
-                 FROM orders JOIN order_line ON {lines} WHERE {open} GROUP BY o_c_id) o ON c_id=o_c_id \
+                 SUM(ol_amount) AS cost FROM orders JOIN order_line ON {lines} WHERE {open} \
+                 GROUP BY o_c_id) o ON c_id=o_c_id \
                  SET c_balance=c_balance+cost, c_delivery_cnt=c_delivery_cnt+orders \
                  WHERE c_w_id={w} AND c_d_id={d}"
             ),
