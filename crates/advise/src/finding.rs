@@ -122,6 +122,15 @@ impl Proposal {
         self
     }
 
+    /// With nothing to do where it `is_fine` as it is.
+    pub(crate) fn unless(mut self, is_fine: bool) -> Proposal {
+        if is_fine {
+            self.changes.clear();
+            self.action = None;
+        }
+        self
+    }
+
     /// Says what it is expected to give; `None` where there is nothing to do.
     pub(crate) fn expecting(self, gain: Gain) -> Option<Proposal> {
         let is_any = !self.changes.is_empty() || self.action.is_some();

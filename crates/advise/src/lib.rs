@@ -15,7 +15,6 @@ pub use finding::{Finding, Gain, Risk, VariableChange, set_statement};
 pub use rule::{Rule, Topic};
 pub use snapshot::{
     AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
-    StoredAccount,
 };
 pub use stored::{release_of, stored_snapshot};
 

@@ -1,5 +1,6 @@
 //! What is known of a server when it is advised. Everything in here was read, and nothing changed.
 
+use analyse::{Account, Part};
 use base::{ServerRelease, redo_log_bytes};
 use std::collections::BTreeMap;
 
@@ -21,8 +22,8 @@ pub struct ServerSnapshot {
     pub device: Option<AdvisedDevice>,
     /// Is the redo log on a device of its own? `None` where that is not known.
     pub redo_is_apart: Option<bool>,
-    /// Shares of a transaction's response time, from the last stored run against this server.
-    pub account: Option<StoredAccount>,
+    /// Of a transaction, from the last stored run against this server.
+    pub account: Option<Account>,
 }
 
 /// Two readings of `SHOW GLOBAL STATUS`.
@@ -68,16 +69,6 @@ pub struct AdvisedDevice {
     pub random_write_iops: Option<f64>,
 }
 
-/// Shares of the mean response time of a transaction, 0 to 1.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StoredAccount {
-    pub reads: f64,
-    pub log: f64,
-    pub page_writes: f64,
-    pub row_locks: f64,
-    pub running: f64,
-}
-
 impl ServerSnapshot {
     /// A variable's value; `None` where the server has no such variable.
     pub fn text(&self, name: &str) -> Option<&str> {
@@ -87,6 +78,11 @@ impl ServerSnapshot {
     /// A variable's value as a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.text(name)?.trim().parse().ok()
+    }
+
+    /// The share of a part of a transaction's time; `None` where that was not divided.
+    pub fn share_of(&self, part: Part) -> Option<f64> {
+        self.account.map(|account| account.share(part))
     }
 
     /// Is a switch on? `None` where the server has no such variable.

@@ -1,8 +1,7 @@
 //! A server as a results file knows it.
 
-use crate::snapshot::{
-    AdvisedDevice, NamedValues, ServerMachine, ServerSnapshot, StatusWatch, StoredAccount,
-};
+use crate::snapshot::{AdvisedDevice, NamedValues, ServerMachine, ServerSnapshot, StatusWatch};
+use analyse::Account;
 use base::ServerRelease;
 use device::{Profile, Role, Setup};
 use store::{Moment, RepeatId, Results, StoreError};
@@ -16,7 +15,7 @@ use store::{Moment, RepeatId, Results, StoreError};
 pub fn stored_snapshot(
     results: &Results,
     run: RepeatId,
-    account: Option<StoredAccount>,
+    account: Option<Account>,
 ) -> Result<Option<ServerSnapshot>, StoreError> {
     let repeat = results.repeat(run)?;
     let cell = results.cell(repeat.cell)?;

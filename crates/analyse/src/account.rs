@@ -17,52 +17,21 @@ pub(crate) mod evidence;
 pub(crate) mod host_shortfall;
 pub(crate) mod load;
 
+use base::named;
 use serde::{Serialize, Serializer};
 use std::ops::{Index, IndexMut};
 
-/// What a transaction spends its time in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Running,
-    CoreWait,
-    Reads,
-    RowLocks,
-    Log,
-    PageWrites,
-    NetworkAndDriver,
-    Remainder,
-}
-
-impl Part {
-    /// In the order of a table.
-    pub const ALL: [Part; 8] = [
-        Part::Running,
-        Part::CoreWait,
-        Part::Reads,
-        Part::RowLocks,
-        Part::Log,
-        Part::PageWrites,
-        Part::NetworkAndDriver,
-        Part::Remainder,
-    ];
-
-    /// The key in JSON, and the name for people.
-    const fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Part::Running => ("running_us", "running"),
-            Part::CoreWait => ("core_wait_us", "waiting for a core"),
-            Part::Reads => ("reads_us", "reads of pages"),
-            Part::RowLocks => ("row_locks_us", "row locks"),
-            Part::Log => ("log_us", "the log at commit"),
-            Part::PageWrites => ("page_writes_us", "page writes"),
-            Part::NetworkAndDriver => ("network_and_driver_us", "network and driver"),
-            Part::Remainder => ("remainder_us", "remainder"),
-        }
-    }
-
-    /// For people.
-    pub fn title(self) -> &'static str {
-        self.names().1
+named! {
+    /// What a transaction spends its time in, by the key in JSON.
+    pub enum Part {
+        Running = "running_us" => "running",
+        CoreWait = "core_wait_us" => "waiting for a core",
+        Reads = "reads_us" => "reads of pages",
+        RowLocks = "row_locks_us" => "row locks",
+        Log = "log_us" => "the log at commit",
+        PageWrites = "page_writes_us" => "page writes",
+        NetworkAndDriver = "network_and_driver_us" => "network and driver",
+        Remainder = "remainder_us" => "remainder",
     }
 }
 
@@ -94,7 +63,7 @@ impl IndexMut<Part> for OfParts {
 
 impl Serialize for OfParts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(Part::ALL.map(|part| (part.names().0, self[part])))
+        serializer.collect_map(Part::ALL.map(|part| (part.name(), self[part])))
     }
 }
 

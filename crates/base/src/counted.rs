@@ -42,6 +42,18 @@ pub fn first_of(words: &[String]) -> String {
     }
 }
 
+/// Items of the same key together, in the order in which the keys come.
+pub fn by_key<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
 #[cfg(test)]
 mod tests {
     use super::{counted, first_of, joined};

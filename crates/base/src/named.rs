@@ -1,6 +1,7 @@
 //! Enums whose variants have names: on the command line, in plans and in results.
 
-/// Defines an enum whose variants have a name each, by which they are written and read.
+/// Defines an enum whose variants have a name each, by which they are written and read; and a
+/// title, where people call them otherwise: `Cpu = "cpu" => "CPU bound"`.
 #[macro_export]
 macro_rules! named {
     (
@@ -26,6 +27,26 @@ macro_rules! named {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $type:ident {
+            $($(#[$doc:meta])* $variant:ident = $name:literal => $title:literal,)+
+        }
+    ) => {
+        $crate::named! {
+            $(#[$meta])*
+            $vis enum $type { $($(#[$doc])* $variant = $name,)+ }
+        }
+
+        impl $type {
+            /// The name for people.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $($type::$variant => $title,)+
+                }
             }
         }
     };

@@ -9,10 +9,10 @@ pub type VersionNumbers = (u16, u16, u16);
 named! {
     /// Families of servers, which differ in how they are initialised and configured.
     pub enum ServerFamily {
-        Mysql = "mysql",
+        Mysql = "mysql" => "MySQL",
         /// MySQL with variables and files of its own.
-        Percona = "percona",
-        MariaDb = "mariadb",
+        Percona = "percona" => "Percona Server",
+        MariaDb = "mariadb" => "MariaDB",
     }
 }
 
@@ -24,15 +24,6 @@ impl ServerFamily {
             () if text.contains("mariadb") => ServerFamily::MariaDb,
             () if text.contains("percona") => ServerFamily::Percona,
             () => ServerFamily::Mysql,
-        }
-    }
-
-    /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            ServerFamily::Mysql => "MySQL",
-            ServerFamily::Percona => "Percona Server",
-            ServerFamily::MariaDb => "MariaDB",
         }
     }
 

@@ -51,10 +51,7 @@ fn printable(text: &str) -> String {
     let is_harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_harmless(c) {
-            true => shown.push(c),
-            false => shown.extend(c.escape_default()),
-        }
+        if is_harmless(c) { shown.push(c) } else { shown.extend(c.escape_default()) }
     }
     shown
 }

@@ -81,20 +81,3 @@ impl Merge for Facts {
         self.0.merge(&other.0);
     }
 }
-
-/// What became of one check.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CheckResult {
-    pub name: String,
-    pub title: String,
-    /// Of a standard, where the check is from one.
-    pub clause: String,
-    pub passed: bool,
-    /// Rows that offend; a check may count some of them as one.
-    pub offending_rows: u64,
-    /// Some of them, [`base::limits::OFFENDING_ROWS_MAX`] at most:
-    /// `w_id 1, d_id 2, sum(o_ol_cnt) 30013, order lines 30012`.
-    pub examples: Vec<String>,
-    /// Time of its statements; a scan that serves several checks counts equally for each.
-    pub duration_ns: u64,
-}

@@ -37,9 +37,7 @@ pub use client::{
     TransactionType, Workload, WorkloadCounters, per_type,
 };
 pub use company::{Company, DrivenShare, Partner, PartnerEnd};
-pub use database::{
-    CheckResult, Facts, LoadProgress, LoadReport, LoadedTable, Proof, set_isolation,
-};
+pub use database::{Facts, LoadProgress, LoadReport, LoadedTable, Proof, set_isolation};
 pub use failures::{failed_by, failed_in_commit, leaves_in_doubt, needs_prepare};
 pub use interval::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
 pub use merge::Merge;

@@ -74,10 +74,7 @@ impl<C> Schemas<C> {
     /// The place of a connection among those of its database, from 0: what it is bound to a
     /// warehouse by.
     pub fn place(&self, connection: u32) -> u32 {
-        match self.topology.is_one_database() {
-            true => connection,
-            false => connection / self.count(),
-        }
+        if self.topology.is_one_database() { connection } else { connection / self.count() }
     }
 }
 

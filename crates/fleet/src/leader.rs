@@ -5,7 +5,7 @@ use crate::error::FleetError;
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
 use crate::messages::{Agreement, Introduction, RankAbout, RunJob, ToFollower, ToLeader, Word};
-use crate::partner::{RankOutcome, RankPartner};
+use crate::partner::RankPartner;
 use drive::{Partner, RunOptions, TransactionInfo, WorkerPlace};
 use std::collections::VecDeque;
 use std::io;
@@ -16,6 +16,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use store::StoredRank;
 
 /// One who connects has so long to prove itself.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -74,7 +75,7 @@ pub(crate) struct JoinedRank {
     pub(crate) rank: u32,
     pub(crate) about: RankAbout,
     link: Mutex<Option<Link>>,
-    outcome: Mutex<RankOutcome>,
+    outcome: Mutex<StoredRank>,
 }
 
 impl JoinedRank {
@@ -83,7 +84,7 @@ impl JoinedRank {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn outcome(&self) -> MutexGuard<'_, RankOutcome> {
+    pub(crate) fn outcome(&self) -> MutexGuard<'_, StoredRank> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -204,7 +205,7 @@ impl Leader {
     }
 
     /// What became of the other ranks in the last run.
-    pub fn outcomes(&self) -> Vec<RankOutcome> {
+    pub fn outcomes(&self) -> Vec<StoredRank> {
         self.ranks.iter().map(|rank| rank.outcome().clone()).collect()
     }
 
@@ -442,7 +443,8 @@ fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr)
                 return Candidate::Disagrees { rank: proven.rank, why };
             }
             let Proven { rank, about, own_proof, .. } = proven;
-            let outcome = RankOutcome::of(rank, &about);
+            let host = about.host.clone();
+            let outcome = StoredRank { rank, host, ..StoredRank::default() };
             let joined = JoinedRank {
                 rank,
                 about,

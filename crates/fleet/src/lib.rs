@@ -26,4 +26,3 @@ pub use follower::{Follower, FollowerOptions, RankTurn, RunOrder};
 pub use launcher::{FleetPlace, Launched};
 pub use leader::{DividedWorkers, Leader, LeaderOptions};
 pub use messages::{Agreement, RankUsage, RunJob};
-pub use partner::RankOutcome;

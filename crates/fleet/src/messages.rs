@@ -3,6 +3,7 @@
 use crate::auth::Nonce;
 use drive::{Abort, DrivenShare, Interval, PhaseOffsets, RunOptions};
 use serde::{Deserialize, Serialize};
+use store::StoredRank;
 
 /// A rank to the leader, before it has proven itself: nothing that takes more memory than the bytes
 /// that it comes in.
@@ -129,6 +130,15 @@ pub struct RankUsage {
     pub run_wait_ns: u64,
     /// Of the machine, in and out, without loopback.
     pub network_bytes: u64,
+}
+
+impl RankUsage {
+    /// Into what is stored of the rank.
+    pub fn tell(self, rank: &mut StoredRank) {
+        rank.client_cpu_ns = self.cpu_ns;
+        rank.run_wait_ns = self.run_wait_ns;
+        rank.network_bytes = self.network_bytes;
+    }
 }
 
 /// What a rank did in the whole run.

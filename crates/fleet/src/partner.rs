@@ -2,7 +2,7 @@
 
 use crate::leader::{JoinedRank, Leader};
 use crate::link::{Link, in_words};
-use crate::messages::{RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word};
+use crate::messages::{RankShare, RunJob, ToFollower, ToLeader, Word};
 use base::Instant;
 use drive::{
     Abort, AbortCause, DrivenShare, Failed, FailureKind, Interval, Partner, PartnerEnd, Phase,
@@ -11,6 +11,7 @@ use drive::{
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use store::StoredRank;
 
 /// How often a rank is told of what has changed: well within the half second that the end of a
 /// phase is known before.
@@ -22,30 +23,6 @@ const FIRST_WORD_MAX: Duration = Duration::from_secs(120);
 /// A rank whose intervals come so much later than they end, or that ends so much later than it
 /// should, is too slow.
 const BEHIND_MAX: Duration = Duration::from_secs(10);
-
-/// What a rank came to in the last run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RankOutcome {
-    pub rank: u32,
-    pub host: String,
-    /// Driver threads.
-    pub threads: u32,
-    /// How far its clock may be from the leader's, after correction.
-    pub clock_error_ns: u64,
-    /// Between the agreed start and the moment at which it began.
-    pub start_late_ns: u64,
-    pub usage: RankUsage,
-    /// Of primary types, that ended well in the window.
-    pub primary: u64,
-    /// Why it was lost, where it was.
-    pub lost: Option<String>,
-}
-
-impl RankOutcome {
-    pub(crate) fn of(rank: u32, about: &RankAbout) -> RankOutcome {
-        RankOutcome { rank, host: about.host.clone(), ..RankOutcome::default() }
-    }
-}
 
 pub(crate) struct RankPartner<'a> {
     leader: &'a Leader,
@@ -77,8 +54,12 @@ impl<'a> RankPartner<'a> {
         job: RunJob,
         types: &'static [TransactionInfo],
     ) -> RankPartner<'a> {
-        *rank.outcome() =
-            RankOutcome { threads: job.options.workers, ..RankOutcome::of(rank.rank, &rank.about) };
+        *rank.outcome() = StoredRank {
+            rank: rank.rank,
+            host: rank.about.host.clone(),
+            driver_threads: job.options.workers,
+            ..StoredRank::default()
+        };
         RankPartner { leader, rank, order: leader.next_order(), job, types }
     }
 
@@ -167,7 +148,7 @@ impl<'a> RankPartner<'a> {
                     }
                     reported_ns = interval.end_offset_ns;
                     if interval.phase == Phase::Window {
-                        self.rank.outcome().primary += interval.primary_completed();
+                        self.rank.outcome().primary_transactions += interval.primary_completed();
                     }
                     report(interval);
                 }
@@ -183,7 +164,7 @@ impl<'a> RankPartner<'a> {
         let RankShare { share, usage, start_late_ns, aborted } = last;
         {
             let mut outcome = self.rank.outcome();
-            outcome.usage = usage;
+            usage.tell(&mut outcome);
             outcome.start_late_ns = start_late_ns;
         }
         match aborted {

@@ -248,8 +248,11 @@ fn counts_of_all_ranks_are_merged_to_the_last_one() {
     driven.sort_unstable();
     assert_eq!(driven, (0..40).collect::<Vec<_>>());
     let window = report.window.unwrap();
-    assert!(outcomes.iter().all(|rank| rank.primary > 0 && rank.usage.cpu_ns == 5));
-    assert!(outcomes.iter().map(|rank| rank.primary).sum::<u64>() < window.primary_completed());
+    assert!(outcomes.iter().all(|rank| rank.primary_transactions > 0 && rank.client_cpu_ns == 5));
+    assert!(
+        outcomes.iter().map(|rank| rank.primary_transactions).sum::<u64>()
+            < window.primary_completed()
+    );
     assert!(outcomes.iter().all(|rank| rank.clock_error_ns > 0), "{outcomes:?}");
     // 2 ms a transaction of 40 connections.
     let per_s = window.primary_completed();

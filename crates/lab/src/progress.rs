@@ -106,6 +106,10 @@ impl<'a> Job<'a> {
         self.tell(Progress::Note(note));
     }
 
+    pub fn notes<T: AsRef<str>>(&self, notes: impl IntoIterator<Item = T>) {
+        notes.into_iter().for_each(|note| self.note(note.as_ref()));
+    }
+
     pub fn step(&self, step: &str) {
         self.tell(Progress::Step(step));
     }

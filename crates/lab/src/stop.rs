@@ -2,7 +2,6 @@
 //! some shells) signals all of its processes, servers too, and their end may be seen before the
 //! signal to this process is. So nobody is named as dead before a stop has had the time to come.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,11 +9,6 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// What a user or a scheduler asks for.
-pub(crate) fn is_asked(stop: &AtomicBool) -> bool {
-    stop.load(Ordering::Relaxed)
-}
 
 /// Is a stop asked for, or on its way? Takes some seconds where there is none.
 pub(crate) fn comes(is_asked: impl Fn() -> bool) -> bool {
@@ -35,7 +29,7 @@ pub fn comes_within(patience: Duration, is_asked: impl Fn() -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{comes, is_asked};
+    use super::comes;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
     use std::time::Duration;
@@ -43,13 +37,13 @@ mod tests {
     #[test]
     fn a_stop_that_is_seen_late_is_one() {
         let stop = AtomicBool::new(false);
-        assert!(!comes(|| is_asked(&stop)));
+        assert!(!comes(|| stop.load(Ordering::Relaxed)));
         thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(Duration::from_millis(300));
                 stop.store(true, Ordering::Relaxed);
             });
-            assert!(comes(|| is_asked(&stop)));
+            assert!(comes(|| stop.load(Ordering::Relaxed)));
         });
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::usage::{Recent, Usage};
 use analyse::{RunProgress, Window};
-use base::{Dilation, Warehouses};
+use base::{Dilation, Warehouses, named};
 use drive::{Interval, Merge, Phase, SilenceWatch, Times, TransactionInfo};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,50 +21,21 @@ pub(crate) const QUANTILES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 const P95: usize = 2;
 const NS_PER_S: f64 = 1e9;
 
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
-    /// The server or the connections are not ready.
-    #[default]
-    Starting,
-    /// A closed loop finds the capacity; it is not stored.
-    Capacity,
-    Warmup,
-    Window,
-    /// The last transactions end.
-    Drain,
-    /// Checks and results follow.
-    Finished,
-}
-
-impl Stage {
-    pub(crate) const ALL: [Stage; 6] = [
-        Stage::Starting,
-        Stage::Capacity,
-        Stage::Warmup,
-        Stage::Window,
-        Stage::Drain,
-        Stage::Finished,
-    ];
-
-    /// The name for programs.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Stage::Warmup => "warmup",
-            other => other.title(),
-        }
-    }
-
-    /// The name for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Stage::Starting => "starting",
-            Stage::Capacity => "capacity",
-            Stage::Warmup => "warm-up",
-            Stage::Window => "window",
-            Stage::Drain => "drain",
-            Stage::Finished => "finished",
-        }
+named! {
+    /// How far a run has come.
+    #[derive(Default)]
+    pub enum Stage {
+        /// The server or the connections are not ready.
+        #[default]
+        Starting = "starting" => "starting",
+        /// A closed loop finds the capacity; it is not stored.
+        Capacity = "capacity" => "capacity",
+        Warmup = "warmup" => "warm-up",
+        Window = "window" => "window",
+        /// The last transactions end.
+        Drain = "drain" => "drain",
+        /// Checks and results follow.
+        Finished = "finished" => "finished",
     }
 }
 

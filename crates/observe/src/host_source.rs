@@ -32,8 +32,8 @@ pub struct HostSource {
     rounds_to_frequency: u32,
 }
 
-impl HostSource {
-    pub fn new() -> HostSource {
+impl Default for HostSource {
+    fn default() -> HostSource {
         let pressure = Resource::ALL.into_iter();
         HostSource {
             stat: ProcFile::at("/proc/stat"),
@@ -46,12 +46,6 @@ impl HostSource {
             cpu_info: ProcFile::at("/proc/cpuinfo"),
             rounds_to_frequency: 0,
         }
-    }
-}
-
-impl Default for HostSource {
-    fn default() -> HostSource {
-        HostSource::new()
     }
 }
 
@@ -114,7 +108,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_read() {
-        let mut host = HostSource::new();
+        let mut host = HostSource::default();
         let first = read(&mut host);
         let cores = first.value("cpu_cores", "").unwrap();
         assert!(cores >= 1);
@@ -130,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_frequency_comes_every_tenth_time() {
-        let mut host = HostSource::new();
+        let mut host = HostSource::default();
         let mut comes = || read(&mut host).value("cpu_frequency_hz", "").is_some();
         let rounds: Vec<bool> = (0..21).map(|_| comes()).collect();
         // Some architectures do not tell it at all.
@@ -145,10 +139,12 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let odd = temp.path().join("odd");
         std::fs::write(&odd, "some words\nMemTotal: few\n").unwrap();
-        let mut host = HostSource::new();
-        host.memory = ProcFile::at(&odd);
-        // A directory can be opened and not be read.
-        host.network = ProcFile::at(temp.path());
+        let mut host = HostSource {
+            memory: ProcFile::at(&odd),
+            // A directory can be opened and not be read.
+            network: ProcFile::at(temp.path()),
+            ..HostSource::default()
+        };
         let readings = read(&mut host);
         let lost: Vec<&str> = readings.lost().iter().map(|(part, _)| *part).collect();
         assert_eq!(lost, ["the host's memory", "the host's network"]);

@@ -42,19 +42,15 @@ pub struct PerfSource {
     counters: Option<Vec<Counter>>,
 }
 
-impl PerfSource {
-    pub fn new() -> PerfSource {
+impl Default for PerfSource {
+    fn default() -> PerfSource {
         PerfSource::counting(&EVENTS)
-    }
-
-    fn counting(events: &[PerfEvent]) -> PerfSource {
-        PerfSource { events: events.to_vec(), counters: None }
     }
 }
 
-impl Default for PerfSource {
-    fn default() -> PerfSource {
-        PerfSource::new()
+impl PerfSource {
+    fn counting(events: &[PerfEvent]) -> PerfSource {
+        PerfSource { events: events.to_vec(), counters: None }
     }
 }
 
@@ -293,7 +289,7 @@ mod tests {
 
     #[test]
     fn cycles_and_instructions_grow_where_there_are_counters() {
-        let mut source = PerfSource::new();
+        let mut source = PerfSource::default();
         let first = read(&mut source);
         if first.values().is_empty() {
             println!("this machine has no counters, or not for this user: it tells nothing");

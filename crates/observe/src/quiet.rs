@@ -18,7 +18,7 @@ const DISK_BYTES_PER_S: f64 = 20e6;
 
 /// Looks for what else this host does than run the processes `own`.
 pub fn look(own: &[u32]) -> Result<HostBefore, ObserveError> {
-    let mut host = HostSource::new();
+    let mut host = HostSource::default();
     let mut processes: Vec<_> = own.iter().map(|pid| ProcessSource::new("own", *pid)).collect();
     let begun = Instant::now();
     let before = Counters::read(&mut host, &mut processes)?;

@@ -319,19 +319,25 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
 /// Longest string that is generated.
 const STRING_MAX: u32 = 65_535;
 
-/// Names live as long as the program: results are kept under them. So each is kept once, however
+/// What lives as long as the program, as results are kept under it: each is kept once, however
 /// often a file is read.
+fn kept<T: PartialEq + ?Sized>(
+    all: &Mutex<Vec<&'static T>>,
+    new: &T,
+    leak: impl FnOnce() -> &'static T,
+) -> &'static T {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.iter().find(|known| **known == new) {
+        return known;
+    }
+    let new = leak();
+    all.push(new);
+    new
+}
+
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    match names.iter().find(|known| **known == name) {
-        Some(known) => known,
-        None => {
-            let name: &'static str = name.to_owned().leak();
-            names.push(name);
-            name
-        }
-    }
+    kept(&NAMES, name, || name.to_owned().leak())
 }
 
 /// The same of lists of types, whose shares are weights yet.
@@ -341,15 +347,7 @@ fn types_of(mut types: Vec<TransactionInfo>) -> &'static [TransactionInfo] {
     for of in &mut types {
         of.share /= weights;
     }
-    let mut all = TYPES.lock().unwrap_or_else(PoisonError::into_inner);
-    match all.iter().find(|known| ***known == *types) {
-        Some(known) => known,
-        None => {
-            let types: &'static [TransactionInfo] = types.leak();
-            all.push(types);
-            types
-        }
-    }
+    kept(&TYPES, &types, || types.clone().leak())
 }
 
 #[cfg(test)]

@@ -6,14 +6,15 @@ use base::limits::OFFENDING_ROWS_MAX;
 use base::{Connect, Param, Random, Row, Session, SessionError, StatementId};
 use drive::streams::INPUTS;
 use drive::{
-    Attempt, CheckResult, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source,
-    StatementTimes, Timed, TransactionInfo, TransactionType, Workload, failed_by, failed_in_commit,
-    needs_prepare, set_isolation,
+    Attempt, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, StatementTimes,
+    Timed, TransactionInfo, TransactionType, Workload, failed_by, failed_in_commit, needs_prepare,
+    set_isolation,
 };
 use spec::Isolation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
+use store::StoredCheck;
 
 /// What the connections of a run have in common.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +63,7 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
         &self,
         session: &mut S,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<CheckResult>, SessionError> {
+    ) -> Result<Vec<StoredCheck>, SessionError> {
         let total = self.script.checks.len() as u64;
         let mut results = Vec::new();
         for (done, check) in (0..).zip(&self.script.checks) {
@@ -73,7 +74,7 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
                 let values: Vec<String> = (0..answer.width).map(|at| row.text(at)).collect();
                 values.join(", ")
             };
-            results.push(CheckResult {
+            results.push(StoredCheck {
                 name: check.name.clone(),
                 title: check.title.clone(),
                 clause: String::new(),

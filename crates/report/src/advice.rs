@@ -1,8 +1,8 @@
 //! What rules say of the server that did most.
 
 use crate::table::{TableContent, shown};
-use advise::{Finding, Risk, StoredAccount, advise, stored_snapshot};
-use analyse::{Account, Part, Table};
+use advise::{Finding, Risk, advise, stored_snapshot};
+use analyse::{Account, Table};
 use maud::{Markup, html};
 use store::{RepeatId, Results, StoreError};
 
@@ -23,19 +23,9 @@ pub fn advice_of(
     label: &str,
     account: Option<&Account>,
 ) -> Result<Option<CellAdvice>, StoreError> {
-    let snapshot = stored_snapshot(results, run, account.map(shares))?;
+    let snapshot = stored_snapshot(results, run, account.copied())?;
     let of = |snapshot| CellAdvice { label: label.to_owned(), findings: advise(&snapshot) };
     Ok(snapshot.map(of))
-}
-
-fn shares(account: &Account) -> StoredAccount {
-    StoredAccount {
-        reads: account.share(Part::Reads),
-        log: account.share(Part::Log),
-        page_writes: account.share(Part::PageWrites),
-        row_locks: account.share(Part::RowLocks),
-        running: account.share(Part::Running),
-    }
 }
 
 /// The table of findings; nothing where no rule applies.

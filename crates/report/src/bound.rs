@@ -1,8 +1,9 @@
 //! What bound a cell: the verdict on each of its repeats, in words.
 
-use crate::format::{NOT_AVAILABLE, by_key, transaction};
+use crate::format::{NOT_AVAILABLE, transaction};
 use crate::model::CellView;
 use analyse::{Bound, BoundBy};
+use base::by_key;
 use itertools::Itertools;
 use maud::{Markup, html};
 use std::cmp::Reverse;

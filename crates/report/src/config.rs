@@ -2,7 +2,7 @@
 //! how to do it again.
 
 use crate::blocks::blocks;
-use crate::format::{by_key, bytes, duration, instant, integer, significant};
+use crate::format::{bytes, duration, instant, integer, significant};
 use crate::hardware::hardware;
 use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, warehouses};
@@ -11,7 +11,7 @@ use crate::table::shown_as;
 use crate::tables::checks_table;
 use crate::variables::Variable;
 use analyse::{IDENTITY_VARIABLES, LabOutcome, Table};
-use base::counted;
+use base::{by_key, counted};
 use itertools::Itertools;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};

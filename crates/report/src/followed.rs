@@ -3,7 +3,7 @@
 
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series};
-use analyse::{Account, Part, Samples, account_so_far, labels_of_stored};
+use analyse::{Account, Part, ReadRepeat, Samples, account_so_far, labels_of_stored};
 use base::Dilation;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -152,12 +152,13 @@ fn running_repeat(
     label: &str,
     repeat: &Repeat,
 ) -> Result<RunningRepeat, StoreError> {
-    let (series, _) = series::read(results, repeat.id, POINTS_MAX)?;
+    let (series, totals) = series::read(results, repeat.id, POINTS_MAX)?;
     let end_s = series.time_s.last().copied().unwrap_or(0.0);
     let is_emulated = cell.what.places.iter().any(|place| place.emulated);
     let samples = Samples::read(results, repeat.id)?;
     let observed = panels(&samples, PanelRun { end_s, points_max: POINTS_MAX, is_emulated });
-    let account = account_so_far(results, (repeat, cell), &samples, (end_s * 1e9) as u64)?;
+    let of = ReadRepeat { results, repeat, cell, totals: &totals, samples: &samples };
+    let account = account_so_far(of, (end_s * 1e9) as u64)?;
     let part = |of: &Account, part: Part| {
         of.part_us(part).map(|time_us| AccountPart { title: part.title(), time_us })
     };

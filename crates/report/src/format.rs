@@ -100,18 +100,6 @@ pub fn bytes(value: u64) -> String {
     format!("{} {}", significant(scaled), units[unit])
 }
 
-/// Items of the same key together, in the order in which the keys come.
-pub fn by_key<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, item) in items {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
-}
-
 /// `YYYY-MM-DD hh:mm:ss UTC`.
 pub fn instant(utc_ns: i64) -> String {
     let seconds = u64::try_from(utc_ns).unwrap_or(0) / 1_000_000_000;

@@ -7,7 +7,8 @@ use crate::series::{self, Series, points_max};
 pub use crate::variables::Variable;
 use crate::variables::{Risen, risen, variables};
 use analyse::{
-    Bound, CellEvidence, MeanValue, Resources, RunDocument, Samples, labels_of_stored, profiles,
+    Bound, CellEvidence, MeanValue, ReadRepeat, Resources, RunDocument, Samples, labels_of_stored,
+    profiles,
 };
 use base::{Dilation, counted};
 use device::Profile;
@@ -240,8 +241,9 @@ impl RepeatView {
             end_s: series.time_s.last().copied().unwrap_or(0.0),
             is_emulated: cell.what.places.iter().any(|place| place.emulated),
         };
+        let of = ReadRepeat { results, repeat: &repeat, cell, totals: &totals, samples: &samples };
         Ok(RepeatView {
-            run: analyse::document_of(results, (&repeat, cell), &totals, &samples)?,
+            run: analyse::document_of(of)?,
             series,
             variables: variables(
                 results.variables(id, Moment::Start)?,

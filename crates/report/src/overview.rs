@@ -2,14 +2,13 @@
 
 use crate::bound::bound_tags;
 use crate::format::{
-    NOT_AVAILABLE, by_key, capitalised, integer, ms, or_dash, or_na, primary, significant,
-    truncated,
+    NOT_AVAILABLE, capitalised, integer, ms, or_dash, or_na, primary, significant, truncated,
 };
 use crate::lab::missing::{absent, footnotes, has_result};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::table::{TableContent, shown_as};
 use analyse::{MeanValue, Table};
-use base::counted;
+use base::{by_key, counted};
 use itertools::Itertools;
 use maud::{Markup, html};
 use store::{Repeat, RepeatStatus};

@@ -6,6 +6,7 @@ use crate::transactions::Outcome;
 use base::Warehouses;
 use drive::{Merge, WorkloadCounters};
 use std::ops::RangeInclusive;
+use store::{InputCounter, JudgedNumber, JudgedUnit, StoredBand};
 
 /// Standard deviations on each side that hold 99.9 % of what a right generator gives.
 pub(crate) const SPREAD: f64 = 3.29;
@@ -58,28 +59,6 @@ input_counters! {
     delivered_orders,
 }
 
-/// One counter with what the clause allows and what chance gives.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InputShare {
-    pub name: &'static str,
-    /// For people.
-    pub title: &'static str,
-    pub is_average: bool,
-    pub hits: u64,
-    pub trials: u64,
-    /// Bounds of the clause; an open end is infinite.
-    pub allowed: RangeInclusive<f64>,
-    /// Where a right generator lands with 99.9 % probability, of so many trials.
-    pub chance: RangeInclusive<f64>,
-}
-
-impl InputShare {
-    /// hits / trials, where there was a trial.
-    pub fn value(&self) -> Option<f64> {
-        (self.trials > 0).then(|| self.hits as f64 / self.trials as f64)
-    }
-}
-
 impl InputCounters {
     /// Counts a transaction that ended well.
     pub fn add(&mut self, input: &Input, outcome: Outcome) {
@@ -124,101 +103,80 @@ impl InputCounters {
 
     /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote,
     /// so those are left out.
-    pub fn shares(&self, warehouses: Warehouses) -> Vec<InputShare> {
+    pub fn shares(&self, warehouses: Warehouses) -> Vec<InputCounter> {
         let mut shares = vec![
             share(
-                "rollback_share",
-                "new orders rolled back",
-                self.rolled_back,
+                ("rollback_share", "new orders rolled back"),
+                [self.rolled_back, self.new_orders],
                 0.009..=0.011,
-                self.new_orders,
             ),
             self.lines_per_order(),
             share(
-                "payment_by_name_share",
-                "payments by last name",
-                self.payments_by_name,
+                ("payment_by_name_share", "payments by last name"),
+                [self.payments_by_name, self.payments],
                 0.57..=0.63,
-                self.payments,
             ),
             share(
-                "order_status_by_name_share",
-                "order status by last name",
-                self.order_statuses_by_name,
+                ("order_status_by_name_share", "order status by last name"),
+                [self.order_statuses_by_name, self.order_statuses],
                 0.57..=0.63,
-                self.order_statuses,
             ),
             self.skipped_deliveries(),
         ];
         if warehouses.0 > 1 {
-            shares.push(share(
-                "remote_line_share",
-                "remote order lines",
-                self.remote_lines,
-                0.0095..=0.0105,
-                self.lines,
-            ));
-            shares.push(share(
-                "remote_payment_share",
-                "remote payments",
-                self.remote_payments,
-                0.14..=0.16,
-                self.payments,
-            ));
+            let lines = [self.remote_lines, self.lines];
+            shares.push(share(("remote_line_share", "remote order lines"), lines, 0.0095..=0.0105));
+            let payments = [self.remote_payments, self.payments];
+            shares.push(share(("remote_payment_share", "remote payments"), payments, 0.14..=0.16));
         }
         shares
     }
 
     /// Uniform over 5..=15: mean 10, variance 10.
-    fn lines_per_order(&self) -> InputShare {
+    fn lines_per_order(&self) -> InputCounter {
         let spread = SPREAD * (10.0 / self.new_orders.max(1) as f64).sqrt();
-        InputShare {
-            name: "lines_per_order",
-            title: "lines per order",
-            is_average: true,
-            hits: self.lines,
-            trials: self.new_orders,
-            allowed: 9.5..=10.5,
-            chance: 10.0 - spread..=10.0 + spread,
-        }
+        let words = ("lines_per_order", "lines per order");
+        let bands = [9.5..=10.5, 10.0 - spread..=10.0 + spread];
+        counter(words, [self.lines, self.new_orders], JudgedUnit::Average, bands)
     }
 
     /// Clause 5.5.1.6: at most 1 % of the Deliveries, or one. Chance plays no part: the queue of
     /// open orders does.
-    fn skipped_deliveries(&self) -> InputShare {
-        let trials = self.deliveries;
-        let most = (1.0 / trials.max(1) as f64).max(0.01);
-        InputShare {
-            name: "skipped_delivery_share",
-            title: "deliveries with skipped districts",
-            is_average: false,
-            hits: self.skipping_deliveries,
-            trials,
-            allowed: 0.0..=most,
-            chance: 0.0..=most,
-        }
+    fn skipped_deliveries(&self) -> InputCounter {
+        let most = (1.0 / self.deliveries.max(1) as f64).max(0.01);
+        let words = (SKIPPED_DELIVERIES, "deliveries with skipped districts");
+        let counts = [self.skipping_deliveries, self.deliveries];
+        counter(words, counts, JudgedUnit::Share, [0.0..=most, 0.0..=most])
     }
 }
 
+/// The counter that is not of clause 5.5.1.5.
+pub(crate) const SKIPPED_DELIVERIES: &str = "skipped_delivery_share";
+
 /// A share that is by the clause in the middle of what is allowed.
 fn share(
-    name: &'static str,
-    title: &'static str,
-    hits: u64,
+    words: (&str, &str),
+    [hits, trials]: [u64; 2],
     allowed: RangeInclusive<f64>,
-    trials: u64,
-) -> InputShare {
+) -> InputCounter {
     let expected = f64::midpoint(*allowed.start(), *allowed.end());
     let spread = SPREAD * (expected * (1.0 - expected) / trials.max(1) as f64).sqrt();
-    InputShare {
-        name,
-        title,
-        is_average: false,
-        hits,
-        trials,
-        allowed,
-        chance: (expected - spread).max(0.0)..=(expected + spread).min(1.0),
-    }
+    let chance = (expected - spread).max(0.0)..=(expected + spread).min(1.0);
+    counter(words, [hits, trials], JudgedUnit::Share, [allowed, chance])
+}
+
+/// A counter, by its name and for people: what the clause allows, and where a right generator
+/// lands with 99.9 % probability, of so many trials.
+fn counter(
+    (name, title): (&str, &str),
+    [hits, trials]: [u64; 2],
+    unit: JudgedUnit,
+    bands: [RangeInclusive<f64>; 2],
+) -> InputCounter {
+    let value = (trials > 0).then(|| hits as f64 / trials as f64);
+    let [allowed, chance] = bands.map(StoredBand::between);
+    let judged = JudgedNumber::of(unit, value, allowed, chance);
+    InputCounter { name: name.to_owned(), title: title.to_owned(), hits, trials, judged }
 }
 
 #[cfg(test)]
@@ -245,31 +203,28 @@ mod tests {
     fn a_long_run_lies_in_every_band() {
         let counters = counted(10, 2_000_000);
         for share in counters.shares(Warehouses(10)) {
-            let value = share.value().unwrap();
-            assert!(share.allowed.contains(&value), "{share:?}");
-            assert!(share.chance.contains(&value), "{share:?}");
+            let value = share.judged.value.unwrap();
+            assert!(share.judged.allowed().contains(value), "{share:?}");
+            assert!(share.judged.chance().contains(value), "{share:?}");
         }
     }
 
     #[test]
     fn short_runs_lie_in_the_chance_spread() {
         let shares = counted(10, 2_000).shares(Warehouses(10));
-        assert!(
-            shares
-                .iter()
-                .all(|share| { share.value().is_some_and(|value| share.chance.contains(&value)) })
-        );
+        let lies = |of: &JudgedNumber| of.value.is_some_and(|value| of.chance().contains(value));
+        assert!(shares.iter().all(|share| lies(&share.judged)));
         let rollbacks = shares.iter().find(|share| share.name == "rollback_share").unwrap();
-        assert!(
-            rollbacks.chance.end() > rollbacks.allowed.end(),
-            "the band is narrower than chance"
-        );
+        let JudgedNumber { chance_high, allowed_high, .. } = rollbacks.judged;
+        assert!(chance_high > allowed_high, "the band is narrower than chance");
     }
 
     #[test]
     fn one_warehouse_has_no_remote_counters() {
-        let names: Vec<_> = counted(1, 400).shares(Warehouses(1)).iter().map(|s| s.name).collect();
+        let shares = counted(1, 400).shares(Warehouses(1));
+        let names: Vec<_> = shares.iter().map(|share| &share.name).collect();
         assert!(!names.iter().any(|name| name.starts_with("remote")), "{names:?}");
-        assert_eq!(InputCounters::default().shares(Warehouses(1))[0].value(), None);
+        let nothing = InputCounters::default().shares(Warehouses(1));
+        assert_eq!(nothing[0].judged.value, None);
     }
 }

@@ -306,10 +306,7 @@ async fn read_meta<S: Session>(
         c_load: Some(small("c_load")?),
         foreign_keys: number("foreign_keys")? != 0,
         // An earlier mydyno did not split tables, and says nothing of it.
-        partitions: match facts.contains_key("partitions") {
-            true => small("partitions")?,
-            false => 0,
-        },
+        partitions: if facts.contains_key("partitions") { small("partitions")? } else { 0 },
         // Nor did it give HISTORY a key.
         history_key: facts.get("history_key").is_some_and(|value| value == "1"),
         driven_by_tpcc_mysql: facts.contains_key(DRIVEN_BY_TPCC_MYSQL),

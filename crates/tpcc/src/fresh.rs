@@ -12,18 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Reads from one replica, those before the window included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReplicaReads {
-    /// Order-Statuses and Stock-Levels that committed.
-    pub reads: u64,
-    /// Those of them that did not see an order which had been committed before they began.
-    pub stale_reads: u64,
-    /// The longest time between the commit of an order and the begin of a read that did not see
-    /// it; 0 where there is none.
-    pub stale_max_ns: u64,
-}
+use store::StoredReplica;
 
 /// So long an order is kept.
 const KEPT_FOR: Duration = Duration::from_secs(60);
@@ -86,7 +75,7 @@ pub(crate) struct FreshOrders {
     /// Orders of the last minute for which there was no room.
     crowded_out: AtomicU64,
     /// By the number of the server, from 0.
-    replicas: Vec<Mutex<ReplicaReads>>,
+    replicas: Vec<Mutex<StoredReplica>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -96,12 +85,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl FreshOrders {
     pub(crate) fn new(warehouses: u32, servers: usize) -> FreshOrders {
+        let replica = |node| Mutex::new(StoredReplica { node, ..StoredReplica::default() });
         let districts = warehouses as usize * DISTRICTS as usize;
         FreshOrders {
             begun: Instant::now(),
             districts: std::iter::repeat_with(Mutex::default).take(districts).collect(),
             crowded_out: AtomicU64::new(0),
-            replicas: std::iter::repeat_with(Mutex::default).take(servers).collect(),
+            replicas: (1..=servers as u32).map(replica).collect(),
         }
     }
 
@@ -160,8 +150,8 @@ impl FreshOrders {
     }
 
     /// By the number of the server, from 0.
-    pub(crate) fn replica_reads(&self) -> Vec<ReplicaReads> {
-        self.replicas.iter().map(|replica| *lock(replica)).collect()
+    pub(crate) fn replica_reads(&self) -> Vec<StoredReplica> {
+        self.replicas.iter().map(|replica| lock(replica).clone()).collect()
     }
 }
 

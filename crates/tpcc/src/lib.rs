@@ -31,9 +31,8 @@ pub use checks::{
     CHECKS, Check, CheckSet, INITIAL, ShardSession, run_checks, run_checks_of_shards,
 };
 pub use client::TerminalClient;
-pub use counters::{InputCounters, InputShare};
+pub use counters::InputCounters;
 pub use database::{Contents, Database, InspectError};
-pub use fresh::ReplicaReads;
 pub use input::{CustomerId, Input, InputSource, NewOrder, Transaction};
 pub use load::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport, load, load_part};
 pub use population::{Chunk, ChunkSummary, Population};
@@ -43,5 +42,5 @@ pub use shards::{ShardError, ShardRanges};
 pub use transactions::{
     Outcome, PreparedSession, StatementSet, TransactionError, prepared_statements, tpcc_mysql,
 };
-pub use witness::{WITNESSED, Witness, WitnessReport, WitnessedRows};
+pub use witness::{Witness, WitnessReport};
 pub use workload::{Homes, TpccOptions, TpccWorkload};

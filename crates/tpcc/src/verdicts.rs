@@ -1,15 +1,15 @@
 //! Does a run with keying and think times meet clauses 2.7, 4.1.3 and 5? Each requirement with its
 //! value, what the clause allows, and what chance gives a right run of that length.
 
-use crate::counters::{InputCounters, SPREAD};
+use crate::counters::{InputCounters, SKIPPED_DELIVERIES, SPREAD};
 use crate::input::{DECK_CARDS, DECK_SIZE, Transaction};
 use crate::terminal_times::{
     Ceiling, KEYING, NOPM_PER_WAREHOUSE_MAX, NOPM_PER_WAREHOUSE_MIN, TERMINALS_PER_WAREHOUSE,
     THINK_MEAN,
 };
 use base::Warehouses;
-use std::ops::RangeInclusive;
 use std::time::Duration;
+use store::{InputCounter, JudgedNumber, JudgedUnit, StoredBand, StoredRequirement};
 
 /// Shortest window that the standard takes for a result (clause 5.5.2.1).
 pub const WINDOW_MIN: Duration = Duration::from_secs(120 * 60);
@@ -23,39 +23,6 @@ const P90_MAX_S: [f64; 5] = [5.0, 5.0, 5.0, 5.0, 20.0];
 pub const DEFERRED_P90_MAX_S: f64 = 80.0;
 /// Least shares of the mix (the same table); New-Order has none.
 const SHARE_MIN: [Option<f64>; 5] = [None, Some(0.43), Some(0.04), Some(0.04), Some(0.04)];
-
-/// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    Seconds,
-    Share,
-    Average,
-    /// New orders per minute and warehouse.
-    NopmPerWarehouse,
-}
-
-/// A range; a missing end is open.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Range {
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-}
-
-/// One requirement with its value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Requirement {
-    pub name: String,
-    /// For people.
-    pub title: String,
-    pub clause: &'static str,
-    pub unit: Unit,
-    /// None where nothing of the kind ended in the window.
-    pub value: Option<f64>,
-    pub allowed: Range,
-    /// Where a right run of this length lands with 99.9 % probability; `allowed` where chance plays
-    /// no part.
-    pub chance: Range,
-}
 
 /// Some times: how many, their mean, and what nine of ten did not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -97,30 +64,37 @@ impl TimeSummary {
     }
 }
 
-impl Requirement {
-    /// One of a time, in which chance plays no part.
-    fn of_time(
-        clause: &'static str,
-        (name, title): (String, String),
-        value: Option<f64>,
-        allowed: Range,
-    ) -> Requirement {
-        Requirement { name, title, clause, unit: Unit::Seconds, value, allowed, chance: allowed }
-    }
+/// One of a time, in which chance plays no part.
+fn of_time(
+    clause: &str,
+    words: (String, String),
+    value: Option<f64>,
+    allowed: StoredBand,
+) -> StoredRequirement {
+    let judged = JudgedNumber::of(JudgedUnit::Seconds, value, allowed, allowed);
+    requirement(clause, words, judged)
 }
 
-fn at_least(low: f64) -> Range {
-    Range { low: Some(low), high: None }
+fn requirement(
+    clause: &str,
+    (name, title): (String, String),
+    judged: JudgedNumber,
+) -> StoredRequirement {
+    StoredRequirement { name, title, clause: clause.to_owned(), judged }
 }
 
-fn at_most(high: f64) -> Range {
-    Range { low: None, high: Some(high) }
+fn at_least(low: f64) -> StoredBand {
+    StoredBand { low: Some(low), high: None }
+}
+
+fn at_most(high: f64) -> StoredBand {
+    StoredBand { low: None, high: Some(high) }
 }
 
 impl MeasuredRun<'_> {
     /// All requirements, in the order to show them in.
-    pub fn requirements(&self) -> Vec<Requirement> {
-        let mut all: Vec<Requirement> = self.throughput().into_iter().collect();
+    pub fn requirements(&self) -> Vec<StoredRequirement> {
+        let mut all: Vec<StoredRequirement> = self.throughput().into_iter().collect();
         all.extend(Transaction::ALL.map(|transaction| self.p90(transaction)));
         all.push(self.deferred());
         all.extend(Transaction::ALL.map(|transaction| self.above_mean(transaction)));
@@ -147,27 +121,22 @@ impl MeasuredRun<'_> {
 
     /// The most is for each active warehouse, because its terminals can do no more; the least is
     /// for each configured one, so that a database is not larger than its load.
-    fn throughput(&self) -> Option<Requirement> {
+    fn throughput(&self) -> Option<StoredRequirement> {
         if !self.has_terminals_of_the_clause() {
             return None;
         }
         let each = 1.0 / f64::from(self.warehouses.0);
-        let spread = SPREAD * self.ceiling.nopm_deviation * each;
-        Some(Requirement {
-            name: "nopm_per_warehouse".to_owned(),
-            title: "new orders per minute and active warehouse".to_owned(),
-            clause: "4.1.3",
-            unit: Unit::NopmPerWarehouse,
-            value: Some(self.new_orders_per_minute * each),
-            allowed: Range {
-                low: Some(NOPM_PER_WAREHOUSE_MIN * f64::from(self.configured.0) * each),
-                high: Some(NOPM_PER_WAREHOUSE_MAX),
-            },
-            chance: Range {
-                low: Some(self.ceiling.nopm * each - spread),
-                high: Some(self.ceiling.nopm * each + spread),
-            },
-        })
+        let least = NOPM_PER_WAREHOUSE_MIN * f64::from(self.configured.0) * each;
+        let (ceiling, spread) =
+            (self.ceiling.nopm * each, SPREAD * self.ceiling.nopm_deviation * each);
+        let judged = JudgedNumber::of(
+            JudgedUnit::NopmPerWarehouse,
+            Some(self.new_orders_per_minute * each),
+            StoredBand::between(least..=NOPM_PER_WAREHOUSE_MAX),
+            StoredBand::between(ceiling - spread..=ceiling + spread),
+        );
+        let words = ("nopm_per_warehouse", "new orders per minute and active warehouse");
+        Some(requirement("4.1.3", (words.0.to_owned(), words.1.to_owned()), judged))
     }
 
     /// Response times as the user sees them: of a Delivery, the word that it has been queued.
@@ -181,82 +150,70 @@ impl MeasuredRun<'_> {
         (times, name.to_owned(), format!("{title} response times"))
     }
 
-    fn p90(&self, transaction: Transaction) -> Requirement {
+    fn p90(&self, transaction: Transaction) -> StoredRequirement {
         let (times, name, title) = self.seen(transaction);
         let words = (format!("{name}_p90"), format!("90th percentile of {title}"));
         let allowed = at_most(P90_MAX_S[transaction.index()]);
-        Requirement::of_time("5.2.5.3", words, times.p90(), allowed)
+        of_time("5.2.5.3", words, times.p90(), allowed)
     }
 
-    fn deferred(&self) -> Requirement {
+    fn deferred(&self) -> StoredRequirement {
         let name = "deferred_delivery_p90".to_owned();
         let title = "90th percentile of deferred deliveries".to_owned();
         let value = self.deferred.and_then(|times| times.p90());
-        Requirement::of_time("2.7.2.2", (name, title), value, at_most(DEFERRED_P90_MAX_S))
+        of_time("2.7.2.2", (name, title), value, at_most(DEFERRED_P90_MAX_S))
     }
 
-    fn above_mean(&self, transaction: Transaction) -> Requirement {
+    fn above_mean(&self, transaction: Transaction) -> StoredRequirement {
         let (times, name, title) = self.seen(transaction);
         let words =
             (format!("{name}_p90_above_mean"), format!("the same against the mean of {title}"));
         let allowed = at_least((times.mean_s - TOLERANCE_S).max(0.0));
-        Requirement::of_time("5.2.5.6", words, times.p90(), allowed)
+        of_time("5.2.5.6", words, times.p90(), allowed)
     }
 
-    fn share(&self, transaction: Transaction) -> Option<Requirement> {
+    fn share(&self, transaction: Transaction) -> Option<StoredRequirement> {
         let index = transaction.index();
         let least = SHARE_MIN[index]?;
         let all: u64 = self.response.iter().map(|times| times.count).sum();
         let dealt = f64::from(DECK_CARDS[index]) / f64::from(DECK_SIZE);
         // A deck deals each type more evenly than independent draws would.
         let spread = SPREAD * (dealt * (1.0 - dealt) / all.max(1) as f64).sqrt();
-        Some(Requirement {
-            name: format!("{}_share", transaction.name()),
-            title: format!("share of {} in the mix", title(transaction)),
-            clause: "5.2.3",
-            unit: Unit::Share,
-            value: (all > 0).then(|| self.response[index].count as f64 / all as f64),
-            allowed: at_least(least),
-            chance: at_least((dealt - spread).max(0.0)),
-        })
+        let value = (all > 0).then(|| self.response[index].count as f64 / all as f64);
+        let chance = at_least((dealt - spread).max(0.0));
+        let judged = JudgedNumber::of(JudgedUnit::Share, value, at_least(least), chance);
+        let name = format!("{}_share", transaction.name());
+        let title = format!("share of {} in the mix", title(transaction));
+        Some(requirement("5.2.3", (name, title), judged))
     }
 
-    fn keying(&self, transaction: Transaction) -> Requirement {
+    fn keying(&self, transaction: Transaction) -> StoredRequirement {
         let index = transaction.index();
         let name = format!("{}_keying_mean", transaction.name());
         let title = format!("mean keying time of {}", title(transaction));
         let allowed = at_least(KEYING[index].as_secs_f64());
-        Requirement::of_time("5.2.5.2", (name, title), self.keying[index].mean(), allowed)
+        of_time("5.2.5.2", (name, title), self.keying[index].mean(), allowed)
     }
 
-    fn think(&self, transaction: Transaction) -> Requirement {
+    fn think(&self, transaction: Transaction) -> StoredRequirement {
         let index = transaction.index();
         let name = format!("{}_think_mean", transaction.name());
         let title = format!("mean think time of {}", title(transaction));
         let (times, mean_s) = (self.think[index], THINK_MEAN[index].as_secs_f64());
         // The standard deviation of an exponential is its mean.
         let spread = SPREAD / (times.count.max(1) as f64).sqrt();
-        Requirement {
-            chance: at_least((mean_s * (1.0 - spread)).max(0.0)),
-            ..Requirement::of_time("5.2.5.4", (name, title), times.mean(), at_least(mean_s))
-        }
+        let chance = at_least((mean_s * (1.0 - spread)).max(0.0));
+        let (value, allowed) = (times.mean(), at_least(mean_s));
+        let judged = JudgedNumber::of(JudgedUnit::Seconds, value, allowed, chance);
+        requirement("5.2.5.4", (name, title), judged)
     }
 
     /// The clause-5 counters.
-    fn inputs(&self) -> impl Iterator<Item = Requirement> {
-        let range = |both: RangeInclusive<f64>| {
-            let (low, high) = both.into_inner();
-            Range { low: Some(low), high: Some(high) }
-        };
-        let shares = self.inputs.shares(self.warehouses);
-        shares.into_iter().map(move |share| Requirement {
-            name: share.name.to_owned(),
-            title: share.title.to_owned(),
-            clause: if share.name == "skipped_delivery_share" { "5.5.1.6" } else { "5.5.1.5" },
-            unit: if share.is_average { Unit::Average } else { Unit::Share },
-            value: share.value(),
-            allowed: range(share.allowed),
-            chance: range(share.chance),
+    fn inputs(&self) -> impl Iterator<Item = StoredRequirement> {
+        let shares = self.inputs.shares(self.warehouses).into_iter();
+        shares.map(|InputCounter { name, title, judged, .. }| {
+            let clause = if name == SKIPPED_DELIVERIES { "5.5.1.6" } else { "5.5.1.5" };
+            requirement(clause, (name, title), judged)
         })
     }
 }
@@ -269,6 +226,7 @@ fn title(transaction: Transaction) -> String {
 mod tests {
     use super::*;
     use crate::terminal_times::ceiling;
+    use store::Verdict;
 
     fn times(count: u64, mean_s: f64, p90_s: f64) -> TimeSummary {
         TimeSummary { count, mean_s, p90_s }
@@ -292,15 +250,8 @@ mod tests {
     }
 
     fn outside(measured: &MeasuredRun<'_>) -> Vec<String> {
-        let beyond = |value: f64, range: Range| {
-            range.low.is_some_and(|low| value < low) || range.high.is_some_and(|high| value > high)
-        };
-        measured
-            .requirements()
-            .into_iter()
-            .filter(|r| r.value.is_some_and(|v| beyond(v, r.allowed) && beyond(v, r.chance)))
-            .map(|r| r.name)
-            .collect()
+        let all = measured.requirements().into_iter();
+        all.filter(|r| r.judged.verdict == Verdict::Outside).map(|r| r.name).collect()
     }
 
     #[test]
@@ -342,9 +293,9 @@ mod tests {
             |configured| MeasuredRun { configured: Warehouses(configured), ..measured(&inputs) };
         // 125 new orders per minute are 12.5 for each of 10 active warehouses, 9.6 for each of 13
         // configured and 8.9 of 14.
-        assert_eq!(with(13).throughput().unwrap().value, Some(12.5));
+        assert_eq!(with(13).throughput().unwrap().judged.value, Some(12.5));
         assert_eq!(outside(&with(13)), Vec::<String>::new());
-        let least = with(14).throughput().unwrap().allowed.low.unwrap();
+        let least = with(14).throughput().unwrap().judged.allowed_low.unwrap();
         assert!((least - 12.6).abs() < 1e-9, "{least}");
     }
 
@@ -390,6 +341,6 @@ mod tests {
         short.think[1] = times(9, 9.0, 20.0);
         assert_eq!(outside(&short), Vec::<String>::new());
         let deferred = short.deferred();
-        assert_eq!(deferred.value, None);
+        assert_eq!(deferred.judged.value, None);
     }
 }

@@ -16,6 +16,7 @@ use base::{Cents, DateTime, Session, SessionError, clock};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use store::StoredWitness;
 
 /// What rows say of a transaction that changes any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,7 +86,7 @@ fn number_of(date: DateTime) -> u64 {
 }
 
 /// Names of what is counted, by their place in [`WitnessReport::rows`].
-pub const WITNESSED: [&str; 3] = ["new_order", "payment", "delivered_orders"];
+const WITNESSED: [&str; 3] = ["new_order", "payment", "delivered_orders"];
 
 /// A transaction, as the driver was told of it.
 #[derive(Clone, Copy, Debug)]
@@ -107,23 +108,10 @@ pub struct Witness {
     told: Mutex<Vec<WitnessRecord>>,
 }
 
-/// One kind of transaction held against the database, in rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WitnessedRows {
-    pub acknowledged: u64,
-    /// The connection was lost while they were committed.
-    pub in_doubt: u64,
-    /// Acknowledged, and not there.
-    pub lost: u64,
-    /// There, and neither acknowledged nor in doubt: done twice, or by somebody else.
-    pub unexplained: u64,
-}
-
 /// What became of all that the driver was told.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WitnessReport {
-    /// As [`WITNESSED`] names them.
-    pub rows: [WitnessedRows; WITNESSED.len()],
+    pub rows: [StoredWitness; WITNESSED.len()],
     /// From the first acknowledgement of what is lost to the last one of all. Where some rows of a
     /// kind that are alike are lost, those told last are taken for them.
     pub lost_span: Duration,
@@ -252,7 +240,8 @@ async fn rows_of_transactions<S: Session>(
 
 /// `found` has the rows of each transaction in the database.
 fn compare(told: &[WitnessRecord], mut found: HashMap<Witnessed, u32>) -> WitnessReport {
-    let mut report = WitnessReport::default();
+    let named = |name: &str| StoredWitness { name: name.to_owned(), ..StoredWitness::default() };
+    let mut report = WitnessReport { rows: WITNESSED.map(named), lost_span: Duration::ZERO };
     let mut lost_from = None;
     // In the order of their acknowledgements, so that what a row is missing for came last.
     for told in told.iter().filter(|told| told.is_acknowledged) {
@@ -279,8 +268,9 @@ fn compare(told: &[WitnessRecord], mut found: HashMap<Witnessed, u32>) -> Witnes
         report.rows[key.kind()].unexplained += u64::from(rows);
     }
     let last = told.iter().rfind(|told| told.is_acknowledged).map(|told| told.at);
-    report.lost_span =
-        last.zip(lost_from).map_or(Duration::ZERO, |(last, from)| last.saturating_sub(from));
+    if let Some((last, from)) = last.zip(lost_from) {
+        report.lost_span = last.saturating_sub(from);
+    }
     report
 }
 

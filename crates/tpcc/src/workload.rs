@@ -3,7 +3,7 @@
 use crate::client::{Beside, ReplicaSession, TerminalClient, TimedSession};
 use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
-use crate::fresh::{FreshOrders, ReplicaReads};
+use crate::fresh::FreshOrders;
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
 use crate::transactions::{Across, AcrossOptions, PreparedSession, StatementSet};
 use crate::witness::Witness;
@@ -17,6 +17,7 @@ use drive::{
 };
 use spec::Topology;
 use std::sync::Arc;
+use store::StoredReplica;
 
 /// What the terminals of a run have in common.
 #[derive(Clone, Debug)]
@@ -112,7 +113,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     }
 
     /// What was read from each server that is a replica, by its number from 0; none without one.
-    pub fn replica_reads(&self) -> Vec<ReplicaReads> {
+    pub fn replica_reads(&self) -> Vec<StoredReplica> {
         self.fresh.as_ref().map_or_else(Vec::new, |fresh| fresh.replica_reads())
     }
 

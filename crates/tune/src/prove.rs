@@ -102,9 +102,7 @@ impl<'a> Prover<'a> {
             ..AdviceProof::default()
         };
         let ended = self.prove_findings(&looked.findings, &mut proof, job);
-        if let Some(note) = drift(&self.starts) {
-            job.note(&note);
-        }
+        job.notes(drift(&self.starts));
         proof.lab_id = self.lab.begun().map(|lab| lab.0);
         match ended {
             Err(error) if error.exit() == Exit::Interrupted => proof.interrupted = true,

@@ -66,10 +66,7 @@ pub(crate) fn scrambled(
     let digest = if is_native { MessageDigest::sha1() } else { MessageDigest::sha256() };
     let once = hash(digest, password)?;
     let twice = hash(digest, &once)?;
-    let salted = match is_native {
-        true => [scramble, &twice].concat(),
-        false => [&twice, scramble].concat(),
-    };
+    let salted = if is_native { [scramble, &twice].concat() } else { [&twice, scramble].concat() };
     Ok(xor(&once, &hash(digest, &salted)?))
 }
 

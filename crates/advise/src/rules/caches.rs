@@ -126,35 +126,29 @@ fn table_open_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let files = snapshot.number("open_files_limit").unwrap_or(f64::INFINITY);
     let most = ((files - OTHER_FILES) / 2.0).clamp(400.0, TABLES_MAX);
     let wanted = (cache * 2.0).max(TABLES).min(most).floor();
-    if wanted <= cache {
-        return None;
-    }
     Proposal::seen(format!("{opened:.0} tables a second are opened again"))
         .set(snapshot, "table_open_cache", wanted)
+        .unless(wanted <= cache)
         .expecting(Gain::Some)
 }
 
 fn table_cache_instances(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let instances = snapshot.number("table_open_cache_instances")?;
     let running = snapshot.status("Threads_running").unwrap_or(0.0);
-    if instances > 1.0 || running < 16.0 {
-        return None;
-    }
     Proposal::seen(format!("{running} sessions run and share one cache of open tables"))
         .set(snapshot, "table_open_cache_instances", TABLE_INSTANCES)
+        .unless(instances > 1.0 || running < 16.0)
         .expecting(Gain::Small)
 }
 
 fn query_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let size = snapshot.number("query_cache_size")?;
     let kind = snapshot.text("query_cache_type")?;
-    if kind == "OFF" || kind == "0" || size == 0.0 {
-        return None;
-    }
     let hits = snapshot.share("Qcache_hits", "Questions").unwrap_or(0.0) * 100.0;
     Proposal::seen(format!("the query cache is on and answers {hits:.0} % of the statements"))
         .set(snapshot, "query_cache_size", 0)
         .set(snapshot, "query_cache_type", "OFF")
+        .unless(kind == "OFF" || kind == "0" || size == 0.0)
         .expecting(Gain::Large)
 }
 
@@ -166,11 +160,9 @@ fn thread_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let saves_none =
         snapshot.status("Threads_created")? <= snapshot.status("Max_used_connections")?;
     let has_pool = snapshot.text("thread_handling") == Some("pool-of-threads");
-    if wanted <= cache || has_pool || saves_none {
-        return None;
-    }
     Proposal::seen(format!("{created:.0} threads a second are created"))
         .set(snapshot, "thread_cache_size", wanted)
+        .unless(wanted <= cache || has_pool || saves_none)
         .expecting(Gain::Some)
 }
 
@@ -178,12 +170,10 @@ fn max_connections(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let most = snapshot.number("max_connections")?;
     let used = snapshot.status("Max_used_connections")?;
     let wanted = (most * 2.0).min(CONNECTIONS_MAX);
-    if used < most * CONNECTIONS_USED_MAX_SHARE || wanted <= most {
-        return None;
-    }
     Proposal::seen(format!("{used} of {most} connections were in use at once"))
         .set(snapshot, "max_connections", wanted)
         .at_risk(Risk::Memory("each connection has a thread and buffers of its own"))
+        .unless(used < most * CONNECTIONS_USED_MAX_SHARE || wanted <= most)
         .expecting(Gain::Some)
 }
 
@@ -191,11 +181,9 @@ fn prepared_statements(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let most = snapshot.number("max_prepared_stmt_count")?;
     let now = snapshot.status("Prepared_stmt_count")?;
     let wanted = (most * 4.0).clamp(64000.0, STATEMENTS_MAX);
-    if now < most * CONNECTIONS_USED_MAX_SHARE || wanted <= most {
-        return None;
-    }
     Proposal::seen(format!("{now} of {most} statements are prepared"))
         .set(snapshot, "max_prepared_stmt_count", wanted)
+        .unless(now < most * CONNECTIONS_USED_MAX_SHARE || wanted <= most)
         .expecting(Gain::Some)
 }
 
@@ -203,11 +191,9 @@ fn back_log(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let queue = snapshot.number("back_log")?;
     let connects = snapshot.per_s("Connections").filter(|per_s| *per_s > CONNECTS_PER_S)?;
     let wanted = snapshot.number("max_connections")?.min(1500.0);
-    if queue >= wanted {
-        return None;
-    }
     Proposal::seen(format!("{connects:.0} connections a second come, and {queue} may wait"))
         .set(snapshot, "back_log", wanted)
+        .unless(queue >= wanted)
         .expecting(Gain::Small)
 }
 

@@ -3,6 +3,7 @@
 use crate::finding::{Gain, Proposal, Risk};
 use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
+use analyse::Part;
 
 const TORN_PAGES: &str = "without it, a page that was half written when power failed cannot be \
                           repaired from the redo log: the table is lost";
@@ -64,10 +65,6 @@ pub(super) const RULES: &[Rule] = &[
 
 fn flush_at_commit(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let value = snapshot.text("innodb_flush_log_at_trx_commit")?;
-    // MariaDB's 3 flushes twice.
-    if value == "1" || value == "3" {
-        return None;
-    }
     let lost = match value {
         "0" => "a crash of the server or the machine loses the commits of the last second",
         _ => "a power cut or a crash of the kernel loses the commits of the last second",
@@ -75,18 +72,18 @@ fn flush_at_commit(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("innodb_flush_log_at_trx_commit is {value}: {lost}"))
         .set(snapshot, "innodb_flush_log_at_trx_commit", 1)
         .at_risk(Risk::Other("each commit waits for a flush of the log's device"))
+        // MariaDB's 3 flushes twice.
+        .unless(value == "1" || value == "3")
         .expecting(Gain::Safety)
 }
 
 fn sync_binlog(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let is_written = snapshot.is_on("log_bin")?;
     let every = snapshot.number("sync_binlog")?;
-    if !is_written || every == 1.0 {
-        return None;
-    }
     Proposal::seen(format!("sync_binlog is {every}, and the binary log is on"))
         .set(snapshot, "sync_binlog", 1)
         .at_risk(Risk::Other("each group of commits waits for one more flush"))
+        .unless(!is_written || every == 1.0)
         .expecting(Gain::Safety)
 }
 
@@ -97,13 +94,11 @@ pub(super) fn doublewrite_is_off(snapshot: &ServerSnapshot) -> bool {
 }
 
 fn doublewrite(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if !doublewrite_is_off(snapshot) {
-        return None;
-    }
     let value = snapshot.text("innodb_doublewrite")?;
     Proposal::seen(format!("innodb_doublewrite is {value}: {TORN_PAGES}"))
         .set(snapshot, "innodb_doublewrite", "ON")
         .at_risk(Risk::Other("pages are written twice, the first time one after another"))
+        .unless(!doublewrite_is_off(snapshot))
         .expecting(Gain::Safety)
 }
 
@@ -121,15 +116,13 @@ fn checksums(snapshot: &ServerSnapshot) -> Option<Proposal> {
 const LOG_SHARE_MIN: f64 = 0.25;
 
 fn flush_every_second(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    let log = snapshot.account?.log;
-    if snapshot.text("innodb_flush_log_at_trx_commit")? != "1" || log < LOG_SHARE_MIN {
-        return None;
-    }
+    let log = snapshot.share_of(Part::Log)?;
     Proposal::seen(format!("a transaction waits for the log for {:.0} % of its time", log * 100.0))
         .set(snapshot, "innodb_flush_log_at_trx_commit", 2)
         .at_risk(Risk::Durability(
             "a power cut or a crash of the kernel loses the commits of the last second, which \
              clients were told are safe; replicas may have them and then differ",
         ))
+        .unless(snapshot.text("innodb_flush_log_at_trx_commit")? != "1" || log < LOG_SHARE_MIN)
         .expecting(Gain::Large)
 }

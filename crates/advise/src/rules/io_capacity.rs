@@ -3,6 +3,7 @@
 use crate::finding::{Gain, Proposal, Switch};
 use crate::rule::Rule;
 use crate::snapshot::{AdvisedDevice, ServerSnapshot};
+use analyse::Part;
 
 /// Pages in the background get this part of what the device gives, so that reads and the log have
 /// the rest.
@@ -78,14 +79,11 @@ fn capacity(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let pages = pages_per_s(device, snapshot.page_bytes())?;
     let wanted = two_digits((pages * PART_OF_DEVICE).max(CAPACITY_MIN));
     let most = two_digits(pages.max(2.0 * CAPACITY_MIN));
-    if LEFT.contains(&(current / wanted)) {
-        return None;
-    }
     let seen = format!(
         "innodb_io_capacity is {current}, and {} writes {pages:.0} pages a second at random",
         device.name
     );
-    let page_writes = snapshot.account.map_or(0.0, |account| account.page_writes);
+    let page_writes = snapshot.share_of(Part::PageWrites).unwrap_or(0.0);
     let free_waits = snapshot.per_s("Innodb_buffer_pool_wait_free").unwrap_or(0.0);
     let gain = match page_writes > SPARE_PAGES_SHARE || free_waits > 0.0 {
         true => Gain::Large,
@@ -97,6 +95,7 @@ fn capacity(snapshot: &ServerSnapshot) -> Option<Proposal> {
         .set_if(is_raised, snapshot, "innodb_io_capacity_max", most)
         .set(snapshot, "innodb_io_capacity", wanted)
         .set_if(!is_raised, snapshot, "innodb_io_capacity_max", most)
+        .unless(LEFT.contains(&(current / wanted)))
         .expecting(gain)
 }
 
@@ -117,12 +116,10 @@ fn neighbors(snapshot: &ServerSnapshot) -> Option<Proposal> {
 fn dirty_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let low = snapshot.number("innodb_max_dirty_pages_pct_lwm")?;
     let high = snapshot.number("innodb_max_dirty_pages_pct")?;
-    if low > 0.0 && high >= 75.0 {
-        return None;
-    }
     Proposal::seen(format!("the marks of dirty pages are {low} and {high} %"))
         .set_if(high < 75.0, snapshot, "innodb_max_dirty_pages_pct", 90)
         .set_if(low <= 0.0, snapshot, "innodb_max_dirty_pages_pct_lwm", 10)
+        .unless(low > 0.0 && high >= 75.0)
         .expecting(Gain::Small)
 }
 

@@ -76,11 +76,9 @@ fn cleaners(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let cleaners = snapshot.number("innodb_page_cleaners")?;
     let instances = snapshot.number("innodb_buffer_pool_instances")?;
     let instances = pool::wanted_instances(snapshot).unwrap_or(instances);
-    if cleaners >= instances {
-        return None;
-    }
     Proposal::seen(format!("{cleaners} page cleaners for {instances} pool instances"))
         .set(snapshot, "innodb_page_cleaners", instances)
+        .unless(cleaners >= instances)
         .expecting(Gain::Some)
 }
 
@@ -106,30 +104,24 @@ fn lru_scan_depth(snapshot: &ServerSnapshot) -> Option<Proposal> {
 fn free_list(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let instances = snapshot.number("innodb_buffer_pool_instances").unwrap_or(1.0).max(1.0);
     let has_room = snapshot.pool_bytes()? / instances >= BACKOFF_BYTES_MIN;
-    if snapshot.text("innodb_empty_free_list_algorithm")? != "legacy" || !has_room {
-        return None;
-    }
     Proposal::seen("innodb_empty_free_list_algorithm is legacy")
         .set(snapshot, "innodb_empty_free_list_algorithm", "backoff")
+        .unless(snapshot.text("innodb_empty_free_list_algorithm")? != "legacy" || !has_room)
         .expecting(Gain::Some)
 }
 
 fn age_factor(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if snapshot.text("innodb_cleaner_lsn_age_factor")? != "legacy" {
-        return None;
-    }
     Proposal::seen("innodb_cleaner_lsn_age_factor is legacy")
         .set(snapshot, "innodb_cleaner_lsn_age_factor", "high_checkpoint")
+        .unless(snapshot.text("innodb_cleaner_lsn_age_factor")? != "legacy")
         .expecting(Gain::Small)
 }
 
 fn doublewrite_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let pages = snapshot.number("innodb_doublewrite_pages")?;
-    if pages >= 32.0 || durability::doublewrite_is_off(snapshot) {
-        return None;
-    }
     Proposal::seen(format!("a batch of the doublewrite files has {pages} pages"))
         .set(snapshot, "innodb_doublewrite_pages", DOUBLEWRITE_PAGES)
+        .unless(pages >= 32.0 || durability::doublewrite_is_off(snapshot))
         .expecting(Gain::Some)
 }
 

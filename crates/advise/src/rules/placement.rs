@@ -3,6 +3,7 @@
 use crate::finding::{Gain, Proposal, Risk};
 use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
+use analyse::Part;
 
 const LOG_SHARE_LARGE: f64 = 0.25;
 
@@ -19,10 +20,7 @@ pub(super) const RULES: &[Rule] = &[Rule {
 }];
 
 fn log_apart(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if snapshot.redo_is_apart? {
-        return None;
-    }
-    let log = snapshot.account.map_or(0.0, |account| account.log);
+    let log = snapshot.share_of(Part::Log).unwrap_or(0.0);
     let seen = match log > 0.0 {
         true => format!(
             "redo log and data share a device, and a transaction waits for the log for {:.0} % of \
@@ -40,5 +38,6 @@ fn log_apart(snapshot: &ServerSnapshot) -> Option<Proposal> {
         .at_risk(Risk::Durability(
             "a log that is left behind or moved after a crash loses what was not in the data files",
         ))
+        .unless(snapshot.redo_is_apart?)
         .expecting(if is_disk || log > LOG_SHARE_LARGE { Gain::Large } else { Gain::Some })
 }

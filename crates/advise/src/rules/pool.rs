@@ -3,6 +3,7 @@
 use crate::finding::{Gain, Proposal, Risk};
 use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
+use analyse::Part;
 use base::{Since, size_text};
 
 /// Of the machine's memory, the part that a buffer pool may have: the rest is for connections,
@@ -111,7 +112,7 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let wanted = wanted_bytes(snapshot)?;
     let missed = miss_share(snapshot).filter(|share| *share >= MISS_SHARE_MIN)?;
     let is_buffered = snapshot.data_is_buffered() == Some(true);
-    let reads = snapshot.account.map_or(0.0, |account| account.reads);
+    let reads = snapshot.share_of(Part::Reads).unwrap_or(0.0);
     let gain = match is_buffered {
         false if reads >= READS_SHARE_LARGE || missed >= 0.01 => Gain::Large,
         _ => Gain::Some,

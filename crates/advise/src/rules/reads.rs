@@ -3,6 +3,7 @@
 use crate::finding::{Gain, Proposal, Risk, Switch};
 use crate::rule::Rule;
 use crate::snapshot::ServerSnapshot;
+use analyse::Part;
 
 /// Above this share of pages that were read ahead and dropped unused, reading ahead harms.
 const EVICTED_SHARE_MAX: f64 = 0.1;
@@ -84,12 +85,10 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn random_read_ahead(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if !snapshot.is_on("innodb_random_read_ahead")? {
-        return None;
-    }
     let per_s = snapshot.per_s("Innodb_buffer_pool_read_ahead_rnd").unwrap_or(0.0);
     Proposal::seen(format!("innodb_random_read_ahead is on: {per_s:.0} pages a second"))
         .set(snapshot, "innodb_random_read_ahead", "OFF")
+        .unless(!snapshot.is_on("innodb_random_read_ahead")?)
         .expecting(Gain::Some)
 }
 
@@ -101,19 +100,14 @@ fn linear_read_ahead(snapshot: &ServerSnapshot) -> Option<Proposal> {
     snapshot.per_s("Innodb_buffer_pool_read_ahead").filter(|per_s| *per_s >= 1.0)?;
     let evicted = "Innodb_buffer_pool_read_ahead_evicted";
     let share = snapshot.share(evicted, "Innodb_buffer_pool_read_ahead")?;
-    if share < EVICTED_SHARE_MAX || snapshot.number("innodb_read_ahead_threshold")? == 0.0 {
-        return None;
-    }
-    let share = share * 100.0;
-    Proposal::seen(format!("{share:.0} % of the pages read ahead were dropped unused"))
+    let seen = format!("{:.0} % of the pages read ahead were dropped unused", share * 100.0);
+    Proposal::seen(seen)
         .set(snapshot, "innodb_read_ahead_threshold", 0)
+        .unless(share < EVICTED_SHARE_MAX || snapshot.number("innodb_read_ahead_threshold")? == 0.0)
         .expecting(Gain::Some)
 }
 
 fn adaptive_hash_index(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    if !snapshot.is_on("innodb_adaptive_hash_index")? {
-        return None;
-    }
     let changed = ["Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted"];
     let changed: f64 = changed.iter().filter_map(|name| snapshot.per_s(name)).sum();
     let seen = match changed > 0.0 {
@@ -122,29 +116,26 @@ fn adaptive_hash_index(snapshot: &ServerSnapshot) -> Option<Proposal> {
     };
     Proposal::seen(seen)
         .set(snapshot, "innodb_adaptive_hash_index", "OFF")
+        .unless(!snapshot.is_on("innodb_adaptive_hash_index")?)
         .expecting(if changed > 0.0 { Gain::Some } else { Gain::Small })
 }
 
 fn change_buffering(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let value = snapshot.text("innodb_change_buffering")?;
-    if value == "none" || snapshot.is_solid_state() != Some(true) {
-        return None;
-    }
     Proposal::seen(format!("innodb_change_buffering is {value} on a device without an arm"))
         .set(snapshot, "innodb_change_buffering", "none")
+        .unless(value == "none" || snapshot.is_solid_state() != Some(true))
         .expecting(Gain::Small)
 }
 
 fn io_threads(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let iops = snapshot.device.as_ref()?.random_read_iops?;
-    if iops < FAST_READS_IOPS {
-        return None;
-    }
     let [for_reads, for_writes] = ["innodb_read_io_threads", "innodb_write_io_threads"];
     let (reads, writes) = (snapshot.number(for_reads)?, snapshot.number(for_writes)?);
     Proposal::seen(format!("{reads} and {writes} I/O threads for {iops:.0} reads a second"))
         .set_if(reads < 8.0, snapshot, for_reads, IO_THREADS)
         .set_if(writes < 8.0, snapshot, for_writes, IO_THREADS)
+        .unless(iops < FAST_READS_IOPS)
         .expecting(Gain::Small)
 }
 
@@ -155,12 +146,11 @@ fn native_aio(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn page_size(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    let reads = snapshot.account?.reads;
-    if snapshot.page_bytes() < 16384.0 || snapshot.is_solid_state() != Some(true) || reads < 0.25 {
-        return None;
-    }
+    let reads = snapshot.share_of(Part::Reads)?;
+    let is_small = snapshot.page_bytes() < 16384.0;
     Proposal::seen(format!("a transaction waits for reads for {:.0} % of its time", reads * 100.0))
         .act("dump the data, initialise a server with innodb_page_size=4K or 8K, load it there")
         .at_risk(Risk::Other("rows longer than half a page do not fit, nor do long index keys"))
+        .unless(is_small || snapshot.is_solid_state() != Some(true) || reads < 0.25)
         .expecting(Gain::Some)
 }

@@ -57,16 +57,10 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let full_after_s = bytes / per_s;
     let age_share = age_share(snapshot);
     let hurries = age_share.is_some_and(|share| share > AGE_SHARE_MAX);
-    if full_after_s >= FULL_AFTER_MIN_S && !hurries {
-        return None;
-    }
     // More than the pool, and recovery reads pages again and again.
     let most = pool::planned_bytes(snapshot)?.clamp(4.0 * STEP_BYTES, SIZE_MAX_BYTES);
     let wanted = ((per_s * WANTED_S / STEP_BYTES).ceil() * STEP_BYTES).min(most);
     let wanted = (wanted / STEP_BYTES).floor().max(1.0) * STEP_BYTES;
-    if wanted <= bytes {
-        return None;
-    }
     let mut seen = format!(
         "{} of redo log are full after {full_after_s:.0} s of the load that was watched",
         size_text(bytes as u64)
@@ -74,10 +68,7 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     if let Some(share) = age_share.filter(|_| hurries) {
         seen.push_str(&format!("; the checkpoint is {:.0} % of it behind", share * 100.0));
     }
-    let gain = match full_after_s < GAIN_LARGE_BELOW_S {
-        true => Gain::Large,
-        false => Gain::Some,
-    };
+    let gain = if full_after_s < GAIN_LARGE_BELOW_S { Gain::Large } else { Gain::Some };
     let proposal = Proposal::seen(seen);
     let proposal = match snapshot.text("innodb_redo_log_capacity") {
         Some(_) => proposal.set(snapshot, "innodb_redo_log_capacity", wanted as u64),
@@ -89,6 +80,7 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     };
     proposal
         .at_risk(Risk::Other("recovery after a crash takes longer, and the log needs the room"))
+        .unless(wanted <= bytes || full_after_s >= FULL_AFTER_MIN_S && !hurries)
         .expecting(gain)
 }
 
@@ -102,19 +94,14 @@ fn buffer(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let waits = snapshot.per_s("Innodb_log_waits").filter(|waits| *waits > 0.0)?;
     let bytes = snapshot.number("innodb_log_buffer_size")?;
     let wanted = (bytes * 4.0).clamp(64.0 * MIB, 256.0 * MIB);
-    if wanted <= bytes {
-        return None;
-    }
     Proposal::seen(format!("{waits:.1} waits a second for a full log buffer"))
         .set(snapshot, "innodb_log_buffer_size", wanted as u64)
+        .unless(wanted <= bytes)
         .expecting(Gain::Some)
 }
 
 fn block_size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let size = snapshot.number("innodb_log_block_size")?;
-    if size != 512.0 || snapshot.is_solid_state() != Some(true) {
-        return None;
-    }
     Proposal::seen("the redo log is written in blocks of 512 bytes to a device without sectors")
         .act(
             "shut the server down cleanly, move ib_logfile* away, write innodb_log_block_size = \
@@ -124,5 +111,6 @@ fn block_size(snapshot: &ServerSnapshot) -> Option<Proposal> {
             "redo logs that are moved away after a crash instead of a clean shutdown lose what was \
              not in the data files",
         ))
+        .unless(size != 512.0 || snapshot.is_solid_state() != Some(true))
         .expecting(Gain::Small)
 }

@@ -62,11 +62,9 @@ pub(super) const RULES: &[Rule] = &[
 
 fn huge_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let mode = snapshot.machine.as_ref()?.transparent_huge_pages.as_deref()?;
-    if mode != "always" {
-        return None;
-    }
     Proposal::seen("transparent huge pages are given to all (always)")
         .act("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, before the server starts")
+        .unless(mode != "always")
         .expecting(Gain::Small)
 }
 
@@ -74,22 +72,18 @@ fn swappiness(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let machine = snapshot.machine.as_ref()?;
     let swappiness = machine.swappiness.filter(|value| *value > SWAPPINESS_MAX)?;
     let pool_part = snapshot.pool_bytes()? / machine.memory_bytes as f64;
-    if pool_part < 0.25 {
-        return None;
-    }
     let part = pool_part * 100.0;
     Proposal::seen(format!("vm.swappiness is {swappiness}, the pool has {part:.0} % of memory"))
         .act("sysctl vm.swappiness=1, and the same in /etc/sysctl.d")
+        .unless(pool_part < 0.25)
         .expecting(Gain::Small)
 }
 
 fn numa(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let nodes = snapshot.machine.as_ref()?.numa_nodes;
-    if nodes < 2 || snapshot.is_on("innodb_numa_interleave")? {
-        return None;
-    }
     Proposal::seen(format!("the machine has {nodes} NUMA nodes"))
         .set(snapshot, "innodb_numa_interleave", "ON")
+        .unless(nodes < 2 || snapshot.is_on("innodb_numa_interleave")?)
         .expecting(Gain::Some)
 }
 
@@ -100,11 +94,9 @@ fn file_system(snapshot: &ServerSnapshot) -> Option<&MountedFileSystem> {
 fn scheduler(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let scheduler = file_system(snapshot)?.scheduler.as_deref()?;
     let is_slow = ["bfq", "cfq"].contains(&scheduler);
-    if !is_slow || snapshot.is_solid_state() != Some(true) {
-        return None;
-    }
     Proposal::seen(format!("the scheduler of the data's device is {scheduler}"))
         .act("echo none > /sys/block/DEVICE/queue/scheduler, and a udev rule that says the same")
+        .unless(!is_slow || snapshot.is_solid_state() != Some(true))
         .expecting(Gain::Some)
 }
 
@@ -118,11 +110,9 @@ fn mount_options(snapshot: &ServerSnapshot) -> Option<Proposal> {
             .at_risk(Risk::Other("flushes then wait for the device"))
             .expecting(Gain::Safety);
     }
-    // With either of them access times are not written for each read.
-    if has("noatime") || has("relatime") {
-        return None;
-    }
     Proposal::seen(format!("{point} ({kind}) notes access times"))
         .act(format!("mount -o remount,noatime {point}, and the same in /etc/fstab"))
+        // With either of them access times are not written for each read.
+        .unless(has("noatime") || has("relatime"))
         .expecting(Gain::Small)
 }

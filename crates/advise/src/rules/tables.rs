@@ -46,13 +46,11 @@ fn fill_factor(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let rows = |name| snapshot.per_s(name).unwrap_or(0.0);
     let inserted = rows("Innodb_rows_inserted");
     let changed = inserted + rows("Innodb_rows_updated") + rows("Innodb_rows_deleted");
-    if changed <= 0.0 || inserted < changed * INSERTS_SHARE_MIN {
-        return None;
-    }
     let share = inserted * 100.0 / changed;
     Proposal::seen(format!("{share:.0} % of the rows changed are inserts, pages are {factor} full"))
         .set(snapshot, "innodb_fill_factor", 50)
         .at_risk(Risk::Other("indexes built after it need twice the room"))
+        .unless(changed <= 0.0 || inserted < changed * INSERTS_SHARE_MIN)
         .expecting(Gain::Small)
 }
 
@@ -63,13 +61,11 @@ fn temporary_tables(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let share = snapshot.share("Created_tmp_disk_tables", "Created_tmp_tables")?;
     let size = snapshot.number("tmp_table_size")?.min(snapshot.number("max_heap_table_size")?);
     let wanted = (size * 4.0).min(256.0 * MIB);
-    if share < ON_DISK_SHARE_MAX || wanted <= size {
-        return None;
-    }
     Proposal::seen(format!("{:.0} % of temporary tables go to the device", share * 100.0))
         .set(snapshot, "tmp_table_size", wanted)
         .set(snapshot, "max_heap_table_size", wanted)
         .at_risk(Risk::Memory("each temporary table of each session may become so large"))
+        .unless(share < ON_DISK_SHARE_MAX || wanted <= size)
         .expecting(Gain::Some)
 }
 
@@ -77,11 +73,9 @@ fn binlog_cache(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let on_disk = snapshot.per_s("Binlog_cache_disk_use").filter(|per_s| *per_s > 0.1)?;
     let size = snapshot.number("binlog_cache_size")?;
     let wanted = (size * 4.0).min(16.0 * MIB);
-    if wanted <= size {
-        return None;
-    }
     Proposal::seen(format!("{on_disk:.1} transactions a second do not fit into the cache"))
         .set(snapshot, "binlog_cache_size", wanted)
         .at_risk(Risk::Memory("each session takes it"))
+        .unless(wanted <= size)
         .expecting(Gain::Some)
 }

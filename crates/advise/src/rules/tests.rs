@@ -4,12 +4,19 @@
 use super::all;
 use crate::snapshot::{
     AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
-    StoredAccount,
 };
 use crate::{Finding, Gain, Risk, advise};
+use analyse::{Account, KnownBy, OfParts, Part};
 use base::{ServerFamily, ServerRelease};
 
 const GIB: u64 = 1 << 30;
+
+/// Of a transaction with such a share in a part, and no other.
+fn account(part: Part, share: f64) -> Account {
+    let mut parts = OfParts::default();
+    parts[part] = Some(share);
+    Account { time_us: 1.0, known_by: KnownBy::Server, parts, excess_share: 0.0, queued_us: None }
+}
 
 /// Of a server that is as the rules want it.
 const VARIABLES: &[(&str, &str)] = &[
@@ -367,7 +374,7 @@ fn lines_and_statements_are_those_of_the_server() {
 #[test]
 fn durability_is_given_up_only_with_what_is_lost() {
     let mut waits = sound();
-    waits.account = Some(StoredAccount { log: 0.5, ..StoredAccount::default() });
+    waits.account = Some(account(Part::Log, 0.5));
     let finding = one(&waits, "flush-every-second");
     assert_eq!(set(&finding), ["innodb_flush_log_at_trx_commit=2"]);
     let [Risk::Durability(lost)] = finding.risks.as_slice() else { panic!("{finding:#?}") };
@@ -437,7 +444,7 @@ fn the_system_is_looked_at() {
     assert_eq!(without.gain, Gain::Safety);
     one(&files(&|f| f.options = vec!["rw".to_owned()]), "mount-options");
     let mut waits = sound();
-    waits.account = Some(StoredAccount { reads: 0.6, ..StoredAccount::default() });
+    waits.account = Some(account(Part::Reads, 0.6));
     one(&waits, "page-size");
 }
 

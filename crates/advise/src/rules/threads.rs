@@ -58,12 +58,10 @@ fn spin_wait_delay(snapshot: &ServerSnapshot) -> Option<Proposal> {
         true => PAUSE_MARIADB,
         false => PAUSE,
     };
-    if delay <= f64::from(PAUSE) || cores >= LONG_PAUSE_CORES {
-        return None;
-    }
     let core_words = base::counted(cores as usize, "core", "cores");
     Proposal::seen(format!("innodb_spin_wait_delay is {delay} on {core_words}"))
         .set(snapshot, "innodb_spin_wait_delay", wanted)
+        .unless(delay <= f64::from(PAUSE) || cores >= LONG_PAUSE_CORES)
         .expecting(Gain::Large)
 }
 

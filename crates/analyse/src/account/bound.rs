@@ -1,6 +1,7 @@
 //! What bound a run, read from the account of its transactions. Each verdict carries its numbers.
 
 use crate::account::{Account, KnownBy, Part};
+use base::named;
 use serde::Serialize;
 
 /// From here on a driver thread, or the host, has no time left.
@@ -142,45 +143,28 @@ impl DriverThread {
     }
 }
 
-/// What a run could not do without more of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BoundBy {
-    /// mydyno's own threads: the numbers are the driver's, not the server's.
-    Driver,
-    /// Nothing: it did what the schedule or the terminals asked.
-    OfferedLoad,
-    ReadIo,
-    Log,
-    PageWrites,
-    Cpu,
-    /// Cores that others had, or that the server may not use.
-    CoreWait,
-    Lock,
-    /// The network, and what the driver does between statements.
-    Network,
-    /// A node that applies what the others write more slowly than they write it.
-    Replication,
-    /// None of these by itself.
-    Mixed,
-}
-
-impl BoundBy {
-    /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            BoundBy::Driver => "driver bound",
-            BoundBy::OfferedLoad => "not bound",
-            BoundBy::ReadIo => "bound by reads",
-            BoundBy::Log => "bound by the log",
-            BoundBy::PageWrites => "bound by page writes",
-            BoundBy::Cpu => "CPU bound",
-            BoundBy::CoreWait => "bound by waits for cores",
-            BoundBy::Lock => "bound by row locks",
-            BoundBy::Network => "bound by the network",
-            BoundBy::Replication => "bound by replication",
-            BoundBy::Mixed => "mixed",
-        }
+named! {
+    /// What a run could not do without more of.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BoundBy {
+        /// mydyno's own threads: the numbers are the driver's, not the server's.
+        Driver = "driver" => "driver bound",
+        /// Nothing: it did what the schedule or the terminals asked.
+        OfferedLoad = "offered_load" => "not bound",
+        ReadIo = "read_io" => "bound by reads",
+        Log = "log" => "bound by the log",
+        PageWrites = "page_writes" => "bound by page writes",
+        Cpu = "cpu" => "CPU bound",
+        /// Cores that others had, or that the server may not use.
+        CoreWait = "core_wait" => "bound by waits for cores",
+        Lock = "lock" => "bound by row locks",
+        /// The network, and what the driver does between statements.
+        Network = "network" => "bound by the network",
+        /// A node that applies what the others write more slowly than they write it.
+        Replication = "replication" => "bound by replication",
+        /// None of these by itself.
+        Mixed = "mixed" => "mixed",
     }
 }
 

@@ -3,11 +3,12 @@
 use crate::account::bound::{Evidence, HostCpu, Offered, bound};
 use crate::account::load::WindowLoad;
 use crate::account::{GroupCommit, Observed, Sessions};
+use crate::run::document::ReadRepeat;
 use crate::run::remarks::silent_share;
 use crate::run::resources::{HostMachine, LOGS, OfWindow, Resources};
 use store::MetricSource::{Process, Server, Shim};
 use store::{Rates, TransactionTime, WindowTotals};
-use store::{Repeat, Results, StoreError, StoredCell, StoredStatementTime, TimeKind, TimeTotals};
+use store::{StoreError, StoredStatementTime, TimeKind, TimeTotals};
 
 const COMMIT: &str = "commit";
 /// From here on an account whose parts are more than the whole is no evidence.
@@ -15,10 +16,7 @@ const EXCESS_MAX: f64 = 0.15;
 
 /// The repeat whose window it is.
 pub(crate) struct MeasuredWindow<'a> {
-    pub(crate) results: &'a Results,
-    pub(crate) repeat: &'a Repeat,
-    pub(crate) cell: &'a StoredCell,
-    pub(crate) totals: &'a WindowTotals,
+    pub(crate) of: ReadRepeat<'a>,
     pub(crate) load: WindowLoad,
 }
 
@@ -80,9 +78,9 @@ impl OfWindow<'_> {
         measured: &MeasuredWindow<'_>,
         resources: &Resources,
     ) -> Result<Option<Observed>, StoreError> {
-        let MeasuredWindow { results, repeat, cell, load, .. } = measured;
-        let at_driver =
-            AtDriver::of(&results.get(repeat.id)?, &results.get(repeat.id)?, measured.totals);
+        let MeasuredWindow { of: ReadRepeat { results, repeat, cell, totals, .. }, load } =
+            measured;
+        let at_driver = AtDriver::of(&results.get(repeat.id)?, &results.get(repeat.id)?, totals);
         if at_driver.is_none() && cell.what.terminals.is_some() {
             return Ok(None);
         }
@@ -132,9 +130,10 @@ impl OfWindow<'_> {
 
     /// Transactions that wait at COMMIT, by how often and for how long the logs were flushed.
     fn group_commit(&self, measured: &MeasuredWindow<'_>) -> Option<f64> {
-        let changing = measured.totals.iter().filter(|(of, _)| of.changes_rows());
+        let totals = measured.of.totals;
+        let changing = totals.iter().filter(|(of, _)| of.changes_rows());
         let changing: u64 = changing.map(|(_, totals)| totals.completed()).sum();
-        let changing = changing as f64 / measured.totals.completed() as f64;
+        let changing = changing as f64 / totals.completed() as f64;
         let waiting = |role: &&str| {
             let ns = |name: &str| self.mean(Shim, name, role);
             let flushes_per_s = ns("flushes")?;
@@ -143,7 +142,7 @@ impl OfWindow<'_> {
                 flushes_per_s,
                 flush_s: log_ns / 1e9 / flushes_per_s,
                 commits_per_s: changing * measured.load.ended_per_s,
-                group_max: f64::from(measured.cell.what.connections),
+                group_max: f64::from(measured.of.cell.what.connections),
             };
             Some(if flushes_per_s > 0.0 { group.waiting() } else { 0.0 })
         };
@@ -165,11 +164,11 @@ impl OfWindow<'_> {
     ) -> Result<(), StoreError> {
         let observed = self.observed(measured, resources)?;
         resources.account = observed.and_then(|of| of.account());
-        let MeasuredWindow { results, repeat, cell, totals, .. } = measured;
+        let ReadRepeat { results, repeat, cell, totals, .. } = measured.of;
         let window = results.window_summary(repeat, &cell.what, totals)?;
         let evidence = Evidence {
             account: resources.account.filter(|of| of.excess_share <= EXCESS_MAX),
-            offered: offered(measured)?,
+            offered: offered(measured.of)?,
             cpu: host_cpu(resources),
             driver_threads: &self.driver_threads(),
             silent_share: silent_share(&window),
@@ -197,8 +196,8 @@ fn host_cpu(resources: &Resources) -> Option<HostCpu> {
 }
 
 /// What the schedule or the terminals asked for.
-fn offered(measured: &MeasuredWindow<'_>) -> Result<Option<Offered>, StoreError> {
-    let MeasuredWindow { results, repeat, .. } = measured;
+fn offered(of: ReadRepeat<'_>) -> Result<Option<Offered>, StoreError> {
+    let ReadRepeat { results, repeat, totals, .. } = of;
     if let Some(counts) = results.window_schedule(repeat.id)? {
         let times = results.window_times(repeat.id)?;
         let mean_us = |kind: TimeKind| {
@@ -208,14 +207,14 @@ fn offered(measured: &MeasuredWindow<'_>) -> Result<Option<Offered>, StoreError>
         let lag_and_service = mean_us(TimeKind::Lag).zip(mean_us(TimeKind::Service));
         return Ok(lag_and_service.map(|(lag_us, service_us)| Offered::Schedule {
             offered: counts.offered,
-            ended: measured.totals.completed(),
+            ended: totals.completed(),
             lag_us,
             service_us,
         }));
     }
     let result = repeat.result.as_ref();
     let ceiling = result.and_then(|result| result.ceiling_nopm);
-    let nopm = Rates::of(repeat, measured.totals).nopm;
+    let nopm = Rates::of(repeat, totals).nopm;
     Ok(nopm.zip(ceiling).map(|(nopm, ceiling_nopm)| Offered::Terminals {
         nopm,
         ceiling_nopm,

@@ -1,9 +1,7 @@
 //! What the driver did in a window: how many transactions a second, and how many were under way.
 
-use store::{
-    Repeat, Results, StoreError, StoredCell, StoredConnectionTime, TimeKind, TimeTotals,
-    WindowTotals,
-};
+use crate::run::document::ReadRepeat;
+use store::{StoreError, StoredConnectionTime, TimeKind, TimeTotals};
 
 /// What the resources of a window went to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,13 +20,8 @@ impl WindowLoad {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn of(
-        results: &Results,
-        repeat: &Repeat,
-        cell: &StoredCell,
-        totals: &WindowTotals,
-        window_ns: u64,
-    ) -> Result<WindowLoad, StoreError> {
+    pub(crate) fn of(of: ReadRepeat<'_>, window_ns: u64) -> Result<WindowLoad, StoreError> {
+        let ReadRepeat { results, repeat, cell, totals, .. } = of;
         let ended = totals.completed() as f64;
         let of_window = results.get::<StoredConnectionTime>(repeat.id)?.pop();
         let in_transactions_ns = if let Some(time) = of_window {

@@ -18,7 +18,7 @@ use crate::lab::cells::CellOutcome;
 use crate::lab::outcomes::LabOutcome;
 use crate::run::document::measurement;
 use crate::stats::blocks::CLAIM_REPEATS_MIN;
-use base::{joined, truncated};
+use base::{by_key, joined, truncated};
 use cells::LabCells;
 pub use evidence::CellEvidence;
 use serde::Serialize;
@@ -160,13 +160,8 @@ fn supported(ramp: &crate::RampOutcome, lab: &LabOutcome, cells: &LabCells<'_>) 
 
 /// What bounds which cells, that of the most cells first.
 fn bounds(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Vec<String> {
-    let mut by: Vec<(BoundBy, Vec<usize>)> = Vec::new();
-    for (at, bound_by) in cells.evidence(evidence, |of| of.bound_by) {
-        match by.iter_mut().find(|(known, _)| *known == bound_by) {
-            Some((_, of)) => of.push(at),
-            None => by.push((bound_by, vec![at])),
-        }
-    }
+    let known = cells.evidence(evidence, |of| of.bound_by).into_iter();
+    let mut by = by_key(known.map(|(at, bound_by)| (bound_by, at)));
     by.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
     let words = |(by, of): &(BoundBy, Vec<usize>)| match cells.words(of).as_str() {
         "" => format!("It is {}.", by.title()),

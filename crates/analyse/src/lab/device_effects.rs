@@ -3,6 +3,7 @@
 
 use crate::lab::cells::{CellOutcome, DATA, matrix};
 use crate::lab::effects::{DimensionEffects, fitted};
+use base::by_key;
 use serde::Serialize;
 
 /// The effects of the cells whose data is on one device.
@@ -23,17 +24,13 @@ pub struct Extremes<'a> {
 /// Those of all devices, in the order of the cells; nothing where there is one device only, or
 /// nothing else varies.
 pub(crate) fn device_effects(cells: &[CellOutcome]) -> Vec<DeviceEffects> {
-    let mut by_device: Vec<(String, Vec<CellOutcome>)> = Vec::new();
-    for cell in cells {
+    let with_device = |cell: &CellOutcome| {
         let names = cell.names();
-        let Some((_, device)) = names.into_iter().find(|(name, _)| name == DATA) else {
-            return Vec::new();
-        };
-        match by_device.iter_mut().find(|(of, _)| *of == device) {
-            Some((_, cells)) => cells.push(cell.clone()),
-            None => by_device.push((device, vec![cell.clone()])),
-        }
-    }
+        let device = names.into_iter().find_map(|(name, device)| (name == DATA).then_some(device));
+        Some((device?, cell.clone()))
+    };
+    let by_device =
+        by_key(cells.iter().map(with_device).collect::<Option<Vec<_>>>().unwrap_or_default());
     if by_device.len() < 2 {
         return Vec::new();
     }

@@ -1,10 +1,11 @@
 //! One count of connections that a ramp measured, read from the results file.
 
 use crate::ramp::ramp_cpu::RampCpu;
+use crate::run::document::ReadRepeat;
 use crate::run::remarks::remarks;
 use crate::run::repeat_resources::used_by;
 use crate::run::runs::{Run, Runs, percentile_noise_share};
-use crate::run::samples::{Samples, Window};
+use crate::run::samples::Samples;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{
@@ -132,11 +133,10 @@ impl RampPoint {
         let of_window = results.window_summary(repeat, &cell.what, &window)?;
         self.remarks = remarks(&of_window, &cell.what);
         let samples = Samples::read(results, repeat.id)?;
-        let used = used_by(results, (repeat, cell), &window, &samples)?;
-        let start_ns = repeat.warmup_ns(&cell.what);
-        let length_ns = repeat.result.as_ref().map(|of| of.measured_window_ns);
-        let whole = Window { start_ns, end_ns: start_ns + length_ns.unwrap_or(0) };
-        let spin_ns = samples.mean(whole, MetricSource::Shim, "spin_ns", "");
+        let of = ReadRepeat { results, repeat, cell, totals: &window, samples: &samples };
+        let used = used_by(of)?;
+        let spin_ns =
+            of.window().and_then(|whole| samples.mean(whole, MetricSource::Shim, "spin_ns", ""));
         let spin_cores = spin_ns.unwrap_or(0.0) / 1e9;
         self.cpu = used.and_then(|used| RampCpu::of(&used, spin_cores));
         Ok(())

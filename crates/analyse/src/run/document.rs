@@ -5,12 +5,31 @@ use crate::run::nodes::{NodeFigures, nodes_of};
 use crate::run::remarks::{is_too_short, longest_silence_s, remarks};
 use crate::run::repeat_resources::used_by;
 use crate::run::resources::Resources;
-use crate::run::samples::Samples;
+use crate::run::samples::{Samples, Window};
 use base::{Dilation, document};
 use store::{
     NewCell, Repeat, RepeatId, Results, StoreError, StoredCell, Summary, WindowSummary,
     WindowTotals,
 };
+
+/// A repeat that was read, with the totals of its window and its samples.
+#[derive(Clone, Copy)]
+pub struct ReadRepeat<'a> {
+    pub results: &'a Results,
+    pub repeat: &'a Repeat,
+    pub cell: &'a StoredCell,
+    pub totals: &'a WindowTotals,
+    pub samples: &'a Samples,
+}
+
+impl ReadRepeat<'_> {
+    /// `None` before there is one.
+    pub(crate) fn window(&self) -> Option<Window> {
+        let start_ns = self.repeat.warmup_ns(&self.cell.what);
+        let result = self.repeat.result.as_ref()?;
+        Some(Window { start_ns, end_ns: start_ns + result.measured_window_ns })
+    }
+}
 
 document! {
     /// What `mydyno run --json` prints. `docs/json.md` describes its keys.
@@ -52,23 +71,19 @@ document! {
 pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, StoreError> {
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
-    let totals = results.window_totals(id)?;
-    document_of(results, (&repeat, &cell), &totals, &Samples::read(results, id)?)
+    let (totals, samples) = (&results.window_totals(id)?, &Samples::read(results, id)?);
+    document_of(ReadRepeat { results, repeat: &repeat, cell: &cell, totals, samples })
 }
 
-/// The same of a repeat that was read already, with the totals of its window.
+/// The same of a repeat that was read already.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn document_of(
-    results: &Results,
-    (repeat, cell): (&Repeat, &StoredCell),
-    totals: &WindowTotals,
-    samples: &Samples,
-) -> Result<RunDocument, StoreError> {
+pub fn document_of(of: ReadRepeat<'_>) -> Result<RunDocument, StoreError> {
+    let ReadRepeat { results, repeat, cell, totals, .. } = of;
     let summary = results.summary_of((repeat, cell), totals)?;
-    let resources = used_by(results, (repeat, cell), totals, samples)?;
-    let nodes = nodes_of(results, (repeat, cell), samples)?;
+    let resources = used_by(of)?;
+    let nodes = nodes_of(of)?;
     let window = results.window_summary(repeat, &cell.what, totals)?;
     Ok(RunDocument::of(summary, resources, nodes, &window, &cell.what))
 }

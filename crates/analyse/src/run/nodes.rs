@@ -1,12 +1,13 @@
 //! Several servers of one database, side by side: what each says of its place among the others.
 
 use crate::account::bound::{Bound, BoundBy};
+use crate::run::document::ReadRepeat;
 use crate::run::samples::{Samples, Window};
 use crate::table::Table;
 use base::document;
 use std::collections::BTreeSet;
 use store::MetricSource::Server;
-use store::{Repeat, Results, StoreError, StoredCell, StoredReplica};
+use store::{StoreError, StoredReplica};
 
 document! {
     /// One of several servers of one database, in the window. `None` is what its kind does not
@@ -106,18 +107,12 @@ const METRICS: [&str; 6] = [
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn nodes_of(
-    results: &Results,
-    (repeat, cell): (&Repeat, &StoredCell),
-    samples: &Samples,
-) -> Result<Vec<NodeFigures>, StoreError> {
-    let Some(result) = &repeat.result else {
+pub(crate) fn nodes_of(of: ReadRepeat<'_>) -> Result<Vec<NodeFigures>, StoreError> {
+    let Some(window) = of.window() else {
         return Ok(Vec::new());
     };
-    let start_ns = repeat.warmup_ns(&cell.what);
-    let end_ns = start_ns + result.measured_window_ns;
-    let mut nodes = nodes_in(samples, Window { start_ns, end_ns });
-    for replica in results.get::<StoredReplica>(repeat.id)? {
+    let mut nodes = nodes_in(of.samples, window);
+    for replica in of.results.get::<StoredReplica>(of.repeat.id)? {
         let observed = nodes.iter().position(|node| node.node == replica.node);
         let at = observed.unwrap_or_else(|| {
             nodes.push(NodeFigures { node: replica.node, ..NodeFigures::default() });

@@ -4,38 +4,27 @@ use crate::account::Account;
 use crate::account::driver::{Driver, busy_rank};
 use crate::account::evidence::MeasuredWindow;
 use crate::account::load::WindowLoad;
+use crate::run::document::ReadRepeat;
 use crate::run::nodes::{held_up, nodes_in};
 use crate::run::price::price;
 use crate::run::resources::{OfWindow, PerTransaction, Resources};
-use crate::run::samples::{Samples, Window};
+use crate::run::samples::Window;
 use crate::run::usage::emulated_iowait;
 use base::CpuList;
 use store::MetricSource::Shim;
-use store::{
-    Rates, Repeat, RepeatStatus, Results, StoreError, StoredCell, StoredRank, WindowTotals,
-};
+use store::{Rates, RepeatStatus, StoreError, StoredRank};
 
-/// What a repeat used; `None` where it failed or was not sampled. `totals` and `samples` are
-/// those of the repeat.
+/// What a repeat used; `None` where it failed or was not sampled.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn used_by(
-    results: &Results,
-    (repeat, cell): (&Repeat, &StoredCell),
-    totals: &WindowTotals,
-    samples: &Samples,
-) -> Result<Option<Resources>, StoreError> {
-    let done = repeat.status == RepeatStatus::Done;
-    let Some(result) = repeat
-        .result
-        .as_ref()
-        .filter(|result| done && !samples.is_empty() && result.measured_window_ns > 0)
-    else {
+pub fn used_by(of: ReadRepeat<'_>) -> Result<Option<Resources>, StoreError> {
+    let ReadRepeat { results, repeat, cell, totals, samples } = of;
+    let is_sampled = repeat.status == RepeatStatus::Done && !samples.is_empty();
+    let window = of.window().filter(|window| is_sampled && window.length_ns() > 0);
+    let Some(window) = window else {
         return Ok(None);
     };
-    let start_ns = repeat.warmup_ns(&cell.what);
-    let window = Window { start_ns, end_ns: start_ns + result.measured_window_ns };
     let of_window = OfWindow { samples, window };
     let mut resources = Resources::of(&of_window);
     resources.server_cores = of_window.server_cores(repeat);
@@ -51,19 +40,18 @@ pub fn used_by(
     if let Some(io) = results.device_io(repeat.id)? {
         resources.price = price(&io.shim.setup, nopm);
     }
-    let load = WindowLoad::of(results, repeat, cell, totals, result.measured_window_ns)?;
+    let load = WindowLoad::of(of, window.length_ns())?;
     if totals.completed() > 0 {
         resources.per_transaction =
             PerTransaction::of(&of_window, &resources, totals, &load, &cell.what);
     }
-    let measured = MeasuredWindow { results, repeat, cell, totals, load };
-    of_window.judge(&measured, &mut resources)?;
-    if let Some(driver) = driver_of(results, repeat, cell)? {
+    of_window.judge(&MeasuredWindow { of, load }, &mut resources)?;
+    if let Some(driver) = driver_of(of)? {
         resources.bound = resources.bound.map(|bound| driver.advise(bound));
     }
     let ranks: Vec<StoredRank> = results.get(repeat.id)?;
-    let other = busy_rank(&ranks, result.measured_window_ns)
-        .or_else(|| held_up(&nodes_in(samples, window)));
+    let other =
+        busy_rank(&ranks, window.length_ns()).or_else(|| held_up(&nodes_in(samples, window)));
     resources.bound = other.or(resources.bound);
     Ok(Some(resources))
 }
@@ -73,12 +61,8 @@ pub fn used_by(
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn account_so_far(
-    results: &Results,
-    (repeat, cell): (&Repeat, &StoredCell),
-    samples: &Samples,
-    end_ns: u64,
-) -> Result<Option<Account>, StoreError> {
+pub fn account_so_far(of: ReadRepeat<'_>, end_ns: u64) -> Result<Option<Account>, StoreError> {
+    let ReadRepeat { repeat, cell, samples, .. } = of;
     let start_ns = repeat.warmup_ns(&cell.what);
     if end_ns <= start_ns || samples.is_empty() {
         return Ok(None);
@@ -86,18 +70,14 @@ pub fn account_so_far(
     let of_window = OfWindow { samples, window: Window { start_ns, end_ns } };
     let mut resources = Resources::of(&of_window);
     resources.server_cores = of_window.server_cores(repeat);
-    let totals = &results.window_totals(repeat.id)?;
-    let load = WindowLoad::of(results, repeat, cell, totals, end_ns - start_ns)?;
-    of_window.judge(&MeasuredWindow { results, repeat, cell, totals, load }, &mut resources)?;
+    let load = WindowLoad::of(of, end_ns - start_ns)?;
+    of_window.judge(&MeasuredWindow { of, load }, &mut resources)?;
     Ok(resources.account)
 }
 
 /// The driver of a repeat; `None` where its threads or its cores are not known.
-fn driver_of(
-    results: &Results,
-    repeat: &Repeat,
-    cell: &StoredCell,
-) -> Result<Option<Driver>, StoreError> {
+fn driver_of(of: ReadRepeat<'_>) -> Result<Option<Driver>, StoreError> {
+    let ReadRepeat { results, repeat, cell, .. } = of;
     let facts = results.host_facts(repeat)?;
     let of_host = facts.iter().find(|(name, _)| name == "cpu_cores");
     let of_host = of_host.and_then(|(_, cores)| cores.parse().ok());

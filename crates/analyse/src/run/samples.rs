@@ -24,6 +24,10 @@ pub struct Window {
 type Sample = (u64, i64);
 
 impl Window {
+    pub(crate) fn length_ns(self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
     /// The samples that belong to it.
     fn part_of(self, samples: &[Sample]) -> &[Sample] {
         let is_before = |sample: &Sample| sample.0 + EDGE_NS < self.start_ns;
@@ -44,7 +48,7 @@ impl Window {
     fn is_without_holes(self, inside: &[Sample], gap_ns: u64) -> bool {
         let lengths = inside.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let in_gaps_ns: u64 = lengths.filter(|length_ns| *length_ns > gap_ns).sum();
-        let length_ns = self.end_ns.saturating_sub(self.start_ns);
+        let length_ns = self.length_ns();
         in_gaps_ns as f64 <= GAPS_SHARE_MAX * length_ns as f64
     }
 }

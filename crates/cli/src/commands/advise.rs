@@ -149,10 +149,7 @@ fn look_and_prove(
     job: &Job<'_>,
 ) -> Result<Advised, Failure> {
     let looked = prover.look(arguments.device.clone(), job)?;
-    let proof = match arguments.prove {
-        true => Some(prover.prove(&looked, job)?),
-        false => None,
-    };
+    let proof = if arguments.prove { Some(prover.prove(&looked, job)?) } else { None };
     let run = results.repeat(looked.run)?;
     let target = results.cell(run.cell)?.what.target;
     Ok(Advised { target, snapshot: looked.snapshot, findings: looked.findings, proof })

@@ -72,10 +72,7 @@ impl Acid {
 
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Outcome {
-    let set = match arguments.population {
-        true => CheckSet::Population,
-        false => CheckSet::Consistency,
-    };
+    let set = if arguments.population { CheckSet::Population } else { CheckSet::Consistency };
     if (arguments.population || arguments.acid) && !arguments.workload.is_tpcc() {
         return Err(Failure::new(
             Exit::Usage,

@@ -103,10 +103,7 @@ impl<'a> RunVerdict<'a> {
             kind: "fail_if",
             name: of.to_string(),
             time: Duration::ZERO,
-            ended: match of.failed {
-                true => TestEnd::Failed(of.found()),
-                false => TestEnd::Passed,
-            },
+            ended: if of.failed { TestEnd::Failed(of.found()) } else { TestEnd::Passed },
         }));
         junit::write(file, &cases)
     }

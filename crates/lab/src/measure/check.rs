@@ -36,7 +36,7 @@ pub(crate) fn check(
     let each = subject.word_for_database();
     let several = !databases.others().is_empty();
     let count = databases.iter().count() as u64;
-    let mut all: Vec<drive::CheckResult> = Vec::new();
+    let mut all: Vec<StoredCheck> = Vec::new();
     for (number, connector) in databases.iter().enumerate() {
         let progress = &mut |done, total| {
             job.tell(Progress::Checks { done: number as u64 * total + done, total: count * total });
@@ -49,7 +49,7 @@ pub(crate) fn check(
         }
         add(&mut all, found);
     }
-    Ok(all.into_iter().map(stored).collect())
+    Ok(all)
 }
 
 /// Runs all checks over the shards of a database.
@@ -58,38 +58,25 @@ fn check_shards(
     (shards, set): (&ShardRanges, CheckSet),
     job: &Job<'_>,
 ) -> Result<Vec<StoredCheck>, LabError> {
-    let found = with_sessions_until(databases, job.stop, async |sessions: &mut [Connection]| {
+    with_sessions_until(databases, job.stop, async |sessions: &mut [Connection]| {
         let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
         let each = sessions.iter_mut().zip(shards.iter());
         let mut parts: Vec<_> =
             each.map(|(session, range)| ShardSession { session, range }).collect();
         let checks = run_checks_of_shards(&mut parts, set, progress).await;
         checks.doing("checking the shards")
-    })?;
-    Ok(found.into_iter().map(stored).collect())
-}
-
-fn stored(check: drive::CheckResult) -> StoredCheck {
-    StoredCheck {
-        name: check.name,
-        title: check.title,
-        clause: check.clause,
-        passed: check.passed,
-        offending_rows: check.offending_rows,
-        examples: check.examples,
-        duration_ns: check.duration_ns,
-    }
+    })
 }
 
 /// Puts the database's number before each example.
-fn name_database(found: &mut [drive::CheckResult], each: &str, number: usize) {
+fn name_database(found: &mut [StoredCheck], each: &str, number: usize) {
     for example in found.iter_mut().flat_map(|check| &mut check.examples) {
         example.insert_str(0, &format!("{each} {number}, "));
     }
 }
 
 /// Adds what was found in another schema, of which more may have been asked.
-fn add(all: &mut Vec<drive::CheckResult>, found: Vec<drive::CheckResult>) {
+fn add(all: &mut Vec<StoredCheck>, found: Vec<StoredCheck>) {
     for check in found {
         let Some(sum) = all.iter_mut().find(|sum| sum.name == check.name) else {
             all.push(check);
@@ -179,9 +166,7 @@ pub fn check_subject(
             of.driven_by_tpcc_mysql || is_of_another
         });
         let unexpected = unexpected(&checks, is_driven, job);
-        if let Some(note) = note_of_changed(&checks, set) {
-            job.note(&note);
-        }
+        job.notes(note_of_changed(&checks, set));
         let warehouses = database.map_or(Warehouses(0), |of| of.warehouses);
         Ok(Checked { warehouses, checks, unexpected })
     });
@@ -215,14 +200,14 @@ pub(crate) fn record(
 mod tests {
     use super::*;
 
-    fn result(name: &'static str, rows: u64) -> drive::CheckResult {
-        drive::CheckResult {
+    fn result(name: &'static str, rows: u64) -> StoredCheck {
+        StoredCheck {
             name: name.to_owned(),
             passed: rows == 0,
             offending_rows: rows,
             examples: (0..rows).map(|row| format!("row {row}")).collect(),
             duration_ns: 1,
-            ..drive::CheckResult::default()
+            ..StoredCheck::default()
         }
     }
 

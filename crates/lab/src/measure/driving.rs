@@ -2,7 +2,6 @@
 //! what was asked for.
 
 use crate::error::LabError;
-use crate::measure::before::BeforeRun;
 use crate::measure::capacity::{self, KnownCapacity};
 use crate::measure::device_io::WindowIo;
 use crate::measure::fleet_run::note_on_lost;
@@ -20,13 +19,11 @@ use analyse::RunProgress;
 use base::{clock, limits};
 use drive::{
     Abort, AbortCause, Company, Control, Event, Interval, Pace, Phase, RunOptions, RunReport,
-    Schemas, TransactionInfo,
+    TransactionInfo,
 };
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::{StoreError, StoredRank};
-use wire::Connector;
 
 /// So often samples go to the store and are told, also where an interval is longer.
 const SAMPLES_EVERY: Duration = Duration::from_secs(1);
@@ -126,42 +123,29 @@ fn or_stop(
     }
 }
 
-impl Measurement<'_> {
+impl Measurement<'_, '_> {
     /// Runs the workload with emulated devices at work.
-    pub(crate) fn drive(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-        lengths: &mut PhaseEnds,
-        job: &Job<'_>,
-    ) -> Result<(RunReport, Paced), LabError> {
+    pub(crate) fn drive(&self, lengths: &mut PhaseEnds) -> Result<(RunReport, Paced), LabError> {
         self.subject.arm(true)?;
-        let driven = self.drive_armed(databases, begun, lengths, job);
+        let driven = self.drive_armed(lengths);
         // What follows is proof; where the run failed, that is the cause to tell.
         let disarmed = self.subject.arm(false);
         let driven = driven?;
         disarmed?;
         if driven.0.aborted.is_none() {
             let window = Duration::from_nanos(driven.0.window_ns);
-            for note in self.subject.wait_for_nodes(window, self.stop)? {
-                job.note(&note);
-            }
+            self.job.notes(self.subject.wait_for_nodes(window, self.job.stop)?);
         }
         Ok(driven)
     }
 
     /// After a closed loop that finds the capacity where the rate is a share of that.
-    fn drive_armed(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-        lengths: &mut PhaseEnds,
-        job: &Job<'_>,
-    ) -> Result<(RunReport, Paced), LabError> {
+    fn drive_armed(&self, lengths: &mut PhaseEnds) -> Result<(RunReport, Paced), LabError> {
+        let Measurement { begun, job, .. } = self;
         let mut paced = Paced::default();
         let mut earlier = None;
         if let Some(OpenLoop { rate: Rate::OfCapacity(_), .. }) = self.cell.load.rate {
-            let (report, known) = self.capacity(databases, begun, job)?;
+            let (report, known) = self.capacity()?;
             let is_whole = report.aborted.is_none() && !report.interrupted;
             let Some(known) = known.filter(|_| is_whole) else {
                 return Ok((no_capacity(report), paced));
@@ -179,14 +163,14 @@ impl Measurement<'_> {
         if let Pace::Arrivals(arrivals) = &pace {
             paced.rate_per_s = Some(arrivals.per_s);
         }
-        let options = self.options(begun, pace);
+        let options = self.options(pace);
         job.tell(Progress::RunStarts {
             types: begun.workload.types(),
             warehouses: begun.concurrency.active,
             connections: begun.concurrency.connections,
         });
         let run = EndingRun { ends: lengths, is_result: true, seed: self.seed };
-        let mut report = self.run(databases, begun, run, &options, job)?;
+        let mut report = self.run(run, &options)?;
         if let Some(earlier) = earlier {
             report.include_earlier(earlier);
         }
@@ -195,32 +179,27 @@ impl Measurement<'_> {
 
     /// A closed loop, of which no interval is stored, and what it found. The run behind it warms up
     /// again, at its own rate.
-    fn capacity(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-        job: &Job<'_>,
-    ) -> Result<(RunReport, Option<KnownCapacity>), LabError> {
-        job.step("finding the capacity: a closed loop over the same number of connections");
+    fn capacity(&self) -> Result<(RunReport, Option<KnownCapacity>), LabError> {
+        self.job.step("finding the capacity: a closed loop over the same number of connections");
         let lengths = capacity::loop_of(&self.cell.lengths);
         let options = RunOptions {
             window: lengths.window.most,
             interval: lengths.interval,
-            ..self.options(begun, Pace::Closed)
+            ..self.options(Pace::Closed)
         };
         let mut ends = PhaseEnds::of_capacity(&self.cell.lengths);
         let run = EndingRun { ends: &mut ends, is_result: false, seed: !self.seed };
-        let report = self.run(databases, begun, run, &options, job)?;
+        let report = self.run(run, &options)?;
         Ok((report, ends.capacity()))
     }
 
-    fn options(&self, begun: &BeforeRun, pace: Pace) -> RunOptions {
+    fn options(&self, pace: Pace) -> RunOptions {
         let lengths = &self.cell.lengths;
         let options = RunOptions {
-            connections: begun.concurrency.connections,
+            connections: self.begun.concurrency.connections,
             workers: self.threads,
             warmup: lengths.warmup.most,
-            window: match self.drill {
+            window: match &self.begun.drill {
                 Some(drill) => drill.window(lengths.window.most, self.seed),
                 None => lengths.window.most,
             },
@@ -236,22 +215,16 @@ impl Measurement<'_> {
         }
     }
 
-    fn run(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-        run: EndingRun<'_>,
-        options: &RunOptions,
-        job: &Job<'_>,
-    ) -> Result<RunReport, LabError> {
+    fn run(&self, run: EndingRun<'_>, options: &RunOptions) -> Result<RunReport, LabError> {
+        let begun = self.begun;
         let is_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let is_ours = |inspected: &Inspected| inspected.database.c_load.is_some();
         if is_tpcc_mysql && begun.tpcc.as_ref().is_some_and(is_ours) {
-            schemas::mark_driven_by_tpcc_mysql(databases)?;
+            schemas::mark_driven_by_tpcc_mysql(self.databases)?;
         }
         let other_inputs = (!run.is_result).then(|| begun.workload.with_seed(run.seed));
         let workload = other_inputs.as_ref().unwrap_or(&begun.workload);
-        of_each!(workload, workload => self.run_workload(workload, run, options, job))
+        of_each!(workload, workload => self.run_workload(workload, run, options))
     }
 
     /// Intervals and samples go to the store as they come.
@@ -260,9 +233,9 @@ impl Measurement<'_> {
         workload: &W,
         run: EndingRun<'_>,
         options: &RunOptions,
-        job: &Job<'_>,
     ) -> Result<RunReport, LabError> {
         let EndingRun { ends, is_result, seed } = run;
+        let job = self.job;
         let mut in_warmup = true;
         let mut store_error = None;
         let mut window_io = WindowIo::of(self.subject);
@@ -273,7 +246,7 @@ impl Measurement<'_> {
         let report = drive::run(workload, options, company, &mut |event| match event {
             Event::Started => {
                 if is_result {
-                    observer = self.started(options, job);
+                    observer = self.started(options);
                 }
                 Control::Continue
             }
@@ -300,9 +273,7 @@ impl Measurement<'_> {
                 or_stop(stored, &mut store_error, || ends.take(interval))
             }
             Event::Tick { elapsed, total } => {
-                for note in self.subject.revive(elapsed) {
-                    job.note(&note);
-                }
+                job.notes(self.subject.revive(elapsed));
                 let mut stored = Ok(());
                 let told = progress(ends, in_warmup, [elapsed, total]);
                 if observed.elapsed() >= SAMPLES_EVERY {
@@ -321,9 +292,9 @@ impl Measurement<'_> {
         }
         if is_result {
             if let Some(fleet) = &self.fleet {
-                self.record_fleet(fleet.rows(&report, usage.used()), job)?;
+                self.record_fleet(fleet.rows(&report, usage.used()))?;
             }
-            self.record_io(window_io, job)?;
+            self.record_io(window_io)?;
         }
         Ok(report)
     }
@@ -340,34 +311,30 @@ impl Measurement<'_> {
         }
     }
 
-    fn record_io(&self, window_io: WindowIo<'_>, job: &Job<'_>) -> Result<(), LabError> {
+    fn record_io(&self, window_io: WindowIo<'_>) -> Result<(), LabError> {
         if let Some((io, warnings)) = window_io.counted()? {
             self.results.record_device_io(self.repeat, &io)?;
-            for warning in &warnings {
-                job.note(warning);
-            }
+            self.job.notes(&warnings);
         }
         Ok(())
     }
 
-    fn record_fleet(&self, ranks: Vec<StoredRank>, job: &Job<'_>) -> Result<(), StoreError> {
+    fn record_fleet(&self, ranks: Vec<StoredRank>) -> Result<(), StoreError> {
         self.results.put(self.repeat, &ranks)?;
-        if let Some(note) = note_on_lost(&ranks) {
-            job.note(&note);
-        }
+        self.job.notes(note_on_lost(&ranks));
         Ok(())
     }
 
     /// Sets when the fault of a drill comes, and begins to observe; a run that cannot be observed
     /// is one all the same.
-    fn started(&self, options: &RunOptions, job: &Job<'_>) -> Option<Observer<'_>> {
-        if let Some(drill) = self.drill {
+    fn started(&self, options: &RunOptions) -> Option<Observer<'_>> {
+        if let Some(drill) = &self.begun.drill {
             drill.strike_in(self.subject, options.warmup + options.window);
         }
         match Observer::start(self.results, self.repeat, self.subject, self.cell) {
             Ok(started) => Some(started),
             Err(error) => {
-                job.note(&format!(
+                self.job.note(&format!(
                     "nothing was observed beside the load, as no thread could be made for it: \
                      {error}"
                 ));
@@ -386,7 +353,7 @@ impl Measurement<'_> {
 
     fn control(&self) -> Control {
         let ended = self.subject.ended_for_good();
-        if let Some(drill) = self.drill {
+        if let Some(drill) = &self.begun.drill {
             // It is ended on purpose, or by itself.
             if ended.is_some() || drill.witness.is_full() {
                 return Control::EndPhase(Phase::Window);
@@ -394,8 +361,8 @@ impl Measurement<'_> {
         } else if let Some(reason) = ended {
             return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
-        let is_stopped = self.stop.load(Ordering::Relaxed)
-            || self.fleet.is_some_and(|fleet| fleet.is_stop_asked());
+        let is_stopped =
+            self.job.is_stopped() || self.fleet.is_some_and(|fleet| fleet.is_stop_asked());
         if is_stopped { Control::Stop } else { Control::Continue }
     }
 }

@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::measure::pacing::Concurrency;
 use base::{Dilation, counted};
 use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
-use fleet::{DividedWorkers, Leader, RankOutcome, RankUsage, RunJob};
+use fleet::{DividedWorkers, Leader, RankUsage, RunJob};
 use std::num::NonZeroU32;
 use store::StoredRank;
 
@@ -78,16 +78,16 @@ impl<'a> FleetRun<'a> {
     /// All ranks, as they are stored; `usage` is what this one used, `report` that of all.
     pub(crate) fn rows(&self, report: &RunReport, usage: RankUsage) -> Vec<StoredRank> {
         let others = self.leader.outcomes();
-        let of_others: u64 = others.iter().map(|rank| rank.primary).sum();
+        let of_others: u64 = others.iter().map(|rank| rank.primary_transactions).sum();
         let of_all = report.window.as_ref().map_or(0, |window| window.primary_completed());
-        let own = RankOutcome {
+        let mut own = StoredRank {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            threads: self.own_threads(),
-            usage,
-            primary: of_all.saturating_sub(of_others),
-            ..RankOutcome::default()
+            driver_threads: self.own_threads(),
+            primary_transactions: of_all.saturating_sub(of_others),
+            ..StoredRank::default()
         };
-        std::iter::once(own).chain(others).map(row).collect()
+        usage.tell(&mut own);
+        std::iter::once(own).chain(others).collect()
     }
 }
 
@@ -101,21 +101,6 @@ pub(crate) fn require_real_time(dilation: Dilation) -> Result<(), LabError> {
          process, or start it without --dilate"
             .to_owned(),
     ))
-}
-
-fn row(rank: RankOutcome) -> StoredRank {
-    StoredRank {
-        rank: rank.rank,
-        host: rank.host,
-        driver_threads: rank.threads,
-        client_cpu_ns: rank.usage.cpu_ns,
-        run_wait_ns: rank.usage.run_wait_ns,
-        network_bytes: rank.usage.network_bytes,
-        clock_error_ns: rank.clock_error_ns,
-        start_late_ns: rank.start_late_ns,
-        primary_transactions: rank.primary,
-        lost: rank.lost,
-    }
 }
 
 /// What is to be known of a result that a rank is missing from.

@@ -15,9 +15,7 @@ use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
 use crate::measure::prepared;
 use crate::measure::quiet::look_at_host;
-use crate::measure::records::{
-    counters_of, failures_of, in_flight_of, replicas_of, result_of, times_of,
-};
+use crate::measure::records::{failures_of, in_flight_of, result_of, times_of};
 use crate::measure::workload::{self, isolation_on};
 use crate::progress::{Job, Progress, Stopwatch};
 use crate::stop;
@@ -32,12 +30,11 @@ use fleet::Leader;
 use plan::size_in_warehouses;
 use spec::{Cell, Load, Server, Topology, WorkloadKind};
 use std::iter;
-use std::sync::atomic::AtomicBool;
 use store::{
     DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, RampId, RepeatId, RepeatResult,
     Results,
 };
-use tpcc::CheckSet;
+use tpcc::{CheckSet, InputCounters};
 use wire::{ConnectError, Connector};
 
 /// Where a cell belongs.
@@ -120,21 +117,21 @@ pub(crate) fn measure(
         job.tell(progress);
     };
     let job = &job.telling(&mut storing);
-    tell_all(&notes(subject, cell, &begun), job);
+    job.notes(notes(subject, cell, &begun));
     watch.lap("reading variables, status and tables", job);
     let measurement = Measurement {
         results: place.results,
         repeat,
         subject,
+        databases: &databases,
         cell,
+        begun: &begun,
         seed: place.seed,
         threads,
         fleet,
-        drill: begun.drill.as_ref(),
-        stop: job.stop,
-        user_stop: job.user_stop,
+        job,
     };
-    let exit = match measurement.take(&databases, &begun, job) {
+    let exit = match measurement.take() {
         Ok(exit) => exit,
         // What cannot be stored cannot be told to the store.
         Err(error @ LabError::Store(_)) => return Err(error),
@@ -174,12 +171,6 @@ fn drivers<'a>(
     }
     let fleet = FleetRun::of(leader, concurrency, (threads, subject.dilation()))?;
     Ok((fleet.own_threads(), Some(fleet)))
-}
-
-fn tell_all(notes: &[String], job: &Job<'_>) {
-    for note in notes {
-        job.note(note);
-    }
 }
 
 /// What is to be known of a measurement before it begins.
@@ -241,52 +232,34 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
     }
 }
 
-pub(crate) struct Measurement<'a> {
+pub(crate) struct Measurement<'a, 'j> {
     pub(crate) results: &'a Results,
     pub(crate) repeat: RepeatId,
     pub(crate) subject: &'a Subject,
+    pub(crate) databases: &'a Schemas<Connector>,
     pub(crate) cell: &'a Cell,
+    pub(crate) begun: &'a BeforeRun,
     /// Of the transactions' inputs.
     pub(crate) seed: u64,
     /// Of the driver.
     pub(crate) threads: u32,
     pub(crate) fleet: Option<FleetRun<'a>>,
-    /// Where the server is ended with the load.
-    pub(crate) drill: Option<&'a Drill>,
-    pub(crate) stop: &'a AtomicBool,
-    user_stop: &'a AtomicBool,
+    pub(crate) job: &'a Job<'j>,
 }
 
 /// Facts, variables and status, when all has been driven.
 type After = (Facts, Vec<(String, String)>, Vec<(String, String)>);
 
-fn read_after(
-    databases: &Schemas<Connector>,
-    begun: &BeforeRun,
-    stop: &AtomicBool,
-) -> Result<After, LabError> {
-    let facts = nodes::facts_of_all(databases, &begun.workload, nodes::PATIENCE_AFTER, stop)?;
-    with_session(databases.first(), async |session| {
-        let variables = preflight::variables(session).await?;
-        let status = preflight::status(session).await?;
-        Ok((facts, variables, status))
-    })
-}
-
-impl Measurement<'_> {
-    fn take(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-        job: &Job<'_>,
-    ) -> Result<Exit, LabError> {
+impl Measurement<'_, '_> {
+    fn take(&self) -> Result<Exit, LabError> {
+        let Measurement { begun, job, .. } = self;
         let mut watch = Stopwatch::begin();
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
         look_at_host(self.results, self.repeat, self.subject, job)?;
         watch.lap("seeing whether the host is quiet", job);
         let redo_bytes = begun.redo_bytes() * f64::from(self.subject.instances());
         let mut lengths = PhaseEnds::of(&self.cell.lengths, redo_bytes);
-        let driven = self.drive(databases, begun, &mut lengths, job);
+        let driven = self.drive(&mut lengths);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
                 return self.failed_after(&RunReport::default(), error.into());
@@ -294,41 +267,36 @@ impl Measurement<'_> {
             other => other?,
         };
         watch.lap("connecting, warm-up, window and drain", job);
-        let mut notes = lengths.finish(&report);
-        notes.extend(begun.workload.replica_note());
-        notes.extend(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
-        tell_all(&notes, job);
+        job.notes(lengths.finish(&report));
+        job.notes(begun.workload.replica_note());
+        job.notes(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
         self.results.put(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.tpcc.is_some() {
-            let counters =
-                counters_of(report.counters.into(), begun.remote_warehouses(&self.cell.load));
-            self.results.put(self.repeat, &counters)?;
+            let counters = InputCounters::from(report.counters);
+            let shares = counters.shares(begun.remote_warehouses(&self.cell.load));
+            self.results.put(self.repeat, &shares)?;
         }
         // A server that is gone is what a drill is for.
-        let is_drilled = self.drill.is_some() && report.window_ns > 0;
+        let is_drilled = begun.drill.is_some() && report.window_ns > 0;
         if let Some(abort) = report.aborted.as_ref().filter(|_| !is_drilled) {
             return self.aborted(abort, &report);
         }
-        if let Some(drill) = self.drill {
+        if let Some(drill) = &begun.drill {
             if report.interrupted || report.window_ns == 0 || self.is_ended_by_stop(drill) {
                 let reason = "the load was interrupted before the server was ended";
                 return self.fail(Exit::Interrupted, "interrupted", reason);
             }
             let result = pacing::complete(result_of(&report, None), paced, None);
-            self.finish(begun, &report, &lengths.complete(result))?;
-            return self.recover(drill, databases, (begun, &report), job);
+            self.finish(&report, &lengths.complete(result))?;
+            return self.recover(drill, &report);
         }
-        if let Some(note) = self.resolve_prepared(databases, begun)? {
-            job.note(&note);
-        }
-        let (facts, variables, status) = match read_after(databases, begun, self.stop) {
+        job.notes(self.resolve_prepared()?);
+        let (facts, variables, status) = match self.read_after() {
             Ok(after) => after,
             Err(error) => return self.failed_after(&report, error),
         };
         self.record_server(Moment::End, &variables, &status)?;
-        if let Some(note) = note_on_changed(&begun.variables, &variables) {
-            job.note(&note);
-        }
+        job.notes(note_on_changed(&begun.variables, &variables));
         if report.window_ns == 0 {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
@@ -341,36 +309,38 @@ impl Measurement<'_> {
         let result = result_of(&report, sums);
         let result = pacing::complete(result, paced, judged.as_ref());
         let result = lengths.complete(result);
-        self.finish(begun, &report, &result)?;
+        self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
-        let ended = self.prove(begun, &report, &facts)?;
+        let ended = self.prove(&report, &facts)?;
         watch.lap("reading them again, and storing", job);
         match ended {
             Some(exit) => Ok(exit),
-            None => self.check(databases, begun, job),
+            None => self.check(),
         }
     }
 
+    fn read_after(&self) -> Result<After, LabError> {
+        let (workload, stop) = (&self.begun.workload, self.job.stop);
+        let facts = nodes::facts_of_all(self.databases, workload, nodes::PATIENCE_AFTER, stop)?;
+        with_session(self.databases.first(), async |session| {
+            let variables = preflight::variables(session).await?;
+            let status = preflight::status(session).await?;
+            Ok((facts, variables, status))
+        })
+    }
+
     /// Ends what connections that were lost have left over shards.
-    fn resolve_prepared(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-    ) -> Result<Option<String>, LabError> {
-        match begun.workload.shards().filter(|_| self.cell.load.xa) {
-            Some(shards) => prepared::resolve(databases, shards, true),
+    fn resolve_prepared(&self) -> Result<Option<String>, LabError> {
+        match self.begun.workload.shards().filter(|_| self.cell.load.xa) {
+            Some(shards) => prepared::resolve(self.databases, shards, true),
             None => Ok(None),
         }
     }
 
     /// What ends the measurement before its checks: the database does not have what was committed,
     /// transactions failed, or the user ended it.
-    fn prove(
-        &self,
-        begun: &BeforeRun,
-        report: &RunReport,
-        facts: &Facts,
-    ) -> Result<Option<Exit>, LabError> {
+    fn prove(&self, report: &RunReport, facts: &Facts) -> Result<Option<Exit>, LabError> {
+        let begun = self.begun;
         let mismatch = match report.partners_lost {
             0 => begun.workload.mismatch(report, (&begun.facts, facts)),
             _ => None,
@@ -408,14 +378,10 @@ impl Measurement<'_> {
 
     /// Stores the result, and before it where the time of transactions went and what each of
     /// several servers did in the window.
-    fn finish(
-        &self,
-        begun: &BeforeRun,
-        report: &RunReport,
-        result: &RepeatResult,
-    ) -> Result<(), LabError> {
-        let replicas = replicas_of(&begun.workload.replica_reads());
-        self.results.put(self.repeat, &replicas)?;
+    fn finish(&self, report: &RunReport, result: &RepeatResult) -> Result<(), LabError> {
+        // The first server is written to.
+        let replicas = self.begun.workload.replica_reads();
+        self.results.put(self.repeat, replicas.get(1..).unwrap_or_default())?;
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
             // One without any has no place at the end of the list.
@@ -441,7 +407,7 @@ impl Measurement<'_> {
 
     /// Did the user ask for an end, at this rank or another?
     fn is_stopped(&self) -> bool {
-        stop::is_asked(self.user_stop) || self.fleet.is_some_and(|fleet| fleet.is_stop_asked())
+        self.job.is_stop_asked() || self.fleet.is_some_and(|fleet| fleet.is_stop_asked())
     }
 
     /// Did the server of a drill end before the fault came, by what stops this process too?
@@ -523,18 +489,14 @@ impl Measurement<'_> {
     }
 
     /// The workload's checks, where they are asked for.
-    fn check(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-        job: &Job<'_>,
-    ) -> Result<Exit, LabError> {
+    fn check(&self) -> Result<Exit, LabError> {
+        let Measurement { begun, job, .. } = self;
         if !self.cell.checks {
             return Ok(Exit::Ok);
         }
         let mut watch = Stopwatch::begin();
         let asked = (&begun.workload, CheckSet::Consistency);
-        let checks = match check(self.subject, databases, asked, job) {
+        let checks = match check(self.subject, self.databases, asked, job) {
             Ok(checks) => checks,
             Err(error @ LabError::Store(_)) => return Err(error),
             // A database whose server was stopped is not checked, and has lost nothing.

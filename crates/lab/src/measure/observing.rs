@@ -66,11 +66,7 @@ impl<'a> Observer<'a> {
         for sampled in sampled {
             match sampled {
                 Sampled::Batch(batch) => batches.push(batch),
-                loss => {
-                    if let Some(note) = note_of(&loss) {
-                        job.note(&note);
-                    }
-                }
+                loss => job.notes(note_of(&loss)),
             }
         }
         if !batches.is_empty() {
@@ -125,10 +121,10 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
     if let Some(url) = &meters.host_metrics {
         sources.push(Box::new(ExporterSource::new(url)));
     } else if local {
-        sources.push(Box::new(HostSource::new()));
+        sources.push(Box::new(HostSource::default()));
     }
     if local {
-        sources.push(Box::new(PerfSource::new()));
+        sources.push(Box::new(PerfSource::default()));
     }
     if let Some(command) = &meters.power_command {
         sources.push(Box::new(MeterSource::new(command)));

@@ -7,12 +7,9 @@ use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
-use store::{
-    JudgedNumber, JudgedUnit, PacedInterval, RepeatResult, ScheduleCounts, StoredBand,
-    StoredRequirement, TimeKind, TimeRow,
-};
+use store::{PacedInterval, RepeatResult, ScheduleCounts, StoredRequirement, TimeKind, TimeRow};
 use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
-use tpcc::verdicts::{MeasuredRun, Range, Unit, WINDOW_MIN};
+use tpcc::verdicts::{MeasuredRun, WINDOW_MIN};
 use tpcc::{InputCounters, Transaction, verdicts};
 
 /// With keying times of 18 s and think times of 12 s, a shorter warm-up leaves the server's caches
@@ -318,7 +315,7 @@ pub(crate) fn judge(
         new_orders,
         pending_deliveries: pending_deliveries(report).count(),
         efficiency: measured.efficiency(),
-        requirements: measured.requirements().into_iter().map(requirement_of).collect(),
+        requirements: measured.requirements(),
     })
 }
 
@@ -341,23 +338,6 @@ fn times_of(times: &Times) -> verdicts::TimeSummary {
         count: times.count(),
         mean_s: times.mean_ns().unwrap_or(0.0) / 1e9,
         p90_s: times.at_quantile_ns(0.9) as f64 / 1e9,
-    }
-}
-
-fn requirement_of(requirement: verdicts::Requirement) -> StoredRequirement {
-    let band = |range: Range| StoredBand { low: range.low, high: range.high };
-    let (allowed, chance) = (band(requirement.allowed), band(requirement.chance));
-    let unit = match requirement.unit {
-        Unit::Seconds => JudgedUnit::Seconds,
-        Unit::Share => JudgedUnit::Share,
-        Unit::Average => JudgedUnit::Average,
-        Unit::NopmPerWarehouse => JudgedUnit::NopmPerWarehouse,
-    };
-    StoredRequirement {
-        name: requirement.name,
-        title: requirement.title,
-        clause: requirement.clause.to_owned(),
-        judged: JudgedNumber::of(unit, requirement.value, allowed, chance),
     }
 }
 

@@ -38,8 +38,6 @@ pub(crate) fn look_at_host(
         return Ok(());
     };
     results.put(repeat, &[host])?;
-    if let Some(note) = note_on(&host) {
-        job.note(&note);
-    }
+    job.notes(note_on(&host));
     Ok(())
 }

@@ -40,7 +40,7 @@ impl WindowUsage {
 fn now() -> RankUsage {
     let (mut readings, runs) = (Readings::default(), AtomicBool::new(false));
     let _ = ThreadSource::new(WORKER_THREAD).read(&mut readings, &runs);
-    let _ = HostSource::new().read(&mut readings, &runs);
+    let _ = HostSource::default().read(&mut readings, &runs);
     RankUsage { cpu_ns: process_cpu_ns(), ..used(&readings) }
 }
 

@@ -1,40 +1,13 @@
 //! From what the driver reports to what the store keeps.
 
-use base::Warehouses;
 use drive::{ConnectionTime, Facts, FailedTries, Interval, PerType, Phase, RunReport, Times};
 use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use store::{
-    InFlight, InputCounter, IntervalRow, JudgedNumber, JudgedUnit, RepeatResult, StoredBand,
-    StoredConnectionTime, StoredFailure, StoredReplica, StoredSilence, StoredStatementTime,
-    StoredWitness, TimeTotals, TransactionTime, empty_histogram,
+    InFlight, IntervalRow, RepeatResult, StoredConnectionTime, StoredFailure, StoredSilence,
+    StoredStatementTime, TimeTotals, TransactionTime, empty_histogram,
 };
 use tpcc::database::Sums;
-use tpcc::{InputCounters, ReplicaReads, WITNESSED, WitnessReport, WitnessedRows};
-
-/// The servers that were read from beside the first, which is written to.
-pub(crate) fn replicas_of(reads: &[ReplicaReads]) -> Vec<StoredReplica> {
-    let replicas = reads.iter().zip(1..).skip(1);
-    let row = |(of, node): (&ReplicaReads, u32)| StoredReplica {
-        node,
-        reads: of.reads,
-        stale_reads: of.stale_reads,
-        stale_max_ns: of.stale_max_ns,
-    };
-    replicas.map(row).collect()
-}
-
-/// What was held against a database that recovered.
-pub(crate) fn witnessed_of(report: &WitnessReport) -> Vec<StoredWitness> {
-    let row = |(name, of): (&&str, &WitnessedRows)| StoredWitness {
-        name: (*name).to_owned(),
-        acknowledged: of.acknowledged,
-        in_doubt: of.in_doubt,
-        lost: of.lost,
-        unexplained: of.unexplained,
-    };
-    WITNESSED.iter().zip(&report.rows).map(row).collect()
-}
 
 /// What a finished run counted; of TPC-C with the facts before and after it.
 pub(crate) fn result_of(report: &RunReport, facts: Option<(&Facts, &Facts)>) -> RepeatResult {
@@ -140,26 +113,6 @@ pub(crate) fn phase_of(phase: Phase) -> store::Phase {
         Phase::Window => store::Phase::Window,
         Phase::Drain => store::Phase::Drain,
     }
-}
-
-/// The clause-5 counters with their verdicts.
-pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<InputCounter> {
-    inputs
-        .shares(warehouses)
-        .into_iter()
-        .map(|share| {
-            let value = share.value();
-            let [allowed, chance] = [share.allowed, share.chance].map(StoredBand::between);
-            let unit = if share.is_average { JudgedUnit::Average } else { JudgedUnit::Share };
-            InputCounter {
-                name: share.name.to_owned(),
-                title: share.title.to_owned(),
-                hits: share.hits,
-                trials: share.trials,
-                judged: JudgedNumber::of(unit, value, allowed, chance),
-            }
-        })
-        .collect()
 }
 
 /// Failed tries by transaction and error.

@@ -2,22 +2,19 @@
 //! comes up again is held against what was acknowledged.
 
 use crate::error::{LabError, WhileDoing};
-use crate::measure::before::BeforeRun;
 use crate::measure::check::check;
 use crate::measure::drill::Drill;
 use crate::measure::measurement::Measurement;
-use crate::measure::records::witnessed_of;
-use crate::progress::{Job, Stopwatch};
+use crate::progress::Stopwatch;
 use crate::target::sessions::with_session_until;
 use base::{Exit, Session, clock};
-use drive::{RunReport, Schemas};
+use drive::RunReport;
 use server::{CorruptPages, Ending, ServerError, corrupt_pages, errors_in};
 use spec::Fault;
 use std::fmt::{Arguments, Write as _};
 use std::time::Duration;
-use store::StoredDrill;
+use store::{StoredDrill, StoredWitness};
 use tpcc::{CheckSet, Table, WitnessReport};
-use wire::Connector;
 
 /// So long a server that has recovered may take to shut down.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(60);
@@ -37,16 +34,11 @@ fn count_pages(found: &CorruptPages, stored: &mut StoredDrill) {
     }
 }
 
-impl Measurement<'_> {
+impl Measurement<'_, '_> {
     /// Goes on where the load is over: ends the server for good, cuts the power, has the server
     /// recover, and stores what survived.
-    pub(crate) fn recover(
-        &self,
-        drill: &Drill,
-        databases: &Schemas<Connector>,
-        (begun, driven): (&BeforeRun, &RunReport),
-        job: &Job<'_>,
-    ) -> Result<Exit, LabError> {
+    pub(crate) fn recover(&self, drill: &Drill, driven: &RunReport) -> Result<Exit, LabError> {
+        let job = self.job;
         let instance = self.subject.instance().ok_or_else(|| {
             LabError::Unfit("only a private server can be ended; name an engine".to_owned())
         })?;
@@ -71,7 +63,7 @@ impl Measurement<'_> {
         let recovered = instance.start_again();
         let recovery = begin.elapsed();
         self.subject.arm(false)?;
-        let report = match recovered {
+        let witnessed = match recovered {
             Err(_) if self.await_stop() => return Err(LabError::Interrupted),
             Err(error) => {
                 let why = match error {
@@ -80,19 +72,18 @@ impl Measurement<'_> {
                 };
                 stored.damage = Some(format!("it does not recover: {why}"));
                 stored.corrupt_pages = Some(corrupt_pages(data)?.count);
-                None
+                Vec::new()
             }
             Ok(()) => {
                 stored.recovery_ns = Some(recovery.as_nanos() as u64);
-                let report = self.hold_against(drill, databases, begun, &mut stored, job)?;
+                let witnessed = self.hold_against(drill, &mut stored)?;
                 // What a server still has in memory is not in its files.
                 if instance.stop(SHUTDOWN_PATIENCE)? != Ending::Killed {
                     count_pages(&corrupt_pages(data)?, &mut stored);
                 }
-                report
+                witnessed
             }
         };
-        let witnessed = report.as_ref().map(witnessed_of).unwrap_or_default();
         // What was witnessed comes first: with the drill the repeat has ended.
         self.results.put(self.repeat, &witnessed)?;
         self.results.put(self.repeat, &[stored])?;
@@ -105,20 +96,16 @@ impl Measurement<'_> {
     fn hold_against(
         &self,
         drill: &Drill,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
         stored: &mut StoredDrill,
-        job: &Job<'_>,
-    ) -> Result<Option<WitnessReport>, LabError> {
-        let asked = self.ask(drill, databases, begun, job);
-        let (corrupt, failed, report) = match asked {
+    ) -> Result<Vec<StoredWitness>, LabError> {
+        let (corrupt, failed, report) = match self.ask(drill) {
             Err(error @ (LabError::Interrupted | LabError::Store(_))) => return Err(error),
             Err(_) if self.await_stop() => return Err(LabError::Interrupted),
             Err(error) => {
                 let log = self.subject.log_tail().as_deref().and_then(errors_in);
                 let why = log.unwrap_or_else(|| self.subject.explain(error).to_string());
                 stored.damage = Some(format!("its data cannot be read: {why}"));
-                return Ok(None);
+                return Ok(Vec::new());
             }
             Ok(asked) => asked,
         };
@@ -128,19 +115,13 @@ impl Measurement<'_> {
             }
         }
         stored.lost_span_ns = Some(report.lost_span.as_nanos() as u64);
-        Ok(Some(report))
+        Ok(report.rows.into())
     }
 
     /// Corrupt tables, failed checks, and what the witness says.
-    fn ask(
-        &self,
-        drill: &Drill,
-        databases: &Schemas<Connector>,
-        begun: &BeforeRun,
-        job: &Job<'_>,
-    ) -> Result<(Vec<String>, Vec<String>, WitnessReport), LabError> {
-        let database = databases.first();
-        let corrupt = with_session_until(database, self.stop, async |session| {
+    fn ask(&self, drill: &Drill) -> Result<(Vec<String>, Vec<String>, WitnessReport), LabError> {
+        let (database, stop) = (self.databases.first(), self.job.stop);
+        let corrupt = with_session_until(database, stop, async |session| {
             let names = Table::ALL.map(Table::name).join(", ");
             let answer = session.query(&format!("CHECK TABLE {names}")).await;
             let answer = answer.doing("checking the pages")?;
@@ -150,11 +131,11 @@ impl Measurement<'_> {
             let bad = answer.rows().filter(|row| is_bad(&row.text(2), &row.text(3)));
             Ok(bad.map(|row| row.text(0)).collect::<Vec<_>>())
         })?;
-        let asked = (&begun.workload, CheckSet::Consistency);
-        let checks = check(self.subject, databases, asked, job)?;
+        let asked = (&self.begun.workload, CheckSet::Consistency);
+        let checks = check(self.subject, self.databases, asked, self.job)?;
         self.results.record_checks(self.repeat, &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
-        let report = with_session_until(database, self.stop, async |session| {
+        let report = with_session_until(database, stop, async |session| {
             let report = drill.witness.compare_with(session).await;
             report.doing("asking for what is there")
         })?;

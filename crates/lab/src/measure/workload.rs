@@ -8,18 +8,18 @@ use crate::measure::seeds;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use base::{Connect, Warehouses, now_utc_ns};
-use drive::{CheckResult, Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
+use drive::{Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
 use oltp::file::WorkloadFile;
 use oltp::{Script, ScriptOptions, ScriptWorkload};
 use spec::{DatabaseKind, Isolation, Load, ScriptDatabase, ScriptKind, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
-use store::{CellTransaction, ThroughputMetric};
+use store::{CellTransaction, StoredCheck, StoredReplica, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 use tpcc::xa::XaRun;
 use tpcc::{
-    CheckSet, Database, Homes, ReplicaReads, RunConstants, ShardRanges, StatementSet, TpccOptions,
-    TpccWorkload, Transaction, Witness, prepared_statements, run_checks,
+    CheckSet, Database, Homes, RunConstants, ShardRanges, StatementSet, TpccOptions, TpccWorkload,
+    Transaction, Witness, prepared_statements, run_checks,
 };
 use wire::{Connection, Connector};
 
@@ -88,7 +88,7 @@ impl AnyWorkload {
     }
 
     /// What was read from each replica, by the number of its server from 0; none without one.
-    pub(crate) fn replica_reads(&self) -> Vec<ReplicaReads> {
+    pub(crate) fn replica_reads(&self) -> Vec<StoredReplica> {
         self.tpcc().map(TpccWorkload::replica_reads).unwrap_or_default()
     }
 
@@ -121,7 +121,7 @@ impl AnyWorkload {
         connector: &Connector,
         set: CheckSet,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<CheckResult>, LabError> {
+    ) -> Result<Vec<StoredCheck>, LabError> {
         let mut first = connector.connect().await?;
         let mut others = Vec::new();
         let warehouses = self.tpcc().map_or(Warehouses(0), TpccWorkload::configured);
@@ -285,10 +285,7 @@ fn xa_run(load: &Load, database: &Database) -> Result<Option<XaRun>, LabError> {
 
 /// What the throughput of a workload counts.
 pub(crate) fn metric_of(workload: &WorkloadKind) -> ThroughputMetric {
-    match workload.is_tpcc() {
-        true => ThroughputMetric::Nopm,
-        false => ThroughputMetric::Tpm,
-    }
+    if workload.is_tpcc() { ThroughputMetric::Nopm } else { ThroughputMetric::Tpm }
 }
 
 /// The types of a workload's transactions, as results name them; those of a file are known when it

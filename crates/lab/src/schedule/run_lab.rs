@@ -159,9 +159,7 @@ impl LabRun<'_> {
                 }
             }
         }
-        for note in planned.notes.iter().chain(&planned.note_on_images(&turns)) {
-            job.note(note);
-        }
+        job.notes(planned.notes.iter().chain(&planned.note_on_images(&turns)));
         Ok((!is_over).then_some(turns))
     }
 

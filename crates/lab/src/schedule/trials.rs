@@ -40,9 +40,7 @@ impl<'a> LabRun<'a> {
             }
         };
         results.mark_adaptive(lab)?;
-        for note in &planned.notes {
-            job.note(note);
-        }
+        job.notes(&planned.notes);
         Ok(())
     }
 

@@ -131,7 +131,8 @@ impl<'a> LabRun<'a> {
         if self.is_command() {
             return ended;
         }
-        let new = self.last_attempt(turn)?.filter(|new| is_newer(new, attempted.as_ref()));
+        let before = attempted.map(|attempt| attempt.id);
+        let new = self.last_attempt(turn)?.filter(|new| Some(new.id) != before);
         if let Err(error) = &ended
             && is_interrupted(error, timed_out, new.as_ref(), job)
         {
@@ -474,10 +475,6 @@ fn settings_beside_columns(cell: &PlannedCell) -> Vec<(String, String)> {
 fn is_told(field: &str) -> bool {
     let otherwise = ["dsns", "preset", "set", "topology", "dilate", "places", "database", "rate"];
     NewCell::has_column(field) || otherwise.contains(&field) || field == "defaults_file"
-}
-
-fn is_newer(repeat: &Repeat, than: Option<&Repeat>) -> bool {
-    than.is_none_or(|than| than.id != repeat.id)
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

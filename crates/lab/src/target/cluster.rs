@@ -200,10 +200,7 @@ fn statements_to_follow(build: &ServerBuild, primary: &ConnectOptions) -> [Strin
         false => format!("{word}_AUTO_POSITION = 1"),
     };
     // Its password travels encrypted by this key, as there is no TLS between them.
-    let key = match has((8, 0, 4)) {
-        true => format!(", GET_{word}_PUBLIC_KEY = 1"),
-        false => String::new(),
-    };
+    let key = if has((8, 0, 4)) { format!(", GET_{word}_PUBLIC_KEY = 1") } else { String::new() };
     let connect = format!(
         "{change} {word}_HOST = '127.0.0.1', {word}_PORT = {port}, {word}_USER = '{user}', \
          {word}_PASSWORD = '{password}', {word}_CONNECT_RETRY = 1, {from}{key}"

@@ -46,10 +46,7 @@ pub fn start_named_on(
     if is_known && spec.population.is_some() {
         return Err(not_empty(&spec.name));
     }
-    let kept = match is_known {
-        true => read(&home.instances().join(&spec.name))?,
-        false => None,
-    };
+    let kept = if is_known { read(&home.instances().join(&spec.name))? } else { None };
     let is_plain = spec.placement == Placement::default();
     let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
     let spec = &NamedSpec { set, ..spec.clone() };

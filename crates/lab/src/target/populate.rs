@@ -195,10 +195,7 @@ fn populate_target(
         warehouses: tpcc.map(|_| spec.population().range.count()),
         seed: population.seed,
         threads: *threads,
-        method: match report.is_local_infile {
-            true => LoadMethod::LocalInfile,
-            false => LoadMethod::Inserts,
-        },
+        method: if report.is_local_infile { LoadMethod::LocalInfile } else { LoadMethod::Inserts },
         foreign_keys: tpcc.map(|of| of.foreign_keys),
         partitions: tpcc.map_or(0, |of| of.partitions),
         history_key,

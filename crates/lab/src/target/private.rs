@@ -474,9 +474,7 @@ fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageCont
 
 /// As [`shrink_images`], and says so.
 fn shrink(home: &Home, max_bytes: u64, needed: &[ImageKey], job: &Job<'_>) -> Result<(), LabError> {
-    if let Some(note) = note_on_removed(&shrink_images(home, max_bytes, needed)?) {
-        job.note(&note);
-    }
+    job.notes(note_on_removed(&shrink_images(home, max_bytes, needed)?));
     Ok(())
 }
 

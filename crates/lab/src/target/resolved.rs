@@ -90,9 +90,7 @@ pub fn external(server: &External, job: &Job<'_>) -> Result<Subject, LabError> {
     for dsn in &dsns {
         let request = TargetRequest::from_env(dsn.as_deref(), server.defaults_file.as_deref());
         let target = Target::resolve(&request)?;
-        for note in &target.notes {
-            job.note(note);
-        }
+        job.notes(&target.notes);
         let subject = Subject::of_target(home.as_ref(), &target)?;
         if servers.iter().any(|other| other.connect.address == subject.connect.address) {
             return Err(LabError::Unfit(format!(

@@ -7,9 +7,9 @@ use crate::measure::preflight::{status, variables};
 use crate::progress::Job;
 use advise::{
     AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
-    StoredAccount, release_of,
+    release_of,
 };
-use analyse::{Account, Part, measurement};
+use analyse::{Account, measurement};
 use base::{ServerRelease, Session};
 use device::Profile;
 use std::os::unix::fs::MetadataExt;
@@ -48,9 +48,7 @@ pub fn snapshot_of(
 ) -> Result<ServerSnapshot, LabError> {
     let told = tell(subject, job.stop)?;
     let readings = watched(subject, asked.watch, job)?;
-    for note in doubts(&readings) {
-        job.note(&note);
-    }
+    job.notes(doubts(&readings));
     let [first, _, last] = readings;
     let directory = told.variables.get("datadir").map(PathBuf::from);
     // A loopback address may be the end of a tunnel: the data has to be here too.
@@ -251,7 +249,7 @@ fn mounted(directory: &Path) -> Option<MountedFileSystem> {
 
 /// The account of the last whole run against this server, where there is one and the file can be
 /// read: it is no condition of advice.
-fn stored_account(file: &Path, subject: &Subject, job: &Job<'_>) -> Option<StoredAccount> {
+fn stored_account(file: &Path, subject: &Subject, job: &Job<'_>) -> Option<Account> {
     if !file.exists() {
         return None;
     }
@@ -262,7 +260,7 @@ fn stored_account(file: &Path, subject: &Subject, job: &Job<'_>) -> Option<Store
     })
 }
 
-fn last_account(file: &Path, target: &str) -> Result<Option<StoredAccount>, StoreError> {
+fn last_account(file: &Path, target: &str) -> Result<Option<Account>, StoreError> {
     let results = Results::open(file)?;
     for lab in results.labs()?.iter().rev() {
         for cell in results.cells(lab.id)?.iter().rev().filter(|cell| cell.what.target == target) {
@@ -277,23 +275,13 @@ fn last_account(file: &Path, target: &str) -> Result<Option<StoredAccount>, Stor
     Ok(None)
 }
 
-/// Shares of the response time of a stored run; `None` where its time was not divided.
+/// Where the time of a transaction went in a stored run; `None` where its time was not divided.
 ///
 /// # Errors
 /// The results file cannot be read.
-pub fn account_of(results: &Results, run: RepeatId) -> Result<Option<StoredAccount>, StoreError> {
+pub fn account_of(results: &Results, run: RepeatId) -> Result<Option<Account>, StoreError> {
     let resources = measurement(results, run)?.resources;
-    Ok(resources.and_then(|resources| resources.account).as_ref().map(shares))
-}
-
-fn shares(account: &Account) -> StoredAccount {
-    StoredAccount {
-        reads: account.share(Part::Reads),
-        log: account.share(Part::Log),
-        page_writes: account.share(Part::PageWrites),
-        row_locks: account.share(Part::RowLocks),
-        running: account.share(Part::Running),
-    }
+    Ok(resources.and_then(|resources| resources.account))
 }
 
 #[cfg(test)]

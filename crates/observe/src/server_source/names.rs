@@ -120,10 +120,7 @@ pub(super) const NAMES: &[Name] = &[
 /// those whose victim waited already, `Innodb_deadlocks` of XtraDB those whose victim was about to.
 /// A greeting without a version is that of such a server.
 pub(super) fn withheld(server: &ServerInfo) -> &'static [&'static str] {
-    match server.has(Since::mysql((8, 0, 18)).or_mariadb((10, 6, 0))) {
-        true => &[],
-        false => &["deadlocks"],
-    }
+    if server.has(Since::mysql((8, 0, 18)).or_mariadb((10, 6, 0))) { &[] } else { &["deadlocks"] }
 }
 
 /// Indices in [`NAMES`] by what `place` names.

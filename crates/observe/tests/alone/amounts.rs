@@ -51,7 +51,7 @@ fn send(bytes: i64) -> i64 {
 }
 
 fn loopback_carries_what_was_sent() {
-    let mut host = HostSource::new();
+    let mut host = HostSource::default();
     let mut rises = Vec::new();
     for _ in 0..TRIES {
         let before = read(&mut host);
@@ -72,7 +72,7 @@ fn loopback_carries_what_was_sent() {
 }
 
 fn memory_in_use_is_what_was_taken() {
-    let mut host = HostSource::new();
+    let mut host = HostSource::default();
     let mut process = ProcessSource::new("mydyno", std::process::id());
     let mut now = || {
         let resident = value(&read(&mut process), Process, "resident_bytes", "mydyno");

@@ -109,7 +109,7 @@ impl Worker {
 }
 
 fn one_busy_thread() {
-    let mut host = HostSource::new();
+    let mut host = HostSource::default();
     let mut process = ProcessSource::new("mydyno", std::process::id());
     let mut threads = ThreadSource::new("spinner-");
     let spinner = Worker::new("spinner-7", || {

@@ -79,7 +79,7 @@ fn tried(mut used: impl FnMut() -> (i64, i64)) {
 
 /// `of` is `read` or `write`, `of_process` what the process's counter of it is called.
 fn as_fio_says(directory: &Path, disk: &str, of: &str, of_process: &str) {
-    let mut host = HostSource::new();
+    let mut host = HostSource::default();
     // What children did is in their parent's counters once it has waited for them.
     let mut process = ProcessSource::new("mydyno", std::process::id());
     tried(|| {
@@ -122,7 +122,7 @@ fn flushes_as_asked_for(directory: &Path, disk: &str) {
         return;
     }
     let file = File::create(directory.join("flushed")).unwrap();
-    let mut host = HostSource::new();
+    let mut host = HostSource::default();
     tried(|| {
         let before = read(&mut host);
         for number in 0..FLUSHES {
@@ -158,7 +158,7 @@ fn as_the_kernel_says() {
     let names =
         ["disk_reads", "disk_read_bytes", "disk_writes", "disk_write_bytes", "disk_flushes"];
     let before = own_reading();
-    let readings = read(&mut HostSource::new());
+    let readings = read(&mut HostSource::default());
     let after = own_reading();
     let mut compared = 0;
     for (disk, lows) in &before {
@@ -195,7 +195,7 @@ fn used_disks() {
         return;
     };
     if !own_reading().contains_key(&disk)
-        || read(&mut HostSource::new()).values().iter().all(|(metric, _)| metric.label != disk)
+        || read(&mut HostSource::default()).values().iter().all(|(metric, _)| metric.label != disk)
     {
         println!("this directory is on {disk}, which lies on other disks: fio is not compared");
         return;

@@ -66,8 +66,8 @@ fn every_metric_is_described() {
     let thread = Builder::new().name("driver-0".to_owned());
     let driver = move || read(&mut ThreadSource::new("driver-"));
     let delivered = [
-        read(&mut HostSource::new()),
-        read(&mut PerfSource::new()),
+        read(&mut HostSource::default()),
+        read(&mut PerfSource::default()),
         read(&mut ProcessSource::new("mydyno", std::process::id())),
         thread.spawn(driver).unwrap().join().unwrap(),
         shim_readings(),

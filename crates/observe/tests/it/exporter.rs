@@ -66,7 +66,7 @@ fn value(readings: &Readings, name: &str) -> Option<i64> {
 fn an_exporter_says_what_proc_says() {
     let exporter = Exporter::start();
     let mut remote = exporter.source("/metrics");
-    let mut host = HostSource::new();
+    let mut host = HostSource::default();
     let before = read(&mut host).unwrap();
     let there = read(&mut remote).unwrap();
     let after = read(&mut host).unwrap();

@@ -4,10 +4,11 @@
 use super::grid::{Axes, table};
 use super::missing::footnotes;
 use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, THROUGHPUT, used_of_machine};
-use crate::format::{by_key, in_words_of};
+use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
 use crate::series::rounded;
 use analyse::MeanValue;
+use base::by_key;
 use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! What durability costs and what giving it up loses: throughput beside what survived drills.
 
-use crate::format::{by_key, integer, or_dash, trimmed, truncated};
+use crate::format::{integer, or_dash, trimmed, truncated};
 use crate::model::LabView;
 use crate::table::{TableContent, shown, shown_as};
 use analyse::{DATA, DrillFigures, LabOutcome, Table, varying};
+use base::by_key;
 use itertools::Itertools;
 use maud::{Markup, html};
 

@@ -1,8 +1,9 @@
 //! Cells in tables: each number leads to its cell, and where there is none, NA and the reason.
 
-use crate::format::{NOT_AVAILABLE, NOT_MEASURED, by_key, duration};
+use crate::format::{NOT_AVAILABLE, NOT_MEASURED, duration};
 use crate::model::CellView;
 use analyse::MeanValue;
+use base::by_key;
 use maud::{Markup, html};
 
 /// A text that leads to a cell.

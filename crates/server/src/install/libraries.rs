@@ -2,7 +2,7 @@
 //! packages into the engine's own directory, named to the loader by LD_LIBRARY_PATH. A library that
 //! the machine has is used as it is.
 
-use super::fetch;
+use super::{Installation, fetch};
 use crate::ServerError;
 use crate::builds::add_library_path;
 use crate::catalogue;
@@ -17,10 +17,9 @@ const ROUNDS_MAX: usize = 5;
 
 /// Puts what `binary` lacks into `directory`, which is made where something is missing.
 pub(super) fn complete(
-    work: &Path,
+    of: &mut Installation<'_>,
     binary: &Path,
     directory: &Path,
-    progress: &mut dyn FnMut(&str),
 ) -> Result<(), ServerError> {
     for _ in 0..ROUNDS_MAX {
         let missing = missing_libraries(binary, directory)?;
@@ -28,7 +27,7 @@ pub(super) fn complete(
             return Ok(());
         }
         for soname in &missing {
-            fetch_library(work, binary, soname, directory, progress)?;
+            fetch_library(of, binary, soname, directory)?;
         }
     }
     let missing = missing_libraries(binary, directory)?;
@@ -67,18 +66,17 @@ fn parse_ldd(output: &str) -> Vec<String> {
 }
 
 fn fetch_library(
-    work: &Path,
+    of: &mut Installation<'_>,
     binary: &Path,
     soname: &str,
     directory: &Path,
-    progress: &mut dyn FnMut(&str),
 ) -> Result<(), ServerError> {
     let packages = catalogue::packages_of_library(soname);
     if packages.is_empty() {
         return Err(lacking(binary, soname));
     }
-    let unpacked = temporary_directory(work, "lib-")?;
-    fetch::debian_package(work, packages, unpacked.path(), progress).map_err(|error| {
+    let unpacked = temporary_directory(of.work, "lib-")?;
+    fetch::debian_package(of, packages, unpacked.path()).map_err(|error| {
         ServerError::MissingPackage {
             package: packages[0].clone(),
             why: format!(

@@ -20,6 +20,14 @@ use crate::{Home, ServerBuild, ServerError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// An engine that is being installed.
+struct Installation<'a> {
+    engine: &'a Engine,
+    /// A directory for what it takes.
+    work: &'a Path,
+    progress: &'a mut dyn FnMut(&str),
+}
+
 /// Where an engine came from.
 struct Unpacked {
     /// The directory to move into place.
@@ -68,11 +76,12 @@ pub fn install(
     let prefix = format!(".tmp-{}-", engine.name);
     home::remove_left_over(&home.engines(), &prefix)?;
     let work = home::temporary_directory(&home.engines(), &prefix)?;
+    let mut installation = Installation { engine, work: work.path(), progress: &mut *progress };
     let unpacked = match (from, from_sha256) {
-        (Some(file), Some(sha256)) => from_file(work.path(), file, sha256, progress)?,
-        _ => fetch::fetch(work.path(), engine, progress)?,
+        (Some(file), Some(sha256)) => from_file(&mut installation, file, sha256)?,
+        _ => fetch::fetch(&mut installation)?,
     };
-    let manifest = complete(work.path(), engine, &unpacked, progress)?;
+    let manifest = complete(&mut installation, &unpacked)?;
     let build = builds::from_manifest(&unpacked.root, &manifest)?;
     require_engine(engine, &build, from)?;
     write_manifest(&unpacked.root, &manifest)?;
@@ -100,13 +109,12 @@ fn already(place: &Path, engine: &Engine, from_sha256: Option<&str>) -> Option<S
 }
 
 fn from_file(
-    work: &Path,
+    of: &mut Installation<'_>,
     file: &Path,
     sha256: String,
-    progress: &mut dyn FnMut(&str),
 ) -> Result<Unpacked, ServerError> {
-    progress(&format!("unpacking {}", file.display()));
-    let root = work.join("unpacked");
+    (of.progress)(&format!("unpacking {}", file.display()));
+    let root = of.work.join("unpacked");
     unpack::archive(file, &root)?;
     let name = file.file_name().unwrap_or(file.as_os_str());
     let origin = format!("the archive {}", name.display());
@@ -134,17 +142,12 @@ fn binary_in(root: &Path) -> Option<PathBuf> {
 }
 
 /// Fetches missing libraries and says what is there.
-fn complete(
-    work: &Path,
-    engine: &Engine,
-    unpacked: &Unpacked,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Manifest, ServerError> {
+fn complete(of: &mut Installation<'_>, unpacked: &Unpacked) -> Result<Manifest, ServerError> {
     let binary = binary_in(&unpacked.root).ok_or_else(|| ServerError::Archive {
         file: unpacked.root.clone(),
         why: format!("{} holds no server binary", unpacked.origin),
     })?;
-    let directory = [&unpacked.libraries, &engine.libraries]
+    let directory = [&unpacked.libraries, &of.engine.libraries]
         .into_iter()
         .flatten()
         .find(|own| unpacked.root.join(own).is_dir())
@@ -152,11 +155,11 @@ fn complete(
     if unpacked.libraries.is_none() {
         let provider = galera::below(&unpacked.root.join("usr"));
         for file in [unpacked.root.join(&binary)].into_iter().chain(provider) {
-            libraries::complete(work, &file, &unpacked.root.join(&directory), progress)?;
+            libraries::complete(of, &file, &unpacked.root.join(&directory))?;
         }
     }
     Ok(Manifest {
-        engine: engine.name.clone(),
+        engine: of.engine.name.clone(),
         binary,
         libraries: unpacked.root.join(&directory).is_dir().then_some(directory),
         origin: unpacked.origin.clone(),

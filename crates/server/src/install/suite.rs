@@ -5,8 +5,7 @@
 //! proxies and logins of the machine's apt stay in force.
 
 use super::fetch::{fetch_failed, run_apt};
-use super::{Unpacked, binary_in, interpreter};
-use crate::catalogue::Engine;
+use super::{Installation, Unpacked, binary_in, interpreter};
 use crate::error::io_at;
 use crate::home::{self, entries};
 use crate::{ServerBuild, ServerError};
@@ -89,12 +88,8 @@ impl PrivateApt {
 }
 
 /// Fetches the engine and everything that it depends on from `suite`.
-pub(super) fn fetch(
-    work: &Path,
-    engine: &Engine,
-    suite: &str,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Unpacked, ServerError> {
+pub(super) fn fetch(of: &mut Installation<'_>, suite: &str) -> Result<Unpacked, ServerError> {
+    let engine = of.engine;
     let name = &engine.name;
     if !Path::new(KEYRING).is_file() {
         return Err(ServerError::MissingPackage {
@@ -106,10 +101,10 @@ pub(super) fn fetch(
             ),
         });
     }
-    let apt = PrivateApt::new(work.join("apt"))?;
-    let archive = update(&apt, engine, suite, progress)?;
+    let apt = PrivateApt::new(of.work.join("apt"))?;
+    let archive = update(of, &apt, suite)?;
     let packages = engine.debian.join(" and ");
-    progress(&format!(
+    (of.progress)(&format!(
         "fetching {packages} and their libraries of Debian's suite {suite} with apt-get"
     ));
     let mut install = apt.command();
@@ -117,26 +112,21 @@ pub(super) fn fetch(
     let (_, ended) = run_apt("apt-get", &mut install, name)?;
     let what = format!("{packages} of Debian's suite {suite} ({archive})");
     ended.map_err(|why| fetch_failed(&what, why))?;
-    progress("unpacking");
-    unpack(work, engine, suite, &apt.packages()?)
+    (of.progress)("unpacking");
+    unpack(of, suite, &apt.packages()?)
 }
 
 /// Fetches the suite's index from the first archive of the machine's sources that has the suite;
 /// returns that archive.
-fn update(
-    apt: &PrivateApt,
-    engine: &Engine,
-    suite: &str,
-    progress: &mut dyn FnMut(&str),
-) -> Result<String, ServerError> {
-    let name = &engine.name;
+fn update(of: &mut Installation<'_>, apt: &PrivateApt, suite: &str) -> Result<String, ServerError> {
+    let name = &of.engine.name;
     let mut machine = Command::new("apt-get");
     machine.args(["--print-uris", "update"]).env("LC_ALL", "C");
     let (uris, ended) = run_apt("apt-get", &mut machine, name)?;
     let archives = archives_in(&uris);
     let mut why = ended.err().unwrap_or_else(|| "they name no archive".to_owned());
     for archive in &archives {
-        progress(&format!(
+        (of.progress)(&format!(
             "fetching the index of Debian's suite {suite} from {archive} with apt-get"
         ));
         apt.point_at(archive, suite)?;
@@ -179,23 +169,19 @@ fn archives_in(uris: &str) -> Vec<String> {
 }
 
 fn unpack(
-    work: &Path,
-    engine: &Engine,
+    of: &Installation<'_>,
     suite: &str,
     packages: &[PathBuf],
 ) -> Result<Unpacked, ServerError> {
-    let root = work.join("unpacked");
-    let c_library = work.join("c-library");
+    let root = of.work.join("unpacked");
+    let c_library = of.work.join("c-library");
     let mut origin = Vec::new();
     for package in packages {
         let file_name = package.file_name().unwrap_or_default().to_string_lossy();
-        let to = match file_name.starts_with(C_LIBRARY) {
-            true => &c_library,
-            false => &root,
-        };
+        let to = if file_name.starts_with(C_LIBRARY) { &c_library } else { &root };
         let said = super::fetch::extract(package, to)?;
         let is_servers = |name: &String| said.split(' ').next() == Some(name);
-        if engine.debian.iter().any(is_servers) {
+        if of.engine.debian.iter().any(is_servers) {
             origin.push(said);
         }
     }

@@ -132,7 +132,8 @@ impl StoredBand {
         StoredBand { low: Some(low), high: Some(high) }
     }
 
-    fn contains(self, value: f64) -> bool {
+    /// Is it in the band?
+    pub fn contains(self, value: f64) -> bool {
         self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
     }
 }

@@ -6,24 +6,84 @@ use super::fixture::{Fixture, PAID, payment};
 use crate::CustomerId;
 use base::{Cents, Connect};
 
-/// The numbers that a Payment changes, in cents and rows.
-async fn sums<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    customer: CustomerId,
-) -> Result<[i64; 6], AcidError> {
-    let CustomerId { warehouse: w, district: d, number: c } = customer;
-    let customer = format!("FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
-    let onlooker = &mut fixture.onlooker;
-    Ok([
-        onlooker.cents(&format!("SELECT w_ytd FROM warehouse WHERE w_id={w}")).await?,
-        onlooker
-            .cents(&format!("SELECT d_ytd FROM district WHERE d_w_id={w} AND d_id={d}"))
-            .await?,
-        onlooker.cents(&format!("SELECT c_balance {customer}")).await?,
-        onlooker.cents(&format!("SELECT c_ytd_payment {customer}")).await?,
-        onlooker.number(&format!("SELECT c_payment_cnt {customer}")).await?,
-        onlooker.number(&history("COUNT(*)", w, [d, c])).await?,
-    ])
+impl<C: Connect> Fixture<'_, C> {
+    /// The numbers that a Payment changes, in cents and rows.
+    async fn sums(&mut self, customer: CustomerId) -> Result<[i64; 6], AcidError> {
+        let CustomerId { warehouse: w, district: d, number: c } = customer;
+        let customer = format!("FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
+        let onlooker = &mut self.onlooker;
+        Ok([
+            onlooker.cents(&format!("SELECT w_ytd FROM warehouse WHERE w_id={w}")).await?,
+            onlooker
+                .cents(&format!("SELECT d_ytd FROM district WHERE d_w_id={w} AND d_id={d}"))
+                .await?,
+            onlooker.cents(&format!("SELECT c_balance {customer}")).await?,
+            onlooker.cents(&format!("SELECT c_ytd_payment {customer}")).await?,
+            onlooker.number(&format!("SELECT c_payment_cnt {customer}")).await?,
+            onlooker.number(&history("COUNT(*)", w, [d, c])).await?,
+        ])
+    }
+
+    /// 3.2.2.1.
+    pub(super) async fn committed(&mut self) -> Result<Seen, AcidError> {
+        let customer = self.customer();
+        let mut one = self.actor().await?;
+        let before = self.sums(customer).await?;
+        one.run(&payment(customer)).await?;
+        let after = self.sums(customer).await?;
+        let mut seen = Seen::default();
+        seen.saw(format!("T1 paid {PAID} of {} and committed", customer));
+        let rises = [PAID.0, PAID.0, -PAID.0, PAID.0, 1, 1];
+        for (index, name) in NAMES.iter().enumerate() {
+            let rise = after[index] - before[index];
+            seen.saw(match index {
+                0..=3 => format!("{name} rose by {}", Cents(rise)),
+                _ => format!("{name} rose by {rise}"),
+            });
+            seen.forbid(rise != rises[index], Phenomenon::Part);
+        }
+        self.leave([one]).await;
+        Ok(seen)
+    }
+
+    /// The rows that a Payment changes, as text.
+    async fn rows(&mut self, customer: CustomerId) -> Result<Vec<String>, AcidError> {
+        let CustomerId { warehouse: w, district: d, number: c } = customer;
+        let mut rows = Vec::new();
+        for sql in [
+            format!("SELECT * FROM warehouse WHERE w_id={w}"),
+            format!("SELECT * FROM district WHERE d_w_id={w} AND d_id={d}"),
+            format!("SELECT * FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}"),
+            history("*", w, [d, c]),
+        ] {
+            rows.extend(self.onlooker.rows(&sql).await?);
+        }
+        Ok(rows)
+    }
+
+    /// 3.2.2.2.
+    pub(super) async fn rolled_back(&mut self) -> Result<Seen, AcidError> {
+        let customer = self.customer();
+        let mut one = self.actor().await?;
+        let before = self.rows(customer).await?;
+        one.run_open(&payment(customer)).await?;
+        one.end(End::Rollback).await?;
+        let after = self.rows(customer).await?;
+        let mut seen = Seen::default();
+        seen.saw(format!("T1 paid {PAID} of {}, and ROLLBACK came in place of COMMIT", customer));
+        let (equal, count) = (before == after, before.len());
+        seen.saw(match equal {
+            true => {
+                format!(
+                    "the {count} rows of warehouse, district, customer and history are the same"
+                )
+            }
+            false => format!("before: {}; after: {}", before.join("; "), after.join("; ")),
+        });
+        seen.forbid(!equal, Phenomenon::Part);
+        self.leave([one]).await;
+        Ok(seen)
+    }
 }
 
 fn history(what: &str, warehouse: u32, [district, number]: [u32; 2]) -> String {
@@ -36,67 +96,3 @@ fn history(what: &str, warehouse: u32, [district, number]: [u32; 2]) -> String {
 /// What [`sums`] are called.
 const NAMES: [&str; 6] =
     ["w_ytd", "d_ytd", "c_balance", "c_ytd_payment", "c_payment_cnt", "rows of history"];
-
-/// 3.2.2.1.
-pub(super) async fn committed<C: Connect>(fixture: &mut Fixture<'_, C>) -> Result<Seen, AcidError> {
-    let customer = fixture.customer();
-    let mut one = fixture.actor().await?;
-    let before = sums(fixture, customer).await?;
-    one.run(&payment(customer)).await?;
-    let after = sums(fixture, customer).await?;
-    let mut seen = Seen::default();
-    seen.saw(format!("T1 paid {PAID} of {} and committed", customer));
-    let rises = [PAID.0, PAID.0, -PAID.0, PAID.0, 1, 1];
-    for (index, name) in NAMES.iter().enumerate() {
-        let rise = after[index] - before[index];
-        seen.saw(match index {
-            0..=3 => format!("{name} rose by {}", Cents(rise)),
-            _ => format!("{name} rose by {rise}"),
-        });
-        seen.forbid(rise != rises[index], Phenomenon::Part);
-    }
-    fixture.leave([one]).await;
-    Ok(seen)
-}
-
-/// The rows that a Payment changes, as text.
-async fn rows<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    customer: CustomerId,
-) -> Result<Vec<String>, AcidError> {
-    let CustomerId { warehouse: w, district: d, number: c } = customer;
-    let mut rows = Vec::new();
-    for sql in [
-        format!("SELECT * FROM warehouse WHERE w_id={w}"),
-        format!("SELECT * FROM district WHERE d_w_id={w} AND d_id={d}"),
-        format!("SELECT * FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}"),
-        history("*", w, [d, c]),
-    ] {
-        rows.extend(fixture.onlooker.rows(&sql).await?);
-    }
-    Ok(rows)
-}
-
-/// 3.2.2.2.
-pub(super) async fn rolled_back<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-) -> Result<Seen, AcidError> {
-    let customer = fixture.customer();
-    let mut one = fixture.actor().await?;
-    let before = rows(fixture, customer).await?;
-    one.run_open(&payment(customer)).await?;
-    one.end(End::Rollback).await?;
-    let after = rows(fixture, customer).await?;
-    let mut seen = Seen::default();
-    seen.saw(format!("T1 paid {PAID} of {}, and ROLLBACK came in place of COMMIT", customer));
-    let (equal, count) = (before == after, before.len());
-    seen.saw(match equal {
-        true => {
-            format!("the {count} rows of warehouse, district, customer and history are the same")
-        }
-        false => format!("before: {}; after: {}", before.join("; "), after.join("; ")),
-    });
-    seen.forbid(!equal, Phenomenon::Part);
-    fixture.leave([one]).await;
-    Ok(seen)
-}

@@ -7,7 +7,7 @@
 use super::finding::{AcidError, Phenomenon, Seen};
 use crate::InputSource;
 use crate::transactions::{PreparedSession, StatementSet, TransactionError};
-use crate::witness::{WITNESSED, Witness};
+use crate::witness::Witness;
 use base::{Connect, Session};
 use drive::{FailureKind, failed_by};
 use spec::{Isolation, Style};
@@ -54,11 +54,11 @@ pub async fn what_survived<S: Session>(
 ) -> Result<Seen, AcidError> {
     let report = witness.compare_with(session).await?;
     let mut seen = Seen::default();
-    for (name, rows) in WITNESSED.iter().zip(&report.rows) {
+    for rows in &report.rows {
         seen.saw(format!(
             "{}: {} rows were acknowledged, {} had no answer to their COMMIT, {} are lost, {} are \
              nobody's",
-            name.replace('_', " "),
+            rows.name.replace('_', " "),
             rows.acknowledged,
             rows.in_doubt,
             rows.lost,

@@ -86,6 +86,22 @@ impl<'p, 'f, C: Connect> Pair<'p, 'f, C> {
         self.fixture.leave([self.one, self.two]).await;
         Ok(seen)
     }
+
+    /// The end of tests 8 and 9: T2 is a New-Order, and T1, which it may block, reads again what it
+    /// read first.
+    async fn read_again(
+        mut self,
+        (sql, first): (&str, Option<i64>),
+        (customer, shown): (CustomerId, &str),
+    ) -> Result<Seen, AcidError> {
+        let order = self.fixture.new_order(customer);
+        let read = self.beside(&order, (Some(sql), End::Commit)).await?;
+        let ordered = order_of(read.outcome)?;
+        self.seen.saw(format!("T2, New-Order of {shown}, {} and has order {ordered}", read.how()));
+        self.seen.saw(format!("T1 read again, before it ended, and found {}", found(read.again)));
+        self.seen.forbid(read.again != first, Phenomenon::Phantom);
+        self.leave().await
+    }
 }
 
 /// Adds that the server rolled a transaction back to let another one through.
@@ -95,134 +111,125 @@ fn saw_retries<S>(seen: &mut Seen, two: &Actor<S>) {
     }
 }
 
-async fn next_order<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    customer: CustomerId,
-) -> Result<u32, AcidError> {
-    let CustomerId { warehouse: w, district: d, .. } = customer;
-    let sql = format!("SELECT d_next_o_id FROM district WHERE d_w_id={w} AND d_id={d}");
-    small(fixture.onlooker.number(&sql).await?, "a d_next_o_id above 0")
-}
+impl<C: Connect> Fixture<'_, C> {
+    async fn next_order(&mut self, customer: CustomerId) -> Result<u32, AcidError> {
+        let CustomerId { warehouse: w, district: d, .. } = customer;
+        let sql = format!("SELECT d_next_o_id FROM district WHERE d_w_id={w} AND d_id={d}");
+        small(self.onlooker.number(&sql).await?, "a d_next_o_id above 0")
+    }
 
-/// I1 and I2: an Order-Status beside a New-Order that ends in some way.
-pub(super) async fn read_beside_an_order<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    how: End,
-) -> Result<Seen, AcidError> {
-    let customer = fixture.customer();
-    let mut pair = Pair::open(fixture).await?;
-    let status = order_status(customer);
-    let before = order_of(pair.two.run(&status).await?)?;
-    pair.seen.saw(format!("T0, Order-Status, found {before} as the last order of {customer}"));
-    let ordered = order_of(pair.one.run_open(&pair.fixture.new_order(customer)).await?)?;
-    pair.seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
-    let read = pair.beside(&status, (None, how)).await?;
-    let found = order_of(read.outcome)?;
-    pair.seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
-    let (last, unlike) = match how {
-        End::Commit => (ordered, Phenomenon::LostUpdate),
-        End::Rollback => (before, Phenomenon::Part),
-    };
-    let expected = if read.waited { last } else { before };
-    pair.seen.forbid(found != expected, Phenomenon::DirtyRead);
-    let after = order_of(pair.two.run(&status).await?)?;
-    pair.seen.saw(format!("after {} of T1 an Order-Status found order {after}", how.sql()));
-    pair.seen.forbid(after != last, unlike);
-    pair.leave().await
-}
+    /// I1 and I2: an Order-Status beside a New-Order that ends in some way.
+    pub(super) async fn read_beside_an_order(&mut self, how: End) -> Result<Seen, AcidError> {
+        let customer = self.customer();
+        let mut pair = Pair::open(self).await?;
+        let status = order_status(customer);
+        let before = order_of(pair.two.run(&status).await?)?;
+        pair.seen.saw(format!("T0, Order-Status, found {before} as the last order of {customer}"));
+        let ordered = order_of(pair.one.run_open(&pair.fixture.new_order(customer)).await?)?;
+        pair.seen.saw(format!("T1, New-Order, stopped before COMMIT with order {ordered}"));
+        let read = pair.beside(&status, (None, how)).await?;
+        let found = order_of(read.outcome)?;
+        pair.seen.saw(format!("T2, Order-Status, {} and found order {found}", read.how()));
+        let (last, unlike) = match how {
+            End::Commit => (ordered, Phenomenon::LostUpdate),
+            End::Rollback => (before, Phenomenon::Part),
+        };
+        let expected = if read.waited { last } else { before };
+        pair.seen.forbid(found != expected, Phenomenon::DirtyRead);
+        let after = order_of(pair.two.run(&status).await?)?;
+        pair.seen.saw(format!("after {} of T1 an Order-Status found order {after}", how.sql()));
+        pair.seen.forbid(after != last, unlike);
+        pair.leave().await
+    }
 
-pub(super) async fn two_orders<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-) -> Result<Seen, AcidError> {
-    let customer = fixture.customer();
-    let mut pair = Pair::open(fixture).await?;
-    let before = next_order(pair.fixture, customer).await?;
-    let first = order_of(pair.one.run_open(&pair.fixture.new_order(customer)).await?)?;
-    pair.seen.saw(format!("T1, New-Order of {customer}, stopped before COMMIT with order {first}"));
-    let order = pair.fixture.new_order(customer);
-    let ran = pair.beside(&order, (None, End::Commit)).await?;
-    let second = order_of(ran.outcome)?;
-    pair.seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
-    let after = next_order(pair.fixture, customer).await?;
-    pair.seen.saw(format!("d_next_o_id was {before} and is {after}"));
-    let in_sequence = first == before && second == first + 1 && after == second + 1;
-    pair.seen.forbid(!in_sequence, Phenomenon::LostUpdate);
-    pair.leave().await
-}
+    pub(super) async fn two_orders(&mut self) -> Result<Seen, AcidError> {
+        let customer = self.customer();
+        let mut pair = Pair::open(self).await?;
+        let before = pair.fixture.next_order(customer).await?;
+        let first = order_of(pair.one.run_open(&pair.fixture.new_order(customer)).await?)?;
+        pair.seen
+            .saw(format!("T1, New-Order of {customer}, stopped before COMMIT with order {first}"));
+        let order = pair.fixture.new_order(customer);
+        let ran = pair.beside(&order, (None, End::Commit)).await?;
+        let second = order_of(ran.outcome)?;
+        pair.seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
+        let after = pair.fixture.next_order(customer).await?;
+        pair.seen.saw(format!("d_next_o_id was {before} and is {after}"));
+        let in_sequence = first == before && second == first + 1 && after == second + 1;
+        pair.seen.forbid(!in_sequence, Phenomenon::LostUpdate);
+        pair.leave().await
+    }
 
-pub(super) async fn order_beside_a_rollback<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-) -> Result<Seen, AcidError> {
-    let customer = fixture.customer();
-    let mut pair = Pair::open(fixture).await?;
-    let before = next_order(pair.fixture, customer).await?;
-    pair.one.run_open(&pair.fixture.invalid_order(customer)).await?;
-    pair.seen.saw(format!(
-        "T1, New-Order of {customer} with an unused item, stopped before ROLLBACK; d_next_o_id \
-         was {before}"
-    ));
-    let order = pair.fixture.new_order(customer);
-    let ran = pair.beside(&order, (None, End::Rollback)).await?;
-    let second = order_of(ran.outcome)?;
-    pair.seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
-    let after = next_order(pair.fixture, customer).await?;
-    pair.seen.saw(format!("d_next_o_id is {after}"));
-    pair.seen.forbid(second != before, Phenomenon::DirtyRead);
-    pair.seen.forbid(after != before + 1, Phenomenon::LostUpdate);
-    pair.leave().await
-}
+    pub(super) async fn order_beside_a_rollback(&mut self) -> Result<Seen, AcidError> {
+        let customer = self.customer();
+        let mut pair = Pair::open(self).await?;
+        let before = pair.fixture.next_order(customer).await?;
+        pair.one.run_open(&pair.fixture.invalid_order(customer)).await?;
+        pair.seen.saw(format!(
+            "T1, New-Order of {customer} with an unused item, stopped before ROLLBACK; d_next_o_id \
+             was {before}"
+        ));
+        let order = pair.fixture.new_order(customer);
+        let ran = pair.beside(&order, (None, End::Rollback)).await?;
+        let second = order_of(ran.outcome)?;
+        pair.seen.saw(format!("T2, New-Order of the same, {} and has order {second}", ran.how()));
+        let after = pair.fixture.next_order(customer).await?;
+        pair.seen.saw(format!("d_next_o_id is {after}"));
+        pair.seen.forbid(second != before, Phenomenon::DirtyRead);
+        pair.seen.forbid(after != before + 1, Phenomenon::LostUpdate);
+        pair.leave().await
+    }
 
-/// The customer of the oldest open order of a district, and what the order costs; one is made
-/// first, so that there is one.
-async fn open_order<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    one: &mut Actor<C::Session>,
-) -> Result<(CustomerId, Cents), AcidError> {
-    let any = fixture.customer();
-    one.run(&fixture.new_order(any)).await?;
-    let CustomerId { warehouse: w, district: d, .. } = any;
-    let oldest = format!(
-        "FROM orders WHERE o_w_id={w} AND o_d_id={d} AND o_id=(SELECT MIN(no_o_id) FROM new_orders \
-         WHERE no_w_id={w} AND no_d_id={d})"
-    );
-    let customer = fixture.onlooker.number(&format!("SELECT o_c_id {oldest}")).await?;
-    let order = fixture.onlooker.number(&format!("SELECT o_id {oldest}")).await?;
-    let cost = format!(
-        "SELECT SUM(ol_amount) FROM order_line WHERE ol_w_id={w} AND ol_d_id={d} \
-         AND ol_o_id={order}"
-    );
-    let cost = Cents(fixture.onlooker.cents(&cost).await?);
-    let number = small(customer, "the customer of an open order")?;
-    Ok((CustomerId { number, ..any }, cost))
-}
+    /// The customer of the oldest open order of a district, and what the order costs; one is made
+    /// first, so that there is one.
+    async fn open_order(
+        &mut self,
+        one: &mut Actor<C::Session>,
+    ) -> Result<(CustomerId, Cents), AcidError> {
+        let any = self.customer();
+        one.run(&self.new_order(any)).await?;
+        let CustomerId { warehouse: w, district: d, .. } = any;
+        let oldest = format!(
+            "FROM orders WHERE o_w_id={w} AND o_d_id={d} AND o_id=(SELECT MIN(no_o_id) FROM \
+             new_orders WHERE no_w_id={w} AND no_d_id={d})"
+        );
+        let customer = self.onlooker.number(&format!("SELECT o_c_id {oldest}")).await?;
+        let order = self.onlooker.number(&format!("SELECT o_id {oldest}")).await?;
+        let cost = format!(
+            "SELECT SUM(ol_amount) FROM order_line WHERE ol_w_id={w} AND ol_d_id={d} \
+             AND ol_o_id={order}"
+        );
+        let cost = Cents(self.onlooker.cents(&cost).await?);
+        let number = small(customer, "the customer of an open order")?;
+        Ok((CustomerId { number, ..any }, cost))
+    }
 
-/// Tests 5 and 6: the Delivery ends as `how` says.
-pub(super) async fn pay_beside_a_delivery<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    how: End,
-) -> Result<Seen, AcidError> {
-    let mut pair = Pair::open(fixture).await?;
-    let (customer, cost) = open_order(pair.fixture, &mut pair.one).await?;
-    let CustomerId { warehouse: w, district: d, number: c } = customer;
-    let balance =
-        format!("SELECT c_balance FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
-    let before = pair.fixture.onlooker.cents(&balance).await?;
-    pair.one.run_open(&pair.fixture.delivery()).await?;
-    pair.seen.saw(format!(
-        "T1, Delivery of an order of {customer} for {cost}, stopped before {}; c_balance was {}",
-        how.sql(),
-        Cents(before)
-    ));
-    let paid = pair.beside(&payment(customer), (None, how)).await?;
-    pair.seen.saw(format!("T2, Payment of {PAID} of the same, {}", paid.how()));
-    let after = pair.fixture.onlooker.cents(&balance).await?;
-    pair.seen.saw(format!("c_balance is {}", Cents(after)));
-    let (delivered, wrong) = match how {
-        End::Commit => (cost.0, Phenomenon::LostUpdate),
-        End::Rollback => (0, Phenomenon::DirtyRead),
-    };
-    pair.seen.forbid(after != before + delivered - PAID.0, wrong);
-    pair.leave().await
+    /// Tests 5 and 6: the Delivery ends as `how` says.
+    pub(super) async fn pay_beside_a_delivery(&mut self, how: End) -> Result<Seen, AcidError> {
+        let mut pair = Pair::open(self).await?;
+        let (customer, cost) = pair.fixture.open_order(&mut pair.one).await?;
+        let CustomerId { warehouse: w, district: d, number: c } = customer;
+        let balance =
+            format!("SELECT c_balance FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
+        let before = pair.fixture.onlooker.cents(&balance).await?;
+        pair.one.run_open(&pair.fixture.delivery()).await?;
+        pair.seen.saw(format!(
+            "T1, Delivery of an order of {customer} for {cost}, stopped before {}; c_balance was \
+             {}",
+            how.sql(),
+            Cents(before)
+        ));
+        let paid = pair.beside(&payment(customer), (None, how)).await?;
+        pair.seen.saw(format!("T2, Payment of {PAID} of the same, {}", paid.how()));
+        let after = pair.fixture.onlooker.cents(&balance).await?;
+        pair.seen.saw(format!("c_balance is {}", Cents(after)));
+        let (delivered, wrong) = match how {
+            End::Commit => (cost.0, Phenomenon::LostUpdate),
+            End::Rollback => (0, Phenomenon::DirtyRead),
+        };
+        pair.seen.forbid(after != before + delivered - PAID.0, wrong);
+        pair.leave().await
+    }
 }
 
 /// What test 7 reads: two items, and the prices that they have at first.
@@ -232,26 +239,6 @@ struct Priced {
 }
 
 impl Priced {
-    async fn now<C: Connect>(
-        fixture: &mut Fixture<'_, C>,
-        items: [u32; 2],
-    ) -> Result<Priced, AcidError> {
-        let mut prices = [Cents(0); 2];
-        for (price, item) in prices.iter_mut().zip(items) {
-            let sql = format!("SELECT i_price FROM item WHERE i_id={item}");
-            *price = Cents(fixture.onlooker.cents(&sql).await?);
-        }
-        Ok(Priced { items, prices })
-    }
-
-    async fn set_back<C: Connect>(&self, fixture: &mut Fixture<'_, C>) -> Result<(), AcidError> {
-        for (item, price) in self.items.into_iter().zip(self.prices) {
-            let sql = format!("UPDATE item SET i_price={price} WHERE i_id={item}");
-            fixture.onlooker.change_row(&sql).await?;
-        }
-        Ok(())
-    }
-
     fn text(&self) -> String {
         format!("{} and {}", self.prices[0], self.prices[1])
     }
@@ -270,151 +257,152 @@ async fn raise<S: Session>(
 /// The session of the statement that reads an item: T2 of test 7 stops after the first one.
 const READS_AN_ITEM: &str = "select_item";
 
-pub(super) async fn prices_twice<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-) -> Result<Seen, AcidError> {
-    let customer = fixture.customer();
-    let [x, y, others @ ..] = fixture.items();
-    let old = Priced::now(fixture, [x, y]).await?;
-    let (mut two, mut three) = (fixture.actor().await?, fixture.actor().await?);
-    let [third, fourth, _] = others;
-    let order = Input::NewOrder(NewOrder::of_items(customer, &[x, x, y, third, fourth]));
-    let mut result = order_beside_a_raise(fixture, (&mut two, &order), (&mut three, &old)).await;
-    match &mut result {
-        Ok(seen) => {
-            saw_retries(seen, &two);
-            fixture.leave([two, three]).await;
+impl<C: Connect> Fixture<'_, C> {
+    async fn priced(&mut self, items: [u32; 2]) -> Result<Priced, AcidError> {
+        let mut prices = [Cents(0); 2];
+        for (price, item) in prices.iter_mut().zip(items) {
+            let sql = format!("SELECT i_price FROM item WHERE i_id={item}");
+            *price = Cents(self.onlooker.cents(&sql).await?);
         }
-        // Their locks go with them.
-        Err(_) => drop((two, three)),
+        Ok(Priced { items, prices })
     }
-    // Prices are for ever as the load has made them, so also here.
-    old.set_back(fixture).await?;
-    result
-}
 
-async fn order_beside_a_raise<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-    (two, order): (&mut Actor<C::Session>, &Input),
-    (three, old): (&mut Actor<C::Session>, &Priced),
-) -> Result<Seen, AcidError> {
-    let mut seen = Seen::default();
-    let [x, y] = old.items;
-    seen.saw(format!("T1 read {} as the prices of items {x} and {y}", old.text()));
-    let halt = Rc::clone(&two.halt);
-    let connection = three.connection;
-    let ordered = {
-        halt.after.set(Some(READS_AN_ITEM));
-        let mut ordering = pin!(two.run(order));
-        until_halted(&halt, ordering.as_mut()).await?;
-        seen.saw(format!("T2, New-Order of items {x}, {x} and {y}, stopped when it had read {x}"));
-        let mut raising = pin!(raise(three, old.items));
-        let raised = fixture.onlooker.until_waits(connection, raising.as_mut()).await?;
-        seen.saw(format!(
-            "T3, which raises both prices by 10 %, {}",
-            match raised {
-                Some(_) => "committed at once (case D)",
-                None => "waits for T2 (case A)",
-            }
-        ));
-        halt.halted.set(false);
-        let ordered = ordering.await?;
-        match raised {
-            Some(raised) => raised?,
-            None => raising.await?,
+    async fn set_back(&mut self, old: &Priced) -> Result<(), AcidError> {
+        for (item, price) in old.items.into_iter().zip(old.prices) {
+            let sql = format!("UPDATE item SET i_price={price} WHERE i_id={item}");
+            self.onlooker.change_row(&sql).await?;
         }
-        order_of(ordered)?
-    };
-    let Input::NewOrder(NewOrder { warehouse, district, .. }) = order else {
-        return Err(TransactionError::MissingRow("the order of a test").into());
-    };
-    let lines = format!(
-        "SELECT ol_amount FROM order_line WHERE ol_w_id={warehouse} AND ol_d_id={district} \
-         AND ol_o_id={ordered} AND ol_number<=3 ORDER BY ol_number"
-    );
-    let amounts = fixture.onlooker.rows(&lines).await?;
-    seen.saw(format!("T2 went on, and its lines cost {}", amounts.join(", ")));
-    let wanted = [old.prices[0], old.prices[0], old.prices[1]].map(|price| price.to_string());
-    seen.forbid(amounts != wanted, Phenomenon::NonRepeatableRead);
-    let new = Priced::now(fixture, old.items).await?;
-    seen.saw(format!("T4 read {}", new.text()));
-    seen.forbid(new.prices == old.prices, Phenomenon::LostUpdate);
-    Ok(seen)
-}
+        Ok(())
+    }
 
-/// Delivers all open orders of the district of the warehouse that has fewest, in one transaction
-/// that leaves the database consistent. Returns the district.
-async fn emptied_district<C: Connect>(fixture: &mut Fixture<'_, C>) -> Result<u32, AcidError> {
-    let w = fixture.warehouse;
-    let fewest = format!(
-        "SELECT d_id FROM district LEFT JOIN new_orders ON no_w_id=d_w_id AND no_d_id=d_id \
-         WHERE d_w_id={w} GROUP BY d_id ORDER BY COUNT(no_o_id), d_id LIMIT 1"
-    );
-    let d = fixture.onlooker.number(&fewest).await?;
-    let open = format!("o_w_id={w} AND o_d_id={d} AND o_carrier_id IS NULL");
-    let lines = "ol_w_id=o_w_id AND ol_d_id=o_d_id AND ol_o_id=o_id";
-    let statements = [
-        format!(
-            "UPDATE customer JOIN (SELECT o_c_id, COUNT(DISTINCT o_id) AS orders, \
-             SUM(ol_amount) AS cost \
-             FROM orders JOIN order_line ON {lines} WHERE {open} GROUP BY o_c_id) o ON c_id=o_c_id \
-             SET c_balance=c_balance+cost, c_delivery_cnt=c_delivery_cnt+orders \
-             WHERE c_w_id={w} AND c_d_id={d}"
-        ),
-        format!("UPDATE order_line JOIN orders ON {lines} SET ol_delivery_d=NOW() WHERE {open}"),
-        format!("UPDATE orders SET o_carrier_id=7 WHERE {open}"),
-        format!("DELETE FROM new_orders WHERE no_w_id={w} AND no_d_id={d}"),
-    ];
-    fixture.onlooker.change(&statements).await?;
-    small(d, "a district")
-}
+    pub(super) async fn prices_twice(&mut self) -> Result<Seen, AcidError> {
+        let customer = self.customer();
+        let [x, y, others @ ..] = self.items();
+        let old = self.priced([x, y]).await?;
+        let (mut two, mut three) = (self.actor().await?, self.actor().await?);
+        let [third, fourth, _] = others;
+        let order = Input::NewOrder(NewOrder::of_items(customer, &[x, x, y, third, fourth]));
+        let mut result = self.order_beside_a_raise((&mut two, &order), (&mut three, &old)).await;
+        match &mut result {
+            Ok(seen) => {
+                saw_retries(seen, &two);
+                self.leave([two, three]).await;
+            }
+            // Their locks go with them.
+            Err(_) => drop((two, three)),
+        }
+        // Prices are for ever as the load has made them, so also here.
+        self.set_back(&old).await?;
+        result
+    }
 
-pub(super) async fn open_orders_twice<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-) -> Result<Seen, AcidError> {
-    let district = emptied_district(fixture).await?;
-    let mut pair = Pair::open(fixture).await?;
-    let warehouse = pair.fixture.warehouse;
-    pair.one.run_open(&pair.fixture.delivery()).await?;
-    let sql = filled(OLDEST_OPEN_ORDER, &[warehouse, district]);
-    let first = pair.one.read(&sql).await?;
-    pair.seen.saw(format!(
-        "T1, Delivery for warehouse {warehouse}, stopped before COMMIT and found {} in \
-         district {district}",
-        found(first)
-    ));
-    let customer = pair.fixture.customer_of(district);
-    read_again(pair, (&sql, first), (customer, &customer.to_string())).await
-}
+    async fn order_beside_a_raise(
+        &mut self,
+        (two, order): (&mut Actor<C::Session>, &Input),
+        (three, old): (&mut Actor<C::Session>, &Priced),
+    ) -> Result<Seen, AcidError> {
+        let mut seen = Seen::default();
+        let [x, y] = old.items;
+        seen.saw(format!("T1 read {} as the prices of items {x} and {y}", old.text()));
+        let halt = Rc::clone(&two.halt);
+        let connection = three.connection;
+        let ordered = {
+            halt.after.set(Some(READS_AN_ITEM));
+            let mut ordering = pin!(two.run(order));
+            until_halted(&halt, ordering.as_mut()).await?;
+            seen.saw(format!(
+                "T2, New-Order of items {x}, {x} and {y}, stopped when it had read {x}"
+            ));
+            let mut raising = pin!(raise(three, old.items));
+            let raised = self.onlooker.until_waits(connection, raising.as_mut()).await?;
+            seen.saw(format!(
+                "T3, which raises both prices by 10 %, {}",
+                match raised {
+                    Some(_) => "committed at once (case D)",
+                    None => "waits for T2 (case A)",
+                }
+            ));
+            halt.halted.set(false);
+            let ordered = ordering.await?;
+            match raised {
+                Some(raised) => raised?,
+                None => raising.await?,
+            }
+            order_of(ordered)?
+        };
+        let Input::NewOrder(NewOrder { warehouse, district, .. }) = order else {
+            return Err(TransactionError::MissingRow("the order of a test").into());
+        };
+        let lines = format!(
+            "SELECT ol_amount FROM order_line WHERE ol_w_id={warehouse} AND ol_d_id={district} \
+             AND ol_o_id={ordered} AND ol_number<=3 ORDER BY ol_number"
+        );
+        let amounts = self.onlooker.rows(&lines).await?;
+        seen.saw(format!("T2 went on, and its lines cost {}", amounts.join(", ")));
+        let wanted = [old.prices[0], old.prices[0], old.prices[1]].map(|price| price.to_string());
+        seen.forbid(amounts != wanted, Phenomenon::NonRepeatableRead);
+        let new = self.priced(old.items).await?;
+        seen.saw(format!("T4 read {}", new.text()));
+        seen.forbid(new.prices == old.prices, Phenomenon::LostUpdate);
+        Ok(seen)
+    }
 
-pub(super) async fn last_order_twice<C: Connect>(
-    fixture: &mut Fixture<'_, C>,
-) -> Result<Seen, AcidError> {
-    let customer = fixture.customer();
-    let mut pair = Pair::open(fixture).await?;
-    let first = order_of(pair.one.run_open(&order_status(customer)).await?)?;
-    pair.seen.saw(format!(
-        "T1, Order-Status of {customer}, stopped before COMMIT and found order {first}"
-    ));
-    let CustomerId { warehouse, district, number } = customer;
-    let sql = filled(LAST_ORDER, &[warehouse, district, number]);
-    read_again(pair, (&sql, Some(first.into())), (customer, "the same")).await
-}
+    /// Delivers all open orders of the district of the warehouse that has fewest, in one
+    /// transaction that leaves the database consistent. Returns the district.
+    async fn emptied_district(&mut self) -> Result<u32, AcidError> {
+        let w = self.warehouse;
+        let fewest = format!(
+            "SELECT d_id FROM district LEFT JOIN new_orders ON no_w_id=d_w_id AND no_d_id=d_id \
+             WHERE d_w_id={w} GROUP BY d_id ORDER BY COUNT(no_o_id), d_id LIMIT 1"
+        );
+        let d = self.onlooker.number(&fewest).await?;
+        let open = format!("o_w_id={w} AND o_d_id={d} AND o_carrier_id IS NULL");
+        let lines = "ol_w_id=o_w_id AND ol_d_id=o_d_id AND ol_o_id=o_id";
+        let statements = [
+            format!(
+                "UPDATE customer JOIN (SELECT o_c_id, COUNT(DISTINCT o_id) AS orders, \
+                 SUM(ol_amount) AS cost FROM orders JOIN order_line ON {lines} WHERE {open} \
+                 GROUP BY o_c_id) o ON c_id=o_c_id \
+                 SET c_balance=c_balance+cost, c_delivery_cnt=c_delivery_cnt+orders \
+                 WHERE c_w_id={w} AND c_d_id={d}"
+            ),
+            format!(
+                "UPDATE order_line JOIN orders ON {lines} SET ol_delivery_d=NOW() WHERE {open}"
+            ),
+            format!("UPDATE orders SET o_carrier_id=7 WHERE {open}"),
+            format!("DELETE FROM new_orders WHERE no_w_id={w} AND no_d_id={d}"),
+        ];
+        self.onlooker.change(&statements).await?;
+        small(d, "a district")
+    }
 
-/// The end of tests 8 and 9: T2 is a New-Order, and T1, which it may block, reads again what it
-/// read first.
-async fn read_again<C: Connect>(
-    mut pair: Pair<'_, '_, C>,
-    (sql, first): (&str, Option<i64>),
-    (customer, shown): (CustomerId, &str),
-) -> Result<Seen, AcidError> {
-    let order = pair.fixture.new_order(customer);
-    let read = pair.beside(&order, (Some(sql), End::Commit)).await?;
-    let ordered = order_of(read.outcome)?;
-    pair.seen.saw(format!("T2, New-Order of {shown}, {} and has order {ordered}", read.how()));
-    pair.seen.saw(format!("T1 read again, before it ended, and found {}", found(read.again)));
-    pair.seen.forbid(read.again != first, Phenomenon::Phantom);
-    pair.leave().await
+    pub(super) async fn open_orders_twice(&mut self) -> Result<Seen, AcidError> {
+        let district = self.emptied_district().await?;
+        let mut pair = Pair::open(self).await?;
+        let warehouse = pair.fixture.warehouse;
+        pair.one.run_open(&pair.fixture.delivery()).await?;
+        let sql = filled(OLDEST_OPEN_ORDER, &[warehouse, district]);
+        let first = pair.one.read(&sql).await?;
+        pair.seen.saw(format!(
+            "T1, Delivery for warehouse {warehouse}, stopped before COMMIT and found {} in \
+             district {district}",
+            found(first)
+        ));
+        let customer = pair.fixture.customer_of(district);
+        pair.read_again((&sql, first), (customer, &customer.to_string())).await
+    }
+
+    pub(super) async fn last_order_twice(&mut self) -> Result<Seen, AcidError> {
+        let customer = self.customer();
+        let mut pair = Pair::open(self).await?;
+        let first = order_of(pair.one.run_open(&order_status(customer)).await?)?;
+        pair.seen.saw(format!(
+            "T1, Order-Status of {customer}, stopped before COMMIT and found order {first}"
+        ));
+        let CustomerId { warehouse, district, number } = customer;
+        let sql = filled(LAST_ORDER, &[warehouse, district, number]);
+        pair.read_again((&sql, Some(first.into())), (customer, "the same")).await
+    }
 }
 
 fn found(order: Option<i64>) -> String {

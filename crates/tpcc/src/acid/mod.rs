@@ -31,7 +31,7 @@ pub const DURABILITY: AcidTest = AcidTest {
 
 /// `run_each`, from each test's name and clause, what must hold, and what runs it.
 macro_rules! tests {
-    ($($name:ident $clause:literal $title:literal => $run:path $(: $how:expr)?;)+) => {
+    ($($name:ident $clause:literal $title:literal => $run:ident($($how:expr)?);)+) => {
         async fn run_each<C: Connect>(
             fixture: &mut Fixture<'_, C>,
             isolation: Isolation,
@@ -41,7 +41,7 @@ macro_rules! tests {
             $(
                 let test = AcidTest { name: stringify!($name), title: $title, clause: $clause };
                 progress(test);
-                let ran = $run(fixture $(, $how)?).await;
+                let ran = fixture.$run($($how)?).await;
                 findings.push(finding(ran, test, isolation)?);
             )+
             Ok(findings)
@@ -51,29 +51,29 @@ macro_rules! tests {
 
 tests! {
     A1 "3.2.2.1" "a Payment that commits changes warehouse, district, customer and history"
-        => atomicity::committed;
+        => committed();
     A2 "3.2.2.2" "a Payment that rolls back leaves them as they were, to the byte"
-        => atomicity::rolled_back;
+        => rolled_back();
     I1 "3.4.2.1"
         "Order-Status beside a New-Order of the customer that commits: it sees no order too early"
-        => isolation::read_beside_an_order: End::Commit;
+        => read_beside_an_order(End::Commit);
     I2 "3.4.2.2"
         "Order-Status beside a New-Order of the customer that rolls back: it never sees the order"
-        => isolation::read_beside_an_order: End::Rollback;
+        => read_beside_an_order(End::Rollback);
     I3 "3.4.2.3" "two New-Orders of a customer have order numbers in sequence"
-        => isolation::two_orders;
+        => two_orders();
     I4 "3.4.2.4" "a New-Order beside one that rolls back takes its order number"
-        => isolation::order_beside_a_rollback;
+        => order_beside_a_rollback();
     I5 "3.4.2.5" "Payment beside a Delivery that commits: c_balance has both"
-        => isolation::pay_beside_a_delivery: End::Commit;
+        => pay_beside_a_delivery(End::Commit);
     I6 "3.4.2.6" "Payment beside a Delivery that rolls back: c_balance has the payment"
-        => isolation::pay_beside_a_delivery: End::Rollback;
+        => pay_beside_a_delivery(End::Rollback);
     I7 "3.4.2.7" "a New-Order reads the same price of an item twice, though it changes"
-        => isolation::prices_twice;
+        => prices_twice();
     I8 "3.4.2.8" "a Delivery that found no open order finds none when it reads again"
-        => isolation::open_orders_twice;
+        => open_orders_twice();
     I9 "3.4.2.9" "an Order-Status finds the same last order when it reads again"
-        => isolation::last_order_twice;
+        => last_order_twice();
 }
 
 /// Runs the tests of atomicity and isolation at a level, on rows of a warehouse of `range` that

@@ -15,13 +15,13 @@ pub use shard_session::ShardSession;
 use across::{ComparedRows, Offending};
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Answer, Session, SessionError, WarehouseRange, Warehouses};
-use drive::CheckResult;
 use list::Scan;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::iter;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use store::StoredCheck;
 
 /// Which checks are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,8 +166,8 @@ impl Running {
         self.add(other);
     }
 
-    fn result(self) -> CheckResult {
-        CheckResult {
+    fn result(self) -> StoredCheck {
+        StoredCheck {
             name: self.check.name.to_owned(),
             title: self.check.title.to_owned(),
             clause: self.check.clause.to_owned(),
@@ -208,7 +208,7 @@ pub async fn run_checks<S: Session>(
     set: CheckSet,
     warehouses: Warehouses,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<CheckResult>, SessionError> {
+) -> Result<Vec<StoredCheck>, SessionError> {
     let screened = warehouses.0 > 1 && !screens::is_indexed(first).await?;
     for session in iter::once(&mut *first).chain(others.iter_mut()) {
         begin_snapshot(session).await?;
@@ -241,7 +241,7 @@ pub async fn run_checks_of_shards<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     set: CheckSet,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<CheckResult>, SessionError> {
+) -> Result<Vec<StoredCheck>, SessionError> {
     for part in parts.iter_mut() {
         begin_snapshot(part.session).await?;
     }

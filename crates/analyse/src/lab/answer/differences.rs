@@ -7,6 +7,7 @@ use crate::lab::matrix::{Dimension, NamedValue, Slice};
 use crate::lab::outcomes::LabOutcome;
 use crate::lab::ratios::Ratio;
 use crate::lab::sweep::{Sweep, Turning, over_connections};
+use base::by_key;
 
 /// Places that are told one by one with their intervals; of more, the least and the most.
 const PLACES_MAX: usize = 2;
@@ -232,16 +233,11 @@ fn beside(
 
 /// A line of cells over connections, of which enough repeats tell where it turns, grouped by that.
 pub fn by_connections(cells: &LabCells<'_>) -> Vec<String> {
-    let mut verdicts: Vec<(String, Vec<String>)> = Vec::new();
     let sweeps = over_connections(cells.all, &cells.matrix);
-    for sweep in &sweeps {
-        let Some(words) = sweep.turning.as_ref().and_then(where_it_turns) else { continue };
-        let line = in_words_of(sweep.others.iter());
-        match verdicts.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, lines)) => lines.push(line),
-            None => verdicts.push((words, vec![line])),
-        }
-    }
+    let verdicts = by_key(sweeps.iter().filter_map(|sweep| {
+        let words = sweep.turning.as_ref().and_then(where_it_turns)?;
+        Some((words, in_words_of(sweep.others.iter())))
+    }));
     let sentence = |(words, lines): (String, Vec<String>)| {
         if lines.len() == sweeps.len() {
             format!("{words}.")
