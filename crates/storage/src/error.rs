@@ -31,6 +31,9 @@ pub enum StorageError {
     /// A profile file that cannot be used.
     #[error("the device profile {path} cannot be used: {why}")]
     BadProfile { path: PathBuf, why: String },
+    /// A log of iostat that tells no profile.
+    #[error("the iostat log {path} cannot be used: {why}")]
+    BadLog { path: PathBuf, why: String },
     /// There is nothing to verify.
     #[error(
         "the [sheet] of {name} promises nothing that could be verified; give it a figure, such as \
@@ -103,6 +106,7 @@ impl StorageError {
             StorageError::UnknownProfile { .. }
             | StorageError::BadPlace { .. }
             | StorageError::BadProfile { .. }
+            | StorageError::BadLog { .. }
             | StorageError::EmptySheet { .. }
             | StorageError::NotPlaceable { .. }
             | StorageError::NotRecordable { .. }

@@ -17,7 +17,7 @@ const KNEE_GAIN: f64 = 1.05;
 const WRITE_DEPTH: u32 = 32;
 const SETTLE: Duration = Duration::from_millis(500);
 /// A flush that takes less waits for no cache to be written.
-const PROTECTED_FLUSH_US_MAX: f64 = 100.0;
+pub(crate) const PROTECTED_FLUSH_US_MAX: f64 = 100.0;
 /// What a profile may say; a device whose reads vary more is described by its mean.
 const VARIATION_MAX: f64 = 1.0;
 
@@ -170,8 +170,6 @@ impl Probed {
     /// # Errors
     /// Where the figures contradict each other so that no device could have them; says which.
     pub fn profile(&self, naming: &Naming) -> Result<Profile, StorageError> {
-        let whole = |value: f64| value.round().max(1.0);
-        let tenth = |value: f64| ((value * 10.0).round() / 10.0).max(0.1);
         let (depth, read_iops) = self.best_reads();
         let read_latency_us = tenth(self.read.latency.mean_us);
         // A single reader waits for wake-ups that several share: what is outstanding has to explain
@@ -220,7 +218,7 @@ impl Probed {
             solid_state: Some(solid_state),
             ..Profile::default()
         };
-        cite(&mut profile, naming);
+        cite(&mut profile, &CONCLUDED, &naming.source);
         profile.validate().map_err(|error| StorageError::BadProfile {
             path: PathBuf::from(&naming.name),
             why: format!(
@@ -232,24 +230,29 @@ impl Probed {
     }
 }
 
+pub(crate) fn whole(value: f64) -> f64 {
+    value.round().max(1.0)
+}
+
+pub(crate) fn tenth(value: f64) -> f64 {
+    ((value * 10.0).round() / 10.0).max(0.1)
+}
+
 /// Every figure says where it is from: what was not measured first.
-fn cite(profile: &mut Profile, naming: &Naming) {
-    let concluded = [
-        ("capacity_bytes", "the size of the file system"),
-        (
-            "sheet.random_write_queue_depth",
-            "a choice: the depth at which random writes were measured",
-        ),
-        ("solid_state.interface_mb_per_s", "derived: the fastest of what was measured"),
-    ];
+pub(crate) fn cite(profile: &mut Profile, concluded: &[(&str, &str)], measured: &str) {
     for (key, source) in concluded {
-        profile.sources.insert(key.to_owned(), source.to_owned());
+        profile.sources.insert((*key).to_owned(), (*source).to_owned());
     }
     for key in profile.figures() {
-        let source = profile.sources.entry(key);
-        source.or_insert_with(|| naming.source.clone());
+        profile.sources.entry(key).or_insert_with(|| measured.to_owned());
     }
 }
+
+const CONCLUDED: [(&str, &str); 3] = [
+    ("capacity_bytes", "the size of the file system"),
+    ("sheet.random_write_queue_depth", "a choice: the depth at which random writes were measured"),
+    ("solid_state.interface_mb_per_s", "derived: the fastest of what was measured"),
+];
 
 /// What the system says of the storage below a directory.
 pub fn facts(directory: &Path) -> StorageFacts {

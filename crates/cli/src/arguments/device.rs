@@ -33,6 +33,8 @@ pub enum DeviceCommand {
     Verify(DeviceVerifyArguments),
     /// Measure the storage of a directory with fio and make a profile of it
     Probe(DeviceProbeArguments),
+    /// Fit a profile to a log of `iostat -x 1`, where fio cannot run
+    Fit(DeviceFitArguments),
 }
 
 #[derive(Args)]
@@ -77,6 +79,21 @@ pub struct DeviceProbeArguments {
     /// Measured time of each of about ten jobs, in seconds
     #[arg(long, default_value = "5", value_parser = job_duration)]
     pub seconds: Duration,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct DeviceFitArguments {
+    /// Log of `LC_ALL=C iostat -x 1`; the longer and the more varied its load, the better
+    pub log: PathBuf,
+    /// Device of the log, as sda [default: the one that has reads or writes]
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// File of the profile; ends in .toml and must not exist yet [default: print it]
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,

@@ -36,6 +36,7 @@ help_is_as_agreed! {
     device_show: ["device", "show"];
     device_verify: ["device", "verify"];
     device_probe: ["device", "probe"];
+    device_fit: ["device", "fit"];
     lab: ["lab"];
     lab_plan: ["lab", "plan"];
     lab_check: ["lab", "check"];
@@ -90,6 +91,7 @@ fn messages() {
         &["device", "verify", "hdd-15k", "--seconds", "0"],
         &["device", "verify", "--all", "hdd-15k"],
         &["device", "probe", "/tmp", "--profile", "profile"],
+        &["device", "fit", "/nonexistent/iostat.log"],
         &["lab", "plan", "/nonexistent/plan.toml"],
         &["merge", "/nonexistent/a.db", "--into", "all.db"],
         &["report", "--results", "/nonexistent/mydyno.db"],

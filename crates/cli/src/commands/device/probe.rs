@@ -1,14 +1,12 @@
 //! `mydyno device probe`.
 
-use super::profile_text;
+use super::{new_profile, profile_text, today, write_profile};
 use crate::arguments::device::DeviceProbeArguments;
 use crate::commands::show;
 use crate::console::{Console, stop_flag, tell};
-use crate::failure::{Failure, Outcome};
-use base::{DateTime, Exit, document};
+use crate::failure::Outcome;
+use base::document;
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
-use std::io::Write;
-use std::path::Path;
 use storage::fio::{Fio, FioResult};
 use storage::probe::{Naming, ProbeOptions, Probed, probe};
 
@@ -53,8 +51,7 @@ document! {
 
 /// Runs the command.
 pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
-    let naming_base = name(arguments)?;
-    refuse_existing(arguments)?;
+    let naming_base = new_profile(arguments.profile.as_deref(), &arguments.directory)?;
     let fio = Fio::find()?;
     let stop = stop_flag();
     let mut console = Console::new()?;
@@ -78,7 +75,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
         probed.profile(&Naming { name: naming_base, source: source(&fio, arguments, &probed) })?;
     let text = profile_text(&profile)?;
     if let Some(output) = &arguments.profile {
-        write(output, &text)?;
+        write_profile(output, &text)?;
     }
     let found = ProbeDocument::of(&fio, arguments, &probed, profile);
     show(arguments.json, 1, &found, || match &found.output {
@@ -105,48 +102,8 @@ fn words(measured: &MeasurementDocument) -> String {
     )
 }
 
-/// A profile's name: as asked, or from its file, or from the directory.
-fn name(arguments: &DeviceProbeArguments) -> Result<String, Failure> {
-    let from_file = arguments.profile.as_ref().and_then(|output| output.file_stem());
-    let directory = std::path::absolute(&arguments.directory).unwrap_or_default();
-    let stem = from_file.map(std::ffi::OsStr::to_owned);
-    let text = stem.unwrap_or_else(|| directory.as_os_str().to_owned());
-    let text = text.to_string_lossy().to_ascii_lowercase();
-    let plain: String =
-        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let plain = plain.trim_matches('-');
-    let is_file_of_profile =
-        arguments.profile.as_ref().is_none_or(|o| o.extension().is_some_and(|e| e == "toml"));
-    if !is_file_of_profile {
-        return Err(Failure::new(
-            Exit::Usage,
-            "--profile names a profile, and a profile's file ends in .toml",
-        ));
-    }
-    Ok(if plain.is_empty() { "probed".to_owned() } else { plain.to_owned() })
-}
-
-/// Before minutes are spent on measuring.
-fn refuse_existing(arguments: &DeviceProbeArguments) -> Result<(), Failure> {
-    match &arguments.profile {
-        Some(output) if output.exists() => Err(Failure::new(
-            Exit::Usage,
-            format!("{} is there already; remove it or name another file", output.display()),
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn write(output: &Path, text: &str) -> Result<(), Failure> {
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(output);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
-        Failure::new(Exit::Environment, format!("cannot write {}: {error}", output.display()))
-    })
-}
-
 fn source(fio: &Fio, arguments: &DeviceProbeArguments, probed: &Probed) -> String {
-    let now = DateTime::now().to_string();
-    let date = now.split([' ', 'T']).next().unwrap_or_default().to_owned();
+    let date = today();
     let model = probed.facts.model.as_ref().map(|model| format!(" ({model})"));
     let cache = if probed.direct { "" } else { ", with the page cache" };
     let caveat = probed.caveat().map(|caveat| format!("; {caveat}"));
