@@ -133,10 +133,10 @@ pub struct ServerOptions {
     /// the connections; not with workload `tpcc-spec` [default: 1]
     #[arg(long, value_name = "N")]
     pub instances: Option<Given<Count<1, INSTANCES_MAX>>>,
-    /// How many times slower clocks and emulated devices run, 1 to 100, so that this machine
-    /// measures as one with cores as many times as fast: results and all other times, such as
-    /// `window`, are in the seconds of these clocks; `auto` is the least at which this machine is
-    /// no limit (docs/dilation.md) [default: 1]
+    /// How many times slower clocks and emulated devices run, 1/32 to 100 (below 1 faster), so that
+    /// this machine measures as one with cores as many times as fast: results and all other times,
+    /// such as `window`, are in the seconds of these clocks; `auto` is the least at which this
+    /// machine is no limit (docs/dilation.md) [default: 1]
     #[arg(long, value_name = "K")]
     pub dilate: Option<Given<Dilate>>,
     /// The most that `auto` of `dilate` chooses [default: 16]

@@ -120,7 +120,7 @@ pub(crate) fn measure(
         job.tell(progress);
     };
     let job = &job.telling(&mut storing);
-    tell_all(&notes(subject, cell, &begun), job);
+    notes(subject, cell, &begun).iter().for_each(|note| job.note(note));
     watch.lap("reading variables, status and tables", job);
     let measurement = Measurement {
         results: place.results,
@@ -174,12 +174,6 @@ fn drivers<'a>(
     }
     let fleet = FleetRun::of(leader, concurrency, (threads, subject.dilation()))?;
     Ok((fleet.own_threads(), Some(fleet)))
-}
-
-fn tell_all(notes: &[String], job: &Job<'_>) {
-    for note in notes {
-        job.note(note);
-    }
 }
 
 /// What is to be known of a measurement before it begins.
@@ -297,7 +291,7 @@ impl Measurement<'_> {
         let mut notes = lengths.finish(&report);
         notes.extend(begun.workload.replica_note());
         notes.extend(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
-        tell_all(&notes, job);
+        notes.iter().for_each(|note| job.note(note));
         self.results.put(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.tpcc.is_some() {
             let counters =
