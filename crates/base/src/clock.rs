@@ -41,7 +41,7 @@ pub fn dilation() -> Dilation {
     Dilation::new(factor).unwrap_or(Dilation::NONE)
 }
 
-/// Slows this process' [`Instant`] down until the guard is dropped. Instants from before and after
+/// Slows this process' [`Instant`] down, or lets it run faster, until the guard is dropped. Instants from before and after
 /// a change have nothing to do with each other: it is made while nothing is measured.
 #[must_use]
 pub fn dilate(dilation: Dilation) -> DilationGuard {
@@ -209,6 +209,13 @@ mod tests {
         assert_eq!((begun + ms(10)).real() - begun.real(), ms(40));
         assert!((begun + Duration::MAX).real() > time::Instant::now() + ms(1_000_000));
         assert_eq!((dilated(ms(40)), real(ms(10))), (ms(10), ms(40)));
+        drop(guard);
+        let guard = dilate(Dilation::new(0.25).unwrap());
+        let begun = Instant::now();
+        std::thread::sleep(ms(10));
+        assert!(begun.elapsed() >= ms(40));
+        assert_eq!((begun + ms(40)).real() - begun.real(), ms(10));
+        assert_eq!((dilated(ms(10)), real(ms(40))), (ms(40), ms(10)));
         drop(guard);
         assert!(dilation().is_none());
         assert_eq!(dilated(ms(40)), ms(40));

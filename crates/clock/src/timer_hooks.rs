@@ -1,11 +1,8 @@
 //! Timers. Those of CPU time are real, where that can be told: of `timer_settime` it cannot, as
 //! only who made the timer knows its clock.
 
-use crate::clocks::clocks;
-use crate::translated::{CTime, TranslatedTime, dilated_rest_ns, to_dilated};
+use crate::translated::{CTime, TranslatedTime, to_dilated};
 use libc::{c_int, c_uint, itimerspec, itimerval, timer_t, timespec, timeval};
-
-const NS_PER_S: u64 = 1_000_000_000;
 
 /// A timer as C has it, in one of two forms.
 trait Timer: Copy {
@@ -64,14 +61,14 @@ fn dilated<T: Timer>(result: c_int, timer: *mut T) -> c_int {
 }
 
 preload::hooks! { "C-unwind"
-    fn alarm(seconds: c_uint) -> c_uint, or 0 {
-        let Some(clocks) = clocks() else {
-            return real::alarm(seconds);
-        };
-        let in_seconds = |ns: u64| c_uint::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(c_uint::MAX);
-        let real_ns = clocks.durations.real_ns(u64::from(seconds) * NS_PER_S);
-        let left = real::alarm(in_seconds(real_ns));
-        in_seconds(dilated_rest_ns(&clocks.durations, u64::from(left) * NS_PER_S))
+    /// The same timer as that of `setitimer`, which knows parts of a second: a real one may be many
+    /// of a clock that runs faster.
+    fn alarm(seconds: c_uint) -> c_uint {
+        let after_s = |tv_sec| timeval { tv_sec, tv_usec: 0 };
+        let timer = |tv_sec| itimerval { it_interval: after_s(0), it_value: after_s(tv_sec) };
+        let mut old = timer(0);
+        setitimer(libc::ITIMER_REAL, &timer(seconds.into()), &raw mut old);
+        (old.it_value.tv_sec + i64::from(old.it_value.tv_usec > 0)) as c_uint
     }
 
     fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int, or -1 {

@@ -47,7 +47,7 @@ impl CTime for timeval {
 
 /// What is left of a real duration, in dilated time. It is rounded up: who waits for it after an
 /// interruption has not waited too short.
-pub(crate) fn dilated_rest_ns(clock: &DilatedClock, ns: u64) -> u64 {
+fn dilated_rest_ns(clock: &DilatedClock, ns: u64) -> u64 {
     let floor_ns = clock.dilated_ns(ns);
     floor_ns.saturating_add(u64::from(clock.real_ns(floor_ns) < ns))
 }

@@ -8,6 +8,7 @@ use crate::options::CellOptions;
 use crate::parse::options;
 use crate::plan::{Plan, PlannedCell};
 use crate::to_cell::{is_binary, is_relative};
+use base::Dilation;
 use humantime::format_duration;
 use serde_json::Value;
 use spec::{Cell, Connections, Length, Lengths, Place, Problem, Server, WorkloadKind, defaults};
@@ -266,7 +267,8 @@ impl Plan {
     /// A repeat has to fit into its limit.
     fn require_time(&self, what: &Cell, limit: Option<Duration>) -> Result<(), Problem> {
         let Some(limit) = limit else { return Ok(()) };
-        let at_least = what.lengths.warmup.most + what.lengths.window.most;
+        let least = what.server.dilate().fixed().unwrap_or(Dilation::LEAST).factor().min(1.0);
+        let at_least = (what.lengths.warmup.most + what.lengths.window.most).mul_f64(least);
         if limit <= at_least {
             let why = format!(
                 "it ends every repeat before its end: warm-up and window may take {} alone",

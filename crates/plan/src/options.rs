@@ -139,10 +139,10 @@ options! {
         /// this machine and its devices, and divide the buffer pool, the page cache of emulated
         /// devices and the connections; not with workload `tpcc-spec` [default: 1]
         pub instances: Option<Given<Count<1, INSTANCES_MAX>>> = "N";
-        /// How many times slower clocks and emulated devices run, 1 to 100, so that this machine
-        /// measures as one with cores as many times as fast: results and all other times, such as
-        /// `window`, are in the seconds of these clocks; `auto` is the least at which this machine
-        /// is no limit (docs/dilation.md) [default: 1]
+        /// How many times slower clocks and emulated devices run, 1/32 to 100 (below 1 faster), so
+        /// that this machine measures as one with cores as many times as fast: results and all
+        /// other times, such as `window`, are in the seconds of these clocks; `auto` is the least
+        /// at which this machine is no limit (docs/dilation.md) [default: 1]
         pub dilate: Option<Given<Dilate>> = "K";
         /// The most that `auto` of `dilate` chooses [default: 16]
         pub dilate_max: Option<Given<Dilation>> = "K";

@@ -8,10 +8,10 @@ mod ramps;
 
 use crate::schema::tests::violations;
 use crate::*;
-use base::{Exit, Warehouses};
+use base::{Dilation, Exit, Warehouses};
 use device::Role;
 use proptest::prelude::*;
-use spec::{Connections, Lengths, PopulationSpec, Scale, Style, WorkloadKind};
+use spec::{Connections, Dilate, Lengths, PopulationSpec, Scale, Style, WorkloadKind};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -161,12 +161,30 @@ fn a_dilated_repeat_has_to_fit_into_its_limit() {
     let (error, at) = wrong(&dilated);
     assert!(at.starts_with("8]"), "{at}");
     assert!(error.to_string().contains("takes 9m 20s of real time"), "{error}");
+    // One that lives faster takes less; how fast an automatic one does is not known before.
+    let within = |limit: &str, dilate: &str| {
+        let limited = limited.replace("'5m'", &format!("'{limit}'"));
+        cells(&limited.replace("'config-3'", &format!("'config-3'\ndilate = {dilate}")))
+    };
+    let faster = within("10s", "'1/8'").unwrap();
+    assert_eq!(faster[0].private().dilate, Dilate::By(Dilation::new(0.125).unwrap()));
+    assert!(within("8s", "0.125").unwrap_err().to_string().contains("may take 8s 750ms"));
+    assert!(within("3s", "'auto'").is_ok());
+    assert!(within("2s", "'auto'").is_err());
     // An automatic one is kept below it.
     let auto = limited.replace("'config-3'", "'config-3'\ndilate = 'auto'");
     assert_eq!(cells(&auto).unwrap()[0].private().dilate.fixed(), None);
     // Where nothing limits it, it has as many times as long.
     let free = cells(&PLAN.replace("'config-3'", "'config-3'\ndilate = 8")).unwrap();
     assert_eq!(free[0].repeat_time_limit.as_secs(), 8 * 70 + 600 + 100);
+    let fast = cells(&PLAN.replace("'config-3'", "'config-3'\ndilate = [0.5, 'auto']")).unwrap();
+    assert_eq!(fast[0].repeat_time_limit.as_secs(), 35 + 600 + 100);
+    let sizes = Sizes { pool_bytes: 1 << 30, redo_bytes: 1 << 30 };
+    let of = |cell| (CellNeeds::of(cell, sizes, Files::Home).duration, cell.what.estimate_word());
+    let plain = cells(PLAN).unwrap();
+    let [half, real] = [&fast[0], &plain[0]].map(of);
+    assert_eq!((real.0 - half.0, half.1, real.1), (Duration::from_secs(35), "about", "about"));
+    assert!(fast.iter().any(|cell| of(cell).1.contains("K of `dilate` is not known before")));
     let real = PLAN.replace("'twin'", "'/tmp'").replace("'config-3'", "'config-3'\ndilate = 8");
     assert!(wrong(&real).0.to_string().contains("real devices"));
 }
@@ -186,7 +204,7 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
     ("'mysql-8.0'", "'mysql-8.O'", "'mysql-8.O'", &["unknown engine", "nearest is `mysql-8.0`"]),
     ("'config-3'", "'config3'", "'config3'", &["unknown preset", "`config-3`"]),
     ("'config-3'", "7", "7", &["`preset` is 7", "a text"]),
-    ("'config-3'", "'config-3'\ndilate = 0.5", "0.5", &["`dilate` is 0.5", "from 1 to 100"]),
+    ("'config-3'", "'config-3'\ndilate = 0.03", "0.03", &["`dilate` is 0.03", "from 1/32 to 100"]),
     ("'config-3'", "'config-3'\ndilate = 'much'", "'much'", &["\"auto\" or a number"]),
     ("'config-3'", "'config-3'\ndilate_max = 4", "4", &["bounds `dilate = \"auto\"`"]),
     ("[200, 2000]", "[]", "[]", &["empty list", "no cell"]),

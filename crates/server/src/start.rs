@@ -48,7 +48,7 @@ impl Instance {
             build: build.clone(),
             set,
             password: kept.map_or_else(initialise::random_password, Ok)?,
-            ready_timeout: patience.mul_f64(options.dilation.factor()),
+            ready_timeout: patience.mul_f64(options.dilation.factor().max(1.0)),
             notes,
             copied: None,
             layout,

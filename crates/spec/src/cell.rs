@@ -3,7 +3,7 @@
 use crate::defaults;
 use crate::identity::{canonical_text, differing};
 use crate::length::Length;
-use crate::load::Load;
+use crate::load::{Connections, Load};
 use crate::server::{External, Private, Server};
 use serde::Serialize;
 use std::time::Duration;
@@ -88,6 +88,16 @@ impl Cell {
         };
         let by_default = Cell { server, load: Load::of_seed(self.load.seed), ..self.clone() };
         differing(self, &by_default, &is_told)
+    }
+
+    /// How good an estimate of its time is: a ramp seldom needs all of its points, and of an
+    /// automatic dilation only the most is known before.
+    pub fn estimate_word(&self) -> &'static str {
+        match (&self.load.connections, self.server.dilate().fixed()) {
+            (_, None) => "at most (K of `dilate` is not known before)",
+            (Connections::Ramp(_), _) => "at most",
+            _ => "about",
+        }
     }
 
     /// Sixteen hexadecimal digits of the identity.

@@ -6,12 +6,14 @@ use base::Dilation;
 use serde::Serialize;
 use std::fmt;
 
-/// How many times slower than real ones the clocks of a measurement run. Results are in the time of
-/// these clocks, so that this host acts as one whose cores are as many times as fast.
+/// How many times slower than real ones the clocks of a measurement run; below 1 they run faster.
+/// Results are in the time of these clocks, so that this host acts as one whose cores are as many
+/// times as fast.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Dilate {
     By(#[serde(serialize_with = "as_text")] Dilation),
-    /// As little as it takes for the host to be no limit, and no more than that.
+    /// As little as it takes for the host to be no limit, and no more than that: less than 1 where
+    /// real time leaves it idle.
     Auto {
         #[serde(serialize_with = "as_text")]
         most: Dilation,
@@ -42,7 +44,7 @@ impl Dilate {
         }
     }
 
-    /// `8`, `1.5` or `auto`, which goes as far as [`defaults::DILATE_MAX`].
+    /// `8`, `1.5`, `1/8` or `auto`, which goes as far as [`defaults::DILATE_MAX`].
     ///
     /// # Errors
     /// What is allowed.
@@ -68,7 +70,7 @@ impl Dilate {
 /// # Errors
 /// What is allowed.
 pub fn parse_dilation(text: &str) -> Result<Dilation, String> {
-    Dilation::parse(text).ok_or_else(|| "a number from 1 to 100, fractions allowed".to_owned())
+    Dilation::parse(text).ok_or_else(|| "a number from 1/32 to 100, fractions allowed".to_owned())
 }
 
 /// As a plan has it.
@@ -96,6 +98,7 @@ mod tests {
         assert_eq!(auto.at_most(Some(most)).most(), most);
         assert_eq!(Dilate::By(most).at_most(Some(Dilation::NONE)), Dilate::By(most));
         assert_eq!(Dilate::parse("2.5").unwrap().to_string(), "2.5");
-        assert!(Dilate::parse("0.5").unwrap_err().contains("from 1 to 100"));
+        assert_eq!(Dilate::parse("1/8"), Dilate::parse("0.125"));
+        assert!(Dilate::parse("0.03").unwrap_err().contains("from 1/32 to 100"));
     }
 }

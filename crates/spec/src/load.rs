@@ -145,14 +145,6 @@ impl Connections {
             Connections::Ramp(limits) => u32::try_from(limits.points_max).unwrap_or(u32::MAX),
         }
     }
-
-    /// How good an estimate of its time is: a ramp seldom needs all of its points.
-    pub fn estimate_word(&self) -> &'static str {
-        match self {
-            Connections::ByDefault | Connections::Fixed(_) => "about",
-            Connections::Ramp(_) => "at most",
-        }
-    }
 }
 
 /// Transactions that come when a schedule says.

@@ -162,7 +162,7 @@ CREATE TABLE repeat (
     capacity_precision_share      REAL,
     server_cpus                   TEXT,
     driver_cpus                   TEXT,
-    dilation                      REAL    NOT NULL DEFAULT 1 CHECK (dilation >= 1),
+    dilation                      REAL    NOT NULL DEFAULT 1 CHECK (dilation > 0),
     data_bytes                    INTEGER CHECK (data_bytes >= 0),
     UNIQUE (cell_id, ordinal, attempt),
     CHECK (status NOT IN ('failed', 'skipped') OR reason_code IS NOT NULL),

@@ -7,8 +7,10 @@ use base::Dilation;
 use store::Summary;
 
 /// The dilations that are tried, least first.
-pub const DILATION_STEPS: [f64; 14] =
-    [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0];
+pub const DILATION_STEPS: [f64; 19] = [
+    0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0,
+    48.0, 64.0, 96.0,
+];
 
 /// Below it, requests completed so late that a result tells of the host rather than the device.
 pub(crate) const FIDELITY_MIN: f64 = 0.9;
@@ -97,9 +99,8 @@ fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
     let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();
     let now = run.dilation;
     let faster = (under_way * cpu_us / (CPU_BUSY_MAX_SHARE * cores) - cpu_us) / device_us.max(1.0);
-    let steps = DILATION_STEPS.into_iter().filter(|step| *step > now);
-    let mut enough = steps.filter(|step| *step >= now * faster);
-    Dilation::new(enough.next()?)
+    let is_enough = |step: &f64| *step > now && *step >= now * faster;
+    Dilation::new(DILATION_STEPS.into_iter().find(is_enough)?)
 }
 
 #[cfg(test)]
@@ -179,8 +180,8 @@ mod tests {
             HostShortfall::of(run, &used).needed
         };
         assert_eq!(
-            (needed(1.0), needed(2.0), needed(96.0)),
-            (Dilation::new(8.0), Dilation::new(16.0), None)
+            (needed(1.0), needed(2.0), needed(96.0), needed(0.03125)),
+            (Dilation::new(8.0), Dilation::new(16.0), None, Dilation::new(0.25))
         );
     }
 

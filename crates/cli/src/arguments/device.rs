@@ -51,8 +51,8 @@ pub struct DeviceVerifyArguments {
     /// Measured time of each figure, in seconds
     #[arg(long, default_value = "5", value_parser = job_duration)]
     pub seconds: Duration,
-    /// Run fio's clock and the device K times slower than real ones, 1 to 100, so that a small host
-    /// is fast enough for the device; --seconds are those of the slower clock
+    /// Run fio's clock and the device K times slower than real ones, 1/32 to 100 (faster below 1),
+    /// so that a small host is fast enough for the device; --seconds are those of that clock
     #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
     pub dilate: Dilation,
     /// Share of each device that holds live data, as 5%; flash then takes random writes faster, and

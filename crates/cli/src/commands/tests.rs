@@ -54,6 +54,7 @@ const SAID: &[(&str, &[&str])] = &[
         &["server.nodes = 2", "server.topology = 'primary-replicas'"],
     ),
     ("--dilate 2.5 --data hdd-15k", &["server.dilate = 2.5", "storage.data = 'hdd-15k'"]),
+    ("--dilate 1/8 --data hdd-15k", &["server.dilate = '1/8'", "storage.data = 'hdd-15k'"]),
     (
         "--dilate-max 4 --dilate auto --data hdd-15k",
         &["server.dilate_max = 4", "server.dilate = 'auto'", "storage.data = 'hdd-15k'"],

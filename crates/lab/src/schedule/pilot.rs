@@ -11,7 +11,8 @@ use spec::{Cell, Connections, Length, Lengths, Rate, Server};
 use std::time::Duration;
 use store::{NewCell, NewLab, Results};
 
-/// Real time of a pilot's warm-up and window. A host shows within seconds what it cannot do.
+/// Real time of a pilot's warm-up and window. A host shows within seconds what it cannot do; where
+/// it lives faster, these are many of the server's.
 const WARMUP: Duration = Duration::from_secs(3);
 const WINDOW: Duration = Duration::from_secs(4);
 const INTERVALS: u32 = 4;
@@ -30,20 +31,13 @@ pub(crate) struct Pilots<'a> {
     pub(crate) seed: u64,
 }
 
-/// What pilots found.
-pub(crate) struct FoundDilation {
-    pub(crate) dilation: Dilation,
-    /// For people.
-    pub(crate) why: String,
-}
-
 impl Pilots<'_> {
-    /// Finds the least dilation, `most` at the most. Where the host is a limit even then, that is
-    /// taken, and said.
+    /// Finds the least dilation, `most` at the most, and says why it is that. Where the host is a
+    /// limit even then, that is taken.
     ///
     /// # Errors
     /// Where a pilot cannot be measured.
-    pub(crate) fn find(&self, most: Dilation, job: &Job<'_>) -> Result<FoundDilation, LabError> {
+    pub(crate) fn find(&self, most: Dilation, job: &Job<'_>) -> Result<Dilation, LabError> {
         let mut pilots = 0;
         let mut pilot = |dilation: Dilation, [warmup, window]: [Duration; 2]| {
             pilots += 1;
@@ -61,8 +55,8 @@ impl Pilots<'_> {
             least(most, &mut |dilation| pilot(dilation, short(dilation)))?;
         while limit.reasons.is_empty() && short(dilation)[1] < LAST_WINDOW {
             limit = pilot(dilation, [LAST_WARMUP, LAST_WINDOW])?;
-            let steps = DILATION_STEPS.into_iter().filter_map(Dilation::new);
-            let next = steps.filter(|step| *step <= most).find(|step| *step > dilation);
+            let mut steps = DILATION_STEPS.into_iter().filter_map(Dilation::new);
+            let next = steps.find(|step| *step > dilation && *step <= most);
             let Some(next) = next.filter(|_| !limit.reasons.is_empty()) else { break };
             (dilation, limit) = (next, HostShortfall::default());
         }
@@ -78,7 +72,10 @@ impl Pilots<'_> {
                 reasons.join(", ")
             ),
         };
-        Ok(FoundDilation { dilation, why })
+        let Lengths { warmup, window, .. } = &self.cell.lengths;
+        let takes = (warmup.most + window.most).mul_f64(dilation.factor()).as_secs_f64() / 60.0;
+        job.note(&format!("{why}; warm-up and window take up to {takes:.1} min of real time"));
+        Ok(dilation)
     }
 
     /// Measures the cell for some seconds, into a results file that goes away.
@@ -161,8 +158,8 @@ fn cell_of_pilot(cell: &Cell, [warmup, window]: [Duration; 2]) -> Cell {
 }
 
 /// The least of the steps at which `judge` finds no limit, or the greatest with what limits there.
-/// A step that is too small says how large one has to be, as far as it can tell; the answer is
-/// between the greatest that is too small and the least that is not.
+/// Real time is judged first. A step that is too small says how large one has to be, as far as it
+/// can tell; the answer is between the greatest that is too small and the least that is not.
 fn least<E>(
     most: Dilation,
     judge: &mut dyn FnMut(Dilation) -> Result<HostShortfall, E>,
@@ -170,7 +167,8 @@ fn least<E>(
     let steps: Vec<Dilation> =
         DILATION_STEPS.into_iter().filter_map(Dilation::new).filter(|step| *step <= most).collect();
     let last = steps.len() - 1;
-    let (mut low, mut at) = (0, 0);
+    let real = steps.iter().position(|step| *step >= Dilation::NONE);
+    let (mut low, mut at) = (0, real.unwrap_or(last));
     let mut limit = judge(steps[at])?;
     while !limit.reasons.is_empty() && at < last {
         low = at + 1;
@@ -217,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_least_that_is_enough() {
-        assert_eq!(found(1.0, None, 16), (1.0, true, vec![1.0]));
+        assert_eq!(found(1.0, None, 16), (1.0, true, vec![1.0, 0.125, 0.5]));
         assert_eq!(found(5.0, None, 16), (6.0, true, vec![1.0, 2.0, 4.0, 8.0, 6.0]));
         assert_eq!(found(5.0, Some(6.0), 16).0, 6.0);
         assert_eq!(found(7.0, Some(12.0), 16).2, [1.0, 12.0, 4.0, 8.0, 6.0]);
@@ -227,6 +225,13 @@ mod tests {
                 assert!(enough && dilation >= needed && dilation < needed * 1.67, "{needed}");
             }
         }
+    }
+
+    #[test]
+    fn an_idle_host_lives_faster() {
+        assert_eq!(found(0.1, None, 16), (0.125, true, vec![1.0, 0.125, 0.0625]));
+        assert_eq!(found(0.3, Some(0.5), 1), (0.5, true, vec![1.0, 0.125, 0.5, 0.25]));
+        assert_eq!(found(0.0, None, 16), (0.03125, true, vec![1.0, 0.125, 0.0625, 0.03125]));
     }
 
     #[test]

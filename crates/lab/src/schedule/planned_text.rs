@@ -33,7 +33,7 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs, turns_max: usize) -> Str
     );
     let mut of_times = "about";
     if let Some((first, _)) = planned.cells.first() {
-        of_times = first.what.load.connections.estimate_word();
+        of_times = first.what.estimate_word();
         same_for_all(&mut out, first);
     }
     for line in aligned(&table(planned, turns_max)) {

@@ -259,7 +259,7 @@ impl LabRun<'_> {
             label.map_or_else(String::new, |label| format!(" ({label})")),
             turn.repeat,
             cell.repeats,
-            cell.what.load.connections.estimate_word(),
+            cell.what.estimate_word(),
             left.as_secs().div_ceil(60)
         )
     }

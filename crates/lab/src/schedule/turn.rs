@@ -315,14 +315,8 @@ impl<'a> LabRun<'a> {
         let lengths = &cell.what.lengths;
         let dilated = lengths.warmup.most + lengths.window.most;
         let within_limit = cell.repeat_time_limit.as_secs_f64() / dilated.as_secs_f64();
-        let most = Dilation::new(within_limit.clamp(1.0, most.factor())).unwrap_or(most);
-        let found = pilots.find(most, job)?;
-        let takes = dilated.mul_f64(found.dilation.factor()).as_secs_f64() / 60.0;
-        job.note(&format!(
-            "{}; warm-up and window take up to {takes:.1} min of real time",
-            found.why
-        ));
-        Ok(found.dilation)
+        let most = Dilation::new(within_limit.min(most.factor())).unwrap_or(Dilation::LEAST);
+        pilots.find(most, job)
     }
 
     fn measure_on(

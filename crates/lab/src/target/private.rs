@@ -196,7 +196,8 @@ impl ResolvedPrivate {
     /// Where a place cannot be used, or the server would not run under the shim.
     pub(crate) fn arrange(&self) -> Result<Arrangement, LabError> {
         let group = InstanceGroup { count: self.private.instances, memory: None };
-        let files = self.files(self.tables_bytes(), group, self.private.dilate.most())?;
+        let dilation = self.private.dilate.fixed().unwrap_or(Dilation::LEAST);
+        let files = self.files(self.tables_bytes(), group, dilation)?;
         Ok(arrange(&self.private.placement, &files)?)
     }
 
