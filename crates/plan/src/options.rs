@@ -18,8 +18,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{
-    Dilate, Fault, Isolation, RampLimits, Rate, SbtestTables, Scale, Spacing, Style, Topology, Used,
-    WorkloadKind,
+    Dilate, Fault, Isolation, RampLimits, Rate, SbtestTables, Scale, Spacing, Style, Topology,
+    Used, WorkloadKind,
 };
 use tpcc::schema::PARTITIONS_MAX;
 

@@ -89,7 +89,9 @@ mod tests {
         let measured = PublishedRatio::ALL.map(|published| published.measured(&comparison));
         assert_eq!(measured, [Some(4.0), Some(4.0), Some(1.6), None, Some(2.5)]);
         let [of_sata, ..] = PublishedRatio::ALL;
-        assert!((of_sata.factor(2.3) - 2.0).abs() < 1e-9 && (of_sata.factor(9.2) - 2.0).abs() < 1e-9);
+        assert!(
+            (of_sata.factor(2.3) - 2.0).abs() < 1e-9 && (of_sata.factor(9.2) - 2.0).abs() < 1e-9
+        );
         assert!(of_sata.is_alike(3.0) && !of_sata.is_alike(2.8));
     }
 }

@@ -100,7 +100,7 @@ fn a_log_of_iostat_becomes_a_profile() {
     fit(&["--device", "loop0"]).exits(2).says(&["no table after the first has reads or writes"]);
     let whole = log_of_study();
     let few: Vec<&str> = whole.lines().take(17).collect();
-    write(&few.join("\n"));
+    write(&(few.join("\n") + "\n"));
     fit(&[]).exits(2).says(&["3 of its tables have reads and 3 have writes"]);
     write("r/s w/s\n");
     fit(&[]).exits(2).says(&["no second table", "LC_ALL=C iostat -x 1 > iostat.log"]);

@@ -62,8 +62,9 @@ fn off_share(of: FittedRequests) -> f64 {
 
 fn shown(mut reports: Vec<FittedReport>) -> Vec<FittedReport> {
     if reports.len() > SHOWN_MAX {
-        let off = |at: &FittedReport| KINDS.iter().filter_map(|(_, of)| of(at)).map(off_share);
-        let farthest = |at: &FittedReport| off(at).fold(0.0, f64::max);
+        let farthest = |at: &FittedReport| {
+            KINDS.iter().filter_map(|(_, of)| of(at)).map(off_share).fold(0.0, f64::max)
+        };
         reports.sort_by(|a, b| farthest(b).total_cmp(&farthest(a)));
         reports.truncate(FARTHEST);
     }
