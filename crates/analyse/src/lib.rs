@@ -34,7 +34,7 @@ pub use ramp::ramp_cpu::{CpuOf, RampCpu};
 pub use ramp::ramp_point::{RampPoint, ramp_point};
 pub use ramp::ramps::{RampOutcome, StandingPoints, ramps, standing_points};
 pub use ramp::saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
-pub use run::document::{ReadRepeat, RunDocument, document_of, measurement};
+pub use run::document::{RunDocument, document_of, measurement};
 pub use run::fail_if::{FailCondition, JudgedCondition};
 pub use run::nodes::{NodeFigures, nodes_table};
 pub use run::price::{PriceResources, device_price_usd};
@@ -48,7 +48,7 @@ pub use run::resources::{
 };
 pub use run::response_times::ResponseTime;
 pub use run::runs::{Basis, MeanValue, Runs};
-pub use run::samples::{MetricStep, Samples, Window};
+pub use run::samples::{MetricStep, ReadRepeat, Samples, Window};
 pub use run::sentences;
 pub use run::usage::{
     CpuShares, IoCounters, IoRates, cores_used, emulated_iowait, lock_waiting, pool_dirty,

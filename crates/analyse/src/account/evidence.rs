@@ -3,9 +3,9 @@
 use crate::account::bound::{Evidence, HostCpu, Offered, bound};
 use crate::account::load::WindowLoad;
 use crate::account::{GroupCommit, Observed, Sessions};
-use crate::run::document::ReadRepeat;
 use crate::run::remarks::silent_share;
 use crate::run::resources::{HostMachine, LOGS, OfWindow, Resources};
+use crate::run::samples::ReadRepeat;
 use store::MetricSource::{Process, Server, Shim};
 use store::{Rates, TransactionTime, WindowTotals};
 use store::{StoreError, StoredStatementTime, TimeKind, TimeTotals};

@@ -1,6 +1,6 @@
 //! What the driver did in a window: how many transactions a second, and how many were under way.
 
-use crate::run::document::ReadRepeat;
+use crate::run::samples::ReadRepeat;
 use store::{StoreError, StoredConnectionTime, TimeKind, TimeTotals};
 
 /// What the resources of a window went to.

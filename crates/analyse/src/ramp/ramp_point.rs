@@ -1,11 +1,10 @@
 //! One count of connections that a ramp measured, read from the results file.
 
 use crate::ramp::ramp_cpu::RampCpu;
-use crate::run::document::ReadRepeat;
 use crate::run::remarks::remarks;
 use crate::run::repeat_resources::used_by;
 use crate::run::runs::{Run, Runs, percentile_noise_share};
-use crate::run::samples::Samples;
+use crate::run::samples::{ReadRepeat, Samples};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{

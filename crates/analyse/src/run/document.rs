@@ -5,31 +5,9 @@ use crate::run::nodes::{NodeFigures, nodes_of};
 use crate::run::remarks::{is_too_short, longest_silence_s, remarks};
 use crate::run::repeat_resources::used_by;
 use crate::run::resources::Resources;
-use crate::run::samples::{Samples, Window};
+use crate::run::samples::{ReadRepeat, Samples};
 use base::{Dilation, document};
-use store::{
-    NewCell, Repeat, RepeatId, Results, StoreError, StoredCell, Summary, WindowSummary,
-    WindowTotals,
-};
-
-/// A repeat that was read, with the totals of its window and its samples.
-#[derive(Clone, Copy)]
-pub struct ReadRepeat<'a> {
-    pub results: &'a Results,
-    pub repeat: &'a Repeat,
-    pub cell: &'a StoredCell,
-    pub totals: &'a WindowTotals,
-    pub samples: &'a Samples,
-}
-
-impl ReadRepeat<'_> {
-    /// `None` before there is one.
-    pub(crate) fn window(&self) -> Option<Window> {
-        let start_ns = self.repeat.warmup_ns(&self.cell.what);
-        let result = self.repeat.result.as_ref()?;
-        Some(Window { start_ns, end_ns: start_ns + result.measured_window_ns })
-    }
-}
+use store::{NewCell, RepeatId, Results, StoreError, Summary, WindowSummary};
 
 document! {
     /// What `mydyno run --json` prints. `docs/json.md` describes its keys.

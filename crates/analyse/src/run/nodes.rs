@@ -1,8 +1,7 @@
 //! Several servers of one database, side by side: what each says of its place among the others.
 
 use crate::account::bound::{Bound, BoundBy};
-use crate::run::document::ReadRepeat;
-use crate::run::samples::{Samples, Window};
+use crate::run::samples::{ReadRepeat, Samples, Window};
 use crate::table::Table;
 use base::document;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! From raw samples to rates and means over a time.
 
 use store::{
-    Metric, MetricKind, MetricSeries, MetricSource, RepeatId, Results, SampleBatch, StoreError,
+    Metric, MetricKind, MetricSeries, MetricSource, Repeat, RepeatId, Results, SampleBatch,
+    StoreError, StoredCell, WindowTotals,
 };
 
 /// Samples this close to a window's ends belong to it.
@@ -269,6 +270,25 @@ fn step(metric: &Metric, pair: &[Sample], gap_ns: u64) -> MetricStep {
         MetricKind::Gauge => Some(pair[1].1 as f64),
     };
     MetricStep { start_ns, end_ns, value: value.filter(|_| length_ns <= gap_ns) }
+}
+
+/// A repeat that was read, with the totals of its window and its samples.
+#[derive(Clone, Copy)]
+pub struct ReadRepeat<'a> {
+    pub results: &'a Results,
+    pub repeat: &'a Repeat,
+    pub cell: &'a StoredCell,
+    pub totals: &'a WindowTotals,
+    pub samples: &'a Samples,
+}
+
+impl ReadRepeat<'_> {
+    /// `None` before there is one.
+    pub(crate) fn window(&self) -> Option<Window> {
+        let start_ns = self.repeat.warmup_ns(&self.cell.what);
+        let result = self.repeat.result.as_ref()?;
+        Some(Window { start_ns, end_ns: start_ns + result.measured_window_ns })
+    }
 }
 
 #[cfg(test)]
