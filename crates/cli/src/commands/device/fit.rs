@@ -1,6 +1,6 @@
 //! `mydyno device fit`.
 
-use super::{new_profile, profile_text, today, write_profile};
+use super::profile_file::{new_profile, profile_text, today, write_profile};
 use crate::arguments::device::DeviceFitArguments;
 use crate::commands::show;
 use crate::failure::Outcome;

@@ -2,17 +2,17 @@
 
 mod fit;
 mod probe;
+mod profile_file;
 mod verify;
 
 use super::show;
 use crate::arguments::device::{DeviceArguments, DeviceCommand};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::text::table::{AsText, Table};
-use base::{DateTime, Exit, document};
+use base::document;
 use device::{Profile, builtins};
+use profile_file::profile_text;
 use serde::Serialize;
-use std::io::Write;
-use std::path::Path;
 
 /// Runs the command.
 pub fn run(arguments: &DeviceArguments) -> Outcome {
@@ -85,47 +85,4 @@ fn show_profile(name: &str, json: bool) -> Outcome {
     let profile = storage::profile(name)?;
     let text = profile_text(&profile)?;
     show(json, 1, &ProfileDocument { profile }, || text)
-}
-
-/// The text of a profile's file.
-fn profile_text(profile: &Profile) -> Result<String, Failure> {
-    toml::to_string(profile).map_err(|error| {
-        Failure::new(Exit::Failed, format!("the profile has no TOML form: {error}"))
-    })
-}
-
-/// A new profile's name: that of its file, or of what it is made from. Asked for before the work.
-fn new_profile(output: Option<&Path>, of: &Path) -> Result<String, Failure> {
-    let refused = |why| Err(Failure::new(Exit::Usage, why));
-    let from_file = output.and_then(Path::file_stem).map(std::ffi::OsStr::to_owned);
-    let text = from_file.unwrap_or_else(|| std::path::absolute(of).unwrap_or_default().into());
-    let text = text.to_string_lossy().to_ascii_lowercase();
-    let plain: String =
-        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let plain = plain.trim_matches('-');
-    match output {
-        Some(file) if file.extension().is_none_or(|ending| ending != "toml") => {
-            let why = "--profile names a profile, and a profile's file ends in .toml";
-            refused(why.to_owned())
-        }
-        Some(file) if file.exists() => {
-            let file = file.display();
-            refused(format!("{file} is there already; remove it or name another file"))
-        }
-        _ if plain.is_empty() => Ok("probed".to_owned()),
-        _ => Ok(plain.to_owned()),
-    }
-}
-
-fn write_profile(output: &Path, text: &str) -> Result<(), Failure> {
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(output);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
-        Failure::new(Exit::Environment, format!("cannot write {}: {error}", output.display()))
-    })
-}
-
-/// As in sources: `2026-11-21`.
-fn today() -> String {
-    let now = DateTime::now().to_string();
-    now.split([' ', 'T']).next().unwrap_or_default().to_owned()
 }

@@ -1,6 +1,6 @@
 //! `mydyno device probe`.
 
-use super::{new_profile, profile_text, today, write_profile};
+use super::profile_file::{new_profile, profile_text, today, write_profile};
 use crate::arguments::device::DeviceProbeArguments;
 use crate::commands::show;
 use crate::console::{Console, stop_flag, tell};
