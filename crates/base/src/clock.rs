@@ -41,8 +41,9 @@ pub fn dilation() -> Dilation {
     Dilation::new(factor).unwrap_or(Dilation::NONE)
 }
 
-/// Slows this process' [`Instant`] down, or lets it run faster, until the guard is dropped. Instants from before and after
-/// a change have nothing to do with each other: it is made while nothing is measured.
+/// Slows this process' [`Instant`] down, or lets it run faster, until the guard is dropped.
+/// Instants from before and after a change have nothing to do with each other: it is made while
+/// nothing is measured.
 #[must_use]
 pub fn dilate(dilation: Dilation) -> DilationGuard {
     FACTOR.store(dilation.factor().to_bits(), Ordering::Relaxed);

@@ -4,8 +4,8 @@
 //!
 //! It is told by the variable [`base::CLOCK_VARIABLE`]; without it every call is passed through.
 //! All clocks are the real ones at the moment that the variable names and run otherwise from there
-//! on, but those that count CPU time: a core does in a second what it does. Time in files is the kernel's,
-//! and real. Nothing is allocated and nothing panics after the start.
+//! on, but those that count CPU time: a core does in a second what it does. Time in files is the
+//! kernel's, and real. Nothing is allocated and nothing panics after the start.
 //!
 //! The shim, which stands in front of this library, reads and sleeps past it.
 

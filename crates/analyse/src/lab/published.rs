@@ -19,7 +19,7 @@ const BY_DEVICE: &str = "S1, MySQL 5.7.11, 50 connections";
 const ALIKE_WITHIN: f64 = 1.6;
 
 impl PublishedRatio {
-    /// Pages that a new order read and wrote on the data device: S1 figure 7, MySQL with `config-3`.
+    /// Pages that a new order read and wrote on the data device: S1 figure 7, MySQL, `config-3`.
     pub const READS_PER_ORDER: f64 = 15.0;
     pub const WRITES_PER_ORDER: f64 = 18.5;
 

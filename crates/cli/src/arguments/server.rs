@@ -84,8 +84,8 @@ pub struct ServerStartArguments {
     /// as those of private servers are [default: no database]
     #[arg(short, long, value_name = "N", value_parser = warehouses())]
     pub warehouses: Option<u32>,
-    /// Run the clock and the emulated devices of the server K times slower than real ones, 1/32
-    /// to 100 (faster below 1), until it is stopped; `mydyno run --dsn` tells results in its seconds
+    /// Run the clock and the emulated devices of the server K times slower than real ones, 1/32 to
+    /// 100 (faster below 1), until it is stopped; `mydyno run --dsn` tells results in its seconds
     #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
     pub dilate: Dilation,
     /// Server variable; may be repeated

@@ -51,8 +51,8 @@ fn log_of_study() -> String {
         let (read_kib, write_kib) = (of(reads) * 16.0, of(writes) * of(kib));
         let names = "r/s rkB/s r_await w/s wkB/s w_await f/s f_await aqu-sz %util";
         format!(
-            "\nDevice {names}\nloop0 0 0 0 0 0 0 0 0 0 0\nsda {reads} {read_kib} {read_ms} {writes} \
-             {write_kib} {write_ms} {flushes} {flush_ms} {queue} 70.00\n"
+            "\nDevice {names}\nloop0 0 0 0 0 0 0 0 0 0 0\nsda {reads} {read_kib} {read_ms} \
+             {writes} {write_kib} {write_ms} {flushes} {flush_ms} {queue} 70.00\n"
         )
     };
     let rows: Vec<&str> = study.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
