@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 const FACTOR: f64 = 4.0;
 const FASTER: f64 = 0.25;
 /// No read of the slow device takes less.
-const SOONEST: Duration = Duration::from_millis(1);
+const SOONEST: Duration = Duration::from_micros(50);
 
 pub fn job(name: &str, files: &Path) -> bool {
     if !name.starts_with("dilated-") {
