@@ -6,7 +6,7 @@ use crate::dilate::{Dilate, OF_REAL_DEVICES};
 use crate::fault::Fault;
 use crate::length::Length;
 use crate::load::{Connections, Load, Style};
-use crate::place::Used;
+use crate::place::{Placement, Used};
 use crate::problem::Problem;
 use crate::server::{PopulationSpec, Private, Server};
 use crate::topology::Topology;
@@ -285,31 +285,40 @@ fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
         let why = format!("private servers have 1 to {CORES_MAX} cores; name so many");
         return Problem::of("cores", why);
     }
-    let placement = &private.placement;
-    if placement.page_cache_bytes.is_some() && !placement.is_emulated() {
-        let why = "it is for emulated devices, and real ones have this machine's page cache; \
-                   place a role on a profile (data: hdd-15k), or leave it out";
-        return Problem::of("page_cache", why);
-    }
-    if matches!(placement.used, Some(Used::Share(share)) if !device::is_occupancy(share)) {
-        let why = "a device is used by more than 0 % and up to 100 %; name such a share, as 5%";
-        return Problem::of("used", why);
-    }
-    let has_sizes = private.preset.as_ref().is_some_and(|of| of.name != defaults::PRESET);
-    if placement.used == Some(Used::Auto) && !has_sizes {
-        let why = "`auto` is what the papers' database took of the device; say which one by a \
-                   preset (preset: config-3), or name a share, as 5%";
-        return Problem::of("used", why);
-    }
-    if placement.used.is_some() && !placement.is_emulated() {
-        let why = "it is for emulated devices, and a real one is as full as it is; place a role \
-                   on a profile (data: sata-850pro), or leave it out";
-        return Problem::of("used", why);
-    }
-    if private.dilate != Dilate::NONE && !placement.is_all_emulated() {
+    private.placement.validate(private.preset.as_ref().map(|of| of.name.as_str()))?;
+    if private.dilate != Dilate::NONE && !private.placement.is_all_emulated() {
         return Problem::of("dilate", OF_REAL_DEVICES);
     }
     Ok(())
+}
+
+impl Placement {
+    /// Refuses what contradicts itself, beside a preset of that name.
+    ///
+    /// # Errors
+    /// The first [`Problem`].
+    pub fn validate(&self, preset: Option<&str>) -> Result<(), Problem> {
+        if self.page_cache_bytes.is_some() && !self.is_emulated() {
+            let why = "it is for emulated devices, and real ones have this machine's page cache; \
+                       place a role on a profile (data: hdd-15k), or leave it out";
+            return Problem::of("page_cache", why);
+        }
+        if matches!(self.used, Some(Used::Share(share)) if !device::is_occupancy(share)) {
+            let why = "a device is used by more than 0 % and up to 100 %; name such a share, as 5%";
+            return Problem::of("used", why);
+        }
+        if self.used == Some(Used::Auto) && preset.is_none_or(|name| name == defaults::PRESET) {
+            let why = "`auto` is what the papers' database took of the device; say which one by a \
+                       `preset`, such as config-3, or name a share, as 5%";
+            return Problem::of("used", why);
+        }
+        if self.used.is_some() && !self.is_emulated() {
+            let why = "it is for emulated devices, and a real one is as full as it is; place a \
+                       role on a profile (data: sata-850pro), or leave it out";
+            return Problem::of("used", why);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

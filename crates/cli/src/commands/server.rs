@@ -125,11 +125,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     };
     let storage = CellOptions { storage: arguments.storage.clone(), ..CellOptions::default() };
     let placement = storage.placement(&read_place)?;
-    if placement.page_cache_bytes.is_some() && !placement.is_emulated() {
-        let words = "--page-cache is for emulated devices, and real ones have this machine's; name \
-                     a profile (--data hdd-15k), or leave it out";
-        return Err(Failure::new(Exit::Usage, words));
-    }
+    placement.validate(arguments.preset.as_deref())?;
     let spec = NamedSpec {
         name: arguments.name.clone(),
         preset: preset_for_unknown(arguments)?,

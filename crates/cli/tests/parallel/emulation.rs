@@ -355,4 +355,14 @@ fn what_cannot_be_placed_is_refused() {
     let words = ["cannot run under the shim", "statically linked"];
     refused(&by_file, 4, &words);
     refused(&with(&["--data", "/nonexistent/disk"]), 4, &["/nonexistent/disk"]);
+    // A server that stays is asked the same.
+    for (arguments, words) in [
+        (&["--page-cache", "1G"][..], "--page-cache: it is for emulated devices"),
+        (&["--used", "5%"], "--used: it is for emulated devices"),
+        (&["--data", "hdd-15k", "--used", "auto"], "say which one by a --preset"),
+    ] {
+        let start = ["server", "start", "--name", "never-placed", "--engine", "mysql-5.7"];
+        mydyno(start).and_args(arguments).run().exits(2).says(&[words]);
+    }
+    assert!(!home().join("instances/never-placed").exists());
 }
