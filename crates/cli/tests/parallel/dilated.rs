@@ -251,30 +251,6 @@ fn late_by_a_share(document: &serde_json::Value, file: &Path) {
     assert!(float(data, "/lateness_share") > 0.0, "{data:#}");
 }
 
-/// A disk leaves the host idle, so that it can live faster: it is the same disk then.
-#[test]
-#[ignore = "make soak"]
-fn a_disk_is_the_same_where_time_runs_faster() {
-    let work = directory();
-    let measured = |dilate: &str| {
-        let lengths = ["--warmup", "20s", "--window", "80s", "--json"];
-        let begun = Instant::now();
-        let ran = run(work.path(), "hdd-15k", &[&["--dilate", dilate], &lengths[..]].concat());
-        (ran.exits(0).json(), begun.elapsed())
-    };
-    let ((faster, took), (real, _)) = (measured("1/8"), measured("1"));
-    assert!(took < Duration::from_secs(90), "{took:?}");
-    assert!((float(&faster, "/dilation") - FASTER).abs() < f64::EPSILON);
-    assert!((float(&faster, "/window_s") - 80.0).abs() < 1.0);
-    let notes = results(&work.path().join("mydyno.db"), "SELECT note FROM note");
-    assert!(notes.iter().any(|note| note[0].contains("1/8 as fast")), "{notes:?}");
-    // Some hundred new orders, of which each run has others.
-    for of in ["/nopm", "/transactions/new_order/p95_us"] {
-        let ratio = float(&faster, of) / float(&real, of);
-        assert!((0.7..1.4).contains(&ratio), "{of}: {ratio}");
-    }
-}
-
 /// What a dilated clock cannot be had for is refused before anything starts.
 #[test]
 fn real_time_is_refused_where_it_cannot_be_dilated() {
@@ -310,20 +286,6 @@ fn a_named_server_keeps_its_clock() {
     assert!((float(&document, "/dilation") - K).abs() < f64::EPSILON);
     assert_eq!(value(&server.dsn, "SELECT 1"), "1");
     server.stop();
-}
-
-/// A disk leaves the host idle: `auto` finds out how much faster it can live.
-#[test]
-#[ignore = "make soak"]
-fn an_idle_host_is_found_to_live_faster() {
-    let work = directory();
-    let lengths = ["--dilate", "auto", "--warmup", "2s", "--window", "8s", "--json"];
-    let document = run(work.path(), "hdd-15k", &lengths).exits(0).json();
-    let factor = float(&document, "/dilation");
-    assert!(factor < 1.0, "{factor}");
-    let notes = results(&work.path().join("mydyno.db"), "SELECT note FROM note");
-    let is_why = |note: &str| note.contains("is the least of") && note.contains("K = 0.");
-    assert!(notes.iter().any(|note| is_why(&note[0])), "{notes:?}");
 }
 
 /// Where the host is the limit, the least dilation is looked for, and every repeat has it.

@@ -2,6 +2,7 @@
 //! that need it to themselves take turns.
 
 mod bound;
+mod faster;
 mod sheets;
 mod standstill;
 #[expect(
