@@ -38,18 +38,31 @@ fn of_orders(document: &Value, what: &str) -> u64 {
 }
 
 /// A consumer's drive keeps what it has flushed, and a log that is flushed with each commit has
-/// all.
+/// all. What servers do wrong (docs/power-cut.md) is left out, or known by its message.
 fn all_is_kept(engine: &str) {
     let work = directory();
+    // With O_DIRECT, MySQL 8.0.20 and newer do not flush their doublewrite files.
+    let is_new = ["mysql-8.0", "mysql-9.7"].contains(&engine);
+    let method = if is_new { "fsync" } else { "O_DIRECT" };
+    let method = format!("innodb_flush_method={method}");
     // A full one drains its cache for half a second at each flush. Some cuts come just after one.
-    let data = ["--data", "sata-850pro", "--used", "10%", "--drills", "4", "--set"];
-    let flushed = [&data[..], &["innodb_flush_log_at_trx_commit=1"]].concat();
-    let document = drills(work.path(), engine, 0, &flushed);
-    assert_eq!(number(&document, "/drills/recovered"), 4, "{document:#}");
+    let data = ["--data", "sata-850pro", "--used", "10%", "--drills", "4", "--set", &method];
+    let flushed = [&data[..], &["--set", "innodb_flush_log_at_trx_commit=1"]].concat();
+    let ran = crash(work.path(), engine, &flushed).run();
+    let document = ran.json();
+    let damage = list(&document, "/drills/damage");
+    let is_known = |damage: &Value| {
+        engine == "xtradb-5.6" && text(damage, "/what").contains("ibdata1 read of page 5")
+    };
+    assert!(damage.iter().all(is_known), "{document:#}");
+    ran.exits(if damage.is_empty() { 0 } else { 6 });
+    let recovered = number(&document, "/drills/recovered") as usize;
+    assert!(recovered + damage.len() == 4 && recovered > 0, "{document:#}");
     assert!(of_orders(&document, "acknowledged") > 0, "{document:#}");
     assert_eq!(of_orders(&document, "lost"), 0, "{document:#}");
-    assert_eq!(list(&document, "/drills/damage").len(), 0, "{document:#}");
-    assert_eq!(number(&document, "/drills/corrupt_pages"), 0, "{document:#}");
+    if damage.is_empty() {
+        assert_eq!(number(&document, "/drills/corrupt_pages"), 0, "{document:#}");
+    }
     assert!(number(&document, "/drills/unstable_writes") > 0, "{document:#}");
     // It is a lab like any other.
     let file = work.path().join("mydyno.db");
