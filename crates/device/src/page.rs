@@ -106,6 +106,8 @@ pub enum OfRole {
     SessionReadNs,
     SessionWriteNs,
     SessionFlushNs,
+    /// Bytes that the flash of its emulated device wrote for its writes, copies included.
+    ProgrammedBytes,
 }
 
 const OF_ROLE_WORDS: usize = 16;

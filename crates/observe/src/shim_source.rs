@@ -73,6 +73,7 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         ("session_read_ns", OfRole::SessionReadNs),
         ("session_write_ns", OfRole::SessionWriteNs),
         ("session_flush_ns", OfRole::SessionFlushNs),
+        ("programmed_bytes", OfRole::ProgrammedBytes),
     ] {
         let value = page.of_role(role, word);
         into.counter(Shim, name, role.name(), as_stored(value));
@@ -141,6 +142,7 @@ mod tests {
             OfRole::SessionReadNs,
             OfRole::SessionWriteNs,
             OfRole::SessionFlushNs,
+            OfRole::ProgrammedBytes,
         ];
         for (word, value) in of_role.into_iter().zip(40..) {
             put(&mut page, role_word(Role::Redo, word), value);
@@ -173,6 +175,7 @@ mod tests {
             ("session_read_ns", "redo", 46),
             ("session_write_ns", "redo", 47),
             ("session_flush_ns", "redo", 48),
+            ("programmed_bytes", "redo", 49),
             ("reads", "binlog", 0),
             ("flushes", "binlog", 5),
             ("cache_pages", "", 70),
@@ -188,7 +191,7 @@ mod tests {
         }
         // Before its first request a role has done nothing, which is known.
         assert_eq!(readings.value("reads", "data"), Some(0));
-        assert_eq!(readings.values().len(), Role::ALL.len() * 17 + 8);
+        assert_eq!(readings.values().len(), Role::ALL.len() * 18 + 8);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
     Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
-    Topology, Used, WorkloadKind, parse_precision,
+    Topology, Used, UsedShare, WorkloadKind, parse_precision,
 };
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -207,11 +207,15 @@ kinds! {
             "maximum": PRECISION_MOST
         }),
         parse_precision;
-    Used: Used, "a share like \"5%\" or 0.05, or \"auto\"",
+    Used: Used, "a share like \"5%\" or 0.05, or \"auto\", with \" fresh\" behind it or not",
         json!({ "type": ["string", "number"], "minLength": 1 }),
-        |text| match text {
-            "auto" => Some(Used::Auto),
-            _ => parse_share(text).map(Used::Share),
+        |text| {
+            let fresh = text.strip_suffix(" fresh");
+            let share = match fresh.unwrap_or(text) {
+                "auto" => UsedShare::Auto,
+                share => UsedShare::Of(parse_share(share)?),
+            };
+            Some(Used { share, is_fresh: fresh.is_some() })
         };
     Share: f64, "a share like \"80%\" or 0.8", json!({ "type": ["string", "number"] }), parse_share;
     KinkPower: f64, "a number above 1", json!({ "type": "number" }), |text| text.parse().ok();

@@ -176,7 +176,8 @@ options! {
         pub temp: Option<Given<Text>> = "PLACE";
         /// Share of each emulated device that holds live data, as `5%`: flash with more spare area
         /// copies less for its erased blocks and so writes faster, and the arm of a disk moves
-        /// less; `auto` is what the papers' database took of it, with a preset
+        /// less; `auto` is what the papers' database took of it, with a preset. With `fresh` behind
+        /// it, as `5% fresh`, the rest of its flash is erased, and not written for long before
         /// [default: that of the profile, which is 100% where it does not say]
         pub used: Option<Given<Used>> = "SHARE";
         /// Size of the page cache for buffered I/O of emulated devices, such as 512M or 8G

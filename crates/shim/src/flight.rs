@@ -57,8 +57,13 @@ impl Flight {
         };
         // It may have begun some time ago, while the host did its part.
         let from_ns = clock::now_ns();
-        let answer = emulated.with(|device| device.submit(now_ns, access));
+        let (answer, programmed_bytes) = emulated.with(|device| {
+            let before = device.programmed_bytes();
+            let answer = device.submit(now_ns, access);
+            (answer, device.programmed_bytes() - before)
+        });
         count_model_call(state, from_ns);
+        state.meter.programmed(target.role, programmed_bytes);
         match answer {
             Ok(progress) => flight.advance(state, progress),
             Err(Full) => state.meter.add(Global::ModelFull, 1),

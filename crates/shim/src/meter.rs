@@ -135,6 +135,10 @@ impl Meter {
         self.add_at(role_word(role, word), ns);
     }
 
+    pub(crate) fn programmed(&self, role: Role, bytes: u64) {
+        self.add_at(role_word(role, OfRole::ProgrammedBytes), bytes);
+    }
+
     pub(crate) fn overrun(&self, role: Role) {
         self.add_at(role_word(role, OfRole::Overruns), 1);
     }

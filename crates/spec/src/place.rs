@@ -36,22 +36,37 @@ pub struct Placement {
     pub count: bool,
 }
 
-/// How much of a device holds live data.
+/// How much of a device holds live data, and what the rest of its flash is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Used {
+pub struct Used {
+    pub share: UsedShare,
+    /// The rest is erased, as after a trim. Without it the device has been written for long.
+    pub is_fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UsedShare {
     /// Above 0 and up to 1.
-    Share(f64),
+    Of(f64),
     /// What the database that a preset was measured with took of it: a database in proportion
     /// stands for that one, on a device in the same proportion.
     Auto,
 }
 
+/// Of a database, and of that which the papers had with its preset.
+#[derive(Clone, Copy, Debug)]
+pub struct DatabaseBytes {
+    pub own: u64,
+    pub papers: u64,
+}
+
 impl fmt::Display for Used {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Used::Share(share) => share.fmt(f),
-            Used::Auto => f.write_str("auto"),
+        match self.share {
+            UsedShare::Of(share) => share.fmt(f)?,
+            UsedShare::Auto => f.write_str("auto")?,
         }
+        f.write_str(if self.is_fresh { " fresh" } else { "" })
     }
 }
 
@@ -68,20 +83,31 @@ impl Placement {
         places.any(|place| matches!(place, Place::Emulated { .. }))
     }
 
-    /// With profiles that have `used`, beside a database of the papers of so many bytes.
+    /// With profiles that have `used` beside this database.
     #[must_use]
-    pub fn occupied(&self, papers_bytes: u64) -> Placement {
+    pub fn occupied(&self, database: DatabaseBytes) -> Placement {
         let mut occupied = self.clone();
         for place in occupied.places.values_mut() {
             if let (Place::Emulated { profile, .. }, Some(used)) = (place, self.used) {
-                let share = match used {
-                    Used::Share(share) => share,
-                    Used::Auto => papers_bytes as f64 / profile.capacity_bytes.max(1) as f64,
+                let (share, size) = match used.share {
+                    UsedShare::Of(share) => (share, 1.0),
+                    UsedShare::Auto => {
+                        let papers_bytes = database.papers.max(1) as f64;
+                        let size = database.own as f64 / papers_bytes;
+                        (papers_bytes / profile.capacity_bytes.max(1) as f64, size.min(1.0))
+                    }
                 };
-                **profile = profile.occupied(share.min(1.0));
+                let occupied = profile.occupied(share.min(1.0));
+                **profile = if used.is_fresh { occupied.trimmed(size) } else { occupied };
             }
         }
         occupied
+    }
+
+    /// Is any role on emulated flash?
+    pub fn has_flash(&self) -> bool {
+        let mut places = self.places.values();
+        places.any(|place| matches!(place, Place::Emulated { profile, .. } if !profile.is_disk()))
     }
 
     /// Is every file on an emulated device?

@@ -6,7 +6,7 @@ use crate::dilate::{Dilate, OF_REAL_DEVICES};
 use crate::fault::Fault;
 use crate::length::Length;
 use crate::load::{Connections, Load, Style};
-use crate::place::{Placement, Used};
+use crate::place::{Placement, UsedShare};
 use crate::problem::Problem;
 use crate::server::{PopulationSpec, Private, Server};
 use crate::topology::Topology;
@@ -303,11 +303,12 @@ impl Placement {
                        place a role on a profile (data: hdd-15k), or leave it out";
             return Problem::of("page_cache", why);
         }
-        if matches!(self.used, Some(Used::Share(share)) if !device::is_occupancy(share)) {
+        let share = self.used.map(|used| used.share);
+        if matches!(share, Some(UsedShare::Of(share)) if !device::is_occupancy(share)) {
             let why = "a device is used by more than 0 % and up to 100 %; name such a share, as 5%";
             return Problem::of("used", why);
         }
-        if self.used == Some(Used::Auto) && preset.is_none_or(|name| name == defaults::PRESET) {
+        if share == Some(UsedShare::Auto) && preset.is_none_or(|name| name == defaults::PRESET) {
             let why = "`auto` is what the papers' database took of the device; say which one by a \
                        `preset`, such as config-3, or name a share, as 5%";
             return Problem::of("used", why);
@@ -315,6 +316,11 @@ impl Placement {
         if self.used.is_some() && !self.is_emulated() {
             let why = "it is for emulated devices, and a real one is as full as it is; place a \
                        role on a profile (data: sata-850pro), or leave it out";
+            return Problem::of("used", why);
+        }
+        if self.used.is_some_and(|used| used.is_fresh) && !self.has_flash() {
+            let why = "flash is `fresh` where it is erased, and a disk has none; place a role on an \
+                       SSD (data: sata-850pro), or name the share alone";
             return Problem::of("used", why);
         }
         Ok(())

@@ -16,7 +16,7 @@ use crate::variables::{
 use base::{DilatedClock, Dilation, ServerRelease, given_in, parse_size};
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, Setup};
-use spec::{Place, Placement};
+use spec::{DatabaseBytes, Place, Placement};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -168,7 +168,8 @@ fn arrange_on(
     if *placement == Placement::default() {
         return Ok(Arrangement::default());
     }
-    let placement = &placement.occupied(files.papers_bytes);
+    let own = files.group.all(files.needed_bytes);
+    let placement = &placement.occupied(DatabaseBytes { own, papers: files.papers_bytes });
     let mut arranger = Arranger::new(placement, files, host, number);
     arranger.arrangement.dilation = files.dilation;
     arranger.place_all()?;

@@ -26,7 +26,7 @@ pub(crate) struct Timeliness {
     pub(crate) overrun_share: Option<f64>,
 }
 
-/// Means over the requests of one kind; `None` without any.
+/// Means over the requests of one kind, or more; `None` without any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct KindTimes {
     /// From a request to its completion.
@@ -52,9 +52,12 @@ impl Delta {
         }
     }
 
-    /// Of all roles together.
-    pub(crate) fn kind(&self, kind: AccessKind) -> KindTimes {
-        let rise = |word| Role::ALL.iter().map(|role| self.rise.of_kind(*role, kind, word)).sum();
+    /// Of all roles, and of these kinds, together.
+    pub(crate) fn kinds(&self, kinds: &[AccessKind]) -> KindTimes {
+        let of = |kind, word| {
+            Role::ALL.iter().map(|role| self.rise.of_kind(*role, kind, word)).sum::<u64>()
+        };
+        let rise = |word| kinds.iter().map(|kind| of(*kind, word)).sum();
         let mean_us = |sum_ns, count| share([sum_ns, count]).map(|mean_ns| mean_ns / 1e3);
         KindTimes {
             response_us: mean_us(rise(OfKind::ResponseSumNs), rise(OfKind::Requests)),
@@ -170,10 +173,10 @@ mod tests {
         page.add(kind_word(Role::Redo, AccessKind::Read, OfKind::Judged), 2);
         page.add(kind_word(Role::Redo, AccessKind::Read, OfKind::LateNs), 9000);
         let delta = page.since(&begin);
-        let reads = delta.kind(AccessKind::Read);
+        let reads = delta.kinds(&[AccessKind::Read]);
         assert_eq!(reads.response_us, Some(200.0));
         assert_eq!(reads.lateness_us, Some(4.5));
-        assert_eq!(delta.kind(AccessKind::Flush), super::KindTimes::default());
+        assert_eq!(delta.kinds(&[AccessKind::Flush]), super::KindTimes::default());
         assert_eq!(delta.timeliness(&Role::ALL).overrun_share, None);
         assert_eq!(delta.warnings(), Vec::<String>::new());
     }

@@ -1,5 +1,6 @@
 //! Several devices behind one address space: striped, mirrored, or both.
 
+use super::cache::Flash;
 use super::disk::DiskModel;
 use super::request::{Access, Completion, Full, RequestState, Ticket};
 use super::slots::{OUTSTANDING_MAX, Slots};
@@ -24,8 +25,10 @@ impl MemberModel {
     pub fn new(profile: &profile::Profile, seed: u64) -> Option<MemberModel> {
         if let Some(solid) = &profile.solid_state {
             let random_write_iops = solid.random_write_iops_at(profile.occupancy());
+            let fill = solid.fill_at(profile.occupancy());
+            let flash = Flash { fill, trimmed_bytes: profile.trimmed_bytes };
             let solid = SolidState { random_write_iops, ..solid.clone() };
-            return Some(MemberModel::SolidState(SolidStateModel::new(&solid, seed)));
+            return Some(MemberModel::SolidState(SolidStateModel::new(&solid, flash, seed)));
         }
         let disk = profile.disk.as_ref()?;
         let disk = DiskModel::new(disk, profile.capacity_bytes, profile.occupancy());
@@ -35,6 +38,13 @@ impl MemberModel {
     pub fn precondition(&mut self) {
         if let MemberModel::SolidState(solid) = self {
             solid.precondition();
+        }
+    }
+
+    pub fn programmed_bytes(&self) -> u64 {
+        match self {
+            MemberModel::SolidState(solid) => solid.programmed_bytes(),
+            MemberModel::Disk(_) => 0,
         }
     }
 
@@ -128,10 +138,14 @@ pub struct ArrayModel {
 impl ArrayModel {
     /// An array without members, where the profile is not valid, completes everything at once.
     pub fn new(profile: &profile::Profile, seed: u64) -> ArrayModel {
-        let occupancy = profile.occupancy();
+        let (occupancy, trimmed_bytes) = (profile.occupancy(), profile.trimmed_bytes);
         let profile = profile.array.as_ref();
         let member = profile.and_then(profile::Array::profile);
-        let member = member.map(|member| member.occupied(occupancy));
+        let part = |bytes: u64| bytes / profile.map_or(1, |array| u64::from(array.columns()));
+        let member = member.map(|member| profile::Profile {
+            trimmed_bytes: trimmed_bytes.map(part),
+            ..member.occupied(occupancy)
+        });
         let unit = |n: u32| {
             // Members with one seed would move in step.
             let seed = seed.wrapping_add(u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -155,6 +169,10 @@ impl ArrayModel {
 
     pub fn precondition(&mut self) {
         self.members.iter_mut().for_each(|member| member.model.precondition());
+    }
+
+    pub fn programmed_bytes(&self) -> u64 {
+        self.members.iter().map(|member| member.model.programmed_bytes()).sum()
     }
 
     pub fn lose_member(&mut self) -> bool {

@@ -1,5 +1,6 @@
 //! The write cache of a solid-state device: what is taken before the flash has it.
 
+use super::cleaning::{Fill, TrimmedFlash};
 use super::request::Moment;
 use crate::profile::SolidState;
 
@@ -8,6 +9,18 @@ const PAGE_BYTES: f64 = 4096.0;
 /// which nothing is copied. Shorter runs spare their share of it. More would be nearer to erase
 /// blocks of all dies together, and cost a long file a part of its rate at each of its extents.
 const RUN_BYTES: f64 = (1 << 20) as f64;
+
+/// Fewer copies for a page than these take no time.
+const COPIED_MIN: f64 = 1e-6;
+
+/// The flash behind a cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Flash {
+    /// What holds live data.
+    pub fill: Fill,
+    /// What is erased; none after long writing.
+    pub trimmed_bytes: Option<u64>,
+}
 
 /// A cache as a fluid: it knows how much is in it and when all of that will be out, but not which
 /// part leaves when. So its cost is the same whatever its size.
@@ -21,8 +34,13 @@ pub struct WriteCache {
     sequential_ns_per_byte: f64,
     /// What a random request costs at least, in time of the flash: its command.
     random_command_ns: f64,
-    /// The cleaning that a page at a random place causes later.
+    /// The cleaning that a page at a random place causes later, in the long run.
     cleaning_page_ns: f64,
+    /// Pages that flash writes for such a page in the long run; and until then, since its trim.
+    amplification: f64,
+    trimmed: Option<TrimmedFlash>,
+    /// What flash has written.
+    programmed_bytes: f64,
     /// Cleaning put off, and the most that erased space in reserve allows.
     debt_ns: f64,
     debt_max_ns: f64,
@@ -31,7 +49,7 @@ pub struct WriteCache {
 }
 
 impl WriteCache {
-    pub fn new(profile: &SolidState) -> WriteCache {
+    pub fn new(profile: &SolidState, flash: Flash) -> WriteCache {
         let sequential_ns_per_byte = 1e3 / profile.sequential_write_mb_per_s;
         let page_ns = PAGE_BYTES * sequential_ns_per_byte;
         let random_command_ns = profile.random_write_peak_iops.map_or(page_ns, |iops| 1e9 / iops);
@@ -45,6 +63,11 @@ impl WriteCache {
             sequential_ns_per_byte,
             random_command_ns,
             cleaning_page_ns: cleaning_page_ns.max(0.0),
+            amplification: flash.fill.amplification(),
+            trimmed: flash
+                .trimmed_bytes
+                .map(|bytes| TrimmedFlash::new(bytes as f64 / PAGE_BYTES, flash.fill)),
+            programmed_bytes: 0.0,
             debt_ns: 0.0,
             debt_max_ns: reserve_pages * cleaning_page_ns.max(0.0),
             fill: false,
@@ -52,9 +75,18 @@ impl WriteCache {
     }
 
     /// Brings it into the state after long random writing: nothing in reserve, and the cache full.
+    /// What is trimmed has not been written for long.
     pub fn precondition(&mut self) {
+        if self.trimmed.is_some() {
+            return;
+        }
         self.debt_ns = self.debt_max_ns;
         self.fill = true;
+    }
+
+    /// Bytes that flash has written, with what it copied.
+    pub fn programmed_bytes(&self) -> u64 {
+        self.programmed_bytes as u64
     }
 
     /// Until when the flash has something to do.
@@ -95,6 +127,19 @@ impl WriteCache {
         from_ns
     }
 
+    /// Has the cache drain later by what a read takes of the device. So a mix of both takes the sum
+    /// of what its parts take: with 70 % reads, the sheets of Intel's P3700 and P3600 and of Micron's
+    /// 5100 MAX have 81 to 111 % of that.
+    pub fn wait_for_reads(&mut self, Moment(from_ns): Moment, time_ns: f64) {
+        if self.empty_ns > from_ns {
+            self.empty_ns = self.empty_ns.saturating_add(time_ns as u64);
+        }
+        // Who waits for room waits longer.
+        if self.as_of_ns > from_ns {
+            self.as_of_ns = self.as_of_ns.saturating_add(time_ns as u64);
+        }
+    }
+
     /// Empties what is in the cache, and has the flash busy with a flush for so long after that;
     /// answers when that is over. Writes that wait for room are none of it: they come later.
     pub fn flush(&mut self, Moment(from_ns): Moment, time_ns: u64) -> u64 {
@@ -109,7 +154,14 @@ impl WriteCache {
         let pages = (bytes / PAGE_BYTES).ceil().max(1.0);
         let program_ns = bytes.max(PAGE_BYTES) * self.sequential_ns_per_byte;
         let command_ns = (self.random_command_ns - program_ns).max(0.0) * random_share;
-        let cleaning_ns = pages * self.cleaning_page_ns * random_share;
+        let amplification = match &mut self.trimmed {
+            Some(flash) => flash.write(pages * random_share),
+            None => self.amplification,
+        };
+        let copied = (amplification - 1.0) * random_share;
+        self.programmed_bytes += bytes + pages * copied * PAGE_BYTES;
+        let of_steady = 1.0 / (self.amplification - 1.0).max(COPIED_MIN);
+        let cleaning_ns = pages * self.cleaning_page_ns * copied * of_steady;
         let due_ns = (self.debt_ns + cleaning_ns - self.debt_max_ns).clamp(0.0, cleaning_ns);
         self.debt_ns += cleaning_ns - due_ns;
         program_ns + command_ns + due_ns

@@ -61,8 +61,17 @@ impl Device {
         }
     }
 
+    /// Bytes that flash has written, of all members: those of the host, and what cleaning copied.
+    pub fn programmed_bytes(&self) -> u64 {
+        match &self.model {
+            Model::Single(unit) => unit.programmed_bytes(),
+            Model::Array(array) => array.programmed_bytes(),
+        }
+    }
+
     /// Brings a solid-state device into the state in which long random writing leaves it: no erased
-    /// space in reserve, and from the next write on a full cache. A disk needs none.
+    /// space in reserve, and from the next write on a full cache. A disk needs none, and what is
+    /// trimmed ([`Profile::trimmed_bytes`]) is not in it.
     pub fn precondition(&mut self) {
         match &mut self.model {
             Model::Single(unit) => unit.precondition(),

@@ -1,7 +1,7 @@
 //! A device without moving parts. Everything is decided when it arrives: nothing is reordered, so
 //! nothing has to wait for what may come.
 
-use super::cache::{Streams, WriteCache};
+use super::cache::{Flash, Streams, WriteCache};
 use super::random::{ModelRandom, Spread};
 use super::request::{Access, Completion, Moment};
 use super::slots::OUTSTANDING_MAX;
@@ -54,7 +54,7 @@ pub struct SolidStateModel {
 }
 
 impl SolidStateModel {
-    pub fn new(profile: &profile::SolidState, seed: u64) -> SolidStateModel {
+    pub fn new(profile: &profile::SolidState, flash: Flash, seed: u64) -> SolidStateModel {
         let link_ns_per_byte = 1e3 / profile.interface_mb_per_s();
         let transfer_ns = 4096.0 * link_ns_per_byte;
         let writing_us =
@@ -77,7 +77,7 @@ impl SolidStateModel {
             write_ns: (profile.write_latency_us * 1e3 - transfer_ns).max(0.0),
             flush_ns: profile.flush_us * 1e3,
             flush_drains: !profile.power_loss_protected && profile.flush_lies != Some(true),
-            cache: WriteCache::new(profile),
+            cache: WriteCache::new(profile, flash),
             streams: Streams::default(),
             read_streams: Streams::default(),
             held: HeldWrites::new(profile.flush_queue_depth.unwrap_or(0)),
@@ -89,6 +89,10 @@ impl SolidStateModel {
 
     pub fn precondition(&mut self) {
         self.cache.precondition();
+    }
+
+    pub fn programmed_bytes(&self) -> u64 {
+        self.cache.programmed_bytes()
     }
 
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Completion {
@@ -158,6 +162,8 @@ impl SolidStateModel {
             ready_ns = ready_ns.max(self.units.occupy(Moment(begin_ns), time_ns));
             service_ns = service_ns.max(time_ns);
         }
+        let media_ns = f64::from(bytes) * self.media_read_ns_per_byte;
+        self.cache.wait_for_reads(Moment(begin_ns), media_ns.max(self.read_command_ns));
         (ready_ns, service_ns)
     }
 

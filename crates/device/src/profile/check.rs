@@ -12,6 +12,9 @@ const DISK_QUEUE_DEPTH_MAX: u32 = 256;
 /// An address space that adds up in 64 bits, whatever an array makes of it (1 EiB).
 const CAPACITY_BYTES_MAX: u64 = 1 << 60;
 
+/// Less is written before anyone looks.
+const TRIMMED_BYTES_MIN: u64 = 1 << 20;
+
 /// What no figure of a device is below or above, in whatever unit: what is computed from two of
 /// them is a time that can be counted in nanoseconds.
 const FIGURE_MIN: f64 = 1e-3;
@@ -53,10 +56,11 @@ const BOUNDS: [(&str, &str, &str); 10] = [
 ];
 
 /// Rates that a sheet promises, and what may bound them beside the model's figure of that name.
-const PROMISES: [(&str, &[&str]); 5] = [
+const PROMISES: [(&str, &[&str]); 6] = [
     ("random_read_iops", &["limits.iops"]),
     ("random_write_iops", &["limits.iops"]),
     ("random_write_peak_iops", &["limits.iops"]),
+    ("random_mixed_iops", &["limits.iops", "sheet.random_read_iops"]),
     ("sequential_read_mb_per_s", &["limits.mb_per_s", "disk.sequential_mb_per_s"]),
     ("sequential_write_mb_per_s", &["limits.mb_per_s", "disk.sequential_mb_per_s"]),
 ];
@@ -83,6 +87,16 @@ pub fn profile(profile: &Profile) -> Checked {
         return refuse(format!(
             "`occupancy` is {}: give the share of the device that holds data, above 0 and up to 1",
             profile.occupancy()
+        ));
+    }
+    if profile.trimmed_bytes.is_some() && profile.is_disk() {
+        return refuse("`trimmed_bytes` is of flash, and a disk has none: leave the key out");
+    }
+    let trimmed_bytes = profile.trimmed_bytes.unwrap_or(TRIMMED_BYTES_MIN);
+    if !(TRIMMED_BYTES_MIN..=CAPACITY_BYTES_MAX).contains(&trimmed_bytes) {
+        return refuse(format!(
+            "`trimmed_bytes` is {trimmed_bytes}: give the bytes of flash that are erased, 1 MiB to \
+             1 EiB, or leave the key out"
         ));
     }
     let mut figures = keys::figures(profile)?;

@@ -20,6 +20,9 @@ pub struct Profile {
     /// its erased blocks, and an arm moves over the first part of the addresses only. Without it:
     /// 1, as sheets are measured.
     pub occupancy: Option<f64>,
+    /// Bytes of flash that are erased when the device begins; the others hold live data. Until they
+    /// are written, nothing is copied. Without it: the device has been written for long.
+    pub trimmed_bytes: Option<u64>,
     pub price_usd: Option<f64>,
     #[serde(default)]
     pub sheet: Sheet,
@@ -47,6 +50,8 @@ pub struct Sheet {
     pub random_write_queue_depth: Option<u32>,
     /// What the device takes after a rest, at the same queue depth, for [`Profile::peak_seconds`].
     pub random_write_peak_iops: Option<f64>,
+    /// Seven such reads for three such writes, sustained, at the depth of reads.
+    pub random_mixed_iops: Option<f64>,
     /// Megabytes (10^6) per second with requests of 128 KiB, [`SEQUENTIAL_QUEUE_DEPTH`] of them
     /// outstanding.
     pub sequential_read_mb_per_s: Option<f64>,
@@ -228,9 +233,24 @@ impl Profile {
         (self.capacity_bytes as f64 * self.occupancy()) as u64
     }
 
-    /// The same device with another share of live data, which all members of an array have.
+    /// The same device with another share of live data, which all members of an array have, and
+    /// written for long.
     pub fn occupied(&self, share: f64) -> Profile {
-        Profile { occupancy: Some(share), ..self.clone() }
+        Profile { occupancy: Some(share), trimmed_bytes: None, ..self.clone() }
+    }
+
+    /// The same with nothing but its live data since it was trimmed, on a device of so many times
+    /// this one's size. A disk has nothing to trim.
+    #[must_use]
+    pub fn trimmed(self, size: f64) -> Profile {
+        let member = self.array.as_ref().and_then(Array::profile);
+        let solid = member.as_ref().unwrap_or(&self).solid_state.as_ref();
+        let trimmed_bytes = solid.map(|solid| {
+            let flash_bytes = self.capacity_bytes as f64 / solid.fill_at(1.0).0.max(f64::EPSILON);
+            let erased_share = 1.0 - solid.fill_at(self.occupancy()).0;
+            (flash_bytes * erased_share * size) as u64
+        });
+        Profile { trimmed_bytes, ..self }
     }
 }
 
@@ -254,10 +274,16 @@ impl SolidState {
     /// `random_write_iops` has it, and from that of its flash.
     pub fn random_write_iops_at(&self, occupancy: f64) -> f64 {
         let flash_pages_per_s = self.sequential_write_mb_per_s * 1e6 / 4096.0;
-        let full = Fill::by_amplification(flash_pages_per_s / self.random_write_iops);
-        let pages_per_s = flash_pages_per_s / Fill(full.0 * occupancy).amplification();
+        let pages_per_s = flash_pages_per_s / self.fill_at(occupancy).amplification();
         let most = self.random_write_peak_iops.unwrap_or(f64::INFINITY);
         pages_per_s.clamp(self.random_write_iops, most.max(self.random_write_iops))
+    }
+
+    /// The share of all flash that is live data then.
+    pub(crate) fn fill_at(&self, occupancy: f64) -> Fill {
+        let flash_pages_per_s = self.sequential_write_mb_per_s * 1e6 / 4096.0;
+        let full = Fill::by_amplification(flash_pages_per_s / self.random_write_iops);
+        Fill(full.0 * occupancy)
     }
 
     /// Time on a unit of a 4 KiB read: what is not transfer.

@@ -1,7 +1,7 @@
 //! Every builtin does what its sheet promises, measured as `mydyno device verify` measures it with
 //! fio.
 
-use crate::simulator::{Load, closed_loop, flush_latency_us, turns};
+use crate::simulator::{Load, Places, closed_loop, flush_latency_us, turns, wait};
 use device::page::AccessKind;
 use device::{Device, Profile, builtin, builtins};
 
@@ -60,6 +60,13 @@ impl Sheets {
             device.precondition();
             load.ramp_seconds = profile.write_cache_settles_in().as_secs_f64();
             closed_loop(device, file, load).iops
+        });
+        let promise = sheet.random_mixed_iops;
+        let read_depth = sheet.random_read_queue_depth.unwrap_or(1);
+        self.compare(profile, "random_mixed_iops", promise, |device, file, iops| {
+            let load = Load::random(AccessKind::Write, read_depth, seconds(iops));
+            device.precondition();
+            closed_loop(device, file, Load { mixed: true, ..load }).iops
         });
         let promise = sheet.random_write_peak_iops;
         let peak_seconds = profile.peak_seconds().unwrap_or(0.0);
@@ -175,4 +182,32 @@ fn what_is_not_used_makes_devices_faster() {
         let [full, short] = [1.0, 0.08].map(|share| reads(name, share));
         assert!((1.5..2.2).contains(&(short / full)), "{name}: {full} and {short}");
     }
+}
+
+/// What SNIA's test of write saturation shows: fresh, transition, steady state.
+#[test]
+fn a_trimmed_drive_is_fast_until_its_erased_flash_is_written() {
+    let full = Profile { capacity_bytes: 4 << 30, ..builtin("sata-850pro").unwrap() };
+    let fresh = full.occupied(0.75).trimmed(1.0);
+    let erased_pages = fresh.trimmed_bytes.unwrap() as f64 / 4096.0;
+    assert!((0.25..0.36).contains(&(fresh.trimmed_bytes.unwrap() as f64 / (4_u64 << 30) as f64)));
+    let mut device = Device::new(&fresh, 3);
+    // Nothing has been written for long.
+    device.precondition();
+    let mut places = Places::new(Load::random(AccessKind::Write, 1, 0.0), device.used_bytes(), 5);
+    let mut now_ns = 0;
+    let mut rate = |pages: f64| {
+        let (from_ns, count) = (now_ns, pages as u64);
+        for _ in 0..count {
+            // Without the latency of each: many are outstanding.
+            let done_ns = wait(&mut device, now_ns, places.next());
+            now_ns = now_ns.max(done_ns.saturating_sub(100_000));
+        }
+        count as f64 / ((now_ns - from_ns) as f64 / 1e9)
+    };
+    let curve: Vec<f64> = (0..30).map(|_| rate(erased_pages / 2.0)).collect();
+    assert!(curve[0] > 80_000.0 && curve[1] > 80_000.0, "{curve:?}");
+    let steady = 9_000.0 * full.random_write_gain(0.75);
+    assert!((curve[29] / steady - 1.0).abs() < 0.1, "{steady}: {curve:?}");
+    assert!(curve[29] < curve[0] * 0.8 && device.programmed_bytes() > 0, "{curve:?}");
 }

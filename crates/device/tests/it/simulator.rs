@@ -15,6 +15,8 @@ const SPAN_BYTES: u64 = 1 << 30;
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     pub kind: AccessKind,
+    /// Seven reads beside three of its kind.
+    pub mixed: bool,
     pub bytes: u32,
     pub random: bool,
     pub depth: usize,
@@ -29,6 +31,7 @@ impl Load {
     pub fn random(kind: AccessKind, depth: u32, seconds: f64) -> Load {
         Load {
             kind,
+            mixed: false,
             bytes: 4096,
             random: true,
             depth: depth as usize,
@@ -41,6 +44,7 @@ impl Load {
     pub fn sequential(kind: AccessKind, seconds: f64) -> Load {
         Load {
             kind,
+            mixed: false,
             bytes: 128 << 10,
             random: false,
             depth: SEQUENTIAL_QUEUE_DEPTH as usize,
@@ -99,8 +103,9 @@ impl Places {
             self.offset = (self.offset + bytes) % self.load.span_bytes;
             offset
         };
+        let is_read = self.load.mixed && (self.state >> 20) % 10 < 7;
         Access {
-            kind: self.load.kind,
+            kind: if is_read { AccessKind::Read } else { self.load.kind },
             address: device_address(FileOffset { file: self.file, offset }, self.capacity_bytes),
             bytes: self.load.bytes,
         }

@@ -24,7 +24,7 @@ const BYTES_WRITTEN: Requests =
 
 impl PanelSamples<'_> {
     /// By role where the shim counts, else by the machine's disks.
-    pub(super) fn storage(&self) -> [Panel; 3] {
+    pub(super) fn storage(&self) -> [Panel; 4] {
         let by_role = self.samples.labels(Shim, "reads").next().is_some();
         let title = |role, disk| if by_role { role } else { disk };
         let counters = if by_role { IoCounters::OF_ROLES } else { IoCounters::OF_DISKS };
@@ -64,7 +64,24 @@ impl PanelSamples<'_> {
                 &[BYTES_READ, BYTES_WRITTEN],
                 1e-6,
             ),
+            self.flash(),
         ]
+    }
+
+    /// What emulated flash writes for what the server does: 1 while space is erased, more where
+    /// cleaning copies.
+    fn flash(&self) -> Panel {
+        let axis = "bytes that flash writes for one";
+        let mut panel = Panel::new("flash", "Write amplification of flash", axis, "");
+        for (role, color) in self.places(true) {
+            let amplification = self.each(|get| {
+                let [flash, server] =
+                    ["programmed_bytes", "write_bytes"].map(|name| get(Shim, name, role));
+                flash.zip(server).filter(|both| both.0 > 0.0 && both.1 > 0.0).map(|(f, s)| f / s)
+            });
+            panel = panel.with(role, color, Solid, amplification);
+        }
+        panel
     }
 
     /// Roles, or disks, each with the number of its colour.
@@ -98,6 +115,10 @@ mod tests {
                 rising((Shim, "writes", "data"), 2, 40),
                 rising((Shim, "writes", "redo"), 2, 50),
                 rising((Shim, "write_bytes", "redo"), 2, 512_000),
+                rising((Shim, "programmed_bytes", "redo"), 2, 768_000),
+                // A disk has no flash.
+                rising((Shim, "write_bytes", "data"), 2, 512_000),
+                rising((Shim, "programmed_bytes", "data"), 2, 0),
                 // Beside the shim nobody looks at the disks.
                 rising((Host, "disk_reads", "vda"), 2, 9),
             ],
@@ -109,6 +130,8 @@ mod tests {
         let bytes = line(&of, "bytes", "redo written");
         assert_eq!((bytes.color, bytes.values[0]), (2, Some(0.512)));
         assert_eq!(panel(&of, "bytes").unit, "MB/s");
+        let flash = panel(&of, "flash");
+        assert_eq!((flash.lines.len(), flash.lines[0].values[0]), (1, Some(1.5)));
         assert!(panel(&of, "requests").is_seen_at_once() && !panel(&of, "bytes").is_seen_at_once());
     }
 

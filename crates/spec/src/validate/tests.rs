@@ -4,7 +4,7 @@ use crate::cell::tests::cell;
 use crate::{
     Cell, Connections, DatabaseKind, Dilate, External, Fault, Length, Lengths, OF_REAL_DEVICES,
     OltpMix, OpenLoop, Place, PopulationSpec, Preset, Private, RampLimits, SbtestTables, Scale,
-    ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, Used, WorkloadKind,
+    ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, Used, UsedShare, WorkloadKind,
 };
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 use base::{Dilation, Warehouses};
@@ -45,7 +45,11 @@ fn rate() -> Option<OpenLoop> {
 }
 
 fn emulated(cell: &mut Cell, role: Role) {
-    let profile = Box::new(device::builtin("sata-850pro").unwrap());
+    on(cell, role, "sata-850pro");
+}
+
+fn on(cell: &mut Cell, role: Role, device: &str) {
+    let profile = Box::new(device::builtin(device).unwrap());
     let place = Place::Emulated { profile, file: None, at: None };
     private(cell).placement.places.insert(role, place);
 }
@@ -242,6 +246,10 @@ fn partitions_are_of_tables_without_foreign_keys() {
     refused("partitions", &[OLTP, sbtest, partitions]);
 }
 
+fn used_share(share: f64) -> Option<Used> {
+    Some(Used { share: UsedShare::Of(share), is_fresh: false })
+}
+
 #[test]
 fn real_devices_are_as_they_are() {
     let page_cache: Change = |cell| private(cell).placement.page_cache_bytes = Some(1 << 30);
@@ -249,19 +257,27 @@ fn real_devices_are_as_they_are() {
     refused("page_cache", &[page_cache, |cell| real(cell, Role::Data)]);
     allowed(&[page_cache, ON_A_PROFILE]);
     allowed(&[page_cache, |cell| emulated(cell, Role::Redo)]);
-    let used: Change = |cell| private(cell).placement.used = Some(Used::Share(0.05));
+    let used: Change = |cell| private(cell).placement.used = used_share(0.05);
     refused("used", &[used]);
     refused("used", &[used, |cell| real(cell, Role::Data)]);
     allowed(&[used, ON_A_PROFILE]);
-    let none: Change = |cell| private(cell).placement.used = Some(Used::Share(0.0));
-    let more: Change = |cell| private(cell).placement.used = Some(Used::Share(1.01));
+    let none: Change = |cell| private(cell).placement.used = used_share(0.0);
+    let more: Change = |cell| private(cell).placement.used = used_share(1.01);
     refused("used", &[none, ON_A_PROFILE]);
     refused("used", &[more, ON_A_PROFILE]);
-    let papers: Change = |cell| private(cell).placement.used = Some(Used::Auto);
+    let papers: Change =
+        |cell| private(cell).placement.used = Some(Used { share: UsedShare::Auto, is_fresh: true });
     refused("used", &[papers, ON_A_PROFILE]);
     allowed(&[papers, ON_A_PROFILE, |cell| {
         private(cell).preset = Some(Preset { name: "config-3".to_owned(), scale: Scale::Auto });
     }]);
+    let fresh: Change = |cell| {
+        let fresh = used_share(0.05).map(|used| Used { is_fresh: true, ..used });
+        private(cell).placement.used = fresh;
+    };
+    allowed(&[fresh, ON_A_PROFILE]);
+    let of_a_disk = refused("used", &[fresh, |cell| on(cell, Role::Data, "hdd-15k")]);
+    assert!(of_a_disk.contains("a disk has none"), "{of_a_disk}");
     let dilate: Change = |cell| private(cell).dilate = Dilate::By(Dilation::whole(2));
     assert_eq!(refused("dilate", &[dilate]), OF_REAL_DEVICES);
     allowed(&[dilate, ON_A_PROFILE]);

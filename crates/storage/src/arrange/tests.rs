@@ -4,7 +4,7 @@ use crate::backing::MemoryFiles;
 use crate::instance_group::InstanceGroup;
 use base::{DilatedClock, Dilation, ServerFamily, ServerRelease};
 use device::{Profile, Role, Setup};
-use spec::{Place, Placement, Used};
+use spec::{DatabaseBytes, Place, Placement, Used, UsedShare};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -328,17 +328,19 @@ fn servers_together_have_directories_of_their_own() {
 #[test]
 fn a_device_has_room_for_the_database_where_it_is_used() {
     let used = |share| {
+        let share = Used { share, is_fresh: false };
         let places = [(Role::Data, emulated("slow", None))].into();
         let placement = Placement { places, used: Some(share), ..Placement::default() };
-        let placement = placement.occupied(60_000_000_000);
+        let database = DatabaseBytes { own: 6_000_000_000, papers: 60_000_000_000 };
+        let placement = placement.occupied(database);
         let memory = tempfile::tempdir().unwrap();
         let host = host(Some(memory.path()));
         let places: Vec<_> = placement.places.into_iter().collect();
         arranged(&places, &mysql_57(), &host).map(|(_, setup)| setup.devices[0].profile.occupancy)
     };
-    assert_eq!(used(Used::Share(0.05)).unwrap(), Some(0.05));
+    assert_eq!(used(UsedShare::Of(0.05)).unwrap(), Some(0.05));
     // Of 600 GB.
-    assert_eq!(used(Used::Auto).unwrap(), Some(0.1));
-    let error = used(Used::Share(0.001)).unwrap_err().to_string();
+    assert_eq!(used(UsedShare::Auto).unwrap(), Some(0.1));
+    let error = used(UsedShare::Of(0.001)).unwrap_err().to_string();
     assert!(error.contains("MiB of slow are used") && error.contains("--used"), "{error}");
 }

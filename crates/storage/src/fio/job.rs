@@ -4,6 +4,7 @@ use super::output::FioResult;
 use crate::delta::Delta;
 use base::Dilation;
 use device::Profile;
+use device::page::AccessKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ const SEQUENTIAL_BYTES: u32 = 128 << 10;
 pub enum Pattern {
     RandomRead,
     RandomWrite,
+    /// Seven reads for three writes.
+    RandomMixed,
     SequentialRead,
     SequentialWrite,
     /// Random writes, each followed by a flush (fdatasync).
@@ -27,13 +30,19 @@ impl Pattern {
         match self {
             Pattern::RandomRead => "randread",
             Pattern::RandomWrite | Pattern::FlushedWrite => "randwrite",
+            Pattern::RandomMixed => "randrw",
             Pattern::SequentialRead => "read",
             Pattern::SequentialWrite => "write",
         }
     }
 
-    pub(crate) fn reads(self) -> bool {
-        matches!(self, Pattern::RandomRead | Pattern::SequentialRead)
+    /// The requests that are measured.
+    pub(crate) fn kinds(self) -> &'static [AccessKind] {
+        match self {
+            Pattern::RandomRead | Pattern::SequentialRead => &[AccessKind::Read],
+            Pattern::RandomMixed => &[AccessKind::Read, AccessKind::Write],
+            _ => &[AccessKind::Write],
+        }
     }
 
     pub(crate) fn is_sequential(self) -> bool {

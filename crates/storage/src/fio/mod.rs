@@ -196,6 +196,9 @@ fn arguments(job: &FioJob, file: &TestFile, dilation: Dilation) -> Vec<OsString>
     .into_iter()
     .map(OsString::from)
     .collect();
+    if job.pattern == Pattern::RandomMixed {
+        arguments.push(OsString::from("--rwmixread=70"));
+    }
     if job.pattern == Pattern::FlushedWrite {
         arguments.push(OsString::from("--fdatasync=1"));
     }

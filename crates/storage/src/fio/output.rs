@@ -1,6 +1,7 @@
 //! What fio writes, as far as it is needed.
 
 use super::job::Pattern;
+use device::page::AccessKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +14,7 @@ pub struct FioResult {
     pub mb_per_s: f64,
     pub requests: u64,
     pub runtime: Duration,
-    /// From the submission of a request to its completion.
+    /// From the submission of a request to its completion; of a mix, its reads'.
     pub latency: Latency,
     /// The latency of flushes, where the job has them.
     pub flush: Option<Latency>,
@@ -81,15 +82,20 @@ pub(super) fn parse(text: &str, pattern: Pattern) -> Result<FioResult, String> {
         let why = std::io::Error::from_raw_os_error(job.error);
         return Err(format!("its job failed: {why}"));
     }
-    let direction = if pattern.reads() { &job.read } else { &job.write };
-    if direction.total_ios == 0 {
+    let of = |kind: &AccessKind| match kind {
+        AccessKind::Read => &job.read,
+        _ => &job.write,
+    };
+    let directions: Vec<&Direction> = pattern.kinds().iter().map(of).collect();
+    let sum = |number: fn(&Direction) -> f64| directions.iter().map(|of| number(of)).sum::<f64>();
+    let Some(direction) = directions.first().filter(|of| of.total_ios > 0) else {
         return Err("its job did nothing in its time; give it more seconds".to_owned());
-    }
+    };
     let flushes = job.sync.lat_ns.as_ref().filter(|times| times.count > 0);
     Ok(FioResult {
-        iops: direction.iops,
-        mb_per_s: direction.bw_bytes / 1e6,
-        requests: direction.total_ios,
+        iops: sum(|of| of.iops),
+        mb_per_s: sum(|of| of.bw_bytes) / 1e6,
+        requests: directions.iter().map(|of| of.total_ios).sum(),
         runtime: Duration::from_millis(direction.runtime),
         latency: direction.clat_ns.latency(),
         flush: flushes.map(LatencyTimes::latency),

@@ -70,10 +70,8 @@ fn writes_by_use(profile: &Profile) -> Vec<WritesByUse> {
 
 /// Runs the command.
 pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
-    let used = |profile: Profile| match arguments.used {
-        Some(used) => profile.occupied(used),
-        None => profile,
-    };
+    // A sheet is of what has been written for long.
+    let used = |profile: Profile| profile.occupied(arguments.used.unwrap_or(profile.occupancy()));
     let profiles: Vec<Profile> = profiles(arguments)?.into_iter().map(used).collect();
     let fio = Fio::find()?;
     storage::shim_library()?;
