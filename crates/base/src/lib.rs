@@ -36,7 +36,8 @@ pub use position::line_and_column;
 pub use random::Random;
 pub use server_release::{NoRelease, ServerFamily, ServerRelease, Since, VersionNumbers};
 pub use session::{
-    Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,
+    Answer, Connect, Param, Row, RowSource, Session, SessionError, SessionResult, SqlValue,
+    StatementId,
 };
 pub use time_functions::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
 pub use units::{

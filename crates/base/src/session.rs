@@ -179,6 +179,8 @@ pub trait RowSource {
     fn fill(&mut self, buffer: &mut Vec<u8>) -> bool;
 }
 
+pub type SessionResult<T> = Result<T, SessionError>;
+
 /// Why a statement has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionError {

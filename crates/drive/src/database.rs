@@ -4,7 +4,7 @@
 use crate::client::Workload;
 use crate::merge::Merge;
 use crate::run::RunReport;
-use base::{Session, SessionError};
+use base::{Session, SessionResult};
 use spec::Isolation;
 use std::future::Future;
 use std::time::Duration;
@@ -46,10 +46,7 @@ pub struct LoadedTable {
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn set_isolation<S: Session>(
-    session: &mut S,
-    isolation: Isolation,
-) -> Result<(), SessionError> {
+pub async fn set_isolation<S: Session>(session: &mut S, isolation: Isolation) -> SessionResult<()> {
     let level = isolation.name().replace('-', " ").to_ascii_uppercase();
     let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
     session.query(&sql).await.map(drop)
@@ -61,10 +58,7 @@ pub trait Proof: Workload {
     ///
     /// # Errors
     /// Where the server refuses.
-    fn facts<S: Session>(
-        &self,
-        session: &mut S,
-    ) -> impl Future<Output = Result<Facts, SessionError>>;
+    fn facts<S: Session>(&self, session: &mut S) -> impl Future<Output = SessionResult<Facts>>;
 
     /// Why the facts are not what they have to be after what the driver committed; of several
     /// databases, the sums of their facts.

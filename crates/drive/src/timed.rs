@@ -2,7 +2,7 @@
 //! that a statement would notice.
 
 use base::Instant;
-use base::{Answer, Param, RowSource, Session, SessionError, StatementId};
+use base::{Answer, Param, RowSource, Session, SessionResult, StatementId};
 use std::collections::VecDeque;
 
 /// What a statement does, as a place in [`StatementTimes::kinds`].
@@ -102,7 +102,7 @@ impl Clock {
     }
 
     /// The oldest command has its answer, or a part of it.
-    fn answer(&mut self, ns: u64, result: &Result<Answer<'_>, SessionError>) {
+    fn answer(&mut self, ns: u64, result: &SessionResult<Answer<'_>>) {
         self.partial_ns += ns;
         let whole = match result {
             Ok(answer) => !answer.more,
@@ -139,13 +139,13 @@ fn since(start: Instant) -> u64 {
 
 impl<S: Session> Session for Timed<S> {
     #[inline]
-    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
+    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> SessionResult<()> {
         self.session.queue(statement, params)?;
         self.clock.queued(self.clock.prepared(statement), self.session.statements());
         Ok(())
     }
 
-    fn queue_query(&mut self, sql: &str) -> Result<(), SessionError> {
+    fn queue_query(&mut self, sql: &str) -> SessionResult<()> {
         self.session.queue_query(sql)?;
         let kind = match sql {
             "COMMIT" => COMMIT,
@@ -157,14 +157,14 @@ impl<S: Session> Session for Timed<S> {
     }
 
     #[inline]
-    async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+    async fn answer(&mut self) -> SessionResult<Answer<'_>> {
         let start = Instant::now();
         let result = self.session.answer().await;
         self.clock.answer(since(start), &result);
         result
     }
 
-    async fn discard(&mut self) -> Result<(), SessionError> {
+    async fn discard(&mut self) -> SessionResult<()> {
         let start = Instant::now();
         let result = self.session.discard().await;
         self.clock.partial_ns += since(start);
@@ -185,21 +185,17 @@ impl<S: Session> Session for Timed<S> {
         self.session.set_pipelined(pipelined);
     }
 
-    async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+    async fn forget_prepared(&mut self) -> SessionResult<()> {
         self.session.forget_prepared().await
     }
 
-    async fn prepare_kind(
-        &mut self,
-        kind: &'static str,
-        sql: &str,
-    ) -> Result<StatementId, SessionError> {
+    async fn prepare_kind(&mut self, kind: &'static str, sql: &str) -> SessionResult<StatementId> {
         let statement = self.session.prepare_kind(kind, sql).await?;
         self.clock.name(statement, kind);
         Ok(statement)
     }
 
-    async fn all_prepared(&mut self) -> Result<(), SessionError> {
+    async fn all_prepared(&mut self) -> SessionResult<()> {
         self.session.all_prepared().await
     }
 
@@ -207,11 +203,7 @@ impl<S: Session> Session for Timed<S> {
         self.session.statements()
     }
 
-    async fn load_local(
-        &mut self,
-        sql: &str,
-        rows: &mut dyn RowSource,
-    ) -> Result<u64, SessionError> {
+    async fn load_local(&mut self, sql: &str, rows: &mut dyn RowSource) -> SessionResult<u64> {
         self.session.load_local(sql, rows).await
     }
 }

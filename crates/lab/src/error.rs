@@ -12,6 +12,8 @@ use tpcc::acid::AcidError;
 use tpcc::{InspectError, LoadError};
 use wire::ConnectError;
 
+pub type LabResult<T> = Result<T, LabError>;
+
 /// Why a command did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
@@ -68,11 +70,11 @@ fn tail(log: &Option<String>) -> String {
 
 /// Says what a session was doing when it failed.
 pub(crate) trait WhileDoing<T> {
-    fn doing(self, doing: &'static str) -> Result<T, LabError>;
+    fn doing(self, doing: &'static str) -> LabResult<T>;
 }
 
 impl<T> WhileDoing<T> for Result<T, SessionError> {
-    fn doing(self, doing: &'static str) -> Result<T, LabError> {
+    fn doing(self, doing: &'static str) -> LabResult<T> {
         self.map_err(|error| LabError::Session { doing, error })
     }
 }

@@ -7,7 +7,9 @@ use crate::script::PARAMETERS_MAX;
 use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
-use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError, first_of};
+use base::{
+    Connect, Exit, Param, Random, RowSource, Session, SessionError, SessionResult, first_of,
+};
 use drive::{LoadProgress, LoadReport, LoadedTable};
 use spec::SbtestTables;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -238,11 +240,7 @@ impl RowSource for OneFill<'_> {
 }
 
 /// Where the server does not take files: statements of about a MiB. No value needs escaping.
-async fn insert<S: Session>(
-    session: &mut S,
-    table: &str,
-    lines: &[u8],
-) -> Result<u64, SessionError> {
+async fn insert<S: Session>(session: &mut S, table: &str, lines: &[u8]) -> SessionResult<u64> {
     const STATEMENT_BYTES: usize = 1 << 20;
     let text = String::from_utf8_lossy(lines);
     let mut stored = 0;
@@ -295,7 +293,7 @@ async fn set_up<S: Session>(
     setup: &SetupStatement,
     random: &mut Random,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<bool, SessionError> {
+) -> SessionResult<bool> {
     const ROWS_OF_COMMIT: u64 = 1_000;
     if setup.parameters.is_empty() && setup.times == 1 {
         session.query(&setup.sql).await?;

@@ -3,7 +3,7 @@
 
 use crate::generate::{Generator, Span, write_groups};
 use crate::script::{Constant, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
-use base::{Random, Session, SessionError};
+use base::{Random, Session, SessionError, SessionResult};
 use drive::TransactionInfo;
 use spec::{OltpMix, SbtestTables};
 use std::io::Write;
@@ -262,9 +262,7 @@ pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables,
 ///
 /// # Errors
 /// Where the server refuses.
-pub(crate) async fn tables_of<S: Session>(
-    session: &mut S,
-) -> Result<Vec<(String, String)>, SessionError> {
+pub(crate) async fn tables_of<S: Session>(session: &mut S) -> SessionResult<Vec<(String, String)>> {
     let sql = "SELECT table_name, table_comment FROM information_schema.tables \
                WHERE table_schema = DATABASE() ORDER BY table_name";
     let answer = session.query(sql).await?;

@@ -3,7 +3,7 @@
 use crate::generate::DrawnValues;
 use crate::script::{PARAMETERS_MAX, Script, ScriptStatement};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Connect, Param, Random, Row, Session, SessionError, StatementId};
+use base::{Connect, Param, Random, Row, Session, SessionError, SessionResult, StatementId};
 use drive::streams::INPUTS;
 use drive::{
     Attempt, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, StatementTimes,
@@ -63,7 +63,7 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
         &self,
         session: &mut S,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<StoredCheck>, SessionError> {
+    ) -> SessionResult<Vec<StoredCheck>> {
         let total = self.script.checks.len() as u64;
         let mut results = Vec::new();
         for (done, check) in (0..).zip(&self.script.checks) {
@@ -120,7 +120,7 @@ impl<C: Connect + Sync> Workload for ScriptWorkload<C> {
 }
 
 impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
-    async fn facts<S: Session>(&self, session: &mut S) -> Result<Facts, SessionError> {
+    async fn facts<S: Session>(&self, session: &mut S) -> SessionResult<Facts> {
         let Some(constant) = &self.script.constant else {
             return Ok(Facts::default());
         };
@@ -185,7 +185,7 @@ pub struct ScriptClient<C: Connect> {
 }
 
 impl<C: Connect> ScriptClient<C> {
-    async fn set_up(&mut self, isolation: Option<Isolation>) -> Result<(), SessionError> {
+    async fn set_up(&mut self, isolation: Option<Isolation>) -> SessionResult<()> {
         if let Some(isolation) = isolation {
             set_isolation(&mut self.session, isolation).await?;
         }
@@ -196,7 +196,7 @@ impl<C: Connect> ScriptClient<C> {
     }
 
     /// Prepares every statement once, however many steps have it.
-    async fn prepare(&mut self) -> Result<(), SessionError> {
+    async fn prepare(&mut self) -> SessionResult<()> {
         let mut known: BTreeMap<&str, StatementId> = BTreeMap::new();
         self.prepared.clear();
         for transaction in &self.script.transactions {
@@ -249,7 +249,7 @@ impl<C: Connect> ScriptClient<C> {
     }
 
     /// Leaves the session as it was before the try.
-    async fn recover(&mut self, error: &SessionError) -> Result<(), SessionError> {
+    async fn recover(&mut self, error: &SessionError) -> SessionResult<()> {
         if error.code().is_none() {
             // The session is of no more use.
             return Ok(());
@@ -268,7 +268,7 @@ async fn execute<S: Session>(
     id: StatementId,
     step: &ScriptStatement,
     values: &DrawnValues,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     let mut params = [Param::Null; PARAMETERS_MAX];
     let count = step.parameters.len();
     for (param, place) in params.iter_mut().zip(&step.parameters) {

@@ -4,7 +4,7 @@
 //! not tell its version is refused, because a measurement must name what it measured.
 
 use crate::catalogue::{self, Engine};
-use crate::{Home, ServerError, home};
+use crate::{Home, ServerError, ServerResult, home};
 use base::ServerRelease;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -88,7 +88,7 @@ impl ServerBuild {
     ///
     /// # Errors
     /// [`ServerError::NotAServer`] where the file does not run or does not tell a version.
-    pub fn from_binary(path: &Path) -> Result<ServerBuild, ServerError> {
+    pub fn from_binary(path: &Path) -> ServerResult<ServerBuild> {
         let binary = fs::canonicalize(path).map_err(|error| ServerError::NotAServer {
             path: path.to_owned(),
             why: error.to_string(),
@@ -107,7 +107,7 @@ impl ServerBuild {
     ///
     /// # Errors
     /// [`ServerError::Unknown`]
-    pub fn of_catalogue(engine: &str) -> Result<ServerBuild, ServerError> {
+    pub fn of_catalogue(engine: &str) -> ServerResult<ServerBuild> {
         let engine = catalogue::engine(engine)?;
         Ok(ServerBuild {
             engine: engine.name.clone(),
@@ -125,7 +125,7 @@ impl ServerBuild {
         binary: &Path,
         library_path: Option<PathBuf>,
         origin: String,
-    ) -> Result<ServerBuild, ServerError> {
+    ) -> ServerResult<ServerBuild> {
         let refuse = |why: String| ServerError::NotAServer { path: binary.to_owned(), why };
         let mut command = Command::new(binary);
         command.args(["--no-defaults", "--version"]);
@@ -201,7 +201,7 @@ fn engine_of(release: ServerRelease) -> String {
 /// # Errors
 /// [`ServerError::Unknown`], or [`ServerError::NotInstalled`] which names the command that
 /// installs it.
-pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
+pub fn find(home: &Home, engine: &str) -> ServerResult<ServerBuild> {
     let engine = catalogue::engine(engine)?;
     match installed(home, engine) {
         Ok(Some(build)) => return Ok(build),
@@ -223,7 +223,7 @@ pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
 }
 
 /// Every engine of the catalogue, and whether it is at hand.
-pub fn list(home: &Home) -> Result<Vec<ListedEngine>, ServerError> {
+pub fn list(home: &Home) -> ServerResult<Vec<ListedEngine>> {
     let machine = machine_builds();
     catalogue::engines()
         .iter()
@@ -253,7 +253,7 @@ pub fn list(home: &Home) -> Result<Vec<ListedEngine>, ServerError> {
 }
 
 /// mydyno's own copy of an engine, where it has one.
-pub(crate) fn installed(home: &Home, engine: &Engine) -> Result<Option<ServerBuild>, ServerError> {
+pub(crate) fn installed(home: &Home, engine: &Engine) -> ServerResult<Option<ServerBuild>> {
     let directory = home.engines().join(&engine.name);
     match manifest(&directory)? {
         Some(manifest) => from_manifest(&directory, &manifest).map(Some),
@@ -261,16 +261,13 @@ pub(crate) fn installed(home: &Home, engine: &Engine) -> Result<Option<ServerBui
     }
 }
 
-pub(crate) fn manifest(directory: &Path) -> Result<Option<Manifest>, ServerError> {
+pub(crate) fn manifest(directory: &Path) -> ServerResult<Option<Manifest>> {
     let text = home::read_if_there(&directory.join(MANIFEST))?;
     // One of another version of this program: as good as none.
     Ok(text.and_then(|text| toml::from_str(&text).ok()))
 }
 
-pub(crate) fn from_manifest(
-    directory: &Path,
-    manifest: &Manifest,
-) -> Result<ServerBuild, ServerError> {
+pub(crate) fn from_manifest(directory: &Path, manifest: &Manifest) -> ServerResult<ServerBuild> {
     let libraries = manifest.libraries.as_ref().map(|l| directory.join(l));
     let mut build =
         ServerBuild::ask(&directory.join(&manifest.binary), libraries, manifest.origin.clone())?;

@@ -1,6 +1,6 @@
 //! The engines that mydyno knows by name: data in `catalogue.toml`, looked up here.
 
-use crate::ServerError;
+use crate::{ServerError, ServerResult};
 use base::{ServerFamily, ServerRelease};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -65,7 +65,7 @@ pub(crate) fn packages_of_library(soname: &str) -> &'static [String] {
 }
 
 /// The engine of that name.
-pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
+pub fn engine(name: &str) -> ServerResult<&'static Engine> {
     engines().iter().find(|e| e.name == name).ok_or_else(|| {
         let known: Vec<String> = engines().iter().map(|e| e.name.clone()).collect();
         ServerError::Unknown { what: "engine", name: name.to_owned(), known }

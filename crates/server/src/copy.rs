@@ -7,9 +7,9 @@
 //! before the server starts: otherwise the first seconds of a measurement would pay for the copy.
 //! What stands in for an emulated device is written out and stays in memory.
 
-use crate::ServerError;
 use crate::error::io_at;
 use crate::home::private_directory;
+use crate::{ServerError, ServerResult};
 use rustix::fs::{Advice, fadvise};
 use std::fs::{self, File};
 use std::io;
@@ -56,7 +56,7 @@ struct CopyPiece {
 }
 
 /// Copies files whose directories are there.
-fn copy_files(files: &[FileCopy], storage: Storage) -> Result<(), ServerError> {
+fn copy_files(files: &[FileCopy], storage: Storage) -> ServerResult<()> {
     let mut pieces = Vec::new();
     for (index, file) in files.iter().enumerate() {
         let to = fs::OpenOptions::new()
@@ -119,8 +119,8 @@ fn settle(file: &FileCopy, storage: Storage) -> io::Result<()> {
 /// Runs `work` on every item; the first failure stops all threads and is returned.
 fn in_parallel<T: Sync>(
     items: &[T],
-    work: impl Fn(&T) -> Result<(), ServerError> + Sync,
-) -> Result<(), ServerError> {
+    work: impl Fn(&T) -> ServerResult<()> + Sync,
+) -> ServerResult<()> {
     let cores = thread::available_parallelism().map_or(THREADS_MIN, NonZeroUsize::get);
     let threads = cores.clamp(THREADS_MIN, THREADS_MAX);
     let next = AtomicUsize::new(0);
@@ -156,7 +156,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Sockets and pid files of a stopped server are no data and are left out.
-    pub(crate) fn read(root: &Path) -> Result<Tree, ServerError> {
+    pub(crate) fn read(root: &Path) -> ServerResult<Tree> {
         let mut tree = Tree { files: Vec::new(), directories: Vec::new() };
         let mut pending = vec![PathBuf::new()];
         while let Some(relative) = pending.pop() {
@@ -183,7 +183,7 @@ impl Tree {
         from: &Path,
         place: impl Fn(&Path) -> PathBuf,
         storage: Storage,
-    ) -> Result<(), ServerError> {
+    ) -> ServerResult<()> {
         for directory in &self.directories {
             private_directory(&place(directory))?;
         }

@@ -3,7 +3,7 @@
 //!
 //! What is started by a thread is kept to the CPUs of that thread.
 
-use crate::ServerError;
+use crate::{ServerError, ServerResult};
 use base::CpuList;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -27,7 +27,7 @@ impl DividedCpus {
     ///
     /// # Errors
     /// [`ServerError::Cores`] where there are not so many, [`ServerError::Io`].
-    pub fn of(cores: u32) -> Result<DividedCpus, ServerError> {
+    pub fn of(cores: u32) -> ServerResult<DividedCpus> {
         let allowed = allowed_cpus(None).map_err(io_of_cpus)?;
         if cores == 0 || cores as usize > allowed.len() {
             return Err(ServerError::Cores { asked: cores, allowed });

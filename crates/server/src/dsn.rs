@@ -1,7 +1,7 @@
 //! DSNs: `mysql://user[:password]@host[:port]/schema?socket=/path&ssl-mode=REQUIRED`, with the
 //! options of [`Security`], parsed and written. Pure.
 
-use crate::ServerError;
+use crate::{ServerError, ServerResult};
 use base::percent_encoded;
 use percent_encoding::percent_decode_str;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ fn bad(why: impl Into<String>) -> ServerError {
 }
 
 /// Parses a DSN. Error texts never quote the part that holds the password.
-pub(crate) fn parse(text: &str) -> Result<Dsn, ServerError> {
+pub(crate) fn parse(text: &str) -> ServerResult<Dsn> {
     let rest = text
         .get(..SCHEME.len())
         .filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME))
@@ -68,7 +68,7 @@ pub(crate) fn parse(text: &str) -> Result<Dsn, ServerError> {
     Ok(dsn)
 }
 
-fn parse_login(login: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
+fn parse_login(login: &str, dsn: &mut Dsn) -> ServerResult<()> {
     let (user, password) =
         login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
     if !user.is_empty() {
@@ -78,7 +78,7 @@ fn parse_login(login: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
     Ok(())
 }
 
-fn parse_host(text: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
+fn parse_host(text: &str, dsn: &mut Dsn) -> ServerResult<()> {
     let (host, port) = if let Some(inner) = text.strip_prefix('[') {
         let (host, after) =
             inner.split_once(']').ok_or_else(|| bad("the IPv6 address has no closing bracket"))?;
@@ -110,7 +110,7 @@ fn parse_host(text: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
     Ok(())
 }
 
-fn parse_query(query: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
+fn parse_query(query: &str, dsn: &mut Dsn) -> ServerResult<()> {
     let mut known = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -135,7 +135,7 @@ fn parse_query(query: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
     Ok(())
 }
 
-fn decode(text: &str, part: &str) -> Result<String, ServerError> {
+fn decode(text: &str, part: &str) -> ServerResult<String> {
     let is_escape = |after: &str| {
         let digits = after.as_bytes().get(..2);
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -167,7 +167,7 @@ pub fn dsn_of_each_host(text: &str) -> Vec<String> {
 ///
 /// # Errors
 /// What is wrong with it, without the password.
-pub fn dsn_has_password(text: &str) -> Result<bool, ServerError> {
+pub fn dsn_has_password(text: &str) -> ServerResult<bool> {
     let mut has_one = false;
     for dsn in dsn_of_each_host(text) {
         has_one |= parse(&dsn)?.password.is_some();

@@ -4,6 +4,8 @@ use base::{CpuList, Exit, counted, nearest};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub type ServerResult<T> = Result<T, ServerError>;
+
 /// Everything that can go wrong in this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {

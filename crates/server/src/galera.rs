@@ -14,7 +14,7 @@ use crate::install::suite::LOADER_PREFIX;
 use crate::process::free_ports;
 use crate::release_facts::GALERA_4;
 use crate::settings::Layout;
-use crate::{ServerError, home};
+use crate::{ServerError, ServerResult, home};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -91,7 +91,7 @@ impl GaleraCluster {
     ///
     /// # Errors
     /// [`ServerError::NoCluster`] where the build has no Galera; [`ServerError::Io`].
-    pub fn of(build: &ServerBuild, nodes: u32) -> Result<GaleraCluster, ServerError> {
+    pub fn of(build: &ServerBuild, nodes: u32) -> ServerResult<GaleraCluster> {
         let provider = require_provider(build)?;
         let ports = free_ports(2 * nodes as usize)?;
         let of_node = |two: &[u16]| NodePorts { group: two[0], transfer: two[1] };
@@ -109,7 +109,7 @@ impl GaleraCluster {
 ///
 /// # Errors
 /// [`ServerError::NoCluster`] says what is missing, and what to do.
-pub fn require_provider(build: &ServerBuild) -> Result<PathBuf, ServerError> {
+pub fn require_provider(build: &ServerBuild) -> ServerResult<PathBuf> {
     let refuse = |why: String| ServerError::NoCluster { engine: build.engine.clone(), why };
     if !build.release.family.is_mariadb() {
         return Err(refuse("Galera is part of MariaDB; take mariadb-10.11".to_owned()));
@@ -143,7 +143,7 @@ pub(crate) fn below(base: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// [`ServerError::Setting`].
-pub fn refuse_own_settings(set: &[(String, String)]) -> Result<(), ServerError> {
+pub fn refuse_own_settings(set: &[(String, String)]) -> ServerResult<()> {
     match set.iter().find(|(name, _)| OWN.contains(&base::variable_name(name).as_str())) {
         None => Ok(()),
         Some((name, _)) => Err(ServerError::Setting {
@@ -206,7 +206,7 @@ impl GaleraNode {
     }
 
     /// Makes it ready for its first start on a clone; gives the arguments of that start.
-    pub(crate) fn prepare_clone(&self, place: NodePlace<'_>) -> Result<Vec<String>, ServerError> {
+    pub(crate) fn prepare_clone(&self, place: NodePlace<'_>) -> ServerResult<Vec<String>> {
         let state = place.layout.data.join("grastate.dat");
         let text = fs::read_to_string(&state).map_err(io_at("read", &state))?;
         let position = GaleraPosition::of_state(&text).ok_or_else(|| ServerError::Data {
@@ -223,7 +223,7 @@ impl GaleraNode {
     }
 
     /// Makes it ready to begin a cluster on data that have been in none.
-    pub(crate) fn prepare_history(&self, place: NodePlace<'_>) -> Result<Vec<String>, ServerError> {
+    pub(crate) fn prepare_history(&self, place: NodePlace<'_>) -> ServerResult<Vec<String>> {
         let position = GaleraPosition(format!("{HISTORY}:0"));
         write_state(place.layout, &position, 1)?;
         write_script(place, &position)?;
@@ -235,7 +235,7 @@ impl GaleraNode {
         &self,
         place: NodePlace<'_>,
         log: &str,
-    ) -> Result<Vec<String>, ServerError> {
+    ) -> ServerResult<Vec<String>> {
         let found = log.lines().rev().find_map(|line| line.split_once(RECOVERED));
         let position = found.and_then(|(_, position)| GaleraPosition::parse(position.trim()));
         let position = position.ok_or_else(|| ServerError::Data {
@@ -272,7 +272,7 @@ impl GaleraPosition {
 
 /// The number is given to the server by its argument; the file says that it is not known, as after
 /// a crash, unless the node is to begin a cluster.
-fn write_state(layout: &Layout, position: &GaleraPosition, begins: u8) -> Result<(), ServerError> {
+fn write_state(layout: &Layout, position: &GaleraPosition, begins: u8) -> ServerResult<()> {
     let (history, number) = position.0.split_once(':').unwrap_or((&position.0, "-1"));
     let number = if begins == 1 { number } else { "-1" };
     let text = format!(
@@ -285,7 +285,7 @@ fn write_state(layout: &Layout, position: &GaleraPosition, begins: u8) -> Result
 /// Writes the script that Galera runs beside a transfer, with the environment of the server and in
 /// its data directory. A donor of MariaDB 11 writes a login for the script to its standard input,
 /// and fails where nobody reads it.
-fn write_script(place: NodePlace<'_>, position: &GaleraPosition) -> Result<(), ServerError> {
+fn write_script(place: NodePlace<'_>, position: &GaleraPosition) -> ServerResult<()> {
     let NodePlace { build, layout, files } = place;
     for (name, _) in files {
         let link = layout.data.join(name);
@@ -323,7 +323,7 @@ fn write_script(place: NodePlace<'_>, position: &GaleraPosition) -> Result<(), S
 /// A shell that runs with the libraries of the server. Where the server came with a C library of
 /// its own, that is a copy of the machine's which asks for its loader, as the server does; it comes
 /// before the machine's on the server's PATH.
-fn shell_for(build: &ServerBuild, layout: &Layout) -> Result<PathBuf, ServerError> {
+fn shell_for(build: &ServerBuild, layout: &Layout) -> ServerResult<PathBuf> {
     let machines = PathBuf::from("/bin/sh");
     let Some(loader) = build.library_path.as_deref().map(loader_in).transpose()?.flatten() else {
         return Ok(machines);
@@ -337,7 +337,7 @@ fn shell_for(build: &ServerBuild, layout: &Layout) -> Result<PathBuf, ServerErro
 }
 
 /// The loader of a C library, where one is in this directory.
-fn loader_in(directory: &Path) -> Result<Option<PathBuf>, ServerError> {
+fn loader_in(directory: &Path) -> ServerResult<Option<PathBuf>> {
     let mut files = home::entries(directory)?.into_iter();
     Ok(files.find(|path| home::file_name(path).starts_with(LOADER_PREFIX)))
 }

@@ -1,8 +1,8 @@
 //! mydyno's own data directory: everything that this crate writes lies under it, so removing it
 //! removes all.
 
-use crate::ServerError;
 use crate::error::io_at;
+use crate::{ServerError, ServerResult};
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ impl Home {
     /// # Errors
     /// [`ServerError::NoHome`] where no variable is set; [`ServerError::Io`] where it cannot be
     /// made.
-    pub fn from_env() -> Result<Home, ServerError> {
+    pub fn from_env() -> ServerResult<Home> {
         Home::at(root_from_env().ok_or(ServerError::NoHome)?)
     }
 
@@ -38,7 +38,7 @@ impl Home {
     }
 
     /// A home at `path`; made where it is missing.
-    pub fn at(path: impl Into<PathBuf>) -> Result<Home, ServerError> {
+    pub fn at(path: impl Into<PathBuf>) -> ServerResult<Home> {
         let path: PathBuf = path.into();
         private_directory(&path)?;
         // Servers run in directories of their own, so every path handed to them is absolute.
@@ -107,7 +107,7 @@ fn choose(
 }
 
 /// Makes a directory that only its owner enters, with its parents.
-pub(crate) fn private_directory(path: &Path) -> Result<(), ServerError> {
+pub(crate) fn private_directory(path: &Path) -> ServerResult<()> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -116,7 +116,7 @@ pub(crate) fn private_directory(path: &Path) -> Result<(), ServerError> {
 }
 
 /// Writes a file that only its owner reads.
-pub(crate) fn write_private(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ServerError> {
+pub(crate) fn write_private(path: &Path, content: impl AsRef<[u8]>) -> ServerResult<()> {
     use std::io::Write;
     // A left-over of another mode would keep its mode.
     remove_file_if_there(path)?;
@@ -129,11 +129,11 @@ pub(crate) fn write_private(path: &Path, content: impl AsRef<[u8]>) -> Result<()
         .map_err(io_at("write", path))
 }
 
-pub(crate) fn remove_file_if_there(path: &Path) -> Result<(), ServerError> {
+pub(crate) fn remove_file_if_there(path: &Path) -> ServerResult<()> {
     if_there(fs::remove_file(path)).map_err(io_at("remove", path))
 }
 
-pub(crate) fn remove_tree_if_there(path: &Path) -> Result<(), ServerError> {
+pub(crate) fn remove_tree_if_there(path: &Path) -> ServerResult<()> {
     if_there(fs::remove_dir_all(path)).map_err(io_at("remove", path))
 }
 
@@ -157,7 +157,7 @@ impl Drop for FileLock {
 }
 
 impl FileLock {
-    fn open(path: &Path) -> Result<File, ServerError> {
+    fn open(path: &Path) -> ServerResult<File> {
         fs::OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -168,7 +168,7 @@ impl FileLock {
     }
 
     /// Waits for the lock; `waiting` is called once where it is not free.
-    pub(crate) fn wait(path: &Path, waiting: &mut dyn FnMut()) -> Result<FileLock, ServerError> {
+    pub(crate) fn wait(path: &Path, waiting: &mut dyn FnMut()) -> ServerResult<FileLock> {
         let file = FileLock::open(path)?;
         if file.try_lock().is_err() {
             waiting();
@@ -178,7 +178,7 @@ impl FileLock {
     }
 
     /// The lock of a file that is there, shared with others who do the same.
-    pub(crate) fn share(path: &Path) -> Result<FileLock, ServerError> {
+    pub(crate) fn share(path: &Path) -> ServerResult<FileLock> {
         let file =
             fs::OpenOptions::new().write(true).open(path).map_err(io_at("open the lock", path))?;
         file.lock_shared().map_err(io_at("lock", path))?;
@@ -191,7 +191,7 @@ impl FileLock {
     }
 
     /// The lock, where it is free.
-    pub(crate) fn try_now(path: &Path) -> Result<Option<FileLock>, ServerError> {
+    pub(crate) fn try_now(path: &Path) -> ServerResult<Option<FileLock>> {
         let file = FileLock::open(path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(FileLock { file })),
@@ -202,7 +202,7 @@ impl FileLock {
 }
 
 /// Fails where fewer than `needed_bytes` are free on the file system of `path`.
-pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Result<(), ServerError> {
+pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> ServerResult<()> {
     let free = system::free_bytes(path).map_err(io_at("ask for the free space of", path))?;
     if free < needed_bytes {
         return Err(ServerError::Disk {
@@ -217,7 +217,7 @@ pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Result
 
 /// Removes what a killed process left in `directory` under names of this prefix. The caller holds
 /// the lock of these names.
-pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> Result<(), ServerError> {
+pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> ServerResult<()> {
     for path in entries(directory)? {
         if file_name(&path).starts_with(prefix) {
             remove_tree_if_there(&path)?;
@@ -227,13 +227,13 @@ pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> Result<(), Ser
 }
 
 /// A new directory for a moment, under a name of this prefix.
-pub(crate) fn temporary_directory(parent: &Path, prefix: &str) -> Result<TempDir, ServerError> {
+pub(crate) fn temporary_directory(parent: &Path, prefix: &str) -> ServerResult<TempDir> {
     let made = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
     made.map_err(io_at("make a directory in", parent))
 }
 
 /// The text of a file; `None` where there is none.
-pub(crate) fn read_if_there(path: &Path) -> Result<Option<String>, ServerError> {
+pub(crate) fn read_if_there(path: &Path) -> ServerResult<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if is_absence(&error) => Ok(None),
@@ -246,7 +246,7 @@ fn is_absence(error: &Error) -> bool {
 }
 
 /// What lies in a directory, in the order of the names.
-pub(crate) fn entries(directory: &Path) -> Result<Vec<PathBuf>, ServerError> {
+pub(crate) fn entries(directory: &Path) -> ServerResult<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
         paths.push(entry.map_err(io_at("read", directory))?.path());

@@ -5,7 +5,7 @@
 use crate::copy::{Storage, Tree};
 use crate::error::io_at;
 use crate::home::{self, FileLock};
-use crate::{Home, ServerBuild, ServerError};
+use crate::{Home, ServerBuild, ServerError, ServerResult};
 use base::given_in;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -193,12 +193,7 @@ impl Image {
     /// # Errors
     /// [`ServerError::Data`] where `data` is no data directory or in use; [`ServerError::Disk`],
     /// [`ServerError::Io`].
-    pub fn publish(
-        home: &Home,
-        key: &ImageKey,
-        data: &Path,
-        note: &str,
-    ) -> Result<Image, ServerError> {
+    pub fn publish(home: &Home, key: &ImageKey, data: &Path, note: &str) -> ServerResult<Image> {
         let name = key.directory_name();
         let lock = home.images().join(format!(".lock-{name}"));
         let _lock = FileLock::wait(&lock, &mut || {})?;
@@ -269,7 +264,7 @@ impl Image {
     }
 
     /// Another server would upgrade or refuse the files.
-    pub(crate) fn require_build(&self, build: &ServerBuild) -> Result<(), ServerError> {
+    pub(crate) fn require_build(&self, build: &ServerBuild) -> ServerResult<()> {
         let key = self.key();
         if key.engine == build.engine && key.version == build.version {
             return Ok(());
@@ -284,7 +279,7 @@ impl Image {
     }
 
     /// Copies the data to directories that are there and empty.
-    pub(crate) fn clone_into(&self, to: &CloneTo) -> Result<(), ServerError> {
+    pub(crate) fn clone_into(&self, to: &CloneTo) -> ServerResult<()> {
         let _in_use = use_image(&self.directory)?;
         let from = self.directory.join(DATA);
         let mut tree = Tree::read(&from)?;
@@ -329,7 +324,7 @@ impl CloneTo {
 
 /// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently
 /// used.
-pub(crate) fn use_image(directory: &Path) -> Result<FileLock, ServerError> {
+pub(crate) fn use_image(directory: &Path) -> ServerResult<FileLock> {
     let path = directory.join(DESCRIPTION);
     let in_use = FileLock::share(&path)?;
     let now = Duration::from_nanos(u64::try_from(base::now_utc_ns()).unwrap_or(0));
@@ -342,7 +337,7 @@ fn is_redo_file(path: &Path) -> bool {
 }
 
 /// A running server holds a lock on its system tablespace.
-fn require_stopped(data: &Path) -> Result<(), ServerError> {
+fn require_stopped(data: &Path) -> ServerResult<()> {
     let tablespace = data.join(SYSTEM_TABLESPACE);
     let file =
         fs::OpenOptions::new().read(true).write(true).open(&tablespace).map_err(|error| {
@@ -360,7 +355,7 @@ fn require_stopped(data: &Path) -> Result<(), ServerError> {
     })
 }
 
-fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
+fn move_tree(from: &Path, to: &Path) -> ServerResult<()> {
     match fs::rename(from, to) {
         Ok(()) => return Ok(()),
         Err(error) if error.kind() != std::io::ErrorKind::CrossesDevices => {

@@ -9,7 +9,7 @@ use crate::error::io_at;
 use crate::home;
 use crate::process;
 use crate::settings::{Layout, Settings};
-use crate::{ServerBuild, ServerError};
+use crate::{ServerBuild, ServerError, ServerResult};
 use base::ServerFamily;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const FRESH_BYTES: u64 = 256 << 20;
 const INITIALISE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A new password: 128 random bits as hexadecimal digits, which no quoting can hurt.
-pub(crate) fn random_password() -> Result<Password, ServerError> {
+pub(crate) fn random_password() -> ServerResult<Password> {
     let mut bytes = [0u8; 16];
     openssl::rand::rand_bytes(&mut bytes).map_err(|_| ServerError::Io {
         doing: "draw a random password from",
@@ -80,13 +80,13 @@ pub(crate) fn require_room(
     build: &ServerBuild,
     layout: &Layout,
     settings: &Settings,
-) -> Result<(), ServerError> {
+) -> ServerResult<()> {
     let needed = settings.redo_bytes(build).saturating_add(FRESH_BYTES);
     home::require_free(&layout.data, needed, "a fresh data directory")
 }
 
 /// Fills the empty data directory of `layout`, whose my.cnf is written.
-pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), ServerError> {
+pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> ServerResult<()> {
     let mut command = build.command();
     command.arg(format!("--defaults-file={}", layout.my_cnf().display()));
     // Its own settings may say 2, after which MariaDB does not find the first page of ibdata1.
@@ -123,10 +123,7 @@ pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), Ser
 }
 
 /// What the server says before it has opened its log goes to the same file.
-pub(crate) fn attach_log(
-    command: &mut std::process::Command,
-    log: &Path,
-) -> Result<(), ServerError> {
+pub(crate) fn attach_log(command: &mut std::process::Command, log: &Path) -> ServerResult<()> {
     let open =
         || fs::OpenOptions::new().create(true).append(true).open(log).map_err(io_at("open", log));
     command.stdout(open()?).stderr(open()?);
@@ -135,14 +132,14 @@ pub(crate) fn attach_log(
     Ok(())
 }
 
-fn bootstrap_sql(build: &ServerBuild) -> Result<String, ServerError> {
+fn bootstrap_sql(build: &ServerBuild) -> ServerResult<String> {
     let share = build.share().ok_or_else(|| ServerError::Data {
         what: "no share directory with error messages and system tables is beside this server; \
             install its whole package"
             .to_owned(),
         path: build.basedir.clone(),
     })?;
-    let read = |names: [&str; 2]| -> Result<String, ServerError> {
+    let read = |names: [&str; 2]| -> ServerResult<String> {
         let path = names
             .iter()
             .map(|name| share.join(name))

@@ -8,7 +8,7 @@ use crate::initialise::{initialise, require_room};
 use crate::instance_dir::InstanceDir;
 use crate::kept_images::{images_max_bytes, shrink_images};
 use crate::settings::{DEFAULT_PAGE_SIZE_BYTES, Layout, Settings};
-use crate::{Home, ServerBuild, ServerError};
+use crate::{Home, ServerBuild, ServerResult};
 use std::fs;
 
 /// Raised when another data directory comes of the same build.
@@ -41,7 +41,7 @@ pub(crate) fn image(
     home: &Home,
     build: &ServerBuild,
     wanted: &Settings,
-) -> Result<Option<Image>, ServerError> {
+) -> ServerResult<Option<Image>> {
     if !is_common(wanted) {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use crate::instance_dir::InstanceDir;
 use crate::launch::Launch;
 use crate::process;
 use crate::settings::Settings;
-use crate::{ServerBuild, ServerError, dsn};
+use crate::{ServerBuild, ServerError, ServerResult, dsn};
 use base::{CpuList, Dilation};
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -185,7 +185,7 @@ impl Instance {
     ///
     /// # Errors
     /// [`ServerError::Failed`] where even a killed server does not go away.
-    pub fn stop(&self, timeout: Duration) -> Result<Ending, ServerError> {
+    pub fn stop(&self, timeout: Duration) -> ServerResult<Ending> {
         self.process().signal(Signal::TERM);
         let start = Instant::now();
         match self.wait(|| start.elapsed() >= timeout) {
@@ -208,7 +208,7 @@ impl Instance {
     }
 
     /// Kills the server, as a power failure would end it.
-    pub fn kill(&self) -> Result<ExitStatus, ServerError> {
+    pub fn kill(&self) -> ServerResult<ExitStatus> {
         let ended = self.process().kill(process::KILL_TIMEOUT);
         ended.ok_or_else(|| self.stuck())
     }
@@ -220,7 +220,7 @@ impl Instance {
     /// # Errors
     /// [`ServerError::Failed`] with the log, [`ServerError::Data`] where a node's log does not say
     /// what it has, [`ServerError::Io`].
-    pub fn start_again(&self) -> Result<(), ServerError> {
+    pub fn start_again(&self) -> ServerResult<()> {
         let arguments = match &self.launch.options.galera {
             Some(node) => node.prepare_return(self.launch.place(), &self.recover()?)?,
             None => Vec::new(),
@@ -229,7 +229,7 @@ impl Instance {
     }
 
     /// What a node says as it recovers its data, without taking part in anything.
-    fn recover(&self) -> Result<String, ServerError> {
+    fn recover(&self) -> ServerResult<String> {
         let start = self.launch.begin()?;
         *self.process() = self.launch.spawn(&["--wsrep-recover".to_owned()], &start)?;
         let ended = self.wait(|| self.launch.is_late(&start));
@@ -246,7 +246,7 @@ impl Instance {
     ///
     /// # Errors
     /// As [`Instance::start_again`]; [`ServerError::NoCluster`] where it is no node.
-    pub fn begin_cluster(&self) -> Result<(), ServerError> {
+    pub fn begin_cluster(&self) -> ServerResult<()> {
         let Some(node) = &self.launch.options.galera else {
             return Err(ServerError::NoCluster {
                 engine: self.launch.build.engine.clone(),
@@ -256,7 +256,7 @@ impl Instance {
         self.run_again(&node.prepare_history(self.launch.place())?)
     }
 
-    fn run_again(&self, arguments: &[String]) -> Result<(), ServerError> {
+    fn run_again(&self, arguments: &[String]) -> ServerResult<()> {
         let start = self.launch.begin()?;
         *self.process() = self.launch.spawn(arguments, &start)?;
         let ready = self.launch.wait_ready(|| self.process().ended(), &start);
@@ -310,7 +310,7 @@ pub(crate) fn loopback_options(port: u16, password: &Password, data: &Path) -> C
 }
 
 /// Reads the password of an instance that is not in this process.
-pub(crate) fn read_password(path: &Path) -> Result<Password, ServerError> {
+pub(crate) fn read_password(path: &Path) -> ServerResult<Password> {
     std::fs::read_to_string(path)
         .map(|text| Password::new(text.trim_end()))
         .map_err(io_at("read", path))

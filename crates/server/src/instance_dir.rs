@@ -10,7 +10,7 @@ use crate::home::{self, FileLock};
 use crate::image::SYSTEM_TABLESPACE;
 use crate::kept_images::sweep_removed;
 use crate::record::{RECORD, lock_path};
-use crate::{Home, ServerError, process};
+use crate::{Home, ServerError, ServerResult, process};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(crate) struct InstanceDir {
 
 impl InstanceDir {
     /// A new directory for a private server.
-    pub(crate) fn private(home: &Home) -> Result<InstanceDir, ServerError> {
+    pub(crate) fn private(home: &Home) -> ServerResult<InstanceDir> {
         // Between the making of a directory and the locking of its lock, nobody may sweep.
         let _gate = gate(home)?;
         let prefix = format!("{}-", std::process::id());
@@ -50,7 +50,7 @@ impl InstanceDir {
     }
 
     /// The directory of a named server, which the caller has locked.
-    pub(crate) fn named(path: PathBuf, keep: bool) -> Result<InstanceDir, ServerError> {
+    pub(crate) fn named(path: PathBuf, keep: bool) -> ServerResult<InstanceDir> {
         home::private_directory(&path)?;
         let elsewhere = read_elsewhere(&path);
         Ok(InstanceDir { path, keep, elsewhere, _lock: None })
@@ -59,7 +59,7 @@ impl InstanceDir {
     /// Makes a directory elsewhere that goes with this one. It must not be there yet: nothing that
     /// is not ours is removed. Nor may it be in a directory of another server, with which it would
     /// go.
-    pub(crate) fn make_elsewhere(&mut self, home: &Home, path: &Path) -> Result<(), ServerError> {
+    pub(crate) fn make_elsewhere(&mut self, home: &Home, path: &Path) -> ServerResult<()> {
         if self.elsewhere.iter().any(|known| known == path) && path.is_dir() {
             return Ok(());
         }
@@ -87,7 +87,7 @@ impl InstanceDir {
         home::private_directory(path)
     }
 
-    fn list_elsewhere(&mut self, path: &Path) -> Result<(), ServerError> {
+    fn list_elsewhere(&mut self, path: &Path) -> ServerResult<()> {
         self.elsewhere.push(path.to_owned());
         let list = self.path.join(ELSEWHERE);
         let text = serde_json::to_string(&self.elsewhere).map_err(|error| ServerError::Data {
@@ -99,7 +99,7 @@ impl InstanceDir {
 
     /// Where the socket goes: here, or in a short directory where the path would be too long for
     /// the kernel.
-    pub(crate) fn socket(&mut self) -> Result<PathBuf, ServerError> {
+    pub(crate) fn socket(&mut self) -> ServerResult<PathBuf> {
         let here = self.path.join("mysql.sock");
         if here.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
             return Ok(here);
@@ -127,7 +127,7 @@ impl InstanceDir {
     }
 
     /// Removes everything now.
-    pub(crate) fn remove(&mut self) -> Result<(), ServerError> {
+    pub(crate) fn remove(&mut self) -> ServerResult<()> {
         remove_with_elsewhere(&self.path, &self.elsewhere)
     }
 }
@@ -147,7 +147,7 @@ impl Drop for InstanceDir {
 ///
 /// # Errors
 /// [`ServerError::Data`] where the path is inside one.
-pub fn require_apart(home: &Home, own: &Path, path: &Path) -> Result<(), ServerError> {
+pub fn require_apart(home: &Home, own: &Path, path: &Path) -> ServerResult<()> {
     // One that is about to be made is listed already.
     let is_own = |own: &PathBuf| path.starts_with(own) && (own != path || path.exists());
     if path.starts_with(own) || read_elsewhere(own).iter().any(is_own) {
@@ -182,7 +182,7 @@ fn read_elsewhere(path: &Path) -> Vec<PathBuf> {
         .unwrap_or_default()
 }
 
-fn remove_with_elsewhere(path: &Path, elsewhere: &[PathBuf]) -> Result<(), ServerError> {
+fn remove_with_elsewhere(path: &Path, elsewhere: &[PathBuf]) -> ServerResult<()> {
     // The list goes last: it is in `path`.
     for directory in elsewhere {
         home::remove_tree_if_there(directory)?;
@@ -190,14 +190,14 @@ fn remove_with_elsewhere(path: &Path, elsewhere: &[PathBuf]) -> Result<(), Serve
     home::remove_tree_if_there(path)
 }
 
-fn gate(home: &Home) -> Result<FileLock, ServerError> {
+fn gate(home: &Home) -> ServerResult<FileLock> {
     FileLock::wait(&home.run().join(".lock"), &mut || {})
 }
 
 /// Removes what commands left that ended without cleaning up, and kills their servers. What cannot
 /// be removed (another user's, on a hanging disk) does not keep a new server from starting; it is
 /// told.
-pub fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
+pub fn sweep(home: &Home) -> ServerResult<Vec<String>> {
     let _gate = gate(home)?;
     let mut notes = Vec::new();
     let private = home::entries(&home.run())?.into_iter().map(|path| (path.join(LOCK), path));
@@ -216,7 +216,7 @@ fn stays(error: &ServerError) -> String {
     format!("what an earlier command left stays: {error}")
 }
 
-fn sweep_one(lock: &Path, path: &Path) -> Result<(), ServerError> {
+fn sweep_one(lock: &Path, path: &Path) -> ServerResult<()> {
     let Some(_lock) = FileLock::try_now(lock)? else {
         return Ok(()); // its owner lives
     };

@@ -1,7 +1,7 @@
 //! What a command changes on a server that is not its own: the values before are on disk before
 //! anything is changed, so that whoever comes next can set them back.
 
-use crate::error::{ServerError, io_at};
+use crate::error::{ServerResult, io_at};
 use crate::home::{FileLock, Home, private_directory, read_if_there, remove_file_if_there};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ impl ChangeJournal {
     ///
     /// # Errors
     /// Where the home cannot be written.
-    pub fn take(home: &Home, identity: &str) -> Result<Option<ChangeJournal>, ServerError> {
+    pub fn take(home: &Home, identity: &str) -> ServerResult<Option<ChangeJournal>> {
         let directory = directory(home);
         private_directory(&directory)?;
         let name = format!("{:016x}", xxh3_64(identity.as_bytes()));
@@ -55,7 +55,7 @@ impl ChangeJournal {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn left(&self) -> Result<ServerChange, ServerError> {
+    pub fn left(&self) -> ServerResult<ServerChange> {
         let Some(text) = read_if_there(&self.path)? else { return Ok(ServerChange::default()) };
         toml::from_str(&text).map_err(|error| {
             let error = std::io::Error::new(ErrorKind::InvalidData, error.to_string());
@@ -67,7 +67,7 @@ impl ChangeJournal {
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn write(&self, change: &ServerChange) -> Result<(), ServerError> {
+    pub fn write(&self, change: &ServerChange) -> ServerResult<()> {
         let new = self.path.with_extension("new");
         let text = toml::to_string(change).map_err(std::io::Error::other);
         let written = text.and_then(|text| {
@@ -87,7 +87,7 @@ impl ChangeJournal {
     ///
     /// # Errors
     /// Where it cannot be removed.
-    pub fn clear(&self) -> Result<(), ServerError> {
+    pub fn clear(&self) -> ServerResult<()> {
         remove_file_if_there(&self.path)
     }
 }

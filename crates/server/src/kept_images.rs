@@ -4,7 +4,7 @@
 use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::image::DESCRIPTION;
-use crate::{Home, Image, ImageKey, ServerError};
+use crate::{Home, Image, ImageKey, ServerError, ServerResult};
 use base::parse_size;
 use std::fs;
 use std::time::UNIX_EPOCH;
@@ -24,7 +24,7 @@ pub struct KeptImage {
 }
 
 /// All images, the most recently used one first. What is damaged or of another format is none.
-pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
+pub fn kept_images(home: &Home) -> ServerResult<Vec<KeptImage>> {
     let mut kept = Vec::new();
     for directory in home::entries(&home.images())? {
         let path = directory.join(DESCRIPTION);
@@ -46,7 +46,7 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
 }
 
 /// Room for all images.
-pub fn images_max_bytes() -> Result<u64, ServerError> {
+pub fn images_max_bytes() -> ServerResult<u64> {
     let Some(text) = std::env::var_os(IMAGES_VARIABLE) else {
         return Ok(IMAGES_MAX_DEFAULT_BYTES);
     };
@@ -62,7 +62,7 @@ pub fn shrink_images(
     home: &Home,
     max_bytes: u64,
     coming: &[ImageKey],
-) -> Result<Vec<KeptImage>, ServerError> {
+) -> ServerResult<Vec<KeptImage>> {
     let kept = kept_images(home)?;
     let mut total_bytes: u64 = kept.iter().map(|kept| kept.image.data_bytes()).sum();
     let needed_at = |kept: &KeptImage| {
@@ -93,7 +93,7 @@ pub fn shrink_images(
 ///
 /// # Errors
 /// [`ServerError::NoSuchImage`]; [`ServerError::Data`] where it is in use.
-pub fn remove_image(home: &Home, name: &str) -> Result<KeptImage, ServerError> {
+pub fn remove_image(home: &Home, name: &str) -> ServerResult<KeptImage> {
     let mut kept = kept_images(home)?;
     let Some(at) = kept.iter().position(|kept| kept.name == name) else {
         return Err(ServerError::NoSuchImage { name: name.to_owned() });
@@ -113,7 +113,7 @@ const GONE_PREFIX: &str = ".tmp-";
 const GONE_SUFFIX: &str = "-removed";
 
 /// Returns whether nobody used it.
-fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
+fn remove(home: &Home, kept: &KeptImage) -> ServerResult<bool> {
     let directory = kept.image.directory();
     if !directory.exists() {
         // Another process was quicker.
@@ -131,7 +131,7 @@ fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
 
 /// Removes the rest of images whose removal was killed. Where another process is about it, both
 /// are.
-pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
+pub(crate) fn sweep_removed(home: &Home) -> ServerResult<()> {
     for path in home::entries(&home.images())? {
         let name = home::file_name(&path);
         if name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX) {

@@ -11,7 +11,7 @@ use crate::instance::{Data, InstanceOptions, Lifetime};
 use crate::process::{self, NotReady};
 use crate::record::NamedInstance;
 use crate::settings::{Layout, Settings};
-use crate::{Home, ServerBuild, ServerError};
+use crate::{Home, ServerBuild, ServerError, ServerResult};
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -61,7 +61,7 @@ pub(crate) struct StartTry {
 }
 
 impl Launch {
-    fn settings(&mut self, port: u16) -> Result<Settings, ServerError> {
+    fn settings(&mut self, port: u16) -> ServerResult<Settings> {
         let mut set = self.set.clone();
         if let Some(node) = &self.options.galera {
             set.extend(node.lines(&self.layout, &self.set));
@@ -84,7 +84,7 @@ impl Launch {
     }
 
     /// Puts the data directory's first content in place.
-    pub(crate) fn fill(&mut self, home: &Home) -> Result<(), ServerError> {
+    pub(crate) fn fill(&mut self, home: &Home) -> ServerResult<()> {
         // No port is opened while a data directory is initialised.
         let settings = self.settings(0)?;
         match &self.options.data {
@@ -102,7 +102,7 @@ impl Launch {
         }
     }
 
-    fn clone_from(&mut self, image: &Image, settings: &Settings) -> Result<(), ServerError> {
+    fn clone_from(&mut self, image: &Image, settings: &Settings) -> ServerResult<()> {
         let elsewhere = |name| settings.get(name).map(PathBuf::from);
         image.clone_into(&CloneTo {
             data: self.layout.data.clone(),
@@ -118,7 +118,7 @@ impl Launch {
 
     /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster
     /// yet: each row would be kept for nodes that are not there.
-    pub(crate) fn first_arguments(&self) -> Result<Vec<String>, ServerError> {
+    pub(crate) fn first_arguments(&self) -> ServerResult<Vec<String>> {
         match (&self.options.galera, &self.options.data) {
             (None, _) => Ok(Vec::new()),
             (Some(_), Data::Fresh) => Ok(vec![GALERA_OFF.to_owned()]),
@@ -131,7 +131,7 @@ impl Launch {
     }
 
     /// Starts the server, on another port where the first is taken.
-    pub(crate) fn run(&mut self) -> Result<(ChildProcess, u16, Settings), ServerError> {
+    pub(crate) fn run(&mut self) -> ServerResult<(ChildProcess, u16, Settings)> {
         let arguments = self.first_arguments()?;
         let mut preferred = self.options.port;
         let mut attempt = 0;
@@ -169,7 +169,7 @@ impl Launch {
         arguments: &[String],
         begun: &StartTry,
         port: u16,
-    ) -> Result<ChildProcess, ServerError> {
+    ) -> ServerResult<ChildProcess> {
         let started = self.spawn(arguments, begun).and_then(|mut process| {
             let recorded = match self.options.lifetime {
                 Lifetime::Named(_) => self.record(process.pid(), port),
@@ -189,7 +189,7 @@ impl Launch {
 
     /// Writes down a named server once its process is there: whatever becomes of the command that
     /// starts it, `server list` shows it and `server stop` ends it.
-    fn record(&self, pid: u32, port: u16) -> Result<(), ServerError> {
+    fn record(&self, pid: u32, port: u16) -> ServerResult<()> {
         let record = NamedInstance {
             engine: self.build.engine.clone(),
             version: self.build.version.clone(),
@@ -204,7 +204,7 @@ impl Launch {
     }
 
     /// Before a process of the server is started: its init file is there, with the password.
-    pub(crate) fn begin(&self) -> Result<StartTry, ServerError> {
+    pub(crate) fn begin(&self) -> ServerResult<StartTry> {
         let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
         if self.options.galera.is_some() {
             sql.push_str("SET SESSION wsrep_on = OFF;\n");
@@ -225,7 +225,7 @@ impl Launch {
     }
 
     /// The init file's work is done, or there is none: no second copy of the password stays.
-    pub(crate) fn forget_init_file(&self) -> Result<(), ServerError> {
+    pub(crate) fn forget_init_file(&self) -> ServerResult<()> {
         home::remove_file_if_there(&self.layout.init_file())
     }
 
@@ -233,7 +233,7 @@ impl Launch {
         &self,
         arguments: &[String],
         begun: &StartTry,
-    ) -> Result<ChildProcess, ServerError> {
+    ) -> ServerResult<ChildProcess> {
         let mut command = self.build.command();
         command
             .arg(format!("--defaults-file={}", self.layout.my_cnf().display()))
@@ -261,7 +261,7 @@ impl Launch {
         &self,
         ended: impl FnMut() -> Option<ExitStatus>,
         begun: &StartTry,
-    ) -> Result<(), ServerError> {
+    ) -> ServerResult<()> {
         let not_ready = match process::wait_ready(ended, &self.layout.socket, self.ready_timeout) {
             Ok(()) => return Ok(()),
             Err(not_ready) => not_ready,

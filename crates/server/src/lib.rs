@@ -46,7 +46,7 @@ pub use catalogue::{Engine, engine, engines};
 pub use copy::Storage;
 pub use cpus::{DividedCpus, KeptToCpus, allowed_cpus};
 pub use dsn::{Secret, dsn_has_password, dsn_of_each_host, render as render_dsn};
-pub use error::ServerError;
+pub use error::{ServerError, ServerResult};
 pub use galera::{
     GaleraCluster, GaleraNode, received_write_sets, refuse_own_settings, require_provider,
 };

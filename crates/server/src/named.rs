@@ -6,7 +6,7 @@ use crate::instance::{Data, loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
 use crate::process::{self, EndedBy};
 use crate::record::{NamedInstance, RECORD, lock_path};
-use crate::{Ending, Home, ServerBuild, ServerError, dsn};
+use crate::{Ending, Home, ServerBuild, ServerError, ServerResult, dsn};
 use rustix::process::Pid;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ pub enum AfterStop {
 
 impl NamedInstance {
     /// Login over TCP on the loopback interface.
-    pub fn connect_options(&self) -> Result<ConnectOptions, ServerError> {
+    pub fn connect_options(&self) -> ServerResult<ConnectOptions> {
         let password = read_password(&self.directory.join("password"))?;
         Ok(loopback_options(self.port, &password, &self.data))
     }
 
     /// Login over the unix socket.
-    pub fn socket_options(&self) -> Result<ConnectOptions, ServerError> {
+    pub fn socket_options(&self) -> ServerResult<ConnectOptions> {
         Ok(ConnectOptions {
             address: Address::Unix(self.socket.clone()),
             ..self.connect_options()?
@@ -69,7 +69,7 @@ pub fn stop_named(
     timeout: Duration,
     after: AfterStop,
     before: impl FnOnce(&Path),
-) -> Result<Ending, ServerError> {
+) -> ServerResult<Ending> {
     check_name(name)?;
     let directory = home.instances().join(name);
     if !directory.is_dir() {
@@ -100,7 +100,7 @@ pub fn stop_named(
 }
 
 /// All named servers, by name.
-pub fn named(home: &Home) -> Result<Vec<NamedInstance>, ServerError> {
+pub fn named(home: &Home) -> ServerResult<Vec<NamedInstance>> {
     let mut found = Vec::new();
     for directory in home::entries(&home.instances())? {
         let Some(name) = directory.file_name().and_then(OsStr::to_str) else {
@@ -112,7 +112,7 @@ pub fn named(home: &Home) -> Result<Vec<NamedInstance>, ServerError> {
     Ok(found)
 }
 
-fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
+fn read(home: &Home, name: &str) -> ServerResult<Option<NamedInstance>> {
     let directory = home.instances().join(name);
     let path = directory.join(RECORD);
     let Some(text) = home::read_if_there(&path)? else { return Ok(None) };
@@ -133,7 +133,7 @@ fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
     Ok(Some(instance))
 }
 
-fn check_name(name: &str) -> Result<(), ServerError> {
+fn check_name(name: &str) -> ServerResult<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let good = !name.is_empty()
         && name.len() <= NAME_BYTES_MAX
@@ -152,7 +152,7 @@ fn check_name(name: &str) -> Result<(), ServerError> {
 }
 
 /// Held while a named server is started or stopped.
-pub(crate) fn lock(home: &Home, name: &str) -> Result<FileLock, ServerError> {
+pub(crate) fn lock(home: &Home, name: &str) -> ServerResult<FileLock> {
     check_name(name)?;
     let path = lock_path(home, name);
     FileLock::try_now(&path)?.ok_or_else(|| ServerError::Locked {
@@ -168,7 +168,7 @@ pub(crate) fn resumable(
     name: &str,
     build: &ServerBuild,
     data: &Data,
-) -> Result<Option<PathBuf>, ServerError> {
+) -> ServerResult<Option<PathBuf>> {
     let directory = home.instances().join(name);
     if let Some(pid) = process::servers_with(&directory.join("my.cnf")).first() {
         return Err(ServerError::AlreadyRunning {

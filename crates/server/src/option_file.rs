@@ -1,9 +1,9 @@
 //! MySQL option files on disk: `[client]` and `[mydyno]` of `--defaults-file` or `~/.my.cnf`, with
 //! what they include.
 
-use crate::ServerError;
 use crate::dsn::Dsn;
 use crate::option_text::{self, OptionLine};
+use crate::{ServerError, ServerResult};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -36,16 +36,11 @@ pub(crate) enum Presence {
 
 impl ClientOptions {
     /// Reads a file and what it includes into these options.
-    pub(crate) fn read(&mut self, file: &Path, presence: Presence) -> Result<(), ServerError> {
+    pub(crate) fn read(&mut self, file: &Path, presence: Presence) -> ServerResult<()> {
         self.read_at_depth(file, presence, 0)
     }
 
-    fn read_at_depth(
-        &mut self,
-        file: &Path,
-        presence: Presence,
-        depth: usize,
-    ) -> Result<(), ServerError> {
+    fn read_at_depth(&mut self, file: &Path, presence: Presence, depth: usize) -> ServerResult<()> {
         let refuse =
             |line, why: String| ServerError::OptionFile { file: file.to_owned(), line, why };
         if depth > INCLUDE_DEPTH_MAX {
@@ -105,7 +100,7 @@ impl ClientOptions {
 
     /// Files called `*.cnf`, in the order of their names, so that the result is the same
     /// everywhere.
-    fn read_directory(&mut self, directory: &Path, depth: usize) -> Result<(), ServerError> {
+    fn read_directory(&mut self, directory: &Path, depth: usize) -> ServerResult<()> {
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => {

@@ -10,7 +10,7 @@
 //! What is in a free page is nobody's: MariaDB neither writes it twice nor brings it back by its
 //! redo log, so it may well be torn after a loss of power.
 
-use crate::ServerError;
+use crate::ServerResult;
 use crate::error::io_at;
 use crc32c::crc32c;
 use std::fs::{self, File};
@@ -48,13 +48,13 @@ pub struct CorruptPages {
 ///
 /// # Errors
 /// Where its files cannot be read.
-pub fn corrupt_pages(data_directory: &Path) -> Result<CorruptPages, ServerError> {
+pub fn corrupt_pages(data_directory: &Path) -> ServerResult<CorruptPages> {
     let mut found = CorruptPages::default();
     look_at(data_directory, &mut found)?;
     Ok(found)
 }
 
-fn look_at(directory: &Path, found: &mut CorruptPages) -> Result<(), ServerError> {
+fn look_at(directory: &Path, found: &mut CorruptPages) -> ServerResult<()> {
     for entry in fs::read_dir(directory).map_err(io_at("list the files of", directory))? {
         let path = entry.map_err(io_at("list the files of", directory))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();

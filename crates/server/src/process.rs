@@ -1,8 +1,8 @@
 //! Server processes: what they say of their end, watched until they are ready, and ended where they
 //! are not our children.
 
-use crate::ServerError;
 use crate::error::io_at;
+use crate::{ServerError, ServerResult};
 use base::limits::LOG_TAIL_BYTES;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
@@ -156,7 +156,7 @@ pub(crate) fn is_server_with(pid: Pid, my_cnf: &Path) -> bool {
 }
 
 /// So many ports of the loopback interface that nobody has this moment.
-pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>, ServerError> {
+pub(crate) fn free_ports(count: usize) -> ServerResult<Vec<u16>> {
     // All are held until the last is found, so that no port comes twice.
     let held = (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
     let port = |listener: &TcpListener| Ok(listener.local_addr()?.port());
@@ -173,18 +173,14 @@ pub(crate) enum EndedBy {
 
 /// Ends a server that is not our child: asks, waits `patience`, kills. The process is held by a
 /// descriptor, so that a reused id never hits another program.
-pub(crate) fn end_foreign(
-    pid: Pid,
-    my_cnf: &Path,
-    patience: Duration,
-) -> Result<EndedBy, ServerError> {
+pub(crate) fn end_foreign(pid: Pid, my_cnf: &Path, patience: Duration) -> ServerResult<EndedBy> {
     let Ok(handle) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
         return Ok(EndedBy::Itself);
     };
     if !is_server_with(pid, my_cnf) {
         return Ok(EndedBy::Itself);
     }
-    let gone = |timeout: Duration| -> Result<bool, ServerError> {
+    let gone = |timeout: Duration| -> ServerResult<bool> {
         let start = Instant::now();
         while start.elapsed() < timeout {
             let mut fds = [PollFd::new(&handle, PollFlags::IN)];
@@ -216,7 +212,7 @@ pub(crate) fn end_foreign(
     })
 }
 
-fn signal(handle: &rustix::fd::OwnedFd, signal: Signal, my_cnf: &Path) -> Result<(), ServerError> {
+fn signal(handle: &rustix::fd::OwnedFd, signal: Signal, my_cnf: &Path) -> ServerResult<()> {
     match rustix::process::pidfd_send_signal(handle, signal) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
         Err(error) => Err(io_at("signal the server of", my_cnf)(error)),

@@ -1,7 +1,7 @@
 //! What is written down of a server with a name.
 
 use crate::home;
-use crate::{Home, ServerError};
+use crate::{Home, ServerError, ServerResult};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub struct NamedInstance {
 
 impl NamedInstance {
     /// Writes it into the server's directory.
-    pub(crate) fn write(&self, directory: &Path) -> Result<(), ServerError> {
+    pub(crate) fn write(&self, directory: &Path) -> ServerResult<()> {
         let path = directory.join(RECORD);
         let text = serde_json::to_string_pretty(self).map_err(|error| ServerError::Data {
             what: format!("cannot write down the server: {error}"),

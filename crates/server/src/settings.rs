@@ -7,7 +7,7 @@
 
 use crate::option_text;
 use crate::release_facts as since;
-use crate::{ServerBuild, ServerError};
+use crate::{ServerBuild, ServerError, ServerResult};
 use base::{parse_size, variable_name};
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -84,7 +84,7 @@ pub(crate) struct Settings(Vec<(String, String)>);
 ///
 /// # Errors
 /// [`ServerError::Setting`] for a name that cannot be one, or that is mydyno's to set.
-pub fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
+pub fn validate(set: &[(String, String)]) -> ServerResult<()> {
     for (name, value) in set {
         let refuse = |why: &str| ServerError::Setting { name: name.clone(), why: why.to_owned() };
         let plain = variable_name(name);

@@ -9,7 +9,7 @@ use crate::launch::{Launch, ready_timeout};
 use crate::named;
 use crate::release_facts::STARTABLE;
 use crate::settings::{self, DEFAULT_PAGE_SIZE_BYTES, Layout, redo_bytes};
-use crate::{Home, ServerBuild, ServerError};
+use crate::{Home, ServerBuild, ServerError, ServerResult};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -27,7 +27,7 @@ impl Instance {
         home: &Home,
         build: &ServerBuild,
         options: InstanceOptions,
-    ) -> Result<Instance, ServerError> {
+    ) -> ServerResult<Instance> {
         settings::validate(&options.preset)?;
         settings::validate(&options.set)?;
         require_startable(build)?;
@@ -87,7 +87,7 @@ impl Instance {
 
 /// Refuses servers that are older than those that initialise and create accounts in the way that
 /// this crate uses.
-pub fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
+pub fn require_startable(build: &ServerBuild) -> ServerResult<()> {
     if build.release.has(STARTABLE) {
         return Ok(());
     }
@@ -106,7 +106,7 @@ fn open_directory(
     home: &Home,
     build: &ServerBuild,
     options: &InstanceOptions,
-) -> Result<(InstanceDir, Option<FileLock>, Option<PathBuf>), ServerError> {
+) -> ServerResult<(InstanceDir, Option<FileLock>, Option<PathBuf>)> {
     match &options.lifetime {
         Lifetime::Private => Ok((InstanceDir::private(home)?, None, None)),
         Lifetime::Named(name) => {
@@ -123,7 +123,7 @@ fn lay_out(
     dir: &mut InstanceDir,
     options: &InstanceOptions,
     resumed: Option<&PathBuf>,
-) -> Result<Layout, ServerError> {
+) -> ServerResult<Layout> {
     let data = match (resumed, &options.data_directory) {
         (Some(path), _) => path.clone(),
         (None, Some(path)) => {

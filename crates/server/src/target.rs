@@ -1,9 +1,9 @@
 //! Databases that mydyno did not start: named by a DSN, by option files, or by both, where the DSN
 //! wins.
 
-use crate::ServerError;
 use crate::dsn::{self, Dsn};
 use crate::option_file::{ClientOptions, Presence};
+use crate::{ServerError, ServerResult};
 use std::path::{Path, PathBuf};
 use wire::{Address, ConnectOptions, Password, Security};
 
@@ -54,7 +54,7 @@ impl Target {
     /// # Errors
     /// [`ServerError::Dsn`], [`ServerError::OptionFile`] and [`ServerError::NoTarget`], all of them
     /// usage errors.
-    pub fn resolve(request: &TargetRequest) -> Result<Target, ServerError> {
+    pub fn resolve(request: &TargetRequest) -> ServerResult<Target> {
         let dsn = match &request.dsn {
             Some(text) => dsn::parse(text)?,
             None => Dsn::default(),
@@ -90,7 +90,7 @@ impl Target {
     ///
     /// # Errors
     /// [`ServerError::Dsn`]; [`ServerError::NoTarget`] where it names no user.
-    pub fn from_dsn(text: &str) -> Result<Target, ServerError> {
+    pub fn from_dsn(text: &str) -> ServerResult<Target> {
         Target::resolve(&TargetRequest { dsn: Some(text.to_owned()), ..TargetRequest::default() })
     }
 
@@ -127,7 +127,7 @@ fn address(dsn: &Dsn, files: &ClientOptions) -> Address {
     }
 }
 
-fn user(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Result<String, ServerError> {
+fn user(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> ServerResult<String> {
     dsn.user
         .as_ref()
         .or(files.login.user.as_ref())
@@ -144,7 +144,7 @@ fn password(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Passwo
     said.or(files.login.password.as_ref()).cloned().unwrap_or_default()
 }
 
-fn security(dsn: &Dsn, files: &ClientOptions) -> Result<Security, ServerError> {
+fn security(dsn: &Dsn, files: &ClientOptions) -> ServerResult<Security> {
     let security = dsn.security.clone().or(files.login.security.clone());
     match security.gap() {
         Some(why) => Err(ServerError::Dsn { why }),

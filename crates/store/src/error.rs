@@ -4,6 +4,8 @@ use base::Exit;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+pub type StoreResult<T> = Result<T, StoreError>;
+
 /// Why the results file could not be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]

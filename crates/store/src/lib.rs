@@ -33,7 +33,7 @@ mod write_cell;
 
 pub use cell_facts::{ABSENT, Aspect, Fact};
 pub use document::ByTransaction;
-pub use error::StoreError;
+pub use error::{StoreError, StoreResult};
 pub use histogram::empty_histogram;
 pub use machines::LabMachine;
 pub use merge::{MergeError, MergeSummary, MergedFile, MergedLab, MergedRepeats, merge};

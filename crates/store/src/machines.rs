@@ -3,7 +3,7 @@
 use crate::row::{Keys, insert};
 use crate::rows::Repeat;
 use crate::values::LabId;
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 use rusqlite::Connection;
 
 /// The name of the host, by which people know a machine.
@@ -72,7 +72,7 @@ fn is_other_size(was: &str, is: &str) -> bool {
 
 impl Results {
     /// Machines of a lab, in the order in which they came to it.
-    pub fn machines(&self, lab: LabId) -> Result<Vec<LabMachine>, StoreError> {
+    pub fn machines(&self, lab: LabId) -> StoreResult<Vec<LabMachine>> {
         let sql = "SELECT machine, key, value FROM host_fact WHERE lab_id = ?1 \
                    ORDER BY machine, key";
         let rows: Vec<(u32, String, String)> =
@@ -88,7 +88,7 @@ impl Results {
     }
 
     /// Facts on the machine that measured a repeat, by key.
-    pub fn host_facts(&self, repeat: &Repeat) -> Result<Vec<(String, String)>, StoreError> {
+    pub fn host_facts(&self, repeat: &Repeat) -> StoreResult<Vec<(String, String)>> {
         // Outside of blocks a lab has one machine.
         let sql = "SELECT f.key, f.value FROM cell AS c \
                    LEFT JOIN block AS b ON b.lab_id = c.lab_id AND b.block = ?2 \

@@ -15,7 +15,7 @@ pub use error::MergeError;
 
 use crate::rows::{Lab, LabStatus};
 use crate::values::LabId;
-use crate::{Results, StoreError, process};
+use crate::{Results, StoreError, StoreResult, process};
 use base::{Exit, counted};
 use copy::{Copier, Origins};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -133,7 +133,7 @@ fn add(
     Ok((repeats, is_changed))
 }
 
-fn merged_lab(out: &Results, lab: Lab) -> Result<MergedLab, StoreError> {
+fn merged_lab(out: &Results, lab: Lab) -> StoreResult<MergedLab> {
     let machines = out.machines(lab.id)?;
     Ok(MergedLab {
         lab: lab.id,
@@ -231,7 +231,7 @@ fn require_one_plan(all: &[&Results]) -> Result<(), MergeError> {
 }
 
 /// Numbers the blocks of each plan's lab anew, and says what the lab lacks.
-fn finish_labs(out: &Results, sources: &[&Results]) -> Result<(), StoreError> {
+fn finish_labs(out: &Results, sources: &[&Results]) -> StoreResult<()> {
     let mut has_whole = false;
     for source in sources {
         let mut labs = source.labs()?.into_iter();
@@ -257,7 +257,7 @@ fn finish_labs(out: &Results, sources: &[&Results]) -> Result<(), StoreError> {
 }
 
 /// Repeats of the plan's cells that need not be measured any more.
-fn ended_turns(out: &Results, lab: LabId) -> Result<usize, StoreError> {
+fn ended_turns(out: &Results, lab: LabId) -> StoreResult<usize> {
     let mut ended = BTreeSet::new();
     let mut points = BTreeSet::new();
     for ramp in out.ramps(lab)? {

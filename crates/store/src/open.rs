@@ -2,7 +2,7 @@
 //!
 //! Nothing is written before the file is known to be ours or empty.
 
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(crate) enum IfMissing {
     Fail,
 }
 
-pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreError> {
+pub(crate) fn open(path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
     let exists = path.exists();
     if !exists && if_missing == IfMissing::Fail {
         return Err(StoreError::Missing { path: path.to_path_buf() });
@@ -70,7 +70,7 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreEr
 
 /// The URI by which SQLite opens a file. One that cannot be written (a mounted archive, another
 /// user's) is opened without write-ahead log, which would need files beside it.
-pub(crate) fn uri(path: &Path, writable: bool) -> Result<String, StoreError> {
+pub(crate) fn uri(path: &Path, writable: bool) -> StoreResult<String> {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
     let unfinished = PathBuf::from(wal).metadata().is_ok_and(|of| of.len() > 0);
@@ -87,7 +87,7 @@ pub(crate) fn uri(path: &Path, writable: bool) -> Result<String, StoreError> {
     Ok(format!("file://{encoded}{how}"))
 }
 
-fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
+fn open_read_only(path: &Path) -> StoreResult<Opened> {
     let sql = |cause| StoreError::from_sqlite(path, cause);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(uri(path, false)?, flags).map_err(sql)?;
@@ -98,11 +98,7 @@ fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
     }
 }
 
-fn set_up(
-    mut connection: Connection,
-    path: &Path,
-    if_missing: IfMissing,
-) -> Result<Opened, StoreError> {
+fn set_up(mut connection: Connection, path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
     let sql = |cause| StoreError::from_sqlite(path, cause);
     let found = patiently(|| {
         let found = identify(&connection, path)?;
@@ -130,7 +126,7 @@ fn set_up(
 
 /// Tries until the file is not busy. Changing the journal mode is where SQLite does not wait by
 /// itself: two processes that make a file at once would each wait for the other.
-fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+fn patiently<T>(mut attempt: impl FnMut() -> StoreResult<T>) -> StoreResult<T> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {
         match attempt() {
@@ -152,7 +148,7 @@ enum FoundFile {
 }
 
 /// Reads only.
-fn identify(connection: &Connection, path: &Path) -> Result<FoundFile, StoreError> {
+fn identify(connection: &Connection, path: &Path) -> StoreResult<FoundFile> {
     // One statement sees one state of the file: another process may be making it at this moment.
     let found: (i64, i64, i64) = connection
         .query_row(

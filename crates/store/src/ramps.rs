@@ -5,13 +5,13 @@ use crate::row::{Keys, insert};
 use crate::rows::{NewRamp, NewRepeat, Repeat, StoredCell, StoredRamp};
 use crate::values::{CellId, LabId, RampId, RepeatId};
 use crate::write::insert_repeat;
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 use base::now_utc_ns;
 use rusqlite::{OptionalExtension, Transaction};
 
 impl Results {
     /// Stores a ramp, or takes up again the one of this ordinal and repeat.
-    pub fn begin_ramp(&self, lab: LabId, ramp: &NewRamp) -> Result<RampId, StoreError> {
+    pub fn begin_ramp(&self, lab: LabId, ramp: &NewRamp) -> StoreResult<RampId> {
         self.step(Durable::Flushed, |transaction| {
             let found: Option<RampId> = transaction
                 .query_row(
@@ -27,11 +27,7 @@ impl Results {
 
     /// Begins a repeat that is a point of a ramp, as [`Results::begin_repeat`]; whatever kills this
     /// process, it is never without its ramp.
-    pub fn begin_ramp_point(
-        &self,
-        ramp: RampId,
-        repeat: &NewRepeat,
-    ) -> Result<RepeatId, StoreError> {
+    pub fn begin_ramp_point(&self, ramp: RampId, repeat: &NewRepeat) -> StoreResult<RepeatId> {
         self.step(Durable::Flushed, |transaction| {
             let id = insert_repeat(transaction, repeat)?;
             transaction.execute(
@@ -43,7 +39,7 @@ impl Results {
     }
 
     /// Ends a ramp: all of its points are stored, and what was checked after them.
-    pub fn finish_ramp(&self, ramp: RampId) -> Result<(), StoreError> {
+    pub fn finish_ramp(&self, ramp: RampId) -> StoreResult<()> {
         self.step(Durable::Flushed, |transaction| {
             transaction.execute(
                 "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1",
@@ -54,7 +50,7 @@ impl Results {
     }
 
     /// Ramps of a lab in the order of its plan.
-    pub fn ramps(&self, lab: LabId) -> Result<Vec<StoredRamp>, StoreError> {
+    pub fn ramps(&self, lab: LabId) -> StoreResult<Vec<StoredRamp>> {
         let sql = "SELECT * FROM ramp WHERE lab_id = ?1 ORDER BY ordinal, repeat";
         let mut ramps: Vec<StoredRamp> = self.rows(sql, [lab])?;
         for ramp in &mut ramps {
@@ -65,7 +61,7 @@ impl Results {
     }
 
     /// Points of a ramp in the order of their measurement: all attempts.
-    pub fn ramp_points(&self, ramp: RampId) -> Result<Vec<Repeat>, StoreError> {
+    pub fn ramp_points(&self, ramp: RampId) -> StoreResult<Vec<Repeat>> {
         let sql = "SELECT r.* FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id \
                    WHERE p.ramp_id = ?1 ORDER BY r.id";
         self.rows(sql, [ramp])
@@ -73,7 +69,7 @@ impl Results {
 
     /// Of a cell's repeats, those that measured its number of connections once more on the server
     /// of the same ramp: what they say of the cell, an earlier repeat has said already.
-    pub fn measured_again(&self, cell: CellId) -> Result<Vec<RepeatId>, StoreError> {
+    pub fn measured_again(&self, cell: CellId) -> StoreResult<Vec<RepeatId>> {
         self.all(
             "SELECT r.id FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id \
              WHERE r.cell_id = ?1 AND EXISTS (SELECT 1 FROM repeat AS e \
@@ -87,7 +83,7 @@ impl Results {
     }
 
     /// Cells that are points of the ramps of one of the plan's cells.
-    pub fn ramp_cells(&self, lab: LabId, ordinal: u32) -> Result<Vec<StoredCell>, StoreError> {
+    pub fn ramp_cells(&self, lab: LabId, ordinal: u32) -> StoreResult<Vec<StoredCell>> {
         let ids: Vec<CellId> = self.all(
             "SELECT DISTINCT r.cell_id FROM ramp AS a JOIN ramp_point AS p ON p.ramp_id = a.id \
              JOIN repeat AS r ON r.id = p.repeat_id WHERE a.lab_id = ?1 AND a.ordinal = ?2",

@@ -4,7 +4,7 @@ use crate::row::{Keys, Owner, Stored, TableRow, get};
 use crate::rows::*;
 use crate::totals::{TimeTotals, WindowTotals};
 use crate::values::*;
-use crate::{Results, StoreError};
+use crate::{Results, StoreError, StoreResult};
 use rusqlite::types::FromSql;
 use rusqlite::{Params, Row};
 use std::collections::BTreeMap;
@@ -18,18 +18,14 @@ impl Results {
         sql: &str,
         params: impl Params,
         map: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> StoreResult<Vec<T>> {
         let run = || -> rusqlite::Result<Vec<T>> {
             self.connection.prepare_cached(sql)?.query_map(params, map)?.collect()
         };
         run().map_err(|cause| self.sql(cause))
     }
 
-    pub(crate) fn rows<T: Stored>(
-        &self,
-        sql: &str,
-        params: impl Params,
-    ) -> Result<Vec<T>, StoreError> {
+    pub(crate) fn rows<T: Stored>(&self, sql: &str, params: impl Params) -> StoreResult<Vec<T>> {
         self.all(sql, params, |row| T::get(row, ""))
     }
 
@@ -38,18 +34,18 @@ impl Results {
         &self,
         sql: &str,
         params: impl Params,
-    ) -> Result<Vec<(A, B)>, StoreError> {
+    ) -> StoreResult<Vec<(A, B)>> {
         self.all(sql, params, |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// The rows of a table that belong to a lab, a cell, a repeat or a load, in their order.
-    pub fn get<T: TableRow>(&self, owner: impl Owner) -> Result<Vec<T>, StoreError> {
+    pub fn get<T: TableRow>(&self, owner: impl Owner) -> StoreResult<Vec<T>> {
         let (column, id) = owner.key();
         get(&self.connection, &[(column, &id)]).map_err(|cause| self.sql(cause))
     }
 
     /// The row of a table with this key.
-    fn one<T: Stored>(&self, table: &'static str, id: i64) -> Result<T, StoreError> {
+    fn one<T: Stored>(&self, table: &'static str, id: i64) -> StoreResult<T> {
         let sql = format!("SELECT * FROM {table} WHERE id = ?1");
         self.rows(&sql, [id])?.pop().ok_or_else(|| StoreError::NotFound {
             path: self.path.clone(),
@@ -59,12 +55,12 @@ impl Results {
     }
 
     /// All labs.
-    pub fn labs(&self) -> Result<Vec<Lab>, StoreError> {
+    pub fn labs(&self) -> StoreResult<Vec<Lab>> {
         self.rows("SELECT * FROM lab ORDER BY id", [])
     }
 
     /// What the cells of each lab are, by lab; none of a lab without cells.
-    pub fn lab_facts(&self) -> Result<BTreeMap<LabId, LabFacts>, StoreError> {
+    pub fn lab_facts(&self) -> StoreResult<BTreeMap<LabId, LabFacts>> {
         let sql = "SELECT lab_id, count(DISTINCT cell.id) AS cells, \
                    group_concat(DISTINCT engine) AS engines, \
                    group_concat(DISTINCT workload) AS workloads, \
@@ -93,40 +89,36 @@ impl Results {
     }
 
     /// Changes whenever another process, or another opening of the file, has written to it.
-    pub fn data_version(&self) -> Result<i64, StoreError> {
+    pub fn data_version(&self) -> StoreResult<i64> {
         let found = self.all("PRAGMA data_version", [], |row| row.get(0))?;
         Ok(found.first().copied().unwrap_or_default())
     }
 
     /// One lab.
-    pub fn lab(&self, id: LabId) -> Result<Lab, StoreError> {
+    pub fn lab(&self, id: LabId) -> StoreResult<Lab> {
         self.one("lab", id.0)
     }
 
     /// Cells of a lab in the order of its plan.
-    pub fn cells(&self, lab: LabId) -> Result<Vec<StoredCell>, StoreError> {
+    pub fn cells(&self, lab: LabId) -> StoreResult<Vec<StoredCell>> {
         let sql = "SELECT * FROM cell WHERE lab_id = ?1 ORDER BY ordinal";
         let cells = self.rows(sql, [lab])?.into_iter();
         cells.map(|cell| self.with_details(cell)).collect()
     }
 
     /// One cell.
-    pub fn cell(&self, id: CellId) -> Result<StoredCell, StoreError> {
+    pub fn cell(&self, id: CellId) -> StoreResult<StoredCell> {
         self.with_details(self.one("cell", id.0)?)
     }
 
     /// The cell of a lab with this place in it, where there is one.
-    pub(crate) fn cell_at(
-        &self,
-        lab: LabId,
-        ordinal: u32,
-    ) -> Result<Option<StoredCell>, StoreError> {
+    pub(crate) fn cell_at(&self, lab: LabId, ordinal: u32) -> StoreResult<Option<StoredCell>> {
         let sql = "SELECT * FROM cell WHERE lab_id = ?1 AND ordinal = ?2";
         let found = self.rows(sql, (lab, ordinal))?.pop();
         found.map(|cell| self.with_details(cell)).transpose()
     }
 
-    fn with_details(&self, mut cell: StoredCell) -> Result<StoredCell, StoreError> {
+    fn with_details(&self, mut cell: StoredCell) -> StoreResult<StoredCell> {
         let sql = "SELECT name, value FROM cell_setting WHERE cell_id = ?1 ORDER BY name";
         cell.what.settings = self.pairs(sql, [cell.id])?;
         cell.what.places = self.get(cell.id)?;
@@ -140,12 +132,12 @@ impl Results {
     }
 
     /// The types of transactions of a repeat's workload, in the workload's order.
-    pub fn transactions(&self, repeat: RepeatId) -> Result<Vec<CellTransaction>, StoreError> {
+    pub fn transactions(&self, repeat: RepeatId) -> StoreResult<Vec<CellTransaction>> {
         self.get(self.repeat(repeat)?.cell)
     }
 
     /// Repeats of a cell that count: the last attempt of each ordinal.
-    pub fn repeats(&self, cell: CellId) -> Result<Vec<Repeat>, StoreError> {
+    pub fn repeats(&self, cell: CellId) -> StoreResult<Vec<Repeat>> {
         let sql = "SELECT * FROM repeat AS r WHERE cell_id = ?1 AND attempt = \
                    (SELECT max(attempt) FROM repeat WHERE cell_id = r.cell_id \
                    AND ordinal = r.ordinal) ORDER BY ordinal";
@@ -153,18 +145,18 @@ impl Results {
     }
 
     /// All attempts of all repeats of a cell.
-    pub fn attempts(&self, cell: CellId) -> Result<Vec<Repeat>, StoreError> {
+    pub fn attempts(&self, cell: CellId) -> StoreResult<Vec<Repeat>> {
         let sql = "SELECT * FROM repeat WHERE cell_id = ?1 ORDER BY ordinal, attempt";
         self.rows(sql, [cell])
     }
 
     /// One repeat.
-    pub fn repeat(&self, id: RepeatId) -> Result<Repeat, StoreError> {
+    pub fn repeat(&self, id: RepeatId) -> StoreResult<Repeat> {
         self.one("repeat", id.0)
     }
 
     /// Has a repeat given a result, or failed by itself, so that it need not be measured again?
-    pub fn has_ended(&self, repeat: &Repeat) -> Result<bool, StoreError> {
+    pub fn has_ended(&self, repeat: &Repeat) -> StoreResult<bool> {
         Ok(match repeat.status {
             RepeatStatus::Running => false,
             RepeatStatus::Done => repeat.is_whole() && self.is_proven(repeat.id)?,
@@ -175,13 +167,13 @@ impl Results {
 
     /// Was a repeat that is done checked, or is it a drill, whose server may not have come back?
     /// Without that it proves nothing, and its server is gone.
-    pub fn is_proven(&self, repeat: RepeatId) -> Result<bool, StoreError> {
+    pub fn is_proven(&self, repeat: RepeatId) -> StoreResult<bool> {
         let is_checked = !self.get::<StoredCheck>(repeat)?.is_empty();
         Ok(is_checked || !self.get::<StoredDrill>(repeat)?.is_empty())
     }
 
     /// Which process began a lab or a repeat, and when: `boot id:process id:start time`.
-    pub(crate) fn process_of(&self, table: &str, id: i64) -> Result<String, StoreError> {
+    pub(crate) fn process_of(&self, table: &str, id: i64) -> StoreResult<String> {
         let sql = format!("SELECT process FROM {table} WHERE id = ?1");
         Ok(self.all(&sql, [id], |row| row.get(0))?.pop().unwrap_or_default())
     }
@@ -191,16 +183,12 @@ impl Results {
         &self,
         repeat: RepeatId,
         moment: Moment,
-    ) -> Result<Vec<(String, String)>, StoreError> {
+    ) -> StoreResult<Vec<(String, String)>> {
         self.told("server_variable", repeat, moment)
     }
 
     /// The server's status before the warm-up or after the window, by name.
-    pub fn status(
-        &self,
-        repeat: RepeatId,
-        moment: Moment,
-    ) -> Result<Vec<(String, String)>, StoreError> {
+    pub fn status(&self, repeat: RepeatId, moment: Moment) -> StoreResult<Vec<(String, String)>> {
         self.told("server_status", repeat, moment)
     }
 
@@ -209,7 +197,7 @@ impl Results {
         table: &str,
         repeat: RepeatId,
         moment: Moment,
-    ) -> Result<Vec<(String, String)>, StoreError> {
+    ) -> StoreResult<Vec<(String, String)>> {
         let sql = format!(
             "SELECT name, value FROM {table} WHERE repeat_id = ?1 AND phase = ?2 ORDER BY name"
         );
@@ -222,7 +210,7 @@ impl Results {
         &self,
         repeat: RepeatId,
         mut visit: impl FnMut(IntervalRow),
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let mut run = || -> rusqlite::Result<()> {
             let mut statement = self.connection.prepare_cached(
                 "SELECT * FROM interval WHERE repeat_id = ?1 ORDER BY start_offset_ns, id",
@@ -245,14 +233,14 @@ impl Results {
     }
 
     /// How many intervals a repeat has, each with a row for each transaction type.
-    pub fn interval_count(&self, repeat: RepeatId) -> Result<u64, StoreError> {
+    pub fn interval_count(&self, repeat: RepeatId) -> StoreResult<u64> {
         let sql = "SELECT count(DISTINCT start_offset_ns) FROM interval WHERE repeat_id = ?1";
         let counts = self.all(sql, [repeat], |row| row.get(0))?;
         Ok(counts.first().copied().unwrap_or(0))
     }
 
     /// What the storage did in the window; `None` where nobody counted.
-    pub fn device_io(&self, repeat: RepeatId) -> Result<Option<DeviceIo>, StoreError> {
+    pub fn device_io(&self, repeat: RepeatId) -> StoreResult<Option<DeviceIo>> {
         let Some(shim) = self.get(repeat)?.pop() else {
             return Ok(None);
         };
@@ -267,7 +255,7 @@ impl Results {
     }
 
     /// Totals of a window to which no interval is added yet.
-    pub fn no_window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
+    pub fn no_window_totals(&self, repeat: RepeatId) -> StoreResult<WindowTotals> {
         let mut totals = WindowTotals::of_types(self.transactions(repeat)?);
         for row in self.get::<InFlight>(repeat)? {
             totals.add_in_flight(&row.transaction, &row.ages);
@@ -276,7 +264,7 @@ impl Results {
     }
 
     /// The schedule's counts over the window; `None` where the repeat had no schedule.
-    pub fn window_schedule(&self, repeat: RepeatId) -> Result<Option<ScheduleCounts>, StoreError> {
+    pub fn window_schedule(&self, repeat: RepeatId) -> StoreResult<Option<ScheduleCounts>> {
         let sql = "SELECT sum(offered) AS offered, sum(late) AS late, sum(skipped) AS skipped \
                    FROM interval_schedule WHERE repeat_id = ?1 AND phase = 'window' \
                    HAVING count(*) > 0";
@@ -284,7 +272,7 @@ impl Results {
     }
 
     /// Times of the window, added up.
-    pub fn window_times(&self, repeat: RepeatId) -> Result<WindowTimes, StoreError> {
+    pub fn window_times(&self, repeat: RepeatId) -> StoreResult<WindowTimes> {
         let run = || -> rusqlite::Result<WindowTimes> {
             let mut totals = WindowTimes::new();
             let mut statement = self.connection.prepare_cached(
@@ -303,7 +291,7 @@ impl Results {
 
     /// The throughput of each of several servers; none where there was one, or where the
     /// repeat has no numbers to show.
-    pub fn throughput_by_instance(&self, repeat: &Repeat) -> Result<Vec<f64>, StoreError> {
+    pub fn throughput_by_instance(&self, repeat: &Repeat) -> StoreResult<Vec<f64>> {
         let (RepeatStatus::Done, Some(result)) = (repeat.status, &repeat.result) else {
             return Ok(Vec::new());
         };
@@ -314,14 +302,14 @@ impl Results {
     }
 
     /// Notes on a lab or a repeat.
-    pub fn notes(&self, on: impl Owner) -> Result<Vec<String>, StoreError> {
+    pub fn notes(&self, on: impl Owner) -> StoreResult<Vec<String>> {
         let (column, id) = on.key();
         let sql = format!("SELECT note FROM note WHERE {column} = ?1 ORDER BY id");
         self.all(&sql, [id], |row| row.get(0))
     }
 
     /// All populations.
-    pub fn loads(&self) -> Result<Vec<(LoadId, StoredLoad)>, StoreError> {
+    pub fn loads(&self) -> StoreResult<Vec<(LoadId, StoredLoad)>> {
         let mut loads = self.all("SELECT * FROM load ORDER BY id", [], |row| {
             Ok((row.get("id")?, StoredLoad::get(row, "")?))
         })?;

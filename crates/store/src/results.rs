@@ -1,7 +1,7 @@
 //! The open results file.
 
 use crate::open::{IfMissing, Opened, open, uri};
-use crate::{StoreError, process};
+use crate::{StoreError, StoreResult, process};
 use base::now_utc_ns;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Results {
     ///
     /// # Errors
     /// The file is missing, not ours, of another format, or cannot be read.
-    pub fn open(path: &Path) -> Result<Results, StoreError> {
+    pub fn open(path: &Path) -> StoreResult<Results> {
         Results::with(path, open(path, IfMissing::Fail)?)
     }
 
@@ -38,13 +38,13 @@ impl Results {
     ///
     /// # Errors
     /// The file is not ours, of another format, or cannot be written.
-    pub fn create_or_open(path: &Path) -> Result<Results, StoreError> {
+    pub fn create_or_open(path: &Path) -> StoreResult<Results> {
         Results::with(path, open(path, IfMissing::Create)?)
     }
 
     /// Opens a results file that exists, and leaves labs and repeats `running` that are so in it:
     /// they may run on another machine.
-    pub(crate) fn open_as_it_is(path: &Path) -> Result<Results, StoreError> {
+    pub(crate) fn open_as_it_is(path: &Path) -> StoreResult<Results> {
         Ok(Results::of(path, open(path, IfMissing::Fail)?))
     }
 
@@ -52,7 +52,7 @@ impl Results {
         Results { connection, path: path.to_path_buf(), writable }
     }
 
-    fn with(path: &Path, opened: Opened) -> Result<Results, StoreError> {
+    fn with(path: &Path, opened: Opened) -> StoreResult<Results> {
         let results = Results::of(path, opened);
         if results.writable {
             results.end_abandoned()?;
@@ -66,13 +66,13 @@ impl Results {
     }
 
     /// The URI by which another connection reads the file.
-    pub(crate) fn uri(&self) -> Result<String, StoreError> {
+    pub(crate) fn uri(&self) -> StoreResult<String> {
         uri(&self.path, self.writable)
     }
 
     /// Marks what a process that is gone has left `running`; what a living one runs is not touched.
-    fn end_abandoned(&self) -> Result<(), StoreError> {
-        let abandoned = |table: &str| -> Result<Vec<i64>, StoreError> {
+    fn end_abandoned(&self) -> StoreResult<()> {
+        let abandoned = |table: &str| -> StoreResult<Vec<i64>> {
             let sql = format!("SELECT id, process FROM {table} WHERE status = 'running'");
             let mut running: Vec<(i64, String)> = self.pairs(&sql, [])?;
             running.retain(|(_, process)| !process::is_alive(process));
@@ -109,7 +109,7 @@ impl Results {
         &self,
         durable: Durable,
         body: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    ) -> StoreResult<T> {
         if !self.writable {
             return Err(StoreError::CannotOpen {
                 path: self.path.clone(),

@@ -5,7 +5,7 @@
 use crate::results::Durable;
 use crate::row::{Keys, Stored, insert, row};
 use crate::values::{RepeatId, word};
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 use rusqlite::Transaction;
 use std::collections::{BTreeMap, HashMap};
 
@@ -75,7 +75,7 @@ impl Results {
         repeat: RepeatId,
         ids: &mut MetricIds,
         batches: &[SampleBatch],
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         self.step(Durable::Written, |transaction| {
             let mut insert = transaction.prepare_cached(
                 "INSERT OR IGNORE INTO sample (metric_id, at_offset_ns, value) VALUES (?1, ?2, ?3)",
@@ -98,7 +98,7 @@ impl Results {
     }
 
     /// All metrics of a repeat with their values, by source, name and label.
-    pub fn samples(&self, repeat: RepeatId) -> Result<Vec<MetricSeries>, StoreError> {
+    pub fn samples(&self, repeat: RepeatId) -> StoreResult<Vec<MetricSeries>> {
         let sql = "SELECT * FROM metric WHERE repeat_id = ?1 ORDER BY source, name, label";
         let metrics = self.all(sql, [repeat], |row| {
             let samples = Vec::new();

@@ -13,7 +13,7 @@ use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{TransactionTotals, WindowTotals, finite};
 use crate::values::RepeatId;
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 
 /// The version of [`Summary`] as a document.
 pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
@@ -23,7 +23,7 @@ document! {
     /// the repeat failed.
     pub struct Summary from (
         results: &Results, measured: (&Repeat, &StoredCell), totals: &WindowTotals
-    ) -> Result<Summary, StoreError> as Ok;
+    ) -> StoreResult<Summary> as Ok;
     let repeat = measured.0;
     let cell = measured.1;
     let id = repeat.id;
@@ -238,14 +238,14 @@ document! {
 
 impl Results {
     /// Adds up the window of a repeat by transaction type.
-    pub fn window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
+    pub fn window_totals(&self, repeat: RepeatId) -> StoreResult<WindowTotals> {
         let mut totals = self.no_window_totals(repeat)?;
         self.for_each_interval(repeat, |row| totals.add(&row))?;
         Ok(totals)
     }
 
     /// The document of one repeat.
-    pub fn summary(&self, id: RepeatId) -> Result<Summary, StoreError> {
+    pub fn summary(&self, id: RepeatId) -> StoreResult<Summary> {
         let repeat = self.repeat(id)?;
         let cell = self.cell(repeat.cell)?;
         self.summary_of((&repeat, &cell), &self.window_totals(id)?)
@@ -256,7 +256,7 @@ impl Results {
         &self,
         measured: (&Repeat, &StoredCell),
         totals: &WindowTotals,
-    ) -> Result<Summary, StoreError> {
+    ) -> StoreResult<Summary> {
         Summary::of(self, measured, totals)
     }
 }

@@ -7,7 +7,7 @@ use crate::rows::{
     StoredCell, rank,
 };
 use crate::totals::finite;
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 
 document! {
     /// One role's files in the window. Rates are `None` where nobody counted or the repeat failed.
@@ -124,7 +124,7 @@ impl Results {
         &self,
         repeat: &Repeat,
         cell: &StoredCell,
-    ) -> Result<StorageSummary, StoreError> {
+    ) -> StoreResult<StorageSummary> {
         let io = self.device_io(repeat.id)?;
         let done = repeat.status == RepeatStatus::Done;
         let shown = io.as_ref().filter(|_| done);

@@ -3,7 +3,7 @@
 use crate::document::document;
 use crate::rows::{NewCell, Repeat, StoredConnectionTime, StoredSilence};
 use crate::totals::{WindowTotals, finite};
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 
 document! {
     /// Where the connections were in the window, in the mean. What began before it, or ended after
@@ -72,7 +72,7 @@ impl Results {
         repeat: &Repeat,
         cell: &NewCell,
         totals: &WindowTotals,
-    ) -> Result<WindowSummary, StoreError> {
+    ) -> StoreResult<WindowSummary> {
         let start_ns = repeat.warmup_ns(cell);
         let window_ns = repeat.result.as_ref().map_or(0, |result| result.measured_window_ns);
         let time = self.get(repeat.id)?.pop();

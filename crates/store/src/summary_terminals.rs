@@ -6,7 +6,7 @@ use crate::rows::{
     NewCell, Repeat, RepeatResult, RepeatStatus, ScheduleCounts, StoredCell, TimeKind,
 };
 use crate::totals::{TimeTotals, WindowTotals};
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 
 document! {
     /// Terminals of workload `tpcc-spec`. Times are of the window, and not shown where the repeat
@@ -131,7 +131,7 @@ impl Results {
         repeat: &Repeat,
         cell: &StoredCell,
         totals: &WindowTotals,
-    ) -> Result<PacingSummary, StoreError> {
+    ) -> StoreResult<PacingSummary> {
         let what = &cell.what;
         if what.terminals.is_none() && what.rate_asked.is_none() {
             return Ok(PacingSummary::default());

@@ -2,7 +2,7 @@
 
 use crate::document::object;
 use crate::rows::{Repeat, RepeatStatus, StoredStatementTime, TransactionTime};
-use crate::{Results, StoreError};
+use crate::{Results, StoreResult};
 use std::collections::BTreeMap;
 
 object! {
@@ -49,7 +49,7 @@ pub type TimesSpent = BTreeMap<String, Vec<TimeSpent>>;
 impl Results {
     /// Where the response time of each transaction type went; empty where it was not measured or
     /// the repeat has no result.
-    pub fn times_spent(&self, repeat: &Repeat) -> Result<TimesSpent, StoreError> {
+    pub fn times_spent(&self, repeat: &Repeat) -> StoreResult<TimesSpent> {
         let mut spent = TimesSpent::new();
         if repeat.status != RepeatStatus::Done {
             return Ok(spent);

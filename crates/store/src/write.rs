@@ -5,7 +5,7 @@ use crate::results::Durable;
 use crate::row::{Keys, Owner, TableRow, insert, put, put_named, update};
 use crate::rows::*;
 use crate::values::*;
-use crate::{Results, StoreError, process, redact};
+use crate::{Results, StoreError, StoreResult, process, redact};
 use base::now_utc_ns;
 use rusqlite::Transaction;
 use rusqlite::types::Null;
@@ -13,7 +13,7 @@ use std::slice;
 
 impl Results {
     /// Starts a lab.
-    pub fn begin_lab(&self, lab: &NewLab) -> Result<LabId, StoreError> {
+    pub fn begin_lab(&self, lab: &NewLab) -> StoreResult<LabId> {
         self.step(Durable::Flushed, |transaction| {
             let started: Keys<'_> = &[
                 ("status", &LabStatus::Running),
@@ -28,7 +28,7 @@ impl Results {
     }
 
     /// Takes an unfinished lab up again in this process.
-    pub fn resume_lab(&self, lab: LabId) -> Result<(), StoreError> {
+    pub fn resume_lab(&self, lab: LabId) -> StoreResult<()> {
         let running: Keys<'_> = &[
             ("status", &LabStatus::Running),
             ("process", &process::identity()),
@@ -39,7 +39,7 @@ impl Results {
     }
 
     /// From now on what comes out decides what is measured next.
-    pub fn mark_adaptive(&self, lab: LabId) -> Result<(), StoreError> {
+    pub fn mark_adaptive(&self, lab: LabId) -> StoreResult<()> {
         self.change_lab(lab, &[("adaptive", &true)])
     }
 
@@ -49,14 +49,14 @@ impl Results {
         lab: LabId,
         status: LabStatus,
         reason: Option<&str>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let (reason, now) = (reason.map(redact), now_utc_ns());
         let ended: Keys<'_> =
             &[("status", &status), ("reason", &reason), ("finished_utc_ns", &now)];
         self.change_lab(lab, ended)
     }
 
-    fn change_lab(&self, lab: LabId, values: Keys<'_>) -> Result<(), StoreError> {
+    fn change_lab(&self, lab: LabId, values: Keys<'_>) -> StoreResult<()> {
         let changed = self.step(Durable::Flushed, |transaction| {
             update(transaction, "lab", &format!("id = {lab}"), values, &())
         })?;
@@ -73,7 +73,7 @@ impl Results {
         lab: LabId,
         host_facts: &[(String, String)],
         canary: Option<Canary>,
-    ) -> Result<u32, StoreError> {
+    ) -> StoreResult<u32> {
         let mut machines = self.machines(lab)?;
         self.step(Durable::Flushed, |transaction| {
             // Repeats outside of blocks have no row here; their block is their ordinal.
@@ -92,12 +92,12 @@ impl Results {
     }
 
     /// Starts a measurement of a cell, as a new attempt where the ordinal was measured before.
-    pub fn begin_repeat(&self, repeat: &NewRepeat) -> Result<RepeatId, StoreError> {
+    pub fn begin_repeat(&self, repeat: &NewRepeat) -> StoreResult<RepeatId> {
         self.step(Durable::Flushed, |transaction| insert_repeat(transaction, repeat))
     }
 
     /// Stores rows that belong to a cell, a repeat or a load; those of the same keys are replaced.
-    pub fn put<T: TableRow>(&self, owner: impl Owner, rows: &[T]) -> Result<(), StoreError> {
+    pub fn put<T: TableRow>(&self, owner: impl Owner, rows: &[T]) -> StoreResult<()> {
         let (column, id) = owner.key();
         self.step(Durable::Written, |transaction| put(transaction, &[(column, &id)], rows))
     }
@@ -109,7 +109,7 @@ impl Results {
         repeat: RepeatId,
         moment: Moment,
         variables: &[(String, String)],
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
         self.step(Durable::Written, |transaction| {
             put_named(transaction, "server_variable", key, variables)
@@ -123,7 +123,7 @@ impl Results {
         repeat: RepeatId,
         moment: Moment,
         status: &[(String, String)],
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
         self.step(Durable::Written, |transaction| {
             put_named(transaction, "server_status", key, status)
@@ -131,11 +131,7 @@ impl Results {
     }
 
     /// Appends what an interval has beside its transactions; as [`Results::put`], without a flush.
-    pub fn append_paced(
-        &self,
-        repeat: RepeatId,
-        interval: &PacedInterval,
-    ) -> Result<(), StoreError> {
+    pub fn append_paced(&self, repeat: RepeatId, interval: &PacedInterval) -> StoreResult<()> {
         let key: Keys<'_> = &[
             ("repeat_id", &repeat),
             ("phase", &interval.phase),
@@ -149,7 +145,7 @@ impl Results {
     }
 
     /// Stores what the storage did in the window; called again, it replaces it.
-    pub fn record_device_io(&self, repeat: RepeatId, io: &DeviceIo) -> Result<(), StoreError> {
+    pub fn record_device_io(&self, repeat: RepeatId, io: &DeviceIo) -> StoreResult<()> {
         self.step(Durable::Written, |transaction| {
             let key: Keys<'_> = &[("repeat_id", &repeat)];
             put(transaction, key, slice::from_ref(&io.shim))?;
@@ -166,7 +162,7 @@ impl Results {
     ///
     /// # Errors
     /// [`StoreError::WrongStatus`] where it has ended already.
-    pub fn finish_repeat(&self, repeat: RepeatId, result: &RepeatResult) -> Result<(), StoreError> {
+    pub fn finish_repeat(&self, repeat: RepeatId, result: &RepeatResult) -> StoreResult<()> {
         let changed = self.step(Durable::Flushed, |transaction| {
             let condition = format!(
                 "id = {repeat} AND (status = 'running' \
@@ -193,7 +189,7 @@ impl Results {
 
     /// Marks a repeat that is done as ended before its time: its numbers are kept, and it is
     /// measured again where a plan wants it whole.
-    pub fn cut_repeat(&self, repeat: RepeatId) -> Result<(), StoreError> {
+    pub fn cut_repeat(&self, repeat: RepeatId) -> StoreResult<()> {
         let sql = "UPDATE repeat SET interrupted = 1 WHERE id = ?1 AND status = 'done'";
         self.step(Durable::Flushed, |transaction| transaction.execute(sql, [repeat]))?;
         Ok(())
@@ -202,7 +198,7 @@ impl Results {
     /// Ends a repeat without a result to show. A repeat that was finished may fail afterwards
     /// (`check_failed`), and so may one that was interrupted (`timed_out`); one that has failed
     /// keeps its first reason and gets the further one as a note.
-    pub fn fail_repeat(&self, repeat: RepeatId, why: &RepeatFailure) -> Result<(), StoreError> {
+    pub fn fail_repeat(&self, repeat: RepeatId, why: &RepeatFailure) -> StoreResult<()> {
         let changed = self.step(Durable::Flushed, |transaction| {
             let condition = format!(
                 "id = {repeat} AND (status IN ('running', 'done') \
@@ -221,7 +217,7 @@ impl Results {
     }
 
     /// Stores a population.
-    pub fn record_load(&self, load: &StoredLoad) -> Result<LoadId, StoreError> {
+    pub fn record_load(&self, load: &StoredLoad) -> StoreResult<LoadId> {
         self.step(Durable::Flushed, |transaction| {
             let rows: Keys<'_> = &[("total_rows", &load.total_rows())];
             let id = insert(transaction, "INSERT INTO load", rows, load)?;
@@ -231,13 +227,13 @@ impl Results {
     }
 
     /// Stores check results.
-    pub fn record_checks(&self, on: impl Owner, checks: &[StoredCheck]) -> Result<(), StoreError> {
+    pub fn record_checks(&self, on: impl Owner, checks: &[StoredCheck]) -> StoreResult<()> {
         let (column, id) = on.key();
         self.step(Durable::Flushed, |transaction| put(transaction, &[(column, &id)], checks))
     }
 
     /// Stores a note for people: a deviation, a warning, a setting that was dropped.
-    pub fn record_note(&self, on: impl Owner, text: &str) -> Result<(), StoreError> {
+    pub fn record_note(&self, on: impl Owner, text: &str) -> StoreResult<()> {
         let (column, id) = on.key();
         self.step(Durable::Written, |transaction| {
             let note: Keys<'_> = &[(column, &id), ("note", &redact(text))];

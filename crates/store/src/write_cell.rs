@@ -4,7 +4,7 @@ use crate::results::Durable;
 use crate::row::{Keys, insert, put, put_named, update};
 use crate::rows::NewCell;
 use crate::values::{CellId, LabId};
-use crate::{Results, StoreError};
+use crate::{Results, StoreError, StoreResult};
 use rusqlite::Transaction;
 
 impl Results {
@@ -12,7 +12,7 @@ impl Results {
     ///
     /// # Errors
     /// [`StoreError::CellDiffers`] where the stored cell is another one.
-    pub fn begin_cell(&self, lab: LabId, cell: &NewCell) -> Result<CellId, StoreError> {
+    pub fn begin_cell(&self, lab: LabId, cell: &NewCell) -> StoreResult<CellId> {
         let Some(stored) = self.cell_at(lab, cell.ordinal)? else {
             return self.step(Durable::Flushed, |transaction| insert_cell(transaction, lab, cell));
         };
@@ -32,7 +32,7 @@ impl Results {
     /// Stores a cell that never had a server, so that nothing but its plan is known of it; or finds
     /// the one with this ordinal. Once [`Results::begin_cell`] has a server for it, the cell is as
     /// it says.
-    pub fn begin_planned_cell(&self, lab: LabId, cell: &NewCell) -> Result<CellId, StoreError> {
+    pub fn begin_planned_cell(&self, lab: LabId, cell: &NewCell) -> StoreResult<CellId> {
         if let Some(found) = self.cell_at(lab, cell.ordinal)? {
             return Ok(found.id);
         }

@@ -205,7 +205,10 @@ mod tests {
     use super::*;
     use crate::transactions::StatementSet;
     use crate::{InputSource, RunConstants, Transaction};
-    use base::{Answer, Param, Random, RowSource, SessionError, SqlValue, StatementId, Warehouses};
+    use base::{
+        Answer, Param, Random, RowSource, SessionError, SessionResult, SqlValue, StatementId,
+        Warehouses,
+    };
     use std::convert::Infallible;
     use std::future::Future;
     use std::pin::pin;
@@ -222,17 +225,17 @@ mod tests {
     const ROW: [SqlValue; 12] = [SqlValue::Int(7); 12];
 
     impl Session for Silent {
-        fn queue(&mut self, _: StatementId, _: &[Param<'_>]) -> Result<(), SessionError> {
+        fn queue(&mut self, _: StatementId, _: &[Param<'_>]) -> SessionResult<()> {
             self.queued += 1;
             Ok(())
         }
 
-        fn queue_query(&mut self, _: &str) -> Result<(), SessionError> {
+        fn queue_query(&mut self, _: &str) -> SessionResult<()> {
             self.queued += 1;
             Ok(())
         }
 
-        async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+        async fn answer(&mut self) -> SessionResult<Answer<'_>> {
             self.sent += 1;
             if self.sent > self.answers {
                 std::future::pending::<()>().await;
@@ -244,7 +247,7 @@ mod tests {
             Ok(Answer { last_insert_id, affected_rows, width, cells, bytes: &[], more: false })
         }
 
-        async fn discard(&mut self) -> Result<(), SessionError> {
+        async fn discard(&mut self) -> SessionResult<()> {
             self.queued = 0;
             Ok(())
         }
@@ -255,20 +258,16 @@ mod tests {
 
         fn set_pipelined(&mut self, _: bool) {}
 
-        async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+        async fn forget_prepared(&mut self) -> SessionResult<()> {
             Ok(())
         }
 
-        async fn prepare_kind(
-            &mut self,
-            _: &'static str,
-            _: &str,
-        ) -> Result<StatementId, SessionError> {
+        async fn prepare_kind(&mut self, _: &'static str, _: &str) -> SessionResult<StatementId> {
             self.prepared += 1;
             Ok(StatementId(self.prepared - 1))
         }
 
-        async fn all_prepared(&mut self) -> Result<(), SessionError> {
+        async fn all_prepared(&mut self) -> SessionResult<()> {
             Ok(())
         }
 
@@ -276,11 +275,7 @@ mod tests {
             self.sent
         }
 
-        async fn load_local(
-            &mut self,
-            _: &str,
-            _: &mut dyn RowSource,
-        ) -> Result<u64, SessionError> {
+        async fn load_local(&mut self, _: &str, _: &mut dyn RowSource) -> SessionResult<u64> {
             panic!("no transaction loads")
         }
     }

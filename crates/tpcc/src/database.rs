@@ -9,7 +9,7 @@
 use crate::population::ChunkSummary;
 use crate::schema::Table;
 use crate::{Chunk, population, probe};
-use base::{Session, SessionError, WarehouseRange, Warehouses, errors};
+use base::{Session, SessionError, SessionResult, WarehouseRange, Warehouses, errors};
 use drive::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,7 +257,7 @@ const HISTORY_KEYS_SQL: &str = "SELECT COUNT(*) FROM information_schema.table_co
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn demands_primary_keys<S: Session>(session: &mut S) -> Result<bool, SessionError> {
+pub async fn demands_primary_keys<S: Session>(session: &mut S) -> SessionResult<bool> {
     // A server does not know all of them.
     let sql = "SHOW VARIABLES WHERE variable_name IN ('sql_require_primary_key', \
         'innodb_force_primary_key', 'wsrep_on', 'group_replication_group_name')";
@@ -323,10 +323,7 @@ async fn read_meta<S: Session>(
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn write_meta<S: Session>(
-    session: &mut S,
-    database: &Database,
-) -> Result<(), SessionError> {
+pub async fn write_meta<S: Session>(session: &mut S, database: &Database) -> SessionResult<()> {
     let flag = |is_so: bool| Some(u8::from(is_so).to_string());
     let of_shard = database.is_shard().then_some(database.range);
     let facts = [
@@ -352,7 +349,7 @@ pub async fn write_meta<S: Session>(
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn set_state<S: Session>(session: &mut S, state: LoadState) -> Result<(), SessionError> {
+pub async fn set_state<S: Session>(session: &mut S, state: LoadState) -> SessionResult<()> {
     let sql = format!("UPDATE mydyno_meta SET value = '{}' WHERE name = 'state'", state as u8);
     session.query(&sql).await.map(drop)
 }
@@ -362,7 +359,7 @@ pub async fn set_state<S: Session>(session: &mut S, state: LoadState) -> Result<
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn mark_driven_by_tpcc_mysql<S: Session>(session: &mut S) -> Result<(), SessionError> {
+pub async fn mark_driven_by_tpcc_mysql<S: Session>(session: &mut S) -> SessionResult<()> {
     let sql = format!("INSERT IGNORE INTO mydyno_meta VALUES ('{DRIVEN_BY_TPCC_MYSQL}', '1')");
     session.query(&sql).await.map(drop)
 }
@@ -375,7 +372,7 @@ pub async fn mark_chunk<S: Session>(
     session: &mut S,
     chunk: Chunk,
     summary: ChunkSummary,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     let sql = format!(
         "INSERT INTO {LOAD} VALUES ('{}', {}, {}, {})",
         chunk.table, chunk.warehouse, summary.rows, summary.checksum
@@ -416,7 +413,7 @@ pub struct LoadedChunks {
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, SessionError> {
+pub async fn loaded_chunks<S: Session>(session: &mut S) -> SessionResult<LoadedChunks> {
     let mut loaded = LoadedChunks::default();
     for table in Table::ALL {
         let sql = format!(
@@ -439,7 +436,7 @@ pub async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, 
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn sums<S: Session>(session: &mut S) -> Result<Sums, SessionError> {
+pub async fn sums<S: Session>(session: &mut S) -> SessionResult<Sums> {
     Ok(Sums {
         next_orders: probe::count(session, NEXT_ORDERS_SQL).await?,
         oldest_open_orders: probe::count(session, OLDEST_OPEN_ORDERS_SQL).await?,

@@ -1,7 +1,7 @@
 //! Named locks of the server, which keep other programs of ours out of a schema while one is at
 //! work on it.
 
-use base::{Session, SessionError, errors};
+use base::{Session, SessionResult, errors};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,14 +32,14 @@ pub async fn take_lock<S: Session>(
     session: &mut S,
     name: &str,
     wait: Duration,
-) -> Result<Lock, SessionError> {
+) -> SessionResult<Lock> {
     let sql = format!("SELECT GET_LOCK('{name}', {})", wait.as_secs());
     let answered = session.query(&sql).await;
     lock_of(answered.map(|answer| answer.row(0).and_then(|row| row.int(0).ok())))
 }
 
 /// GET_LOCK says 1 for a lock, 0 where another has it, and NULL where it failed.
-fn lock_of(answered: Result<Option<i64>, SessionError>) -> Result<Lock, SessionError> {
+fn lock_of(answered: SessionResult<Option<i64>>) -> SessionResult<Lock> {
     /// Of Percona XtraDB Cluster with pxc_strict_mode, as an unknown error, which GET_LOCK has no
     /// other.
     const ER_UNKNOWN_ERROR: u16 = 1105;

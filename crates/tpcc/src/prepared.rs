@@ -1,7 +1,7 @@
 //! Prepared statements by name.
 
 use crate::schema::DISTRICTS;
-use base::{Session, SessionError, StatementId};
+use base::{Session, SessionResult, StatementId};
 
 /// `Statements`: a prepared statement for each name, from SQL text. The names are in results: their
 /// first word is the verb of the SQL, or `lock` where a SELECT locks.
@@ -36,7 +36,7 @@ pub(crate) async fn prepare_all<S: Session, const N: usize>(
     session: &mut S,
     kind: &'static str,
     sql: impl Fn(usize) -> String,
-) -> Result<[StatementId; N], SessionError> {
+) -> SessionResult<[StatementId; N]> {
     let mut ids = [StatementId(0); N];
     for (index, id) in ids.iter_mut().enumerate() {
         *id = session.prepare_kind(kind, &sql(index)).await?;
@@ -53,7 +53,7 @@ impl DistrictStatements {
         session: &mut S,
         kind: &'static str,
         sql: impl Fn(u32) -> String,
-    ) -> Result<DistrictStatements, SessionError> {
+    ) -> SessionResult<DistrictStatements> {
         prepare_all(session, kind, |index| sql(index as u32 + 1)).await.map(DistrictStatements)
     }
 

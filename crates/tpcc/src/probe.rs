@@ -4,14 +4,14 @@
 //! and a load that was killed lacks these rows.
 
 use crate::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
-use base::{Session, SessionError, Warehouses};
+use base::{Session, SessionResult, Warehouses};
 use std::collections::BTreeSet;
 
 /// Columns that a schema with all nine tables lacks, as `orders.o_all_local`.
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn missing_columns<S: Session>(session: &mut S) -> Result<Vec<String>, SessionError> {
+pub async fn missing_columns<S: Session>(session: &mut S) -> SessionResult<Vec<String>> {
     let sql = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = \
         DATABASE()";
     let answer = session.query(sql).await?;
@@ -28,9 +28,7 @@ pub async fn missing_columns<S: Session>(session: &mut S) -> Result<Vec<String>,
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn missing_indexes<S: Session>(
-    session: &mut S,
-) -> Result<Vec<&'static str>, SessionError> {
+pub async fn missing_indexes<S: Session>(session: &mut S) -> SessionResult<Vec<&'static str>> {
     // The primary keys begin alike, so the third column tells.
     let sql = "SELECT DISTINCT LOWER(column_name) FROM information_schema.statistics \
                WHERE table_schema = DATABASE() AND seq_in_index = 3 \
@@ -74,7 +72,7 @@ fn last_rows_sql(table: Table, end: &[u32]) -> String {
 pub async fn gaps<S: Session>(
     session: &mut S,
     warehouses: Warehouses,
-) -> Result<Vec<String>, SessionError> {
+) -> SessionResult<Vec<String>> {
     let mut gaps = Vec::new();
     if count(session, "SELECT COALESCE(MAX(w_id), 0) FROM warehouse").await?
         != i64::from(warehouses.0)
@@ -99,6 +97,6 @@ pub async fn gaps<S: Session>(
 }
 
 /// The number that SQL selects; 0 where there is no row.
-pub(crate) async fn count<S: Session>(session: &mut S, sql: &str) -> Result<i64, SessionError> {
+pub(crate) async fn count<S: Session>(session: &mut S, sql: &str) -> SessionResult<i64> {
     session.query(sql).await?.row(0).map_or(Ok(0), |row| row.int(0))
 }

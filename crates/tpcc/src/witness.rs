@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER};
 use crate::transactions::Outcome;
 use base::limits::WITNESSED_MAX;
-use base::{Cents, DateTime, Session, SessionError, clock};
+use base::{Cents, DateTime, Session, SessionResult, clock};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -129,7 +129,7 @@ impl Witness {
     ///
     /// # Errors
     /// Where the database does not answer, or is not one of TPC-C.
-    pub async fn begin<S: Session>(session: &mut S) -> Result<Witness, SessionError> {
+    pub async fn begin<S: Session>(session: &mut S) -> SessionResult<Witness> {
         let before = rows_of_transactions(session).await?;
         Ok(Witness { began: clock::Instant::now(), before, told: Mutex::default() })
     }
@@ -166,10 +166,7 @@ impl Witness {
     ///
     /// # Errors
     /// As [`Witness::begin`].
-    pub async fn compare_with<S: Session>(
-        &self,
-        session: &mut S,
-    ) -> Result<WitnessReport, SessionError> {
+    pub async fn compare_with<S: Session>(&self, session: &mut S) -> SessionResult<WitnessReport> {
         let found = rows_of_transactions(session).await?;
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(compare(&told, since(found, &self.before)))
@@ -190,7 +187,7 @@ fn since(
 /// Rows of each transaction, but those of orders that every database has from its load.
 async fn rows_of_transactions<S: Session>(
     session: &mut S,
-) -> Result<HashMap<Witnessed, u32>, SessionError> {
+) -> SessionResult<HashMap<Witnessed, u32>> {
     let mut found = HashMap::new();
     let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
     let mut add = |key: Witnessed, rows: i64| {

@@ -9,7 +9,7 @@ use crate::transactions::{Across, AcrossOptions, PreparedSession, StatementSet};
 use crate::witness::Witness;
 use crate::xa::XaRun;
 use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction};
-use base::{Connect, Random, Session, SessionError, WarehouseRange, Warehouses};
+use base::{Connect, Random, Session, SessionResult, WarehouseRange, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
     Facts, Failed, Opening, Proof, RunReport, Schemas, Source, Timed, TransactionInfo,
@@ -137,7 +137,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
 }
 
 impl<C: Connect + Sync> Proof for TpccWorkload<C> {
-    async fn facts<S: Session>(&self, session: &mut S) -> Result<Facts, SessionError> {
+    async fn facts<S: Session>(&self, session: &mut S) -> SessionResult<Facts> {
         Ok(database::sums(session).await?.into())
     }
 

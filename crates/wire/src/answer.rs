@@ -1,7 +1,7 @@
 //! Decoding rows of the binary and the text protocol into cells.
 
 use crate::packet::{PacketReader, column_type as t, malformed};
-use base::{SessionError, SqlValue};
+use base::{SessionError, SessionResult, SqlValue};
 
 /// What decoding needs to know of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) struct ColumnDefinition {
 const FIXED_PART: usize = 12;
 
 /// Reads a column definition packet; only type and sign matter here.
-pub(crate) fn column(payload: &[u8]) -> Result<ColumnDefinition, SessionError> {
+pub(crate) fn column(payload: &[u8]) -> SessionResult<ColumnDefinition> {
     let fixed = payload
         .len()
         .checked_sub(FIXED_PART)
@@ -31,7 +31,7 @@ pub(crate) struct PayloadStart(pub usize);
 fn bytes_cell(
     PayloadStart(base): PayloadStart,
     reader: &mut PacketReader<'_>,
-) -> Result<SqlValue, SessionError> {
+) -> SessionResult<SqlValue> {
     let taken = reader.lenenc_bytes()?;
     let start = base + reader.position - taken.len();
     // Answers are limited to `ANSWER_BYTES_MAX`, far below 4 GiB.
@@ -44,7 +44,7 @@ pub(crate) fn text_row(
     base: PayloadStart,
     width: usize,
     cells: &mut Vec<SqlValue>,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     let mut reader = PacketReader::new(payload);
     for _ in 0..width {
         if reader.rest().first() == Some(&0xfb) {
@@ -63,7 +63,7 @@ pub(crate) fn binary_row(
     base: PayloadStart,
     columns: &[ColumnDefinition],
     cells: &mut Vec<SqlValue>,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     let mut reader = PacketReader::new(payload);
     reader.take(1)?;
     // The first two bits of a row's NULL map are reserved.
@@ -84,7 +84,7 @@ fn binary_cell(
     reader: &mut PacketReader<'_>,
     base: PayloadStart,
     column: ColumnDefinition,
-) -> Result<SqlValue, SessionError> {
+) -> SessionResult<SqlValue> {
     let signed = !column.unsigned;
     let value = match column.type_code {
         t::TINY if signed => i64::from(reader.u8()? as i8),
@@ -117,7 +117,7 @@ fn fixed_cell(
     reader: &mut PacketReader<'_>,
     PayloadStart(base): PayloadStart,
     len: usize,
-) -> Result<SqlValue, SessionError> {
+) -> SessionResult<SqlValue> {
     let start = base + reader.position;
     reader.take(len)?;
     Ok(SqlValue::Bytes { start: start as u32, len: len as u32 })

@@ -1,6 +1,6 @@
 //! The login methods that this client speaks, and what each computes of a password. Pure.
 
-use base::{SessionError, named};
+use base::{SessionError, SessionResult, named};
 use curve25519_dalek::edwards::EdwardsPoint;
 use curve25519_dalek::scalar::{Scalar, clamp_integer};
 use openssl::error::ErrorStack;
@@ -39,7 +39,7 @@ impl AuthMethod {
     ///
     /// # Errors
     /// It is not known here.
-    pub(crate) fn named(name: &[u8]) -> Result<AuthMethod, SessionError> {
+    pub(crate) fn named(name: &[u8]) -> SessionResult<AuthMethod> {
         let known = AuthMethod::ALL.into_iter().find(|method| method.name().as_bytes() == name);
         match (known, name) {
             (Some(known), _) => Ok(known),

@@ -8,8 +8,8 @@ use crate::packet::{self, PacketReader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol};
 use crate::transport::Transport;
 use base::{
-    Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, Since, SqlValue,
-    StatementId, limits,
+    Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, SessionResult,
+    Since, SqlValue, StatementId, limits,
 };
 use openssl::ssl::Ssl;
 use std::collections::VecDeque;
@@ -196,7 +196,7 @@ impl Connection {
     }
 
     /// Sends a packet of the login.
-    pub(crate) async fn send_packet(&mut self, payload: &[u8]) -> Result<(), SessionError> {
+    pub(crate) async fn send_packet(&mut self, payload: &[u8]) -> SessionResult<()> {
         self.output.clear();
         self.output.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
         self.output.push(self.sequence);
@@ -207,7 +207,7 @@ impl Connection {
     }
 
     /// Reads a packet of the login; the server's refusal is an error.
-    pub(crate) async fn read_packet(&mut self) -> Result<Vec<u8>, SessionError> {
+    pub(crate) async fn read_packet(&mut self) -> SessionResult<Vec<u8>> {
         let range = self.packet().await?;
         let payload = &self.input[range];
         match payload.first() {
@@ -228,11 +228,7 @@ impl Connection {
     }
 
     /// Ends the command packet that begins at `start`.
-    fn enqueue(
-        &mut self,
-        start: usize,
-        statement: Option<StatementId>,
-    ) -> Result<(), SessionError> {
+    fn enqueue(&mut self, start: usize, statement: Option<StatementId>) -> SessionResult<()> {
         let end = self.output.len();
         let len = end - start - 4;
         let why = if len > PACKET_MAX {
@@ -250,7 +246,7 @@ impl Connection {
 
     /// Sends what has to be sent before the next answer can come.
     #[inline]
-    async fn send(&mut self) -> Result<(), SessionError> {
+    async fn send(&mut self) -> SessionResult<()> {
         if self.in_flight > 0 {
             return Ok(());
         }
@@ -289,7 +285,7 @@ impl Connection {
     }
 
     /// From here on a dropped future leaves the connection useless; and `busy`.
-    fn enter(&mut self) -> Result<(), SessionError> {
+    fn enter(&mut self) -> SessionResult<()> {
         if self.busy {
             return Err(SessionError::Lost("an earlier statement was given up".to_owned()));
         }
@@ -323,11 +319,7 @@ impl Connection {
         self.in_flight -= 1;
     }
 
-    fn put_execute(
-        &mut self,
-        statement: StatementId,
-        params: &[Param<'_>],
-    ) -> Result<(), SessionError> {
+    fn put_execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> SessionResult<()> {
         const COM_STMT_EXECUTE: u8 = 0x17;
         let start = self.begin(COM_STMT_EXECUTE);
         let prepared = self
@@ -369,14 +361,14 @@ impl Connection {
         self.enqueue(start, Some(statement))
     }
 
-    fn put_text(&mut self, command: u8, sql: &str) -> Result<(), SessionError> {
+    fn put_text(&mut self, command: u8, sql: &str) -> SessionResult<()> {
         let start = self.begin(command);
         self.output.extend_from_slice(sql.as_bytes());
         self.enqueue(start, None)
     }
 
     /// Sends what is queued and reads the first packet of the oldest answer; a refusal is an error.
-    async fn first_packet(&mut self) -> Result<Range<usize>, SessionError> {
+    async fn first_packet(&mut self) -> SessionResult<Range<usize>> {
         self.enter()?;
         self.send().await?;
         let range = self.packet().await?;
@@ -392,7 +384,7 @@ impl Connection {
 
     /// Streams a file that the server asked for. The server reads to the end even after an error of
     /// its own.
-    async fn send_file(&mut self, rows: &mut dyn RowSource) -> Result<(), SessionError> {
+    async fn send_file(&mut self, rows: &mut dyn RowSource) -> SessionResult<()> {
         loop {
             self.output.clear();
             self.sent = 0;
@@ -415,7 +407,7 @@ impl Connection {
         }
     }
 
-    async fn send_file_packet(&mut self, len: usize) -> Result<(), SessionError> {
+    async fn send_file_packet(&mut self, len: usize) -> SessionResult<()> {
         self.output[..3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
         self.output[3] = self.sequence;
         self.sequence = self.sequence.wrapping_add(1);
@@ -429,16 +421,16 @@ fn lost(error: io::Error) -> SessionError {
 }
 
 impl Session for Connection {
-    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
+    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> SessionResult<()> {
         self.put_execute(statement, params)
     }
 
-    fn queue_query(&mut self, sql: &str) -> Result<(), SessionError> {
+    fn queue_query(&mut self, sql: &str) -> SessionResult<()> {
         const COM_QUERY: u8 = 0x03;
         self.put_text(COM_QUERY, sql)
     }
 
-    async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+    async fn answer(&mut self) -> SessionResult<Answer<'_>> {
         self.enter()?;
         self.send().await?;
         self.answer_start = self.parsed;
@@ -472,7 +464,7 @@ impl Session for Connection {
         })
     }
 
-    async fn discard(&mut self) -> Result<(), SessionError> {
+    async fn discard(&mut self) -> SessionResult<()> {
         self.forget_unsent();
         while !self.pending.is_empty() {
             match self.answer().await {
@@ -491,7 +483,7 @@ impl Session for Connection {
         self.pipelined = pipelined;
     }
 
-    async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+    async fn forget_prepared(&mut self) -> SessionResult<()> {
         const COM_STMT_CLOSE: u8 = 0x19;
         self.nothing_unanswered()?;
         for prepared in std::mem::take(&mut self.prepared) {
@@ -508,11 +500,7 @@ impl Session for Connection {
         Ok(())
     }
 
-    async fn prepare_kind(
-        &mut self,
-        _: &'static str,
-        sql: &str,
-    ) -> Result<StatementId, SessionError> {
+    async fn prepare_kind(&mut self, _: &'static str, sql: &str) -> SessionResult<StatementId> {
         const COM_STMT_PREPARE: u8 = 0x16;
         self.nothing_unanswered()?;
         self.put_text(COM_STMT_PREPARE, sql)?;
@@ -544,7 +532,7 @@ impl Session for Connection {
         Ok(statement)
     }
 
-    async fn all_prepared(&mut self) -> Result<(), SessionError> {
+    async fn all_prepared(&mut self) -> SessionResult<()> {
         if self.protocol.optional_metadata {
             self.query("SET SESSION resultset_metadata = NONE").await?;
             self.metadata = Metadata::Omitted;
@@ -556,11 +544,7 @@ impl Session for Connection {
         self.statements_sent
     }
 
-    async fn load_local(
-        &mut self,
-        sql: &str,
-        rows: &mut dyn RowSource,
-    ) -> Result<u64, SessionError> {
+    async fn load_local(&mut self, sql: &str, rows: &mut dyn RowSource) -> SessionResult<u64> {
         self.nothing_unanswered()?;
         self.queue_query(sql)?;
         let range = self.first_packet().await?;

@@ -8,7 +8,7 @@ use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
 use crate::protocol::Protocol;
 use crate::tls::{TlsSetup, reasons};
 use crate::transport::{Endpoint, Transport};
-use base::{Exit, SessionError, errors, limits};
+use base::{Exit, SessionError, SessionResult, errors, limits};
 use openssl::pkey::PKey;
 use std::path::Path;
 use std::sync::Arc;
@@ -212,7 +212,7 @@ impl Connector {
         greeting: &Greeting,
         agreed: Agreed,
         login: &mut Login<'_>,
-    ) -> Result<Vec<u8>, SessionError> {
+    ) -> SessionResult<Vec<u8>> {
         let mut out = agreed.fixed_part();
         out.extend_from_slice(self.options.user.as_bytes());
         out.push(0);
@@ -244,7 +244,7 @@ impl Connector {
         connection: &mut Connection,
         greeting: &Greeting,
         agreed: Agreed,
-    ) -> Result<(), SessionError> {
+    ) -> SessionResult<()> {
         let password = self.options.password.reveal().as_bytes();
         let mut login = Login::new(password, connection.privacy(), &self.server_key);
         let packet = self.login_packet(greeting, agreed, &mut login)?;
@@ -288,7 +288,7 @@ impl Connector {
 }
 
 /// The RSA public key of a file.
-fn public_key(file: &Path) -> Result<PKey<openssl::pkey::Public>, SessionError> {
+fn public_key(file: &Path) -> SessionResult<PKey<openssl::pkey::Public>> {
     let read = std::fs::read(file).map_err(|error| error.to_string());
     let key = read.and_then(|pem| PKey::public_key_from_pem(&pem).map_err(|e| reasons(&e)));
     key.map_err(|error| {
@@ -374,7 +374,7 @@ struct Greeting {
 }
 
 impl Greeting {
-    fn parse(payload: &[u8]) -> Result<Greeting, SessionError> {
+    fn parse(payload: &[u8]) -> SessionResult<Greeting> {
         let mut reader = PacketReader::new(payload);
         if reader.u8()? != 10 {
             return Err(malformed("the greeting is not of protocol version 10"));

@@ -6,7 +6,7 @@
 use crate::auth::{self, AuthMethod};
 use crate::packet::{PacketReader, malformed};
 use crate::tls::reasons;
-use base::SessionError;
+use base::{SessionError, SessionResult};
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Public};
 
@@ -60,11 +60,7 @@ impl<'a> Login<'a> {
     }
 
     /// The first answer of a method, to the scramble of a greeting or of a request to switch.
-    pub(crate) fn begin(
-        &mut self,
-        method: AuthMethod,
-        scramble: &[u8],
-    ) -> Result<Vec<u8>, SessionError> {
+    pub(crate) fn begin(&mut self, method: AuthMethod, scramble: &[u8]) -> SessionResult<Vec<u8>> {
         self.method = method;
         self.requested = Requested::Nothing;
         self.scramble = match method {
@@ -105,7 +101,7 @@ impl<'a> Login<'a> {
     }
 
     /// The answer to a request to switch to another method.
-    pub(crate) fn switch(&mut self, request: &[u8]) -> Result<Vec<u8>, SessionError> {
+    pub(crate) fn switch(&mut self, request: &[u8]) -> SessionResult<Vec<u8>> {
         let mut reader = PacketReader::new(request);
         // The request of servers that know one other method only.
         let name =
@@ -114,7 +110,7 @@ impl<'a> Login<'a> {
     }
 
     /// The answer to what else the server says, if it wants one.
-    pub(crate) fn next(&mut self, said: &[u8]) -> Result<Option<Vec<u8>>, SessionError> {
+    pub(crate) fn next(&mut self, said: &[u8]) -> SessionResult<Option<Vec<u8>>> {
         // MySQL marks all of it; MariaDB only what would look like another packet.
         let said = said.strip_prefix(&[1]).unwrap_or(said);
         match (std::mem::replace(&mut self.requested, Requested::Nothing), self.method, said) {
@@ -138,7 +134,7 @@ impl<'a> Login<'a> {
     }
 
     /// The password, encrypted with a key that the user believes, or the `request` for that key.
-    fn encrypted_or_ask(&mut self, request: u8) -> Result<Vec<u8>, SessionError> {
+    fn encrypted_or_ask(&mut self, request: u8) -> SessionResult<Vec<u8>> {
         if let Some(key) = &self.server_key.known {
             return self.encrypted(key);
         }
@@ -155,7 +151,7 @@ impl<'a> Login<'a> {
         Ok(vec![request])
     }
 
-    fn encrypted(&self, key: &PKey<Public>) -> Result<Vec<u8>, SessionError> {
+    fn encrypted(&self, key: &PKey<Public>) -> SessionResult<Vec<u8>> {
         auth::rsa_encrypted(self.password, &self.scramble, key).map_err(|error| {
             SessionError::Unexpected(format!(
                 "the password cannot be encrypted with the server's RSA key ({}); use \

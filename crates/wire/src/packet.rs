@@ -1,6 +1,6 @@
 //! Reading and writing the values of the MySQL protocol. Pure: bytes in, values out.
 
-use base::{Param, SessionError};
+use base::{Param, SessionError, SessionResult};
 
 /// The answer broke the protocol, or this program does not know that part of it.
 pub(crate) fn malformed(what: &str) -> SessionError {
@@ -21,7 +21,7 @@ impl<'a> PacketReader<'a> {
     }
 
     #[inline]
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], SessionError> {
+    pub(crate) fn take(&mut self, len: usize) -> SessionResult<&'a [u8]> {
         let end = self.position.checked_add(len).ok_or_else(|| malformed("a length overflows"))?;
         let taken = self
             .bytes
@@ -32,34 +32,34 @@ impl<'a> PacketReader<'a> {
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], SessionError> {
+    fn array<const N: usize>(&mut self) -> SessionResult<[u8; N]> {
         let taken = self.take(N)?;
         taken.try_into().map_err(|_| malformed("a packet ends too early"))
     }
 
     #[inline]
-    pub(crate) fn u8(&mut self) -> Result<u8, SessionError> {
+    pub(crate) fn u8(&mut self) -> SessionResult<u8> {
         self.array().map(u8::from_le_bytes)
     }
 
     #[inline]
-    pub(crate) fn u16(&mut self) -> Result<u16, SessionError> {
+    pub(crate) fn u16(&mut self) -> SessionResult<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
     #[inline]
-    pub(crate) fn u32(&mut self) -> Result<u32, SessionError> {
+    pub(crate) fn u32(&mut self) -> SessionResult<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
     #[inline]
-    pub(crate) fn u64(&mut self) -> Result<u64, SessionError> {
+    pub(crate) fn u64(&mut self) -> SessionResult<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// A length-encoded integer.
     #[inline]
-    pub(crate) fn lenenc(&mut self) -> Result<u64, SessionError> {
+    pub(crate) fn lenenc(&mut self) -> SessionResult<u64> {
         match self.u8()? {
             small @ 0..=0xfa => Ok(u64::from(small)),
             0xfc => self.u16().map(u64::from),
@@ -74,13 +74,13 @@ impl<'a> PacketReader<'a> {
 
     /// A length-encoded string.
     #[inline]
-    pub(crate) fn lenenc_bytes(&mut self) -> Result<&'a [u8], SessionError> {
+    pub(crate) fn lenenc_bytes(&mut self) -> SessionResult<&'a [u8]> {
         let len = usize::try_from(self.lenenc()?).map_err(|_| malformed("a length overflows"))?;
         self.take(len)
     }
 
     /// A string that ends with a zero byte.
-    pub(crate) fn zero_terminated(&mut self) -> Result<&'a [u8], SessionError> {
+    pub(crate) fn zero_terminated(&mut self) -> SessionResult<&'a [u8]> {
         let rest = self.rest();
         let len =
             rest.iter().position(|&b| b == 0).ok_or_else(|| malformed("a text has no end"))?;

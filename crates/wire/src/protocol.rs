@@ -1,7 +1,7 @@
 //! What of the protocol depends on the server, and the packets that begin and end an answer. Pure.
 
 use crate::packet::{PacketReader, malformed};
-use base::{SessionError, named};
+use base::{SessionResult, named};
 
 named! {
     /// How often the server describes the columns of an answer's rows.
@@ -42,7 +42,7 @@ pub(crate) struct Status {
 
 impl Status {
     /// Reads an OK packet behind its first byte.
-    pub(crate) fn of_ok(payload: &[u8]) -> Result<Status, SessionError> {
+    pub(crate) fn of_ok(payload: &[u8]) -> SessionResult<Status> {
         const MORE_RESULTS: u16 = 0x0008;
         let mut reader = PacketReader::new(payload);
         let affected_rows = reader.lenenc()?;
@@ -54,7 +54,7 @@ impl Status {
 
 impl Protocol {
     /// Reads the head of a result: the number of columns, and whether their description follows.
-    pub(crate) fn result_head(self, payload: &[u8]) -> Result<(usize, bool), SessionError> {
+    pub(crate) fn result_head(self, payload: &[u8]) -> SessionResult<(usize, bool)> {
         let mut reader = PacketReader::new(payload);
         let width = reader.lenenc()? as usize;
         // MySQL's manual has these two in the other order; the server has not.
@@ -64,7 +64,7 @@ impl Protocol {
     }
 
     /// Reads the packet behind the last row, without its first byte: does another answer follow?
-    pub(crate) fn more_after_rows(self, payload: &[u8]) -> Result<bool, SessionError> {
+    pub(crate) fn more_after_rows(self, payload: &[u8]) -> SessionResult<bool> {
         if self.deprecate_eof {
             return Ok(Status::of_ok(payload)?.more);
         }

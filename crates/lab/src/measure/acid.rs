@@ -1,6 +1,6 @@
 //! The ACID tests of clause 3 on a server under test.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::measure::seeds::new_seed;
 use crate::progress::Job;
 use crate::target::schemas;
@@ -68,7 +68,7 @@ pub fn test_acid(
     subject: &Subject,
     asked: AcidLevels,
     job: &Job<'_>,
-) -> Result<Vec<AcidFinding>, LabError> {
+) -> LabResult<Vec<AcidFinding>> {
     let databases = subject.databases()?;
     if databases.iter().count() > 1 {
         return Err(LabError::Unfit(
@@ -127,7 +127,7 @@ fn survives_a_kill(
     instance: &Instance,
     orders: &Orders<'_>,
     job: &Job<'_>,
-) -> Result<AcidFinding, LabError> {
+) -> LabResult<AcidFinding> {
     job.step("ordering, until the server is killed");
     let witness = with_session(orders.connector, async |session| {
         let begun = Witness::begin(session).await;
@@ -153,7 +153,7 @@ fn survives_a_kill(
 }
 
 /// The values of [`SETTINGS`].
-async fn settings(session: &mut Connection) -> Result<String, LabError> {
+async fn settings(session: &mut Connection) -> LabResult<String> {
     let mut lines = Vec::new();
     for name in SETTINGS {
         let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await;
@@ -169,7 +169,7 @@ fn order_and_kill(
     orders: &Orders<'_>,
     witness: &Witness,
     stop: &AtomicBool,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let refused = RefCell::new(None);
     let constants = RunConstants::for_run(orders.database.c_load, orders.seed);
     let mut tasks = Tasks::new().map_err(LabError::Reactor)?;

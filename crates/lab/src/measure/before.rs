@@ -1,6 +1,6 @@
 //! What is known before a run: what is driven, and what its servers say.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabResult, WhileDoing};
 use crate::measure::drill::Drill;
 use crate::measure::pacing::Concurrency;
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
@@ -108,7 +108,7 @@ pub(crate) fn before(
     databases: &Schemas<Connector>,
     (cell, seed): (&Cell, u64),
     stop: &AtomicBool,
-) -> Result<BeforeRun, LabError> {
+) -> LabResult<BeforeRun> {
     let load = &cell.load;
     nodes::require_fit(subject)?;
     let fault = cell.server.private().and_then(|private| private.fault);
@@ -162,7 +162,7 @@ pub(crate) fn before(
 
 /// How often the sessions of a run will have columns described. What a CALL returns is described
 /// always.
-async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'static str, LabError> {
+async fn result_metadata(session: &mut Connection, style: Style) -> LabResult<&'static str> {
     if style != Style::Procedures {
         session.all_prepared().await.doing("agreeing on result metadata")?;
     }

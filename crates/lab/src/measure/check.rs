@@ -1,6 +1,6 @@
 //! The twelve conditions and six invariants, run and put into the store's words.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabResult, WhileDoing};
 use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{Job, Progress};
@@ -29,7 +29,7 @@ pub(crate) fn check(
     databases: &Schemas<Connector>,
     (workload, set): (&AnyWorkload, CheckSet),
     job: &Job<'_>,
-) -> Result<Vec<StoredCheck>, LabError> {
+) -> LabResult<Vec<StoredCheck>> {
     if let Some(shards) = workload.shards() {
         return check_shards(databases, (shards, set), job);
     }
@@ -57,7 +57,7 @@ fn check_shards(
     databases: &Schemas<Connector>,
     (shards, set): (&ShardRanges, CheckSet),
     job: &Job<'_>,
-) -> Result<Vec<StoredCheck>, LabError> {
+) -> LabResult<Vec<StoredCheck>> {
     with_sessions_until(databases, job.stop, async |sessions: &mut [Connection]| {
         let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
         let each = sessions.iter_mut().zip(shards.iter());
@@ -146,7 +146,7 @@ pub fn check_subject(
     subject: &Subject,
     (workload, set): (&WorkloadKind, CheckSet),
     job: &Job<'_>,
-) -> Result<Checked, LabError> {
+) -> LabResult<Checked> {
     let databases = subject.databases()?;
     nodes::require_fit(subject)?;
     let load = Load { workload: workload.clone(), ..Load::of_seed(0) };
@@ -184,7 +184,7 @@ pub(crate) fn record(
     checks: &[StoredCheck],
     unexpected: &[String],
     subject: &Subject,
-) -> Result<Exit, LabError> {
+) -> LabResult<Exit> {
     if !unexpected.is_empty() {
         let reason = format!("checks failed: {}", unexpected.join(", "));
         results.fail_repeat(repeat, &subject.failure("check_failed", reason))?;

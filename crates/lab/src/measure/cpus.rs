@@ -1,6 +1,6 @@
 //! CPUs of a measurement whose servers have cores of their own: the driver leaves these alone.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::subject::Subject;
 use base::CpuList;
 use server::{KeptToCpus, allowed_cpus};
@@ -17,7 +17,7 @@ pub(crate) struct RunCpus {
 
 impl RunCpus {
     /// None where the servers are kept to none.
-    pub(crate) fn keep(subject: &Subject) -> Result<Option<RunCpus>, LabError> {
+    pub(crate) fn keep(subject: &Subject) -> LabResult<Option<RunCpus>> {
         let Some(cpus) = subject.driver_cpus() else {
             return Ok(None);
         };

@@ -1,6 +1,6 @@
 //! What the storage of servers does in the window, as the shim counts it.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::subject::Subject;
 use base::Instant;
 use device::Role;
@@ -56,7 +56,7 @@ impl<'a> WindowIo<'a> {
     ///
     /// # Errors
     /// Where the counters could not be read.
-    pub(crate) fn counted(self) -> Result<Option<(DeviceIo, Vec<String>)>, LabError> {
+    pub(crate) fn counted(self) -> LabResult<Option<(DeviceIo, Vec<String>)>> {
         if let Some(error) = self.failed {
             return Err(error);
         }

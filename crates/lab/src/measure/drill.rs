@@ -1,6 +1,6 @@
 //! The fault of a drill, how the server takes it, and what was acknowledged until then.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Random, clock};
@@ -35,7 +35,7 @@ pub(crate) struct Drill {
 impl Drill {
     /// # Errors
     /// Where the database does not tell what it has.
-    pub(crate) fn of(fault: Fault, database: &Connector) -> Result<Drill, LabError> {
+    pub(crate) fn of(fault: Fault, database: &Connector) -> LabResult<Drill> {
         with_session(database, async |session| {
             let witness = Witness::begin(session).await;
             let witness = witness.doing("asking for what is there")?;
@@ -89,7 +89,7 @@ impl Drill {
         instance: &Instance,
         report: &RunReport,
         stored: &mut StoredDrill,
-    ) -> Result<(), LabError> {
+    ) -> LabResult<()> {
         let (Some(fault), Some(page)) = (self.fault.of_device(), subject.pages().next()) else {
             return Ok(());
         };

@@ -1,7 +1,7 @@
 //! The run of a measurement: a closed loop that finds the capacity where that is asked for, then
 //! what was asked for.
 
-use crate::error::LabError;
+use crate::error::LabResult;
 use crate::measure::capacity::{self, KnownCapacity};
 use crate::measure::device_io::WindowIo;
 use crate::measure::fleet_run::note_on_lost;
@@ -125,7 +125,7 @@ fn or_stop(
 
 impl Measurement<'_, '_> {
     /// Runs the workload with emulated devices at work.
-    pub(crate) fn drive(&self, lengths: &mut PhaseEnds) -> Result<(RunReport, Paced), LabError> {
+    pub(crate) fn drive(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, Paced)> {
         self.subject.arm(true)?;
         let driven = self.drive_armed(lengths);
         // What follows is proof; where the run failed, that is the cause to tell.
@@ -140,7 +140,7 @@ impl Measurement<'_, '_> {
     }
 
     /// After a closed loop that finds the capacity where the rate is a share of that.
-    fn drive_armed(&self, lengths: &mut PhaseEnds) -> Result<(RunReport, Paced), LabError> {
+    fn drive_armed(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, Paced)> {
         let Measurement { begun, job, .. } = self;
         let mut paced = Paced::default();
         let mut earlier = None;
@@ -179,7 +179,7 @@ impl Measurement<'_, '_> {
 
     /// A closed loop, of which no interval is stored, and what it found. The run behind it warms up
     /// again, at its own rate.
-    fn capacity(&self) -> Result<(RunReport, Option<KnownCapacity>), LabError> {
+    fn capacity(&self) -> LabResult<(RunReport, Option<KnownCapacity>)> {
         self.job.step("finding the capacity: a closed loop over the same number of connections");
         let lengths = capacity::loop_of(&self.cell.lengths);
         let options = RunOptions {
@@ -215,7 +215,7 @@ impl Measurement<'_, '_> {
         }
     }
 
-    fn run(&self, run: EndingRun<'_>, options: &RunOptions) -> Result<RunReport, LabError> {
+    fn run(&self, run: EndingRun<'_>, options: &RunOptions) -> LabResult<RunReport> {
         let begun = self.begun;
         let is_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let is_ours = |inspected: &Inspected| inspected.database.c_load.is_some();
@@ -233,7 +233,7 @@ impl Measurement<'_, '_> {
         workload: &W,
         run: EndingRun<'_>,
         options: &RunOptions,
-    ) -> Result<RunReport, LabError> {
+    ) -> LabResult<RunReport> {
         let EndingRun { ends, is_result, seed } = run;
         let job = self.job;
         let mut in_warmup = true;
@@ -311,7 +311,7 @@ impl Measurement<'_, '_> {
         }
     }
 
-    fn record_io(&self, window_io: WindowIo<'_>) -> Result<(), LabError> {
+    fn record_io(&self, window_io: WindowIo<'_>) -> LabResult<()> {
         if let Some((io, warnings)) = window_io.counted()? {
             self.results.record_device_io(self.repeat, &io)?;
             self.job.notes(&warnings);

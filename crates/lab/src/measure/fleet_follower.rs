@@ -1,7 +1,7 @@
 //! The ranks of a fleet: rank 0 gathers the others, and these drive what it orders, store nothing,
 //! and end as it ends.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::driving::driver_threads;
 use crate::measure::fleet_run::require_real_time;
 use crate::measure::preflight;
@@ -42,7 +42,7 @@ impl FleetAsked {
     ///
     /// # Errors
     /// Where the server is none that all reach, or the fleet does not come together.
-    pub fn lead(&self, work: &FleetWork<'_>, job: &Job<'_>) -> Result<Leader, LabError> {
+    pub fn lead(&self, work: &FleetWork<'_>, job: &Job<'_>) -> LabResult<Leader> {
         require_reachable(work.server())?;
         let options = LeaderOptions {
             place: &self.place,
@@ -68,7 +68,7 @@ impl FleetAsked {
     ///
     /// # Errors
     /// Where there is no rank 0, or it refuses this one, or is lost.
-    pub fn follow(&self, work: &FleetWork<'_>, job: &Job<'_>) -> Result<Exit, LabError> {
+    pub fn follow(&self, work: &FleetWork<'_>, job: &Job<'_>) -> LabResult<Exit> {
         let subject = external(require_reachable(work.server())?, job)?;
         require_real_time(subject.dilation())?;
         let options = FollowerOptions {
@@ -143,7 +143,7 @@ impl FleetWork<'_> {
 }
 
 /// The server, which has to be one that all ranks reach.
-fn require_reachable(server: &Server) -> Result<&External, LabError> {
+fn require_reachable(server: &Server) -> LabResult<&External> {
     match server {
         Server::External(external) => Ok(external),
         Server::Private(_) => Err(LabError::Unfit(
@@ -160,7 +160,7 @@ fn load_share(
     (subject, spec): (&Subject, &LoadOptions),
     part: FleetPart<'_>,
     job: &Job<'_>,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let ended = AtomicBool::new(false);
     let mut told = |progress: Progress<'_>| {
         if job.is_stopped() || !follower.is_wanted(job.stop) {
@@ -178,7 +178,7 @@ fn drive_share(
     cell: &Cell,
     job: &RunJob,
     stop: &AtomicBool,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let databases = subject.databases()?;
     let RunJob { options, input_seed } = job;
     let connections = options.connections;
@@ -194,7 +194,7 @@ fn drive_workload<W: Workload>(
     workload: &W,
     options: &RunOptions,
     stop: &AtomicBool,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let turn = RefCell::new(follower.turn());
     let mut usage = WindowUsage::default();
     let mut start = || turn.borrow_mut().start(stop);

@@ -1,6 +1,6 @@
 //! A run that a fleet drives: what rank 0 tells the others, and what it stores of them.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::pacing::Concurrency;
 use base::{Dilation, counted};
 use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
@@ -28,7 +28,7 @@ impl<'a> FleetRun<'a> {
         leader: &'a Leader,
         concurrency: Concurrency,
         (threads, dilation): (u32, Dilation),
-    ) -> Result<FleetRun<'a>, LabError> {
+    ) -> LabResult<FleetRun<'a>> {
         require_real_time(dilation)?;
         let shares = concurrency.connections.min(concurrency.terminals.unwrap_or(u32::MAX));
         if shares < leader.size() {
@@ -92,7 +92,7 @@ impl<'a> FleetRun<'a> {
 }
 
 /// Refuses a server whose clocks are slower than those of the ranks.
-pub(crate) fn require_real_time(dilation: Dilation) -> Result<(), LabError> {
+pub(crate) fn require_real_time(dilation: Dilation) -> LabResult<()> {
     if dilation.is_none() {
         return Ok(());
     }

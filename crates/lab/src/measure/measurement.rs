@@ -1,7 +1,7 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks,
 //! everything stored as it comes.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::before::{BeforeRun, before};
 use crate::measure::changed_variables::note_on_changed;
 use crate::measure::check::{check, record, unexpected};
@@ -77,7 +77,7 @@ pub(crate) fn measure(
     subject: &Subject,
     cell: &Cell,
     job: &Job<'_>,
-) -> Result<MeasuredRepeat, LabError> {
+) -> LabResult<MeasuredRepeat> {
     let mut watch = Stopwatch::begin();
     subject.require_armed()?;
     let _clock = clock::dilate(subject.dilation());
@@ -157,7 +157,7 @@ fn drivers<'a>(
     subject: &Subject,
     load: &Load,
     concurrency: Concurrency,
-) -> Result<(u32, Option<FleetRun<'a>>), LabError> {
+) -> LabResult<(u32, Option<FleetRun<'a>>)> {
     let threads = driver_threads(load, concurrency.connections, subject);
     let Some(leader) = leader else {
         return Ok((threads, None));
@@ -251,7 +251,7 @@ pub(crate) struct Measurement<'a, 'j> {
 type After = (Facts, Vec<(String, String)>, Vec<(String, String)>);
 
 impl Measurement<'_, '_> {
-    fn take(&self) -> Result<Exit, LabError> {
+    fn take(&self) -> LabResult<Exit> {
         let Measurement { begun, job, .. } = self;
         let mut watch = Stopwatch::begin();
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
@@ -319,7 +319,7 @@ impl Measurement<'_, '_> {
         }
     }
 
-    fn read_after(&self) -> Result<After, LabError> {
+    fn read_after(&self) -> LabResult<After> {
         let (workload, stop) = (&self.begun.workload, self.job.stop);
         let facts = nodes::facts_of_all(self.databases, workload, nodes::PATIENCE_AFTER, stop)?;
         with_session(self.databases.first(), async |session| {
@@ -330,7 +330,7 @@ impl Measurement<'_, '_> {
     }
 
     /// Ends what connections that were lost have left over shards.
-    fn resolve_prepared(&self) -> Result<Option<String>, LabError> {
+    fn resolve_prepared(&self) -> LabResult<Option<String>> {
         match self.begun.workload.shards().filter(|_| self.cell.load.xa) {
             Some(shards) => prepared::resolve(self.databases, shards, true),
             None => Ok(None),
@@ -339,7 +339,7 @@ impl Measurement<'_, '_> {
 
     /// What ends the measurement before its checks: the database does not have what was committed,
     /// transactions failed, or the user ended it.
-    fn prove(&self, report: &RunReport, facts: &Facts) -> Result<Option<Exit>, LabError> {
+    fn prove(&self, report: &RunReport, facts: &Facts) -> LabResult<Option<Exit>> {
         let begun = self.begun;
         let mismatch = match report.partners_lost {
             0 => begun.workload.mismatch(report, (&begun.facts, facts)),
@@ -370,7 +370,7 @@ impl Measurement<'_, '_> {
         moment: Moment,
         variables: &[(String, String)],
         status: &[(String, String)],
-    ) -> Result<(), LabError> {
+    ) -> LabResult<()> {
         let (results, repeat) = (self.results, self.repeat);
         results.record_variables(repeat, moment, variables)?;
         Ok(results.record_status(repeat, moment, status)?)
@@ -378,7 +378,7 @@ impl Measurement<'_, '_> {
 
     /// Stores the result, and before it where the time of transactions went and what each of
     /// several servers did in the window.
-    fn finish(&self, report: &RunReport, result: &RepeatResult) -> Result<(), LabError> {
+    fn finish(&self, report: &RunReport, result: &RepeatResult) -> LabResult<()> {
         // The first server is written to.
         let replicas = self.begun.workload.replica_reads();
         self.results.put(self.repeat, replicas.get(1..).unwrap_or_default())?;
@@ -425,7 +425,7 @@ impl Measurement<'_, '_> {
     /// Stores the repeat as failed: by a full disk, where there is one, for whatever else that
     /// brings. What fails while a stop is asked for is interrupted, but for a database that was
     /// found to have lost something.
-    fn fail(&self, exit: Exit, reason_code: &str, reason: &str) -> Result<Exit, LabError> {
+    fn fail(&self, exit: Exit, reason_code: &str, reason: &str) -> LabResult<Exit> {
         let (exit, reason_code, reason) = match self.subject.no_room() {
             _ if exit == Exit::CheckFailed => (exit, reason_code, reason.to_owned()),
             _ if exit == Exit::Interrupted => (exit, "interrupted", reason.to_owned()),
@@ -440,7 +440,7 @@ impl Measurement<'_, '_> {
         Ok(exit)
     }
 
-    fn aborted(&self, abort: &Abort, report: &RunReport) -> Result<Exit, LabError> {
+    fn aborted(&self, abort: &Abort, report: &RunReport) -> LabResult<Exit> {
         self.await_stop();
         match abort.cause {
             AbortCause::ServerGone => {
@@ -457,7 +457,7 @@ impl Measurement<'_, '_> {
     }
 
     /// Stores what the measurement could not go on after, and says what the command dies of.
-    fn broken_off(&self, error: LabError) -> Result<LabError, LabError> {
+    fn broken_off(&self, error: LabError) -> LabResult<LabError> {
         let error = self.subject.explain(error);
         if error.may_be_a_stop() {
             self.await_stop();
@@ -469,14 +469,14 @@ impl Measurement<'_, '_> {
     }
 
     /// Stores what stopped a run that had begun, which reported this.
-    fn failed_after(&self, report: &RunReport, error: LabError) -> Result<Exit, LabError> {
+    fn failed_after(&self, report: &RunReport, error: LabError) -> LabResult<Exit> {
         if error.may_be_a_stop() {
             self.await_stop();
         }
         self.store_failure(report, error)
     }
 
-    fn store_failure(&self, report: &RunReport, error: LabError) -> Result<Exit, LabError> {
+    fn store_failure(&self, report: &RunReport, error: LabError) -> LabResult<Exit> {
         let error = self.subject.explain(error);
         // A server that answered before and cannot be reached now is gone.
         let unreachable = matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
@@ -489,7 +489,7 @@ impl Measurement<'_, '_> {
     }
 
     /// The workload's checks, where they are asked for.
-    fn check(&self) -> Result<Exit, LabError> {
+    fn check(&self) -> LabResult<Exit> {
         let Measurement { begun, job, .. } = self;
         if !self.cell.checks {
             return Ok(Exit::Ok);

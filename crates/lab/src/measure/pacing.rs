@@ -1,7 +1,7 @@
 //! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the
 //! result.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::capacity::KnownCapacity;
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
@@ -37,7 +37,7 @@ impl Concurrency {
     }
 
     /// For a database with rows for `loaded` warehouses.
-    pub(crate) fn of(load: &Load, loaded: Warehouses) -> Result<Concurrency, LabError> {
+    pub(crate) fn of(load: &Load, loaded: Warehouses) -> LabResult<Concurrency> {
         let used = load.warehouses.unwrap_or(loaded).0;
         let active = Warehouses(used.saturating_sub(load.inactive_warehouses));
         if active.0 == 0 {
@@ -80,7 +80,7 @@ impl Concurrency {
 ///
 /// # Errors
 /// [`LabError::Unfit`] where that is more than a run may have.
-pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> Result<u32, LabError> {
+pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> LabResult<u32> {
     match &load.connections {
         Connections::Ramp(limits) => Ok(limits.connections_max),
         _ if !load.workload.is_tpcc() => Ok(Concurrency::without_terminals(load).connections),

@@ -1,7 +1,7 @@
 //! Before a run: do the meters that were asked for say something, does the server leave room for
 //! what is asked, and does this process?
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use base::{Session, SessionError};
 use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -40,7 +40,7 @@ pub(crate) async fn check_server(
     session: &mut Connection,
     connections: u32,
     statements: PreparedStatements,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let PreparedStatements(statements) = statements;
     let failed = |error| LabError::Session { doing: "reading the server's limits", error };
     let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
@@ -89,7 +89,7 @@ pub(crate) async fn check_server(
 ///
 /// # Errors
 /// [`LabError::Unfit`] with what the meter said; [`LabError::Interrupted`].
-pub fn check_meters(meters: &Meters, stop: &AtomicBool) -> Result<(), LabError> {
+pub fn check_meters(meters: &Meters, stop: &AtomicBool) -> LabResult<()> {
     if let Some(command) = &meters.power_command {
         check_meter(&mut MeterSource::new(command), stop)?;
     }
@@ -99,7 +99,7 @@ pub fn check_meters(meters: &Meters, stop: &AtomicBool) -> Result<(), LabError> 
     Ok(())
 }
 
-fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> Result<(), LabError> {
+fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> LabResult<()> {
     match meter.read(&mut Readings::default(), stop) {
         Ok(()) => Ok(()),
         Err(_) if stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
@@ -111,7 +111,7 @@ fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> Result<(), La
 ///
 /// # Errors
 /// [`LabError::Unfit`] where the hard limit is too low.
-pub(crate) fn raise_file_limit(connections: u32) -> Result<(), LabError> {
+pub(crate) fn raise_file_limit(connections: u32) -> LabResult<()> {
     let needed = u64::from(connections) + EXTRA_FILES;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
@@ -134,7 +134,7 @@ pub(crate) fn raise_file_limit(connections: u32) -> Result<(), LabError> {
 ///
 /// # Errors
 /// Where the server refuses.
-pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
+pub(crate) async fn variables(session: &mut Connection) -> LabResult<Vec<(String, String)>> {
     let answer =
         session.query("SHOW GLOBAL VARIABLES").await.doing("reading the server's variables")?;
     Ok(answer.rows().map(|row| (row.text(0), row.text(1))).collect())
@@ -144,7 +144,7 @@ pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, S
 ///
 /// # Errors
 /// Where the server refuses.
-pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
+pub(crate) async fn status(session: &mut Connection) -> LabResult<Vec<(String, String)>> {
     observe::global_status(session).await.doing("reading the server's status")
 }
 

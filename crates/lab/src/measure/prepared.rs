@@ -1,6 +1,6 @@
 //! Transactions over shards that are prepared, and have nobody who coordinates them any more.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::sessions::{with_session, with_sessions};
 use base::Since;
 use drive::Schemas;
@@ -12,7 +12,7 @@ use wire::{Connection, Connector, ServerInfo};
 ///
 /// # Errors
 /// Names the server and what to use.
-pub(crate) fn require_kept(databases: &Schemas<Connector>) -> Result<(), LabError> {
+pub(crate) fn require_kept(databases: &Schemas<Connector>) -> LabResult<()> {
     for (connector, shard) in databases.iter().zip(1..) {
         with_session(connector, async |session| {
             let server = session.server();
@@ -45,7 +45,7 @@ pub(crate) fn resolve(
     databases: &Schemas<Connector>,
     shards: &ShardRanges,
     needs: bool,
-) -> Result<Option<String>, LabError> {
+) -> LabResult<Option<String>> {
     let resolved = with_sessions(databases, async |sessions: &mut [Connection]| {
         let each = sessions.iter_mut().zip(shards.iter());
         let mut parts: Vec<_> =

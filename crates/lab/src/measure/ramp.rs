@@ -2,7 +2,7 @@
 //! target saturates. Every point is stored when it ends, so that a ramp which was interrupted goes
 //! on from its points.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::eta::Eta;
 use crate::measure::check::{check_subject, record};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
@@ -35,7 +35,7 @@ pub(crate) fn ramp(
     subject: &Subject,
     asked: (&Cell, &RampLimits),
     job: &Job<'_>,
-) -> Result<Exit, LabError> {
+) -> LabResult<Exit> {
     let mut running = RunningRamp::begin(place, subject, asked)?;
     let exit = running.rise(job)?;
     if exit != Exit::Interrupted {
@@ -50,7 +50,7 @@ pub(crate) fn store_failed_ramp(
     place: RepeatPlace<'_>,
     limits: &RampLimits,
     failure: &RepeatFailure,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let points = Points { place, id: begin(place, limits)? };
     let good = points.good()?;
     let connections = match replayed(limits, &good)?.next() {
@@ -69,7 +69,7 @@ pub(crate) fn store_failed_ramp(
     Ok(place.results.finish_ramp(points.id)?)
 }
 
-fn begin(place: RepeatPlace<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
+fn begin(place: RepeatPlace<'_>, limits: &RampLimits) -> LabResult<RampId> {
     let ramp = NewRamp { ordinal: place.ordinal, repeat: place.repeat, limits: limits.clone() };
     Ok(place.results.begin_ramp(place.lab, &ramp)?)
 }
@@ -84,7 +84,7 @@ struct Points<'a> {
 impl Points<'_> {
     /// Where the next measurement of a count goes: its cell and repeat. Repeats of this ramp that
     /// do not count are measured again as further attempts.
-    fn next_of(&self, connections: u32, counted: &[RepeatId]) -> Result<(u32, u32), LabError> {
+    fn next_of(&self, connections: u32, counted: &[RepeatId]) -> LabResult<(u32, u32)> {
         let RepeatPlace { results, lab, .. } = self.place;
         let cells = results.ramp_cells(lab, self.place.ordinal)?;
         let Some(cell) = cells.iter().find(|cell| cell.what.connections == connections) else {
@@ -102,12 +102,12 @@ impl Points<'_> {
         Ok((cell.what.ordinal, repeat))
     }
 
-    fn stored(&self) -> Result<Vec<Repeat>, LabError> {
+    fn stored(&self) -> LabResult<Vec<Repeat>> {
         Ok(self.place.results.ramp_points(self.id)?)
     }
 
     /// Those that count when the ramp goes on.
-    fn good(&self) -> Result<Vec<RampPoint>, LabError> {
+    fn good(&self) -> LabResult<Vec<RampPoint>> {
         Ok(standing_points(self.place.results, self.id, true)?.points)
     }
 
@@ -117,7 +117,7 @@ impl Points<'_> {
         connections: u32,
         counted: &[RepeatId],
         failure: &RepeatFailure,
-    ) -> Result<RepeatId, LabError> {
+    ) -> LabResult<RepeatId> {
         let RepeatPlace { results, lab, .. } = self.place;
         let (ordinal, repeat) = self.next_of(connections, counted)?;
         let siblings = results.ramp_cells(lab, self.place.ordinal)?;
@@ -172,7 +172,7 @@ impl<'a> RunningRamp<'a> {
         place: RepeatPlace<'a>,
         subject: &'a Subject,
         (cell, limits): (&'a Cell, &'a RampLimits),
-    ) -> Result<RunningRamp<'a>, LabError> {
+    ) -> LabResult<RunningRamp<'a>> {
         let points = Points { place, id: begin(place, limits)? };
         let good = points.good()?;
         let mut running = RunningRamp {
@@ -194,13 +194,13 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// Has the last point measured again.
-    fn forget_last(&mut self) -> Result<(), LabError> {
+    fn forget_last(&mut self) -> LabResult<()> {
         self.good.pop();
         self.ramp = replayed(self.limits, &self.good)?;
         Ok(())
     }
 
-    fn rise(&mut self, job: &Job<'_>) -> Result<Exit, LabError> {
+    fn rise(&mut self, job: &Job<'_>) -> LabResult<Exit> {
         while let RampStep::Measure(connections) = self.ramp.next() {
             if job.is_stopped() {
                 return Ok(Exit::Interrupted);
@@ -221,7 +221,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// That a count fails is a result, where a smaller one did not.
-    fn end_of_count(&mut self, exit: Exit, job: &Job<'_>) -> Result<Exit, LabError> {
+    fn end_of_count(&mut self, exit: Exit, job: &Job<'_>) -> LabResult<Exit> {
         if self.good.is_empty() {
             return Ok(exit);
         }
@@ -257,7 +257,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// Measures one count.
-    fn point(&mut self, connections: u32, job: &Job<'_>) -> Result<PointEnd, LabError> {
+    fn point(&mut self, connections: u32, job: &Job<'_>) -> LabResult<PointEnd> {
         let (ordinal, repeat) = self.points.next_of(connections, &ids(&self.good))?;
         let place = RepeatPlace {
             ordinal,
@@ -307,16 +307,11 @@ impl<'a> RunningRamp<'a> {
         self.observe(repeat, exit, job)
     }
 
-    fn newest(&self) -> Result<Option<RepeatId>, LabError> {
+    fn newest(&self) -> LabResult<Option<RepeatId>> {
         Ok(self.points.stored()?.last().map(|repeat| repeat.id))
     }
 
-    fn observe(
-        &mut self,
-        repeat: RepeatId,
-        exit: Exit,
-        job: &Job<'_>,
-    ) -> Result<PointEnd, LabError> {
+    fn observe(&mut self, repeat: RepeatId, exit: Exit, job: &Job<'_>) -> LabResult<PointEnd> {
         let results = self.points.place.results;
         let stored = results.repeat(repeat)?;
         disk_space::require_of(&stored)?;
@@ -348,7 +343,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// Says once that nothing tells of the processors.
-    fn note_unjudged(&mut self, repeat: RepeatId, job: &Job<'_>) -> Result<(), LabError> {
+    fn note_unjudged(&mut self, repeat: RepeatId, job: &Job<'_>) -> LabResult<()> {
         let Some(share) = self.limits.cpu_busy_share else {
             return Ok(());
         };
@@ -372,7 +367,7 @@ impl<'a> RunningRamp<'a> {
         newest: Option<RepeatId>,
         connections: u32,
         error: &LabError,
-    ) -> Result<Option<RepeatId>, LabError> {
+    ) -> LabResult<Option<RepeatId>> {
         if let Some(last) = self.newest()?.filter(|last| Some(*last) != newest) {
             return Ok(Some(last));
         }
@@ -384,7 +379,7 @@ impl<'a> RunningRamp<'a> {
     }
 
     /// The checks after the last point, where they are asked for.
-    fn check(&mut self, job: &Job<'_>) -> Result<Exit, LabError> {
+    fn check(&mut self, job: &Job<'_>) -> LabResult<Exit> {
         let Some(repeat) = self.measured.filter(|_| self.cell.checks) else {
             return Ok(Exit::Ok);
         };
@@ -416,7 +411,7 @@ fn await_stop(job: &Job<'_>) -> bool {
 }
 
 /// The ramp as these points leave it.
-fn replayed(limits: &RampLimits, good: &[RampPoint]) -> Result<Ramp, LabError> {
+fn replayed(limits: &RampLimits, good: &[RampPoint]) -> LabResult<Ramp> {
     Ramp::replayed(limits, good).map_err(|error| LabError::Unfit(error.to_string()))
 }
 

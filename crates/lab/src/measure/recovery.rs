@@ -1,7 +1,7 @@
 //! What is different where a measurement is a drill: its devices may lose their power, and what
 //! comes up again is held against what was acknowledged.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::measure::check::check;
 use crate::measure::drill::Drill;
 use crate::measure::measurement::Measurement;
@@ -37,7 +37,7 @@ fn count_pages(found: &CorruptPages, stored: &mut StoredDrill) {
 impl Measurement<'_, '_> {
     /// Goes on where the load is over: ends the server for good, cuts the power, has the server
     /// recover, and stores what survived.
-    pub(crate) fn recover(&self, drill: &Drill, driven: &RunReport) -> Result<Exit, LabError> {
+    pub(crate) fn recover(&self, drill: &Drill, driven: &RunReport) -> LabResult<Exit> {
         let job = self.job;
         let instance = self.subject.instance().ok_or_else(|| {
             LabError::Unfit("only a private server can be ended; name an engine".to_owned())
@@ -97,7 +97,7 @@ impl Measurement<'_, '_> {
         &self,
         drill: &Drill,
         stored: &mut StoredDrill,
-    ) -> Result<Vec<StoredWitness>, LabError> {
+    ) -> LabResult<Vec<StoredWitness>> {
         let (corrupt, failed, report) = match self.ask(drill) {
             Err(error @ (LabError::Interrupted | LabError::Store(_))) => return Err(error),
             Err(_) if self.await_stop() => return Err(LabError::Interrupted),
@@ -119,7 +119,7 @@ impl Measurement<'_, '_> {
     }
 
     /// Corrupt tables, failed checks, and what the witness says.
-    fn ask(&self, drill: &Drill) -> Result<(Vec<String>, Vec<String>, WitnessReport), LabError> {
+    fn ask(&self, drill: &Drill) -> LabResult<(Vec<String>, Vec<String>, WitnessReport)> {
         let (database, stop) = (self.databases.first(), self.job.stop);
         let corrupt = with_session_until(database, stop, async |session| {
             let names = Table::ALL.map(Table::name).join(", ");

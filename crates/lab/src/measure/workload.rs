@@ -1,7 +1,7 @@
 //! The workloads, as a measurement has them: what is driven on the databases of a target, and what
 //! a load makes of it.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::measure::pacing::Concurrency;
 use crate::measure::preflight::PreparedStatements;
 use crate::measure::seeds;
@@ -61,7 +61,7 @@ impl AnyWorkload {
     ///
     /// # Errors
     /// Where a server refuses.
-    pub(crate) fn facts(&self, databases: &Schemas<Connector>) -> Result<Facts, LabError> {
+    pub(crate) fn facts(&self, databases: &Schemas<Connector>) -> LabResult<Facts> {
         let mut all = Facts::default();
         for connector in databases.databases() {
             all.merge(&self.facts_of(connector)?);
@@ -73,7 +73,7 @@ impl AnyWorkload {
     ///
     /// # Errors
     /// As [`AnyWorkload::facts`].
-    pub(crate) fn facts_of(&self, database: &Connector) -> Result<Facts, LabError> {
+    pub(crate) fn facts_of(&self, database: &Connector) -> LabResult<Facts> {
         with_session(database, async |session| {
             let facts = of_each!(self, workload => workload.facts(session).await);
             facts.doing("reading what the rows of the database add up to")
@@ -121,7 +121,7 @@ impl AnyWorkload {
         connector: &Connector,
         set: CheckSet,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<StoredCheck>, LabError> {
+    ) -> LabResult<Vec<StoredCheck>> {
         let mut first = connector.connect().await?;
         let mut others = Vec::new();
         let warehouses = self.tpcc().map_or(Warehouses(0), TpccWorkload::configured);
@@ -165,7 +165,7 @@ pub(crate) fn fit(
     load: &Load,
     seed: u64,
     witness: Option<Arc<Witness>>,
-) -> Result<Fitted, LabError> {
+) -> LabResult<Fitted> {
     let (script, database) = match &load.workload {
         WorkloadKind::Script(workload) => fit_script(databases, workload)?,
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
@@ -190,7 +190,7 @@ pub(crate) fn fit(
 fn fit_script(
     databases: &Schemas<Connector>,
     workload: &ScriptKind,
-) -> Result<(Script, ScriptDatabase), LabError> {
+) -> LabResult<(Script, ScriptDatabase)> {
     let fit = async |session: &mut Connection| oltp::fit(workload, read_workload, session).await;
     let (script, first) = with_session(databases.first(), fit)?;
     for other in databases.others() {
@@ -208,7 +208,7 @@ fn fit_script(
 ///
 /// # Errors
 /// Where it cannot be read, or what is wrong in it.
-pub(crate) fn read_workload(path: &str) -> Result<WorkloadFile, LabError> {
+pub(crate) fn read_workload(path: &str) -> LabResult<WorkloadFile> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))?;
     let read = oltp::file::read(&text);
@@ -226,7 +226,7 @@ fn fit_tpcc(
     load: &Load,
     seed: u64,
     witness: Option<Arc<Witness>>,
-) -> Result<Fitted, LabError> {
+) -> LabResult<Fitted> {
     let inspected = schemas::inspect(databases, load.warehouses)?;
     let database = &inspected.database;
     let concurrency = Concurrency::of(load, database.warehouses)?;
@@ -268,7 +268,7 @@ fn fit_tpcc(
 }
 
 /// What names the transactions over shards, where there are any.
-fn xa_run(load: &Load, database: &Database) -> Result<Option<XaRun>, LabError> {
+fn xa_run(load: &Load, database: &Database) -> LabResult<Option<XaRun>> {
     if !load.xa {
         return Ok(None);
     }

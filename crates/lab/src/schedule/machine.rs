@@ -1,7 +1,7 @@
 //! A plan resolved: on this machine, or by its text alone. Nothing is started but a server's
 //! `--version`, and of a text nothing at all.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::schedule::planned::{
     CellServer, DEFAULT_SIZES, LabSource, Planned, PlannedImage, PresetOn,
 };
@@ -28,7 +28,7 @@ const DRAFTED_REPEATS_MAX: usize = 200_000;
 /// # Errors
 /// [`LabError::Plan`] with line and column for what the plan cannot have; else what this machine
 /// lacks.
-pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
+pub fn planned(home: &Home, plan: &Plan) -> LabResult<Planned> {
     // Whatever dead commands left takes none of the room that is looked at below.
     let notes = server::sweep(home)?;
     let host = Host {
@@ -44,10 +44,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
 ///
 /// # Errors
 /// [`LabError::Plan`] with line and column for what the plan cannot have.
-pub fn drafted(
-    plan: &Plan,
-    place: &dyn Fn(&str) -> Result<Place, String>,
-) -> Result<Planned, LabError> {
+pub fn drafted(plan: &Plan, place: &dyn Fn(&str) -> Result<Place, String>) -> LabResult<Planned> {
     let host = Host { images_max_bytes: u64::MAX, ..Host::default() };
     let machine = Machine { repeats_max: Some(DRAFTED_REPEATS_MAX), ..Machine::default() };
     let mut planned = machine.planned(plan, place, host)?;
@@ -110,7 +107,7 @@ impl Machine<'_> {
         plan: &Plan,
         place: &dyn Fn(&str) -> Result<Place, String>,
         host: Host,
-    ) -> Result<Planned, LabError> {
+    ) -> LabResult<Planned> {
         let known = KnownNames {
             engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
             presets: names(preset::names()),
@@ -159,7 +156,7 @@ impl Machine<'_> {
         plan: &Plan,
         cell: &PlannedCell,
         private: &Private,
-    ) -> Result<(CellServer, CellNeeds), LabError> {
+    ) -> LabResult<(CellServer, CellNeeds)> {
         let build = self.build(private);
         let build = build.map_err(|error| at_key(plan, cell, error))?;
         let page_size_bytes = page_size(&private.set);
@@ -195,7 +192,7 @@ impl Machine<'_> {
         (cell, private): (&PlannedCell, &Private),
         page_size_bytes: u32,
         resolved: Option<&ResolvedPrivate>,
-    ) -> Result<OfServer, LabError> {
+    ) -> LabResult<OfServer> {
         let made = MissingImage {
             engine: private.engine.clone(),
             population: private.population.clone(),
@@ -279,7 +276,7 @@ impl Machine<'_> {
     }
 
     /// The server of a cell, where its engine is installed.
-    fn build(&mut self, private: &Private) -> Result<Option<ServerBuild>, LabError> {
+    fn build(&mut self, private: &Private) -> LabResult<Option<ServerBuild>> {
         if let Some(build) = self.builds.get(&private.engine) {
             return Ok(build.clone());
         }

@@ -1,6 +1,6 @@
 //! The least dilation at which this host is no limit, found by short runs of the cell itself.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::progress::{Job, Progress};
 use crate::target::populate::reach;
@@ -37,7 +37,7 @@ impl Pilots<'_> {
     ///
     /// # Errors
     /// Where a pilot cannot be measured.
-    pub(crate) fn find(&self, most: Dilation, job: &Job<'_>) -> Result<Dilation, LabError> {
+    pub(crate) fn find(&self, most: Dilation, job: &Job<'_>) -> LabResult<Dilation> {
         let mut pilots = 0;
         let mut pilot = |dilation: Dilation, [warmup, window]: [Duration; 2]| {
             pilots += 1;
@@ -84,7 +84,7 @@ impl Pilots<'_> {
         dilation: Dilation,
         dilated: [Duration; 2],
         job: &Job<'_>,
-    ) -> Result<HostShortfall, LabError> {
+    ) -> LabResult<HostShortfall> {
         // Nobody wants to know of each.
         let mut silent = |_: Progress<'_>| {};
         let job = &job.telling(&mut silent);

@@ -1,7 +1,7 @@
 //! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is
 //! started.
 
-use crate::error::LabError;
+use crate::error::LabResult;
 use crate::measure::pacing::connections_most;
 use crate::target::pool::POOL_BYTES_DEFAULT;
 use crate::target::private::ResolvedPrivate;
@@ -101,7 +101,7 @@ pub struct PresetOn {
 ///
 /// # Errors
 /// What this machine lacks.
-pub fn planned_cell(name: &str, what: Cell) -> Result<Planned, LabError> {
+pub fn planned_cell(name: &str, what: Cell) -> LabResult<Planned> {
     let mut planned = Planned { name: name.to_owned(), ..Planned::default() };
     let index = planned.add(what, Vec::new())?;
     planned.turns = vec![Turn { index, repeat: 1 }];
@@ -113,7 +113,7 @@ pub fn planned_cell(name: &str, what: Cell) -> Result<Planned, LabError> {
 ///
 /// # Errors
 /// As [`planned_cell`].
-pub fn planned_repeats(name: &str, what: Cell, repeats: u32) -> Result<Planned, LabError> {
+pub fn planned_repeats(name: &str, what: Cell, repeats: u32) -> LabResult<Planned> {
     let mut planned = Planned::of_search(name);
     let index = planned.add(what, Vec::new())?;
     planned.cells[index].0.repeats = repeats;
@@ -145,11 +145,7 @@ impl Planned {
     ///
     /// # Errors
     /// What this machine lacks.
-    pub(crate) fn add(
-        &mut self,
-        mut what: Cell,
-        settings: Vec<Setting>,
-    ) -> Result<usize, LabError> {
+    pub(crate) fn add(&mut self, mut what: Cell, settings: Vec<Setting>) -> LabResult<usize> {
         let mut server = CellServer::default();
         let mut most = 0;
         if let Server::Private(private) = &mut what.server {
@@ -180,7 +176,7 @@ impl Planned {
     /// # Errors
     /// [`LabError::Plan`] where a cell needs more than the machine has, or all of them more time
     /// than the plan allows.
-    pub fn needs(&self, turns: &[Turn]) -> Result<Needs, LabError> {
+    pub fn needs(&self, turns: &[Turn]) -> LabResult<Needs> {
         let Some(plan) = self.source.plan() else {
             return Ok(Needs::default());
         };

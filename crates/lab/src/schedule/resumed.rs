@@ -1,6 +1,6 @@
 //! A lab that goes on: are its host, mydyno, servers and devices still those that it has measured?
 
-use crate::error::LabError;
+use crate::error::LabResult;
 use crate::schedule::planned::Planned;
 use plan::{Plan, PlannedCell, Turn};
 use server::Home;
@@ -43,7 +43,7 @@ pub(crate) fn require_same(
     lab: LabId,
     (plan, planned): (&Plan, &Planned),
     turns: &[Turn],
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let to_take: Vec<&PlannedCell> =
         turns.iter().map(|turn| &planned.cells[turn.index].0).collect();
     let all = results.cells(lab)?;
@@ -113,7 +113,7 @@ fn measured(
     lab: LabId,
     cell: &PlannedCell,
     all: &[StoredCell],
-) -> Result<Vec<StoredCell>, LabError> {
+) -> LabResult<Vec<StoredCell>> {
     if let Connections::Ramp(_) = cell.what.load.connections {
         return Ok(results.ramp_cells(lab, cell.ordinal)?);
     }

@@ -2,7 +2,7 @@
 //! stored when it ends. What failed of a plan is a result too, and the next turn begins; called
 //! again with the same plan and results file, it does what is missing. A command is one turn.
 
-use crate::error::LabError;
+use crate::error::LabResult;
 use crate::eta::Eta;
 use crate::progress::{Job, Progress};
 use crate::schedule::planned::{LabSource, Planned};
@@ -52,7 +52,7 @@ fn to_do(
     begun: Option<(&Results, LabId)>,
     planned: &Planned,
     options: &LabRunOptions,
-) -> Result<Vec<Turn>, LabError> {
+) -> LabResult<Vec<Turn>> {
     let mut turns = match begun {
         Some((results, lab)) => missing(results, lab, (planned, &planned.turns), options.redo)?,
         None => planned.turns.clone(),
@@ -68,7 +68,7 @@ fn to_do(
 ///
 /// # Errors
 /// What is needed and not there.
-pub fn require_possible(planned: &Planned, options: &LabRunOptions) -> Result<(), LabError> {
+pub fn require_possible(planned: &Planned, options: &LabRunOptions) -> LabResult<()> {
     let turns = to_do(None, planned, options)?;
     planned.needs(&turns)?;
     planned.images_for(&turns)?;
@@ -76,10 +76,7 @@ pub fn require_possible(planned: &Planned, options: &LabRunOptions) -> Result<()
 }
 
 /// How a lab ended, and why where no repeat says so.
-fn status_of(
-    source: &LabSource,
-    ended: &Result<LabRunSummary, LabError>,
-) -> (LabStatus, Option<String>) {
+fn status_of(source: &LabSource, ended: &LabResult<LabRunSummary>) -> (LabStatus, Option<String>) {
     let summary = match ended {
         Ok(summary) => summary,
         Err(error) if error.exit() == Exit::Interrupted => return (LabStatus::Interrupted, None),
@@ -107,7 +104,7 @@ impl LabRun<'_> {
     /// The results file cannot be written, or the machine is not fit. What a plan's cell dies of is
     /// stored with it; what a command dies of is its error, and before its server is up there is no
     /// lab.
-    pub fn run(&self, job: &Job<'_>) -> Result<LabRunSummary, LabError> {
+    pub fn run(&self, job: &Job<'_>) -> LabResult<LabRunSummary> {
         let planned = &self.planned;
         let turns = match &planned.source {
             LabSource::Command => planned.turns.clone(),
@@ -130,7 +127,7 @@ impl LabRun<'_> {
 
     /// Begins the lab of a plan or goes on with it, says what to know of it, and returns the turns
     /// to take; `None` where there is nothing to do, and the lab stays as it ended.
-    fn begin_or_resume(&self, plan: &Plan, job: &Job<'_>) -> Result<Option<Vec<Turn>>, LabError> {
+    fn begin_or_resume(&self, plan: &Plan, job: &Job<'_>) -> LabResult<Option<Vec<Turn>>> {
         let (results, planned, options) = (self.results, &self.planned, self.options);
         // Another may have begun meanwhile.
         require_idle(results, plan)?;
@@ -164,7 +161,7 @@ impl LabRun<'_> {
     }
 
     /// Of the turns that were taken, as they ended.
-    fn summary(&self, taken: &[Exit], job: &Job<'_>) -> Result<LabRunSummary, LabError> {
+    fn summary(&self, taken: &[Exit], job: &Job<'_>) -> LabResult<LabRunSummary> {
         let (results, lab, planned) = (self.results, self.lab()?, &self.planned);
         let left = missing(results, lab, (planned, &planned.turns), false)?.len();
         let all = planned.shard.map(|_| planned.turns_of_plan()).unwrap_or_default();
@@ -187,7 +184,7 @@ impl LabRun<'_> {
         Ok(summary)
     }
 
-    fn take_all(&self, turns: &[Turn], job: &Job<'_>) -> Result<LabRunSummary, LabError> {
+    fn take_all(&self, turns: &[Turn], job: &Job<'_>) -> LabResult<LabRunSummary> {
         if let (true, Some(turn)) = (self.is_command(), turns.first()) {
             let exit = self.take(*turn, &[], job)?;
             return Ok(LabRunSummary { exit, ..self.summary(&[exit], job)? });
@@ -231,7 +228,7 @@ impl LabRun<'_> {
 
     /// Begins a block, to which all turns belong until the next one begins: a repeat of this call.
     /// What an earlier call left of a repeat is measured at another time, and so in another block.
-    pub(crate) fn begin_block(&self, job: &Job<'_>) -> Result<(), LabError> {
+    pub(crate) fn begin_block(&self, job: &Job<'_>) -> LabResult<()> {
         job.step("timing a fixed piece of work on this host");
         let canary = match observe::canary() {
             Ok(canary) => Some(canary),

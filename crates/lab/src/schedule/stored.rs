@@ -1,6 +1,6 @@
 //! What a results file has of a lab: which turns are still to be taken, and what was lost.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::schedule::planned::Planned;
 use analyse::standing_points;
 use plan::{Plan, Turn};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::{LabId, LabStatus, Repeat, Results, StoreError, redact_plan};
 
 /// The lab of the results file that executes this plan, where one has begun.
-pub(crate) fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError> {
+pub(crate) fn lab_of(results: &Results, plan: &Plan) -> LabResult<Option<LabId>> {
     // As it was stored, by an earlier version that may have taken out less.
     let text = redact_plan(plan.text());
     let is_of_plan = |stored: &str| redact_plan(stored) == text;
@@ -22,7 +22,7 @@ pub(crate) fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, La
 ///
 /// # Errors
 /// [`LabError::Unfit`] says what to do.
-pub fn require_idle(results: &Results, plan: &Plan) -> Result<(), LabError> {
+pub fn require_idle(results: &Results, plan: &Plan) -> LabResult<()> {
     if let Some(lab) = lab_of(results, plan)?
         && results.lab(lab)?.status == LabStatus::Running
     {
@@ -40,7 +40,7 @@ pub(crate) fn missing(
     lab: LabId,
     (planned, turns): (&Planned, &[Turn]),
     redo: bool,
-) -> Result<Vec<Turn>, LabError> {
+) -> LabResult<Vec<Turn>> {
     let ramps = ended_ramps(results, lab, redo)?;
     let mut ended = BTreeMap::new();
     for cell in results.cells(lab)? {
@@ -75,11 +75,7 @@ pub(crate) fn has_ended(
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not
 /// those that a failure ended.
-fn ended_ramps(
-    results: &Results,
-    lab: LabId,
-    redo: bool,
-) -> Result<BTreeSet<(u32, u32)>, LabError> {
+fn ended_ramps(results: &Results, lab: LabId, redo: bool) -> LabResult<BTreeSet<(u32, u32)>> {
     let mut ended = BTreeSet::new();
     for ramp in results.ramps(lab)? {
         let is_again = redo && standing_points(results, ramp.id, false)?.failed.is_some();
@@ -91,7 +87,7 @@ fn ended_ramps(
 }
 
 /// Has any repeat that counts lost something?
-pub(crate) fn has_failed_checks(results: &Results, lab: LabId) -> Result<bool, LabError> {
+pub(crate) fn has_failed_checks(results: &Results, lab: LabId) -> LabResult<bool> {
     let has_failed = |reason_code: &Option<String>| reason_code.as_deref() == Some("check_failed");
     // A point whose ramp was measured again may be none of its points any more.
     let mut of_ramps = BTreeSet::new();

@@ -2,7 +2,7 @@
 //! measured block by block, as somebody asks for; cells of one block are measured one beside the
 //! other, with equal inputs.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::progress::{Job, Progress};
 use crate::schedule::planned::Planned;
 use crate::schedule::resumed::{host_facts, require_same};
@@ -27,7 +27,7 @@ impl<'a> LabRun<'a> {
     ///
     /// # Errors
     /// As [`LabRun::run`] before its first turn.
-    pub fn begin_search(&self, plan: &Plan, job: &Job<'_>) -> Result<(), LabError> {
+    pub fn begin_search(&self, plan: &Plan, job: &Job<'_>) -> LabResult<()> {
         let LabRun { results, planned, .. } = self;
         // Another may have begun meanwhile.
         require_idle(results, plan)?;
@@ -53,11 +53,7 @@ impl<'a> LabRun<'a> {
     ///
     /// # Errors
     /// What this machine lacks.
-    pub fn add(
-        &mut self,
-        what: Cell,
-        variables: &[(String, String)],
-    ) -> Result<TrialCell, LabError> {
+    pub fn add(&mut self, what: Cell, variables: &[(String, String)]) -> LabResult<TrialCell> {
         let settings = variables.iter().map(|(name, value)| Setting::of_variable(name, value));
         Ok(TrialCell(self.planned.add(what, settings.collect())?))
     }
@@ -78,7 +74,7 @@ impl<'a> LabRun<'a> {
         cells: &[TrialCell],
         title: &str,
         job: &Job<'_>,
-    ) -> Result<Vec<RepeatId>, LabError> {
+    ) -> LabResult<Vec<RepeatId>> {
         self.asked_blocks += 1;
         if self.begun().is_none() {
             let lab = self.begin_lab(host_facts(&self.planned))?;
@@ -115,7 +111,7 @@ impl<'a> LabRun<'a> {
     ///
     /// # Errors
     /// The results file cannot be read.
-    pub fn has_failed_checks(&self) -> Result<bool, LabError> {
+    pub fn has_failed_checks(&self) -> LabResult<bool> {
         self.begun().map_or(Ok(false), |lab| has_failed_checks(self.results, lab))
     }
 
@@ -123,7 +119,7 @@ impl<'a> LabRun<'a> {
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
+    pub fn finish(self, is_whole: bool) -> LabResult<()> {
         let status = if is_whole { LabStatus::Done } else { LabStatus::Interrupted };
         match self.begun() {
             Some(lab) => Ok(self.results.finish_lab(lab, status, None)?),

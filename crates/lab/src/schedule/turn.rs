@@ -1,7 +1,7 @@
 //! One turn: a server is started or reached, one measurement is made on it, and stored however it
 //! ends.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::ramp::{ramp, store_failed_ramp};
 use crate::measure::seeds::seed_of_repeat;
@@ -73,7 +73,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// The lab, which has begun.
-    pub(crate) fn lab(&self) -> Result<LabId, LabError> {
+    pub(crate) fn lab(&self) -> LabResult<LabId> {
         self.begun().ok_or_else(|| LabError::Unfit("the lab has not begun".to_owned()))
     }
 
@@ -82,7 +82,7 @@ impl<'a> LabRun<'a> {
         *self.lab.get_or_init(|| lab)
     }
 
-    pub(crate) fn begin_lab(&self, host_facts: Vec<(String, String)>) -> Result<LabId, LabError> {
+    pub(crate) fn begin_lab(&self, host_facts: Vec<(String, String)>) -> LabResult<LabId> {
         let plan = match &self.planned.source {
             LabSource::Plan(plan) => Some(plan),
             LabSource::Demo(_) | LabSource::Command | LabSource::Search => None,
@@ -112,12 +112,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// One turn; of a plan, stored however it ends. `coming` are the images of those after it.
-    pub(crate) fn take(
-        &self,
-        turn: Turn,
-        coming: &[ImageKey],
-        job: &Job<'_>,
-    ) -> Result<Exit, LabError> {
+    pub(crate) fn take(&self, turn: Turn, coming: &[ImageKey], job: &Job<'_>) -> LabResult<Exit> {
         let cell = self.cell(turn);
         let attempted = self.last_attempt(turn)?;
         let limit = cell.repeat_time_limit;
@@ -175,12 +170,7 @@ impl<'a> LabRun<'a> {
 
     /// The repeat that this turn has made; where it never came to one of its own, one is made that
     /// says why.
-    fn repeat_of(
-        &self,
-        turn: Turn,
-        made: Option<Repeat>,
-        notes: &[String],
-    ) -> Result<Repeat, LabError> {
+    fn repeat_of(&self, turn: Turn, made: Option<Repeat>, notes: &[String]) -> LabResult<Repeat> {
         if let Some(repeat) = made {
             return Ok(repeat);
         }
@@ -198,7 +188,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// What a turn has given already: a result, or why there is none.
-    pub(crate) fn result_of(&self, turn: Turn) -> Result<Option<RepeatId>, LabError> {
+    pub(crate) fn result_of(&self, turn: Turn) -> LabResult<Option<RepeatId>> {
         let Some(last) = self.last_attempt(turn)? else {
             return Ok(None);
         };
@@ -206,14 +196,14 @@ impl<'a> LabRun<'a> {
         Ok(has_ended.then_some(last.id))
     }
 
-    fn last_attempt(&self, turn: Turn) -> Result<Option<Repeat>, LabError> {
+    fn last_attempt(&self, turn: Turn) -> LabResult<Option<Repeat>> {
         let mut repeats = self.repeats_of_cell(turn)?;
         repeats.retain(|repeat| repeat.ordinal == turn.repeat);
         Ok(repeats.pop())
     }
 
     /// All that the lab has of the cell of a turn.
-    fn repeats_of_cell(&self, turn: Turn) -> Result<Vec<Repeat>, LabError> {
+    fn repeats_of_cell(&self, turn: Turn) -> LabResult<Vec<Repeat>> {
         let Some(lab) = self.begun() else {
             return Ok(Vec::new());
         };
@@ -229,7 +219,7 @@ impl<'a> LabRun<'a> {
         turn: Turn,
         coming: &[ImageKey],
         job: &Job<'_>,
-    ) -> Result<(PreparedServer<'_>, Vec<StoredLoad>), LabError> {
+    ) -> LabResult<(PreparedServer<'_>, Vec<StoredLoad>)> {
         let resolved = self.planned.server(turn)?;
         let (prepared, loads) = resolved.prepare(coming, job)?;
         if self.begun().is_some() {
@@ -238,7 +228,7 @@ impl<'a> LabRun<'a> {
         Ok((prepared, loads))
     }
 
-    fn record_loads(&self, loads: &[StoredLoad]) -> Result<(), LabError> {
+    fn record_loads(&self, loads: &[StoredLoad]) -> LabResult<()> {
         for load in loads {
             record_load(self.results, self.begun(), load)?;
         }
@@ -253,7 +243,7 @@ impl<'a> LabRun<'a> {
         (prepared, loads): (PreparedServer<'_>, Vec<StoredLoad>),
         notes: &mut Vec<String>,
         job: &Job<'_>,
-    ) -> Result<Exit, LabError> {
+    ) -> LabResult<Exit> {
         let cell = self.cell(turn);
         let subject = job.noting(notes, |job| {
             let dilation = self.dilation(turn, &prepared, job)?;
@@ -295,7 +285,7 @@ impl<'a> LabRun<'a> {
         turn: Turn,
         prepared: &PreparedServer<'_>,
         job: &Job<'_>,
-    ) -> Result<Dilation, LabError> {
+    ) -> LabResult<Dilation> {
         let most = match self.cell(turn).what.server.dilate() {
             Dilate::By(dilation) => return Ok(dilation),
             Dilate::Auto { most } => most,
@@ -325,7 +315,7 @@ impl<'a> LabRun<'a> {
         subject: &Subject,
         notes: &[String],
         job: &Job<'_>,
-    ) -> Result<Exit, LabError> {
+    ) -> LabResult<Exit> {
         let cell = self.cell(turn);
         let planned = self.planned_row(turn);
         let place = self.place(turn, &planned, notes)?;
@@ -345,7 +335,7 @@ impl<'a> LabRun<'a> {
         turn: Turn,
         planned: &'b NewCell,
         notes: &'b [String],
-    ) -> Result<RepeatPlace<'b>, LabError> {
+    ) -> LabResult<RepeatPlace<'b>> {
         Ok(RepeatPlace {
             results: self.results,
             lab: self.lab()?,

@@ -1,6 +1,6 @@
 //! Variables of a server that is not mydyno's own, set for as long as it is measured.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::progress::Job;
 use crate::target::sessions::{IDENTITY, text, with_session};
 use crate::target::subject::Subject;
@@ -32,7 +32,7 @@ impl ChangedVariables {
     pub(crate) fn set(
         subject: &Subject,
         variables: &[(String, String)],
-    ) -> Result<ChangedVariables, LabError> {
+    ) -> LabResult<ChangedVariables> {
         let connector = subject.without_schema()?;
         let identity = identity(&connector)?;
         let Some(journal) = ChangeJournal::take(&Home::from_env()?, &identity)? else {
@@ -65,7 +65,7 @@ impl ChangedVariables {
     ///
     /// # Errors
     /// What could not be set back, with the statements that do it. The journal stays.
-    pub(crate) fn restore(self) -> Result<(), LabError> {
+    pub(crate) fn restore(self) -> LabResult<()> {
         set_back(&self.connector, &self.before)?;
         Ok(self.journal.clear()?)
     }
@@ -76,7 +76,7 @@ impl ChangedVariables {
 ///
 /// # Errors
 /// What could not be set back.
-pub(crate) fn restore_what_is_left(subject: &Subject, job: &Job<'_>) -> Result<(), LabError> {
+pub(crate) fn restore_what_is_left(subject: &Subject, job: &Job<'_>) -> LabResult<()> {
     let Some(home) = Home::existing().filter(ChangeJournal::is_any) else {
         return Ok(());
     };
@@ -116,7 +116,7 @@ struct StillChanged {
     by_others: Vec<String>,
 }
 
-fn still_changed(connector: &Connector, left: ServerChange) -> Result<StillChanged, LabError> {
+fn still_changed(connector: &Connector, left: ServerChange) -> LabResult<StillChanged> {
     let ServerChange { before, taken } = left;
     let names: Vec<&str> = before.keys().map(String::as_str).collect();
     let now = with_session(connector, async |session| values(session, &names).await)?;
@@ -129,7 +129,7 @@ fn still_changed(connector: &Connector, left: ServerChange) -> Result<StillChang
     Ok(StillChanged { by_mydyno, by_others })
 }
 
-fn set_back(connector: &Connector, before: &NamedVariables) -> Result<(), LabError> {
+fn set_back(connector: &Connector, before: &NamedVariables) -> LabResult<()> {
     let all: Vec<(String, String)> = before.clone().into_iter().collect();
     apply(connector, &all).map_err(|error| {
         let statements = all.iter().map(|(name, value)| set_statement(name, value));
@@ -143,7 +143,7 @@ fn set_back(connector: &Connector, before: &NamedVariables) -> Result<(), LabErr
 /// Sets what has another value, and waits until the server has taken it. One variable may hold
 /// another within its bounds, so that the order matters: a second round sets what the first could
 /// not.
-fn apply(connector: &Connector, wanted: &[(String, String)]) -> Result<(), LabError> {
+fn apply(connector: &Connector, wanted: &[(String, String)]) -> LabResult<()> {
     let names: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
     with_session(connector, async |session| {
         let mut refused = None;
@@ -170,7 +170,7 @@ fn apply(connector: &Connector, wanted: &[(String, String)]) -> Result<(), LabEr
 }
 
 /// Waits for a buffer pool that is being resized, which servers do behind one's back.
-async fn settle(session: &mut Connection) -> Result<(), LabError> {
+async fn settle(session: &mut Connection) -> LabResult<()> {
     let status = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'";
     let begun = Instant::now();
     loop {
@@ -203,7 +203,7 @@ fn is_equal(now: &str, wanted: &str) -> bool {
     }
 }
 
-async fn execute(session: &mut Connection, name: &str, value: &str) -> Result<(), LabError> {
+async fn execute(session: &mut Connection, name: &str, value: &str) -> LabResult<()> {
     let sql = set_statement(name, value);
     let set = session.query(sql.trim_end_matches(';')).await;
     set.map(|_| ()).map_err(|error| match error {
@@ -214,11 +214,11 @@ async fn execute(session: &mut Connection, name: &str, value: &str) -> Result<()
     })
 }
 
-fn identity(connector: &Connector) -> Result<String, LabError> {
+fn identity(connector: &Connector) -> LabResult<String> {
     with_session(connector, async |session| text(session, IDENTITY).await.doing(READING))
 }
 
-async fn values(session: &mut Connection, names: &[&str]) -> Result<NamedVariables, LabError> {
+async fn values(session: &mut Connection, names: &[&str]) -> LabResult<NamedVariables> {
     let mut values = NamedVariables::new();
     for name in names {
         let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await.doing(READING)?;

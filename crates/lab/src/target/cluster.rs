@@ -1,7 +1,7 @@
 //! Private servers that have one database: what makes them nodes of a cluster, and when each is in
 //! it.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::target::membership::Membership;
 use crate::target::sessions::with_session;
 use base::{Session, Since, given_in};
@@ -36,7 +36,7 @@ pub(crate) struct NodeOptions {
 ///
 /// # Errors
 /// [`LabError::Unfit`] and [`LabError::Server`] with the reason and what to do.
-pub(crate) fn require_possible(build: &ServerBuild, private: &Private) -> Result<(), LabError> {
+pub(crate) fn require_possible(build: &ServerBuild, private: &Private) -> LabResult<()> {
     match private.topology {
         Topology::Apart | Topology::Shards => Ok(()),
         Topology::MultiPrimary => {
@@ -126,7 +126,7 @@ impl Cluster {
     ///
     /// # Errors
     /// Where ports cannot be found, or the build cannot be a node.
-    pub(crate) fn of(build: &ServerBuild, private: &Private) -> Result<Cluster, LabError> {
+    pub(crate) fn of(build: &ServerBuild, private: &Private) -> LabResult<Cluster> {
         Ok(match private.topology {
             Topology::Apart | Topology::Shards => Cluster::None,
             Topology::MultiPrimary => {
@@ -174,7 +174,7 @@ pub(crate) fn follow(
     build: &ServerBuild,
     replica: &Connector,
     primary: &ConnectOptions,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let statements = statements_to_follow(build, primary);
     with_session(replica, async |session| {
         for sql in &statements {

@@ -1,7 +1,7 @@
 //! Is there room for what a server writes? A full disk is no fault of a cell, so whatever a server
 //! dies of where there is one is told as that.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use server::{Home, Instance, InstanceOptions, ServerBuild, ServerError};
 use std::path::{Path, PathBuf};
 use store::{DISK_FULL, Repeat};
@@ -60,7 +60,7 @@ pub(crate) fn start(
     home: &Home,
     build: &ServerBuild,
     options: InstanceOptions,
-) -> Result<Instance, LabError> {
+) -> LabResult<Instance> {
     let directories = Directories::of(home, &options);
     Instance::start(home, build, options).map_err(|error| match &error {
         ServerError::Failed { why, log, .. } => {
@@ -85,7 +85,7 @@ pub(crate) fn start(
 ///
 /// # Errors
 /// [`LabError::NoRoom`] with what the repeat ended by.
-pub(crate) fn require_of(repeat: &Repeat) -> Result<(), LabError> {
+pub(crate) fn require_of(repeat: &Repeat) -> LabResult<()> {
     match &repeat.reason {
         Some(reason) if repeat.reason_code.as_deref() == Some(DISK_FULL) => {
             Err(LabError::NoRoom(reason.clone()))

@@ -1,7 +1,7 @@
 //! What was arranged at the first start of a named server, kept beside the server: it holds for
 //! every later start, because its data is where it was put.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::placed::{Placed, places_of};
 use crate::target::preset::PresetSpec;
 use base::Dilation;
@@ -64,7 +64,7 @@ pub(crate) struct Kept {
 const FORMAT: u32 = 2;
 
 /// Where the files of the named server in `directory` are, where they were placed.
-pub(crate) fn placed_of(directory: &Path) -> Result<Placed, LabError> {
+pub(crate) fn placed_of(directory: &Path) -> LabResult<Placed> {
     Ok(read(directory)?.map_or_else(Placed::default, |kept| kept.placed(directory)))
 }
 
@@ -78,7 +78,7 @@ fn asked(placement: &Placement) -> Vec<(String, String)> {
     places.map(|(role, place)| (Role::name(*role).to_owned(), place.to_string())).collect()
 }
 
-pub(crate) fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
+pub(crate) fn read(directory: &Path) -> LabResult<Option<Kept>> {
     let path = directory.join(KEPT_FILE);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -99,7 +99,7 @@ pub(crate) fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
 
 impl Kept {
     /// A stopped server goes on where its files are.
-    pub(crate) fn resumed(self, spec: &NamedSpec) -> Result<Kept, LabError> {
+    pub(crate) fn resumed(self, spec: &NamedSpec) -> LabResult<Kept> {
         self.require_same(&spec.name, &spec.placement)?;
         self.require_there(&spec.name)?;
         let mut asked = self.asked.iter();
@@ -108,7 +108,7 @@ impl Kept {
         Ok(self)
     }
 
-    fn require_same(&self, name: &str, wanted: &Placement) -> Result<(), LabError> {
+    fn require_same(&self, name: &str, wanted: &Placement) -> LabResult<()> {
         let used = wanted.used.map(|used| used.to_string());
         let same = (&self.asked, &self.used, self.page_cache_bytes, self.count)
             == (&asked(wanted), &used, wanted.page_cache_bytes, wanted.count);
@@ -137,7 +137,7 @@ impl Kept {
     ///
     /// # Errors
     /// Where files are on a real device.
-    pub(crate) fn dilated(self, dilation: Dilation) -> Result<Kept, LabError> {
+    pub(crate) fn dilated(self, dilation: Dilation) -> LabResult<Kept> {
         if !dilation.is_none() && !self.places.iter().all(|place| place.emulated) {
             return Err(not_dilatable());
         }
@@ -154,7 +154,7 @@ impl Kept {
         self.data_directory.iter().chain(scratch).map(PathBuf::as_path)
     }
 
-    fn require_there(&self, name: &str) -> Result<(), LabError> {
+    fn require_there(&self, name: &str) -> LabResult<()> {
         let Some(gone) = self.directories().find(|path| !path.is_dir()) else {
             return Ok(());
         };
@@ -173,7 +173,7 @@ impl Kept {
         }))
     }
 
-    pub(crate) fn of(placement: &Placement, arranged: &Arrangement) -> Result<Kept, LabError> {
+    pub(crate) fn of(placement: &Placement, arranged: &Arrangement) -> LabResult<Kept> {
         let is_page = |name: &str| name == ShimPage::FILE;
         let mut files = Vec::new();
         for (name, bytes) in arranged.files.iter().filter(|(name, _)| !is_page(name)) {
@@ -201,7 +201,7 @@ impl Kept {
 
     /// What the server's directory holds at a start: what the shim is told, a new page, and this
     /// itself.
-    pub(crate) fn files_now(&self) -> Result<Vec<(String, Vec<u8>)>, LabError> {
+    pub(crate) fn files_now(&self) -> LabResult<Vec<(String, Vec<u8>)>> {
         let own = serde_json::to_vec_pretty(self)
             .map_err(|error| LabError::Unfit(format!("a path is not UTF-8: {error}")))?;
         let mut files = vec![(KEPT_FILE.to_owned(), own)];

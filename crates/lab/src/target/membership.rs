@@ -1,6 +1,6 @@
 //! Is a server in the cluster that it is to be in? Each kind of cluster tells in its own words.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::sessions::with_session;
 use base::{Session, SessionError, clock};
 use observe::{ReplicaStatus, replica_status};
@@ -39,7 +39,7 @@ impl Membership {
         connector: &Connector,
         patience: Duration,
         ended: impl Fn() -> bool,
-    ) -> Result<(), LabError> {
+    ) -> LabResult<()> {
         let begun = clock::Instant::now();
         loop {
             let looked = with_session(connector, async |session| match self {
@@ -60,7 +60,7 @@ impl Membership {
 ///
 /// # Errors
 /// [`LabError::Unfit`] where it is in none, or not ready; [`LabError::Session`].
-pub(crate) async fn cluster_of(session: &mut Connection) -> Result<String, LabError> {
+pub(crate) async fn cluster_of(session: &mut Connection) -> LabResult<String> {
     let failed = |error| LabError::Session { doing: "asking for its part in the cluster", error };
     let answer = session.query(GALERA).await.map_err(failed)?;
     let status: Vec<(String, String)> =
@@ -105,7 +105,7 @@ fn no_member() -> LabError {
 ///
 /// # Errors
 /// [`LabError::Unfit`] with what it says, and what to do; [`LabError::Session`].
-pub(crate) async fn require_replica(session: &mut Connection) -> Result<(), LabError> {
+pub(crate) async fn require_replica(session: &mut Connection) -> LabResult<()> {
     let failed = |error| LabError::Session { doing: "asking how it replicates", error };
     let until = Instant::now() + CONNECT_PATIENCE;
     let mut status = replica_status(session).await.map_err(failed)?;

@@ -1,6 +1,6 @@
 //! Named servers, with their files where they are placed.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::progress::Job;
 use crate::target::disk_space;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
@@ -38,7 +38,7 @@ pub fn start_named_on(
     build: &ServerBuild,
     spec: &NamedSpec,
     job: &Job<'_>,
-) -> Result<(Instance, Vec<String>), LabError> {
+) -> LabResult<(Instance, Vec<String>)> {
     let known = server::named(home)?;
     // Without a record, what is there is of a start that was killed half-way, and nothing to go on
     // with.
@@ -102,7 +102,7 @@ fn placed_options(
     kept: &Kept,
     build: &ServerBuild,
     dilation: Dilation,
-) -> Result<InstanceOptions, LabError> {
+) -> LabResult<InstanceOptions> {
     Ok(InstanceOptions {
         storage: if kept.data_is_emulated { Storage::Emulated } else { Storage::Real },
         set: [&options.set[..], &kept.set].concat(),
@@ -129,7 +129,7 @@ fn unless_stopped(
     instance: Instance,
     is_known: bool,
     job: &Job<'_>,
-) -> Result<Instance, LabError> {
+) -> LabResult<Instance> {
     if !job.is_stopped() {
         return Ok(instance);
     }
@@ -142,7 +142,7 @@ fn unless_stopped(
     Err(LabError::Interrupted)
 }
 
-fn emulate(placed: &Placed, build: &ServerBuild) -> Result<(), LabError> {
+fn emulate(placed: &Placed, build: &ServerBuild) -> LabResult<()> {
     placed.require_shim(build)?;
     match &placed.page {
         Some(page) => Ok(page.arm(true)?),
@@ -167,7 +167,7 @@ pub fn stop_named_on(
     home: &Home,
     name: &str,
     after: AfterStop,
-) -> Result<(Ending, Option<String>), LabError> {
+) -> LabResult<(Ending, Option<String>)> {
     let mut note = None;
     let ending = stop_named(home, name, STOP_TIMEOUT, after, |directory| {
         note = disarm(directory)
@@ -177,7 +177,7 @@ pub fn stop_named_on(
     Ok((ending, note))
 }
 
-fn disarm(directory: &Path) -> Result<(), LabError> {
+fn disarm(directory: &Path) -> LabResult<()> {
     match placed_of(directory)?.page {
         Some(page) => Ok(page.arm(false)?),
         None => Ok(()),
@@ -191,7 +191,7 @@ fn first_data(
     build: &ServerBuild,
     spec: &NamedSpec,
     job: &Job<'_>,
-) -> Result<Data, LabError> {
+) -> LabResult<Data> {
     let Some(population) = &spec.population else {
         return Ok(Data::Fresh);
     };
@@ -225,7 +225,7 @@ fn new(
     build: &ServerBuild,
     spec: &NamedSpec,
     preset: Option<&Translated>,
-) -> Result<(Kept, Vec<String>), LabError> {
+) -> LabResult<(Kept, Vec<String>)> {
     let set = with_users(preset, &spec.set);
     let population = spec.population.as_ref();
     let tables_bytes = population.map_or(TABLES_BYTES_ASSUMED, tables_bytes);

@@ -1,7 +1,7 @@
 //! Servers that have one database: are they fit to be driven together, and do they have the same
 //! rows?
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::measure::workload::AnyWorkload;
 use crate::target::membership::{cluster_of, require_replica};
 use crate::target::sessions::{IDENTITY, text, with_session};
@@ -30,7 +30,7 @@ struct Node {
 ///
 /// # Errors
 /// [`LabError::Unfit`] with the first that cannot, and what to do.
-pub(crate) fn require_fit(subject: &Subject) -> Result<(), LabError> {
+pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
     let topology = subject.topology();
     if !topology.is_one_database() {
         return Ok(());
@@ -68,7 +68,7 @@ async fn look_at(
     session: &mut Connection,
     topology: Topology,
     is_replica: bool,
-) -> Result<Node, LabError> {
+) -> LabResult<Node> {
     let doing = "asking for its part in the cluster";
     let identity = text(session, IDENTITY).await.doing(doing)?;
     if is_replica {
@@ -101,7 +101,7 @@ pub(crate) fn facts_of_all(
     workload: &AnyWorkload,
     patience: Duration,
     stop: &AtomicBool,
-) -> Result<Facts, LabError> {
+) -> LabResult<Facts> {
     if !databases.topology().is_one_database() {
         return workload.facts(databases);
     }
@@ -132,7 +132,7 @@ pub(crate) fn facts_of_all(
 fn compare(
     databases: &Schemas<Connector>,
     workload: &AnyWorkload,
-) -> Result<Result<Facts, String>, LabError> {
+) -> LabResult<Result<Facts, String>> {
     let first = workload.facts_of(databases.first())?;
     for (node, number) in databases.others().iter().zip(2..) {
         let other = workload.facts_of(node)?;

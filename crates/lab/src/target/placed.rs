@@ -4,7 +4,7 @@
 //! transaction has ended: starting a server and proving its database are not what is measured, and
 //! on a slow device they would take longer than the run.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use base::Dilation;
 use device::page::Global;
 use server::{ServerBuild, Storage};
@@ -41,7 +41,7 @@ impl Placed {
 
     /// Refuses a server that was to run under the shim and does not: its devices would be this
     /// machine's.
-    pub(crate) fn require_shim(&self, build: &ServerBuild) -> Result<(), LabError> {
+    pub(crate) fn require_shim(&self, build: &ServerBuild) -> LabResult<()> {
         match &self.page {
             Some(page) if !page.is_taken()? => Err(LabError::Unfit(format!(
                 "{} {} has not loaded the shim, which devices are emulated and counted with; see \
@@ -54,7 +54,7 @@ impl Placed {
 
     /// Refuses devices that should be emulated and are not: those of a named server that is being
     /// stopped.
-    pub(crate) fn require_armed(&self) -> Result<(), LabError> {
+    pub(crate) fn require_armed(&self) -> LabResult<()> {
         let Some(page) = &self.page else {
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! The buffer pool of servers that are driven together: one machine's memory, which they divide.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::preset::{PresetSpec, lines, translated, with_users};
 use base::{given_in, parse_size};
 use server::ServerBuild;
@@ -23,7 +23,7 @@ impl Pool {
     ///
     /// # Errors
     /// Where there are several, and the pool's size is none.
-    pub(crate) fn of(set: &[(String, String)], servers: u32) -> Result<Pool, LabError> {
+    pub(crate) fn of(set: &[(String, String)], servers: u32) -> LabResult<Pool> {
         let given = given_in(set, VARIABLE);
         let whole_bytes = match given.map(|text| parse_size(text).ok_or(text)) {
             None => POOL_BYTES_DEFAULT,
@@ -87,7 +87,7 @@ impl Divided {
         asked: Option<PresetSpec>,
         set: &[(String, String)],
         servers: u32,
-    ) -> Result<Divided, LabError> {
+    ) -> LabResult<Divided> {
         let whole = translated(build, asked, set, None);
         let pool = Pool::of(&with_users(whole.as_ref(), set), servers)?;
         if servers <= 1 {

@@ -1,7 +1,7 @@
 //! Loading a database, with everything around it: the schema, the disk, the record in the results
 //! file.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::sessions::with_session;
@@ -38,11 +38,7 @@ pub(crate) fn needed_bytes(spec: &LoadOptions) -> u64 {
 }
 
 /// Refuses a load for which `directory` has no room, of which `there_bytes` are loaded already.
-pub(crate) fn check_disk(
-    directory: &Path,
-    spec: &LoadOptions,
-    there_bytes: u64,
-) -> Result<(), LabError> {
+pub(crate) fn check_disk(directory: &Path, spec: &LoadOptions, there_bytes: u64) -> LabResult<()> {
     let population = &spec.population;
     if tables_bytes(population) == 0 {
         return Ok(());
@@ -80,11 +76,7 @@ pub fn what_of(population: &PopulationSpec) -> String {
 ///
 /// # Errors
 /// Any [`LabError`]; what was loaded stays, and the same call continues it.
-pub fn populate(
-    subject: &Subject,
-    spec: &LoadOptions,
-    job: &Job<'_>,
-) -> Result<StoredLoad, LabError> {
+pub fn populate(subject: &Subject, spec: &LoadOptions, job: &Job<'_>) -> LabResult<StoredLoad> {
     let result = populate_target(subject, &subject.connect, spec, None, job);
     result.map_err(|error| subject.explain(error))
 }
@@ -105,8 +97,8 @@ pub fn populate_schemas(
     subject: &Subject,
     (spec, fleet): (&LoadOptions, Option<&Leader>),
     job: &Job<'_>,
-    on_loaded: &mut dyn FnMut(StoredLoad) -> Result<(), LabError>,
-) -> Result<(), LabError> {
+    on_loaded: &mut dyn FnMut(StoredLoad) -> LabResult<()>,
+) -> LabResult<()> {
     for (number, (connect, spec)) in (0..).zip(parts(subject, spec)?) {
         let fleet = fleet.map(|leader| FleetLoad { leader, schema: number });
         if let Some(range) = spec.population.shard {
@@ -122,10 +114,7 @@ pub fn populate_schemas(
 
 /// What is loaded where: the whole into each schema, its part into each shard, and the whole into
 /// the first of servers that have one database.
-fn parts(
-    subject: &Subject,
-    spec: &LoadOptions,
-) -> Result<Vec<(ConnectOptions, LoadOptions)>, LabError> {
+fn parts(subject: &Subject, spec: &LoadOptions) -> LabResult<Vec<(ConnectOptions, LoadOptions)>> {
     if subject.topology() != Topology::Shards {
         return Ok(subject.targets().into_iter().map(|connect| (connect, spec.clone())).collect());
     }
@@ -137,10 +126,7 @@ fn parts(
 }
 
 /// What each of so many shards has, where it can be divided.
-pub(crate) fn divided(
-    population: &PopulationSpec,
-    shards: u32,
-) -> Result<Vec<PopulationSpec>, LabError> {
+pub(crate) fn divided(population: &PopulationSpec, shards: u32) -> LabResult<Vec<PopulationSpec>> {
     if population.database != DatabaseKind::Tpcc {
         return Err(LabError::Unfit(
             "shards divide the warehouses of TPC-C; load other databases without --topology shards"
@@ -163,7 +149,7 @@ fn populate_target(
     spec: &LoadOptions,
     fleet: Option<FleetLoad<'_>>,
     job: &Job<'_>,
-) -> Result<StoredLoad, LabError> {
+) -> LabResult<StoredLoad> {
     let server = create_schema(connect, spec)?;
     let connector = Connector::new(connect.clone())?;
     let started_utc_ns = now_utc_ns();
@@ -215,7 +201,7 @@ fn load_tpcc(
     spec: &LoadOptions,
     fleet: Option<FleetLoad<'_>>,
     job: &Job<'_>,
-) -> Result<PopulateReport, LabError> {
+) -> LabResult<PopulateReport> {
     let (mut begin, mut finish) = (
         || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(of_fleet),
         || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(job.stop)).map_err(of_fleet),
@@ -277,7 +263,7 @@ pub(crate) fn populate_part(
     spec: &LoadOptions,
     FleetPart { place, schema }: FleetPart<'_>,
     job: &Job<'_>,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let (connect, spec) =
         parts(subject, spec)?.into_iter().nth(schema as usize).ok_or_else(|| {
             LabError::Unfit(format!("rank 0 loads schema {schema}, which this rank has not"))
@@ -289,7 +275,7 @@ pub(crate) fn populate_part(
 
 /// Connects without a schema, sees to the disk where it is this machine's, and then creates the
 /// schema: a load for which there is no room leaves nothing behind.
-fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> Result<ServerInfo, LabError> {
+fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> LabResult<ServerInfo> {
     let Some(schema) = connect.schema.clone() else {
         return Err(LabError::Unfit(
             "the target names no schema to load; add one: mysql://user@host:3306/tpcc".to_owned(),
@@ -359,7 +345,7 @@ pub fn record_load(
     results: &Results,
     lab: Option<store::LabId>,
     load: &StoredLoad,
-) -> Result<LoadId, LabError> {
+) -> LabResult<LoadId> {
     Ok(results.record_load(&StoredLoad { lab, ..load.clone() })?)
 }
 
@@ -368,6 +354,6 @@ pub fn record_load(
 ///
 /// # Errors
 /// Why not.
-pub fn reach(subject: &Subject) -> Result<ServerInfo, LabError> {
+pub fn reach(subject: &Subject) -> LabResult<ServerInfo> {
     with_session(&subject.connector()?, async |session| Ok(session.server().clone()))
 }

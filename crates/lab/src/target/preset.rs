@@ -1,6 +1,6 @@
 //! A preset on the server under test: translated at its start, kept for its results.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use base::Warehouses;
 use serde::{Deserialize, Serialize};
 use server::ServerBuild;
@@ -23,7 +23,7 @@ impl PresetSpec {
     pub fn of(
         asked: Option<&spec::Preset>,
         warehouses: Warehouses,
-    ) -> Result<Option<PresetSpec>, LabError> {
+    ) -> LabResult<Option<PresetSpec>> {
         let Some(asked) = asked else {
             return Ok(None);
         };
@@ -44,7 +44,7 @@ impl PresetSpec {
 ///
 /// # Errors
 /// Where the preset is unknown.
-pub(crate) fn database_bytes(preset: Option<&str>) -> Result<u64, LabError> {
+pub(crate) fn database_bytes(preset: Option<&str>) -> LabResult<u64> {
     let preset = preset.map(server::preset::find).transpose()?;
     Ok(preset.and_then(NamedPreset::database_bytes).unwrap_or(0))
 }
@@ -131,9 +131,7 @@ impl Configured {
 }
 
 /// The file for a named server's directory.
-pub(crate) fn configured_file(
-    translated: Option<&Translated>,
-) -> Result<(String, Vec<u8>), LabError> {
+pub(crate) fn configured_file(translated: Option<&Translated>) -> LabResult<(String, Vec<u8>)> {
     let configured = translated.map(Configured::of);
     let bytes = serde_json::to_vec_pretty(&configured)
         .map_err(|error| LabError::Unfit(format!("a setting cannot be stored: {error}")))?;
@@ -141,7 +139,7 @@ pub(crate) fn configured_file(
 }
 
 /// What the named server in `directory` was configured with, where that was a preset.
-pub(crate) fn configured_of(directory: &Path) -> Result<Option<Configured>, LabError> {
+pub(crate) fn configured_of(directory: &Path) -> LabResult<Option<Configured>> {
     let path = directory.join(CONFIGURED_FILE);
     let unfit = |why: String| {
         LabError::Unfit(format!("cannot read {}: {why}; start the server again", path.display()))

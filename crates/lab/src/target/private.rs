@@ -1,6 +1,6 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::cluster::{
@@ -98,7 +98,7 @@ const LOADING_SETTINGS: [(&str, &str); 4] = [
 ];
 
 /// The build that is asked for.
-fn build_of(home: &Home, private: &Private) -> Result<ServerBuild, LabError> {
+fn build_of(home: &Home, private: &Private) -> LabResult<ServerBuild> {
     Ok(match &private.binary {
         Some(binary) => ServerBuild::from_binary(binary)?,
         None => server::find(home, &private.engine)?,
@@ -109,10 +109,7 @@ fn build_of(home: &Home, private: &Private) -> Result<ServerBuild, LabError> {
 ///
 /// # Errors
 /// Where it is unknown.
-pub(crate) fn installed_build(
-    home: &Home,
-    private: &Private,
-) -> Result<Option<ServerBuild>, LabError> {
+pub(crate) fn installed_build(home: &Home, private: &Private) -> LabResult<Option<ServerBuild>> {
     match build_of(home, private) {
         Err(LabError::Server(ServerError::NotInstalled { .. })) => Ok(None),
         found => found.map(Some),
@@ -124,11 +121,7 @@ impl ResolvedPrivate {
     ///
     /// # Errors
     /// Where one of them is unknown, or the engine is not installed.
-    pub fn of(
-        home: &Home,
-        private: &Private,
-        connections: u32,
-    ) -> Result<ResolvedPrivate, LabError> {
+    pub fn of(home: &Home, private: &Private, connections: u32) -> LabResult<ResolvedPrivate> {
         ResolvedPrivate::on_build(home, build_of(home, private)?, private, connections)
     }
 
@@ -142,7 +135,7 @@ impl ResolvedPrivate {
         build: ServerBuild,
         private: &Private,
         connections: u32,
-    ) -> Result<ResolvedPrivate, LabError> {
+    ) -> LabResult<ResolvedPrivate> {
         let size = size_in_warehouses(&private.population);
         let preset = PresetSpec::of(private.preset.as_ref(), size)?;
         require_possible(&build, private)?;
@@ -155,7 +148,7 @@ impl ResolvedPrivate {
             Topology::Shards => divided(&private.population, private.instances)?,
             _ => vec![private.population.clone()],
         };
-        let key_of = |population: &PopulationSpec| -> Result<ImageKey, LabError> {
+        let key_of = |population: &PopulationSpec| -> LabResult<ImageKey> {
             Ok(ImageKey {
                 engine: build.engine.clone(),
                 version: build.version.clone(),
@@ -194,7 +187,7 @@ impl ResolvedPrivate {
     ///
     /// # Errors
     /// Where a place cannot be used, or the server would not run under the shim.
-    pub(crate) fn arrange(&self) -> Result<Arrangement, LabError> {
+    pub(crate) fn arrange(&self) -> LabResult<Arrangement> {
         let group = InstanceGroup { count: self.private.instances, memory: None };
         let dilation = self.private.dilate.fixed().unwrap_or(Dilation::LEAST);
         let files = self.files(self.tables_bytes(), group, dilation)?;
@@ -206,7 +199,7 @@ impl ResolvedPrivate {
         tables_bytes: u64,
         group: InstanceGroup,
         dilation: Dilation,
-    ) -> Result<ServerFiles, LabError> {
+    ) -> LabResult<ServerFiles> {
         let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
         let preset = self.private.preset.as_ref();
         let papers_bytes = database_bytes(preset.map(|asked| asked.name.as_str()))?;
@@ -223,7 +216,7 @@ impl ResolvedPrivate {
         &self,
         coming: &[ImageKey],
         job: &Job<'_>,
-    ) -> Result<(Vec<Image>, Vec<StoredLoad>), LabError> {
+    ) -> LabResult<(Vec<Image>, Vec<StoredLoad>)> {
         // What dead commands left takes none of the room.
         server::sweep(&self.home)?;
         let needed: Vec<ImageKey> = self.image_keys().chain(coming).cloned().collect();
@@ -242,7 +235,7 @@ impl ResolvedPrivate {
         of: &ImageOf,
         needed: &[ImageKey],
         job: &Job<'_>,
-    ) -> Result<(Image, Option<StoredLoad>), LabError> {
+    ) -> LabResult<(Image, Option<StoredLoad>)> {
         let home = &self.home;
         if let Some(image) = Image::find(home, &of.key) {
             return Ok((image, None));
@@ -283,7 +276,7 @@ impl ResolvedPrivate {
         key: &ImageKey,
         spec: &LoadOptions,
         job: &Job<'_>,
-    ) -> Result<(Image, StoredLoad), LabError> {
+    ) -> LabResult<(Image, StoredLoad)> {
         let settings = LOADING_SETTINGS.iter();
         let mut set: Vec<(String, String)> =
             settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -311,12 +304,7 @@ impl ResolvedPrivate {
 
     /// Stops the server that loaded, and keeps its data directory. Nodes of Galera that are clones
     /// of it have to have a place in the history of a cluster, all the same one.
-    fn publish(
-        &self,
-        key: &ImageKey,
-        subject: Subject,
-        load: &StoredLoad,
-    ) -> Result<Image, LabError> {
+    fn publish(&self, key: &ImageKey, subject: Subject, load: &StoredLoad) -> LabResult<Image> {
         let Some(instance) = subject.into_instance() else {
             return Err(LabError::Unfit(
                 "only a private server's data can become an image".to_owned(),
@@ -346,7 +334,7 @@ impl ResolvedPrivate {
         images: &[Image],
         dilation: Dilation,
         job: &Job<'_>,
-    ) -> Result<Subject, LabError> {
+    ) -> LabResult<Subject> {
         let Private { instances, placement, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
         let memory = shares.then(SharedMemory::new).transpose()?;
@@ -383,12 +371,7 @@ impl ResolvedPrivate {
     }
 
     /// Sees to it that `server`, which has just started, is in the cluster of those before it.
-    fn join(
-        &self,
-        cluster: &Cluster,
-        before: &[Subject],
-        server: &Subject,
-    ) -> Result<(), LabError> {
+    fn join(&self, cluster: &Cluster, before: &[Subject], server: &Subject) -> LabResult<()> {
         let Some(membership) = cluster.membership(before.len()) else {
             return Ok(());
         };
@@ -414,7 +397,7 @@ impl ResolvedPrivate {
         arranged: &Arrangement,
         node: NodeOptions,
         job: &Job<'_>,
-    ) -> Result<Subject, LabError> {
+    ) -> LabResult<Subject> {
         let divided = &self.divided;
         let options = InstanceOptions {
             data: Data::Clone(image),
@@ -446,7 +429,7 @@ impl ResolvedPrivate {
 }
 
 /// Stops the server that loaded an image.
-fn stop_in_good_order(instance: &Instance) -> Result<(), LabError> {
+fn stop_in_good_order(instance: &Instance) -> LabResult<()> {
     match instance.stop(STOP_TIMEOUT)? {
         Ending::Clean => Ok(()),
         ending => Err(LabError::ServerDied {
@@ -457,7 +440,7 @@ fn stop_in_good_order(instance: &Instance) -> Result<(), LabError> {
 }
 
 /// What is in an image of this population.
-fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageContents, LabError> {
+fn contents(population: &PopulationSpec, topology: Topology) -> LabResult<ImageContents> {
     Ok(match &population.database {
         DatabaseKind::Tpcc => ImageContents::Tpcc {
             schema_version: SCHEMA_VERSION,
@@ -474,7 +457,7 @@ fn contents(population: &PopulationSpec, topology: Topology) -> Result<ImageCont
 }
 
 /// As [`shrink_images`], and says so.
-fn shrink(home: &Home, max_bytes: u64, needed: &[ImageKey], job: &Job<'_>) -> Result<(), LabError> {
+fn shrink(home: &Home, max_bytes: u64, needed: &[ImageKey], job: &Job<'_>) -> LabResult<()> {
     job.notes(note_on_removed(&shrink_images(home, max_bytes, needed)?));
     Ok(())
 }
@@ -489,7 +472,7 @@ fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
     })
 }
 
-pub(crate) fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
+pub(crate) fn page_size(set: &[(String, String)]) -> LabResult<u32> {
     let Some(text) = given_in(set, "innodb_page_size") else {
         return Ok(PAGE_BYTES_DEFAULT);
     };
@@ -509,7 +492,7 @@ pub(crate) fn files_of(
     set: &[(String, String)],
     tables_bytes: u64,
     group: InstanceGroup,
-) -> Result<ServerFiles, LabError> {
+) -> LabResult<ServerFiles> {
     let redo_bytes = redo_bytes(build, set);
     Ok(ServerFiles {
         binary: build.binary.clone(),

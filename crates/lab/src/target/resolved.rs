@@ -1,6 +1,6 @@
 //! The server of a cell, whoever started it: looked up once, then started or reached.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::progress::Job;
 use crate::target::changed::restore_what_is_left;
 use crate::target::private::ResolvedPrivate;
@@ -33,7 +33,7 @@ impl<'a> Resolved<'a> {
         self,
         coming: &[ImageKey],
         job: &Job<'_>,
-    ) -> Result<(PreparedServer<'a>, Vec<StoredLoad>), LabError> {
+    ) -> LabResult<(PreparedServer<'a>, Vec<StoredLoad>)> {
         let (images, loads) = match self {
             Resolved::Private(private) => private.images(coming, job)?,
             Resolved::External(_) => Default::default(),
@@ -47,7 +47,7 @@ impl PreparedServer<'_> {
     ///
     /// # Errors
     /// As [`ResolvedPrivate::start`] and [`external`].
-    pub(crate) fn start(&self, dilation: Dilation, job: &Job<'_>) -> Result<Subject, LabError> {
+    pub(crate) fn start(&self, dilation: Dilation, job: &Job<'_>) -> LabResult<Subject> {
         match self.server {
             Resolved::Private(private) => {
                 let build = &private.build;
@@ -63,7 +63,7 @@ impl PreparedServer<'_> {
 ///
 /// # Errors
 /// As those of the two steps.
-pub fn start_server(server: &Server, job: &Job<'_>) -> Result<Subject, LabError> {
+pub fn start_server(server: &Server, job: &Job<'_>) -> LabResult<Subject> {
     match server {
         Server::Private(private) => {
             let private = ResolvedPrivate::of(&Home::from_env()?, private, 0)?;
@@ -78,7 +78,7 @@ pub fn start_server(server: &Server, job: &Job<'_>) -> Result<Subject, LabError>
 ///
 /// # Errors
 /// Where these name none, or one that cannot be understood.
-pub fn external(server: &External, job: &Job<'_>) -> Result<Subject, LabError> {
+pub fn external(server: &External, job: &Job<'_>) -> LabResult<Subject> {
     let each = server.dsns.iter().flat_map(|dsn| dsn_of_each_host(dsn));
     let mut dsns: Vec<Option<String>> = each.map(Some).collect();
     if dsns.is_empty() {
@@ -106,7 +106,7 @@ pub fn external(server: &External, job: &Job<'_>) -> Result<Subject, LabError> {
 }
 
 /// Several servers say how they belong together, and one has nothing to belong to.
-fn require_topology(servers: usize, topology: Topology) -> Result<(), LabError> {
+fn require_topology(servers: usize, topology: Topology) -> LabResult<()> {
     let why = match (servers, topology) {
         (1, Topology::Apart) => return Ok(()),
         (1, _) => format!(

@@ -3,7 +3,7 @@
 //! A node comes back in a thread of its own, because it may take as long as the recovery of its
 //! data. Who measures looks now and then and is told what happened.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::membership::{JOIN_PATIENCE, Membership};
 use base::{clock, counted};
 use server::{Instance, received_write_sets};
@@ -48,13 +48,13 @@ struct ComingBack {
     /// How and when it ended, for people.
     ended: String,
     at: clock::Instant,
-    thread: JoinHandle<Result<Option<u64>, LabError>>,
+    thread: JoinHandle<LabResult<Option<u64>>>,
 }
 
 impl WatchedNode {
     /// Starts it again and waits until it is a member; of Galera's tells how many write sets it
     /// received, where it knows.
-    fn come_back(&self) -> Result<Option<u64>, LabError> {
+    fn come_back(&self) -> LabResult<Option<u64>> {
         self.instance.start_again()?;
         let ended = || self.instance.exited().is_some();
         self.membership.wait(&self.connector, JOIN_PATIENCE, ended)?;
@@ -155,11 +155,7 @@ impl Supervisor {
     ///
     /// # Errors
     /// [`LabError::ServerDied`] with the first node that is not there, [`LabError::Interrupted`].
-    pub(crate) fn wait(
-        &self,
-        into_run: Duration,
-        stop: &AtomicBool,
-    ) -> Result<Vec<String>, LabError> {
+    pub(crate) fn wait(&self, into_run: Duration, stop: &AtomicBool) -> LabResult<Vec<String>> {
         let begun = std::time::Instant::now();
         let mut notes = Vec::new();
         loop {

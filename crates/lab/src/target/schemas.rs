@@ -1,7 +1,7 @@
 //! The databases that a command works on: the target's schema, the K schemas of `--schemas K` on
 //! one server, or the shards of one database, which are driven together and proven together.
 
-use crate::error::{LabError, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing};
 use crate::target::sessions::with_session;
 use base::{WarehouseRange, Warehouses};
 use drive::Schemas;
@@ -26,7 +26,7 @@ pub(crate) struct Inspected {
 pub(crate) fn inspect(
     databases: &Schemas<Connector>,
     wanted: Option<Warehouses>,
-) -> Result<Inspected, LabError> {
+) -> LabResult<Inspected> {
     let are_shards = databases.topology() == Topology::Shards;
     let wanted_of_each = wanted.filter(|_| !are_shards);
     let look = async |session: &mut Connection| {
@@ -71,7 +71,7 @@ pub(crate) fn inspect(
 ///
 /// # Errors
 /// Where the user may not make them.
-pub(crate) fn install_procedures(databases: &Schemas<Connector>) -> Result<(), LabError> {
+pub(crate) fn install_procedures(databases: &Schemas<Connector>) -> LabResult<()> {
     for database in databases.databases() {
         with_session(database, async |session: &mut Connection| {
             let installed = tpcc::transactions::procedures::install(session).await;
@@ -86,7 +86,7 @@ fn join(
     other: Inspected,
     (topology, number): (Topology, usize),
     wanted: Option<Warehouses>,
-) -> Result<(), LabError> {
+) -> LabResult<()> {
     let (first, second) = (&mut all.database, other.database);
     let are_shards = topology == Topology::Shards;
     let differ = |what: &str, first: String, second: String| {
@@ -138,7 +138,7 @@ fn join(
 ///
 /// # Errors
 /// Where a server refuses.
-pub(crate) fn mark_driven_by_tpcc_mysql(databases: &Schemas<Connector>) -> Result<(), LabError> {
+pub(crate) fn mark_driven_by_tpcc_mysql(databases: &Schemas<Connector>) -> LabResult<()> {
     for connector in databases.databases() {
         with_session(connector, async |session| {
             let marked = tpcc::database::mark_driven_by_tpcc_mysql(session).await;

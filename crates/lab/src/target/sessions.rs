@@ -1,6 +1,6 @@
 //! Sessions of set-up, proof and sampling: each is a connection that is used once.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use base::{Connect, Session, SessionError, limits};
 use drive::Schemas;
 use reactor::Tasks;
@@ -12,9 +12,7 @@ use wire::{Connection, Connector};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Runs `future` to its end on this thread.
-pub(crate) fn block_on<T>(
-    future: impl Future<Output = Result<T, LabError>>,
-) -> Result<T, LabError> {
+pub(crate) fn block_on<T>(future: impl Future<Output = LabResult<T>>) -> LabResult<T> {
     reactor::block_on(future).map_err(LabError::Reactor)?
 }
 
@@ -32,15 +30,15 @@ pub(crate) async fn text(session: &mut Connection, sql: &str) -> Result<String, 
 /// after [`limits::ANSWER_TIMEOUT`].
 pub(crate) fn with_session<T>(
     connector: &Connector,
-    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
-) -> Result<T, LabError> {
+    use_it: impl AsyncFnOnce(&mut Connection) -> LabResult<T>,
+) -> LabResult<T> {
     block_on(answered(on(connector, use_it)))
 }
 
 async fn on<T>(
     connector: &Connector,
-    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
-) -> Result<T, LabError> {
+    use_it: impl AsyncFnOnce(&mut Connection) -> LabResult<T>,
+) -> LabResult<T> {
     let mut session = connector.connect().await?;
     let result = use_it(&mut session).await;
     Connector::close(session).await;
@@ -48,7 +46,7 @@ async fn on<T>(
 }
 
 /// A server that stands still after a login answers nothing for ever.
-async fn answered<T>(asking: impl Future<Output = Result<T, LabError>>) -> Result<T, LabError> {
+async fn answered<T>(asking: impl Future<Output = LabResult<T>>) -> LabResult<T> {
     let at = Instant::now() + limits::ANSWER_TIMEOUT;
     reactor::timeout_at(at, asking).await.unwrap_or_else(|_| {
         let why = format!(
@@ -64,8 +62,8 @@ async fn answered<T>(asking: impl Future<Output = Result<T, LabError>>) -> Resul
 pub(crate) fn with_session_until<T>(
     connector: &Connector,
     stop: &AtomicBool,
-    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
-) -> Result<T, LabError> {
+    use_it: impl AsyncFnOnce(&mut Connection) -> LabResult<T>,
+) -> LabResult<T> {
     until(stop, on(connector, use_it))
 }
 
@@ -73,23 +71,23 @@ pub(crate) fn with_session_until<T>(
 pub(crate) fn with_sessions_until<T>(
     servers: &Schemas<Connector>,
     stop: &AtomicBool,
-    use_them: impl AsyncFnOnce(&mut [Connection]) -> Result<T, LabError>,
-) -> Result<T, LabError> {
+    use_them: impl AsyncFnOnce(&mut [Connection]) -> LabResult<T>,
+) -> LabResult<T> {
     until(stop, on_each(servers, use_them))
 }
 
 /// As [`with_session`], with a session on each server.
 pub(crate) fn with_sessions<T>(
     servers: &Schemas<Connector>,
-    use_them: impl AsyncFnOnce(&mut [Connection]) -> Result<T, LabError>,
-) -> Result<T, LabError> {
+    use_them: impl AsyncFnOnce(&mut [Connection]) -> LabResult<T>,
+) -> LabResult<T> {
     block_on(answered(on_each(servers, use_them)))
 }
 
 async fn on_each<T>(
     servers: &Schemas<Connector>,
-    use_them: impl AsyncFnOnce(&mut [Connection]) -> Result<T, LabError>,
-) -> Result<T, LabError> {
+    use_them: impl AsyncFnOnce(&mut [Connection]) -> LabResult<T>,
+) -> LabResult<T> {
     let mut sessions = Vec::new();
     for connector in servers.iter() {
         sessions.push(connector.connect().await?);
@@ -104,8 +102,8 @@ async fn on_each<T>(
 /// Runs `future` to its end, or until `stop` is set.
 pub(crate) fn until<T>(
     stop: &AtomicBool,
-    future: impl Future<Output = Result<T, LabError>>,
-) -> Result<T, LabError> {
+    future: impl Future<Output = LabResult<T>>,
+) -> LabResult<T> {
     let mut result = Err(LabError::Interrupted);
     let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
     tasks.spawn(async {

@@ -2,7 +2,7 @@
 
 use super::sessions::with_session_until;
 use super::subject::Subject;
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::measure::preflight::{status, variables};
 use crate::progress::Job;
 use advise::{
@@ -45,7 +45,7 @@ pub fn snapshot_of(
     subject: &Subject,
     asked: SnapshotAsked<'_>,
     job: &Job<'_>,
-) -> Result<ServerSnapshot, LabError> {
+) -> LabResult<ServerSnapshot> {
     let told = tell(subject, job.stop)?;
     let readings = watched(subject, asked.watch, job)?;
     job.notes(doubts(&readings));
@@ -82,7 +82,7 @@ struct ServerAnswers {
     data_bytes: Option<u64>,
 }
 
-fn tell(subject: &Subject, stop: &AtomicBool) -> Result<ServerAnswers, LabError> {
+fn tell(subject: &Subject, stop: &AtomicBool) -> LabResult<ServerAnswers> {
     let connector = subject.without_schema()?;
     with_session_until(&connector, stop, async |session| {
         let variables: NamedValues = variables(session).await?.into_iter().collect();
@@ -94,7 +94,7 @@ fn tell(subject: &Subject, stop: &AtomicBool) -> Result<ServerAnswers, LabError>
     })
 }
 
-fn server_of(variables: &NamedValues) -> Result<ServerRelease, LabError> {
+fn server_of(variables: &NamedValues) -> LabResult<ServerRelease> {
     release_of(variables).ok_or_else(|| {
         let version = variables.get("version").map(String::as_str).unwrap_or_default();
         LabError::Unfit(format!(
@@ -120,15 +120,15 @@ impl StatusAt {
 }
 
 /// Readings at the begin of the watch, in its middle and at its end.
-fn watched(subject: &Subject, watch: Duration, job: &Job<'_>) -> Result<[StatusAt; 3], LabError> {
-    let read = || -> Result<StatusAt, LabError> {
+fn watched(subject: &Subject, watch: Duration, job: &Job<'_>) -> LabResult<[StatusAt; 3]> {
+    let read = || -> LabResult<StatusAt> {
         let connector = subject.without_schema()?;
         with_session_until(&connector, job.stop, async |session| {
             let values = status(session).await?;
             Ok(StatusAt { at: Instant::now(), values: values.into_iter().collect() })
         })
     };
-    let pause = || -> Result<(), LabError> {
+    let pause = || -> LabResult<()> {
         let until = Instant::now() + watch / 2;
         while Instant::now() < until {
             if job.is_stopped() {

@@ -1,7 +1,7 @@
 //! The server under test: one that mydyno starts for the command, several of them, or one that is
 //! there.
 
-use crate::error::LabError;
+use crate::error::{LabError, LabResult};
 use crate::target::cluster::Cluster;
 use crate::target::disk_space::Directories;
 use crate::target::kept::placed_of;
@@ -94,7 +94,7 @@ impl Subject {
     ///
     /// # Errors
     /// As [`Subject::connector`].
-    pub(crate) fn supervised(self, cluster: &Cluster) -> Result<Subject, LabError> {
+    pub(crate) fn supervised(self, cluster: &Cluster) -> LabResult<Subject> {
         let mut watched = Vec::new();
         for (place, server) in self.each().enumerate() {
             if let (Some(membership), Origin::Private(instance)) =
@@ -126,11 +126,7 @@ impl Subject {
     /// # Errors
     /// [`LabError::ServerDied`] with the node that is not there, and the end of its log;
     /// [`LabError::Interrupted`].
-    pub fn wait_for_nodes(
-        &self,
-        into_run: Duration,
-        stop: &AtomicBool,
-    ) -> Result<Vec<String>, LabError> {
+    pub fn wait_for_nodes(&self, into_run: Duration, stop: &AtomicBool) -> LabResult<Vec<String>> {
         let wait = |supervisor: &Supervisor| supervisor.wait(into_run, stop);
         self.supervisor.as_ref().map_or_else(|| Ok(Vec::new()), wait)
     }
@@ -197,7 +193,7 @@ impl Subject {
     ///
     /// # Errors
     /// Where the list of named servers cannot be read.
-    pub fn of_target(home: Option<&Home>, target: &Target) -> Result<Subject, LabError> {
+    pub fn of_target(home: Option<&Home>, target: &Target) -> LabResult<Subject> {
         let named = home.map_or_else(|| Ok(Vec::new()), server::named)?;
         let found = named.into_iter().find(|named| match &target.connect.address {
             Address::Tcp { host, port } => {
@@ -236,7 +232,7 @@ impl Subject {
     ///
     /// # Errors
     /// Where host or CA file are unusable.
-    pub fn connector(&self) -> Result<Connector, LabError> {
+    pub fn connector(&self) -> LabResult<Connector> {
         Ok(self.databases()?.first().clone())
     }
 
@@ -244,7 +240,7 @@ impl Subject {
     ///
     /// # Errors
     /// As [`Subject::connector`].
-    pub(crate) fn without_schema(&self) -> Result<Connector, LabError> {
+    pub(crate) fn without_schema(&self) -> LabResult<Connector> {
         let connect = ConnectOptions { schema: None, ..self.connect.clone() };
         Ok(Connector::new(connect)?)
     }
@@ -253,7 +249,7 @@ impl Subject {
     ///
     /// # Errors
     /// As [`Subject::connector`].
-    pub(crate) fn databases(&self) -> Result<Schemas<Connector>, LabError> {
+    pub(crate) fn databases(&self) -> LabResult<Schemas<Connector>> {
         let mut connectors = Vec::new();
         for target in self.each().flat_map(Subject::targets) {
             connectors.push(Connector::new(target)?);
@@ -317,7 +313,7 @@ impl Subject {
     /// From now on the devices of a private server are emulated, or from now on they are not.
     /// Nothing where it has no shim. A named server is the user's, for whom its devices are at work
     /// all the time.
-    pub(crate) fn arm(&self, armed: bool) -> Result<(), LabError> {
+    pub(crate) fn arm(&self, armed: bool) -> LabResult<()> {
         if self.is_private() {
             for page in self.pages() {
                 page.arm(armed)?;
@@ -327,7 +323,7 @@ impl Subject {
     }
 
     /// A private server's are armed later.
-    pub(crate) fn require_armed(&self) -> Result<(), LabError> {
+    pub(crate) fn require_armed(&self) -> LabResult<()> {
         if self.is_private() {
             return Ok(());
         }

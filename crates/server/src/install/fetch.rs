@@ -2,17 +2,17 @@
 //! packages. Which registry or mirror they use is their configuration, not ours.
 
 use super::{Installation, Unpacked, suite, unpack};
-use crate::ServerError;
 use crate::catalogue::Maven;
 use crate::error::io_at;
 use crate::home::temporary_directory;
+use crate::{ServerError, ServerResult};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Fetches the engine into a directory below `work`.
-pub(super) fn fetch(of: &mut Installation<'_>) -> Result<Unpacked, ServerError> {
+pub(super) fn fetch(of: &mut Installation<'_>) -> ServerResult<Unpacked> {
     let engine = of.engine;
     let root = of.work.join("unpacked");
     fs::create_dir_all(&root).map_err(io_at("make the directory", &root))?;
@@ -39,11 +39,7 @@ pub(super) fn fetch(of: &mut Installation<'_>) -> Result<Unpacked, ServerError> 
     Ok(Unpacked::whole(root, origin, None))
 }
 
-fn from_maven(
-    of: &mut Installation<'_>,
-    root: PathBuf,
-    maven: &Maven,
-) -> Result<Unpacked, ServerError> {
+fn from_maven(of: &mut Installation<'_>, root: PathBuf, maven: &Maven) -> ServerResult<Unpacked> {
     let work = of.work;
     (of.progress)(&format!("fetching {} with mvn", maven.artifact));
     let jars = work.join("jars");
@@ -100,7 +96,7 @@ pub(super) fn debian_package(
     of: &mut Installation<'_>,
     candidates: &[String],
     to: &Path,
-) -> Result<String, ServerError> {
+) -> ServerResult<String> {
     let names = candidates.join(" or ");
     (of.progress)(&format!("fetching Debian package {names} with apt-get"));
     let directory = temporary_directory(of.work, "deb-")?;
@@ -108,7 +104,7 @@ pub(super) fn debian_package(
 }
 
 /// Unpacks a Debian package into `to`; returns its name and version.
-pub(super) fn extract(package: &Path, to: &Path) -> Result<String, ServerError> {
+pub(super) fn extract(package: &Path, to: &Path) -> ServerResult<String> {
     let stem = package.file_stem().unwrap_or_default().to_string_lossy();
     let mut command = Command::new("dpkg-deb");
     command.arg("--extract").arg(package).arg(to);
@@ -132,7 +128,7 @@ fn download(
     directory: &Path,
     candidates: &[String],
     progress: &mut dyn FnMut(&str),
-) -> Result<PathBuf, ServerError> {
+) -> ServerResult<PathBuf> {
     let names = candidates.join(" or ");
     let mut why = String::new();
     // The index may be missing or older than the archive. A private copy of it needs no root and
@@ -193,7 +189,7 @@ pub(super) fn run_apt(
     called: &str,
     command: &mut Command,
     wanted: &str,
-) -> Result<(String, Result<(), String>), ServerError> {
+) -> ServerResult<(String, Result<(), String>)> {
     let output = run(command).map_err(|error| missing("apt-get", "apt", wanted, &error))?;
     let ended = output.status.success().then_some(()).ok_or_else(|| last_words(called, &output));
     Ok((String::from_utf8_lossy(&output.stdout).into_owned(), ended))

@@ -4,7 +4,7 @@
 //! The new path goes to the end of the file, and the program header that says where the path is
 //! points there. The kernel reads it by its place in the file; nothing that is loaded moves.
 
-use crate::ServerError;
+use crate::ServerResult;
 use crate::error::io_at;
 use object::LittleEndian;
 use object::elf::{FileHeader64, PT_INTERP, ProgramHeader64};
@@ -21,7 +21,7 @@ const OFFSET_AT: u64 = 8;
 const FILESZ_AT: u64 = 32;
 
 /// Makes the program `file` ask for `loader`.
-pub(crate) fn set(file: &Path, loader: &Path) -> Result<(), ServerError> {
+pub(crate) fn set(file: &Path, loader: &Path) -> ServerResult<()> {
     patch(file, loader).map_err(io_at("set the loader of", file))
 }
 

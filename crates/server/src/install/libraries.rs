@@ -3,11 +3,11 @@
 //! the machine has is used as it is.
 
 use super::{Installation, fetch};
-use crate::ServerError;
 use crate::builds::add_library_path;
 use crate::catalogue;
 use crate::error::io_at;
 use crate::home::temporary_directory;
+use crate::{ServerError, ServerResult};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ pub(super) fn complete(
     of: &mut Installation<'_>,
     binary: &Path,
     directory: &Path,
-) -> Result<(), ServerError> {
+) -> ServerResult<()> {
     for _ in 0..ROUNDS_MAX {
         let missing = missing_libraries(binary, directory)?;
         if missing.is_empty() {
@@ -46,7 +46,7 @@ fn lacking(binary: &Path, soname: &str) -> ServerError {
 }
 
 /// What `ldd` does not find. A script or a static binary needs nothing.
-fn missing_libraries(binary: &Path, directory: &Path) -> Result<Vec<String>, ServerError> {
+fn missing_libraries(binary: &Path, directory: &Path) -> ServerResult<Vec<String>> {
     let mut command = Command::new("ldd");
     command.arg(binary).env("LC_ALL", "C").stdin(Stdio::null());
     add_library_path(&mut command, directory.is_dir().then_some(directory));
@@ -70,7 +70,7 @@ fn fetch_library(
     binary: &Path,
     soname: &str,
     directory: &Path,
-) -> Result<(), ServerError> {
+) -> ServerResult<()> {
     let packages = catalogue::packages_of_library(soname);
     if packages.is_empty() {
         return Err(lacking(binary, soname));

@@ -16,7 +16,7 @@ use crate::catalogue::{self, Engine};
 use crate::error::io_at;
 use crate::galera;
 use crate::home::{self, FileLock};
-use crate::{Home, ServerBuild, ServerError};
+use crate::{Home, ServerBuild, ServerError, ServerResult};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ pub fn install(
     engine: &str,
     from: Option<&Path>,
     progress: &mut dyn FnMut(&str),
-) -> Result<ServerBuild, ServerError> {
+) -> ServerResult<ServerBuild> {
     let engine = catalogue::engine(engine)?;
     let lock = home.engines().join(format!(".lock-{}", engine.name));
     let _lock = FileLock::wait(&lock, &mut || {
@@ -108,11 +108,7 @@ fn already(place: &Path, engine: &Engine, from_sha256: Option<&str>) -> Option<S
     (!(is_from_packages && lacks_galera)).then_some(build)
 }
 
-fn from_file(
-    of: &mut Installation<'_>,
-    file: &Path,
-    sha256: String,
-) -> Result<Unpacked, ServerError> {
+fn from_file(of: &mut Installation<'_>, file: &Path, sha256: String) -> ServerResult<Unpacked> {
     (of.progress)(&format!("unpacking {}", file.display()));
     let root = of.work.join("unpacked");
     unpack::archive(file, &root)?;
@@ -124,7 +120,7 @@ fn from_file(
 
 /// Official archives hold one directory with everything in it, those inside jars hold everything at
 /// the top.
-fn server_root(unpacked: &Path, file: &Path) -> Result<PathBuf, ServerError> {
+fn server_root(unpacked: &Path, file: &Path) -> ServerResult<PathBuf> {
     let mut candidates = vec![unpacked.to_owned()];
     candidates.extend(home::entries(unpacked)?);
     candidates.into_iter().find(|directory| binary_in(directory).is_some()).ok_or_else(|| {
@@ -142,7 +138,7 @@ fn binary_in(root: &Path) -> Option<PathBuf> {
 }
 
 /// Fetches missing libraries and says what is there.
-fn complete(of: &mut Installation<'_>, unpacked: &Unpacked) -> Result<Manifest, ServerError> {
+fn complete(of: &mut Installation<'_>, unpacked: &Unpacked) -> ServerResult<Manifest> {
     let binary = binary_in(&unpacked.root).ok_or_else(|| ServerError::Archive {
         file: unpacked.root.clone(),
         why: format!("{} holds no server binary", unpacked.origin),
@@ -168,11 +164,7 @@ fn complete(of: &mut Installation<'_>, unpacked: &Unpacked) -> Result<Manifest, 
 }
 
 /// Refuses what calls itself otherwise: a measurement would bear the wrong name.
-fn require_engine(
-    engine: &Engine,
-    build: &ServerBuild,
-    from: Option<&Path>,
-) -> Result<(), ServerError> {
+fn require_engine(engine: &Engine, build: &ServerBuild, from: Option<&Path>) -> ServerResult<()> {
     if engine.is(build.release) {
         return Ok(());
     }
@@ -194,7 +186,7 @@ fn require_engine(
     })
 }
 
-fn write_manifest(root: &Path, manifest: &Manifest) -> Result<(), ServerError> {
+fn write_manifest(root: &Path, manifest: &Manifest) -> ServerResult<()> {
     let path = root.join(MANIFEST);
     let text = toml::to_string(manifest).map_err(|error| ServerError::Data {
         what: format!("cannot describe the engine: {error}"),
@@ -204,7 +196,7 @@ fn write_manifest(root: &Path, manifest: &Manifest) -> Result<(), ServerError> {
 }
 
 /// Swaps directories by renames. Servers that run from the old one keep their open files.
-fn move_into_place(work: &Path, root: &Path, place: &Path) -> Result<(), ServerError> {
+fn move_into_place(work: &Path, root: &Path, place: &Path) -> ServerResult<()> {
     let old = work.join("old");
     home::if_there(fs::rename(place, &old)).map_err(io_at("move away", place))?;
     if let Err(error) = fs::rename(root, place) {

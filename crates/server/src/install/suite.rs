@@ -8,7 +8,7 @@ use super::fetch::{fetch_failed, run_apt};
 use super::{Installation, Unpacked, binary_in, interpreter};
 use crate::error::io_at;
 use crate::home::{self, entries};
-use crate::{ServerBuild, ServerError};
+use crate::{ServerBuild, ServerError, ServerResult};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ struct PrivateApt {
 }
 
 impl PrivateApt {
-    fn new(directory: PathBuf) -> Result<PrivateApt, ServerError> {
+    fn new(directory: PathBuf) -> ServerResult<PrivateApt> {
         for place in ["state/lists/partial", "cache/archives/partial"] {
             let place = directory.join(place);
             fs::create_dir_all(&place).map_err(io_at("make the directory", &place))?;
@@ -47,7 +47,7 @@ impl PrivateApt {
     }
 
     /// Names the one suite that there is.
-    fn point_at(&self, archive: &str, suite: &str) -> Result<(), ServerError> {
+    fn point_at(&self, archive: &str, suite: &str) -> ServerResult<()> {
         let file = self.directory.join("sources.list");
         let line = format!("deb [signed-by={KEYRING} target=Packages] {archive} {suite} main\n");
         fs::write(&file, line).map_err(io_at("write", &file))
@@ -80,7 +80,7 @@ impl PrivateApt {
     }
 
     /// The packages that were downloaded, in the order of their names.
-    fn packages(&self) -> Result<Vec<PathBuf>, ServerError> {
+    fn packages(&self) -> ServerResult<Vec<PathBuf>> {
         let mut packages = entries(&self.directory.join("cache/archives"))?;
         packages.retain(|path| path.extension() == Some(OsStr::new("deb")));
         Ok(packages)
@@ -88,7 +88,7 @@ impl PrivateApt {
 }
 
 /// Fetches the engine and everything that it depends on from `suite`.
-pub(super) fn fetch(of: &mut Installation<'_>, suite: &str) -> Result<Unpacked, ServerError> {
+pub(super) fn fetch(of: &mut Installation<'_>, suite: &str) -> ServerResult<Unpacked> {
     let engine = of.engine;
     let name = &engine.name;
     if !Path::new(KEYRING).is_file() {
@@ -118,7 +118,7 @@ pub(super) fn fetch(of: &mut Installation<'_>, suite: &str) -> Result<Unpacked, 
 
 /// Fetches the suite's index from the first archive of the machine's sources that has the suite;
 /// returns that archive.
-fn update(of: &mut Installation<'_>, apt: &PrivateApt, suite: &str) -> Result<String, ServerError> {
+fn update(of: &mut Installation<'_>, apt: &PrivateApt, suite: &str) -> ServerResult<String> {
     let name = &of.engine.name;
     let mut machine = Command::new("apt-get");
     machine.args(["--print-uris", "update"]).env("LC_ALL", "C");
@@ -168,11 +168,7 @@ fn archives_in(uris: &str) -> Vec<String> {
     archives
 }
 
-fn unpack(
-    of: &Installation<'_>,
-    suite: &str,
-    packages: &[PathBuf],
-) -> Result<Unpacked, ServerError> {
+fn unpack(of: &Installation<'_>, suite: &str, packages: &[PathBuf]) -> ServerResult<Unpacked> {
     let root = of.work.join("unpacked");
     let c_library = of.work.join("c-library");
     let mut origin = Vec::new();
@@ -200,7 +196,7 @@ fn settle_c_library(
     root: &Path,
     c_library: &Path,
     origin: &str,
-) -> Result<(Option<PathBuf>, Option<PathBuf>), ServerError> {
+) -> ServerResult<(Option<PathBuf>, Option<PathBuf>)> {
     let Some(loader) = loader_below(c_library)? else {
         return Ok((None, None));
     };
@@ -227,7 +223,7 @@ fn settle_c_library(
 }
 
 /// The loader of the C library, in `usr/lib/x86_64-linux-gnu` or what corresponds to it.
-fn loader_below(c_library: &Path) -> Result<Option<PathBuf>, ServerError> {
+fn loader_below(c_library: &Path) -> ServerResult<Option<PathBuf>> {
     let all = c_library.join("usr/lib");
     if !all.is_dir() {
         return Ok(None);
@@ -244,7 +240,7 @@ fn loader_below(c_library: &Path) -> Result<Option<PathBuf>, ServerError> {
     Ok(None)
 }
 
-fn forget_all_but(directory: &Path, kept: &[&str]) -> Result<(), ServerError> {
+fn forget_all_but(directory: &Path, kept: &[&str]) -> ServerResult<()> {
     if !directory.is_dir() {
         return Ok(());
     }

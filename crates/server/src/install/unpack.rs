@@ -1,7 +1,7 @@
 //! Archives: gzip and xz tars, and jars (which are zips).
 
-use crate::ServerError;
 use crate::error::io_at;
+use crate::{ServerError, ServerResult};
 use openssl::sha::Sha256;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ fn failed(file: &Path) -> impl Fn(String) -> ServerError + use<'_> {
 }
 
 /// SHA-256 of a file in lower-case hexadecimal.
-pub(super) fn sha256_of(path: &Path) -> Result<String, ServerError> {
+pub(super) fn sha256_of(path: &Path) -> ServerResult<String> {
     let mut file = File::open(path).map_err(io_at("open", path))?;
     let mut context = Sha256::new();
     let mut buffer = vec![0u8; 1 << 20];
@@ -29,7 +29,7 @@ pub(super) fn sha256_of(path: &Path) -> Result<String, ServerError> {
 }
 
 /// Unpacks a `.tar.gz` or `.tar.xz` into the directory `to`.
-pub(super) fn archive(file: &Path, to: &Path) -> Result<(), ServerError> {
+pub(super) fn archive(file: &Path, to: &Path) -> ServerResult<()> {
     let mut magic = Vec::new();
     let input = File::open(file).map_err(io_at("open", file))?;
     input.take(6).read_to_end(&mut magic).map_err(io_at("read", file))?;
@@ -48,7 +48,7 @@ pub(super) fn archive(file: &Path, to: &Path) -> Result<(), ServerError> {
 
 /// Decompressed by the `xz` of the machine: a decoder of our own would be a dependency for this one
 /// use.
-fn xz(file: &Path, to: &Path) -> Result<(), ServerError> {
+fn xz(file: &Path, to: &Path) -> ServerResult<()> {
     let input = File::open(file).map_err(io_at("open", file))?;
     let mut child = match Command::new("xz")
         .args(["--decompress", "--stdout"])
@@ -104,7 +104,7 @@ fn tar(mut input: impl Read, to: &Path) -> io::Result<()> {
 }
 
 /// Writes one file of a jar to `to`.
-pub(super) fn file_of_jar(jar: &Path, name: &str, to: &Path) -> Result<(), ServerError> {
+pub(super) fn file_of_jar(jar: &Path, name: &str, to: &Path) -> ServerResult<()> {
     let failed = failed(jar);
     let mut zip = open_jar(jar)?;
     let mut entry = zip.by_name(name).map_err(|error| failed(format!("{name}: {error}")))?;
@@ -115,7 +115,7 @@ pub(super) fn file_of_jar(jar: &Path, name: &str, to: &Path) -> Result<(), Serve
 
 /// Unpacks one directory of a jar into `to`. Jars keep no permissions, so what lies in a `bin` is
 /// made executable.
-pub(super) fn directory_of_jar(jar: &Path, inside: &Path, to: &Path) -> Result<(), ServerError> {
+pub(super) fn directory_of_jar(jar: &Path, inside: &Path, to: &Path) -> ServerResult<()> {
     let failed = failed(jar);
     let mut zip = open_jar(jar)?;
     for index in 0..zip.len() {
@@ -146,7 +146,7 @@ pub(super) fn directory_of_jar(jar: &Path, inside: &Path, to: &Path) -> Result<(
     Ok(())
 }
 
-fn open_jar(jar: &Path) -> Result<zip::ZipArchive<BufReader<File>>, ServerError> {
+fn open_jar(jar: &Path) -> ServerResult<zip::ZipArchive<BufReader<File>>> {
     let file = File::open(jar).map_err(io_at("open", jar))?;
     zip::ZipArchive::new(BufReader::new(file)).map_err(|error| failed(jar)(error.to_string()))
 }

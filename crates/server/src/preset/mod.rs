@@ -7,7 +7,7 @@ mod releases;
 mod sizes;
 mod translate;
 
-use crate::ServerError;
+use crate::{ServerError, ServerResult};
 use base::{ServerFamily, ServerRelease, Warehouses};
 use releases::Releases;
 use serde::Deserialize;
@@ -90,7 +90,7 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// The preset of that name.
-pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
+pub fn find(name: &str) -> ServerResult<&'static NamedPreset> {
     let mut presets = data().preset.iter();
     presets.find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<String> = names().into_iter().map(str::to_owned).collect();

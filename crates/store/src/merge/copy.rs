@@ -10,7 +10,7 @@ use crate::machines::number_of;
 use crate::row::put;
 use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
 use crate::values::{CellId, LabId, LoadId, RampId};
-use crate::{Results, StoreError};
+use crate::{Results, StoreError, StoreResult};
 use base::Exit;
 use rusqlite::{Connection, Params, Result as Sql};
 use std::collections::{BTreeMap, HashMap};
@@ -84,12 +84,12 @@ impl Copier<'_> {
         Ok(())
     }
 
-    fn write(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
+    fn write(&self, sql: &str, values: impl Params) -> StoreResult<()> {
         let written = self.out.connection.prepare_cached(sql).and_then(|mut of| of.execute(values));
         written.map(drop).map_err(|cause| self.out.sql(cause))
     }
 
-    fn remember(&self, name: &str, (old, new): (i64, i64), is_new: bool) -> Result<(), StoreError> {
+    fn remember(&self, name: &str, (old, new): (i64, i64), is_new: bool) -> StoreResult<()> {
         self.write("INSERT INTO temp.mapped VALUES (?1, ?2, ?3, ?4)", (name, old, new, is_new))
     }
 
@@ -100,7 +100,7 @@ impl Copier<'_> {
         (name, id): (&str, i64),
         others: &[(&str, i64)],
         write: impl Fn(&str, &str) -> String,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let found = self.tables.iter().filter(|table| table.name == name);
         let columns = found.flat_map(|table| &table.columns).filter(|column| *column != "id");
         let columns: Vec<&str> = columns.map(String::as_str).collect();
@@ -114,7 +114,7 @@ impl Copier<'_> {
     }
 
     /// Adds the row with this key, with other values in these columns.
-    fn add(&self, name: &str, id: i64, others: &[(&str, i64)]) -> Result<i64, StoreError> {
+    fn add(&self, name: &str, id: i64, others: &[(&str, i64)]) -> StoreResult<i64> {
         self.copy_row((name, id), others, |columns, values| {
             format!("INSERT INTO main.{name} ({columns}) {values}")
         })?;
@@ -377,7 +377,7 @@ impl Copier<'_> {
     }
 
     /// The rows of a table go with what they belong to.
-    fn rows_of(&self, table: &SchemaTable) -> Result<(), StoreError> {
+    fn rows_of(&self, table: &SchemaTable) -> StoreResult<()> {
         let name = &table.name;
         let mut from = format!("FROM source.{name} AS s");
         let mut values: Vec<String> = table.columns.iter().map(|of| format!("s.{of}")).collect();

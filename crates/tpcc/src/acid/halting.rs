@@ -3,7 +3,7 @@
 //!
 //! So the transactions of a run are tested as they are, and know nothing of it.
 
-use base::{Answer, Param, RowSource, Session, SessionError, StatementId};
+use base::{Answer, Param, RowSource, Session, SessionResult, StatementId};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -62,14 +62,14 @@ impl<S> Halting<S> {
 }
 
 impl<S: Session> Session for Halting<S> {
-    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
+    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> SessionResult<()> {
         self.session.queue(statement, params)?;
         let kind = self.kinds.get(statement.0 as usize).copied();
         self.unanswered.push_back(kind.unwrap_or_default());
         Ok(())
     }
 
-    fn queue_query(&mut self, sql: &str) -> Result<(), SessionError> {
+    fn queue_query(&mut self, sql: &str) -> SessionResult<()> {
         let ends = matches!(sql, "COMMIT" | "ROLLBACK");
         if ends && self.halt.before_end.get() && !self.failed {
             self.end_is_due = true;
@@ -81,7 +81,7 @@ impl<S: Session> Session for Halting<S> {
         Ok(())
     }
 
-    async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+    async fn answer(&mut self) -> SessionResult<Answer<'_>> {
         if std::mem::take(&mut self.end_is_due) {
             return Ok(Answer {
                 affected_rows: 0,
@@ -102,7 +102,7 @@ impl<S: Session> Session for Halting<S> {
         answer
     }
 
-    async fn discard(&mut self) -> Result<(), SessionError> {
+    async fn discard(&mut self) -> SessionResult<()> {
         self.unanswered.clear();
         self.session.discard().await
     }
@@ -115,16 +115,12 @@ impl<S: Session> Session for Halting<S> {
         self.session.set_pipelined(pipelined);
     }
 
-    async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+    async fn forget_prepared(&mut self) -> SessionResult<()> {
         self.kinds.clear();
         self.session.forget_prepared().await
     }
 
-    async fn prepare_kind(
-        &mut self,
-        kind: &'static str,
-        sql: &str,
-    ) -> Result<StatementId, SessionError> {
+    async fn prepare_kind(&mut self, kind: &'static str, sql: &str) -> SessionResult<StatementId> {
         let statement = self.session.prepare_kind(kind, sql).await?;
         let index = statement.0 as usize;
         if self.kinds.len() <= index {
@@ -134,7 +130,7 @@ impl<S: Session> Session for Halting<S> {
         Ok(statement)
     }
 
-    async fn all_prepared(&mut self) -> Result<(), SessionError> {
+    async fn all_prepared(&mut self) -> SessionResult<()> {
         self.session.all_prepared().await
     }
 
@@ -142,11 +138,7 @@ impl<S: Session> Session for Halting<S> {
         self.session.statements()
     }
 
-    async fn load_local(
-        &mut self,
-        sql: &str,
-        rows: &mut dyn RowSource,
-    ) -> Result<u64, SessionError> {
+    async fn load_local(&mut self, sql: &str, rows: &mut dyn RowSource) -> SessionResult<u64> {
         self.session.load_local(sql, rows).await
     }
 }

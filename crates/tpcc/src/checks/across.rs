@@ -7,7 +7,7 @@
 
 use super::shard_session::ShardSession;
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Cents, Session, SessionError};
+use base::{Cents, Session, SessionResult};
 use std::collections::BTreeMap;
 
 /// A value of a row and what it has to be, for people.
@@ -116,7 +116,7 @@ impl ComparedRows {
         parts: &mut [ShardSession<'_, S>],
         home: usize,
         warehouse: u32,
-    ) -> Result<Offending, SessionError> {
+    ) -> SessionResult<Offending> {
         let of = &COMPARISONS[self as usize];
         let mut rows = Rows::new();
         let session = &mut *parts[home].session;
@@ -147,7 +147,7 @@ impl Comparison {
         warehouse: u32,
         rows: &mut Rows,
         side: impl Fn(&mut Sides) -> &mut [i64; VALUES_MAX],
-    ) -> Result<(), SessionError> {
+    ) -> SessionResult<()> {
         let answer = session.query(&sql.replace("{w}", &warehouse.to_string())).await?;
         for row in answer.rows() {
             let mut key = [0; KEYS_MAX];

@@ -14,7 +14,7 @@ pub use shard_session::ShardSession;
 
 use across::{ComparedRows, Offending};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Answer, Session, SessionError, WarehouseRange, Warehouses};
+use base::{Answer, Session, SessionError, SessionResult, WarehouseRange, Warehouses};
 use list::Scan;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -86,7 +86,7 @@ impl Running {
         session: &mut S,
         statement: &Statement,
         warehouse: u32,
-    ) -> Result<(), SessionError> {
+    ) -> SessionResult<()> {
         let sql = statement.sql(warehouse);
         let limited = format!("{sql} LIMIT {}", OFFENDING_ROWS_MAX + 1);
         let answer = session.query(&limited).await?;
@@ -109,7 +109,7 @@ impl Running {
         session: &mut S,
         warehouse: u32,
         clean: Option<Scan>,
-    ) -> Result<(), SessionError> {
+    ) -> SessionResult<()> {
         if let Some(suspects) = &self.suspects {
             let Some(nth) = suspects.iter().position(|&suspect| suspect == warehouse) else {
                 return Ok(());
@@ -132,7 +132,7 @@ impl Running {
     }
 
     /// Runs the statements that look at all warehouses at once.
-    async fn run_whole<S: Session>(&mut self, session: &mut S) -> Result<(), SessionError> {
+    async fn run_whole<S: Session>(&mut self, session: &mut S) -> SessionResult<()> {
         let start = Instant::now();
         for statement in self.check.statements.iter().filter(|s| !s.is_per_warehouse()) {
             self.look(session, statement, 0).await?;
@@ -189,7 +189,7 @@ fn examples(answer: &Answer<'_>, statement: &Statement) -> Vec<String> {
     answer.rows().map(of_row).collect()
 }
 
-async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionError> {
+async fn count<S: Session>(session: &mut S, sql: &str) -> SessionResult<u64> {
     let answer = session.query(&format!("SELECT COUNT(*) FROM ({sql}) AS offending")).await?;
     let row = answer.row(0).ok_or_else(|| SessionError::Unexpected("no count".to_owned()))?;
     Ok(u64::try_from(row.int(0)?).unwrap_or(0))
@@ -208,7 +208,7 @@ pub async fn run_checks<S: Session>(
     set: CheckSet,
     warehouses: Warehouses,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<StoredCheck>, SessionError> {
+) -> SessionResult<Vec<StoredCheck>> {
     let screened = warehouses.0 > 1 && !screens::is_indexed(first).await?;
     for session in iter::once(&mut *first).chain(others.iter_mut()) {
         begin_snapshot(session).await?;
@@ -241,7 +241,7 @@ pub async fn run_checks_of_shards<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     set: CheckSet,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<StoredCheck>, SessionError> {
+) -> SessionResult<Vec<StoredCheck>> {
     for part in parts.iter_mut() {
         begin_snapshot(part.session).await?;
     }
@@ -256,7 +256,7 @@ pub async fn run_checks_of_shards<S: Session>(
 }
 
 /// Begins a snapshot that cannot write.
-async fn begin_snapshot<S: Session>(session: &mut S) -> Result<(), SessionError> {
+async fn begin_snapshot<S: Session>(session: &mut S) -> SessionResult<()> {
     // With autocommit off, a question before has opened a transaction, and the next statement needs
     // there to be none.
     session.query("COMMIT").await?;
@@ -267,8 +267,8 @@ async fn begin_snapshot<S: Session>(session: &mut S) -> Result<(), SessionError>
 
 async fn end_snapshot<S: Session, T>(
     session: &mut S,
-    result: &Result<T, SessionError>,
-) -> Result<(), SessionError> {
+    result: &SessionResult<T>,
+) -> SessionResult<()> {
     match result {
         // After any other error the session is useless, and the server ends its transaction.
         Ok(_) | Err(SessionError::Server { .. }) => session.query("COMMIT").await.map(drop),
@@ -294,7 +294,7 @@ impl Steps<'_> {
 async fn asked<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     set: CheckSet,
-) -> Result<Vec<&'static Check>, SessionError> {
+) -> SessionResult<Vec<&'static Check>> {
     let mut as_loaded = true;
     if set == CheckSet::Population {
         for part in parts {
@@ -311,7 +311,7 @@ async fn run<S: Session>(
     checks: &[&'static Check],
     scope: Scope,
     steps: &RefCell<Steps<'_>>,
-) -> Result<Vec<Running>, SessionError> {
+) -> SessionResult<Vec<Running>> {
     steps.borrow_mut().step();
     let checks = checks.iter().filter(|check| scope.has(check));
     let mut running: Vec<Running> = checks.copied().map(Running::of).collect();
@@ -353,7 +353,7 @@ async fn next_warehouses<S: Session>(
     scope: Scope,
     running: &[Running],
     steps: &RefCell<Steps<'_>>,
-) -> Result<Vec<(u32, Vec<Running>)>, SessionError> {
+) -> SessionResult<Vec<(u32, Vec<Running>)>> {
     let mut all = Vec::new();
     let next = || left.borrow_mut().pop_front();
     while let Some(warehouse) = next() {
@@ -372,7 +372,7 @@ async fn run_in_snapshots<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     set: CheckSet,
     steps: &RefCell<Steps<'_>>,
-) -> Result<Vec<Running>, SessionError> {
+) -> SessionResult<Vec<Running>> {
     let checks = asked(parts, set).await?;
     let mut running: Vec<Running> = checks.iter().copied().map(Running::of).collect();
     for (part, shard) in parts.iter_mut().zip(1..) {
@@ -395,7 +395,7 @@ async fn run_in_snapshots<S: Session>(
 async fn name_suspects<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     check: &mut Running,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     let (Some(across), Some(suspects)) = (check.check.across, check.suspects.take()) else {
         return Ok(());
     };
@@ -422,7 +422,7 @@ async fn scan<S: Session>(
     warehouse: u32,
     scope: Scope,
     running: &mut [Running],
-) -> Result<Option<Scan>, SessionError> {
+) -> SessionResult<Option<Scan>> {
     for scan in Scan::ALL.into_iter().filter(|scan| scope.scans(*scan)) {
         let start = Instant::now();
         let is_clean = session.query(&scan.sql(warehouse)).await?.is_empty();
@@ -445,7 +445,7 @@ async fn screen<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     running: &mut [Running],
     steps: &RefCell<Steps<'_>>,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     let mut start = Instant::now();
     let mut keep = |across: ComparedRows, suspects: BTreeSet<u32>| {
         if let Some(check) = running.iter_mut().find(|of| of.check.across == Some(across)) {

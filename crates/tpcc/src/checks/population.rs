@@ -10,10 +10,10 @@
 //! ten million statements. Characters that have to be of an alphabet are not looked at one by one.
 
 use super::list::{Check, checks};
-use base::{Session, SessionError};
+use base::{Session, SessionResult};
 
 /// Has no run changed what was loaded? Orders, payments and deliveries each leave a trace.
-pub(super) async fn is_as_loaded<S: Session>(session: &mut S) -> Result<bool, SessionError> {
+pub(super) async fn is_as_loaded<S: Session>(session: &mut S) -> SessionResult<bool> {
     let sql = "SELECT EXISTS(SELECT 1 FROM district WHERE d_next_o_id>3001) \
                OR EXISTS(SELECT 1 FROM customer WHERE c_payment_cnt>1 OR c_delivery_cnt>0)";
     let answer = session.query(sql).await?;

@@ -12,12 +12,12 @@
 //! cancel out by chance once in billions.
 
 use super::shard_session::ShardSession;
-use base::{Session, SessionError};
+use base::{Session, SessionError, SessionResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Are there indexes by which history and order_line are found by customer's and by supplying
 /// warehouse?
-pub(super) async fn is_indexed<S: Session>(session: &mut S) -> Result<bool, SessionError> {
+pub(super) async fn is_indexed<S: Session>(session: &mut S) -> SessionResult<bool> {
     let answer = session
         .query(
             "SELECT COUNT(DISTINCT table_name) FROM information_schema.statistics WHERE \
@@ -43,7 +43,7 @@ async fn add<const N: usize, S: Session>(
     session: &mut S,
     sql: &str,
     sums: &mut WarehouseSums<N>,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     for row in session.query(sql).await?.rows() {
         let warehouse = u32::try_from(row.int(0)?).map_err(|_| missing("a warehouse's number"))?;
         let of_warehouse = sums.entry(warehouse).or_insert([0; N]);
@@ -59,7 +59,7 @@ async fn add<const N: usize, S: Session>(
 async fn add_all<const N: usize, S: Session>(
     parts: &mut [ShardSession<'_, S>],
     sql: &str,
-) -> Result<WarehouseSums<N>, SessionError> {
+) -> SessionResult<WarehouseSums<N>> {
     let mut sums = WarehouseSums::new();
     for part in parts {
         for warehouse in part.range.iter() {
@@ -93,7 +93,7 @@ const STOCK: &str = "SELECT {w}, COALESCE(SUM(CRC32(s_i_id)*s_ytd),0) AS a, \
 /// X1: warehouses whose stock counters are not what was supplied.
 pub(super) async fn stock_suspects<S: Session>(
     parts: &mut [ShardSession<'_, S>],
-) -> Result<BTreeSet<u32>, SessionError> {
+) -> SessionResult<BTreeSet<u32>> {
     let supplied: WarehouseSums<3> = add_all(parts, SUPPLIED).await?;
     let stock: WarehouseSums<3> = add_all(parts, STOCK).await?;
     Ok(differing(parts, &supplied, &stock))
@@ -117,7 +117,7 @@ pub(super) struct Paid(WarehouseSums<2>);
 /// X4: warehouses whose customers' payments are not those of history.
 pub(super) async fn payment_suspects<S: Session>(
     parts: &mut [ShardSession<'_, S>],
-) -> Result<(BTreeSet<u32>, Paid), SessionError> {
+) -> SessionResult<(BTreeSet<u32>, Paid)> {
     let mut paid: WarehouseSums<2> = WarehouseSums::new();
     for part in parts.iter_mut() {
         add(part.session, PAID, &mut paid).await?;
@@ -130,7 +130,7 @@ pub(super) async fn payment_suspects<S: Session>(
 pub(super) async fn balance_suspects<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     paid: &Paid,
-) -> Result<BTreeSet<u32>, SessionError> {
+) -> SessionResult<BTreeSet<u32>> {
     let balances: WarehouseSums<1> = add_all(parts, BALANCES).await?;
     let mut owed: WarehouseSums<1> = add_all(parts, BOUGHT).await?;
     for (&warehouse, [amount, _]) in &paid.0 {

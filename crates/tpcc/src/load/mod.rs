@@ -12,7 +12,7 @@ mod state;
 use crate::database::{self, LoadState, TableSums, loaded_chunks};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
-use base::{Connect, RowSource, Session, SessionError};
+use base::{Connect, RowSource, Session, SessionError, SessionResult};
 use drive::{LoadProgress, LoadReport, LoadedTable, process_cpu_ns};
 pub use error::LoadError;
 pub use plan::LoadPart;
@@ -338,7 +338,7 @@ async fn try_chunk<S: Session>(
     session: &mut S,
     shared: &SharedLoad<'_>,
     chunk: Chunk,
-) -> Result<Result<ChunkSummary, LoadError>, SessionError> {
+) -> SessionResult<Result<ChunkSummary, LoadError>> {
     let (stored, summary) = match shared.is_local_infile {
         true => load_local(session, shared, chunk).await?,
         false => insert(session, shared, chunk).await?,
@@ -383,7 +383,7 @@ async fn load_local<S: Session>(
     session: &mut S,
     shared: &SharedLoad<'_>,
     chunk: Chunk,
-) -> Result<(u64, Option<ChunkSummary>), SessionError> {
+) -> SessionResult<(u64, Option<ChunkSummary>)> {
     let mut source = Counted { rows: shared.population.rows(chunk), shared };
     let stored = session.load_local(&schema::load_sql(chunk.table), &mut source).await?;
     Ok((stored, source.rows.finished()))
@@ -393,7 +393,7 @@ async fn insert<S: Session>(
     session: &mut S,
     shared: &SharedLoad<'_>,
     chunk: Chunk,
-) -> Result<(u64, Option<ChunkSummary>), SessionError> {
+) -> SessionResult<(u64, Option<ChunkSummary>)> {
     let mut inserts = shared.population.inserts(chunk);
     let mut stored = 0;
     let mut counted = 0;
@@ -409,7 +409,7 @@ async fn insert<S: Session>(
 }
 
 /// Builds the indexes of a table; a killed load may have built them.
-async fn build_indexes<S: Session>(session: &mut S, sql: &str) -> Result<(), SessionError> {
+async fn build_indexes<S: Session>(session: &mut S, sql: &str) -> SessionResult<()> {
     const DUPLICATE_KEY_NAME: u16 = 1061;
     match session.query(sql).await {
         Err(error) if error.code() == Some(DUPLICATE_KEY_NAME) => Ok(()),
@@ -439,7 +439,7 @@ async fn finish<S: Session>(
 }
 
 /// Adds the foreign keys that an earlier, killed load has not added.
-async fn add_foreign_keys<S: Session>(session: &mut S) -> Result<(), SessionError> {
+async fn add_foreign_keys<S: Session>(session: &mut S) -> SessionResult<()> {
     session.query("SET SESSION foreign_key_checks = 0").await?;
     let sql = "SELECT table_name FROM information_schema.referential_constraints \
                WHERE constraint_schema = DATABASE()";

@@ -7,7 +7,7 @@ use crate::database::{
 };
 use crate::lock::{Lock, lock_name, take_lock};
 use crate::schema::{self, Table};
-use base::{Session, SessionError, errors, first_of};
+use base::{Session, SessionResult, errors, first_of};
 use std::time::Duration;
 
 /// How long the server may take to end the session of a load before this one.
@@ -156,7 +156,7 @@ async fn prepare_tables<S: Session>(
     session: &mut S,
     is_new: bool,
     wanted: &Database,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     if is_new {
         drop_ours(session).await?;
         for sql in CREATE_META_SQL {
@@ -174,7 +174,7 @@ async fn prepare_tables<S: Session>(
 
 /// Drops what a load of ours has made, children before parents. The word that it is being dropped
 /// comes first and goes last: no interruption leaves marks of chunks that are gone.
-async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
+async fn drop_ours<S: Session>(session: &mut S) -> SessionResult<()> {
     match database::set_state(session, LoadState::Dropping).await {
         Err(error) if error.code() == Some(errors::NO_SUCH_TABLE) => {}
         other => other?,

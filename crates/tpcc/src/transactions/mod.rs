@@ -27,7 +27,7 @@ pub mod tpcc_mysql;
 
 use crate::input::Input;
 pub(crate) use across::{Across, AcrossOptions};
-use base::{Session, SessionError};
+use base::{Session, SessionError, SessionResult};
 use drive::set_isolation;
 pub use outcome::{Outcome, TransactionError};
 pub(crate) use rules::one_row;
@@ -74,10 +74,7 @@ enum Statements {
 }
 
 impl Statements {
-    async fn prepare<S: Session>(
-        session: &mut S,
-        set: StatementSet,
-    ) -> Result<Statements, SessionError> {
+    async fn prepare<S: Session>(session: &mut S, set: StatementSet) -> SessionResult<Statements> {
         let statements = match set {
             StatementSet::Clauses { style: Style::Statements | Style::Pipelined, .. } => {
                 Statements::Single(Single::prepare(session).await?)
@@ -103,10 +100,7 @@ impl<S: Session> PreparedSession<S> {
     ///
     /// # Errors
     /// Where the server refuses a statement; a missing table is error 1146.
-    pub async fn open(
-        mut session: S,
-        set: StatementSet,
-    ) -> Result<PreparedSession<S>, SessionError> {
+    pub async fn open(mut session: S, set: StatementSet) -> SessionResult<PreparedSession<S>> {
         // Strict: a value that does not fit is an error and not another value. The time-out is the
         // server's largest.
         let (isolation, set_up) = match set {
@@ -152,7 +146,7 @@ impl<S: Session> PreparedSession<S> {
     }
 
     /// Prepares all statements again, of which the server has given one up.
-    async fn prepare_anew(&mut self) -> Result<(), SessionError> {
+    async fn prepare_anew(&mut self) -> SessionResult<()> {
         self.session.forget_prepared().await?;
         let mut statements = Statements::prepare(&mut self.session, self.set).await?;
         // The next try goes on where this one failed.
@@ -166,7 +160,7 @@ impl<S: Session> PreparedSession<S> {
     }
 
     /// The session with the statements of styles `statements` and `pipelined`.
-    fn single(&mut self) -> Result<OnSession<'_, S, Single>, SessionError> {
+    fn single(&mut self) -> SessionResult<OnSession<'_, S, Single>> {
         let style = match self.set {
             StatementSet::Clauses { style, .. } => style.name(),
             StatementSet::TpccMysql { .. } => "tpcc-mysql",

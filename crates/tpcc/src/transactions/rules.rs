@@ -3,7 +3,7 @@
 use super::outcome::{StepResult, TransactionError};
 use crate::input::{CustomerKey, NewOrder, OrderLine, Payment, UNUSED_ITEM};
 use crate::schema::DISTRICTS;
-use base::{Answer, Cents, Param, Row, Session, SessionError, StatementId};
+use base::{Answer, Cents, Param, Row, Session, SessionError, SessionResult, StatementId};
 use std::hint::black_box;
 use std::io::Write;
 
@@ -121,11 +121,7 @@ pub(super) struct Payer {
 
 impl Payer {
     /// Queues the lock of a customer who is named by number, or asks for those of a last name.
-    pub(super) fn ask<S: Session>(
-        &self,
-        session: &mut S,
-        payment: &Payment,
-    ) -> Result<(), SessionError> {
+    pub(super) fn ask<S: Session>(&self, session: &mut S, payment: &Payment) -> SessionResult<()> {
         let statement = match payment.customer {
             CustomerKey::Number(_) => self.lock,
             CustomerKey::LastName(_) => self.by_name,

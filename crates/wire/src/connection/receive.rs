@@ -4,13 +4,13 @@ use super::{Connection, PACKET_MAX, lost};
 use crate::answer::{self, PayloadStart};
 use crate::packet::{self, malformed};
 use crate::protocol::Status;
-use base::{SessionError, limits};
+use base::{SessionError, SessionResult, limits};
 use std::ops::Range;
 
 impl Connection {
     /// The next packet's payload as a range of `input`.
     #[inline]
-    pub(super) async fn packet(&mut self) -> Result<Range<usize>, SessionError> {
+    pub(super) async fn packet(&mut self) -> SessionResult<Range<usize>> {
         loop {
             if let Some(range) = self.buffered_packet()? {
                 return Ok(range);
@@ -20,7 +20,7 @@ impl Connection {
     }
 
     #[inline]
-    fn buffered_packet(&mut self) -> Result<Option<Range<usize>>, SessionError> {
+    fn buffered_packet(&mut self) -> SessionResult<Option<Range<usize>>> {
         let Some(&[a, b, c, sequence]) = self.input[self.parsed..self.filled].first_chunk() else {
             return Ok(None);
         };
@@ -37,7 +37,7 @@ impl Connection {
         Ok(Some(start..start + len))
     }
 
-    async fn receive(&mut self) -> Result<(), SessionError> {
+    async fn receive(&mut self) -> SessionResult<()> {
         if self.pipelined {
             // Where some of the answer under way has come, any byte more of it counts.
             let begun = self.filled > self.answer_start;
@@ -65,7 +65,7 @@ impl Connection {
 
     /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and
     /// whether there is more.
-    pub(super) async fn read_answer(&mut self) -> Result<Status, SessionError> {
+    pub(super) async fn read_answer(&mut self) -> SessionResult<Status> {
         self.cells.clear();
         let range = self.packet().await?;
         let payload = &self.input[range];
@@ -93,7 +93,7 @@ impl Connection {
     }
 
     /// Reads column definitions and keeps them with the statement.
-    pub(super) async fn read_columns(&mut self, width: usize) -> Result<(), SessionError> {
+    pub(super) async fn read_columns(&mut self, width: usize) -> SessionResult<()> {
         let statement = self.pending.front().and_then(|pending| pending.statement);
         for index in 0..width {
             let range = self.packet().await?;
@@ -112,7 +112,7 @@ impl Connection {
     }
 
     /// Reads rows to their end; true where another answer follows.
-    async fn read_rows(&mut self, width: usize) -> Result<bool, SessionError> {
+    async fn read_rows(&mut self, width: usize) -> SessionResult<bool> {
         let statement = self.pending.front().and_then(|pending| pending.statement);
         loop {
             let range = self.packet().await?;

@@ -5,7 +5,7 @@ use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{StepResult, TransactionError};
 use crate::transactions::single::Single;
 use crate::xa::BranchId;
-use base::{Session, SessionError};
+use base::{Session, SessionError, SessionResult};
 
 /// What a transaction does on one shard.
 pub(super) struct Branch<'a, S> {
@@ -43,7 +43,7 @@ impl<'a, S: Session> Branches<'a, S> {
     }
 
     /// Begins all of them.
-    pub(super) async fn start(&mut self) -> Result<(), SessionError> {
+    pub(super) async fn start(&mut self) -> SessionResult<()> {
         for branch in self.each() {
             branch.on.session.query(&format!("XA START {}", branch.id)).await?;
         }
@@ -73,7 +73,7 @@ impl<'a, S: Session> Branches<'a, S> {
     }
 
     /// Rolls all branches back, that which decides last.
-    pub(super) async fn roll_back(&mut self) -> Result<(), SessionError> {
+    pub(super) async fn roll_back(&mut self) -> SessionResult<()> {
         for branch in &mut self.others {
             branch.roll_back().await?;
         }
@@ -82,14 +82,14 @@ impl<'a, S: Session> Branches<'a, S> {
 }
 
 impl<S: Session> Branch<'_, S> {
-    async fn prepare(&mut self) -> Result<(), SessionError> {
+    async fn prepare(&mut self) -> SessionResult<()> {
         self.on.session.queue_query(&format!("XA END {}", self.id))?;
         self.on.session.queue_query(&format!("XA PREPARE {}", self.id))?;
         self.on.session.answer().await?;
         self.on.session.answer().await.map(drop)
     }
 
-    async fn end(&mut self, verb: &str) -> Result<(), SessionError> {
+    async fn end(&mut self, verb: &str) -> SessionResult<()> {
         self.on.session.query(&format!("XA {verb} {}", self.id)).await.map(drop)
     }
 
@@ -97,7 +97,7 @@ impl<S: Session> Branch<'_, S> {
     ///
     /// # Errors
     /// [`SessionError::Lost`] where it may not be rolled back: the session is of no more use.
-    async fn roll_back(&mut self) -> Result<(), SessionError> {
+    async fn roll_back(&mut self) -> SessionResult<()> {
         /// There is no such branch, or none any more.
         const XAER_NOTA: u16 = 1397;
         /// The server has rolled it back by itself: without a reason, after a time-out or a

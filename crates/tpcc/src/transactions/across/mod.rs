@@ -14,7 +14,7 @@ use super::{Outcome, PreparedSession, TransactionError};
 use crate::ShardRanges;
 use crate::input::{Input, UNUSED_ITEM};
 use crate::xa::{BranchId, ShardName, XaOwner, XaRun};
-use base::{Session, SessionError};
+use base::{Session, SessionError, SessionResult};
 use branches::{Branch, Branches};
 use drive::{StatementTime, StatementTimes, Timed};
 pub(crate) use open::AcrossOptions;
@@ -101,7 +101,7 @@ impl<S: Session> Across<S> {
         &'a mut self,
         home: &'a mut PreparedSession<S>,
         input: &Input,
-    ) -> Result<Branches<'a, S>, SessionError> {
+    ) -> SessionResult<Branches<'a, S>> {
         let mut needed = vec![false; self.others.len()];
         for warehouse in self.warehouses(input) {
             let server = self.shards.server_of(warehouse);

@@ -2,7 +2,7 @@
 
 use super::text::{self, PREFIX, VERSION};
 use crate::lock::{Lock, lock_name, take_lock};
-use base::{Session, SessionError};
+use base::{Session, SessionError, SessionResult};
 use std::time::Duration;
 
 /// Longest wait for another session that installs procedures in the same schema.
@@ -90,7 +90,7 @@ async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallErr
 
 /// What follows the type of a text, so that it is compared with `c_last` as it is: another tool may
 /// have chosen another character set or collation than mydyno does.
-async fn type_of_names<S: Session>(session: &mut S) -> Result<String, SessionError> {
+async fn type_of_names<S: Session>(session: &mut S) -> SessionResult<String> {
     let sql = "SELECT character_set_name, collation_name FROM information_schema.columns \
         WHERE table_schema = DATABASE() AND table_name = 'customer' AND column_name = 'c_last'";
     let answer = session.query(sql).await?;

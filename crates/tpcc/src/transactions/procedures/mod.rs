@@ -12,7 +12,7 @@ use crate::input::{
 use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
 use crate::transactions::rules::{PriceRates, only_row, show_lines};
-use base::{Cents, Param, Session, SessionError, StatementId};
+use base::{Cents, Param, Session, SessionResult, StatementId};
 use std::hint::black_box;
 use std::io::Write;
 
@@ -33,7 +33,7 @@ pub(super) struct Procedures {
 impl Procedures {
     pub(super) const PREPARED: u32 = 5;
 
-    pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Procedures, SessionError> {
+    pub(super) async fn prepare<S: Session>(session: &mut S) -> SessionResult<Procedures> {
         session.query(text::SET_UP).await?;
         let mut prepare = async |kind, name, params| {
             let call = text::call(name, params);

@@ -10,7 +10,7 @@ use crate::input::LINES_MAX;
 use crate::prepared::{DistrictStatements, prepare_all};
 use crate::schema::DISTRICTS;
 use crate::transactions::sql;
-use base::{Session, SessionError, StatementId};
+use base::{Session, SessionResult, StatementId};
 use statements::{Statements, marks};
 
 /// Fewest lines that an order writes: five, one of them unused.
@@ -32,7 +32,7 @@ pub(super) struct Sets {
 impl Sets {
     pub(super) const PREPARED: u32 = Statements::COUNT + 2 * DISTRICTS + INSERTS as u32;
 
-    pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Sets, SessionError> {
+    pub(super) async fn prepare<S: Session>(session: &mut S) -> SessionResult<Sets> {
         let items = format!("IN ({})", marks(LINES_MAX));
         Ok(Sets {
             statements: Statements::prepare(session).await?,

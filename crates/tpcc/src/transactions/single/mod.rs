@@ -10,7 +10,7 @@ mod stock_level;
 use crate::prepared::DistrictStatements;
 use crate::schema::DISTRICTS;
 use crate::transactions::sql;
-use base::{Session, SessionError};
+use base::{Session, SessionResult};
 use statements::Statements;
 
 pub(super) struct Single {
@@ -24,7 +24,7 @@ pub(super) struct Single {
 impl Single {
     pub(super) const PREPARED: u32 = Statements::COUNT + DISTRICTS;
 
-    pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Single, SessionError> {
+    pub(super) async fn prepare<S: Session>(session: &mut S) -> SessionResult<Single> {
         Ok(Single {
             statements: Statements::prepare(session).await?,
             stock: DistrictStatements::prepare(session, "lock_stock", |d| sql::stock(d, "", "= ?"))

@@ -17,7 +17,7 @@ mod stock_level;
 
 pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
 
-use base::{Session, SessionError};
+use base::{Session, SessionResult};
 use statements::Statements;
 
 /// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room
@@ -45,7 +45,7 @@ pub(super) struct TpccMysql {
 }
 
 impl TpccMysql {
-    pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<TpccMysql, SessionError> {
+    pub(super) async fn prepare<S: Session>(session: &mut S) -> SessionResult<TpccMysql> {
         Ok(TpccMysql {
             statements: Statements::prepare(session).await?,
             progress: DeliveryProgress::default(),
