@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// The last name of a cell ([`crate::CellOutcome::names`]).
 pub const CONNECTIONS: &str = "connections";
+/// How many times slower a cell lives, which is chosen for its device.
+const DILATE: &str = "dilate";
 /// Where a cell has no value.
 const ABSENT: &str = "-";
 /// Between the names, and the values, of dimensions that are one, for people: a value may hold it
@@ -129,6 +131,15 @@ fn number(text: &str) -> Option<f64> {
     plain.or_else(|| base::parse_size(text).map(|bytes| bytes as f64))
 }
 
+/// Is there one value only for each combination of these dimensions?
+fn follows(dimensions: &[(Dimension, Vec<usize>)], column: &[&str]) -> bool {
+    let mut known: BTreeMap<Vec<usize>, &str> = BTreeMap::new();
+    column.iter().enumerate().all(|(cell, value)| {
+        let places = dimensions.iter().map(|(_, places)| places[cell]).collect();
+        known.entry(places).or_insert(value) == value
+    })
+}
+
 impl Matrix {
     /// Of cells, each with the names and values that tell it apart.
     pub fn of(cells: &[Vec<(String, String)>]) -> Matrix {
@@ -140,6 +151,9 @@ impl Matrix {
             }
             let column: Vec<&str> =
                 cells.iter().map(|cell| value_of(cell, name).unwrap_or(ABSENT)).collect();
+            if name == DILATE && follows(&columns, &column) {
+                continue;
+            }
             let values: Vec<String> = column.iter().unique().map(ToString::to_string).collect();
             let place = |value: &&str| {
                 let found = values.iter().position(|other| other == value);
@@ -323,6 +337,11 @@ mod tests {
             [("engine, preset", vec!["mysql, 3", "percona, a"]), ("data", vec!["hdd", "ssd"])]
         );
         assert_eq!(found.slices(0).len(), 2);
+        // Each device lives as fast as this host can have it live.
+        let found = matrix(&["data=hdd dilate=1", "data=sas dilate=16", "data=ssd dilate=16"]);
+        assert_eq!(names(&found), [("data", vec!["hdd", "sas", "ssd"])]);
+        let found = matrix(&["data=hdd dilate=1", "data=hdd dilate=2", "data=ssd dilate=2"]);
+        assert_eq!(found.dimensions().len(), 2);
         // Connections are never taken for the device that they were chosen for.
         let found = matrix(&["data=hdd connections=8", "data=ssd connections=64"]);
         assert_eq!(found.dimensions().len(), 2);

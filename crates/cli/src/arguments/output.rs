@@ -52,7 +52,8 @@ pub struct DemoArguments {
     #[arg(long, default_value = defaults::ENGINE)]
     pub engine: String,
     /// Run clocks and devices K times slower than real ones, 1 to 100, so that this machine
-    /// measures as one with cores K times as fast; the demo takes as many times as long
+    /// measures as one with cores K times as fast; the demo takes as many times as long. Those of
+    /// the disk, which leaves cores idle, run a twentieth of that
     #[arg(
         long, value_name = "K", default_value_t = lab::DEMO_DILATION, value_parser = parse_dilation
     )]
