@@ -319,8 +319,8 @@ impl Placement {
             return Problem::of("used", why);
         }
         if self.used.is_some_and(|used| used.is_fresh) && !self.has_flash() {
-            let why = "flash is `fresh` where it is erased, and a disk has none; place a role on an \
-                       SSD (data: sata-850pro), or name the share alone";
+            let why = "flash is `fresh` where it is erased, and a disk has none; place a role on \
+                       an SSD (data: sata-850pro), or name the share alone";
             return Problem::of("used", why);
         }
         Ok(())

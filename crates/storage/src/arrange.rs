@@ -424,10 +424,8 @@ impl<'a> Arranger<'a> {
 
     /// An emulated log beside real data: its bytes should not load data's device.
     fn memory_or_data(&mut self, role: Role) -> Location {
-        let bytes = match role {
-            Role::Redo => self.files.redo_bytes,
-            _ => LOG_BYTES_ASSUMED,
-        };
+        let is_redo = role == Role::Redo;
+        let bytes = if is_redo { self.files.redo_bytes } else { LOG_BYTES_ASSUMED };
         match self.backing(bytes) {
             Location::Own => self.data.clone(),
             memory => memory,

@@ -33,8 +33,8 @@ pub(super) const RULES: &[Rule] = &[
         title: "Keep the doublewrite buffer",
         reason: "A page of 16 KiB is several sectors to most devices: a power cut may leave half \
                  of it written. MySQL 8.0.20 and newer do not flush their doublewrite files with \
-                 O_DIRECT: on a drive whose cache is volatile a page and its copy can both be torn, \
-                 and innodb_flush_method = fsync flushes them.",
+                 O_DIRECT: on a drive whose cache is volatile a page and its copy can both be \
+                 torn, and innodb_flush_method = fsync flushes them.",
         source: "MySQL manual, innodb_doublewrite; S1 table 5 has ON",
         releases: "all; devices with atomic writes of a page do without, and MariaDB 10.2 and \
                    later knows some of them. Newer MariaDB also has fast, which leaves out \

@@ -128,8 +128,8 @@ impl WriteCache {
     }
 
     /// Has the cache drain later by what a read takes of the device. So a mix of both takes the sum
-    /// of what its parts take: with 70 % reads, the sheets of Intel's P3700 and P3600 and of Micron's
-    /// 5100 MAX have 81 to 111 % of that.
+    /// of what its parts take: with 70 % reads, the sheets of Intel's P3700 and P3600 and of
+    /// Micron's 5100 MAX have 81 to 111 % of that.
     pub fn wait_for_reads(&mut self, Moment(from_ns): Moment, time_ns: f64) {
         if self.empty_ns > from_ns {
             self.empty_ns = self.empty_ns.saturating_add(time_ns as u64);

@@ -213,9 +213,9 @@ mod tests {
                 }
                 let found = (flash.written - before) as f64 / step as f64;
                 let expected = expected / step as f64;
-                // It keeps blocks in reserve, and so begins to clean a little earlier. Of blocks that
-                // are equally old, those with the fewest valid pages come first: with 128 pages that
-                // is a tenth less, with a real drive's nothing.
+                // It keeps blocks in reserve, and so begins to clean a little earlier. Of blocks
+                // that are equally old, those with the fewest valid pages come first: with 128
+                // pages that is a tenth less, with a real drive's nothing.
                 let leaves_fresh = (n as f64 - (1.0 - fill) * 10.0).abs() < 1.0;
                 let is_near = (expected / found - 1.0).abs() < 0.15;
                 assert!(is_near || leaves_fresh, "{fill}, {n}: {expected}, {found}");
@@ -230,8 +230,8 @@ mod tests {
     }
 
     /// Tom's Hardware wrote 4 KiB at random places of a purged Samsung 845DC Evo of 960 GB for 25
-    /// hours (2014): 80,000 a second for 50 minutes, and from the twelfth hour on what its sheet has,
-    /// 14,000, with 410 MB/s in sequence.
+    /// hours (2014): 80,000 a second for 50 minutes, and from the twelfth hour on what its sheet
+    /// has, 14,000, with 410 MB/s in sequence.
     #[test]
     fn a_purged_drive_gets_slower_as_one_did() {
         let flash_pages_per_s = 410e6 / 4096.0;
@@ -254,8 +254,8 @@ mod tests {
         assert!((6.0..12.0).contains(&(steady_s / 3600.0)), "{steady_s} s");
     }
 
-    /// Two drives of one family, by AnandTech's tables of their sheets (2014), with 512 GiB of flash:
-    /// how much more the one with more spare area takes.
+    /// Two drives of one family, by AnandTech's tables of their sheets (2014), with 512 GiB of
+    /// flash: how much more the one with more spare area takes.
     #[test]
     fn spare_area_is_worth_what_sheets_say() {
         // 845DC Pro: 400 GB, 460 MB/s, 50,000 random writes; 845DC Evo: 480 GB, 410 MB/s, 14,000.
