@@ -81,7 +81,7 @@ impl TrimmedFlash {
         let amplification = 1.0 / (1.0 - self.valid);
         self.host_pages += pages;
         self.done_pages += pages * amplification;
-        if self.done_pages >= self.part_pages {
+        while self.done_pages >= self.part_pages {
             self.part = (self.part + 1) % PARTS;
             let age_pages = self.host_pages - self.written_at[self.part];
             self.written_at[self.part] = self.host_pages;

@@ -246,7 +246,8 @@ impl Profile {
         let member = self.array.as_ref().and_then(Array::profile);
         let solid = member.as_ref().unwrap_or(&self).solid_state.as_ref();
         let trimmed_bytes = solid.map(|solid| {
-            let flash_bytes = self.capacity_bytes as f64 / solid.fill_at(1.0).0.max(f64::EPSILON);
+            // No drive has more flash than twice its capacity, whatever its figures say.
+            let flash_bytes = self.capacity_bytes as f64 / solid.fill_at(1.0).0.max(0.5);
             let erased_share = 1.0 - solid.fill_at(self.occupancy()).0;
             (flash_bytes * erased_share * size) as u64
         });
