@@ -34,8 +34,10 @@ pub struct WriteCache {
     sequential_ns_per_byte: f64,
     /// What a random request costs at least, in time of the flash: its command.
     random_command_ns: f64,
-    /// The cleaning that a page at a random place causes later, in the long run.
+    /// The cleaning that a page at a random place causes later, in the long run; and of it, what
+    /// one copied page takes.
     cleaning_page_ns: f64,
+    copy_ns: f64,
     /// Pages that flash writes for such a page in the long run; and until then, since its trim.
     amplification: f64,
     trimmed: Option<TrimmedFlash>,
@@ -54,6 +56,8 @@ impl WriteCache {
         let page_ns = PAGE_BYTES * sequential_ns_per_byte;
         let random_command_ns = profile.random_write_peak_iops.map_or(page_ns, |iops| 1e9 / iops);
         let cleaning_page_ns = 1e9 / profile.random_write_iops - random_command_ns.max(page_ns);
+        let cleaning_page_ns = cleaning_page_ns.max(0.0);
+        let amplification = flash.fill.amplification();
         let reserve_pages = profile.burst_bytes.unwrap_or(0) as f64 / PAGE_BYTES;
         WriteCache {
             capacity_bytes: profile.cache_bytes() as f64,
@@ -62,14 +66,15 @@ impl WriteCache {
             empty_ns: 0,
             sequential_ns_per_byte,
             random_command_ns,
-            cleaning_page_ns: cleaning_page_ns.max(0.0),
-            amplification: flash.fill.amplification(),
+            cleaning_page_ns,
+            copy_ns: cleaning_page_ns / (amplification - 1.0).max(COPIED_MIN),
+            amplification,
             trimmed: flash
                 .trimmed_bytes
                 .map(|bytes| TrimmedFlash::new(bytes as f64 / PAGE_BYTES, flash.fill)),
             programmed_bytes: 0.0,
             debt_ns: 0.0,
-            debt_max_ns: reserve_pages * cleaning_page_ns.max(0.0),
+            debt_max_ns: reserve_pages * cleaning_page_ns,
             fill: false,
         }
     }
@@ -158,10 +163,9 @@ impl WriteCache {
             Some(flash) => flash.write(pages * random_share),
             None => self.amplification,
         };
-        let copied = (amplification - 1.0) * random_share;
-        self.programmed_bytes += bytes + pages * copied * PAGE_BYTES;
-        let of_steady = 1.0 / (self.amplification - 1.0).max(COPIED_MIN);
-        let cleaning_ns = pages * self.cleaning_page_ns * copied * of_steady;
+        let copied_pages = pages * (amplification - 1.0) * random_share;
+        self.programmed_bytes += bytes + copied_pages * PAGE_BYTES;
+        let cleaning_ns = copied_pages * self.copy_ns;
         let due_ns = (self.debt_ns + cleaning_ns - self.debt_max_ns).clamp(0.0, cleaning_ns);
         self.debt_ns += cleaning_ns - due_ns;
         program_ns + command_ns + due_ns

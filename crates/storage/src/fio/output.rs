@@ -82,10 +82,7 @@ pub(super) fn parse(text: &str, pattern: Pattern) -> Result<FioResult, String> {
         let why = std::io::Error::from_raw_os_error(job.error);
         return Err(format!("its job failed: {why}"));
     }
-    let of = |kind: &AccessKind| match kind {
-        AccessKind::Read => &job.read,
-        _ => &job.write,
-    };
+    let of = |kind: &AccessKind| if *kind == AccessKind::Read { &job.read } else { &job.write };
     let directions: Vec<&Direction> = pattern.kinds().iter().map(of).collect();
     let sum = |number: fn(&Direction) -> f64| directions.iter().map(|of| number(of)).sum::<f64>();
     let Some(direction) = directions.first().filter(|of| of.total_ios > 0) else {
