@@ -18,21 +18,26 @@ use std::cell::Cell;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The estimates of the oversleep go no further than this.
 const MEDIAN_MAX_NS: u64 = 100_000;
 const HIGH_MAX_NS: u64 = 200_000;
-/// Where the high estimate is beyond this, threads wait for cores: no idle core takes so long to
-/// wake.
+/// Where the high estimate is beyond this, and the program keeps cores busy, threads wait for cores.
 const BUSY_FROM_NS: u64 = 150_000;
+/// A program that uses less than this part of the cores leaves them idle. Where sleeps are late all
+/// the same, it is a virtual machine whose idle cores take long to wake.
+const BUSY_PART_OF_CORES: u64 = 4;
+/// How often the program's CPU time is looked at, which costs some microseconds.
+const LOOK_EVERY_NS: u64 = 100_000_000;
 const MARGIN_MAX_NS: u64 = 80_000;
 /// The margin on a busy machine, at most.
 const BUSY_MARGIN_NS: u64 = 15_000;
 const MARGIN_MIN_NS: u64 = 2_000;
-/// A sleep longer than this is two: the last begins so long before its end.
+/// A sleep longer than this is two: the last begins so long before its end. A core of a virtual
+/// machine that has been idle for some milliseconds wakes up to 190 us late.
 const LONG_NS: u64 = 400_000;
-const LAST_NS: u64 = 150_000;
+const LAST_NS: u64 = 300_000;
 /// The step by which one sleep moves an estimate.
 const STEP_NS: u64 = 500;
 /// One of this many sleeps is later than the high estimate.
@@ -42,6 +47,13 @@ const HIGH_IS_ONE_IN: u64 = 50;
 /// the second.
 static OVERSLEEP_MEDIAN_NS: AtomicU64 = AtomicU64::new(12_000);
 static OVERSLEEP_HIGH_NS: AtomicU64 = AtomicU64::new(30_000);
+
+/// What the program may use, when its CPU time was looked at, what it was, and whether it kept the
+/// cores busy until then.
+static CORES: AtomicU64 = AtomicU64::new(1);
+static LOOKED_NS: AtomicU64 = AtomicU64::new(0);
+static CPU_TIME_NS: AtomicU64 = AtomicU64::new(0);
+static IS_BUSY: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static IS_PRECISE: Cell<bool> = const { Cell::new(false) };
@@ -57,6 +69,9 @@ static DILATED: OnceLock<DilatedClock> = OnceLock::new();
 /// # Errors
 /// Where it is no clock, or the program would have another one than its devices.
 pub(crate) fn prepare() -> Result<(), String> {
+    if let Ok(cores) = rustix::thread::sched_getaffinity(None) {
+        CORES.store(cores.count().into(), Ordering::Relaxed);
+    }
     let Some(clock) = DilatedClock::of_variable(std::env::var_os(CLOCK_VARIABLE))? else {
         return Ok(());
     };
@@ -144,7 +159,7 @@ pub(crate) fn margin_ns(spin: bool) -> u64 {
 /// from those who have work.
 fn real_margin_ns(spin: bool) -> u64 {
     let high_ns = OVERSLEEP_HIGH_NS.load(Ordering::Relaxed);
-    if spin && high_ns < BUSY_FROM_NS {
+    if spin && (high_ns < BUSY_FROM_NS || !IS_BUSY.load(Ordering::Relaxed)) {
         high_ns.min(MARGIN_MAX_NS)
     } else {
         let median_ns = OVERSLEEP_MEDIAN_NS.load(Ordering::Relaxed);
@@ -157,8 +172,26 @@ fn next_stop_ns(Range { start, end: until_ns }: Range<u64>) -> u64 {
     if until_ns.saturating_sub(start) > LONG_NS { until_ns - LAST_NS } else { until_ns }
 }
 
-/// Moves both estimates toward what a sleep has shown.
-fn learn(overslept_ns: u64) {
+/// Looks, now and then, at how busy the program has kept its cores.
+fn look_at_cores(now_ns: u64) {
+    let looked_ns = LOOKED_NS.load(Ordering::Relaxed);
+    let passed_ns = now_ns.saturating_sub(looked_ns);
+    let relaxed = Ordering::Relaxed;
+    if passed_ns < LOOK_EVERY_NS
+        || LOOKED_NS.compare_exchange(looked_ns, now_ns, relaxed, relaxed).is_err()
+    {
+        return;
+    }
+    let cpu_time_ns = read(ClockId::ProcessCPUTime);
+    let used_ns = cpu_time_ns.saturating_sub(CPU_TIME_NS.swap(cpu_time_ns, relaxed));
+    let busy_ns = passed_ns * CORES.load(relaxed) / BUSY_PART_OF_CORES;
+    IS_BUSY.store(used_ns >= busy_ns, relaxed);
+}
+
+/// Moves both estimates toward what a sleep has shown, at its end.
+fn learn(now_ns: u64, due_ns: u64) {
+    let overslept_ns = now_ns.saturating_sub(due_ns);
+    look_at_cores(now_ns);
     let toward = |estimate: &AtomicU64, max_ns: u64, up_ns: u64, down_ns: u64| {
         let old = estimate.load(Ordering::Relaxed);
         let new = if overslept_ns > old { old + up_ns } else { old.saturating_sub(down_ns) };
@@ -198,7 +231,7 @@ fn sleep_until(wake_ns: u64) -> u64 {
         let slept = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until);
         now = real_now_ns();
         if slept.is_ok() && stop_ns == wake_ns {
-            learn(now.saturating_sub(wake_ns));
+            learn(now, wake_ns);
         }
     }
     now
@@ -226,7 +259,7 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
     match futex::wait_bitset(word, flags, seen, until.as_ref(), NonZeroU32::MAX) {
         Err(Errno::TIMEDOUT) => {
             if stop_ns == until_ns {
-                learn(real_now_ns().saturating_sub(until_ns));
+                learn(real_now_ns(), until_ns);
             }
             Woken::Time
         }
