@@ -1,7 +1,7 @@
 //! The fleet's token: known to all ranks, and never sent. Each side proves that it knows it by an
 //! HMAC over what the other has drawn.
 
-use crate::error::FleetError;
+use crate::error::{FleetError, FleetResult};
 use openssl::hash::MessageDigest;
 use openssl::memcmp;
 use openssl::pkey::PKey;
@@ -34,7 +34,7 @@ impl Token {
     ///
     /// # Errors
     /// Where there is none, or it is too short.
-    pub fn find(file: Option<&Path>) -> Result<Token, FleetError> {
+    pub fn find(file: Option<&Path>) -> FleetResult<Token> {
         let text = match file {
             Some(file) => std::fs::read_to_string(file).map_err(|error| {
                 FleetError::Usage(format!("cannot read the token {}: {error}", file.display()))
@@ -51,7 +51,7 @@ impl Token {
 
     /// # Errors
     /// Where it is too short or too long.
-    pub fn new(text: &str) -> Result<Token, FleetError> {
+    pub fn new(text: &str) -> FleetResult<Token> {
         if !(TOKEN_BYTES_MIN..=TOKEN_BYTES_MAX).contains(&text.len()) {
             return Err(FleetError::Usage(format!(
                 "the fleet's token has {} bytes; it needs {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX}: \

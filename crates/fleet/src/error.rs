@@ -3,6 +3,8 @@
 use base::Exit;
 use std::io;
 
+pub type FleetResult<T> = Result<T, FleetError>;
+
 /// What stops a fleet before or between its runs.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {

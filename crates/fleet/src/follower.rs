@@ -2,7 +2,7 @@
 
 use crate::auth::{Nonce, Side, Token, nonce};
 use crate::clock::{ClockOffset, EXCHANGE_TIMEOUT, EXCHANGES, Exchange};
-use crate::error::FleetError;
+use crate::error::{FleetError, FleetResult};
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
 use crate::messages::{
@@ -78,7 +78,7 @@ impl Follower {
         options: &FollowerOptions<'_>,
         stop: &AtomicBool,
         on_wait: &mut dyn FnMut(&str),
-    ) -> Result<Follower, FleetError> {
+    ) -> FleetResult<Follower> {
         let place = options.place;
         let none = |why: String| FleetError::NoLeader { address: place.leader.clone(), why };
         let begun = time::Instant::now();
@@ -155,7 +155,7 @@ impl Follower {
     ///
     /// # Errors
     /// The leader is gone, or the fleet does not come together.
-    pub fn next(&mut self, stop: &AtomicBool) -> Result<RunOrder, FleetError> {
+    pub fn next(&mut self, stop: &AtomicBool) -> FleetResult<RunOrder> {
         loop {
             if let Some(exit_code) = self.ended {
                 return Ok(RunOrder::End { exit_code });
@@ -198,7 +198,7 @@ impl Follower {
     ///
     /// # Errors
     /// The leader is gone.
-    pub fn loaded(&mut self) -> Result<(), FleetError> {
+    pub fn loaded(&mut self) -> FleetResult<()> {
         self.say(Word::Loaded).map_err(leader_lost)
     }
 
@@ -390,11 +390,7 @@ impl RankTurn<'_> {
     ///
     /// # Errors
     /// The leader is gone.
-    pub fn finish(
-        self,
-        ended: Result<RunReport, RunError>,
-        usage: RankUsage,
-    ) -> Result<(), FleetError> {
+    pub fn finish(self, ended: Result<RunReport, RunError>, usage: RankUsage) -> FleetResult<()> {
         if let Some(error) = self.lost {
             return Err(leader_lost(error));
         }

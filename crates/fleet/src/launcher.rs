@@ -1,7 +1,7 @@
 //! Which rank this process is, of how many, and where rank 0 is: what Slurm, MPI's launchers or an
 //! Indexed Job of Kubernetes say in the environment, or what the command line says instead.
 
-use crate::error::FleetError;
+use crate::error::{FleetError, FleetResult};
 
 /// Where rank 0 listens unless it is said otherwise.
 const PORT: u16 = 17_171;
@@ -51,16 +51,13 @@ impl FleetPlace {
     ///
     /// # Errors
     /// Where rank or size are not known, contradict themselves, or nobody says where rank 0 is.
-    pub fn find(
-        said: &Launched,
-        get: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<FleetPlace, FleetError> {
+    pub fn find(said: &Launched, get: &dyn Fn(&str) -> Option<String>) -> FleetResult<FleetPlace> {
         let usage = |words: String| FleetError::Usage(words);
         let has_rank = |launcher: &&Launcher| get(launcher.rank).is_some();
         let has_both = |launcher: &&Launcher| has_rank(launcher) && get(launcher.size).is_some();
         let whole = LAUNCHERS.iter().find(has_both);
         let launcher = whole.or_else(|| LAUNCHERS.iter().find(has_rank));
-        let number = |name: &str| -> Result<Option<u32>, FleetError> {
+        let number = |name: &str| -> FleetResult<Option<u32>> {
             let Some(text) = get(name) else {
                 return Ok(None);
             };
@@ -94,7 +91,7 @@ impl FleetPlace {
     }
 }
 
-fn leader(said: &Launched, get: &dyn Fn(&str) -> Option<String>) -> Result<String, FleetError> {
+fn leader(said: &Launched, get: &dyn Fn(&str) -> Option<String>) -> FleetResult<String> {
     if let Some(join) = &said.join {
         return with_port(join);
     }
@@ -117,7 +114,7 @@ fn leader(said: &Launched, get: &dyn Fn(&str) -> Option<String>) -> Result<Strin
     ))
 }
 
-fn with_port(join: &str) -> Result<String, FleetError> {
+fn with_port(join: &str) -> FleetResult<String> {
     let is_v6_alone = join.matches(':').count() > 1 && !join.contains(']');
     let text = match join.rsplit_once(':') {
         _ if is_v6_alone => format!("[{join}]:{PORT}"),

@@ -1,7 +1,7 @@
 //! Rank 0: waits for all others, and leads their runs.
 
 use crate::auth::{Nonce, Side, Token, nonce};
-use crate::error::FleetError;
+use crate::error::{FleetError, FleetResult};
 use crate::launcher::FleetPlace;
 use crate::link::{Link, in_words};
 use crate::messages::{Agreement, Introduction, RankAbout, RunJob, ToFollower, ToLeader, Word};
@@ -88,10 +88,7 @@ impl JoinedRank {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with_link<T>(
-        &self,
-        exchange: impl FnOnce(&mut Link) -> io::Result<T>,
-    ) -> Result<T, FleetError> {
+    fn with_link<T>(&self, exchange: impl FnOnce(&mut Link) -> io::Result<T>) -> FleetResult<T> {
         let lost = |why: String| FleetError::Lost { who: self.name(), why };
         match self.link().as_mut() {
             Some(link) => exchange(link).map_err(|error| lost(in_words(&error))),
@@ -127,7 +124,7 @@ impl Leader {
         options: &LeaderOptions<'_>,
         stop: &AtomicBool,
         on_wait: &mut dyn FnMut(&[u32]),
-    ) -> Result<Leader, FleetError> {
+    ) -> FleetResult<Leader> {
         let listener = listen(&options.place.leader)?;
         let mut gathered = Gathered::default();
         let ended = gathered.wait_for_all(options, &listener, stop, on_wait);
@@ -213,7 +210,7 @@ impl Leader {
     ///
     /// # Errors
     /// Where one is lost.
-    pub fn begin_load(&self, schema: u32) -> Result<(), FleetError> {
+    pub fn begin_load(&self, schema: u32) -> FleetResult<()> {
         let order = self.next_order();
         for rank in &self.ranks {
             rank.with_link(|link| link.send(&ToFollower::Load { order, schema }))?;
@@ -225,11 +222,11 @@ impl Leader {
     ///
     /// # Errors
     /// Where one is lost, says nothing for long or fails, or somebody ends the load.
-    pub fn finish_load(&self, stop: &AtomicBool) -> Result<(), FleetError> {
+    pub fn finish_load(&self, stop: &AtomicBool) -> FleetResult<()> {
         self.wait_for_loads(stop, LOAD_SILENCE_MAX)
     }
 
-    fn wait_for_loads(&self, stop: &AtomicBool, silence_max: Duration) -> Result<(), FleetError> {
+    fn wait_for_loads(&self, stop: &AtomicBool, silence_max: Duration) -> FleetResult<()> {
         let mut loading: Vec<_> = self.ranks.iter().collect();
         while !loading.is_empty() {
             let mut still = Vec::new();
@@ -285,7 +282,7 @@ impl Gathered {
         listener: &TcpListener,
         stop: &AtomicBool,
         on_wait: &mut dyn FnMut(&[u32]),
-    ) -> Result<(), FleetError> {
+    ) -> FleetResult<()> {
         let (sender, candidates) = channel();
         let begun = Instant::now();
         thread::scope(|scope| {
@@ -321,7 +318,7 @@ impl Gathered {
         })
     }
 
-    fn take(&mut self, candidate: Candidate) -> Result<(), FleetError> {
+    fn take(&mut self, candidate: Candidate) -> FleetResult<()> {
         match candidate {
             Candidate::Proven(rank, proof) => welcome(&mut self.ranks, *rank, proof),
             Candidate::Disagrees { rank, why } => Err(FleetError::Refused { rank, why }),
@@ -387,7 +384,7 @@ impl Drop for Visitor {
 
 /// Where others call this machine by a name, all of its addresses: the name may be one that only it
 /// takes for loopback.
-fn listen(leader: &str) -> Result<TcpListener, FleetError> {
+fn listen(leader: &str) -> FleetResult<TcpListener> {
     let failed = |error: io::Error| FleetError::Listen { address: leader.to_owned(), error };
     let (host, port) = leader.rsplit_once(':').unwrap_or((leader, "0"));
     let port = port.parse().unwrap_or(0);
@@ -403,11 +400,7 @@ fn listen(leader: &str) -> Result<TcpListener, FleetError> {
     Ok(listener)
 }
 
-fn welcome(
-    ranks: &mut Vec<JoinedRank>,
-    rank: JoinedRank,
-    proof: Vec<u8>,
-) -> Result<(), FleetError> {
+fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank, proof: Vec<u8>) -> FleetResult<()> {
     let number = rank.rank;
     if ranks.iter().any(|there| there.rank == number) {
         let why = "another process has this rank".to_owned();

@@ -21,7 +21,7 @@ mod messages;
 mod partner;
 
 pub use auth::Token;
-pub use error::FleetError;
+pub use error::{FleetError, FleetResult};
 pub use follower::{Follower, FollowerOptions, RankTurn, RunOrder};
 pub use launcher::{FleetPlace, Launched};
 pub use leader::{DividedWorkers, Leader, LeaderOptions};

@@ -13,7 +13,7 @@ mod stop;
 mod target;
 
 pub use drive::{Interval, Phase};
-pub use error::LabError;
+pub use error::{LabError, LabResult};
 pub use eta::Eta;
 pub use measure::acid::{AcidLevels, test_acid};
 pub use measure::check::{Checked, check_subject};

@@ -1,7 +1,7 @@
 //! A fixed piece of work, timed: the same work that takes longer later shows that this host has
 //! become slower, whatever its server does.
 
-use crate::error::ObserveError;
+use crate::error::{ObserveError, ObserveResult};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use store::Canary;
@@ -17,7 +17,7 @@ const SLEEPS: usize = 40;
 const SLEEP: Duration = Duration::from_micros(500);
 
 /// Does the work and tells how long each part took; some 150 ms in a release build.
-pub fn canary() -> Result<Canary, ObserveError> {
+pub fn canary() -> ObserveResult<Canary> {
     let mut buffer = Vec::new();
     buffer.try_reserve_exact(BUFFER_WORDS).map_err(|cause| ObserveError::Canary {
         bytes: BUFFER_WORDS * size_of::<u32>(),

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+pub type ObserveResult<T> = Result<T, ObserveError>;
+
 /// A reading that failed. The run goes on with a gap.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {

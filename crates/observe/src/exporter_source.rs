@@ -1,7 +1,7 @@
 //! A machine that is not this one, through Prometheus' node_exporter: the same metrics as
 //! [`crate::HostSource`] has of this one.
 
-use crate::error::ObserveError;
+use crate::error::{ObserveError, ObserveResult};
 use crate::host_source::is_stacked;
 use crate::readings::{Readings, SampleSource};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ impl SampleSource for ExporterSource {
         "the server's machine"
     }
 
-    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
         let failed = |why: String| ObserveError::Exporter { url: without_login(&self.url), why };
         let text = self.get().map_err(|error| failed(error.to_string()))?;
         into.taken_now();

@@ -6,7 +6,7 @@ mod memory;
 mod network;
 mod pressure;
 
-use crate::error::ObserveError;
+use crate::error::ObserveResult;
 use crate::proc_file::ProcFile;
 use crate::readings::{Readings, SampleSource};
 use cpu::HostCores;
@@ -55,7 +55,7 @@ impl SampleSource for HostSource {
     }
 
     /// A file that cannot be read, or is odd, costs its own part only.
-    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
         into.taken_now();
         part("the host's cores", &mut self.stat, into, |text, into| self.cores.read(text, into));
         for (file, resource) in &mut self.pressure {

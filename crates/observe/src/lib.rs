@@ -23,7 +23,7 @@ mod summed_sources;
 mod threads;
 
 pub use canary::canary;
-pub use error::ObserveError;
+pub use error::{ObserveError, ObserveResult};
 pub use exporter_source::ExporterSource;
 pub use host::{Mount, file_system, host_facts, mount_of, peak_rss_bytes};
 pub use host_source::HostSource;

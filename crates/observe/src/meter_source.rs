@@ -1,6 +1,6 @@
 //! Watts of an external meter, read by a command of the user's.
 
-use crate::error::ObserveError;
+use crate::error::{ObserveError, ObserveResult};
 use crate::readings::{Readings, SampleSource};
 use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ impl SampleSource for MeterSource {
         "the power meter"
     }
 
-    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()> {
         let mut heard = Heard::default();
         let watts = self.run(&mut heard, stop).and_then(|()| {
             let output = String::from_utf8_lossy(&heard.stdout);

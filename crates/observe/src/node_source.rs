@@ -1,6 +1,6 @@
 //! One of several servers that have one database: how it keeps up with the others.
 
-use crate::error::ObserveError;
+use crate::error::{ObserveError, ObserveResult};
 use crate::readings::{Readings, SampleSource};
 use crate::replica::replica_status;
 use crate::server_source::until_stopped;
@@ -48,7 +48,7 @@ impl SampleSource for NodeSource {
         "a node's place among the others"
     }
 
-    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()> {
         let failed = |why: String| ObserveError::Server(format!("node {}: {why}", self.label));
         let connector = Connector::new(self.connect.clone()).map_err(|e| failed(e.to_string()))?;
         until_stopped(stop, async {

@@ -1,6 +1,6 @@
 //! Cycles and instructions of the whole machine, by the cores' own counters (perf_event_open).
 
-use crate::error::{ObserveError, read_at};
+use crate::error::{ObserveError, ObserveResult, read_at};
 use crate::readings::{Readings, SampleSource};
 use base::CpuList;
 use perf_event::events::Software;
@@ -59,7 +59,7 @@ impl SampleSource for PerfSource {
         "the cores' cycles and instructions"
     }
 
-    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
         let counters = match &mut self.counters {
             Some(counters) => counters,
             none => none.insert(open(&self.events)?),
@@ -75,7 +75,7 @@ impl SampleSource for PerfSource {
 }
 
 /// One counter for each event, on all cores; none where they are not to be had.
-fn open(events: &[PerfEvent]) -> Result<Vec<Counter>, ObserveError> {
+fn open(events: &[PerfEvent]) -> ObserveResult<Vec<Counter>> {
     let cores = online(Path::new(ONLINE), Path::new(STAT))?;
     let mut counters = Vec::new();
     for event in events {
@@ -98,7 +98,7 @@ fn open(events: &[PerfEvent]) -> Result<Vec<Counter>, ObserveError> {
 
 /// The cores that are online. A container or a chroot may lack /sys; /proc names them too, where
 /// they are not renumbered.
-fn online(list: &Path, stat: &Path) -> Result<Vec<u32>, ObserveError> {
+fn online(list: &Path, stat: &Path) -> ObserveResult<Vec<u32>> {
     let (path, text) = match std::fs::read_to_string(list) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             (stat, std::fs::read_to_string(stat).map_err(read_at(stat))?)
@@ -160,7 +160,7 @@ struct Counter {
 impl Counter {
     /// The total since the begin; `None` where a core has not counted since the last reading and
     /// would have had to, so that its part comes with a later one.
-    fn read(&mut self) -> Result<Option<i64>, ObserveError> {
+    fn read(&mut self) -> ObserveResult<Option<i64>> {
         let mut is_whole = true;
         for on_core in &mut self.cores {
             let OnCore { core, count, last } = on_core;

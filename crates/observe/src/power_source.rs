@@ -1,6 +1,6 @@
 //! What the processors have used, by their own counters.
 
-use crate::error::{ObserveError, read_at};
+use crate::error::{ObserveError, ObserveResult, read_at};
 use crate::readings::{Readings, SampleSource};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -56,7 +56,7 @@ impl RaplSource {
     }
 }
 
-fn number(path: &Path) -> Result<i64, ObserveError> {
+fn number(path: &Path) -> ObserveResult<i64> {
     let text = std::fs::read_to_string(path).map_err(read_at(path))?;
     text.trim().parse().map_err(|_| ObserveError::Form {
         path: path.to_owned(),
@@ -69,7 +69,7 @@ impl SampleSource for RaplSource {
         "the processors' energy"
     }
 
-    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
         for package in &mut self.packages {
             let now_uj = number(&package.energy)?;
             if let Some(last_uj) = package.last_uj {

@@ -3,7 +3,7 @@
 //!
 //! Parsers are given the text and tell what is odd in it; errors name the file, too.
 
-use crate::error::{ObserveError, read_at};
+use crate::error::{ObserveError, ObserveResult, read_at};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -37,7 +37,7 @@ impl ProcFile {
     pub(crate) fn read<T>(
         &mut self,
         parse: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, ObserveError> {
+    ) -> ObserveResult<Option<T>> {
         match self.fill() {
             Ok(length) => {
                 let text = String::from_utf8_lossy(&self.buffer[..length]);

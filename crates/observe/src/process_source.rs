@@ -1,6 +1,6 @@
 //! Processes and threads, from /proc.
 
-use crate::error::ObserveError;
+use crate::error::{ObserveError, ObserveResult};
 use crate::proc_file::{ProcFile, UnitSize, as_stored, each_line, number, scaled, tick_ns};
 use crate::readings::{Readings, SampleSource};
 use crate::threads::{Scheduled, Sum, Threads};
@@ -66,7 +66,7 @@ impl ProcessSource {
     }
 
     /// What its file `stat` says, where it is still that of this process.
-    fn stat(&mut self) -> Result<ProcessStat, ObserveError> {
+    fn stat(&mut self) -> ObserveResult<ProcessStat> {
         let stat = self.stat.read(ProcessStat::parse)?;
         let own =
             |stat: &ProcessStat| !stat.has_ended && Some(stat.start_ticks) == self.start_ticks;
@@ -75,7 +75,7 @@ impl ProcessSource {
 
     /// For how long its threads were ready and waited for a core, together: /proc/PID/schedstat has
     /// that of the first thread only.
-    fn read_run_wait(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
+    fn read_run_wait(&mut self, into: &mut Readings) -> ObserveResult<()> {
         let mut is_kept = false;
         let mut sessions = HashSet::new();
         for id in self.threads.ids()? {
@@ -104,7 +104,7 @@ impl ProcessSource {
     }
 
     /// Does a thread serve a client? Its name is looked at until it does.
-    fn is_session(&self, id: u32) -> Result<bool, ObserveError> {
+    fn is_session(&self, id: u32) -> ObserveResult<bool> {
         if self.label != "server" || self.sessions.ids.contains(&id) {
             return Ok(self.label == "server");
         }
@@ -122,7 +122,7 @@ impl SampleSource for ProcessSource {
         }
     }
 
-    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
         into.taken_now();
         let source = MetricSource::Process;
         let stat = self.stat()?;
@@ -183,7 +183,7 @@ impl ThreadSource {
         ThreadSource { prefix, threads: Threads::of_process("self"), names: HashMap::new() }
     }
 
-    fn read_thread(&mut self, id: u32) -> Result<(), ObserveError> {
+    fn read_thread(&mut self, id: u32) -> ObserveResult<()> {
         let Some(name) = self.threads.name(id)? else {
             return Ok(());
         };
@@ -213,7 +213,7 @@ impl SampleSource for ThreadSource {
         "the driver's threads"
     }
 
-    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
         into.taken_now();
         for id in self.threads.ids()? {
             self.read_thread(id)?;
@@ -236,7 +236,7 @@ impl SampleSource for ThreadSource {
 #[cfg(test)]
 mod tests {
     use super::{ProcessSource, ThreadSource, read_io};
-    use crate::error::ObserveError;
+    use crate::error::ObserveResult;
     use crate::readings::{Readings, SampleSource};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
@@ -246,7 +246,7 @@ mod tests {
     use std::thread::Builder;
     use std::time::{Duration, Instant};
 
-    fn read(source: &mut dyn SampleSource) -> Result<Readings, ObserveError> {
+    fn read(source: &mut dyn SampleSource) -> ObserveResult<Readings> {
         let mut readings = Readings::default();
         source.read(&mut readings, &AtomicBool::new(false))?;
         Ok(readings)

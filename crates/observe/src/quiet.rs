@@ -1,6 +1,6 @@
 //! What else a host does: a short look at its cores and disks, less what is ours.
 
-use crate::error::ObserveError;
+use crate::error::ObserveResult;
 use crate::host_source::HostSource;
 use crate::process_source::ProcessSource;
 use crate::readings::{Readings, SampleSource};
@@ -17,7 +17,7 @@ const STEAL_SHARE: f64 = 0.05;
 const DISK_BYTES_PER_S: f64 = 20e6;
 
 /// Looks for what else this host does than run the processes `own`.
-pub fn look(own: &[u32]) -> Result<HostBefore, ObserveError> {
+pub fn look(own: &[u32]) -> ObserveResult<HostBefore> {
     let mut host = HostSource::default();
     let mut processes: Vec<_> = own.iter().map(|pid| ProcessSource::new("own", *pid)).collect();
     let begun = Instant::now();
@@ -62,10 +62,7 @@ struct Counters {
 }
 
 impl Counters {
-    fn read(
-        host: &mut HostSource,
-        processes: &mut [ProcessSource],
-    ) -> Result<Counters, ObserveError> {
+    fn read(host: &mut HostSource, processes: &mut [ProcessSource]) -> ObserveResult<Counters> {
         let never = AtomicBool::new(false);
         let mut readings = Readings::default();
         host.read(&mut readings, &never)?;

@@ -1,6 +1,6 @@
 //! What sources give, and what of it samplers tell.
 
-use crate::error::ObserveError;
+use crate::error::{ObserveError, ObserveResult};
 use base::{Instant, clock};
 use std::sync::atomic::AtomicBool;
 use store::{Metric, MetricKind, MetricSource, SampleBatch};
@@ -11,7 +11,7 @@ pub trait SampleSource: Send {
     fn title(&self) -> &'static str;
 
     /// Reads what there is now. Where that takes time, it gives up soon after `stop` is set.
-    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError>;
+    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()>;
 }
 
 /// Values as a source gives them.

@@ -9,7 +9,7 @@ mod innodb_status;
 mod names;
 mod session;
 
-use crate::error::ObserveError;
+use crate::error::{ObserveError, ObserveResult};
 use crate::readings::{Readings, SampleSource};
 use reactor::Tasks;
 use session::ServerSession;
@@ -51,7 +51,7 @@ impl ServerSource {
         }
     }
 
-    fn connector(&mut self) -> Result<Connector, ObserveError> {
+    fn connector(&mut self) -> ObserveResult<Connector> {
         if let Some(connector) = &self.connector {
             return Ok(connector.clone());
         }
@@ -66,7 +66,7 @@ impl SampleSource for ServerSource {
         "the server's status"
     }
 
-    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()> {
         let connector = self.connector()?;
         let kept = SESSIONS.with_borrow_mut(|sessions| sessions.remove(&self.number));
         let session = until_stopped(stop, read_over(kept, &connector, into))?;
@@ -98,7 +98,7 @@ async fn read_over(
     kept: Option<ServerSession>,
     connector: &Connector,
     into: &mut Readings,
-) -> Result<ServerSession, ObserveError> {
+) -> ObserveResult<ServerSession> {
     let mut session = match kept {
         Some(session) => session,
         None => ServerSession::open(connector).await?,
@@ -110,8 +110,8 @@ async fn read_over(
 /// Runs `future` on this thread; gives it up soon after `stop` is set.
 pub(crate) fn until_stopped<T>(
     stop: &AtomicBool,
-    future: impl Future<Output = Result<T, ObserveError>>,
-) -> Result<T, ObserveError> {
+    future: impl Future<Output = ObserveResult<T>>,
+) -> ObserveResult<T> {
     let mut result =
         Err(ObserveError::Server("it had not answered when it was no longer needed".to_owned()));
     let mut tasks = Tasks::new().map_err(failed)?;

@@ -1,6 +1,6 @@
 //! The shim's counters of a managed server, by role.
 
-use crate::error::ObserveError;
+use crate::error::ObserveResult;
 use crate::proc_file::as_stored;
 use crate::readings::{Readings, SampleSource};
 use device::Role;
@@ -25,7 +25,7 @@ impl SampleSource for ShimSource {
         "the shim's counters"
     }
 
-    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
         let page = self.page.snapshot()?;
         into.taken_now();
         // Those without a request too: their zeros are true, and a rate over the time of the first
@@ -85,7 +85,7 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
 #[cfg(test)]
 mod tests {
     use super::ShimSource;
-    use crate::error::ObserveError;
+    use crate::error::ObserveResult;
     use crate::readings::{Readings, SampleSource};
     use device::Role;
     use device::page::{
@@ -95,7 +95,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use storage::ShimPage;
 
-    fn read(directory: &Path) -> Result<Readings, ObserveError> {
+    fn read(directory: &Path) -> ObserveResult<Readings> {
         let mut readings = Readings::default();
         let mut source = ShimSource::new(ShimPage::in_directory(directory));
         source.read(&mut readings, &AtomicBool::new(false))?;

@@ -1,6 +1,6 @@
 //! Several servers that are driven together, observed as one.
 
-use crate::error::ObserveError;
+use crate::error::ObserveResult;
 use crate::readings::{Readings, SampleSource};
 use std::sync::atomic::AtomicBool;
 use store::Metric;
@@ -29,7 +29,7 @@ impl SampleSource for SummedSources {
         self.sources.first().map_or("servers", |one| one.title())
     }
 
-    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
+    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()> {
         let mut all = Vec::with_capacity(self.sources.len());
         for source in &mut self.sources {
             let mut readings = Readings::default();
@@ -71,7 +71,7 @@ fn add(mut all: Vec<Readings>, into: &mut Readings) {
 #[cfg(test)]
 mod tests {
     use super::SummedSources;
-    use crate::error::ObserveError;
+    use crate::error::{ObserveError, ObserveResult};
     use crate::readings::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
     use store::MetricSource::Shim;
@@ -84,7 +84,7 @@ mod tests {
             "a fake"
         }
 
-        fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+        fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> ObserveResult<()> {
             if self.0 < 0 {
                 return Err(ObserveError::Server("it is gone".to_owned()));
             }
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    fn read(fakes: Vec<Fake>) -> Result<Readings, ObserveError> {
+    fn read(fakes: Vec<Fake>) -> ObserveResult<Readings> {
         let boxed = |fake| -> Box<dyn SampleSource> { Box::new(fake) };
         let mut source = SummedSources::of_all(fakes.into_iter().map(boxed).collect()).unwrap();
         assert_eq!(source.title(), "a fake");

@@ -1,6 +1,6 @@
 //! The threads of a process, from its directory `task` in /proc.
 
-use crate::error::{ObserveError, read_at};
+use crate::error::{ObserveError, ObserveResult, read_at};
 use crate::proc_file::{is_kept_from_us, number};
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -34,7 +34,7 @@ impl Threads {
     }
 
     /// The ids of those that there are; none where the process has ended.
-    pub(crate) fn ids(&mut self) -> Result<Vec<u32>, ObserveError> {
+    pub(crate) fn ids(&mut self) -> ObserveResult<Vec<u32>> {
         let failed = |errno: Errno| read_at(&self.path)(errno.into());
         if self.directory.is_none() {
             let opened = File::open(&self.path).map_err(read_at(&self.path))?;
@@ -54,12 +54,12 @@ impl Threads {
 
     /// What the scheduler gave a thread; `None` where it has ended or where this kernel does not
     /// say.
-    pub(crate) fn scheduled(&self, id: u32) -> Result<Option<Scheduled>, ObserveError> {
+    pub(crate) fn scheduled(&self, id: u32) -> ObserveResult<Option<Scheduled>> {
         self.read(id, "schedstat", scheduled)
     }
 
     /// The user's and the kernel's ticks of a thread; `None` where it has ended.
-    pub(crate) fn ticks(&self, id: u32) -> Result<Option<u64>, ObserveError> {
+    pub(crate) fn ticks(&self, id: u32) -> ObserveResult<Option<u64>> {
         self.read(id, "stat", |text| {
             let stat = ProcessStat::parse(text)?;
             Ok(Some(stat.user_ticks.saturating_add(stat.system_ticks)))
@@ -67,7 +67,7 @@ impl Threads {
     }
 
     /// The name of a thread; `None` where it has ended.
-    pub(crate) fn name(&self, id: u32) -> Result<Option<String>, ObserveError> {
+    pub(crate) fn name(&self, id: u32) -> ObserveResult<Option<String>> {
         self.read(id, "comm", |name| Ok(Some(name.strip_suffix('\n').unwrap_or(name).to_owned())))
     }
 
@@ -77,7 +77,7 @@ impl Threads {
         id: u32,
         file: &str,
         parse: impl Fn(&str) -> Result<Option<T>, String>,
-    ) -> Result<Option<T>, ObserveError> {
+    ) -> ObserveResult<Option<T>> {
         let Some(directory) = &self.directory else {
             return Ok(None);
         };

@@ -4,7 +4,7 @@ use crate::table::{TableContent, shown};
 use advise::{Finding, Risk, advise, stored_snapshot};
 use analyse::{Account, Table};
 use maud::{Markup, html};
-use store::{RepeatId, Results, StoreError};
+use store::{RepeatId, Results, StoreResult};
 
 /// Findings for the server of one cell.
 pub struct CellAdvice {
@@ -22,7 +22,7 @@ pub fn advice_of(
     run: RepeatId,
     label: &str,
     account: Option<&Account>,
-) -> Result<Option<CellAdvice>, StoreError> {
+) -> StoreResult<Option<CellAdvice>> {
     let snapshot = stored_snapshot(results, run, account.copied())?;
     let of = |snapshot| CellAdvice { label: label.to_owned(), findings: advise(&snapshot) };
     Ok(snapshot.map(of))

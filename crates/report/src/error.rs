@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use store::StoreError;
 use thiserror::Error;
 
+pub type ReportResult<T> = Result<T, ReportError>;
+
 /// Why a report or an export was not made.
 #[derive(Debug, Error)]
 #[non_exhaustive]

@@ -1,13 +1,13 @@
 //! The numbers of a lab as CSV files, for other programs. Units stand in the names of the columns;
 //! a number that is not there is an empty field.
 
-use crate::error::ReportError;
+use crate::error::{ReportError, ReportResult};
 use crate::model::{CellView, LabView, RepeatView, Variable};
 use analyse::{RampOutcome, RampPoint};
 use std::path::{Path, PathBuf};
 use store::{
     DeviceSummary, InputCounter, IntervalRow, LabId, MetricSeries, RepeatResult, RequestSummary,
-    Results, StoreError, StoredCheck, TimeSpent, TransactionTotals,
+    Results, StoreResult, StoredCheck, TimeSpent, TransactionTotals,
 };
 
 /// The names of a file's columns, and what makes the fields of a line: each column is listed once.
@@ -64,22 +64,19 @@ struct CsvFile {
 }
 
 impl CsvFile {
-    fn create(path: PathBuf, names: &[impl AsRef<str>]) -> Result<CsvFile, ReportError> {
+    fn create(path: PathBuf, names: &[impl AsRef<str>]) -> ReportResult<CsvFile> {
         let writer = csv::Writer::from_path(&path).map_err(|cause| failed(&path, &cause))?;
         let mut table = CsvFile { path, writer };
         table.line(names.iter().map(AsRef::as_ref))?;
         Ok(table)
     }
 
-    fn line<T: AsRef<[u8]>>(
-        &mut self,
-        fields: impl IntoIterator<Item = T>,
-    ) -> Result<(), ReportError> {
+    fn line<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) -> ReportResult<()> {
         let written = self.writer.write_record(fields);
         written.map_err(|cause| failed(&self.path, &cause))
     }
 
-    fn finish(mut self) -> Result<PathBuf, ReportError> {
+    fn finish(mut self) -> ReportResult<PathBuf> {
         let flushed = self.writer.flush();
         flushed.map_err(|cause| failed(&self.path, &cause))?;
         Ok(self.path)
@@ -99,8 +96,8 @@ fn write(
     view: &LabView,
     path: PathBuf,
     names: &[&str],
-    lines_of: impl Fn(&CellView, &RepeatView, LineSink<'_>) -> Result<(), StoreError>,
-) -> Result<PathBuf, ReportError> {
+    lines_of: impl Fn(&CellView, &RepeatView, LineSink<'_>) -> StoreResult<()>,
+) -> ReportResult<PathBuf> {
     let metric = view.metric();
     let names = ["cell", "repeat"].iter().chain(names);
     let names: Vec<_> = names.map(|name| metric.key(name)).collect();
@@ -126,11 +123,7 @@ fn write(
 ///
 /// # Errors
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.
-pub fn export_csv(
-    results: &Results,
-    lab: LabId,
-    directory: &Path,
-) -> Result<Vec<PathBuf>, ReportError> {
+pub fn export_csv(results: &Results, lab: LabId, directory: &Path) -> ReportResult<Vec<PathBuf>> {
     let view = LabView::read(results, lab)?;
     std::fs::create_dir_all(directory).map_err(|cause| failed(directory, &cause))?;
     let file = |name: &str| directory.join(name);
@@ -152,7 +145,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn cells(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(|cell: &CellView, of: &RepeatView|
         let what = &cell.cell.what;
         let repeat = &of.repeat;
@@ -209,7 +202,7 @@ fn settings_json(settings: &[(String, String)]) -> String {
 }
 
 /// Where each ramp ended; its points are cells and repeats, each with a line of its own.
-fn ramps(all: &[RampOutcome], path: PathBuf) -> Result<PathBuf, ReportError> {
+fn ramps(all: &[RampOutcome], path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |ramp: &RampOutcome, point: &RampPoint| "ramp" = ramp.ordinal,
         "ramp_repeat" = ramp.repeat,
@@ -226,7 +219,7 @@ fn ramps(all: &[RampOutcome], path: PathBuf) -> Result<PathBuf, ReportError> {
     table.finish()
 }
 
-fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn intervals(results: &Results, view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(|row: &IntervalRow, totals: &TransactionTotals|
         let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
         let quantile = |q: f64| us(totals.quantile_ns(q).map(|ns| ns as f64));
@@ -252,7 +245,7 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf
 }
 
 /// Response times of the window by type: the recorded values with their counts.
-fn latency(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn latency(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |transaction: &str, up_to_ns: u64, count: u64, share: f64| "transaction" = transaction,
         "up_to_us" = up_to_ns as f64 / 1e3,
@@ -276,7 +269,7 @@ fn latency(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 }
 
 /// Where the response time of each type goes in the window.
-fn statements(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn statements(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |transaction: &str, row: &TimeSpent| "transaction" = transaction,
         [row: what],
@@ -292,7 +285,7 @@ fn statements(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 }
 
 /// What each role asked of its device in the window, by kind of request.
-fn devices(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn devices(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |device: &DeviceSummary, request: &str, kind: &RequestSummary|
         [device: role, device, emulated, backing],
@@ -312,7 +305,7 @@ fn devices(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     })
 }
 
-fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn inputs(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |counter: &InputCounter|
         let judged = &counter.judged;
@@ -329,7 +322,7 @@ fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     })
 }
 
-fn checks(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn checks(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |check: &StoredCheck| "check" = check.name,
         [check: title, clause, passed, offending_rows],
@@ -342,7 +335,7 @@ fn checks(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
     })
 }
 
-fn variables(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn variables(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |variable: &Variable| "variable" = variable.name,
         "value_at_start" = variable.start,
@@ -355,7 +348,7 @@ fn variables(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 }
 
 /// What was observed beside the load, raw: counters as their source has them, and gauges.
-fn samples(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+fn samples(results: &Results, view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |series: &MetricSeries, at_ns: u64, value: i64| "source" = series.metric.source.name(),
         "metric" = series.metric.name,

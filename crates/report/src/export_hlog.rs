@@ -2,7 +2,7 @@
 //! HistogramLogAnalyzer and every HdrHistogram library reads. A line is an interval of one
 //! transaction type, its tag.
 
-use crate::error::ReportError;
+use crate::error::{ReportError, ReportResult};
 use crate::model::LabView;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -18,11 +18,7 @@ const NS_PER_MS: f64 = 1e6;
 ///
 /// # Errors
 /// There is no such lab, the file cannot be read, or a log cannot be written.
-pub fn export_hlog(
-    results: &Results,
-    lab: LabId,
-    directory: &Path,
-) -> Result<Vec<PathBuf>, ReportError> {
+pub fn export_hlog(results: &Results, lab: LabId, directory: &Path) -> ReportResult<Vec<PathBuf>> {
     let view = LabView::read(results, lab)?;
     let failed = |path: &Path, cause: &dyn std::fmt::Display| ReportError::Write {
         path: path.to_owned(),

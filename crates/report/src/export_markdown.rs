@@ -1,6 +1,6 @@
 //! A lab as Markdown, for a ticket: the answer, a table of cells, and where it was measured.
 
-use crate::error::ReportError;
+use crate::error::ReportResult;
 use crate::format::{instant, ms, or_na, percent, significant, truncated};
 use crate::model::{CellView, LabView};
 use crate::page::DISCLAIMER;
@@ -13,7 +13,7 @@ use store::{LabId, Results};
 ///
 /// # Errors
 /// There is no such lab, or the file cannot be read.
-pub fn export_markdown(results: &Results, lab: LabId) -> Result<String, ReportError> {
+pub fn export_markdown(results: &Results, lab: LabId) -> ReportResult<String> {
     let view = LabView::read(results, lab)?;
     let outcome = lab_outcome(results, lab)?;
     let evidence: Vec<_> = view.cells.iter().map(CellView::evidence).collect();

@@ -1,7 +1,7 @@
 //! A chart of a lab as one SVG or PNG file, for papers and slides: what the page draws with a
 //! script.
 
-use crate::error::ReportError;
+use crate::error::{ReportError, ReportResult};
 use crate::format::{significant, trimmed, truncated};
 use crate::lab::curves::{CurveBand, Curves, by_connections};
 use crate::lab::sweeps::variables;
@@ -36,7 +36,7 @@ const COLORS: [&str; 8] =
 ///
 /// # Errors
 /// There is no such lab or chart; the message names those that there are.
-pub fn figure(results: &Results, lab: LabId, name: &str) -> Result<String, ReportError> {
+pub fn figure(results: &Results, lab: LabId, name: &str) -> ReportResult<String> {
     let view = LabView::read(results, lab)?;
     let outcome = lab_outcome(results, lab)?;
     let swept = variables(&view, &outcome.sweeps);
@@ -59,7 +59,7 @@ pub fn figure(results: &Results, lab: LabId, name: &str) -> Result<String, Repor
 ///
 /// # Errors
 /// The machine has no font to write with, or the picture cannot be read or held in memory.
-pub fn raster(svg: &str) -> Result<Vec<u8>, ReportError> {
+pub fn raster(svg: &str) -> ReportResult<Vec<u8>> {
     let failed = |cause: &dyn std::fmt::Display| ReportError::Raster(cause.to_string());
     let mut options = Options::default();
     let fonts = options.fontdb_mut();

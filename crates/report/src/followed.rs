@@ -8,7 +8,7 @@ use base::Dilation;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use store::{
-    LabId, LabStatus, Rates, Repeat, RepeatId, RepeatStatus, Results, StoreError, StoredCell,
+    LabId, LabStatus, Rates, Repeat, RepeatId, RepeatStatus, Results, StoreResult, StoredCell,
     ThroughputMetric,
 };
 
@@ -87,7 +87,7 @@ impl LabFollower {
     ///
     /// # Errors
     /// There is no such lab, or the file cannot be read.
-    pub fn read(&mut self, results: &Results) -> Result<FollowedLab, StoreError> {
+    pub fn read(&mut self, results: &Results) -> StoreResult<FollowedLab> {
         let lab = results.lab(self.lab)?;
         let cells = results.cells(self.lab)?;
         let names = labels_of_stored(&cells);
@@ -125,11 +125,7 @@ impl LabFollower {
     }
 
     /// Of a repeat that is done.
-    fn throughput(
-        &mut self,
-        results: &Results,
-        repeat: &Repeat,
-    ) -> Result<Option<f64>, StoreError> {
+    fn throughput(&mut self, results: &Results, repeat: &Repeat) -> StoreResult<Option<f64>> {
         if repeat.status != RepeatStatus::Done {
             return Ok(None);
         }
@@ -151,7 +147,7 @@ fn running_repeat(
     cell: &StoredCell,
     label: &str,
     repeat: &Repeat,
-) -> Result<RunningRepeat, StoreError> {
+) -> StoreResult<RunningRepeat> {
     let (series, totals) = series::read(results, repeat.id, POINTS_MAX)?;
     let end_s = series.time_s.last().copied().unwrap_or(0.0);
     let is_emulated = cell.what.places.iter().any(|place| place.emulated);

@@ -38,7 +38,7 @@ mod terminals;
 mod used;
 mod variables;
 
-pub use error::ReportError;
+pub use error::{ReportError, ReportResult};
 pub use export::export_csv;
 pub use export_hlog::export_hlog;
 pub use export_markdown::export_markdown;

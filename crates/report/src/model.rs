@@ -14,7 +14,7 @@ use base::{Dilation, counted};
 use device::Profile;
 use store::{
     DeviceSummary, InputCounter, Lab, LabId, LabMachine, LoadId, Moment, Rates, Repeat, RepeatId,
-    RepeatStatus, Results, StoreError, StoredCell, StoredCheck, StoredLoad, Summary,
+    RepeatStatus, Results, StoreResult, StoredCell, StoredCheck, StoredLoad, Summary,
     ThroughputMetric, TimesSpent, TransactionTotals, Verdict, WindowTotals,
 };
 
@@ -77,14 +77,14 @@ pub struct LoadView {
 }
 
 impl LabView {
-    pub fn read(results: &Results, id: LabId) -> Result<LabView, StoreError> {
+    pub fn read(results: &Results, id: LabId) -> StoreResult<LabView> {
         let lab = results.lab(id)?;
         let cells = results.cells(id)?;
         let names = labels_of_stored(&cells);
         let loads = loads_of(results, &lab, &cells)?;
         let profiles = profiles(results, &cells)?;
         let repeats = cells.iter().map(|cell| results.repeats(cell.id).map(|all| all.len()));
-        let points_max = points_max(repeats.sum::<Result<usize, StoreError>>()?);
+        let points_max = points_max(repeats.sum::<StoreResult<usize>>()?);
         let cells = cells
             .into_iter()
             .zip(names)
@@ -157,7 +157,7 @@ impl CellView {
         cell: StoredCell,
         (label, group): (String, String),
         points_max: u64,
-    ) -> Result<CellView, StoreError> {
+    ) -> StoreResult<CellView> {
         let repeats = results.repeats(cell.id)?;
         let earlier_attempts = results.attempts(cell.id)?.len() - repeats.len();
         let measured_again = results.measured_again(cell.id)?;
@@ -232,7 +232,7 @@ impl RepeatView {
         cell: &StoredCell,
         repeat: Repeat,
         points_max: u64,
-    ) -> Result<RepeatView, StoreError> {
+    ) -> StoreResult<RepeatView> {
         let id = repeat.id;
         let (series, totals) = series::read(results, id, points_max)?;
         let samples = Samples::read(results, id)?;
@@ -302,11 +302,7 @@ impl RepeatView {
 }
 
 /// Loads of this lab, or the last one of the same target where the lab found its database loaded.
-fn loads_of(
-    results: &Results,
-    lab: &Lab,
-    cells: &[StoredCell],
-) -> Result<Vec<LoadView>, StoreError> {
+fn loads_of(results: &Results, lab: &Lab, cells: &[StoredCell]) -> StoreResult<Vec<LoadView>> {
     let all = results.loads()?;
     let mut chosen: Vec<(LoadId, StoredLoad)> =
         all.iter().filter(|(_, load)| load.lab == Some(lab.id)).cloned().collect();

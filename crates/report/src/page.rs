@@ -4,7 +4,7 @@ use crate::advice::advice_section;
 use crate::answer::answer_section;
 use crate::cell::{cell_section, cell_sections};
 use crate::config::{configuration, loads, reproduce};
-use crate::error::ReportError;
+use crate::error::{ReportError, ReportResult};
 use crate::format::instant;
 use crate::instances::interference_section;
 use crate::lab::account::account_section;
@@ -82,7 +82,7 @@ struct RepeatData<'a> {
 ///
 /// # Errors
 /// There is no such lab, or the file cannot be read.
-pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
+pub fn render(results: &Results, lab: LabId) -> ReportResult<String> {
     let view = LabView::read(results, lab)?;
     let outcome = lab_outcome(results, lab)?;
     let charts = LabCharts {

@@ -8,7 +8,7 @@ use crate::format::transaction;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use store::{
-    CellTransaction, IntervalRow, Phase, RepeatId, Results, StoreError, TransactionTotals,
+    CellTransaction, IntervalRow, Phase, RepeatId, Results, StoreResult, TransactionTotals,
     WindowTotals,
 };
 
@@ -92,7 +92,7 @@ pub fn read(
     results: &Results,
     repeat: RepeatId,
     points_max: u64,
-) -> Result<(Series, WindowTotals), StoreError> {
+) -> StoreResult<(Series, WindowTotals)> {
     let count = results.interval_count(repeat)?;
     let totals = results.no_window_totals(repeat)?;
     let types: Vec<CellTransaction> = totals.iter().map(|(of, _)| of.clone()).collect();

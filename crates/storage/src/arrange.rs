@@ -6,7 +6,7 @@
 
 use crate::backing::{self, Backing, MemoryFiles, Need};
 use crate::counters::ShimPage;
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use crate::instance_group::InstanceGroup;
 use crate::library;
 use crate::place::require_used;
@@ -144,16 +144,13 @@ impl HostFacts {
 
 /// Decides where files go, of the first server where there are several. Roles other than data that
 /// name equal emulated places share one device; data has one of its own.
-pub fn arrange(placement: &Placement, files: &ServerFiles) -> Result<Arrangement, StorageError> {
+pub fn arrange(placement: &Placement, files: &ServerFiles) -> StorageResult<Arrangement> {
     arrange_on(&HostFacts::now(files), placement, files, 0)
 }
 
 /// Does what [`arrange`] does for all servers, before any of them is started: what is free then has
 /// room for all of them or for none, so that their bytes are in one kind of place.
-pub fn arrange_all(
-    placement: &Placement,
-    files: &ServerFiles,
-) -> Result<Vec<Arrangement>, StorageError> {
+pub fn arrange_all(placement: &Placement, files: &ServerFiles) -> StorageResult<Vec<Arrangement>> {
     let host = HostFacts::now(files);
     let numbers = 0..files.group.count;
     numbers.map(|number| arrange_on(&host, placement, files, number)).collect()
@@ -164,7 +161,7 @@ fn arrange_on(
     placement: &Placement,
     files: &ServerFiles,
     number: u32,
-) -> Result<Arrangement, StorageError> {
+) -> StorageResult<Arrangement> {
     if *placement == Placement::default() {
         return Ok(Arrangement::default());
     }
@@ -246,7 +243,7 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    fn place_all(&mut self) -> Result<(), StorageError> {
+    fn place_all(&mut self) -> StorageResult<()> {
         self.place_data()?;
         for role in Role::ALL.into_iter().skip(1) {
             match self.placement.places.get(&role) {
@@ -264,7 +261,7 @@ impl<'a> Arranger<'a> {
         require_inside(data_is_placed, &self.files.set, &self.arrangement.set)
     }
 
-    fn place_data(&mut self) -> Result<(), StorageError> {
+    fn place_data(&mut self) -> StorageResult<()> {
         let place = self.placement.places.get(&Role::Data);
         self.data = match place {
             None => Location::Own,
@@ -292,7 +289,7 @@ impl<'a> Arranger<'a> {
 
     /// A directory that is not there yet becomes the data directory itself. The one above it has to
     /// be there: a file system that was forgotten to be mounted is no reason to fill the one below.
-    fn data_itself(&mut self, path: &Path) -> Result<Location, StorageError> {
+    fn data_itself(&mut self, path: &Path) -> StorageResult<Location> {
         let parent = self.data_at(path.parent().unwrap_or(path))?;
         if let (Location::At(parent), Some(name)) = (&parent, path.file_name()) {
             self.arrangement.data_directory = Some(parent.join(name));
@@ -300,12 +297,12 @@ impl<'a> Arranger<'a> {
         Ok(parent)
     }
 
-    fn data_at(&self, path: &Path) -> Result<Location, StorageError> {
+    fn data_at(&self, path: &Path) -> StorageResult<Location> {
         self.directory(Role::Data, path, self.files.needed_bytes)
     }
 
     /// A real directory with room for so many bytes of each server.
-    fn directory(&self, role: Role, path: &Path, bytes: u64) -> Result<Location, StorageError> {
+    fn directory(&self, role: Role, path: &Path, bytes: u64) -> StorageResult<Location> {
         let path = usable(path, Some(role))?;
         let free_bytes =
             backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
@@ -367,7 +364,7 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    fn place_role(&mut self, role: Role, place: &'a Place) -> Result<(), StorageError> {
+    fn place_role(&mut self, role: Role, place: &'a Place) -> StorageResult<()> {
         if role == Role::Undo && !self.has_undo_tablespaces() {
             self.note(
                 "undo stays where data is: this server has it in the system tablespace (see \
@@ -438,7 +435,7 @@ impl<'a> Arranger<'a> {
         role: Role,
         location: Location,
         must_move: bool,
-    ) -> Result<Location, StorageError> {
+    ) -> StorageResult<Location> {
         let Location::At(base) = &location else {
             return Ok(location);
         };
@@ -502,7 +499,7 @@ impl<'a> Arranger<'a> {
     }
 
     /// The shim's setup and page.
-    fn add_shim(&mut self) -> Result<(), StorageError> {
+    fn add_shim(&mut self) -> StorageResult<()> {
         let tables_bytes = self.files.needed_bytes.saturating_sub(self.files.redo_bytes);
         let of_tables = tables_bytes / 100 * PAGE_CACHE_PERCENT;
         let page_cache_bytes = self.placement.page_cache_bytes.unwrap_or(of_tables);
@@ -564,7 +561,7 @@ impl<'a> Arranger<'a> {
 }
 
 /// A directory that files can be put into, without links in its path: the shim compares paths.
-pub(crate) fn usable(path: &Path, role: Option<Role>) -> Result<PathBuf, StorageError> {
+pub(crate) fn usable(path: &Path, role: Option<Role>) -> StorageResult<PathBuf> {
     let bad = |why: &str| StorageError::BadDirectory {
         role: role.map(Role::name),
         path: path.to_owned(),

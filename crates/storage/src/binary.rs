@@ -2,7 +2,7 @@
 //! where it is not asked, or where the program has more rights than its user; a server would then
 //! run on bare storage and its numbers would be wrong.
 
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use base::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
 use object::LittleEndian;
 use object::elf::{EM_AARCH64, EM_X86_64, FileHeader64, Machine, SHT_DYNSYM};
@@ -22,7 +22,7 @@ type Header = FileHeader64<LittleEndian>;
 ///
 /// # Errors
 /// [`StorageError::UnfitBinary`] says why; [`StorageError::Io`].
-pub(crate) fn require_preloadable(binary: &Path) -> Result<(), StorageError> {
+pub(crate) fn require_preloadable(binary: &Path) -> StorageResult<()> {
     let file = File::open(binary).map_err(io_at("open the server", binary))?;
     let metadata = file.metadata().map_err(io_at("look at the server", binary))?;
     let refuse = |why: &str| {
@@ -50,7 +50,7 @@ pub(crate) fn require_preloadable(binary: &Path) -> Result<(), StorageError> {
 ///
 /// # Errors
 /// [`StorageError::UnfitBinary`] says why; [`StorageError::Io`].
-pub(crate) fn require_dilatable(binary: &Path) -> Result<(), StorageError> {
+pub(crate) fn require_dilatable(binary: &Path) -> StorageResult<()> {
     let file = File::open(binary).map_err(io_at("open the server", binary))?;
     let imported = imported(&file).map_err(io_at("read the server", binary))?;
     let (binary, how) = (binary.to_owned(), "in dilated time");

@@ -1,6 +1,6 @@
 //! The shim's page of a running process.
 
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageResult, io_at};
 use device::DeviceFault;
 use device::page::{Global, Snapshot, global_word};
 use std::fs::OpenOptions;
@@ -25,7 +25,7 @@ impl ShimPage {
     }
 
     /// What it says now.
-    pub fn snapshot(&self) -> Result<Snapshot, StorageError> {
+    pub fn snapshot(&self) -> StorageResult<Snapshot> {
         let io = || io_at("read the shim's page", &self.path);
         let bytes = std::fs::read(&self.path).map_err(io())?;
         let broken = || io()(std::io::Error::other("it is no page of this version"));
@@ -33,22 +33,22 @@ impl ShimPage {
     }
 
     /// What the shim was told.
-    pub fn setup_text(&self) -> Result<String, StorageError> {
+    pub fn setup_text(&self) -> StorageResult<String> {
         let path = self.path.with_file_name(Self::SETUP_FILE);
         std::fs::read_to_string(&path).map_err(io_at("read the shim's setup", &path))
     }
 
     /// From now on devices are emulated, or from now on they are not.
-    pub fn arm(&self, armed: bool) -> Result<(), StorageError> {
+    pub fn arm(&self, armed: bool) -> StorageResult<()> {
         self.set(Global::Armed, u64::from(armed))
     }
 
     /// From now on requests go wrong like this, or from now on they do not.
-    pub fn set_fault(&self, fault: Option<DeviceFault>) -> Result<(), StorageError> {
+    pub fn set_fault(&self, fault: Option<DeviceFault>) -> StorageResult<()> {
         self.set(Global::Fault, fault.map_or(0, DeviceFault::word))
     }
 
-    fn set(&self, word: Global, value: u64) -> Result<(), StorageError> {
+    fn set(&self, word: Global, value: u64) -> StorageResult<()> {
         let at = global_word(word) as u64 * 8;
         // Without truncation: the process has it mapped.
         let file = OpenOptions::new().write(true).open(&self.path);
@@ -57,7 +57,7 @@ impl ShimPage {
     }
 
     /// Has a process taken it? Where none has after the start of a server, the shim was not loaded.
-    pub fn is_taken(&self) -> Result<bool, StorageError> {
+    pub fn is_taken(&self) -> StorageResult<bool> {
         Ok(self.snapshot()?.global(Global::Process) != 0)
     }
 }

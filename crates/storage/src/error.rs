@@ -3,6 +3,8 @@
 use base::Exit;
 use std::path::PathBuf;
 
+pub type StorageResult<T> = Result<T, StorageError>;
+
 /// What failed, on what, why, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {

@@ -12,7 +12,7 @@
 //!   under way at a time, behind a write that waits for the queue, so it takes less than
 //!   `1 / flushes - pace x queue`. Of both: `1 / (1 / the one + 1 / the other)`.
 
-use crate::error::StorageError;
+use crate::error::{StorageError, StorageResult};
 use crate::iostat::{IostatLog, IostatReport, LoggedRequests};
 use crate::probe::{Naming, PROTECTED_FLUSH_US_MAX, cite, tenth, whole};
 use device::{Profile, Sheet, SolidState};
@@ -173,7 +173,7 @@ pub struct FittedProfile {
 ///
 /// # Errors
 /// As [`FittedTimes::of`], or where no device could have the figures.
-pub fn fit(log: &IostatLog, path: &Path, naming: &Naming) -> Result<FittedProfile, StorageError> {
+pub fn fit(log: &IostatLog, path: &Path, naming: &Naming) -> StorageResult<FittedProfile> {
     let bad = |why| StorageError::BadLog { path: path.to_owned(), why };
     let times = FittedTimes::of(&log.reports).map_err(bad)?;
     let (profile, untold) = profile(&times, log, naming);

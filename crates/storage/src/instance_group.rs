@@ -1,6 +1,6 @@
 //! Servers that are started together on one machine: what they are placed on is theirs together.
 
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageResult, io_at};
 use device::{SHARED_BYTES, Sharing};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -48,7 +48,7 @@ pub struct SharedMemory {
 
 impl SharedMemory {
     /// Memory in which no device has been made. Of its length only what is used is ever there.
-    pub fn new() -> Result<SharedMemory, StorageError> {
+    pub fn new() -> StorageResult<SharedMemory> {
         let failed = || io_at("make memory for shared devices", Path::new("memfd"));
         let file = memfd_create("mydyno-devices", MemfdFlags::CLOEXEC).map_err(failed())?;
         ftruncate(&file, SHARED_BYTES as u64).map_err(failed())?;

@@ -1,6 +1,6 @@
 //! What `iostat -x` wrote, of one device: sysstat 11 and 12. Columns are found by their names.
 
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use crate::regular::{SymbolicLinks, read_regular};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +43,7 @@ type Columns<'a> = BTreeMap<&'a str, f64>;
 ///
 /// # Errors
 /// It cannot be read, is none, has several devices of which none is named, or not the named one.
-pub fn read_iostat(path: &Path, device: Option<&str>) -> Result<IostatLog, StorageError> {
+pub fn read_iostat(path: &Path, device: Option<&str>) -> StorageResult<IostatLog> {
     let text = read_regular(path, LOG_BYTES_MAX, SymbolicLinks::Followed);
     let text = text.map_err(io_at("read", path))?;
     log_of(&text, device).map_err(|why| StorageError::BadLog { path: path.to_owned(), why })

@@ -22,7 +22,7 @@ pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, arrange_all, co
 pub use backing::{available_memory_bytes, is_in_memory, room_bytes};
 pub use counters::ShimPage;
 pub use delta::Delta;
-pub use error::StorageError;
+pub use error::{StorageError, StorageResult};
 pub use instance_group::{InstanceGroup, SharedMemory};
 pub use library::{clock_from_now, server_environment, shim_library};
 pub use place::{parse_place, profile};

@@ -2,7 +2,7 @@
 
 use crate::binary::{require_dilatable, require_preloadable};
 use crate::counters::ShimPage;
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use base::{CLOCK_VARIABLE, DilatedClock, Dilation};
 use device::SETUP_VARIABLE;
 use rustix::time::{ClockId, clock_gettime};
@@ -28,7 +28,7 @@ const CLOCK: Library = Library { name: "clock", file: "libmydyno_clock.so" };
 ///
 /// # Errors
 /// [`StorageError::NoShim`] says how to build it.
-pub fn shim_library() -> Result<PathBuf, StorageError> {
+pub fn shim_library() -> StorageResult<PathBuf> {
     SHIM.find()
 }
 
@@ -40,13 +40,13 @@ pub fn clock_from_now(dilation: Dilation) -> DilatedClock {
 }
 
 impl Library {
-    fn find(self) -> Result<PathBuf, StorageError> {
+    fn find(self) -> StorageResult<PathBuf> {
         let program =
             std::env::current_exe().map_err(io_at("find this program", "/proc/self/exe"))?;
         self.find_near(program.parent().unwrap_or(Path::new("/")))
     }
 
-    fn find_near(self, directory: &Path) -> Result<PathBuf, StorageError> {
+    fn find_near(self, directory: &Path) -> StorageResult<PathBuf> {
         let beside = directory.join(self.file);
         let up = directory.parent().unwrap_or(directory);
         let installed = up.join("lib/mydyno").join(self.file);
@@ -80,7 +80,7 @@ impl Library {
 pub fn server_environment(
     binary: &Path,
     clock: DilatedClock,
-) -> Result<Vec<(OsString, OsString)>, StorageError> {
+) -> StorageResult<Vec<(OsString, OsString)>> {
     require_preloadable(binary)?;
     if !clock.dilation.is_none() {
         require_dilatable(binary)?;
@@ -93,7 +93,7 @@ pub fn server_environment(
 pub(crate) fn environment(
     setup: &OsStr,
     clock: DilatedClock,
-) -> Result<Vec<(OsString, OsString)>, StorageError> {
+) -> StorageResult<Vec<(OsString, OsString)>> {
     let mut libraries = vec![SHIM.find()?];
     let mut environment = vec![(OsString::from(SETUP_VARIABLE), setup.to_owned())];
     if !clock.dilation.is_none() {

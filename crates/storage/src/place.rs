@@ -1,6 +1,6 @@
 //! Where the files of a role go, as people write it.
 
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use crate::regular::{SymbolicLinks, read_regular};
 use base::nearest;
 use device::Profile;
@@ -12,7 +12,7 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads a place; a profile file is read too. Relative paths are made absolute, because servers run
 /// in directories of their own.
-pub fn parse_place(text: &str) -> Result<Place, StorageError> {
+pub fn parse_place(text: &str) -> StorageResult<Place> {
     let bad = |why: &str| StorageError::BadPlace { place: text.to_owned(), why: why.to_owned() };
     if text.is_empty() {
         return Err(bad("it is empty; name a device profile or a directory"));
@@ -44,7 +44,7 @@ pub fn parse_place(text: &str) -> Result<Place, StorageError> {
 ///
 /// # Errors
 /// As [`parse_place`]; a directory is no profile.
-pub fn profile(text: &str) -> Result<Profile, StorageError> {
+pub fn profile(text: &str) -> StorageResult<Profile> {
     if is_file_name(text) || text.contains('/') {
         return read_profile(Path::new(text));
     }
@@ -52,7 +52,7 @@ pub fn profile(text: &str) -> Result<Profile, StorageError> {
 }
 
 /// Refuses a database that is larger than the part of a device that is said to be used.
-pub(crate) fn require_used(profile: &Profile, needed_bytes: u64) -> Result<(), StorageError> {
+pub(crate) fn require_used(profile: &Profile, needed_bytes: u64) -> StorageResult<()> {
     if profile.occupancy.is_none() || profile.used_bytes() >= needed_bytes {
         return Ok(());
     }
@@ -81,11 +81,11 @@ fn is_path(text: &str) -> bool {
     text.contains('/') || text == "." || text == ".."
 }
 
-fn absolute(text: &str) -> Result<PathBuf, StorageError> {
+fn absolute(text: &str) -> StorageResult<PathBuf> {
     std::path::absolute(text).map_err(io_at("find", text))
 }
 
-fn read_profile(path: &Path) -> Result<Profile, StorageError> {
+fn read_profile(path: &Path) -> StorageResult<Profile> {
     let text = read_regular(path, PROFILE_BYTES_MAX, SymbolicLinks::Followed);
     let text = text.map_err(io_at("read the device profile", path))?;
     let bad = |why: String| StorageError::BadProfile { path: path.to_owned(), why };

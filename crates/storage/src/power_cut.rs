@@ -7,7 +7,7 @@
 use crate::arrange::{Arrangement, random_tag};
 use crate::backing::{self, is_in_memory};
 use crate::counters::ShimPage;
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use device::cut::{
     CutCounts, CutFiles, CutImage, FileIdentity, FileSystem, Journal, PowerLoss, apply,
 };
@@ -47,7 +47,7 @@ impl Arrangement {
     ///
     /// # Errors
     /// [`StorageError::NotRecordable`] where no device is emulated.
-    pub fn record_writes(&mut self) -> Result<(), StorageError> {
+    pub fn record_writes(&mut self) -> StorageResult<()> {
         let is_setup = |(name, _): &&mut (String, Vec<u8>)| name == ShimPage::SETUP_FILE;
         let not_recordable = || StorageError::NotRecordable {
             why: "none of its devices is emulated; name a profile for --data",
@@ -103,7 +103,7 @@ impl Arrangement {
 ///
 /// # Errors
 /// [`StorageError::NotRecordable`] where it ran without a journal; where files cannot be changed.
-pub fn cut_power(directory: &Path, seed: u64) -> Result<PowerCut, StorageError> {
+pub fn cut_power(directory: &Path, seed: u64) -> StorageResult<PowerCut> {
     let setup = Setup::parse(&ShimPage::in_directory(directory).setup_text()?)?;
     let Some(recorded) = &setup.journal else {
         return Err(StorageError::NotRecordable { why: "it was started without a journal" });
@@ -149,7 +149,7 @@ fn file_system_of(directory: &Path) -> FileSystem {
     }
 }
 
-fn real(path: &Path) -> Result<PathBuf, StorageError> {
+fn real(path: &Path) -> StorageResult<PathBuf> {
     fs::canonicalize(path).map_err(io_at("find", path))
 }
 
@@ -170,7 +170,7 @@ struct FoundFiles {
 
 impl FoundFiles {
     /// All regular files below a directory.
-    fn find(&mut self, directory: &Path) -> Result<(), StorageError> {
+    fn find(&mut self, directory: &Path) -> StorageResult<()> {
         let unread = || io_at("list the files of", directory);
         for entry in fs::read_dir(directory).map_err(unread())? {
             let path = entry.map_err(unread())?.path();
@@ -190,7 +190,7 @@ impl FoundFiles {
         &mut self,
         file: FileIdentity,
         run: impl FnOnce(&File) -> io::Result<T>,
-    ) -> Result<Option<T>, StorageError> {
+    ) -> StorageResult<Option<T>> {
         let Some(path) = self.paths.get(&file) else {
             return Ok(None);
         };
@@ -211,11 +211,11 @@ impl FoundFiles {
 impl CutFiles for FoundFiles {
     type Error = StorageError;
 
-    fn length(&mut self, file: FileIdentity) -> Result<Option<u64>, StorageError> {
+    fn length(&mut self, file: FileIdentity) -> StorageResult<Option<u64>> {
         self.with(file, |file| Ok(file.metadata()?.len()))
     }
 
-    fn read(&mut self, file: FileIdentity, range: Range<u64>) -> Result<Vec<u8>, StorageError> {
+    fn read(&mut self, file: FileIdentity, range: Range<u64>) -> StorageResult<Vec<u8>> {
         let bytes = self.with(file, |file| {
             let end = range.end.min(file.metadata()?.len());
             let mut bytes = vec![0; end.saturating_sub(range.start) as usize];
@@ -225,15 +225,15 @@ impl CutFiles for FoundFiles {
         Ok(bytes.unwrap_or_default())
     }
 
-    fn write(&mut self, file: FileIdentity, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+    fn write(&mut self, file: FileIdentity, offset: u64, bytes: &[u8]) -> StorageResult<()> {
         self.with(file, |file| file.write_all_at(bytes, offset)).map(drop)
     }
 
-    fn set_length(&mut self, file: FileIdentity, length: u64) -> Result<(), StorageError> {
+    fn set_length(&mut self, file: FileIdentity, length: u64) -> StorageResult<()> {
         self.with(file, |file| file.set_len(length)).map(drop)
     }
 
-    fn put(&mut self, file: FileIdentity, name: &[u8]) -> Result<(), StorageError> {
+    fn put(&mut self, file: FileIdentity, name: &[u8]) -> StorageResult<()> {
         let to = PathBuf::from(OsStr::from_bytes(name));
         let Some(from) = self.paths.get(&file).filter(|from| **from != to) else {
             return Ok(());
@@ -246,7 +246,7 @@ impl CutFiles for FoundFiles {
         Ok(())
     }
 
-    fn remove(&mut self, file: FileIdentity) -> Result<(), StorageError> {
+    fn remove(&mut self, file: FileIdentity) -> StorageResult<()> {
         self.open.remove(&file);
         match self.paths.remove(&file) {
             Some(path) => fs::remove_file(&path).map_err(io_at("remove", &path)),

@@ -1,6 +1,6 @@
 //! A profile of a real directory: what its storage gives, measured by fio.
 
-use crate::error::StorageError;
+use crate::error::{StorageError, StorageResult};
 use crate::fio::{Content, Fio, FioJob, FioResult, JobWatch, Pattern, RANDOM_BYTES, TestFile};
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState};
 use std::os::unix::fs::MetadataExt;
@@ -89,13 +89,13 @@ pub fn probe(
     options: &ProbeOptions,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(ProbeProgress<'_>),
-) -> Result<Probed, StorageError> {
+) -> StorageResult<Probed> {
     let total = expected_duration(options.runtime);
     on_progress(ProbeProgress { what: "laying out the file", done: Duration::ZERO, total });
     let file = TestFile::lay_out(&options.directory, Content::Random, stop)?;
     let direct = file.takes_direct_io();
     let mut done = Duration::ZERO;
-    let mut run = |what: &str, pattern, queue_depth| -> Result<FioResult, StorageError> {
+    let mut run = |what: &str, pattern, queue_depth| -> StorageResult<FioResult> {
         let new = FioJob::new(pattern, queue_depth, options.runtime);
         let job = FioJob { ramp: SETTLE, direct, ..new };
         let mut watch = JobWatch {
@@ -169,7 +169,7 @@ impl Probed {
     ///
     /// # Errors
     /// Where the figures contradict each other so that no device could have them; says which.
-    pub fn profile(&self, naming: &Naming) -> Result<Profile, StorageError> {
+    pub fn profile(&self, naming: &Naming) -> StorageResult<Profile> {
         let (depth, read_iops) = self.best_reads();
         let read_latency_us = tenth(self.read.latency.mean_us);
         // A single reader waits for wake-ups that several share: what is outstanding has to explain

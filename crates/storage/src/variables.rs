@@ -1,6 +1,6 @@
 //! Which server variables put the files of a role into a directory of their own, on which server.
 
-use crate::error::StorageError;
+use crate::error::{StorageError, StorageResult};
 use base::{ServerFamily, ServerRelease, Since, given_in};
 use device::Role;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub(crate) fn variables_of(
     release: ServerRelease,
     role: Role,
     directory: &Path,
-) -> Result<Vec<(&'static str, String)>, StorageError> {
+) -> StorageResult<Vec<(&'static str, String)>> {
     let refuse =
         |why: &str| Err(StorageError::NotPlaceable { role: role.name(), why: why.to_owned() });
     let path = directory.display().to_string();
@@ -85,7 +85,7 @@ pub(crate) fn variables_of(
 fn temp_variables(
     release: ServerRelease,
     directory: &Path,
-) -> Result<Vec<(&'static str, String)>, StorageError> {
+) -> StorageResult<Vec<(&'static str, String)>> {
     let path = directory.display().to_string();
     let mut variables = vec![("tmpdir", path.clone())];
     if release.has(TEMP_TABLESPACE_FILE) {
@@ -150,7 +150,7 @@ pub fn require_inside(
     data_is_placed: bool,
     set: &[(String, String)],
     arranged: &[(String, String)],
-) -> Result<(), StorageError> {
+) -> StorageResult<()> {
     let is_arranged = |name: &str| arranged.iter().any(|(other, _)| other == name);
     let given = |name: &str| given_in(set, name).filter(|_| !is_arranged(name));
     match variable_outside(given).filter(|_| data_is_placed) {

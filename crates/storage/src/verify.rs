@@ -6,7 +6,7 @@ mod figure;
 pub use figure::{FigureVerdict, VerifiedFigure};
 
 use crate::backing::{self, Backing, Need};
-use crate::error::StorageError;
+use crate::error::StorageResult;
 use crate::fio::{Content, EmulatedResult, Emulation, Fio, FioJob, JobWatch, TestFile};
 use base::Dilation;
 use device::Profile;
@@ -50,7 +50,7 @@ pub fn default_directory(fallback: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`StorageError::EmptySheet`] where there is nothing to verify.
-pub fn expected_duration(profile: &Profile, runtime: Duration) -> Result<Duration, StorageError> {
+pub fn expected_duration(profile: &Profile, runtime: Duration) -> StorageResult<Duration> {
     let checks = checks(profile, runtime)?;
     Ok(checks.iter().map(FigureCheck::duration).sum())
 }
@@ -62,7 +62,7 @@ pub fn verify(
     options: &VerifyOptions,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(VerifyProgress<'_>),
-) -> Result<Vec<VerifiedFigure>, StorageError> {
+) -> StorageResult<Vec<VerifiedFigure>> {
     let checks = checks(profile, options.runtime)?;
     let total: Duration = checks.iter().map(FigureCheck::duration).sum();
     let file = TestFile::lay_out(&options.directory, content(profile), stop)?;
@@ -98,10 +98,10 @@ fn measure(
     profile: &Profile,
     check: &FigureCheck,
     tick: &mut dyn FnMut(Duration),
-) -> Result<VerifiedFigure, StorageError> {
+) -> StorageResult<VerifiedFigure> {
     let host_job = check.host_job();
     let FioHost { fio, file, dilation, stop } = *host;
-    let mut run = |job: &FioJob, armed, before: Duration| -> Result<EmulatedResult, StorageError> {
+    let mut run = |job: &FioJob, armed, before: Duration| -> StorageResult<EmulatedResult> {
         let on_tick = &mut |real: Duration| tick(before + real.div_f64(dilation.factor()));
         let mut watch = JobWatch { stop, on_tick };
         let preconditioned = check.preconditioned;

@@ -9,7 +9,7 @@ use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{Eta, Job, LabError, LabRun, LabRunOptions, TrialCell, account_of};
+use lab::{Eta, Job, LabError, LabResult, LabRun, LabRunOptions, TrialCell, account_of};
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -67,7 +67,7 @@ impl<'a> Prover<'a> {
     ///
     /// # Errors
     /// Where the server cannot be started, driven, or understood.
-    pub fn look(&mut self, device: Option<Profile>, job: &Job<'_>) -> Result<LookedAt, LabError> {
+    pub fn look(&mut self, device: Option<Profile>, job: &Job<'_>) -> LabResult<LookedAt> {
         let mut run = self.start_window(job)?;
         if self.throughput(run)?.is_err() {
             // A hiccup of the machine decides nothing.
@@ -83,7 +83,7 @@ impl<'a> Prover<'a> {
         Ok(LookedAt { findings: advise(&snapshot), snapshot, run })
     }
 
-    fn start_window(&mut self, job: &Job<'_>) -> Result<RepeatId, LabError> {
+    fn start_window(&mut self, job: &Job<'_>) -> LabResult<RepeatId> {
         let start = self.cell_of(&Settings::new())?;
         let runs = self.lab.block(&[start], START_NAME, job)?;
         runs.first().copied().ok_or(LabError::Interrupted)
@@ -94,7 +94,7 @@ impl<'a> Prover<'a> {
     /// # Errors
     /// The server as it is has no result, or nothing can be stored. What a proposal dies of is its
     /// result.
-    pub fn prove(&mut self, looked: &LookedAt, job: &Job<'_>) -> Result<AdviceProof, LabError> {
+    pub fn prove(&mut self, looked: &LookedAt, job: &Job<'_>) -> LabResult<AdviceProof> {
         let mut proof = AdviceProof {
             dilation: self.results.repeat(looked.run)?.dilation,
             error_rate: self.limits.error_rate,
@@ -118,7 +118,7 @@ impl<'a> Prover<'a> {
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
+    pub fn finish(self, is_whole: bool) -> LabResult<()> {
         self.lab.finish(is_whole)
     }
 
@@ -127,7 +127,7 @@ impl<'a> Prover<'a> {
         findings: &[Finding],
         proof: &mut AdviceProof,
         job: &Job<'_>,
-    ) -> Result<(), LabError> {
+    ) -> LabResult<()> {
         let left_out = findings.iter().map(|finding| self.left_out(finding)).collect();
         let mut course = Course::new(self.limits, findings, left_out);
         let ended = course.run(|block| self.block(&block, job));
@@ -151,7 +151,7 @@ impl<'a> Prover<'a> {
         &mut self,
         ProposalBlock { sets, title, windows_left }: &ProposalBlock,
         job: &Job<'_>,
-    ) -> Result<Vec<Window>, LabError> {
+    ) -> LabResult<Vec<Window>> {
         let begun = Instant::now();
         let left = self.eta.of(*windows_left as f64).map(|left| left.as_secs_f64() / 60.0);
         let left = left.map(|min| format!("; rarely more than {:.0} min left", min.ceil()));
@@ -191,7 +191,7 @@ impl<'a> Prover<'a> {
     }
 
     /// The cell with these variables, which is made once.
-    fn cell_of(&mut self, set: &Settings) -> Result<TrialCell, LabError> {
+    fn cell_of(&mut self, set: &Settings) -> LabResult<TrialCell> {
         if let Some(cell) = self.cells.get(set) {
             return Ok(*cell);
         }
@@ -212,7 +212,7 @@ impl<'a> Prover<'a> {
     }
 
     /// NOPM, or what the workload has instead; why there is none.
-    fn throughput(&self, run: RepeatId) -> Result<Result<f64, String>, LabError> {
+    fn throughput(&self, run: RepeatId) -> LabResult<Result<f64, String>> {
         let nopm = measurement(self.results, run)?.summary.rates.nopm;
         let repeat = self.results.repeat(run)?;
         let unsaid = if repeat.is_whole() { NOTHING_ENDED } else { NOT_FINISHED };
@@ -221,7 +221,7 @@ impl<'a> Prover<'a> {
     }
 
     /// All cells have the clock of the first one.
-    fn keep_dilation(&mut self, run: RepeatId) -> Result<(), LabError> {
+    fn keep_dilation(&mut self, run: RepeatId) -> LabResult<()> {
         let found = Dilation::new(self.results.repeat(run)?.dilation);
         if let (Server::Private(private), Some(dilation)) = (&mut self.cell.server, found)
             && private.dilate.fixed().is_none()
@@ -266,10 +266,7 @@ fn refused_by_private(finding: &Finding) -> Option<String> {
 }
 
 /// What the rules can be asked of a server under the load of a stored run.
-pub(crate) fn snapshot_of_run(
-    results: &Results,
-    run: RepeatId,
-) -> Result<ServerSnapshot, LabError> {
+pub(crate) fn snapshot_of_run(results: &Results, run: RepeatId) -> LabResult<ServerSnapshot> {
     let snapshot = stored_snapshot(results, run, account_of(results, run)?)?;
     snapshot.ok_or_else(|| {
         LabError::Unfit(

@@ -7,7 +7,7 @@ use advise::{Finding, advise};
 use analyse::{Base, Blocks, DimensionEffects, Observation, lab_outcome, mean, measurement};
 use base::{Exit, Random, named};
 use itertools::Itertools;
-use lab::{Eta, Job, LabError, LabRun, LabRunOptions, Planned, TrialCell};
+use lab::{Eta, Job, LabError, LabResult, LabRun, LabRunOptions, Planned, TrialCell};
 use plan::{Plan, PlannedCell};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -125,7 +125,7 @@ impl<'a> Search<'a> {
         asked: SearchAsked,
         (results, options): (&'a Results, &'a LabRunOptions),
         job: &Job<'_>,
-    ) -> Result<Search<'a>, LabError> {
+    ) -> LabResult<Search<'a>> {
         if planned.cells.iter().any(|(cell, _)| cell.what.server.dilate().fixed().is_none()) {
             return Err(LabError::Unfit(
                 "a search compares cells of one clock: name K (`dilate = 8`) instead of \"auto\""
@@ -143,7 +143,7 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// The start has no result, the budget is too small, or nothing can be stored.
-    pub fn run(&mut self, job: &Job<'_>) -> Result<Found, LabError> {
+    pub fn run(&mut self, job: &Job<'_>) -> LabResult<Found> {
         let ended = self.search(job);
         let interrupted = ended.as_ref().is_err_and(|error| error.exit() == Exit::Interrupted);
         if !interrupted {
@@ -176,11 +176,11 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub fn finish(self, is_whole: bool) -> Result<(), LabError> {
+    pub fn finish(self, is_whole: bool) -> LabResult<()> {
         self.lab.finish(is_whole)
     }
 
-    fn search(&mut self, job: &Job<'_>) -> Result<(), LabError> {
+    fn search(&mut self, job: &Job<'_>) -> LabResult<()> {
         let begun = Instant::now();
         let window = self.look(job)?;
         let mut left = self.candidates(window)?;
@@ -236,7 +236,7 @@ impl<'a> Search<'a> {
     }
 
     /// Measures the start once. How long that took tells what the budget allows.
-    fn look(&mut self, job: &Job<'_>) -> Result<Duration, LabError> {
+    fn look(&mut self, job: &Job<'_>) -> LabResult<Duration> {
         let runs = self.block(&[START], "the start", job)?;
         let Some(run) = runs.first().copied() else {
             return Err(LabError::Interrupted);
@@ -260,7 +260,7 @@ impl<'a> Search<'a> {
     }
 
     /// The cells of the first round: what the rules would choose, and others at random.
-    fn candidates(&self, window: Duration) -> Result<Vec<TrialCell>, LabError> {
+    fn candidates(&self, window: Duration) -> LabResult<Vec<TrialCell>> {
         let cells: Vec<&PlannedCell> = self.lab.cells().collect();
         let allowed = (self.asked.budget.as_secs_f64() / window.as_secs_f64()) as usize;
         // The start, and the pairs at the end.
@@ -322,7 +322,7 @@ impl<'a> Search<'a> {
         cells: &[TrialCell],
         title: &str,
         job: &Job<'_>,
-    ) -> Result<Vec<RepeatId>, LabError> {
+    ) -> LabResult<Vec<RepeatId>> {
         let runs = self.measured(cells, title, job)?;
         let mut again: Vec<TrialCell> =
             cells.iter().copied().filter(|cell| self.has_failed(*cell)).collect();
@@ -343,7 +343,7 @@ impl<'a> Search<'a> {
         cells: &[TrialCell],
         title: &str,
         job: &Job<'_>,
-    ) -> Result<Vec<RepeatId>, LabError> {
+    ) -> LabResult<Vec<RepeatId>> {
         let begun = Instant::now();
         let runs = self.lab.block(cells, title, job)?;
         self.eta.learn(runs.len() as f64, begun.elapsed());
@@ -354,7 +354,7 @@ impl<'a> Search<'a> {
         Ok(runs)
     }
 
-    fn observe(&self, cell: TrialCell, run: RepeatId) -> Result<SearchWindow, LabError> {
+    fn observe(&self, cell: TrialCell, run: RepeatId) -> LabResult<SearchWindow> {
         let measured = measurement(self.results, run)?;
         let repeat = self.results.repeat(run)?;
         let is_whole = repeat.is_whole();
@@ -370,7 +370,7 @@ impl<'a> Search<'a> {
     }
 
     /// Why nothing can be compared with the start.
-    fn without_start(&self, run: RepeatId) -> Result<LabError, LabError> {
+    fn without_start(&self, run: RepeatId) -> LabResult<LabError> {
         let repeat = self.results.repeat(run)?;
         let why = match (self.asked.objective, repeat.is_whole()) {
             (Objective::NopmPerUsd, true) => {

@@ -8,7 +8,7 @@ use crate::run::resources::{HostMachine, LOGS, OfWindow, Resources};
 use crate::run::samples::ReadRepeat;
 use store::MetricSource::{Process, Server, Shim};
 use store::{Rates, TransactionTime, WindowTotals};
-use store::{StoreError, StoredStatementTime, TimeKind, TimeTotals};
+use store::{StoreResult, StoredStatementTime, TimeKind, TimeTotals};
 
 const COMMIT: &str = "commit";
 /// From here on an account whose parts are more than the whole is no evidence.
@@ -77,7 +77,7 @@ impl OfWindow<'_> {
         &self,
         measured: &MeasuredWindow<'_>,
         resources: &Resources,
-    ) -> Result<Option<Observed>, StoreError> {
+    ) -> StoreResult<Option<Observed>> {
         let MeasuredWindow { of: ReadRepeat { results, repeat, cell, totals, .. }, load } =
             measured;
         let at_driver = AtDriver::of(&results.get(repeat.id)?, &results.get(repeat.id)?, totals);
@@ -161,7 +161,7 @@ impl OfWindow<'_> {
         &self,
         measured: &MeasuredWindow<'_>,
         resources: &mut Resources,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let observed = self.observed(measured, resources)?;
         resources.account = observed.and_then(|of| of.account());
         let ReadRepeat { results, repeat, cell, totals, .. } = measured.of;
@@ -196,7 +196,7 @@ fn host_cpu(resources: &Resources) -> Option<HostCpu> {
 }
 
 /// What the schedule or the terminals asked for.
-fn offered(of: ReadRepeat<'_>) -> Result<Option<Offered>, StoreError> {
+fn offered(of: ReadRepeat<'_>) -> StoreResult<Option<Offered>> {
     let ReadRepeat { results, repeat, totals, .. } = of;
     if let Some(counts) = results.window_schedule(repeat.id)? {
         let times = results.window_times(repeat.id)?;

@@ -1,7 +1,7 @@
 //! What the driver did in a window: how many transactions a second, and how many were under way.
 
 use crate::run::samples::ReadRepeat;
-use store::{StoreError, StoredConnectionTime, TimeKind, TimeTotals};
+use store::{StoreResult, StoredConnectionTime, TimeKind, TimeTotals};
 
 /// What the resources of a window went to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,7 @@ impl WindowLoad {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn of(of: ReadRepeat<'_>, window_ns: u64) -> Result<WindowLoad, StoreError> {
+    pub(crate) fn of(of: ReadRepeat<'_>, window_ns: u64) -> StoreResult<WindowLoad> {
         let ReadRepeat { results, repeat, cell, totals, .. } = of;
         let ended = totals.completed() as f64;
         let of_window = results.get::<StoredConnectionTime>(repeat.id)?.pop();

@@ -23,7 +23,7 @@ use cells::LabCells;
 pub use evidence::CellEvidence;
 use serde::Serialize;
 use std::fmt::Write;
-use store::{RepeatId, Results, StoreError};
+use store::{RepeatId, Results, StoreResult};
 use words::capitalised;
 
 /// Values of one dimension that the question names one by one.
@@ -43,7 +43,7 @@ pub struct LabAnswer {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn lab_answer(results: &Results, lab: &LabOutcome) -> Result<LabAnswer, StoreError> {
+pub fn lab_answer(results: &Results, lab: &LabOutcome) -> StoreResult<LabAnswer> {
     let mut evidence = Vec::new();
     for cell in &lab.cells {
         let mut repeats = Vec::new();

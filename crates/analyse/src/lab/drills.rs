@@ -1,7 +1,7 @@
 //! What survived the drills of a cell.
 
 use serde::Serialize;
-use store::{LabId, Results, StoreError, StoredDrill, StoredWitness};
+use store::{LabId, Results, StoreResult, StoredDrill, StoredWitness};
 
 /// The drills of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -98,7 +98,7 @@ impl DrillFigures {
 ///
 /// # Errors
 /// There is no such lab, or the file cannot be read.
-pub fn drills(results: &Results, lab: LabId) -> Result<Vec<DrillFigures>, StoreError> {
+pub fn drills(results: &Results, lab: LabId) -> StoreResult<Vec<DrillFigures>> {
     let mut all = Vec::new();
     for cell in results.cells(lab)? {
         let mut figures = DrillFigures { ordinal: cell.what.ordinal, ..DrillFigures::default() };

@@ -5,7 +5,7 @@ use crate::lab::cells::CellOutcome;
 use crate::lab::outcomes::{LabOutcome, lab_outcome};
 use crate::run::runs::Run;
 use crate::stats::statistics::mean;
-use store::{LabId, RepeatId, Results, StoreError, ThroughputMetric};
+use store::{LabId, RepeatId, Results, StoreResult, ThroughputMetric};
 
 /// Of a verdict.
 const SENTENCES_MAX: usize = 2;
@@ -32,7 +32,7 @@ pub struct LabGlance {
 ///
 /// # Errors
 /// There is no such lab, or the file cannot be read.
-pub fn lab_glance(results: &Results, id: LabId) -> Result<LabGlance, StoreError> {
+pub fn lab_glance(results: &Results, id: LabId) -> StoreResult<LabGlance> {
     let lab = lab_outcome(results, id)?;
     let highest = highest_cell(&lab);
     let values = match lab.cells.as_slice() {
@@ -55,7 +55,7 @@ fn few(values: &[f64]) -> Vec<f64> {
 }
 
 /// Throughput of the intervals of a cell's first repeat that has a number.
-fn series(results: &Results, cell: &CellOutcome) -> Result<Vec<f64>, StoreError> {
+fn series(results: &Results, cell: &CellOutcome) -> StoreResult<Vec<f64>> {
     let Some(repeat) = cell.repeats.iter().find(|of| of.nopm.is_some()) else {
         return Ok(Vec::new());
     };
@@ -63,7 +63,7 @@ fn series(results: &Results, cell: &CellOutcome) -> Result<Vec<f64>, StoreError>
     Ok(run.map_or_else(Vec::new, |run| run.nopm_series))
 }
 
-fn verdict(results: &Results, lab: &LabOutcome) -> Result<String, StoreError> {
+fn verdict(results: &Results, lab: &LabOutcome) -> StoreResult<String> {
     // What bounds a cell is read from all samples of its repeats.
     let is_one = lab.cells.len() == 1;
     let answer = if is_one { lab_answer(results, lab)? } else { LabAnswer::of(lab, &[]) };

@@ -15,7 +15,7 @@ use crate::run::runs::Run;
 use crate::stats::statistics::mean;
 use base::document;
 use store::{
-    Block, Canary, Lab, LabId, LabMachine, Repeat, Results, StoreError, StoredCell,
+    Block, Canary, Lab, LabId, LabMachine, Repeat, Results, StoreResult, StoredCell,
     ThroughputMetric,
 };
 
@@ -97,7 +97,7 @@ document! {
 ///
 /// # Errors
 /// There is no such lab, or the file cannot be read.
-pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreError> {
+pub fn lab_outcome(results: &Results, id: LabId) -> StoreResult<LabOutcome> {
     let lab = results.lab(id)?;
     let cells = results.cells(id)?;
     let cells = cells.iter().map(|cell| cell_outcome(results, cell)).collect::<Result<_, _>>()?;
@@ -115,7 +115,7 @@ fn compared(cells: &[CellOutcome], matrix: &Matrix, is_adaptive: bool) -> Vec<Ce
     comparisons
 }
 
-fn cell_outcome(results: &Results, cell: &StoredCell) -> Result<CellOutcome, StoreError> {
+fn cell_outcome(results: &Results, cell: &StoredCell) -> StoreResult<CellOutcome> {
     let repeats = results.repeats(cell.id)?;
     let again = results.measured_again(cell.id)?;
     let is_again = |repeat: &Repeat| again.contains(&repeat.id);
@@ -142,7 +142,7 @@ impl LabOutcome {
 }
 
 /// Between the servers of a cell, the mean of its repeats.
-fn spread(results: &Results, repeats: &[Repeat]) -> Result<Option<f64>, StoreError> {
+fn spread(results: &Results, repeats: &[Repeat]) -> StoreResult<Option<f64>> {
     let mut spreads = Vec::new();
     for repeat in repeats.iter().filter(|repeat| repeat.is_whole()) {
         spreads.extend(instance_spread(&results.throughput_by_instance(repeat)?));

@@ -10,7 +10,7 @@ use crate::run::runs::{Basis, MeanValue, Run, Runs};
 use crate::stats::blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Observation};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{CellId, LabId, RepeatId, Results, StoreError};
+use store::{CellId, LabId, RepeatId, Results, StoreResult};
 
 /// One side, as asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,10 +79,7 @@ const OTHER: usize = 1;
 ///
 /// # Errors
 /// A repeat does not exist, or the file cannot be read.
-pub fn compare_runs(
-    results: &Results,
-    asked: &ComparisonAsked,
-) -> Result<RunComparison, StoreError> {
+pub fn compare_runs(results: &Results, asked: &ComparisonAsked) -> StoreResult<RunComparison> {
     let mut notes = Vec::new();
     let base = placed(results, &asked.base, &mut notes)?;
     let other = placed(results, &asked.other, &mut notes)?;
@@ -144,7 +141,7 @@ fn placed(
     results: &Results,
     asked: &RunsAsked,
     notes: &mut Vec<String>,
-) -> Result<Vec<PlacedRun>, StoreError> {
+) -> StoreResult<Vec<PlacedRun>> {
     let mut all = Vec::new();
     for id in &asked.repeats {
         let Some(run) = Run::read(results, *id)? else {
@@ -186,7 +183,7 @@ struct Paired {
 }
 
 impl Paired {
-    fn of(results: &Results, sides: [&[PlacedRun]; 2]) -> Result<Paired, StoreError> {
+    fn of(results: &Results, sides: [&[PlacedRun]; 2]) -> StoreResult<Paired> {
         let [base, other] = sides
             .map(|side| -> BTreeSet<(LabId, u32)> { side.iter().map(|one| one.block).collect() });
         match base.intersection(&other).count() {
@@ -196,11 +193,7 @@ impl Paired {
     }
 
     /// With all other cells of the labs: they tell of the blocks, and of the scatter.
-    fn by_block(
-        results: &Results,
-        sides: [&[PlacedRun]; 2],
-        pairs: usize,
-    ) -> Result<Paired, StoreError> {
+    fn by_block(results: &Results, sides: [&[PlacedRun]; 2], pairs: usize) -> StoreResult<Paired> {
         let mut blocks: BTreeMap<(LabId, u32), usize> = BTreeMap::new();
         let mut block_of = |block| {
             let next = blocks.len();

@@ -2,14 +2,14 @@
 
 use device::{Profile, Setup};
 use std::collections::BTreeSet;
-use store::{RepeatStatus, Results, StoreError, StoredCell};
+use store::{RepeatStatus, Results, StoreResult, StoredCell};
 
 /// The profile of each emulated device of these cells once, in their order; of cells without a
 /// repeat that is done there is none.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn profiles(results: &Results, cells: &[StoredCell]) -> Result<Vec<Profile>, StoreError> {
+pub fn profiles(results: &Results, cells: &[StoredCell]) -> StoreResult<Vec<Profile>> {
     let mut known: BTreeSet<&str> = BTreeSet::new();
     let mut profiles: Vec<Profile> = Vec::new();
     for cell in cells {

@@ -4,7 +4,7 @@
 use device::Role;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{ABSENT, Aspect, Fact, Lab, Moment, NewCell, Repeat, RepeatId, Results, StoreError};
+use store::{ABSENT, Aspect, Fact, Lab, Moment, NewCell, Repeat, RepeatId, Results, StoreResult};
 
 /// Variables of a server's identity differ in every start and say nothing.
 pub const IDENTITY_VARIABLES: [&str; 20] = [
@@ -56,7 +56,7 @@ pub(crate) fn differences(
     results: &Results,
     base: &[RepeatId],
     other: &[RepeatId],
-) -> Result<Vec<Difference>, StoreError> {
+) -> StoreResult<Vec<Difference>> {
     let [base, other] = [facts(results, base)?, facts(results, other)?];
     let is_version = |(aspect, _): &&(Aspect, String)| *aspect == Aspect::Version;
     let versions: BTreeSet<&String> = [&base, &other]
@@ -93,7 +93,7 @@ pub(crate) fn differences(
 const VARIABLE: &str = "@@";
 
 /// Each fact of these runs, with the values that it has in them.
-fn facts(results: &Results, repeats: &[RepeatId]) -> Result<ValuesByFact, StoreError> {
+fn facts(results: &Results, repeats: &[RepeatId]) -> StoreResult<ValuesByFact> {
     let mut all = ValuesByFact::new();
     for id in repeats {
         let repeat = results.repeat(*id)?;

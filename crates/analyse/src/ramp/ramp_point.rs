@@ -8,7 +8,7 @@ use crate::run::samples::{ReadRepeat, Samples};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{
-    MetricSource, Repeat, Results, StoreError, StoredCell, ThroughputMetric, WindowTotals,
+    MetricSource, Repeat, Results, StoreResult, StoredCell, ThroughputMetric, WindowTotals,
 };
 
 /// Of a count that was measured, and did nothing.
@@ -59,7 +59,7 @@ pub struct RampPoint {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn ramp_point(results: &Results, repeat: &Repeat) -> Result<Option<RampPoint>, StoreError> {
+pub fn ramp_point(results: &Results, repeat: &Repeat) -> StoreResult<Option<RampPoint>> {
     let cell = results.cell(repeat.cell)?;
     let failed = repeat.own_failure().is_some();
     let mut point = RampPoint {
@@ -94,7 +94,7 @@ impl RampPoint {
         results: &Results,
         repeat: &Repeat,
         cell: &StoredCell,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let run: Vec<Run> = Run::read(results, repeat.id)?.into_iter().collect();
         let run = Runs::of(&self.connections.to_string(), &run);
         if run.nopm.mean.is_none_or(|nopm| nopm <= 0.0) {

@@ -6,7 +6,7 @@ use crate::ramp::saturation::{Ramp, Saturation, StopReason};
 use base::{counted, document};
 use spec::RampLimits;
 use store::{
-    CellId, LabId, NewCell, NewRamp, RampId, Results, StoreError, StoredRamp, ThroughputMetric,
+    CellId, LabId, NewCell, NewRamp, RampId, Results, StoreResult, StoredRamp, ThroughputMetric,
 };
 
 /// Of a ramp whose database lost something, or could not be looked at: nothing that was measured
@@ -86,12 +86,12 @@ impl RampOutcome {
 ///
 /// # Errors
 /// There is no such lab, or the file cannot be read.
-pub fn ramps(results: &Results, lab: LabId) -> Result<Vec<RampOutcome>, StoreError> {
+pub fn ramps(results: &Results, lab: LabId) -> StoreResult<Vec<RampOutcome>> {
     let ramps = results.ramps(lab)?;
     ramps.iter().map(|ramp| outcome(results, ramp)).collect()
 }
 
-fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreError> {
+fn outcome(results: &Results, stored: &StoredRamp) -> StoreResult<RampOutcome> {
     let StandingPoints { points, failed } = standing_points(results, stored.id, false)?;
     let limits = &stored.what.limits;
     // Only a foreign hand can have stored limits that make no sense.
@@ -124,7 +124,7 @@ pub fn standing_points(
     results: &Results,
     ramp: RampId,
     is_taken_up: bool,
-) -> Result<StandingPoints, StoreError> {
+) -> StoreResult<StandingPoints> {
     let mut attempts = Vec::new();
     for repeat in results.ramp_points(ramp)? {
         attempts.push(((repeat.cell, repeat.ordinal), ramp_point(results, &repeat)?));

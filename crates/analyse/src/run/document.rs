@@ -7,7 +7,7 @@ use crate::run::repeat_resources::used_by;
 use crate::run::resources::Resources;
 use crate::run::samples::{ReadRepeat, Samples};
 use base::{Dilation, document};
-use store::{NewCell, RepeatId, Results, StoreError, Summary, WindowSummary};
+use store::{NewCell, RepeatId, Results, StoreResult, Summary, WindowSummary};
 
 document! {
     /// What `mydyno run --json` prints. `docs/json.md` describes its keys.
@@ -46,7 +46,7 @@ document! {
 ///
 /// # Errors
 /// There is no such repeat, or the file cannot be read.
-pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, StoreError> {
+pub fn measurement(results: &Results, id: RepeatId) -> StoreResult<RunDocument> {
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
     let (totals, samples) = (&results.window_totals(id)?, &Samples::read(results, id)?);
@@ -57,7 +57,7 @@ pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, Store
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn document_of(of: ReadRepeat<'_>) -> Result<RunDocument, StoreError> {
+pub fn document_of(of: ReadRepeat<'_>) -> StoreResult<RunDocument> {
     let ReadRepeat { results, repeat, cell, totals, .. } = of;
     let summary = results.summary_of((repeat, cell), totals)?;
     let resources = used_by(of)?;

@@ -6,7 +6,7 @@ use crate::table::Table;
 use base::document;
 use std::collections::BTreeSet;
 use store::MetricSource::Server;
-use store::{StoreError, StoredReplica};
+use store::{StoreResult, StoredReplica};
 
 document! {
     /// One of several servers of one database, in the window. `None` is what its kind does not
@@ -106,7 +106,7 @@ const METRICS: [&str; 6] = [
 ///
 /// # Errors
 /// The file cannot be read.
-pub(crate) fn nodes_of(of: ReadRepeat<'_>) -> Result<Vec<NodeFigures>, StoreError> {
+pub(crate) fn nodes_of(of: ReadRepeat<'_>) -> StoreResult<Vec<NodeFigures>> {
     let Some(window) = of.window() else {
         return Ok(Vec::new());
     };

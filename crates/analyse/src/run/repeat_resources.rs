@@ -11,13 +11,13 @@ use crate::run::samples::{ReadRepeat, Window};
 use crate::run::usage::emulated_iowait;
 use base::CpuList;
 use store::MetricSource::Shim;
-use store::{Rates, RepeatStatus, StoreError, StoredRank};
+use store::{Rates, RepeatStatus, StoreResult, StoredRank};
 
 /// What a repeat used; `None` where it failed or was not sampled.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn used_by(of: ReadRepeat<'_>) -> Result<Option<Resources>, StoreError> {
+pub fn used_by(of: ReadRepeat<'_>) -> StoreResult<Option<Resources>> {
     let ReadRepeat { results, repeat, cell, totals, samples } = of;
     let is_sampled = repeat.status == RepeatStatus::Done && !samples.is_empty();
     let window = of.window().filter(|window| is_sampled && window.length_ns() > 0);
@@ -60,7 +60,7 @@ pub fn used_by(of: ReadRepeat<'_>) -> Result<Option<Resources>, StoreError> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn account_so_far(of: ReadRepeat<'_>, end_ns: u64) -> Result<Option<Account>, StoreError> {
+pub fn account_so_far(of: ReadRepeat<'_>, end_ns: u64) -> StoreResult<Option<Account>> {
     let ReadRepeat { repeat, cell, samples, .. } = of;
     let start_ns = repeat.warmup_ns(&cell.what);
     if end_ns <= start_ns || samples.is_empty() {
@@ -75,7 +75,7 @@ pub fn account_so_far(of: ReadRepeat<'_>, end_ns: u64) -> Result<Option<Account>
 }
 
 /// The driver of a repeat; `None` where its threads or its cores are not known.
-fn driver_of(of: ReadRepeat<'_>) -> Result<Option<Driver>, StoreError> {
+fn driver_of(of: ReadRepeat<'_>) -> StoreResult<Option<Driver>> {
     let ReadRepeat { results, repeat, cell, .. } = of;
     let facts = results.host_facts(repeat)?;
     let of_host = facts.iter().find(|(name, _)| name == "cpu_cores");

@@ -9,7 +9,7 @@ use base::document;
 use serde::Serialize;
 use std::ops::Range;
 use store::{
-    Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, ThroughputMetric, TransactionTotals,
+    Phase, Rates, RepeatId, RepeatStatus, Results, StoreResult, ThroughputMetric, TransactionTotals,
 };
 
 /// Of the response times that are compared, those of primary transactions.
@@ -119,7 +119,7 @@ struct IntervalCounts {
 
 impl Run {
     /// `None` where the repeat is not done.
-    pub(crate) fn read(results: &Results, id: RepeatId) -> Result<Option<Run>, StoreError> {
+    pub(crate) fn read(results: &Results, id: RepeatId) -> StoreResult<Option<Run>> {
         let repeat = results.repeat(id)?;
         if repeat.status != RepeatStatus::Done {
             return Ok(None);
@@ -152,7 +152,7 @@ impl IntervalCounts {
         id: RepeatId,
         types: &[&str],
         limit_ns: u64,
-    ) -> Result<Vec<IntervalCounts>, StoreError> {
+    ) -> StoreResult<Vec<IntervalCounts>> {
         let mut intervals: Vec<IntervalCounts> = Vec::new();
         let mut last_ns = None;
         results.for_each_interval(id, |row| {
@@ -188,7 +188,7 @@ pub(crate) fn percentile_noise_share(
     transaction: &str,
     totals: &TransactionTotals,
     share: f64,
-) -> Result<Option<f64>, StoreError> {
+) -> StoreResult<Option<f64>> {
     let (Some(limit_ns), Some((value_us, around_us))) =
         (totals.quantile_ns(share), percentile_us(totals, share))
     else {

@@ -2,7 +2,7 @@
 
 use store::{
     Metric, MetricKind, MetricSeries, MetricSource, Repeat, RepeatId, Results, SampleBatch,
-    StoreError, StoredCell, WindowTotals,
+    StoreResult, StoredCell, WindowTotals,
 };
 
 /// Samples this close to a window's ends belong to it.
@@ -75,7 +75,7 @@ impl Samples {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(results: &Results, repeat: RepeatId) -> Result<Samples, StoreError> {
+    pub fn read(results: &Results, repeat: RepeatId) -> StoreResult<Samples> {
         Ok(Samples::of(results.samples(repeat)?))
     }
 

@@ -4,7 +4,7 @@
 use super::failed;
 use super::innodb_status::InnodbStatus;
 use super::names::{Name, StatusValues, withheld};
-use crate::error::ObserveError;
+use crate::error::ObserveResult;
 use crate::readings::Readings;
 use base::{Connect, Session, SessionError, errors};
 use wire::{Connection, Connector};
@@ -51,14 +51,14 @@ pub(super) struct ServerSession {
 
 impl ServerSession {
     /// Connects, and finds out what this server has where.
-    pub(super) async fn open(connector: &Connector) -> Result<ServerSession, ObserveError> {
+    pub(super) async fn open(connector: &Connector) -> ObserveResult<ServerSession> {
         let mut connection = connector.connect().await.map_err(failed)?;
         let extras = find_out(&mut connection).await.map_err(failed)?;
         Ok(ServerSession { connection, extras })
     }
 
     /// Reads everything once. The time of the values is that of the status.
-    pub(super) async fn read(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
+    pub(super) async fn read(&mut self, into: &mut Readings) -> ObserveResult<()> {
         let mut values = StatusValues::new();
         ask_status(&mut self.connection, &mut values).await.map_err(failed)?;
         into.taken_now();

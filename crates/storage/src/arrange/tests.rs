@@ -1,7 +1,7 @@
 use super::{Arrangement, Arranger, HostFacts, ServerFiles};
-use crate::StorageError;
 use crate::backing::MemoryFiles;
 use crate::instance_group::InstanceGroup;
+use crate::{StorageError, StorageResult};
 use base::{DilatedClock, Dilation, ServerFamily, ServerRelease};
 use device::{Profile, Role, Setup};
 use spec::{DatabaseBytes, Place, Placement, Used, UsedShare};
@@ -57,7 +57,7 @@ fn arranged(
     places: &[(Role, Place)],
     files: &ServerFiles,
     host: &HostFacts,
-) -> Result<(Arrangement, Setup), StorageError> {
+) -> StorageResult<(Arrangement, Setup)> {
     arranged_as(0, places, files, host)
 }
 
@@ -66,7 +66,7 @@ fn arranged_as(
     places: &[(Role, Place)],
     files: &ServerFiles,
     host: &HostFacts,
-) -> Result<(Arrangement, Setup), StorageError> {
+) -> StorageResult<(Arrangement, Setup)> {
     let placement = Placement { places: places.iter().cloned().collect(), ..Placement::default() };
     let mut arranger = Arranger::new(&placement, files, host, number);
     arranger.tag = "7".to_owned();

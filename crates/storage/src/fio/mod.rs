@@ -13,7 +13,7 @@ pub use space::{Content, TestFile};
 
 use crate::counters::ShimPage;
 use crate::delta::Delta;
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use crate::library;
 use base::Dilation;
 use device::page::Snapshot;
@@ -45,7 +45,7 @@ impl Fio {
     ///
     /// # Errors
     /// [`StorageError::NoFio`] where there is none, or an old one.
-    pub fn find() -> Result<Fio, StorageError> {
+    pub fn find() -> StorageResult<Fio> {
         let missing = |why: String| StorageError::NoFio { why };
         let asked = Command::new(PROGRAM).arg("--version").output();
         let output = asked.map_err(|error| missing(format!("it does not run: {error}")))?;
@@ -70,7 +70,7 @@ impl Fio {
         job: &FioJob,
         file: &TestFile,
         watch: &mut JobWatch<'_>,
-    ) -> Result<FioResult, StorageError> {
+    ) -> StorageResult<FioResult> {
         let process = FioProcess {
             arguments: arguments(job, file, Dilation::NONE),
             environment: Vec::new(),
@@ -90,7 +90,7 @@ impl Fio {
         emulation: &Emulation<'_>,
         file: &TestFile,
         watch: &mut JobWatch<'_>,
-    ) -> Result<EmulatedResult, StorageError> {
+    ) -> StorageResult<EmulatedResult> {
         let setup_path = file.directory().join(ShimPage::SETUP_FILE);
         let page_path = file.directory().join(ShimPage::FILE);
         let setup = setup(emulation, file, &page_path)?;
@@ -132,7 +132,7 @@ impl Fio {
         file: &TestFile,
         process: FioProcess,
         watch: &mut JobWatch<'_>,
-    ) -> Result<FioResult, StorageError> {
+    ) -> StorageResult<FioResult> {
         let output = output_path(file);
         let errors = file.directory().join("fio.err");
         let stderr = std::fs::File::create(&errors).map_err(io_at("write", &errors))?;
@@ -221,7 +221,7 @@ fn escaped(path: &Path) -> String {
 }
 
 /// The text of a setup in which the file is all that a device holds.
-fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> Result<String, StorageError> {
+fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> StorageResult<String> {
     let setup = Setup {
         page: page.display().to_string(),
         directories: vec![file.device_directory().display().to_string()],

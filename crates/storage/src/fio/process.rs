@@ -1,7 +1,7 @@
 //! fio as a child that ends with this program, in time, or when the user asks for it.
 
 use super::job::JobWatch;
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use rustix::process::Signal;
 use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus};
@@ -20,7 +20,7 @@ pub(super) fn run(
     command: Command,
     limit: Duration,
     watch: &mut JobWatch<'_>,
-) -> Result<ExitStatus, StorageError> {
+) -> StorageResult<ExitStatus> {
     let program = command.get_program().to_owned();
     let mut child = ChildProcess::start(command, &ChildOptions::dying_with(DiesWith::Thread))
         .map_err(io_at("start", &program))?;
@@ -51,7 +51,7 @@ pub(super) fn run(
 #[cfg(test)]
 mod tests {
     use super::{JobWatch, run};
-    use crate::StorageError;
+    use crate::{StorageError, StorageResult};
     use std::process::Command;
     use std::sync::atomic::AtomicBool;
     use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ mod tests {
         command
     }
 
-    fn run_for(seconds: &str, limit: Duration, stopped: bool) -> Result<bool, StorageError> {
+    fn run_for(seconds: &str, limit: Duration, stopped: bool) -> StorageResult<bool> {
         let stop = AtomicBool::new(stopped);
         let mut watch = JobWatch { stop: &stop, on_tick: &mut |_| {} };
         run(sleep(seconds), limit, &mut watch).map(|status| status.success())

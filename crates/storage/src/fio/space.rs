@@ -1,7 +1,7 @@
 //! The file that fio works on: in a directory of its own, laid out beforehand, gone afterwards
 //! however the program ends.
 
-use crate::error::{StorageError, io_at};
+use crate::error::{StorageError, StorageResult, io_at};
 use base::Random;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -49,11 +49,7 @@ impl TestFile {
     /// # Errors
     /// [`StorageError::Disk`] where there is no room; [`StorageError::BadDirectory`];
     /// [`StorageError::Io`]; [`StorageError::Interrupted`] where it was stopped.
-    pub fn lay_out(
-        parent: &Path,
-        content: Content,
-        stop: &AtomicBool,
-    ) -> Result<TestFile, StorageError> {
+    pub fn lay_out(parent: &Path, content: Content, stop: &AtomicBool) -> StorageResult<TestFile> {
         let parent = crate::arrange::usable(parent, None)?;
         sweep(&parent);
         let free = system::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
@@ -110,7 +106,7 @@ impl TestFile {
 }
 
 /// Makes the lock, which has its name only once it is held.
-fn hold_lock(directory: &Path) -> Result<File, StorageError> {
+fn hold_lock(directory: &Path) -> StorageResult<File> {
     let new = directory.join(LOCK_BEING_MADE);
     let lock = File::create(&new).map_err(io_at("write", &new))?;
     lock.lock().map_err(io_at("lock", &new))?;

@@ -1,7 +1,7 @@
 //! The figures of a sheet as jobs of fio, and what their results say of a device.
 
 use crate::delta::KindTimes;
-use crate::error::StorageError;
+use crate::error::{StorageError, StorageResult};
 use crate::fio::{EmulatedResult, FioJob, FioResult, Pattern};
 use base::{document, named};
 use device::page::AccessKind;
@@ -129,10 +129,7 @@ pub(super) struct FigureCheck {
 pub(super) struct HostLimit(pub f64);
 
 /// What a sheet promises, as jobs.
-pub(super) fn checks(
-    profile: &Profile,
-    runtime: Duration,
-) -> Result<Vec<FigureCheck>, StorageError> {
+pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<FigureCheck>> {
     let sheet = &profile.sheet;
     let job = |pattern, depth: Option<u32>| job(pattern, depth.unwrap_or(1), runtime);
     let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));

@@ -1,6 +1,6 @@
 //! Who takes part in a test: sessions whose transactions stop on demand, and one that looks on.
 
-use super::finding::AcidError;
+use super::finding::{AcidError, AcidResult};
 use super::halting::{Halt, Halting};
 use crate::transactions::{Outcome, PreparedSession, StatementSet, TransactionError};
 use crate::{Input, transactions::one_row};
@@ -51,7 +51,7 @@ impl<S: Session> Actor<S> {
     pub(super) async fn open<C: Connect<Session = S>>(
         connect: &C,
         isolation: Isolation,
-    ) -> Result<Actor<S>, AcidError> {
+    ) -> AcidResult<Actor<S>> {
         let mut session = connected(connect).await?;
         let connection = number(&mut session, "SELECT CONNECTION_ID()").await?;
         let session = Halting::new(session);
@@ -62,7 +62,7 @@ impl<S: Session> Actor<S> {
     }
 
     /// Runs a transaction to its end.
-    pub(super) async fn run(&mut self, input: &Input) -> Result<Outcome, AcidError> {
+    pub(super) async fn run(&mut self, input: &Input) -> AcidResult<Outcome> {
         let mut tries = 1;
         loop {
             match self.terminal.run(input).await {
@@ -83,7 +83,7 @@ impl<S: Session> Actor<S> {
     }
 
     /// Runs a transaction and stops before its end, which [`Actor::end`] sends.
-    pub(super) async fn run_open(&mut self, input: &Input) -> Result<Outcome, AcidError> {
+    pub(super) async fn run_open(&mut self, input: &Input) -> AcidResult<Outcome> {
         self.halt.before_end.set(true);
         let outcome = self.run(input).await;
         self.halt.before_end.set(false);
@@ -91,18 +91,18 @@ impl<S: Session> Actor<S> {
     }
 
     /// Ends the transaction that is open.
-    pub(super) async fn end(&mut self, how: End) -> Result<(), AcidError> {
+    pub(super) async fn end(&mut self, how: End) -> AcidResult<()> {
         self.sql(how.sql()).await
     }
 
     /// Runs SQL in the transaction that is open, or begins one.
-    pub(super) async fn sql(&mut self, sql: &str) -> Result<(), AcidError> {
+    pub(super) async fn sql(&mut self, sql: &str) -> AcidResult<()> {
         self.terminal.session_mut().query(sql).await?;
         Ok(())
     }
 
     /// Reads a number in the transaction that is open; `None` where there is no row.
-    pub(super) async fn read(&mut self, sql: &str) -> Result<Option<i64>, AcidError> {
+    pub(super) async fn read(&mut self, sql: &str) -> AcidResult<Option<i64>> {
         let answer = self.terminal.session_mut().query(sql).await?;
         Ok(answer.row(0).map(|row| row.int(0)).transpose()?)
     }
@@ -116,8 +116,8 @@ impl<S: Session> Actor<S> {
 /// it ends before.
 pub(super) async fn until_halted<T>(
     halt: &Halt,
-    mut transaction: Pin<&mut impl Future<Output = Result<T, AcidError>>>,
-) -> Result<(), AcidError> {
+    mut transaction: Pin<&mut impl Future<Output = AcidResult<T>>>,
+) -> AcidResult<()> {
     poll_fn(|context| match transaction.as_mut().poll(context) {
         Poll::Ready(Ok(_)) => Poll::Ready(Err(AcidError::NotHalted)),
         Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -131,9 +131,7 @@ pub(super) async fn until_halted<T>(
 pub(super) struct Onlooker<S>(S);
 
 impl<S: Session> Onlooker<S> {
-    pub(super) async fn open<C: Connect<Session = S>>(
-        connect: &C,
-    ) -> Result<Onlooker<S>, AcidError> {
+    pub(super) async fn open<C: Connect<Session = S>>(connect: &C) -> AcidResult<Onlooker<S>> {
         let mut session = connected(connect).await?;
         set_isolation(&mut session, Isolation::RepeatableRead).await?;
         session.query("SET SESSION autocommit = 1").await?;
@@ -145,19 +143,19 @@ impl<S: Session> Onlooker<S> {
     }
 
     /// A number that is committed.
-    pub(super) async fn number(&mut self, sql: &str) -> Result<i64, AcidError> {
+    pub(super) async fn number(&mut self, sql: &str) -> AcidResult<i64> {
         number(&mut self.0, sql).await
     }
 
     /// An amount of money that is committed, in cents.
-    pub(super) async fn cents(&mut self, sql: &str) -> Result<i64, AcidError> {
+    pub(super) async fn cents(&mut self, sql: &str) -> AcidResult<i64> {
         let answer = self.0.query(sql).await?;
         let row = answer.row(0).ok_or(TransactionError::MissingRow("what a test reads"))?;
         Ok(row.cents(0)?.0)
     }
 
     /// Rows that are committed, as text: columns joined by `|`.
-    pub(super) async fn rows(&mut self, sql: &str) -> Result<Vec<String>, AcidError> {
+    pub(super) async fn rows(&mut self, sql: &str) -> AcidResult<Vec<String>> {
         let answer = self.0.query(sql).await?;
         let line = |row: base::Row<'_>| {
             let columns: Vec<String> = (0..answer.width).map(|column| row.text(column)).collect();
@@ -167,7 +165,7 @@ impl<S: Session> Onlooker<S> {
     }
 
     /// Runs statements in one transaction.
-    pub(super) async fn change(&mut self, statements: &[String]) -> Result<(), AcidError> {
+    pub(super) async fn change(&mut self, statements: &[String]) -> AcidResult<()> {
         self.0.query("START TRANSACTION").await?;
         for sql in statements {
             self.0.query(sql).await?;
@@ -177,7 +175,7 @@ impl<S: Session> Onlooker<S> {
     }
 
     /// Changes one row.
-    pub(super) async fn change_row(&mut self, sql: &str) -> Result<(), AcidError> {
+    pub(super) async fn change_row(&mut self, sql: &str) -> AcidResult<()> {
         Ok(one_row(&self.0.query(sql).await?, "what a test sets back")?)
     }
 
@@ -187,7 +185,7 @@ impl<S: Session> Onlooker<S> {
         &mut self,
         connection: i64,
         mut transaction: Pin<&mut impl Future<Output = T>>,
-    ) -> Result<Option<T>, AcidError> {
+    ) -> AcidResult<Option<T>> {
         let over = Cell::new(false);
         let mut output = None;
         let mut looking = pin!(self.look(connection, &over));
@@ -206,7 +204,7 @@ impl<S: Session> Onlooker<S> {
     }
 
     /// Looks until a connection waits for a lock, or is `over`.
-    async fn look(&mut self, connection: i64, over: &Cell<bool>) -> Result<(), AcidError> {
+    async fn look(&mut self, connection: i64, over: &Cell<bool>) -> AcidResult<()> {
         let waits = format!(
             "SELECT COUNT(*) FROM information_schema.innodb_trx \
              WHERE trx_mysql_thread_id={connection} AND trx_state='LOCK WAIT'"
@@ -224,11 +222,11 @@ impl<S: Session> Onlooker<S> {
     }
 }
 
-async fn connected<C: Connect>(connect: &C) -> Result<C::Session, AcidError> {
+async fn connected<C: Connect>(connect: &C) -> AcidResult<C::Session> {
     connect.connect().await.map_err(|error| AcidError::Connect(error.to_string()))
 }
 
-async fn number<S: Session>(session: &mut S, sql: &str) -> Result<i64, AcidError> {
+async fn number<S: Session>(session: &mut S, sql: &str) -> AcidResult<i64> {
     let answer = session.query(sql).await?;
     let row = answer.row(0).ok_or(TransactionError::MissingRow("what a test reads"))?;
     Ok(row.int(0)?)

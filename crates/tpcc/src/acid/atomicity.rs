@@ -1,14 +1,14 @@
 //! Clause 3.2.2: a Payment happens as a whole, or not at all.
 
 use super::actor::End;
-use super::finding::{AcidError, Phenomenon, Seen};
+use super::finding::{AcidResult, Phenomenon, Seen};
 use super::fixture::{Fixture, PAID, payment};
 use crate::CustomerId;
 use base::{Cents, Connect};
 
 impl<C: Connect> Fixture<'_, C> {
     /// The numbers that a Payment changes, in cents and rows.
-    async fn sums(&mut self, customer: CustomerId) -> Result<[i64; 6], AcidError> {
+    async fn sums(&mut self, customer: CustomerId) -> AcidResult<[i64; 6]> {
         let CustomerId { warehouse: w, district: d, number: c } = customer;
         let customer = format!("FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
         let onlooker = &mut self.onlooker;
@@ -25,7 +25,7 @@ impl<C: Connect> Fixture<'_, C> {
     }
 
     /// 3.2.2.1.
-    pub(super) async fn committed(&mut self) -> Result<Seen, AcidError> {
+    pub(super) async fn committed(&mut self) -> AcidResult<Seen> {
         let customer = self.customer();
         let mut one = self.actor().await?;
         let before = self.sums(customer).await?;
@@ -47,7 +47,7 @@ impl<C: Connect> Fixture<'_, C> {
     }
 
     /// The rows that a Payment changes, as text.
-    async fn rows(&mut self, customer: CustomerId) -> Result<Vec<String>, AcidError> {
+    async fn rows(&mut self, customer: CustomerId) -> AcidResult<Vec<String>> {
         let CustomerId { warehouse: w, district: d, number: c } = customer;
         let mut rows = Vec::new();
         for sql in [
@@ -62,7 +62,7 @@ impl<C: Connect> Fixture<'_, C> {
     }
 
     /// 3.2.2.2.
-    pub(super) async fn rolled_back(&mut self) -> Result<Seen, AcidError> {
+    pub(super) async fn rolled_back(&mut self) -> AcidResult<Seen> {
         let customer = self.customer();
         let mut one = self.actor().await?;
         let before = self.rows(customer).await?;

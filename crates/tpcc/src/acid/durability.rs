@@ -4,7 +4,7 @@
 //! whoever kills the server lets some run [`order_until_lost`] and asks [`what_survived`] when it
 //! is back.
 
-use super::finding::{AcidError, Phenomenon, Seen};
+use super::finding::{AcidError, AcidResult, Phenomenon, Seen};
 use crate::InputSource;
 use crate::transactions::{PreparedSession, StatementSet, TransactionError};
 use crate::witness::Witness;
@@ -20,7 +20,7 @@ pub async fn order_until_lost<C: Connect>(
     connect: &C,
     (mut source, isolation): (InputSource, Isolation),
     witness: &Witness,
-) -> Result<(), AcidError> {
+) -> AcidResult<()> {
     let session = connect.connect().await;
     let session = session.map_err(|error| AcidError::Connect(error.to_string()))?;
     let statements = StatementSet::Clauses { style: Style::Statements, isolation };
@@ -48,10 +48,7 @@ pub async fn order_until_lost<C: Connect>(
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn what_survived<S: Session>(
-    session: &mut S,
-    witness: &Witness,
-) -> Result<Seen, AcidError> {
+pub async fn what_survived<S: Session>(session: &mut S, witness: &Witness) -> AcidResult<Seen> {
     let report = witness.compare_with(session).await?;
     let mut seen = Seen::default();
     for rows in &report.rows {

@@ -4,6 +4,8 @@ use crate::transactions::TransactionError;
 use base::{SessionError, named};
 use spec::Isolation;
 
+pub type AcidResult<T> = Result<T, AcidError>;
+
 named! {
     /// What a transaction saw or did that it must not (clauses 3.2.1, 3.4.1).
     pub enum Phenomenon {

@@ -1,7 +1,7 @@
 //! The rows that tests are about, and the sessions and inputs for them.
 
 use super::actor::{Actor, Onlooker};
-use super::finding::AcidError;
+use super::finding::AcidResult;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, UNUSED_ITEM};
 use crate::schema::{CUSTOMERS, DISTRICTS, ITEMS};
 use crate::{CustomerId, Input};
@@ -27,7 +27,7 @@ impl<'a, C: Connect> Fixture<'a, C> {
         connect: &'a C,
         (range, mut random): (WarehouseRange, Random),
         isolation: Isolation,
-    ) -> Result<Fixture<'a, C>, AcidError> {
+    ) -> AcidResult<Fixture<'a, C>> {
         let warehouse = random.between(range.first()..=range.last());
         let onlooker = Onlooker::open(connect).await?;
         Ok(Fixture { connect, isolation, warehouse, random, onlooker })
@@ -38,7 +38,7 @@ impl<'a, C: Connect> Fixture<'a, C> {
     }
 
     /// The session of T1 or T2.
-    pub(super) async fn actor(&self) -> Result<Actor<C::Session>, AcidError> {
+    pub(super) async fn actor(&self) -> AcidResult<Actor<C::Session>> {
         Actor::open(self.connect, self.isolation).await
     }
 

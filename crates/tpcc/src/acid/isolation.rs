@@ -6,7 +6,7 @@
 //! waits. What is read again is read by the statement of the transaction, which is still open.
 
 use super::actor::{Actor, End, until_halted};
-use super::finding::{AcidError, Phenomenon, Seen};
+use super::finding::{AcidResult, Phenomenon, Seen};
 use super::fixture::{Fixture, PAID, filled, order_status, payment};
 use crate::input::NewOrder;
 use crate::transactions::sql::{LAST_ORDER, OLDEST_OPEN_ORDER};
@@ -17,7 +17,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 /// The order of a New-Order or an Order-Status.
-fn order_of(outcome: Outcome) -> Result<u32, AcidError> {
+fn order_of(outcome: Outcome) -> AcidResult<u32> {
     match outcome {
         Outcome::Ordered(order) | Outcome::LastOrder { order, .. } => Ok(order),
         _ => Err(TransactionError::MissingRow("the order that a test asks for").into()),
@@ -25,7 +25,7 @@ fn order_of(outcome: Outcome) -> Result<u32, AcidError> {
 }
 
 /// A number that a test has read, which is none below 0.
-fn small(number: i64, what: &'static str) -> Result<u32, AcidError> {
+fn small(number: i64, what: &'static str) -> AcidResult<u32> {
     u32::try_from(number).map_err(|_| TransactionError::MissingRow(what).into())
 }
 
@@ -52,7 +52,7 @@ struct Pair<'p, 'f, C: Connect> {
 }
 
 impl<'p, 'f, C: Connect> Pair<'p, 'f, C> {
-    async fn open(fixture: &'p mut Fixture<'f, C>) -> Result<Pair<'p, 'f, C>, AcidError> {
+    async fn open(fixture: &'p mut Fixture<'f, C>) -> AcidResult<Pair<'p, 'f, C>> {
         let (one, two) = (fixture.actor().await?, fixture.actor().await?);
         Ok(Pair { fixture, one, two, seen: Seen::default() })
     }
@@ -63,7 +63,7 @@ impl<'p, 'f, C: Connect> Pair<'p, 'f, C> {
         &mut self,
         input: &Input,
         (again, how): (Option<&str>, End),
-    ) -> Result<BesideOpen, AcidError> {
+    ) -> AcidResult<BesideOpen> {
         let connection = self.two.connection;
         let mut running = pin!(self.two.run(input));
         let ended = self.fixture.onlooker.until_waits(connection, running.as_mut()).await?;
@@ -80,7 +80,7 @@ impl<'p, 'f, C: Connect> Pair<'p, 'f, C> {
     }
 
     /// Ends the sessions, and tells what was seen.
-    async fn leave(self) -> Result<Seen, AcidError> {
+    async fn leave(self) -> AcidResult<Seen> {
         let mut seen = self.seen;
         saw_retries(&mut seen, &self.two);
         self.fixture.leave([self.one, self.two]).await;
@@ -93,7 +93,7 @@ impl<'p, 'f, C: Connect> Pair<'p, 'f, C> {
         mut self,
         (sql, first): (&str, Option<i64>),
         (customer, shown): (CustomerId, &str),
-    ) -> Result<Seen, AcidError> {
+    ) -> AcidResult<Seen> {
         let order = self.fixture.new_order(customer);
         let read = self.beside(&order, (Some(sql), End::Commit)).await?;
         let ordered = order_of(read.outcome)?;
@@ -112,14 +112,14 @@ fn saw_retries<S>(seen: &mut Seen, two: &Actor<S>) {
 }
 
 impl<C: Connect> Fixture<'_, C> {
-    async fn next_order(&mut self, customer: CustomerId) -> Result<u32, AcidError> {
+    async fn next_order(&mut self, customer: CustomerId) -> AcidResult<u32> {
         let CustomerId { warehouse: w, district: d, .. } = customer;
         let sql = format!("SELECT d_next_o_id FROM district WHERE d_w_id={w} AND d_id={d}");
         small(self.onlooker.number(&sql).await?, "a d_next_o_id above 0")
     }
 
     /// I1 and I2: an Order-Status beside a New-Order that ends in some way.
-    pub(super) async fn read_beside_an_order(&mut self, how: End) -> Result<Seen, AcidError> {
+    pub(super) async fn read_beside_an_order(&mut self, how: End) -> AcidResult<Seen> {
         let customer = self.customer();
         let mut pair = Pair::open(self).await?;
         let status = order_status(customer);
@@ -142,7 +142,7 @@ impl<C: Connect> Fixture<'_, C> {
         pair.leave().await
     }
 
-    pub(super) async fn two_orders(&mut self) -> Result<Seen, AcidError> {
+    pub(super) async fn two_orders(&mut self) -> AcidResult<Seen> {
         let customer = self.customer();
         let mut pair = Pair::open(self).await?;
         let before = pair.fixture.next_order(customer).await?;
@@ -160,7 +160,7 @@ impl<C: Connect> Fixture<'_, C> {
         pair.leave().await
     }
 
-    pub(super) async fn order_beside_a_rollback(&mut self) -> Result<Seen, AcidError> {
+    pub(super) async fn order_beside_a_rollback(&mut self) -> AcidResult<Seen> {
         let customer = self.customer();
         let mut pair = Pair::open(self).await?;
         let before = pair.fixture.next_order(customer).await?;
@@ -182,10 +182,7 @@ impl<C: Connect> Fixture<'_, C> {
 
     /// The customer of the oldest open order of a district, and what the order costs; one is made
     /// first, so that there is one.
-    async fn open_order(
-        &mut self,
-        one: &mut Actor<C::Session>,
-    ) -> Result<(CustomerId, Cents), AcidError> {
+    async fn open_order(&mut self, one: &mut Actor<C::Session>) -> AcidResult<(CustomerId, Cents)> {
         let any = self.customer();
         one.run(&self.new_order(any)).await?;
         let CustomerId { warehouse: w, district: d, .. } = any;
@@ -205,7 +202,7 @@ impl<C: Connect> Fixture<'_, C> {
     }
 
     /// Tests 5 and 6: the Delivery ends as `how` says.
-    pub(super) async fn pay_beside_a_delivery(&mut self, how: End) -> Result<Seen, AcidError> {
+    pub(super) async fn pay_beside_a_delivery(&mut self, how: End) -> AcidResult<Seen> {
         let mut pair = Pair::open(self).await?;
         let (customer, cost) = pair.fixture.open_order(&mut pair.one).await?;
         let CustomerId { warehouse: w, district: d, number: c } = customer;
@@ -245,10 +242,7 @@ impl Priced {
 }
 
 /// T3 of test 7: raises prices by 10 % and commits.
-async fn raise<S: Session>(
-    three: &mut Actor<S>,
-    [first, second]: [u32; 2],
-) -> Result<(), AcidError> {
+async fn raise<S: Session>(three: &mut Actor<S>, [first, second]: [u32; 2]) -> AcidResult<()> {
     let sql = format!("UPDATE item SET i_price=i_price*1.1 WHERE i_id IN ({first},{second})");
     three.sql(&sql).await?;
     three.end(End::Commit).await
@@ -258,7 +252,7 @@ async fn raise<S: Session>(
 const READS_AN_ITEM: &str = "select_item";
 
 impl<C: Connect> Fixture<'_, C> {
-    async fn priced(&mut self, items: [u32; 2]) -> Result<Priced, AcidError> {
+    async fn priced(&mut self, items: [u32; 2]) -> AcidResult<Priced> {
         let mut prices = [Cents(0); 2];
         for (price, item) in prices.iter_mut().zip(items) {
             let sql = format!("SELECT i_price FROM item WHERE i_id={item}");
@@ -267,7 +261,7 @@ impl<C: Connect> Fixture<'_, C> {
         Ok(Priced { items, prices })
     }
 
-    async fn set_back(&mut self, old: &Priced) -> Result<(), AcidError> {
+    async fn set_back(&mut self, old: &Priced) -> AcidResult<()> {
         for (item, price) in old.items.into_iter().zip(old.prices) {
             let sql = format!("UPDATE item SET i_price={price} WHERE i_id={item}");
             self.onlooker.change_row(&sql).await?;
@@ -275,7 +269,7 @@ impl<C: Connect> Fixture<'_, C> {
         Ok(())
     }
 
-    pub(super) async fn prices_twice(&mut self) -> Result<Seen, AcidError> {
+    pub(super) async fn prices_twice(&mut self) -> AcidResult<Seen> {
         let customer = self.customer();
         let [x, y, others @ ..] = self.items();
         let old = self.priced([x, y]).await?;
@@ -300,7 +294,7 @@ impl<C: Connect> Fixture<'_, C> {
         &mut self,
         (two, order): (&mut Actor<C::Session>, &Input),
         (three, old): (&mut Actor<C::Session>, &Priced),
-    ) -> Result<Seen, AcidError> {
+    ) -> AcidResult<Seen> {
         let mut seen = Seen::default();
         let [x, y] = old.items;
         seen.saw(format!("T1 read {} as the prices of items {x} and {y}", old.text()));
@@ -349,7 +343,7 @@ impl<C: Connect> Fixture<'_, C> {
 
     /// Delivers all open orders of the district of the warehouse that has fewest, in one
     /// transaction that leaves the database consistent. Returns the district.
-    async fn emptied_district(&mut self) -> Result<u32, AcidError> {
+    async fn emptied_district(&mut self) -> AcidResult<u32> {
         let w = self.warehouse;
         let fewest = format!(
             "SELECT d_id FROM district LEFT JOIN new_orders ON no_w_id=d_w_id AND no_d_id=d_id \
@@ -376,7 +370,7 @@ impl<C: Connect> Fixture<'_, C> {
         small(d, "a district")
     }
 
-    pub(super) async fn open_orders_twice(&mut self) -> Result<Seen, AcidError> {
+    pub(super) async fn open_orders_twice(&mut self) -> AcidResult<Seen> {
         let district = self.emptied_district().await?;
         let mut pair = Pair::open(self).await?;
         let warehouse = pair.fixture.warehouse;
@@ -392,7 +386,7 @@ impl<C: Connect> Fixture<'_, C> {
         pair.read_again((&sql, first), (customer, &customer.to_string())).await
     }
 
-    pub(super) async fn last_order_twice(&mut self) -> Result<Seen, AcidError> {
+    pub(super) async fn last_order_twice(&mut self) -> AcidResult<Seen> {
         let customer = self.customer();
         let mut pair = Pair::open(self).await?;
         let first = order_of(pair.one.run_open(&order_status(customer)).await?)?;

@@ -15,7 +15,7 @@ mod halting;
 mod isolation;
 
 pub use durability::{order_until_lost, what_survived};
-pub use finding::{AcidError, AcidFinding, AcidTest, AcidVerdict, Phenomenon, Seen};
+pub use finding::{AcidError, AcidFinding, AcidResult, AcidTest, AcidVerdict, Phenomenon, Seen};
 
 use actor::End;
 use base::{Connect, Random, WarehouseRange};
@@ -36,7 +36,7 @@ macro_rules! tests {
             fixture: &mut Fixture<'_, C>,
             isolation: Isolation,
             progress: &mut dyn FnMut(AcidTest),
-        ) -> Result<Vec<AcidFinding>, AcidError> {
+        ) -> AcidResult<Vec<AcidFinding>> {
             let mut findings = Vec::new();
             $(
                 let test = AcidTest { name: stringify!($name), title: $title, clause: $clause };
@@ -88,7 +88,7 @@ pub async fn run_acid_tests<C: Connect>(
     (range, random): (WarehouseRange, Random),
     isolation: Isolation,
     progress: &mut dyn FnMut(AcidTest),
-) -> Result<Vec<AcidFinding>, AcidError> {
+) -> AcidResult<Vec<AcidFinding>> {
     let mut fixture = Fixture::open(connect, (range, random), isolation).await?;
     let findings = run_each(&mut fixture, isolation, progress).await?;
     fixture.close().await;
@@ -96,11 +96,7 @@ pub async fn run_acid_tests<C: Connect>(
 }
 
 /// What a test found; what the server refuses fails it, and only a lost server ends all.
-fn finding(
-    ran: Result<Seen, AcidError>,
-    test: AcidTest,
-    isolation: Isolation,
-) -> Result<AcidFinding, AcidError> {
+fn finding(ran: AcidResult<Seen>, test: AcidTest, isolation: Isolation) -> AcidResult<AcidFinding> {
     match ran {
         Ok(seen) => Ok(seen.finding(test, isolation)),
         Err(error) if error.is_loss() => Err(error),
