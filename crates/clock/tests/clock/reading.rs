@@ -1,6 +1,7 @@
 //! What a program is told of the time.
 
 use crate::common::{Moment, at_least_real, factor, now_ns, ns, real_now_ns, spec};
+use base::{CLOCK_VARIABLE, DilatedClock};
 use libc::{c_int, clockid_t};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -108,6 +109,19 @@ fn other_functions() {
     let told_ns = (ticks() - before) as u64 * 10_000_000;
     let apart_ns = 2 * at_least_real(TICK_NS);
     assert!(told_ns + apart_ns > passed_ns && told_ns < passed_ns + apart_ns, "{told_ns}");
+    ticks_since_the_clock_began(ticks());
+}
+
+/// They left the real ones when the other clocks did, before this process.
+fn ticks_since_the_clock_began(told: i64) {
+    let clock = DilatedClock::of_variable(std::env::var_os(CLOCK_VARIABLE)).unwrap().unwrap();
+    // SAFETY: nothing is to be written.
+    let real = unsafe { libc::syscall(libc::SYS_times, 0) };
+    let passed_ns = real_now_ns(libc::CLOCK_MONOTONIC) - clock.origin_ns;
+    let passed = passed_ns as f64 / 1e7;
+    let expected = real as f64 - passed + passed / factor();
+    let apart = at_least_real(TICK_NS) as f64 / 1e7;
+    assert!((told as f64 - expected).abs() <= 1.0 + apart, "{told}, not {expected}");
 }
 
 /// CPU time of `getrusage` is dilated, so that a share of time is one of dilated time; that of the

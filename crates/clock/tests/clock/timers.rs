@@ -84,17 +84,19 @@ fn of_us(us: i64) -> itimerval {
 
 fn interval_timer() {
     let which = libc::ITIMER_REAL;
-    let (mut left, mut old) = (of_us(0), of_us(0));
+    let (mut left, mut old, mut old_by_number) = (of_us(0), of_us(0), of_us(0));
     let (long, none) = (of_us(1_000_000), of_us(0));
     let begun = Moment::now();
+    let number = libc::SYS_setitimer;
     // SAFETY: the timers are ours. It is ended before it is over.
     unsafe {
         assert_eq!(libc::setitimer(which, &raw const long, null_mut()), 0);
         assert_eq!(libc::getitimer(which, &raw mut left), 0);
-        assert_eq!(libc::setitimer(which, &raw const none, &raw mut old), 0);
+        assert_eq!(libc::setitimer(which, &raw const long, &raw mut old), 0);
+        assert_eq!(libc::syscall(number, which, &raw const none, &raw mut old_by_number), 0);
     }
     let passed_us = (begun.passed_ns() / 1_000) as i64;
-    for left in [left, old] {
+    for left in [left, old, old_by_number] {
         let us = left.it_value.tv_sec * 1_000_000 + left.it_value.tv_usec;
         let most_us = 1_000_000 + at_least_real(1) as i64;
         assert!(us <= most_us && us + passed_us + 1 >= 1_000_000, "{us} after {passed_us}");
@@ -149,6 +151,8 @@ fn timer_descriptor(clock: clockid_t, flags: c_int) {
         let begun = Moment::now();
         assert_eq!(libc::timerfd_settime(timer, flags, &raw const new, null_mut()), 0);
         assert_eq!(libc::timerfd_gettime(timer, &raw mut left), 0);
+        is_left(left, begun);
+        assert_eq!(libc::syscall(libc::SYS_timerfd_gettime, timer, &raw mut left), 0);
         is_left(left, begun);
         libc::close(timer);
     }

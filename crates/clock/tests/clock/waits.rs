@@ -58,12 +58,20 @@ fn polling(fd: c_int) {
         takes("ppoll", WAIT_NS, || {
             assert_eq!(libc::ppoll(&raw mut of, 1, &raw const time, null()), 0);
         });
-        takes("select", WAIT_NS, || {
-            let mut timeout = timeval { tv_sec: 0, tv_usec: i64::from(WAIT_MS) * 1_000 };
+        let by_number =
+            |timeout: *mut timeval| libc::syscall(libc::SYS_select, 0, 0, 0, 0, timeout);
+        let by_name = |timeout: *mut timeval| {
             let none = null_mut();
-            assert_eq!(libc::select(0, none, none, none, &raw mut timeout), 0);
-            assert_eq!((timeout.tv_sec, timeout.tv_usec), (0, 0));
-        });
+            libc::c_long::from(libc::select(0, none, none, none, timeout))
+        };
+        let asked: [&dyn Fn(*mut timeval) -> c_long; 2] = [&by_name, &by_number];
+        for select in asked {
+            takes("select", WAIT_NS, || {
+                let mut timeout = timeval { tv_sec: 0, tv_usec: i64::from(WAIT_MS) * 1_000 };
+                assert_eq!(select(&raw mut timeout), 0);
+                assert_eq!((timeout.tv_sec, timeout.tv_usec), (0, 0));
+            });
+        }
         takes("pselect", WAIT_NS, || {
             let none = null_mut();
             assert_eq!(libc::pselect(0, none, none, none, &raw const time, null()), 0);
@@ -109,6 +117,29 @@ fn socket_options(fd: c_int) {
         // SAFETY: there is room for a byte.
         assert_eq!(unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, 0) }, -1);
     });
+    // SAFETY: the option is a time, and there is a byte.
+    unsafe {
+        let value = (&raw const timeout).cast();
+        assert_eq!(libc::setsockopt(fd, level, libc::SO_SNDTIMEO, value, bytes), 0);
+        let send = |flags| libc::send(fd, (&raw const byte).cast(), 1, flags);
+        while send(libc::MSG_DONTWAIT) == 1 {}
+        takes("SO_SNDTIMEO", WAIT_NS - 1_000, || assert_eq!(send(0), -1));
+    }
+    other_option(fd);
+}
+
+/// A value of the size of a time is none by that.
+fn other_option(fd: c_int) {
+    let linger = timeval { tv_sec: 1 | (123 << 32), tv_usec: 0 };
+    let (mut told, mut bytes) = (timeval { tv_sec: 0, tv_usec: 0 }, size_of::<timeval>() as u32);
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_LINGER);
+    // SAFETY: the option is two numbers, for which there is room.
+    unsafe {
+        let set = libc::setsockopt(fd, level, option, (&raw const linger).cast(), bytes);
+        assert_eq!(set, 0);
+        let got = libc::getsockopt(fd, level, option, (&raw mut told).cast(), &raw mut bytes);
+        assert_eq!((got, told.tv_sec), (0, linger.tv_sec));
+    }
 }
 
 fn by_number(fd: c_int) {
@@ -152,6 +183,37 @@ fn by_number(fd: c_int) {
     }
     // The kernel wrote that nothing is left of it.
     assert_eq!(ns(time), 0);
+    futex_wait(&word);
+    let no_time = timespec { tv_sec: 0, tv_nsec: 1_000_000_000 };
+    // SAFETY: the time is ours.
+    let refused = unsafe {
+        libc::syscall(libc::SYS_clock_nanosleep, libc::CLOCK_MONOTONIC, 0, &raw const no_time, 0)
+    };
+    let error = std::io::Error::last_os_error().raw_os_error();
+    assert_eq!((refused, error), (-1, Some(libc::EINVAL)));
+}
+
+/// `futex_wait` of Linux 6.7; older ones do not have it.
+fn futex_wait(word: &u32) {
+    const NUMBER: c_long = 455;
+    const FUTEX2_SIZE_U32: c_int = 2;
+    let wait = |until: timespec| {
+        let (word, until) = (&raw const *word, &raw const until);
+        let (mask, clock) = (u64::from(u32::MAX), libc::CLOCK_MONOTONIC);
+        // SAFETY: word and time are ours.
+        let result =
+            unsafe { libc::syscall(NUMBER, word, 7_u64, mask, FUTEX2_SIZE_U32, until, clock) };
+        assert_eq!(result, -1);
+        std::io::Error::last_os_error().raw_os_error()
+    };
+    if wait(spec(1)) == Some(libc::ENOSYS) {
+        return;
+    }
+    takes("futex_wait", WAIT_NS - 1_000_000, || {
+        let until_ns = now_ns(libc::CLOCK_MONOTONIC) + WAIT_NS;
+        assert_eq!(wait(spec(until_ns)), Some(libc::ETIMEDOUT));
+        assert!(now_ns(libc::CLOCK_MONOTONIC) >= until_ns);
+    });
 }
 
 /// POSIX requests: one that does not end.
@@ -195,6 +257,7 @@ fn libaio() {
         assert!(!found.is_null());
         let get = std::mem::transmute::<*mut libc::c_void, GetEvents>(found);
         takes("io_getevents", WAIT_NS, || assert_eq!(get(context, 1, 1, to, until), 0));
+        assert_eq!(get(0, 1, 1, to, until), -libc::EINVAL);
         libc::syscall(libc::SYS_io_destroy, context);
     }
 }
