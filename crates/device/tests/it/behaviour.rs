@@ -339,6 +339,32 @@ fn reads_are_slower_while_the_cache_drains() {
     assert!(read_ns / 64 > quiet_ns * 5 / 4, "{quiet_ns} {read_ns}");
 }
 
+/// The same writes keep the flash of a full drive at work for longer, as it copies more. What it
+/// copies in idle time it does between reads.
+#[test]
+fn reads_are_slower_where_more_is_copied() {
+    let read_us = |used: f64| {
+        let mut profile = builtin("sata-850pro").unwrap().occupied(used);
+        let solid = profile.solid_state.as_mut().unwrap();
+        (solid.burst_bytes, solid.random_write_peak_iops) = (None, None);
+        let mut device = Device::new(&profile, 1);
+        // 6,000 writes a second, and a read after every second one.
+        let mut reads_ns = 0;
+        for n in 0..12_000_u64 {
+            let at_ns = n * 166_667;
+            device.submit(at_ns, write((n * 7_919 % 100_000) << 14)).unwrap();
+            if n % 2 == 0 && n >= 6_000 {
+                let begun_ns = at_ns + n * 37 % 166 * 1_000;
+                let place = (n * 104_729 % 100_000) << 14;
+                reads_ns += wait(&mut device, begun_ns, read(place)) - begun_ns;
+            }
+        }
+        reads_ns as f64 / 3e6
+    };
+    let [tenth, most, full] = [0.1, 0.9, 1.0].map(read_us);
+    assert!(most > tenth * 1.05 && full > most * 1.2, "{tenth} {most} {full}");
+}
+
 #[test]
 fn logs_are_sequential_between_random_writes() {
     // Random pages and a log that goes on block by block, rewriting the last: the log costs next to
