@@ -158,6 +158,7 @@ pub fn place(role: &str, device: &str) -> CellPlace {
         role: role.to_owned(),
         device: device.to_owned(),
         emulated: true,
+        used: None,
         profile_fingerprint: None,
         backing: "memory (/dev/shm)".to_owned(),
     }

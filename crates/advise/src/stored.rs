@@ -37,10 +37,7 @@ pub fn stored_snapshot(
     let place = |role: &str| cell.what.places.iter().find(|place| place.role == role);
     let (data, redo) = (place("data"), place("redo"));
     let setup = results.device_io(run)?.and_then(|io| Setup::parse(&io.shim.setup).ok());
-    let emulated = setup.and_then(|setup| {
-        let device = setup.devices.get(setup.device_of(Role::Data)?)?;
-        Some(AdvisedDevice::of(&device.profile))
-    });
+    let emulated = setup.and_then(|setup| setup.profile_of(Role::Data).map(AdvisedDevice::of));
     // mydyno starts servers on its own machine, and has written their option files.
     let is_here = repeat.my_cnf.is_some();
     let facts = if is_here { results.host_facts(&repeat)? } else { Vec::new() };
@@ -76,7 +73,10 @@ impl AdvisedDevice {
             name: profile.name.clone(),
             is_disk: profile.is_disk(),
             random_read_iops: profile.sheet.random_read_iops,
-            random_write_iops: profile.sheet.random_write_iops,
+            random_write_iops: profile
+                .sheet
+                .random_write_iops
+                .map(|full| full * profile.random_write_gain(profile.occupancy())),
         }
     }
 }

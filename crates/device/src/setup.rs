@@ -139,6 +139,11 @@ impl Setup {
         let place = self.roles.iter().find(|place| place.role == role);
         place.map(|place| place.device)
     }
+
+    /// The profile of that device.
+    pub fn profile_of(&self, role: Role) -> Option<&Profile> {
+        Some(&self.devices.get(self.device_of(role)?)?.profile)
+    }
 }
 
 #[cfg(test)]

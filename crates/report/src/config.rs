@@ -114,7 +114,7 @@ fn presets(view: &LabView) -> Markup {
                         Some(warehouses) => {
                             "Sizes in the proportion to "
                             (counted(warehouses as usize, "warehouse", "warehouses"))
-                            " that the papers had to 1,000."
+                            " that the papers had to theirs."
                         }
                         None => { "Sizes are the papers' own." }
                     }

@@ -288,7 +288,7 @@ fn statements(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
 fn devices(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
         |device: &DeviceSummary, request: &str, kind: &RequestSummary|
-        [device: role, device, emulated, backing],
+        [device: role, device, emulated, used, backing],
         "request" = request,
         [kind: requests, per_s, mb_per_s, response_mean_us, response_p50_us, response_p95_us,
             response_p99_us, response_max_us, service_mean_us],

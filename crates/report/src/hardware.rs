@@ -92,7 +92,9 @@ fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
 
 fn devices(view: &LabView) -> Markup {
     let emulated = view.profiles.iter().map(|profile| {
-        (profile.name.as_str(), format!("{}, emulated", profile.title), Some(profile))
+        let used = profile.occupancy.map(|share| format!(", {} used", base::percent(share)));
+        let what = format!("{}, emulated{}", profile.title, used.unwrap_or_default());
+        (profile.name.as_str(), what, Some(profile))
     });
     let real = real_devices(view).into_iter();
     let all = emulated.chain(real.map(|(name, on)| (name, format!("real: {on}"), None)));
@@ -109,8 +111,8 @@ fn devices(view: &LabView) -> Markup {
         @if !table.rows().is_empty() {
             h3 { "Devices" }
             (shown(
-                "What the sheets of emulated devices promise: 4 KiB random, 128 KiB sequential; \
-                    the shim plays it. -: not promised. docs/emulation.md says how it was checked \
+                "What the sheets of emulated devices promise, full: 4 KiB random, 128 KiB \
+                    sequential; the shim plays it. -: not promised. docs/emulation.md says how it was checked \
                     with fio.",
                 table
             ))

@@ -23,7 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 /// The estimates of the oversleep go no further than this.
 const MEDIAN_MAX_NS: u64 = 100_000;
 const HIGH_MAX_NS: u64 = 200_000;
-/// Where the high estimate is beyond this, and the program keeps cores busy, threads wait for cores.
+/// Where the high estimate is beyond this, and the program keeps cores busy, threads wait for
+/// cores.
 const BUSY_FROM_NS: u64 = 150_000;
 /// A program that uses less than this part of the cores leaves them idle. Where sleeps are late all
 /// the same, it is a virtual machine whose idle cores take long to wake.
@@ -188,9 +189,9 @@ fn look_at_cores(now_ns: u64) {
     IS_BUSY.store(used_ns >= busy_ns, relaxed);
 }
 
-/// Moves both estimates toward what a sleep has shown, at its end.
-fn learn(now_ns: u64, due_ns: u64) {
-    let overslept_ns = now_ns.saturating_sub(due_ns);
+/// Moves both estimates toward what a sleep has shown: from when it was due to end to when it did.
+fn learn(Range { start, end: now_ns }: Range<u64>) {
+    let overslept_ns = now_ns.saturating_sub(start);
     look_at_cores(now_ns);
     let toward = |estimate: &AtomicU64, max_ns: u64, up_ns: u64, down_ns: u64| {
         let old = estimate.load(Ordering::Relaxed);
@@ -231,7 +232,7 @@ fn sleep_until(wake_ns: u64) -> u64 {
         let slept = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until);
         now = real_now_ns();
         if slept.is_ok() && stop_ns == wake_ns {
-            learn(now, wake_ns);
+            learn(wake_ns..now);
         }
     }
     now
@@ -259,7 +260,7 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
     match futex::wait_bitset(word, flags, seen, until.as_ref(), NonZeroU32::MAX) {
         Err(Errno::TIMEDOUT) => {
             if stop_ns == until_ns {
-                learn(real_now_ns(), until_ns);
+                learn(until_ns..real_now_ns());
             }
             Woken::Time
         }

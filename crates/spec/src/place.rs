@@ -127,6 +127,14 @@ impl Place {
         }
     }
 
+    /// How much of an emulated device is used, where that is told: `5 % used`, and whether it is
+    /// fresh.
+    pub fn used(&self) -> Option<String> {
+        let Place::Emulated { profile, .. } = self else { return None };
+        let fresh = if profile.trimmed_bytes.is_some() { ", fresh" } else { "" };
+        Some(format!("{} used{fresh}", base::percent(profile.occupancy?)))
+    }
+
     /// Of an emulated device: what tells its figures from others, as sixteen hexadecimal digits.
     /// Titles, prices, promises and sources change nothing of how it behaves, and are not in it.
     pub fn fingerprint(&self) -> Option<String> {
@@ -196,6 +204,16 @@ mod tests {
     use super::Place;
     use device::Member;
     use std::path::PathBuf;
+
+    #[test]
+    fn what_is_used_is_told_where_it_was_asked_for() {
+        let used =
+            |profile| Place::Emulated { profile: Box::new(profile), file: None, at: None }.used();
+        let full = device::builtin("sata-850pro").unwrap();
+        assert_eq!(used(full.clone()), None);
+        assert_eq!(used(full.occupied(1.0 / 15.0)).unwrap(), "6.67 % used");
+        assert_eq!(used(full.occupied(0.05).trimmed(1.0)).unwrap(), "5 % used, fresh");
+    }
 
     #[test]
     fn a_fingerprint_is_of_the_figures() {

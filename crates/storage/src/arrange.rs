@@ -91,6 +91,8 @@ pub struct RoleDevice {
     pub role: Role,
     pub device: String,
     pub emulated: bool,
+    /// [`Place::used`]
+    pub used: Option<String>,
     /// [`Place::fingerprint`]
     pub profile_fingerprint: Option<String>,
     /// Where the bytes really are.
@@ -107,6 +109,7 @@ impl RoleDevice {
                 (None, Location::At(path)) => path.display().to_string(),
             },
             emulated: matches!(place, Some(Place::Emulated { .. })),
+            used: place.and_then(Place::used),
             profile_fingerprint: place.and_then(Place::fingerprint),
             backing: backing_name(location),
         }

@@ -209,7 +209,7 @@ fn profile(times: &FittedTimes, log: &IostatLog, naming: &Naming) -> (Profile, V
         capacity_bytes: CAPACITY_BYTES,
         sheet: Sheet {
             random_read_iops: Some(read_iops),
-            random_read_queue_depth: Some(units * 2),
+            random_read_queue_depth: Some(units.saturating_mul(2)),
             read_latency_us: Some(read_us),
             flush_latency_us: protected.then_some(flush_us),
             ..Sheet::default()
@@ -368,7 +368,10 @@ mod tests {
         for what in ["flushes: it has none", "a read alone", "the queue was never below 20.6"] {
             assert!(says(&calm, what), "{:?}", calm.untold);
         }
-        assert!(!calm.profile.solid_state.unwrap().power_loss_protected);
+        assert!(!calm.profile.solid_state.as_ref().unwrap().power_loss_protected);
+        // No flush waited for writes: that has no figure, and so no source.
+        let text = toml::to_string(&calm.profile).unwrap();
+        assert_eq!(Profile::parse(&text).unwrap(), calm.profile);
         assert!(calm.reports.iter().all(|of| of.flush.is_none() && of.read.is_some()));
     }
 

@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// A day of seconds of many devices.
 const LOG_BYTES_MAX: u64 = 1 << 30;
+/// No device does so much of anything.
+const FIGURE_MAX: f64 = 1e12;
 
 /// Requests of a kind over the time of a report, with their mean time; of flushes, which sysstat
 /// before 12 does not count, all are 0.
@@ -101,7 +103,8 @@ fn tables(text: &str) -> Result<Devices, String> {
 }
 
 fn value(name: &str, text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| match text.contains(',') {
+    let is_possible = |value: &f64| (0.0..FIGURE_MAX).contains(value);
+    text.parse().ok().filter(is_possible).ok_or_else(|| match text.contains(',') {
         true => format!("a decimal comma ({text}); log again with LC_ALL=C"),
         false => format!("{text} as {name}; log again with S_COLORS=never, without -h"),
     })
@@ -202,6 +205,9 @@ sdb               0.00     0.00    0.00    0.00     0.00     0.00     0.00     0
             (&two, None, "name one of its devices: --device sda, sdb"),
             (&TWELVE.replace("0.39", "0,39"), None, "has a decimal comma (0,39)"),
             (&TWELVE.replace("0.39", "0.4k"), None, "has 0.4k as r_await"),
+            (&TWELVE.replace("0.39", "-0.39"), None, "has -0.39 as r_await"),
+            (&TWELVE.replace("3645.00", "1e15"), None, "has 1e15 as r/s"),
+            (&TWELVE.replace("68.74", "nan"), None, "has nan as %util"),
             (&TWELVE.replace("r_await", "r_time"), None, "has no column r_await"),
             (&TWELVE.replace(" 518.90", "\nsdb"), None, "has nothing as"),
         ] {

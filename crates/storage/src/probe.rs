@@ -238,13 +238,12 @@ pub(crate) fn tenth(value: f64) -> f64 {
     ((value * 10.0).round() / 10.0).max(0.1)
 }
 
-/// Every figure says where it is from: what was not measured first.
+/// Every figure says where it is from.
 pub(crate) fn cite(profile: &mut Profile, concluded: &[(&str, &str)], measured: &str) {
-    for (key, source) in concluded {
-        profile.sources.insert((*key).to_owned(), (*source).to_owned());
-    }
     for key in profile.figures() {
-        profile.sources.entry(key).or_insert_with(|| measured.to_owned());
+        let source = concluded.iter().find(|(concluded, _)| *concluded == key);
+        let source = source.map_or(measured, |(_, source)| source);
+        profile.sources.insert(key, source.to_owned());
     }
 }
 

@@ -114,6 +114,7 @@ CREATE TABLE cell_place (
         CHECK (role IN ('data', 'redo', 'undo', 'doublewrite', 'binlog', 'temp')),
     device              TEXT    NOT NULL,
     emulated            INTEGER NOT NULL CHECK (emulated IN (0, 1)),
+    used                TEXT,
     backing             TEXT    NOT NULL,
     profile_fingerprint TEXT,
     PRIMARY KEY (cell_id, role)

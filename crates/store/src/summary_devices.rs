@@ -22,6 +22,8 @@ document! {
         pub role: String = place.role,
         pub device: String = place.device,
         pub emulated: bool = place.emulated,
+        /// How much of it held live data, where that was asked for: `5 % used, fresh`.
+        pub used: Option<String> = place.used,
         pub backing: String = place.backing,
         /// Requests, each as below; `None` where the shim did not count.
         pub read: Option<RequestSummary> = requests(RequestKind::Read),
@@ -98,6 +100,13 @@ pub struct StorageSummary {
     pub shim: Option<ShimSummary>,
 }
 
+impl CellPlace {
+    fn in_words(&self) -> String {
+        let used = self.used.as_ref().map(|used| format!(" ({used})"));
+        format!("{}{}", self.device, used.unwrap_or_default())
+    }
+}
+
 impl NewCell {
     /// The device of data and, where they are on others, those of the other roles: `hdd-15k, redo
     /// nvme-pm1725`. `None` where nothing was placed.
@@ -105,14 +114,14 @@ impl NewCell {
         let data = self.places.iter().find(|place| place.role == "data");
         let main = data.or(self.places.first())?;
         let mut words = if main.role == "data" {
-            main.device.clone()
+            main.in_words()
         } else {
-            format!("{} {}", main.role, main.device)
+            format!("{} {}", main.role, main.in_words())
         };
         let mut others: Vec<&CellPlace> = self.places.iter().collect();
         others.sort_by_key(|place| rank(&place.role));
         for place in others.iter().filter(|place| place.device != main.device) {
-            words.push_str(&format!(", {} {}", place.role, place.device));
+            words.push_str(&format!(", {} {}", place.role, place.in_words()));
         }
         Some(words)
     }

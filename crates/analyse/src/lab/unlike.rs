@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::{ABSENT, Aspect, Fact, Lab, Moment, NewCell, Repeat, RepeatId, Results, StoreResult};
 
 /// Variables of a server's identity differ in every start and say nothing.
-pub const IDENTITY_VARIABLES: [&str; 20] = [
+pub const IDENTITY_VARIABLES: [&str; 22] = [
     "datadir",
     "general_log_file",
     "gtid_binlog_pos",
@@ -20,9 +20,11 @@ pub const IDENTITY_VARIABLES: [&str; 20] = [
     "log_bin_basename",
     "log_bin_index",
     "log_error",
+    "mysqlx_port",
     "pid_file",
     "port",
     "pseudo_thread_id",
+    "report_port",
     "server_uuid",
     "slow_query_log_file",
     "socket",

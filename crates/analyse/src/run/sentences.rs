@@ -42,7 +42,10 @@ pub fn lengths(of: &Summary) -> Option<String> {
 /// emulation was.
 pub fn storage(of: &Summary) -> Vec<String> {
     let place = |device: &store::DeviceSummary| match device.emulated {
-        true => format!("{} (emulated), its bytes in {}", device.device, device.backing),
+        true => {
+            let used = device.used.as_ref().map_or_else(String::new, |used| format!(", {used}"));
+            format!("{} (emulated{used}), its bytes in {}", device.device, device.backing)
+        }
         false => device.device.clone(),
     };
     let places = of.devices.iter().map(place).unique().collect_vec();

@@ -51,7 +51,7 @@ pub struct DemoArguments {
     /// Engine of the private servers; installed where it is missing
     #[arg(long, default_value = defaults::ENGINE)]
     pub engine: String,
-    /// Run clocks and devices K times slower than real ones, 1 to 100, so that this machine
+    /// Run clocks and devices K times slower than real ones, 1/32 to 100, so that this machine
     /// measures as one with cores K times as fast; the demo takes as many times as long. Those of
     /// the disk, which leaves cores idle, run a twentieth of that
     #[arg(

@@ -5,6 +5,9 @@ use crate::arguments::output::ReportArguments;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::Exit;
+use std::fs::{Metadata, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use store::{LabId, Results};
 
@@ -32,12 +35,56 @@ pub fn write_report(results: &Results, lab: LabId, output: &Path) -> Result<(), 
     write_file(output, &report::render(results, lab)?)
 }
 
-/// Writes a file.
+/// Writes a file, and leaves what was there as it was where that fails.
 pub fn write_file(output: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Failure> {
-    std::fs::write(output, content).map_err(|error| {
+    replace(output, content.as_ref()).map_err(|error| {
         Failure::new(
             Exit::Environment,
             format!("cannot write {}: {error}; name another place with -o", output.display()),
         )
     })
+}
+
+fn replace(output: &Path, content: &[u8]) -> io::Result<()> {
+    let output = std::fs::canonicalize(output).or_else(|_| std::path::absolute(output))?;
+    let there = output.metadata().ok();
+    let permissions = there.as_ref().map_or(Permissions::from_mode(0o666), Metadata::permissions);
+    let aside = output.parent().filter(|_| there.is_none_or(|there| there.is_file()));
+    let aside = aside
+        .map(|directory| tempfile::Builder::new().permissions(permissions).tempfile_in(directory));
+    // What is no file, such as /dev/stdout, or lies where nothing new may be, is written in place.
+    let Some(Ok(mut aside)) = aside else { return std::fs::write(output, content) };
+    aside.write_all(content)?;
+    aside.persist(output)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_file;
+    use std::fs::{Permissions, metadata, read_dir, read_to_string, set_permissions, write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+
+    #[test]
+    fn a_file_is_written_as_a_whole() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        write(at("old"), "old").unwrap();
+        set_permissions(at("old"), Permissions::from_mode(0o640)).unwrap();
+        symlink(at("old"), at("link")).unwrap();
+        assert!(write_file(&at("link"), "new").is_ok());
+        assert_eq!(read_to_string(at("old")).unwrap(), "new");
+        assert_eq!(metadata(at("old")).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(at("link").is_symlink());
+        assert!(write_file(&at("another"), "text").is_ok());
+        write(at("plain"), "").unwrap();
+        let mode = |name: &str| metadata(at(name)).unwrap().permissions().mode();
+        assert_eq!(mode("another"), mode("plain"));
+        assert!(write_file(Path::new("/dev/null"), "text").is_ok());
+        assert!(write_file(&at("none/here"), "text").is_err());
+        assert!(write_file(temp.path(), "text").is_err());
+        // Nothing is left aside.
+        assert_eq!(read_dir(temp.path()).unwrap().count(), 4);
+    }
 }

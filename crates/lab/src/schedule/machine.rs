@@ -312,6 +312,7 @@ fn data_device(private: &Private) -> Option<RoleDevice> {
         role: Role::Data,
         device: place.device_name(),
         emulated: matches!(place, Place::Emulated { .. }),
+        used: place.used(),
         profile_fingerprint: place.fingerprint(),
         backing: String::new(),
     })

@@ -197,6 +197,7 @@ mod tests {
                     role: role.to_owned(),
                     device: "disk".to_owned(),
                     emulated: figures.is_some(),
+                    used: None,
                     profile_fingerprint: figures.map(str::to_owned),
                     backing: "own".to_owned(),
                 })
@@ -208,6 +209,7 @@ mod tests {
                 role,
                 device: "disk".to_owned(),
                 emulated: figures.is_some(),
+                used: None,
                 profile_fingerprint: figures.map(str::to_owned),
                 backing: "own".to_owned(),
             });

@@ -89,6 +89,7 @@ pub(crate) fn places_of(arranged: &Arrangement) -> Vec<CellPlace> {
         role: device.role.name().to_owned(),
         device: device.device.clone(),
         emulated: device.emulated,
+        used: device.used.clone(),
         profile_fingerprint: device.profile_fingerprint.clone(),
         backing: device.backing.clone(),
     };

@@ -32,9 +32,7 @@ impl PresetSpec {
             spec::Scale::Auto => preset.scale_to(warehouses),
             spec::Scale::Papers => PresetScale::Papers,
             spec::Scale::For(others) => preset.scale_to(others),
-            spec::Scale::Of(papers) => preset.scale_to(Warehouses(
-                (warehouses.0.saturating_mul(preset.warehouses) / papers.0.max(1)).max(1),
-            )),
+            spec::Scale::Of(of) => PresetScale::To { warehouses, of },
         };
         Ok(Some(PresetSpec { preset, scale }))
     }

@@ -11,7 +11,7 @@ use advise::{
 };
 use analyse::{Account, measurement};
 use base::{ServerRelease, Session};
-use device::Profile;
+use device::{Profile, Role, Setup};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -169,9 +169,8 @@ fn doubts([first, middle, last]: &[StatusAt; 3]) -> Vec<String> {
 
 /// The device that mydyno emulates for the data.
 fn emulated(subject: &Subject) -> Option<AdvisedDevice> {
-    let mut places = subject.placed.places.iter();
-    let place = places.find(|place| place.emulated && place.role == "data")?;
-    storage::profile(&place.device).ok().map(|profile| AdvisedDevice::of(&profile))
+    let setup = Setup::parse(&subject.placed.page.as_ref()?.setup_text().ok()?).ok()?;
+    setup.profile_of(Role::Data).map(AdvisedDevice::of)
 }
 
 /// What the system knows of a device that nobody probed. Virtual ones call themselves rotational,

@@ -23,7 +23,7 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     let sentences = others.map(|(published, measured, of)| {
         let bound = |device| {
             let bound = cell_with(view, of, device)?.whole().find_map(|repeat| repeat.bound());
-            Some(format!("{device} was bound by {}", bound?.by.title()))
+            Some(format!("{device}: {}", bound?.by.title()))
         };
         let bounds = [published.faster, published.slower].into_iter().filter_map(bound).join(", ");
         let with = if all.len() > 1 { in_words(&of.others) } else { String::new() };

@@ -36,7 +36,7 @@ impl fmt::Display for PresetScale {
             PresetScale::Papers => f.write_str("the papers' sizes"),
             PresetScale::To { warehouses, of } => {
                 let all = grouped(u64::from(of.0));
-                write!(f, "sizes for {warehouses} of the papers' {all} warehouses")
+                write!(f, "sizes for {warehouses} of {all} warehouses")
             }
         }
     }

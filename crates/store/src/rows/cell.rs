@@ -123,6 +123,9 @@ row! {
         pub device: String,
         /// Whether the device is emulated.
         pub emulated: bool,
+        /// How much of an emulated device held live data, where that was asked for: `5 % used,
+        /// fresh`.
+        pub used: Option<String>,
         /// 16 hexadecimal digits of the figures of an emulated device's profile, by which a lab
         /// that goes on sees that they were changed; `None` of servers of `server start`.
         #[serde(skip)]

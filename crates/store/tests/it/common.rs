@@ -55,7 +55,7 @@ pub fn placed_cell() -> NewCell {
     };
     NewCell {
         places: vec![
-            place("data", "hdd-15k"),
+            CellPlace { used: Some("8 % used".to_owned()), ..place("data", "hdd-15k") },
             place("redo", "nvme-pm1725"),
             place("temp", "hdd-15k"),
         ],

@@ -17,7 +17,8 @@ fn what_storage_did_is_kept_and_summed_up() {
     let results = Results::open(&path).unwrap();
     let what = results.cell(cell).unwrap().what;
     assert_eq!(what.places, placed_cell().places);
-    assert_eq!(what.devices_in_words().as_deref(), Some("hdd-15k, redo nvme-pm1725"));
+    let words = what.devices_in_words();
+    assert_eq!(words.as_deref(), Some("hdd-15k (8 % used), redo nvme-pm1725"));
     let stored = results.device_io(repeat).unwrap().unwrap();
     assert_eq!(stored.shim, device_io().shim);
     assert_eq!(stored.roles[0].requests[0].kind, RequestKind::Read);
@@ -30,6 +31,7 @@ fn what_storage_did_is_kept_and_summed_up() {
     let roles: Vec<&str> = summary.devices.iter().map(|d| d.role.as_str()).collect();
     assert_eq!(roles, ["data", "redo", "temp"]);
     let data = &summary.devices[0];
+    assert_eq!(data.used.as_deref(), Some("8 % used"));
     assert_eq!(data.queue_depth_mean, Some(4.0));
     assert_eq!(data.busy_share, Some(0.5));
     let read = data.read.as_ref().unwrap();

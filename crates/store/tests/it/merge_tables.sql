@@ -7,7 +7,7 @@ INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transpor
         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed)
     VALUES (70, 7, 9, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', '', 'tpcc', 'nopm', 'statements', 1, 8, 0, 1, 0, 1, 1, 1);
 INSERT INTO cell_setting VALUES (70, 'a', 'b');
-INSERT INTO cell_place VALUES (70, 'data', 'disk', 1, 'memory', 'figures');
+INSERT INTO cell_place VALUES (70, 'data', 'disk', 1, '5 % used', 'memory', 'figures');
 INSERT INTO cell_transaction VALUES (70, 1, 'new_order', 1, 1);
 INSERT INTO cell_preset VALUES (70, 'config-1', 10);
 INSERT INTO preset_variable VALUES (70, 1, 'v', '1', 'kept', NULL, NULL, NULL);

@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use base::{DateTime, Exit};
 use device::Profile;
-use std::io::Write;
 use std::path::Path;
 
 /// The text of a profile's file.
@@ -24,8 +23,7 @@ pub(super) fn new_profile(output: Option<&Path>, of: &Path) -> Result<String, Fa
     let plain = plain.trim_matches('-');
     match output {
         Some(file) if file.extension().is_none_or(|ending| ending != "toml") => {
-            let why = "--profile names a profile, and a profile's file ends in .toml";
-            refused(why.to_owned())
+            refused(format!("{}: a profile's file ends in .toml", file.display()))
         }
         Some(file) if file.exists() => {
             let file = file.display();
@@ -34,13 +32,6 @@ pub(super) fn new_profile(output: Option<&Path>, of: &Path) -> Result<String, Fa
         _ if plain.is_empty() => Ok("probed".to_owned()),
         _ => Ok(plain.to_owned()),
     }
-}
-
-pub(super) fn write_profile(output: &Path, text: &str) -> Result<(), Failure> {
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(output);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
-        Failure::new(Exit::Environment, format!("cannot write {}: {error}", output.display()))
-    })
 }
 
 /// As in sources: `2026-11-21`.

@@ -104,7 +104,14 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         before += duration;
         devices.push(VerifiedDocument {
             name: profile.name.clone(),
-            title: profile.title.clone(),
+            title: match arguments.used {
+                Some(share) => format!(
+                    "{}, {} used: the sheet is that of a full one as the model converts it",
+                    profile.title,
+                    percent(share, 0)
+                ),
+                None => profile.title.clone(),
+            },
             figures,
             random_writes_by_use: writes_by_use(profile),
         });

@@ -242,7 +242,7 @@ fn one_note_tells_what_is_not_as_asked() {
     let server = server("mariadb-10.11");
     let note = translate("config-1", &server, to(10), &[]).note().unwrap();
     for words in [
-        "preset config-1, sizes for 10 of the papers' 1,000 warehouses: ",
+        "preset config-1, sizes for 10 of 1,000 warehouses: ",
         "scaled innodb_buffer_pool_size 3G to 31M",
         "folded innodb_log_files_in_group 3 into innodb_log_file_size=12M",
         "clamped innodb_max_purge_lag_delay 30000000 to 10000000",
