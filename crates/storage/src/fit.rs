@@ -191,6 +191,9 @@ fn profile(times: &FittedTimes, log: &IostatLog, naming: &Naming) -> (Profile, V
     let mb_per_s = |kind: usize| most(reports, |at| at.kinds[kind].kib_per_s) * 1024e-6;
     let quick_us = |kind| tenth(quick_ms(kind, reports) * 1e3);
     let [own_ms, pace_ms, part_ms] = times.0[READ].unwrap_or_default().map(f64::exp);
+    let least = reports.iter().map(|at| at.queue).fold(f64::INFINITY, f64::min);
+    // While less than one request was outstanding, most of them were alone.
+    let own_ms = own_ms.max(quick_ms(READ, reports) * (1.0 - least));
     let read_us = tenth(own_ms * 1e3);
     let slow_us = tenth((own_ms + part_ms * mean(|at| at.kinds[FLUSH].per_s / 1e3)) * 1e3);
     let (write_us, seen) = (quick_us(WRITE), most(reports, requests) * 1e3);
@@ -234,7 +237,6 @@ fn profile(times: &FittedTimes, log: &IostatLog, naming: &Naming) -> (Profile, V
         ..Profile::default()
     };
     cite(&mut profile, &CONCLUDED, &naming.source);
-    let least = reports.iter().map(|at| at.queue).fold(f64::INFINITY, f64::min);
     let untold = [
         (true, "how large the device and its cache are: capacity_bytes is a guess".to_owned()),
         (true, format!("reads of more than {reading} MB/s (sequential_read_mb_per_s)")),
@@ -373,6 +375,21 @@ mod tests {
         let text = toml::to_string(&calm.profile).unwrap();
         assert_eq!(Profile::parse(&text).unwrap(), calm.profile);
         assert!(calm.reports.iter().all(|of| of.flush.is_none() && of.read.is_some()));
+    }
+
+    /// Of a level load no model tells what is a read's own time and what is waiting.
+    #[test]
+    fn reads_that_were_nearly_alone_are_no_shorter_than_they_were() {
+        let kinds = [(500.0, 0.3), (300.0, 0.1)].map(|(per_s, mean_ms)| LoggedRequests {
+            per_s,
+            kib_per_s: per_s * 16.0,
+            mean_ms,
+        });
+        let kinds = [kinds[0], kinds[1], LoggedRequests::default()];
+        let level = fitted(vec![IostatReport { number: 0, queue: 0.2, kinds }; 40]);
+        let solid = level.profile.solid_state.unwrap();
+        assert!((240.0..=300.0).contains(&solid.read_latency_us), "{solid:?}");
+        assert!(solid.read_latency_while_writing_us >= Some(240.0), "{solid:?}");
     }
 
     #[test]
