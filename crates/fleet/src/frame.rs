@@ -116,6 +116,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_frame_may_be_as_long_as_frames_may_be() {
+        let mut all = Vec::new();
+        send(&mut all, &vec![7_u8; 100]).unwrap();
+        // One byte tells how many follow.
+        for (bytes_max, is_taken) in [(101, true), (100, false)] {
+            let mut from = Pieces { all: all.clone(), piece: 200, pause: true };
+            let taken = Inbox::default().receive::<Vec<u8>>(&mut from, bytes_max);
+            assert_eq!(taken.is_ok(), is_taken, "{bytes_max}: {taken:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn messages_come_whole_in_whatever_pieces(

@@ -96,3 +96,21 @@ impl fmt::Debug for Link {
         f.write_str("Link")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn a_link_that_broke_has_words() {
+        for kind in [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe] {
+            let words = in_words(&Error::from(kind));
+            assert_eq!(words, "its process has ended, or the network between");
+        }
+        for kind in [ErrorKind::TimedOut, ErrorKind::WouldBlock] {
+            assert_eq!(in_words(&Error::from(kind)), "it does not answer");
+        }
+        assert_eq!(in_words(&Error::other("the cable is out")), "the cable is out");
+    }
+}

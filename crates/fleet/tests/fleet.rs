@@ -27,6 +27,7 @@ const TYPES: &[TransactionInfo] = &[TransactionInfo {
     row_bytes: None,
 }];
 static RUNS: AtomicBool = AtomicBool::new(false);
+static STOPS: AtomicBool = AtomicBool::new(true);
 const MS: Duration = Duration::from_millis(1);
 
 /// Counts what it committed, and where its connections were.
@@ -399,12 +400,15 @@ fn ranks_start_together() {
                 if matches!(event, Event::Started) {
                     started.store(Instant::now().since_origin_ns(), Ordering::Relaxed);
                 }
-                turn.borrow_mut().take(&event, &RUNS)
+                // Its user wants an end, of which rank 0 decides.
+                turn.borrow_mut().take(&event, &STOPS)
             });
             turn.into_inner().finish(ended, RankUsage::default()).unwrap();
         });
         let leader = gather(&places[0], 0, Duration::from_secs(20)).unwrap();
+        assert!(!leader.is_stop_asked());
         lead(&leader, &fake, 200 * MS, |_| Control::Continue);
+        assert!(leader.is_stop_asked());
         let outcome = &leader.outcomes()[0];
         // On a machine that other tests keep busy; the figure itself is a benchmark's.
         assert!(outcome.start_late_ns < 250_000_000, "{outcome:?}");

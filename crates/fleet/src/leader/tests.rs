@@ -146,3 +146,30 @@ fn a_rank_that_stands_still_while_it_loads_is_lost() {
         leader.wait_for_loads(&RUNS, Duration::from_secs(20)).unwrap();
     });
 }
+
+#[test]
+fn a_rank_that_cannot_load_says_why() {
+    let [leader, follower] = places();
+    thread::scope(|scope| {
+        let joined = scope.spawn(|| join(&follower));
+        let leader = gather(&leader);
+        let mut follower = joined.join().unwrap();
+        let [rank] = &leader.outcomes()[..] else { panic!("there is another rank") };
+        assert!(rank.rank == 1 && !rank.host.is_empty(), "{rank:?}");
+        leader.begin_load(0).unwrap();
+        assert_eq!(follower.next(&RUNS).unwrap(), RunOrder::Load { schema: 0 });
+        follower.fail("the disk is full");
+        let words = leader.wait_for_loads(&RUNS, Duration::from_secs(20)).unwrap_err();
+        let words = words.to_string();
+        assert!(words.starts_with("rank 1 (") && words.contains("the disk is full"), "{words}");
+        // The load was the first order.
+        assert_eq!((leader.next_order(), leader.next_order()), (2, 3));
+        // One that hears of the end wants nothing more.
+        leader.end(0);
+        let begun = Instant::now();
+        while follower.is_wanted(&RUNS) {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+}
