@@ -112,8 +112,8 @@ fn devices(view: &LabView) -> Markup {
             h3 { "Devices" }
             (shown(
                 "What the sheets of emulated devices promise, full: 4 KiB random, 128 KiB \
-                    sequential; the shim plays it. -: not promised. docs/emulation.md says how it was checked \
-                    with fio.",
+                    sequential; the shim plays it. -: not promised. docs/emulation.md says how it \
+                    was checked with fio.",
                 table
             ))
         }
