@@ -51,13 +51,18 @@ fn all_is_kept(engine: &str) {
     let ran = crash(work.path(), engine, &flushed).run();
     let document = ran.json();
     let damage = list(&document, "/drills/damage");
-    let is_known = |damage: &Value| {
-        engine == "xtradb-5.6" && text(damage, "/what").contains("ibdata1 read of page 5")
+    let known = match engine {
+        "xtradb-5.6" => Some("ibdata1 read of page 5"),
+        "mariadb-10.11" => Some("The first page of file"),
+        _ => None,
     };
+    let is_known =
+        |damage: &Value| known.is_some_and(|known| text(damage, "/what").contains(known));
     assert!(damage.iter().all(is_known), "{document:#}");
     ran.exits(if damage.is_empty() { 0 } else { 6 });
     let recovered = number(&document, "/drills/recovered") as usize;
-    assert!(recovered + damage.len() == 4 && recovered > 0, "{document:#}");
+    // A server that recovers may have lost a table.
+    assert!(recovered + damage.len() >= 4 && recovered > 0, "{document:#}");
     assert!(of_orders(&document, "acknowledged") > 0, "{document:#}");
     assert_eq!(of_orders(&document, "lost"), 0, "{document:#}");
     if damage.is_empty() {
