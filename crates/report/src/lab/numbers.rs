@@ -136,18 +136,10 @@ const STORAGE: [(&str, &[Requests]); 6] = [
 ];
 
 static STORAGE_BY_ROLE: LazyLock<Vec<CellNumber>> = LazyLock::new(|| {
-    let of_role = |(role, kinds): &(&'static str, &[Requests])| {
-        let role = *role;
-        let of_kind = |(title, unit, number): &Requests| CellNumber {
-            title,
-            unit,
-            of: Of::Role(role, *number),
-            shown: significant,
-            is_logarithmic: false,
-        };
-        kinds.iter().map(of_kind).collect::<Vec<_>>()
-    };
-    STORAGE.iter().flat_map(of_role).collect()
+    let by_role = STORAGE.iter().flat_map(|&(role, kinds)| {
+        kinds.iter().map(move |&(title, unit, number)| metric(title, unit, Of::Role(role, number)))
+    });
+    by_role.collect()
 });
 
 /// The same as the server says, where nobody counted by role in some cell.
