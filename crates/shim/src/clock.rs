@@ -49,9 +49,8 @@ const HIGH_IS_ONE_IN: u64 = 50;
 static OVERSLEEP_MEDIAN_NS: AtomicU64 = AtomicU64::new(12_000);
 static OVERSLEEP_HIGH_NS: AtomicU64 = AtomicU64::new(30_000);
 
-/// What the program may use, when its CPU time was looked at, what it was, and whether it kept the
-/// cores busy until then.
-static CORES: AtomicU64 = AtomicU64::new(1);
+/// When the program's CPU time was looked at, what it was, and whether it kept the cores busy until
+/// then.
 static LOOKED_NS: AtomicU64 = AtomicU64::new(0);
 static CPU_TIME_NS: AtomicU64 = AtomicU64::new(0);
 static IS_BUSY: AtomicBool = AtomicBool::new(false);
@@ -70,9 +69,6 @@ static DILATED: OnceLock<DilatedClock> = OnceLock::new();
 /// # Errors
 /// Where it is no clock, or the program would have another one than its devices.
 pub(crate) fn prepare() -> Result<(), String> {
-    if let Ok(cores) = rustix::thread::sched_getaffinity(None) {
-        CORES.store(cores.count().into(), Ordering::Relaxed);
-    }
     let Some(clock) = DilatedClock::of_variable(std::env::var_os(CLOCK_VARIABLE))? else {
         return Ok(());
     };
@@ -185,7 +181,8 @@ fn look_at_cores(now_ns: u64) {
     }
     let cpu_time_ns = read(ClockId::ProcessCPUTime);
     let used_ns = cpu_time_ns.saturating_sub(CPU_TIME_NS.swap(cpu_time_ns, relaxed));
-    let busy_ns = passed_ns * CORES.load(relaxed) / BUSY_PART_OF_CORES;
+    let cores = rustix::thread::sched_getaffinity(None).map_or(1, |cores| cores.count());
+    let busy_ns = passed_ns * u64::from(cores) / BUSY_PART_OF_CORES;
     IS_BUSY.store(used_ns >= busy_ns, relaxed);
 }
 
