@@ -92,8 +92,9 @@ fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
 
 fn devices(view: &LabView) -> Markup {
     let emulated = view.profiles.iter().map(|profile| {
-        let used = profile.occupancy.map(|share| format!(", {} used", base::percent(share)));
-        let what = format!("{}, emulated{}", profile.title, used.unwrap_or_default());
+        let used =
+            spec::used_in_words(profile).map_or_else(String::new, |used| format!(", {used}"));
+        let what = format!("{}, emulated{used}", profile.title);
         (profile.name.as_str(), what, Some(profile))
     });
     let real = real_devices(view).into_iter();

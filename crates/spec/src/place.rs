@@ -127,12 +127,10 @@ impl Place {
         }
     }
 
-    /// How much of an emulated device is used, where that is told: `5 % used`, and whether it is
-    /// fresh.
+    /// As [`used_in_words`], of an emulated device.
     pub fn used(&self) -> Option<String> {
         let Place::Emulated { profile, .. } = self else { return None };
-        let fresh = if profile.trimmed_bytes.is_some() { ", fresh" } else { "" };
-        Some(format!("{} used{fresh}", base::percent(profile.occupancy?)))
+        used_in_words(profile)
     }
 
     /// Of an emulated device: what tells its figures from others, as sixteen hexadecimal digits.
@@ -148,6 +146,12 @@ impl Place {
             }
         }
     }
+}
+
+/// How much of a device is used, where that is told: `5 % used`, and whether it is fresh.
+pub fn used_in_words(profile: &Profile) -> Option<String> {
+    let fresh = if profile.trimmed_bytes.is_some() { ", fresh" } else { "" };
+    Some(format!("{} used{fresh}", base::percent(profile.occupancy?)))
 }
 
 /// What a device works by; of an array also what its members do, where they are named only.

@@ -1,8 +1,7 @@
 //! `mydyno device fit`.
 
-use super::profile_file::{new_profile, profile_text, today};
+use super::profile_file::{new_profile, profile_text, today, write_profile};
 use crate::arguments::device::DeviceFitArguments;
-use crate::commands::report::write_file;
 use crate::commands::show;
 use crate::failure::Outcome;
 use crate::text::format::{optional, percent};
@@ -86,7 +85,7 @@ pub fn run(arguments: &DeviceFitArguments) -> Outcome {
     let comments = said.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n");
     let text = format!("{}\n{profile}", comments.collect::<String>());
     if let Some(output) = &arguments.profile {
-        write_file(output, &text)?;
+        write_profile(output, &text)?;
     }
     show(arguments.json, 1, &found, || match &found.output {
         None => text,

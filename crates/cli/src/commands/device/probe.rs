@@ -1,8 +1,7 @@
 //! `mydyno device probe`.
 
-use super::profile_file::{new_profile, profile_text, today};
+use super::profile_file::{new_profile, profile_text, today, write_profile};
 use crate::arguments::device::DeviceProbeArguments;
-use crate::commands::report::write_file;
 use crate::commands::show;
 use crate::console::{Console, stop_flag, tell};
 use crate::failure::Outcome;
@@ -76,7 +75,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
         probed.profile(&Naming { name: naming_base, source: source(&fio, arguments, &probed) })?;
     let text = profile_text(&profile)?;
     if let Some(output) = &arguments.profile {
-        write_file(output, &text)?;
+        write_profile(output, &text)?;
     }
     let found = ProbeDocument::of(&fio, arguments, &probed, profile);
     show(arguments.json, 1, &found, || match &found.output {

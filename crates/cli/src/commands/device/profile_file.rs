@@ -1,5 +1,6 @@
 //! The file of a profile that is made.
 
+use crate::commands::report::write_file;
 use crate::failure::Failure;
 use base::{DateTime, Exit};
 use device::Profile;
@@ -14,24 +15,34 @@ pub(super) fn profile_text(profile: &Profile) -> Result<String, Failure> {
 
 /// A new profile's name: that of its file, or of what it is made from. Asked for before the work.
 pub(super) fn new_profile(output: Option<&Path>, of: &Path) -> Result<String, Failure> {
-    let refused = |why| Err(Failure::new(Exit::Usage, why));
     let from_file = output.and_then(Path::file_stem).map(std::ffi::OsStr::to_owned);
     let text = from_file.unwrap_or_else(|| std::path::absolute(of).unwrap_or_default().into());
     let text = text.to_string_lossy().to_ascii_lowercase();
     let plain: String =
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let plain = plain.trim_matches('-');
-    match output {
-        Some(file) if file.extension().is_none_or(|ending| ending != "toml") => {
-            refused(format!("{}: a profile's file ends in .toml", file.display()))
+    if let Some(file) = output {
+        if file.extension().is_none_or(|ending| ending != "toml") {
+            let why = format!("{}: a profile's file ends in .toml", file.display());
+            return Err(Failure::new(Exit::Usage, why));
         }
-        Some(file) if file.exists() => {
-            let file = file.display();
-            refused(format!("{file} is there already; remove it or name another file"))
-        }
-        _ if plain.is_empty() => Ok("probed".to_owned()),
-        _ => Ok(plain.to_owned()),
+        require_new(file)?;
     }
+    Ok(if plain.is_empty() { "probed" } else { plain }.to_owned())
+}
+
+fn require_new(file: &Path) -> Result<(), Failure> {
+    if !file.exists() {
+        return Ok(());
+    }
+    let why = format!("{} is there already; remove it or name another file", file.display());
+    Err(Failure::new(Exit::Usage, why))
+}
+
+/// Writes a new profile. The work before may take minutes, in which another one may have come.
+pub(super) fn write_profile(output: &Path, text: &str) -> Result<(), Failure> {
+    require_new(output)?;
+    write_file(output, text)
 }
 
 /// As in sources: `2026-11-21`.
