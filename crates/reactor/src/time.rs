@@ -1,7 +1,6 @@
 //! Waiting for a moment.
 
 use crate::core::Core;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
@@ -30,14 +29,6 @@ fn poll_timer(at: Instant, set: &mut bool) -> Poll<()> {
 /// The moment came before the future was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
-
-impl fmt::Display for TimedOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("timed out")
-    }
-}
-
-impl std::error::Error for TimedOut {}
 
 /// Runs `future` until `at`, then drops it.
 pub async fn timeout_at<F: Future>(at: Instant, future: F) -> Result<F::Output, TimedOut> {
