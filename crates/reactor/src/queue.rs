@@ -16,15 +16,11 @@ use std::time::Instant;
 /// it has waited as long as it may.
 pub struct Queue<T> {
     core: Rc<Core>,
-    lanes: RefCell<Lanes<T>>,
+    urgent: RefCell<VecDeque<T>>,
+    /// With the moment from which an item goes before all others.
+    deferred: RefCell<VecDeque<(Instant, T)>>,
     waiting: RefCell<Waiting>,
     closed: Cell<bool>,
-}
-
-struct Lanes<T> {
-    urgent: VecDeque<T>,
-    /// With the moment from which an item goes before all others.
-    deferred: VecDeque<(Instant, T)>,
 }
 
 /// Tasks that wait, the longest first.
@@ -66,7 +62,8 @@ impl<T> Queue<T> {
     pub fn new() -> io::Result<Queue<T>> {
         Ok(Queue {
             core: Core::of_this_thread()?,
-            lanes: RefCell::new(Lanes { urgent: VecDeque::new(), deferred: VecDeque::new() }),
+            urgent: RefCell::default(),
+            deferred: RefCell::default(),
             waiting: RefCell::default(),
             closed: Cell::new(false),
         })
@@ -74,21 +71,20 @@ impl<T> Queue<T> {
 
     /// Adds an item to those that are taken first.
     pub fn push(&self, item: T) {
-        self.lanes.borrow_mut().urgent.push_back(item);
+        self.urgent.borrow_mut().push_back(item);
         self.wake_one();
     }
 
     /// Adds an item that is taken where nothing else waits, and from `latest` on before anything
     /// else: those who come first must not come later than the next ones.
     pub fn push_deferred(&self, item: T, latest: Instant) {
-        self.lanes.borrow_mut().deferred.push_back((latest, item));
+        self.deferred.borrow_mut().push_back((latest, item));
         self.wake_one();
     }
 
     /// How many items wait: (urgent, deferred).
     pub fn len(&self) -> (usize, usize) {
-        let lanes = self.lanes.borrow();
-        (lanes.urgent.len(), lanes.deferred.len())
+        (self.urgent.borrow().len(), self.deferred.borrow().len())
     }
 
     /// Does nothing wait?
@@ -98,11 +94,11 @@ impl<T> Queue<T> {
 
     /// The next item without waiting.
     pub fn try_pop(&self) -> Option<T> {
-        let Lanes { urgent, deferred } = &mut *self.lanes.borrow_mut();
+        let mut deferred = self.deferred.borrow_mut();
         let is_late = |(latest, _): &(Instant, T)| *latest <= Instant::now();
         let item = match deferred.front() {
             Some(first) if is_late(first) => None,
-            _ => urgent.pop_front(),
+            _ => self.urgent.borrow_mut().pop_front(),
         };
         item.or_else(|| deferred.pop_front().map(|(_, item)| item))
     }
