@@ -45,7 +45,7 @@ pub enum SqlValue {
 }
 
 /// A whole answer: a count of affected rows, or rows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Answer<'a> {
     /// Rows that an INSERT, UPDATE or DELETE changed or found (sessions count found rows, so that
     /// an UPDATE which changes nothing still tells that its row exists; clause 2.3.6).

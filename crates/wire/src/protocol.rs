@@ -29,6 +29,7 @@ pub(crate) struct Protocol {
 }
 
 /// What an answer's last packet says.
+#[derive(Default)]
 pub(crate) struct Status {
     pub(crate) affected_rows: u64,
     pub(crate) last_insert_id: u64,
@@ -48,7 +49,7 @@ impl Status {
         let affected_rows = reader.lenenc()?;
         let last_insert_id = reader.lenenc()?;
         let more = reader.u16()? & MORE_RESULTS != 0;
-        Ok(Status { affected_rows, last_insert_id, width: 0, row_bytes: 0, more })
+        Ok(Status { affected_rows, last_insert_id, more, ..Status::default() })
     }
 }
 

@@ -83,14 +83,7 @@ impl<S: Session> Session for Halting<S> {
 
     async fn answer(&mut self) -> SessionResult<Answer<'_>> {
         if std::mem::take(&mut self.end_is_due) {
-            return Ok(Answer {
-                affected_rows: 0,
-                last_insert_id: 0,
-                width: 0,
-                cells: &[],
-                bytes: &[],
-                more: false,
-            });
+            return Ok(Answer::default());
         }
         let kind = self.unanswered.pop_front();
         let answer = self.session.answer().await;

@@ -83,13 +83,8 @@ impl Connection {
         };
         let rows_start = self.parsed;
         let more = self.read_rows(width).await?;
-        Ok(Status {
-            affected_rows: 0,
-            last_insert_id: 0,
-            width,
-            row_bytes: self.parsed - rows_start,
-            more,
-        })
+        let row_bytes = self.parsed - rows_start;
+        Ok(Status { width, row_bytes, more, ..Status::default() })
     }
 
     /// Reads column definitions and keeps them with the statement.
