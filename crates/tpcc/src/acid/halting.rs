@@ -5,7 +5,7 @@
 
 use base::{Answer, Param, RowSource, Session, SessionResult, StatementId};
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -35,7 +35,7 @@ pub(super) struct Halting<S> {
     session: S,
     pub(super) halt: Rc<Halt>,
     /// Of the prepared statements, by number.
-    kinds: Vec<&'static str>,
+    kinds: BTreeMap<u32, &'static str>,
     /// Of the commands that are queued or under way, oldest first.
     unanswered: VecDeque<&'static str>,
     /// The end of the transaction is not sent, and its answer is due.
@@ -49,7 +49,7 @@ impl<S> Halting<S> {
         Halting {
             session,
             halt: Rc::default(),
-            kinds: Vec::new(),
+            kinds: BTreeMap::new(),
             unanswered: VecDeque::new(),
             end_is_due: false,
             failed: false,
@@ -64,7 +64,7 @@ impl<S> Halting<S> {
 impl<S: Session> Session for Halting<S> {
     fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> SessionResult<()> {
         self.session.queue(statement, params)?;
-        let kind = self.kinds.get(statement.0 as usize).copied();
+        let kind = self.kinds.get(&statement.0).copied();
         self.unanswered.push_back(kind.unwrap_or_default());
         Ok(())
     }
@@ -115,11 +115,7 @@ impl<S: Session> Session for Halting<S> {
 
     async fn prepare_kind(&mut self, kind: &'static str, sql: &str) -> SessionResult<StatementId> {
         let statement = self.session.prepare_kind(kind, sql).await?;
-        let index = statement.0 as usize;
-        if self.kinds.len() <= index {
-            self.kinds.resize(index + 1, "");
-        }
-        self.kinds[index] = kind;
+        self.kinds.insert(statement.0, kind);
         Ok(statement)
     }
 
