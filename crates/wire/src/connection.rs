@@ -198,12 +198,9 @@ impl Connection {
     /// Sends a packet of the login.
     pub(crate) async fn send_packet(&mut self, payload: &[u8]) -> SessionResult<()> {
         self.output.clear();
-        self.output.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
-        self.output.push(self.sequence);
+        self.output.extend_from_slice(&[0; 4]);
         self.output.extend_from_slice(payload);
-        self.sent = self.output.len();
-        self.sequence = self.sequence.wrapping_add(1);
-        self.transport.send(&self.output).await.map_err(lost)
+        self.send_output().await
     }
 
     /// Reads a packet of the login; the server's refusal is an error.
@@ -398,16 +395,18 @@ impl Connection {
                 return Err(SessionError::Unexpected(format!("a packet of {len} bytes of rows")));
             }
             if len > 0 {
-                self.send_file_packet(len).await?;
+                self.send_output().await?;
             }
             if !more {
                 self.output.truncate(4);
-                return self.send_file_packet(0).await;
+                return self.send_output().await;
             }
         }
     }
 
-    async fn send_file_packet(&mut self, len: usize) -> SessionResult<()> {
+    /// Sends the output as one packet: its first four bytes are for the head.
+    async fn send_output(&mut self) -> SessionResult<()> {
+        let len = self.output.len() - 4;
         self.output[..3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
         self.output[3] = self.sequence;
         self.sequence = self.sequence.wrapping_add(1);
