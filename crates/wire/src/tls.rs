@@ -48,28 +48,17 @@ impl TlsSetup {
         if let (true, Some(ca)) = (verifies, &files.ssl_ca) {
             builder.set_verify(SslVerifyMode::PEER);
             let is_set = readable(ca).and_then(|()| builder.set_ca_file(ca).map_err(phrase));
-            is_set.map_err(|error| {
-                let ca = ca.display();
-                format!("ssl-ca {ca}: {error}; it must be a PEM file with CA certificates")
-            })?;
+            is_set.map_err(unusable("ssl-ca", ca, "CA certificates"))?;
         }
         if let (Some(cert), Some(key)) = (&files.ssl_cert, &files.ssl_key) {
             let is_set = readable(cert)
                 .and_then(|()| builder.set_certificate_chain_file(cert).map_err(phrase));
-            is_set.map_err(|error| {
-                let cert = cert.display();
-                format!("ssl-cert {cert}: {error}; it must be a PEM file with certificates")
-            })?;
+            is_set.map_err(unusable("ssl-cert", cert, "certificates"))?;
             let is_set = private_key(key)
                 .and_then(|key| builder.set_private_key(&key).map_err(phrase))
                 .and_then(|()| builder.check_private_key().map_err(phrase));
-            is_set.map_err(|error| {
-                format!(
-                    "ssl-key {}: {error}; it must be a PEM file with the private key of ssl-cert, \
-                     without a passphrase",
-                    key.display()
-                )
-            })?;
+            let wanted = "the private key of ssl-cert, without a passphrase";
+            is_set.map_err(unusable("ssl-key", key, wanted))?;
         }
         let identity = mode == TlsMode::VerifyIdentity;
         Ok(Some(TlsSetup { context: builder.build(), identity }))
@@ -92,6 +81,11 @@ impl TlsSetup {
 fn private_key(file: &Path) -> Result<PKey<Private>, String> {
     let pem = std::fs::read(file).map_err(|error| error.to_string())?;
     PKey::private_key_from_pem_callback(&pem, |_| Ok(0)).map_err(|error| reasons(&error))
+}
+
+/// Adds option and file to what is wrong, and what the file must hold.
+fn unusable(option: &str, file: &Path, wanted: &str) -> impl FnOnce(String) -> String {
+    move |why| format!("{option} {}: {why}; it must be a PEM file with {wanted}", file.display())
 }
 
 /// OpenSSL's own words for a missing file are none that a person reads.
