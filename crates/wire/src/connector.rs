@@ -32,7 +32,21 @@ impl base::Connect for Connector {
     }
 
     fn may_pass(error: &ConnectError) -> bool {
-        error.may_pass()
+        match error {
+            ConnectError::Unreachable { .. } => true,
+            ConnectError::Refused { error, .. } => {
+                matches!(
+                    error.code(),
+                    Some(
+                        errors::CON_COUNT_ERROR
+                            | errors::UNKNOWN_COM_ERROR
+                            | errors::SERVER_SHUTDOWN
+                    ) | None
+                )
+            }
+            ConnectError::Protocol { error, .. } => matches!(error, SessionError::Lost(_)),
+            _ => false,
+        }
     }
 
     async fn close(session: Connection) {
@@ -65,24 +79,6 @@ impl ConnectError {
     /// A target that cannot be used is an environment that is not fit.
     pub fn exit(&self) -> Exit {
         Exit::Environment
-    }
-
-    fn may_pass(&self) -> bool {
-        match self {
-            ConnectError::Unreachable { .. } => true,
-            ConnectError::Refused { error, .. } => {
-                matches!(
-                    error.code(),
-                    Some(
-                        errors::CON_COUNT_ERROR
-                            | errors::UNKNOWN_COM_ERROR
-                            | errors::SERVER_SHUTDOWN
-                    ) | None
-                )
-            }
-            ConnectError::Protocol { error, .. } => matches!(error, SessionError::Lost(_)),
-            _ => false,
-        }
     }
 }
 
@@ -146,7 +142,7 @@ impl Connector {
         let tls = self.tls_with(&greeting)?;
         let agreed = Agreed {
             capabilities: greeting.capabilities & self.wanted(tls.is_some()),
-            mariadb: greeting.mariadb_capabilities & capability::MARIADB_CACHE_METADATA,
+            mariadb: greeting.mariadb & capability::MARIADB_CACHE_METADATA,
         };
         connection.set_server(&greeting.version, greeting.connection_id);
         if let Some(setup) = tls {
@@ -367,7 +363,8 @@ struct Greeting {
     version: String,
     connection_id: u32,
     capabilities: u32,
-    mariadb_capabilities: u32,
+    /// The capabilities that only MariaDB has.
+    mariadb: u32,
     scramble: Vec<u8>,
     /// What to begin with. Where the account has another one, the server asks for it.
     method: AuthMethod,
@@ -388,7 +385,7 @@ impl Greeting {
         let capabilities = low | u32::from(reader.u16()?) << 16;
         let scramble_len = usize::from(reader.u8()?);
         reader.take(6)?;
-        let mariadb_capabilities = match capabilities & capability::MYSQL {
+        let mariadb = match capabilities & capability::MYSQL {
             0 => reader.u32()?,
             _ => reader.u32().map(|_| 0)?,
         };
@@ -398,13 +395,6 @@ impl Greeting {
             b"caching_sha2_password" => AuthMethod::CachingSha2,
             _ => AuthMethod::Native,
         };
-        Ok(Greeting {
-            version,
-            connection_id,
-            capabilities,
-            mariadb_capabilities,
-            scramble,
-            method,
-        })
+        Ok(Greeting { version, connection_id, capabilities, mariadb, scramble, method })
     }
 }
