@@ -96,6 +96,11 @@ impl JoinedRank {
         }
     }
 
+    /// Tells it something that it may not hear: one that is gone is found out when it is to work.
+    pub(crate) fn tell(&self, what: &ToFollower) {
+        let _ = self.with_link(|link| link.send(what));
+    }
+
     /// For people.
     pub(crate) fn name(&self) -> String {
         format!("rank {} ({})", self.rank, self.about.host)
@@ -133,8 +138,7 @@ impl Leader {
         if let Err(error) = ended {
             for rank in &ranks {
                 // One that is gone needs no reason.
-                let refused = ToFollower::Refused(format!("the fleet ends: {error}"));
-                let _ = rank.with_link(|link| link.send(&refused));
+                rank.tell(&ToFollower::Refused(format!("the fleet ends: {error}")));
             }
             return Err(error);
         }
@@ -259,10 +263,8 @@ impl Leader {
     /// Tells all ranks that the fleet ends, with this exit code.
     pub fn end(&self, exit_code: u8) {
         for rank in &self.ranks {
-            if let Some(link) = rank.link().as_mut() {
-                // One that is gone has ended already.
-                let _ = link.send(&ToFollower::End { exit_code });
-            }
+            // One that is gone has ended already.
+            rank.tell(&ToFollower::End { exit_code });
         }
     }
 }
@@ -404,15 +406,10 @@ fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank, proof: Vec<u8>) -> Fle
     let number = rank.rank;
     if ranks.iter().any(|there| there.rank == number) {
         let why = "another process has this rank".to_owned();
-        if let Some(link) = rank.link().as_mut() {
-            let _ = link.send(&ToFollower::Refused(why.clone()));
-        }
+        rank.tell(&ToFollower::Refused(why.clone()));
         return Err(FleetError::Refused { rank: number, why });
     }
-    if let Some(link) = rank.link().as_mut() {
-        // One that is gone by now is found out when it is to work.
-        let _ = link.send(&ToFollower::Welcome { proof });
-    }
+    rank.tell(&ToFollower::Welcome { proof });
     ranks.push(rank);
     Ok(())
 }

@@ -235,10 +235,7 @@ impl Partner for RankPartner<'_> {
     }
 
     fn cancel(&mut self) {
-        if let Some(link) = self.rank.link().as_mut() {
-            // One that is gone is found out when it is to do something.
-            let _ = link.send(&ToFollower::Abort { order: self.order });
-        }
+        self.rank.tell(&ToFollower::Abort { order: self.order });
     }
 
     fn drive(&mut self, schedule: &Schedule, report: &mut dyn FnMut(Interval)) -> PartnerEnd {
