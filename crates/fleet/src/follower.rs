@@ -290,11 +290,7 @@ impl RankTurn<'_> {
     /// The leader is gone, or ends the run before it begins.
     pub fn start(&mut self, stop: &AtomicBool) -> Result<Instant, RunError> {
         let started = self.started(stop);
-        let start = started.map_err(|error| {
-            let reason = leader_lost(io::Error::from(error.kind())).to_string();
-            self.lost.get_or_insert(error);
-            RunError::PartnerLost(reason)
-        })?;
+        let start = started.map_err(|error| RunError::PartnerLost(self.lose(error)))?;
         self.is_ended_by_leader |= start.is_none();
         self.start = start;
         start.ok_or(RunError::Interrupted)
@@ -347,13 +343,19 @@ impl RankTurn<'_> {
         Ok(ClockOffset::of(&exchanges))
     }
 
+    /// Keeps why the leader is lost, and says it.
+    fn lose(&mut self, error: io::Error) -> String {
+        let reason = leader_lost(io::Error::from(error.kind())).to_string();
+        self.lost.get_or_insert(error);
+        reason
+    }
+
     /// Tells the leader what happens here, and this run what the leader wants.
     pub fn take(&mut self, event: &Event<'_>, stop: &AtomicBool) -> Control {
         match self.exchange(event, stop) {
             Ok(control) => control,
             Err(error) => {
-                let reason = leader_lost(io::Error::from(error.kind())).to_string();
-                self.lost.get_or_insert(error);
+                let reason = self.lose(error);
                 Control::Abort(Abort { cause: AbortCause::PartnerLost, reason })
             }
         }

@@ -116,18 +116,14 @@ fn leader(said: &Launched, get: &dyn Fn(&str) -> Option<String>) -> FleetResult<
 
 fn with_port(join: &str) -> FleetResult<String> {
     let is_v6_alone = join.matches(':').count() > 1 && !join.contains(']');
-    let text = match join.rsplit_once(':') {
-        _ if is_v6_alone => format!("[{join}]:{PORT}"),
+    match join.rsplit_once(':') {
+        _ if is_v6_alone => Ok(format!("[{join}]:{PORT}")),
         Some((host, number)) if !host.is_empty() && number.parse::<u16>().is_ok() => {
-            join.to_owned()
+            Ok(join.to_owned())
         }
-        None if !join.is_empty() => format!("{join}:{PORT}"),
-        _ => String::new(),
-    };
-    if text.is_empty() {
-        return Err(FleetError::Usage(format!("--join {join:?} is no HOST:PORT")));
+        None if !join.is_empty() => Ok(format!("{join}:{PORT}")),
+        _ => Err(FleetError::Usage(format!("--join {join:?} is no HOST:PORT"))),
     }
-    Ok(text)
 }
 
 /// The first host of a list as Slurm writes it: `node[07-09,12],login`.

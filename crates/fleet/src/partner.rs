@@ -212,10 +212,8 @@ fn left() -> RankEnd {
 impl Partner for RankPartner<'_> {
     fn open(&mut self, is_cancelled: &dyn Fn() -> bool) -> Result<(), Failed> {
         let mut guard = self.rank.link();
-        let opened = match guard.as_mut() {
-            Some(link) => self.opened(link, is_cancelled),
-            None => Err(left()),
-        };
+        let link = guard.as_mut().ok_or_else(left);
+        let opened = link.and_then(|link| self.opened(link, is_cancelled));
         let why = match opened {
             Ok(Ok(clock_error_ns)) => {
                 self.rank.outcome().clock_error_ns = clock_error_ns;
@@ -240,10 +238,8 @@ impl Partner for RankPartner<'_> {
 
     fn drive(&mut self, schedule: &Schedule, report: &mut dyn FnMut(Interval)) -> PartnerEnd {
         let mut guard = self.rank.link();
-        let driven = match guard.as_mut() {
-            Some(link) => self.driven(link, schedule, report),
-            None => Err(left()),
-        };
+        let link = guard.as_mut().ok_or_else(left);
+        let driven = link.and_then(|link| self.driven(link, schedule, report));
         let why = match driven {
             Ok(share) => return PartnerEnd::Finished(share),
             Err(RankEnd::Aborted(abort)) => return PartnerEnd::Gone(Some(abort)),
