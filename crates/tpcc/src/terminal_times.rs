@@ -6,20 +6,14 @@ use std::time::Duration;
 /// Terminals of each warehouse (clause 4.2.2).
 pub const TERMINALS_PER_WAREHOUSE: u32 = 10;
 
-const fn seconds(of: [u64; 5]) -> [Duration; 5] {
-    let mut durations = [Duration::ZERO; 5];
-    let mut index = 0;
-    while index < 5 {
-        durations[index] = Duration::from_secs(of[index]);
-        index += 1;
-    }
-    durations
+const fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
 }
 
 /// Least keying time of each type (table 5.2.5.7), by [`Transaction::index`].
-pub const KEYING: [Duration; 5] = seconds([18, 3, 2, 2, 2]);
+pub const KEYING: [Duration; 5] = [s(18), s(3), s(2), s(2), s(2)];
 /// Least mean think time of each type (the same table).
-pub const THINK_MEAN: [Duration; 5] = seconds([12, 12, 10, 5, 5]);
+pub const THINK_MEAN: [Duration; 5] = [s(12), s(12), s(10), s(5), s(5)];
 
 /// So many terminals with the times of the clauses.
 pub fn terminals(count: u32) -> drive::Terminals {
