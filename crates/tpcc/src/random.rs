@@ -155,19 +155,9 @@ fn alphanumeric(index: u16) -> u8 {
 }
 
 #[inline]
-fn decimal_digit(index: u16) -> u8 {
-    (index + 48) as u8
-}
-
-#[inline]
 fn letter(index: u16) -> u8 {
     let lower = if index > 25 { 6 } else { 0 };
     (index + 65 + lower) as u8
-}
-
-#[inline]
-fn capital(index: u16) -> u8 {
-    (index + 65) as u8
 }
 
 /// Characters of an alphabet of `SIZE`, four from each draw. Multiply and shift of 16 bits:
@@ -229,7 +219,7 @@ pub fn write_a_string(out: &mut Vec<u8>, random: &mut Random, lengths: RangeIncl
 /// Appends `len` random decimal digits: an n-string (clause 4.3.2.2).
 #[inline]
 pub fn write_n_string(out: &mut Vec<u8>, random: &mut Random, len: usize) {
-    extend::<10>(out, random, len, decimal_digit);
+    extend::<10>(out, random, len, |digit| b'0' + digit as u8);
 }
 
 /// Random letters a-z, A-Z of a number that the compiler knows, which is four times `DRAWS`.
@@ -243,7 +233,7 @@ pub(crate) fn letters<const DRAWS: usize, const LETTERS: usize>(
 /// Appends `len` random letters A-Z.
 #[inline]
 pub fn write_capitals(out: &mut Vec<u8>, random: &mut Random, len: usize) {
-    extend::<26>(out, random, len, capital);
+    extend::<26>(out, random, len, |letter| b'A' + letter as u8);
 }
 
 #[cfg(test)]
