@@ -8,14 +8,8 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 /// `1234567` as `1,234,567`.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
-    let mut result = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            result.push(',');
-        }
-        result.push(digit);
-    }
-    result
+    let threes = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    threes.collect::<Vec<_>>().join(",")
 }
 
 /// A throughput: its fraction means nothing to people, and is cut off, as clause 5.4.4 wants it.
