@@ -3,13 +3,11 @@
 
 use crate::file::{SetupStatement, WorkloadFile};
 use crate::generate::DrawnValues;
-use crate::script::PARAMETERS_MAX;
+use crate::script::execute;
 use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
-use base::{
-    Connect, Exit, Param, Random, RowSource, Session, SessionError, SessionResult, first_of,
-};
+use base::{Connect, Exit, Random, RowSource, Session, SessionError, SessionResult, first_of};
 use drive::{LoadProgress, LoadReport, LoadedTable};
 use spec::SbtestTables;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -309,11 +307,7 @@ async fn set_up<S: Session>(
             }
         }
         let values = DrawnValues::drawn(&setup.generators, random);
-        let mut params = [Param::Null; PARAMETERS_MAX];
-        for (param, place) in params.iter_mut().zip(&setup.parameters) {
-            *param = values.param(*place);
-        }
-        session.execute(statement, &params[..setup.parameters.len()]).await?;
+        execute(session, statement, &setup.parameters, &values).await?;
     }
     session.query("COMMIT").await?;
     Ok(true)

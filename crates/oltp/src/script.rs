@@ -2,6 +2,7 @@
 //! generators of their parameters.
 
 use crate::generate::{DrawnValues, Generator};
+use base::{Param, Session, SessionResult, StatementId};
 use drive::TransactionInfo;
 use std::collections::BTreeSet;
 
@@ -47,6 +48,20 @@ impl ScriptStatement {
     pub(crate) fn variant(&self, values: &DrawnValues) -> usize {
         self.picked_by.map_or(0, |place| values.int(place) as usize)
     }
+}
+
+/// Executes a statement with the values of these places.
+pub(crate) async fn execute<S: Session>(
+    session: &mut S,
+    statement: StatementId,
+    places: &[usize],
+    values: &DrawnValues,
+) -> SessionResult<()> {
+    let mut params = [Param::Null; PARAMETERS_MAX];
+    for (param, place) in params.iter_mut().zip(places) {
+        *param = values.param(*place);
+    }
+    session.execute(statement, &params[..places.len()]).await.map(drop)
 }
 
 /// SQL whose rows offend.

@@ -1,9 +1,9 @@
 //! A script as a workload of the driver.
 
 use crate::generate::DrawnValues;
-use crate::script::{PARAMETERS_MAX, Script, ScriptStatement};
+use crate::script::{Script, execute};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Connect, Param, Random, Row, Session, SessionError, SessionResult, StatementId};
+use base::{Connect, Random, Row, Session, SessionError, SessionResult, StatementId};
 use drive::streams::INPUTS;
 use drive::{
     Attempt, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, StatementTimes,
@@ -237,9 +237,9 @@ impl<C: Connect> ScriptClient<C> {
             judge = failed_in_commit;
         }
         for (place, step) in transaction.steps.iter().enumerate() {
-            let variant = step.variant(&operation.values);
-            let id = self.prepared[operation.transaction][place][variant];
-            let executed = execute(&mut self.session, id, step, &operation.values).await;
+            let values = &operation.values;
+            let id = self.prepared[operation.transaction][place][step.variant(values)];
+            let executed = execute(&mut self.session, id, &step.parameters, values).await;
             executed.map_err(failed(judge))?;
         }
         if transaction.is_explicit {
@@ -261,20 +261,6 @@ impl<C: Connect> ScriptClient<C> {
         }
         Ok(())
     }
-}
-
-async fn execute<S: Session>(
-    session: &mut S,
-    id: StatementId,
-    step: &ScriptStatement,
-    values: &DrawnValues,
-) -> SessionResult<()> {
-    let mut params = [Param::Null; PARAMETERS_MAX];
-    let count = step.parameters.len();
-    for (param, place) in params.iter_mut().zip(&step.parameters) {
-        *param = values.param(*place);
-    }
-    session.execute(id, &params[..count]).await.map(drop)
 }
 
 impl<C: Connect> Client for ScriptClient<C> {
