@@ -50,7 +50,7 @@ struct WorkloadDocument {
     setup: Vec<SetupTable>,
     transaction: Vec<Spanned<TransactionTable>>,
     #[serde(default)]
-    check: Vec<CheckTable>,
+    check: Vec<ScriptCheck>,
 }
 
 #[derive(Deserialize)]
@@ -74,15 +74,6 @@ struct TransactionTable {
     statements: Vec<Spanned<String>>,
     #[serde(default)]
     parameters: Parameters,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CheckTable {
-    name: String,
-    #[serde(default)]
-    title: String,
-    sql: String,
 }
 
 type Parameters = BTreeMap<String, Spanned<ParameterKind>>;
@@ -166,14 +157,8 @@ fn file_of(document: WorkloadDocument, xxh3: u64) -> Result<WorkloadFile, WrongS
     }
     let setup = document.setup.into_iter().map(setup);
     let setup = setup.collect::<Result<_, _>>()?;
-    let check =
-        |table: CheckTable| ScriptCheck { name: table.name, title: table.title, sql: table.sql };
-    let script = Script {
-        types: types_of(types),
-        transactions,
-        checks: document.check.into_iter().map(check).collect(),
-        constant: None,
-    };
+    let (types, checks) = (types_of(types), document.check);
+    let script = Script { types, transactions, checks, constant: None };
     Ok(WorkloadFile { script, xxh3, setup })
 }
 

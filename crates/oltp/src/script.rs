@@ -4,6 +4,7 @@
 use crate::generate::{DrawnValues, Generator};
 use base::{Param, Session, SessionResult, StatementId};
 use drive::TransactionInfo;
+use serde::Deserialize;
 use std::collections::BTreeSet;
 
 /// Most parameters of one statement.
@@ -64,10 +65,12 @@ pub(crate) async fn execute<S: Session>(
     session.execute(statement, &params[..places.len()]).await.map(drop)
 }
 
-/// SQL whose rows offend.
-#[derive(Clone, Debug)]
+/// SQL whose rows offend, also as files have it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename = "CheckTable")]
 pub(crate) struct ScriptCheck {
     pub(crate) name: String,
+    #[serde(default)]
     pub(crate) title: String,
     pub(crate) sql: String,
 }
