@@ -159,12 +159,6 @@ struct SbtestLoad<'a> {
     stop: &'a AtomicBool,
 }
 
-impl SbtestLoad<'_> {
-    fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
-    }
-}
-
 type Loaded = Vec<(u32, LoadedTable)>;
 
 async fn fill_tables<C: Connect>(
@@ -199,7 +193,7 @@ async fn fill<S: Session>(
     let mut checksum = Xxh3::new();
     let (mut lines, mut stored) = (Vec::new(), 0);
     while rows.next_lines(&mut lines) {
-        if shared.is_over() {
+        if shared.stop.load(Ordering::Relaxed) || shared.failed.load(Ordering::Relaxed) {
             return Err(ScriptLoadError::Interrupted);
         }
         checksum.update(&lines);
