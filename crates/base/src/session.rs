@@ -79,6 +79,11 @@ impl<'a> Answer<'a> {
         (self.width > 0).then_some(Row { cells, bytes: self.bytes })
     }
 
+    /// The integer that the first row begins with; `None` where there is no row.
+    pub fn int(&self) -> SessionResult<Option<i64>> {
+        self.row(0).map(|row| row.int(0)).transpose()
+    }
+
     /// All rows, first to last.
     pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let bytes = self.bytes;

@@ -82,7 +82,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
         make_room(&mut session, options.force).await?;
         let sql = "SELECT @@global.local_infile";
         let answer = session.query(sql).await.map_err(failed(sql))?;
-        let is_on = answer.row(0).and_then(|row| row.int(0).ok()) == Some(1);
+        let is_on = answer.int().ok().flatten() == Some(1);
         C::close(session).await;
         Ok::<_, ScriptLoadError>(is_on)
     })??;

@@ -248,8 +248,7 @@ pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables,
         return Err(SbtestError::NoTables);
     }
     let answer = session.query("SELECT MAX(id) FROM sbtest1").await?;
-    let rows = answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0);
-    match u32::try_from(rows) {
+    match u32::try_from(answer.int().ok().flatten().unwrap_or(0)) {
         Ok(rows) if rows > 0 => Ok(SbtestTables { count, rows }),
         _ => Err(SbtestError::NoTables),
     }

@@ -124,9 +124,7 @@ impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
         let Some(constant) = &self.script.constant else {
             return Ok(Facts::default());
         };
-        let answer = session.query(&constant.sql).await?;
-        let number = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
-        Ok(Facts(vec![number]))
+        Ok(Facts(vec![session.query(&constant.sql).await?.int()?.unwrap_or(0)]))
     }
 
     fn mismatch(&self, _report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {

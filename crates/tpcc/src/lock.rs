@@ -35,7 +35,7 @@ pub async fn take_lock<S: Session>(
 ) -> SessionResult<Lock> {
     let sql = format!("SELECT GET_LOCK('{name}', {})", wait.as_secs());
     let answered = session.query(&sql).await;
-    lock_of(answered.map(|answer| answer.row(0).and_then(|row| row.int(0).ok())))
+    lock_of(answered.map(|answer| answer.int().ok().flatten()))
 }
 
 /// GET_LOCK says 1 for a lock, 0 where another has it, and NULL where it failed.

@@ -98,5 +98,5 @@ pub async fn gaps<S: Session>(
 
 /// The number that SQL selects; 0 where there is no row.
 pub(crate) async fn count<S: Session>(session: &mut S, sql: &str) -> SessionResult<i64> {
-    session.query(sql).await?.row(0).map_or(Ok(0), |row| row.int(0))
+    Ok(session.query(sql).await?.int()?.unwrap_or(0))
 }

@@ -2,8 +2,10 @@
 
 use super::finding::{AcidError, AcidResult};
 use super::halting::{Halt, Halting};
-use crate::transactions::{Outcome, PreparedSession, StatementSet, TransactionError};
-use crate::{Input, transactions::one_row};
+use crate::Input;
+use crate::transactions::{
+    Outcome, PreparedSession, StatementSet, TransactionError, one_row, only_row,
+};
 use base::{Connect, Session};
 use drive::{FailureKind, failed_by, set_isolation};
 use reactor::sleep_until;
@@ -15,6 +17,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+const READ: &str = "what a test reads";
 /// Tries of a transaction that the server rolls back to let another one through.
 const TRIES_MAX: u32 = 5;
 /// A server makes its list of transactions anew only for who has not read it for 0.1 s.
@@ -103,8 +106,7 @@ impl<S: Session> Actor<S> {
 
     /// Reads a number in the transaction that is open; `None` where there is no row.
     pub(super) async fn read(&mut self, sql: &str) -> AcidResult<Option<i64>> {
-        let answer = self.terminal.session_mut().query(sql).await?;
-        Ok(answer.row(0).map(|row| row.int(0)).transpose()?)
+        Ok(self.terminal.session_mut().query(sql).await?.int()?)
     }
 
     pub(super) fn into_session(self) -> S {
@@ -149,9 +151,7 @@ impl<S: Session> Onlooker<S> {
 
     /// An amount of money that is committed, in cents.
     pub(super) async fn cents(&mut self, sql: &str) -> AcidResult<i64> {
-        let answer = self.0.query(sql).await?;
-        let row = answer.row(0).ok_or(TransactionError::MissingRow("what a test reads"))?;
-        Ok(row.cents(0)?.0)
+        Ok(only_row(&self.0.query(sql).await?, READ)?.cents(0)?.0)
     }
 
     /// Rows that are committed, as text: columns joined by `|`.
@@ -227,7 +227,5 @@ async fn connected<C: Connect>(connect: &C) -> AcidResult<C::Session> {
 }
 
 async fn number<S: Session>(session: &mut S, sql: &str) -> AcidResult<i64> {
-    let answer = session.query(sql).await?;
-    let row = answer.row(0).ok_or(TransactionError::MissingRow("what a test reads"))?;
-    Ok(row.int(0)?)
+    Ok(only_row(&session.query(sql).await?, READ)?.int(0)?)
 }

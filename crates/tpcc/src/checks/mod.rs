@@ -191,8 +191,8 @@ fn examples(answer: &Answer<'_>, statement: &Statement) -> Vec<String> {
 
 async fn count<S: Session>(session: &mut S, sql: &str) -> SessionResult<u64> {
     let answer = session.query(&format!("SELECT COUNT(*) FROM ({sql}) AS offending")).await?;
-    let row = answer.row(0).ok_or_else(|| SessionError::Unexpected("no count".to_owned()))?;
-    Ok(u64::try_from(row.int(0)?).unwrap_or(0))
+    let rows = answer.int()?.ok_or_else(|| SessionError::Unexpected("no count".to_owned()))?;
+    Ok(u64::try_from(rows).unwrap_or(0))
 }
 
 /// Runs the checks of a set on warehouses 1..=`warehouses`. Each session has a consistent read-only

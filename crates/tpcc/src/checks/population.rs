@@ -16,9 +16,7 @@ use base::{Session, SessionResult};
 pub(super) async fn is_as_loaded<S: Session>(session: &mut S) -> SessionResult<bool> {
     let sql = "SELECT EXISTS(SELECT 1 FROM district WHERE d_next_o_id>3001) \
                OR EXISTS(SELECT 1 FROM customer WHERE c_payment_cnt>1 OR c_delivery_cnt>0)";
-    let answer = session.query(sql).await?;
-    let changed = answer.row(0).map(|row| row.int(0)).transpose()?;
-    Ok(changed == Some(0))
+    Ok(session.query(sql).await?.int()? == Some(0))
 }
 
 /// Rules of rows and columns that no transaction changes.

@@ -18,16 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Are there indexes by which history and order_line are found by customer's and by supplying
 /// warehouse?
 pub(super) async fn is_indexed<S: Session>(session: &mut S) -> SessionResult<bool> {
-    let answer = session
-        .query(
-            "SELECT COUNT(DISTINCT table_name) FROM information_schema.statistics WHERE \
-             table_schema=DATABASE() AND seq_in_index=1 AND ((table_name='history' AND \
-             column_name='h_c_w_id') OR (table_name='order_line' AND \
-             column_name='ol_supply_w_id'))",
-        )
-        .await?;
-    let row = answer.row(0).ok_or_else(|| missing("the count of indexes"))?;
-    Ok(row.int(0)? == 2)
+    let sql = "SELECT COUNT(DISTINCT table_name) FROM information_schema.statistics WHERE \
+               table_schema=DATABASE() AND seq_in_index=1 AND ((table_name='history' AND \
+               column_name='h_c_w_id') OR (table_name='order_line' AND \
+               column_name='ol_supply_w_id'))";
+    let count = session.query(sql).await?.int()?;
+    Ok(count.ok_or_else(|| missing("the count of indexes"))? == 2)
 }
 
 fn missing(what: &str) -> SessionError {

@@ -108,8 +108,7 @@ pub(crate) async fn require_alone<S: Session>(
 }
 
 async fn integer<S: Session>(session: &mut S, sql: &str) -> Result<i64, LoadError> {
-    let answer = session.query(sql).await?;
-    Ok(answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0))
+    Ok(session.query(sql).await?.int().ok().flatten().unwrap_or(0))
 }
 
 async fn decide<S: Session>(

@@ -177,8 +177,7 @@ pub(super) async fn oldest_orders<S: Session>(
     }
     let mut orders = [None; DISTRICTS as usize];
     for order in &mut orders {
-        let answer = session.answer().await?;
-        *order = answer.row(0).map(|row| row.int(0)).transpose()?;
+        *order = session.answer().await?.int()?;
     }
     Ok(orders)
 }
