@@ -253,6 +253,14 @@ pub trait Connect {
     /// Connects and logs in.
     fn connect(&self) -> impl Future<Output = Result<Self::Session, Self::Error>>;
 
+    /// The same, with an error that `failed` makes of the words.
+    fn connect_or<E>(
+        &self,
+        failed: impl FnOnce(String) -> E,
+    ) -> impl Future<Output = Result<Self::Session, E>> {
+        async move { self.connect().await.map_err(|error| failed(error.to_string())) }
+    }
+
     /// May the same call succeed later, as while a server restarts?
     fn may_pass(error: &Self::Error) -> bool;
 

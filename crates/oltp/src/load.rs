@@ -64,11 +64,6 @@ fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> ScriptLoadErr
     move |error| ScriptLoadError::Server { what, error }
 }
 
-async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, ScriptLoadError> {
-    let session = connect.connect().await;
-    session.map_err(|error| ScriptLoadError::Connect(error.to_string()))
-}
-
 /// Loads the tables of sysbench.
 pub(crate) fn load_sbtest<C: Connect + Sync>(
     connect: &C,
@@ -78,7 +73,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, ScriptLoadError> {
     let is_local_infile = reactor::block_on(async {
-        let mut session = connect_to(connect).await?;
+        let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
         make_room(&mut session, options.force).await?;
         let sql = "SELECT @@global.local_infile";
         let answer = session.query(sql).await.map_err(failed(sql))?;
@@ -165,7 +160,7 @@ async fn fill_tables<C: Connect>(
     connect: &C,
     shared: &SbtestLoad<'_>,
 ) -> Result<Loaded, ScriptLoadError> {
-    let mut session = connect_to(connect).await?;
+    let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
     let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
     session.query(set).await.map_err(failed("preparing a session"))?;
     let mut loaded = Loaded::new();
@@ -259,7 +254,7 @@ pub(crate) fn load_file<C: Connect + Sync>(
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, ScriptLoadError> {
     reactor::block_on(async {
-        let mut session = connect_to(connect).await?;
+        let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
         make_room(&mut session, options.force).await?;
         let steps_total = file.setup.len() as u32;
         for (steps, setup) in (0..).zip(&file.setup) {

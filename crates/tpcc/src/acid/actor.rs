@@ -55,7 +55,7 @@ impl<S: Session> Actor<S> {
         connect: &C,
         isolation: Isolation,
     ) -> AcidResult<Actor<S>> {
-        let mut session = connected(connect).await?;
+        let mut session = connect.connect_or(AcidError::Connect).await?;
         let connection = number(&mut session, "SELECT CONNECTION_ID()").await?;
         let session = Halting::new(session);
         let halt = Rc::clone(&session.halt);
@@ -134,7 +134,7 @@ pub(super) struct Onlooker<S>(S);
 
 impl<S: Session> Onlooker<S> {
     pub(super) async fn open<C: Connect<Session = S>>(connect: &C) -> AcidResult<Onlooker<S>> {
-        let mut session = connected(connect).await?;
+        let mut session = connect.connect_or(AcidError::Connect).await?;
         set_isolation(&mut session, Isolation::RepeatableRead).await?;
         session.query("SET SESSION autocommit = 1").await?;
         Ok(Onlooker(session))
@@ -220,10 +220,6 @@ impl<S: Session> Onlooker<S> {
             }
         }
     }
-}
-
-async fn connected<C: Connect>(connect: &C) -> AcidResult<C::Session> {
-    connect.connect().await.map_err(|error| AcidError::Connect(error.to_string()))
 }
 
 async fn number<S: Session>(session: &mut S, sql: &str) -> AcidResult<i64> {

@@ -21,8 +21,7 @@ pub async fn order_until_lost<C: Connect>(
     (mut source, isolation): (InputSource, Isolation),
     witness: &Witness,
 ) -> AcidResult<()> {
-    let session = connect.connect().await;
-    let session = session.map_err(|error| AcidError::Connect(error.to_string()))?;
+    let session = connect.connect_or(AcidError::Connect).await?;
     let statements = StatementSet::Clauses { style: Style::Statements, isolation };
     let mut terminal = PreparedSession::open(session, statements).await?;
     while !witness.is_full() {

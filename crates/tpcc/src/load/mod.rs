@@ -81,7 +81,7 @@ pub fn load<C: Connect + Sync>(
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
     let (mut keeper, prepared) = block_on(async {
-        let mut session = connect_to(connect).await?;
+        let mut session = connect.connect_or(LoadError::Connect).await?;
         let prepared = prepare(&mut session, options).await?;
         Ok((session, prepared))
     })?;
@@ -138,7 +138,7 @@ pub fn load_part<C: Connect + Sync>(
 ) -> Result<(), LoadError> {
     let population = options.population();
     let (found, is_local_infile) = block_on(async {
-        let mut session = connect_to(connect).await?;
+        let mut session = connect.connect_or(LoadError::Connect).await?;
         let found = loaded_chunks(&mut session).await?;
         let is_local = state::allows_local_infile(&mut session).await?;
         C::close(session).await;
@@ -151,10 +151,6 @@ pub fn load_part<C: Connect + Sync>(
 
 fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
     reactor::block_on(future)?
-}
-
-async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
-    connect.connect().await.map_err(|error| LoadError::Connect(error.to_string()))
 }
 
 fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> LoadError {
@@ -279,7 +275,7 @@ async fn do_tasks<C: Connect>(
     connect: &C,
     shared: &SharedLoad<'_>,
 ) -> Result<TableSums, LoadError> {
-    let mut session = connect_to(connect).await?;
+    let mut session = connect.connect_or(LoadError::Connect).await?;
     // sql_mode: the escapes of LOAD DATA must mean what they say.
     let set =
         "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0, sql_mode = ''";
