@@ -319,7 +319,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
                     return Some(client);
                 }
                 Err(failed) => {
-                    self.recorder.borrow_mut().failed_reconnect(&failed);
+                    self.recorder.borrow_mut().count_failed("reconnect", &failed);
                     if failed.kind == FailureKind::Fatal {
                         return None;
                     }

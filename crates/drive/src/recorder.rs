@@ -115,12 +115,8 @@ impl Recorder {
         self.count_failed(self.types[transaction.index()].name, failed);
     }
 
-    /// A connection that could not be opened again.
-    pub(crate) fn failed_reconnect(&mut self, failed: &Failed) {
-        self.count_failed("reconnect", failed);
-    }
-
-    fn count_failed(&mut self, what: &'static str, failed: &Failed) {
+    /// A try of a transaction, or to open a connection again, that failed.
+    pub(crate) fn count_failed(&mut self, what: &'static str, failed: &Failed) {
         self.totals
             .failed_tries
             .entry((what, failed.code.to_string()))

@@ -6,7 +6,6 @@ use crate::interval::TerminalStats;
 use crate::pace::{Terminals, think_time};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
-use crate::streams::THINKING;
 use base::{Random, limits};
 use reactor::{Queue, Signal};
 use std::cell::RefCell;
@@ -64,11 +63,6 @@ fn refuse(transaction: TransactionType, code: &'static str, why: &str, recorder:
     let failed = Failed { kind: FailureKind::Fatal, code: code.into(), message: why.to_owned() };
     recorder.failed_try(transaction, &failed);
     recorder.given_up(transaction);
-}
-
-/// The think times of terminal `number` of the run.
-pub(crate) fn thinking(seed: u64, number: u32) -> Random {
-    Random::new(seed, &[THINKING, u64::from(number)])
 }
 
 /// One user.

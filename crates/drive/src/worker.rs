@@ -10,7 +10,9 @@ use crate::options::{Abort, RunOptions};
 use crate::pace::{Pace, Terminals, WorkerShare};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
-use crate::terminals::{Terminal, TerminalQueue, thinking};
+use crate::streams::THINKING;
+use crate::terminals::{Terminal, TerminalQueue};
+use base::Random;
 use reactor::Tasks;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -193,7 +195,7 @@ impl<W: Workload> Work<'_, W> {
                 for (place, number) in self.share.of(times.count).enumerate() {
                     let terminal = Terminal {
                         source: self.workload.source(number),
-                        random: thinking(self.options.seed, number),
+                        random: Random::new(self.options.seed, &[THINKING, u64::from(number)]),
                         times,
                         queue,
                         place,
