@@ -163,10 +163,9 @@ fn file_of(document: WorkloadDocument, xxh3: u64) -> Result<WorkloadFile, WrongS
 }
 
 fn setup(table: SetupTable) -> Result<SetupStatement, WrongSpan> {
-    let (names, generators) = parameters("setup", table.parameters)?;
-    let mut used = vec![false; names.len()];
-    let (sql, parameters) = statement("setup", &table.sql, &names, &mut used)?;
-    require_used("setup", table.sql.span(), &names, &used)?;
+    let mut named = NamedParameters::new("setup".to_owned(), table.parameters)?;
+    let (sql, parameters) = named.statement(&table.sql)?;
+    let generators = named.all_used(table.sql.span())?;
     Ok(SetupStatement { sql, times: table.times, generators, parameters })
 }
 
@@ -182,11 +181,10 @@ fn transaction(table: Spanned<TransactionTable>) -> Result<ScriptTransaction, Wr
     if table.statements.is_empty() {
         return Err((span, format!("{of}, statements: there is none")));
     }
-    let (names, generators) = parameters(&of, table.parameters)?;
-    let mut used = vec![false; names.len()];
+    let mut named = NamedParameters::new(of, table.parameters)?;
     let mut steps = Vec::new();
     for (index, written) in table.statements.iter().enumerate() {
-        let (sql, parameters) = statement(&of, written, &names, &mut used)?;
+        let (sql, parameters) = named.statement(written)?;
         steps.push(ScriptStatement {
             kind: interned(&format!("{}_{}", verb(&sql), index + 1)),
             variants: vec![sql],
@@ -194,72 +192,74 @@ fn transaction(table: Spanned<TransactionTable>) -> Result<ScriptTransaction, Wr
             parameters,
         });
     }
-    require_used(&of, span, &names, &used)?;
+    let generators = named.all_used(span)?;
     Ok(ScriptTransaction { generators, is_explicit: steps.len() > 1, steps })
 }
 
-/// The statement with `?` for its parameters, and their places.
-fn statement(
-    of: &str,
-    written: &Spanned<String>,
-    names: &[String],
-    used: &mut [bool],
-) -> Result<(String, Vec<usize>), WrongSpan> {
-    let (sql, parameters) = named_parameters(written.get_ref());
-    if parameters.len() > PARAMETERS_MAX {
-        let count = parameters.len();
-        let what =
-            format!("{of}: a statement has {count} parameters, and {PARAMETERS_MAX} at most");
-        return Err((written.span(), what));
+/// The parameters of the setup or of a transaction, which `of` says to people.
+struct NamedParameters {
+    of: String,
+    names: Vec<String>,
+    generators: Vec<Generator>,
+    /// Does a statement have it?
+    used: Vec<bool>,
+}
+
+impl NamedParameters {
+    /// An offset stands behind what it is of.
+    fn new(of: String, parameters: Parameters) -> Result<NamedParameters, WrongSpan> {
+        let is_offset = |kind: &ParameterKind| matches!(kind, ParameterKind::Offset { .. });
+        let mut all: Vec<_> = parameters.into_iter().collect();
+        all.sort_by_key(|(_, kind)| is_offset(kind.get_ref()));
+        let mut names: Vec<String> = Vec::new();
+        let mut generators = Vec::new();
+        for (name, kind) in all {
+            let span = kind.span();
+            match generator(kind.into_inner(), &names) {
+                Ok(generator) => generators.push(generator),
+                Err(why) => return Err((span, format!("{of}, parameters.{name}: {why}"))),
+            }
+            names.push(name);
+        }
+        let used = vec![false; names.len()];
+        Ok(NamedParameters { of, names, generators, used })
     }
-    let mut places = Vec::new();
-    for parameter in parameters {
-        let Some(place) = names.iter().position(|name| *name == parameter) else {
-            let what = format!(
-                "{of}: the statement has the parameter :{parameter}, and `parameters` has none \
-                 of that name"
-            );
+
+    /// The statement with `?` for its parameters, and their places.
+    fn statement(&mut self, written: &Spanned<String>) -> Result<(String, Vec<usize>), WrongSpan> {
+        let of = &self.of;
+        let (sql, parameters) = named_parameters(written.get_ref());
+        if parameters.len() > PARAMETERS_MAX {
+            let count = parameters.len();
+            let what =
+                format!("{of}: a statement has {count} parameters, and {PARAMETERS_MAX} at most");
             return Err((written.span(), what));
-        };
-        used[place] = true;
-        places.push(place);
-    }
-    Ok((sql, places))
-}
-
-fn require_used(
-    of: &str,
-    span: Range<usize>,
-    names: &[String],
-    used: &[bool],
-) -> Result<(), WrongSpan> {
-    match names.iter().zip(used).find(|(_, is_used)| !**is_used) {
-        Some((name, _)) => {
-            Err((span, format!("{of}, parameters.{name}: no statement has :{name}")))
         }
-        None => Ok(()),
-    }
-}
-
-/// The names and generators; an offset stands behind what it is of.
-fn parameters(
-    of: &str,
-    parameters: Parameters,
-) -> Result<(Vec<String>, Vec<Generator>), WrongSpan> {
-    let is_offset = |kind: &ParameterKind| matches!(kind, ParameterKind::Offset { .. });
-    let mut all: Vec<_> = parameters.into_iter().collect();
-    all.sort_by_key(|(_, kind)| is_offset(kind.get_ref()));
-    let mut names: Vec<String> = Vec::new();
-    let mut generators = Vec::new();
-    for (name, kind) in all {
-        let span = kind.span();
-        match generator(kind.into_inner(), &names) {
-            Ok(generator) => generators.push(generator),
-            Err(why) => return Err((span, format!("{of}, parameters.{name}: {why}"))),
+        let mut places = Vec::new();
+        for parameter in parameters {
+            let Some(place) = self.names.iter().position(|name| *name == parameter) else {
+                let what = format!(
+                    "{of}: the statement has the parameter :{parameter}, and `parameters` has none \
+                     of that name"
+                );
+                return Err((written.span(), what));
+            };
+            self.used[place] = true;
+            places.push(place);
         }
-        names.push(name);
+        Ok((sql, places))
     }
-    Ok((names, generators))
+
+    /// The generators, all of which statements use.
+    fn all_used(self, span: Range<usize>) -> Result<Vec<Generator>, WrongSpan> {
+        let NamedParameters { of, names, generators, used } = self;
+        match names.iter().zip(used).find(|(_, is_used)| !*is_used) {
+            Some((name, _)) => {
+                Err((span, format!("{of}, parameters.{name}: no statement has :{name}")))
+            }
+            None => Ok(generators),
+        }
+    }
 }
 
 fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String> {
