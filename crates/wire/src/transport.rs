@@ -256,7 +256,11 @@ impl Transport {
             match self.socket.write(rest) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(n) => rest = &rest[n..],
-                Err(error) => self.writable_after(error).await?,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => self.source.writable(self.socket.0.as_fd()).await?,
+                    ErrorKind::Interrupted => {}
+                    _ => return Err(error),
+                },
             }
         }
         Ok(())
@@ -282,30 +286,17 @@ impl Transport {
                     }
                     return Ok(n);
                 }
-                Err(error) => self.readable_after(error)?,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => {
+                        // Nothing is held back: what is waited for takes long, and nobody has to
+                        // look for it.
+                        self.wait_for_bytes(1);
+                        self.source.clear_readable();
+                    }
+                    ErrorKind::Interrupted => {}
+                    _ => return Err(error),
+                },
             }
-        }
-    }
-
-    fn readable_after(&mut self, error: io::Error) -> io::Result<()> {
-        match error.kind() {
-            ErrorKind::WouldBlock => {
-                // Nothing is held back: what is waited for takes long, and nobody has to look for
-                // it.
-                self.wait_for_bytes(1);
-                self.source.clear_readable();
-            }
-            ErrorKind::Interrupted => {}
-            _ => return Err(error),
-        }
-        Ok(())
-    }
-
-    async fn writable_after(&self, error: io::Error) -> io::Result<()> {
-        match error.kind() {
-            ErrorKind::WouldBlock => self.source.writable(self.socket.0.as_fd()).await,
-            ErrorKind::Interrupted => Ok(()),
-            _ => Err(error),
         }
     }
 
