@@ -14,7 +14,9 @@ pub(super) async fn new_order<S: Session>(
 ) -> StepResult<Outcome> {
     let home = &mut branches.home.on;
     home.ask_head(order)?;
-    home.ask_items(order)?;
+    for line in order.lines() {
+        home.ask(home.set.statements.select_item, &[Param::from(line.item)])?;
+    }
     let head = home.read_head().await?;
     let mut stocked = [Stocked::default(); LINES_MAX];
     let used = read_items(home.session, order, &mut stocked).await?;

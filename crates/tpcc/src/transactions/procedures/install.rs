@@ -83,7 +83,13 @@ async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallErr
         }
         made = true;
         session.query(&format!("DROP PROCEDURE IF EXISTS {name}")).await?;
-        session.query(&with_head(&name, &comment, &text)).await?;
+        // Characteristics stand between parameters and body.
+        let (params, body) = text.split_once("BEGIN").unwrap_or((text.as_str(), ""));
+        let create = format!(
+            "CREATE PROCEDURE {name}{params} MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT \
+             '{comment}' BEGIN{body}"
+        );
+        session.query(&create).await?;
     }
     Ok(made)
 }
@@ -101,13 +107,4 @@ async fn type_of_names<S: Session>(session: &mut S) -> SessionResult<String> {
         // Bytes without a character set (VARBINARY).
         _ => "CHARACTER SET binary".to_owned(),
     })
-}
-
-/// The whole statement: characteristics stand between parameters and body.
-fn with_head(name: &str, comment: &str, text: &str) -> String {
-    let (params, body) = text.split_once("BEGIN").unwrap_or((text, ""));
-    format!(
-        "CREATE PROCEDURE {name}{params} MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT \
-         '{comment}' BEGIN{body}"
-    )
 }

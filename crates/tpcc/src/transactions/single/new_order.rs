@@ -58,14 +58,6 @@ impl<S: Session> OnSession<'_, S, Single> {
         self.ask(self.set.statements.select_customer, &[w, d, customer])
     }
 
-    /// Queues the reads of the items.
-    pub(crate) fn ask_items(&mut self, order: &NewOrder) -> StepResult {
-        for line in order.lines() {
-            self.ask(self.set.statements.select_item, &[Param::from(line.item)])?;
-        }
-        Ok(())
-    }
-
     /// Queues what is written of the order but for its lines: three statements.
     pub(crate) fn write_head(&mut self, order: &NewOrder, order_id: i64) -> StepResult {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
