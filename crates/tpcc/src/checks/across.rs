@@ -109,6 +109,15 @@ pub(super) struct Offending {
     pub(super) examples: Vec<String>,
 }
 
+impl Offending {
+    /// Adds rows, and as many of their examples as there is room for.
+    pub(super) fn add(&mut self, rows: u64, examples: impl IntoIterator<Item = String>) {
+        self.rows += rows;
+        let room = OFFENDING_ROWS_MAX.saturating_sub(self.examples.len());
+        self.examples.extend(examples.into_iter().take(room));
+    }
+}
+
 impl ComparedRows {
     /// Compares the rows of a warehouse that the shard `home` has.
     pub(super) async fn compare<S: Session>(
@@ -130,10 +139,7 @@ impl ComparedRows {
         }
         let mut offending = Offending::default();
         for (key, sides) in rows.iter().filter(|(_, sides)| sides.held != sides.entered) {
-            offending.rows += 1;
-            if offending.examples.len() < OFFENDING_ROWS_MAX {
-                offending.examples.push(of.example(warehouse, key, sides));
-            }
+            offending.add(1, std::iter::once_with(|| of.example(warehouse, key, sides)));
         }
         Ok(offending)
     }

@@ -90,16 +90,12 @@ impl Running {
         let sql = statement.sql(warehouse);
         let limited = format!("{sql} LIMIT {}", OFFENDING_ROWS_MAX + 1);
         let answer = session.query(&limited).await?;
-        let found = answer.len();
-        for row in examples(&answer, statement) {
-            if self.found.examples.len() < OFFENDING_ROWS_MAX {
-                self.found.examples.push(row);
-            }
-        }
+        let (found, examples) = (answer.len(), examples(&answer, statement));
         // Rows are counted only where there are more of them than examples: a consistent database
         // pays nothing.
-        self.found.rows +=
+        let rows =
             if found > OFFENDING_ROWS_MAX { count(session, &sql).await? } else { found as u64 };
+        self.found.add(rows, examples);
         Ok(())
     }
 
@@ -152,10 +148,8 @@ impl Running {
 
     /// Adds what was found elsewhere.
     fn add(&mut self, other: Running) {
-        self.found.rows += other.found.rows;
+        self.found.add(other.found.rows, other.found.examples);
         self.duration += other.duration;
-        let room = OFFENDING_ROWS_MAX.saturating_sub(self.found.examples.len());
-        self.found.examples.extend(other.found.examples.into_iter().take(room));
     }
 
     /// Adds what was found on a shard, by its number from 1.
