@@ -21,23 +21,15 @@ fn begin<S: Session>(terminal: &mut PreparedSession<Timed<S>>) {
 
 /// A session that only reads, from a replica.
 pub(crate) struct ReplicaSession<C: Connect> {
-    terminal: TimedSession<C>,
+    pub(crate) terminal: TimedSession<C>,
     /// The number of its server.
-    replica: usize,
-    fresh: Arc<FreshOrders>,
+    pub(crate) replica: usize,
+    pub(crate) fresh: Arc<FreshOrders>,
     /// It had the last transaction.
-    was_asked: bool,
+    pub(crate) was_asked: bool,
 }
 
 impl<C: Connect> ReplicaSession<C> {
-    pub(crate) fn new(
-        terminal: TimedSession<C>,
-        replica: usize,
-        fresh: Arc<FreshOrders>,
-    ) -> ReplicaSession<C> {
-        ReplicaSession { terminal, replica, fresh, was_asked: false }
-    }
-
     /// Runs a transaction here, where it only reads, else on the primary.
     async fn run(
         &mut self,

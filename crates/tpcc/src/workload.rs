@@ -180,8 +180,9 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         let terminal = self.session(server).await?;
         let beside = match (self.schemas.reads_from(which), &self.fresh) {
             (Some(replica), Some(fresh)) => {
-                let session = self.session(replica).await?;
-                Beside::Replica(Box::new(ReplicaSession::new(session, replica, Arc::clone(fresh))))
+                let (terminal, fresh) = (self.session(replica).await?, Arc::clone(fresh));
+                let reader = ReplicaSession { terminal, replica, fresh, was_asked: false };
+                Beside::Replica(Box::new(reader))
             }
             _ => Beside::Nothing,
         };
