@@ -24,34 +24,25 @@ pub(crate) fn column(payload: &[u8]) -> SessionResult<ColumnDefinition> {
     Ok(ColumnDefinition { type_code: fixed[6], unsigned: fixed[7] & 0x20 != 0 })
 }
 
-/// Where a payload starts in the bytes of the answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PayloadStart(pub usize);
-
-fn bytes_cell(
-    PayloadStart(base): PayloadStart,
-    reader: &mut PacketReader<'_>,
-) -> SessionResult<SqlValue> {
+fn bytes_cell(reader: &mut PacketReader<'_>) -> SessionResult<SqlValue> {
     let taken = reader.lenenc_bytes()?;
-    let start = base + reader.position - taken.len();
+    let start = reader.position - taken.len();
     // Answers are limited to `ANSWER_BYTES_MAX`, far below 4 GiB.
     Ok(SqlValue::Bytes { start: start as u32, len: taken.len() as u32 })
 }
 
 /// Appends the cells of a row of the text protocol.
 pub(crate) fn text_row(
-    payload: &[u8],
-    base: PayloadStart,
+    mut reader: PacketReader<'_>,
     width: usize,
     cells: &mut Vec<SqlValue>,
 ) -> SessionResult<()> {
-    let mut reader = PacketReader::new(payload);
     for _ in 0..width {
         if reader.rest().first() == Some(&0xfb) {
             reader.position += 1;
             cells.push(SqlValue::Null);
         } else {
-            cells.push(bytes_cell(base, &mut reader)?);
+            cells.push(bytes_cell(&mut reader)?);
         }
     }
     Ok(())
@@ -59,12 +50,10 @@ pub(crate) fn text_row(
 
 /// Appends the cells of a row of the binary protocol.
 pub(crate) fn binary_row(
-    payload: &[u8],
-    base: PayloadStart,
+    mut reader: PacketReader<'_>,
     columns: &[ColumnDefinition],
     cells: &mut Vec<SqlValue>,
 ) -> SessionResult<()> {
-    let mut reader = PacketReader::new(payload);
     reader.take(1)?;
     // The first two bits of a row's NULL map are reserved.
     let nulls = reader.take((columns.len() + 9) / 8)?;
@@ -73,18 +62,14 @@ pub(crate) fn binary_row(
         if nulls[bit / 8] & (1 << (bit % 8)) != 0 {
             cells.push(SqlValue::Null);
         } else {
-            cells.push(binary_cell(&mut reader, base, *column)?);
+            cells.push(binary_cell(&mut reader, *column)?);
         }
     }
     Ok(())
 }
 
 #[inline]
-fn binary_cell(
-    reader: &mut PacketReader<'_>,
-    base: PayloadStart,
-    column: ColumnDefinition,
-) -> SessionResult<SqlValue> {
+fn binary_cell(reader: &mut PacketReader<'_>, column: ColumnDefinition) -> SessionResult<SqlValue> {
     let signed = !column.unsigned;
     let value = match column.type_code {
         t::TINY if signed => i64::from(reader.u8()? as i8),
@@ -105,20 +90,16 @@ fn binary_cell(
         }
         // Dates are a length and that many bytes; nobody here looks inside. Floating point appears
         // in no statement of ours; its bits pass as bytes would, so that the row stays readable.
-        t::DATE | t::TIME | t::DATETIME | t::TIMESTAMP => return bytes_cell(base, reader),
-        t::FLOAT => return fixed_cell(reader, base, 4),
-        t::DOUBLE => return fixed_cell(reader, base, 8),
-        _ => return bytes_cell(base, reader),
+        t::DATE | t::TIME | t::DATETIME | t::TIMESTAMP => return bytes_cell(reader),
+        t::FLOAT => return fixed_cell(reader, 4),
+        t::DOUBLE => return fixed_cell(reader, 8),
+        _ => return bytes_cell(reader),
     };
     Ok(SqlValue::Int(value))
 }
 
-fn fixed_cell(
-    reader: &mut PacketReader<'_>,
-    PayloadStart(base): PayloadStart,
-    len: usize,
-) -> SessionResult<SqlValue> {
-    let start = base + reader.position;
+fn fixed_cell(reader: &mut PacketReader<'_>, len: usize) -> SessionResult<SqlValue> {
+    let start = reader.position;
     reader.take(len)?;
     Ok(SqlValue::Bytes { start: start as u32, len: len as u32 })
 }
@@ -135,8 +116,9 @@ mod tests {
         let columns = [signed, unsigned, text, signed];
         // NULL map: bit 5 = fourth column.
         let payload = [0, 0b10_0000, 0xff, 0xff, 0xff, 0xff, 2, b'a', b'b'];
+        let came = [&[0u8; 100][..], &payload[..]].concat();
         let mut cells = Vec::new();
-        binary_row(&payload, PayloadStart(100), &columns, &mut cells).unwrap();
+        binary_row(PacketReader::within(&came, 100..109), &columns, &mut cells).unwrap();
         let text = SqlValue::Bytes { start: 107, len: 2 };
         assert_eq!(cells, [SqlValue::Int(-1), SqlValue::Int(65_535), text, SqlValue::Null]);
     }
@@ -144,10 +126,10 @@ mod tests {
     #[test]
     fn text_rows_hold_nulls() {
         let mut cells = Vec::new();
-        text_row(&[1, b'7', 0xfb, 0], PayloadStart(0), 3, &mut cells).unwrap();
+        text_row(PacketReader::new(&[1, b'7', 0xfb, 0]), 3, &mut cells).unwrap();
         let (seven, empty) =
             (SqlValue::Bytes { start: 1, len: 1 }, SqlValue::Bytes { start: 4, len: 0 });
         assert_eq!(cells, [seven, SqlValue::Null, empty]);
-        assert!(text_row(&[1], PayloadStart(0), 1, &mut cells).is_err());
+        assert!(text_row(PacketReader::new(&[1]), 1, &mut cells).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! Reading and writing the values of the MySQL protocol. Pure: bytes in, values out.
 
 use base::{Param, SessionError, SessionResult};
+use std::ops::Range;
 
 /// The answer broke the protocol, or this program does not know that part of it.
 pub(crate) fn malformed(what: &str) -> SessionError {
@@ -18,6 +19,11 @@ pub(crate) struct PacketReader<'a> {
 impl<'a> PacketReader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> PacketReader<'a> {
         PacketReader { bytes, position: 0 }
+    }
+
+    /// A cursor over the payload at `range` of what came, whose positions are of all that came.
+    pub(crate) fn within(came: &'a [u8], range: Range<usize>) -> PacketReader<'a> {
+        PacketReader { bytes: &came[..range.end], position: range.start }
     }
 
     #[inline]

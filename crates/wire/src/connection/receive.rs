@@ -1,8 +1,8 @@
 //! Reading answers: bytes into `input`, packets out of it, rows into cells.
 
 use super::{Connection, PACKET_MAX, lost};
-use crate::answer::{self, PayloadStart};
-use crate::packet::{self, malformed};
+use crate::answer;
+use crate::packet::{self, PacketReader, malformed};
 use crate::protocol::Status;
 use base::{SessionError, SessionResult, limits};
 use std::ops::Range;
@@ -111,8 +111,7 @@ impl Connection {
         let statement = self.pending.front().and_then(|pending| pending.statement);
         loop {
             let range = self.packet().await?;
-            let start = range.start;
-            let payload = &self.input[range];
+            let payload = &self.input[range.clone()];
             match payload.first() {
                 Some(0xfe) if payload.len() < PACKET_MAX => {
                     return self.protocol.more_after_rows(&payload[1..]);
@@ -120,15 +119,16 @@ impl Connection {
                 Some(0xff) => return Err(packet::server_error(&payload[1..])),
                 _ => {}
             }
+            let reader = PacketReader::within(&self.input, range);
             match statement {
-                None => answer::text_row(payload, PayloadStart(start), width, &mut self.cells)?,
+                None => answer::text_row(reader, width, &mut self.cells)?,
                 Some(statement) => {
                     // A CALL describes each of its results anew, and an earlier one may have been
                     // wider.
                     let columns = self.prepared[statement.0 as usize].columns.get(..width);
                     let columns =
                         columns.ok_or_else(|| malformed("columns without description"))?;
-                    answer::binary_row(payload, PayloadStart(start), columns, &mut self.cells)?;
+                    answer::binary_row(reader, columns, &mut self.cells)?;
                 }
             }
             if self.cells.len() > limits::ANSWER_CELLS_MAX {
