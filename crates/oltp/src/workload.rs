@@ -38,11 +38,8 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
     where
         C: Clone,
     {
-        ScriptWorkload {
-            schemas: self.schemas.clone(),
-            script: Arc::clone(&self.script),
-            options: ScriptOptions { seed, ..self.options },
-        }
+        let options = ScriptOptions { seed, ..self.options };
+        ScriptWorkload::new(self.schemas.clone(), Arc::clone(&self.script), options)
     }
 
     /// Connections to the databases that `schemas` reach.
