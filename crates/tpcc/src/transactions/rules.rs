@@ -1,7 +1,7 @@
 //! What clause 2 computes from what was read.
 
 use super::outcome::{StepResult, TransactionError};
-use crate::input::{CustomerKey, NewOrder, OrderLine, Payment, UNUSED_ITEM};
+use crate::input::{CustomerKey, LINES_MAX, NewOrder, OrderLine, Payment, UNUSED_ITEM};
 use crate::schema::DISTRICTS;
 use base::{Answer, Cents, Param, Row, Session, SessionError, SessionResult, StatementId};
 use std::hint::black_box;
@@ -41,14 +41,6 @@ pub(super) struct Stocked {
 }
 
 impl Stocked {
-    /// Takes the price and the brand from the item's row: price, name, data.
-    pub(super) fn take_item(&mut self, row: &Row<'_>) -> StepResult {
-        self.price = row.cents(0)?;
-        black_box(row.bytes(1)?);
-        self.original_item = contains_original(row.bytes(2)?);
-        Ok(())
-    }
-
     /// Takes the line from its stock row: quantity, district information, data.
     pub(super) fn take(&mut self, line: &OrderLine, row: &Row<'_>) -> StepResult {
         self.quantity_after = stock_after(row.int(0)?, line.quantity);
@@ -91,26 +83,55 @@ impl Stocked {
     }
 }
 
-/// Takes a line of the order from its stock row, which this is the answer of, or from what the line
-/// before has left of it.
-pub(super) fn take_stock(
-    stocked: &mut [Stocked],
-    (order, index): (&NewOrder, usize),
-    answer: &Answer<'_>,
-) -> StepResult {
-    let line = &order.lines()[index];
-    stocked[index].take(line, &only_row(answer, "the stock of an item")?)?;
-    if order.repeats(index) {
-        let other = stocked[index - 1];
-        stocked[index].take_after(&other, line);
-    }
-    Ok(())
+/// An order with what its lines need that was read.
+pub(super) struct StockedOrder<'a> {
+    pub(super) order: &'a NewOrder,
+    pub(super) stocked: [Stocked; LINES_MAX],
+    /// How many lines have an item, which is all but perhaps the last.
+    pub(super) used: usize,
 }
 
-/// The sum of the amounts of lines that were taken from stock.
-pub(super) fn sum(lines: &[OrderLine], stocked: &[Stocked]) -> Cents {
-    let amounts = lines.iter().zip(stocked);
-    Cents(amounts.map(|(line, stocked)| stocked.amount(line).0).sum())
+impl<'a> StockedOrder<'a> {
+    pub(super) fn new(order: &'a NewOrder) -> StockedOrder<'a> {
+        StockedOrder { order, stocked: [Stocked::default(); LINES_MAX], used: 0 }
+    }
+
+    /// Takes the price and the brand of the next line from its item's row: price, name, data.
+    pub(super) fn take_item(&mut self, row: &Row<'_>) -> StepResult {
+        let stocked = &mut self.stocked[self.used];
+        stocked.price = row.cents(0)?;
+        black_box(row.bytes(1)?);
+        stocked.original_item = contains_original(row.bytes(2)?);
+        self.used += 1;
+        Ok(())
+    }
+
+    /// Takes a line from its stock row, which this is the answer of, or from what the line before
+    /// has left of it.
+    pub(super) fn take_stock(&mut self, index: usize, answer: &Answer<'_>) -> StepResult {
+        let line = &self.order.lines()[index];
+        self.stocked[index].take(line, &only_row(answer, "the stock of an item")?)?;
+        if self.order.repeats(index) {
+            let other = self.stocked[index - 1];
+            self.stocked[index].take_after(&other, line);
+        }
+        Ok(())
+    }
+
+    /// The lines that have an item, with what was read for them.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&OrderLine, &Stocked)> {
+        self.order.lines().iter().zip(&self.stocked).take(self.used)
+    }
+
+    /// Have all lines an item?
+    pub(super) fn is_whole(&self) -> bool {
+        self.used == self.order.lines().len()
+    }
+
+    /// The sum of the amounts of its lines.
+    pub(super) fn sum(&self) -> Cents {
+        Cents(self.lines().map(|(line, stocked)| stocked.amount(line).0).sum())
+    }
 }
 
 /// The statements that find and lock a paying customer, whom a wave asks for together with others.

@@ -2,9 +2,9 @@
 //! supplying warehouse is, everything else at home.
 
 use super::branches::Branches;
-use crate::input::{LINES_MAX, NewOrder, OrderLine};
+use crate::input::NewOrder;
 use crate::transactions::outcome::{Outcome, StepResult};
-use crate::transactions::rules::{Stocked, item_row, sum, take_stock};
+use crate::transactions::rules::{StockedOrder, item_row};
 use base::{Param, Session};
 use std::hint::black_box;
 
@@ -18,38 +18,33 @@ pub(super) async fn new_order<S: Session>(
         home.ask(home.set.statements.select_item, &[Param::from(line.item)])?;
     }
     let head = home.read_head().await?;
-    let mut stocked = [Stocked::default(); LINES_MAX];
-    let used = read_items(home.session, order, &mut stocked).await?;
-    let lines = &order.lines()[..used];
-    read_stock(branches, order, lines, &mut stocked).await?;
-    write_order(branches, order, head.order_id, lines.iter().zip(&stocked)).await?;
-    black_box(head.rates.total(sum(lines, &stocked)));
-    Ok(if used < order.lines().len() { Outcome::RolledBack } else { Outcome::Committed })
+    let mut taken = StockedOrder::new(order);
+    read_items(home.session, &mut taken).await?;
+    read_stock(branches, &mut taken).await?;
+    write_order(branches, &taken, head.order_id).await?;
+    black_box(head.rates.total(taken.sum()));
+    Ok(if taken.is_whole() { Outcome::Committed } else { Outcome::RolledBack })
 }
 
-/// Reads the items of all lines; returns how many lines have one, which is all but perhaps the
-/// last.
-async fn read_items<S: Session>(
-    session: &mut S,
-    order: &NewOrder,
-    stocked: &mut [Stocked; LINES_MAX],
-) -> StepResult<usize> {
-    for (index, line) in order.lines().iter().enumerate() {
+/// Reads the items of all lines.
+async fn read_items<S: Session>(session: &mut S, taken: &mut StockedOrder<'_>) -> StepResult {
+    let order = taken.order;
+    for line in order.lines() {
         let answer = session.answer().await?;
-        let Some(row) = item_row(&answer, line)? else { return Ok(index) };
-        stocked[index].take_item(&row)?;
+        let Some(row) = item_row(&answer, line)? else { break };
+        taken.take_item(&row)?;
     }
-    Ok(order.lines().len())
+    Ok(())
 }
 
 /// Locks and reads the stock of the lines, which are in the order of their warehouses: a shard's
 /// together, and none before those of the shard before it have been locked.
 async fn read_stock<S: Session>(
     branches: &mut Branches<'_, S>,
-    order: &NewOrder,
-    lines: &[OrderLine],
-    stocked: &mut [Stocked; LINES_MAX],
+    taken: &mut StockedOrder<'_>,
 ) -> StepResult {
+    let order = taken.order;
+    let lines = &order.lines()[..taken.used];
     let mut first = 0;
     while let Some(line) = lines.get(first) {
         let server = branches.server_of(line.supply_warehouse);
@@ -63,21 +58,21 @@ async fn read_stock<S: Session>(
             branch.ask(read_stock, &key)?;
         }
         for index in first..first + count {
-            take_stock(stocked, (order, index), &branch.session.answer().await?)?;
+            taken.take_stock(index, &branch.session.answer().await?)?;
         }
         first += count;
     }
     Ok(())
 }
 
-async fn write_order<'l, S: Session>(
+async fn write_order<S: Session>(
     branches: &mut Branches<'_, S>,
-    order: &NewOrder,
+    taken: &StockedOrder<'_>,
     order_id: i64,
-    lines: impl Iterator<Item = (&'l OrderLine, &'l Stocked)> + Clone,
 ) -> StepResult {
+    let order = taken.order;
     branches.home.on.write_head(order, order_id)?;
-    for (line, stocked) in lines.clone() {
+    for (line, stocked) in taken.lines() {
         let supplier = &mut branches.on(branches.server_of(line.supply_warehouse)).on;
         let changes = stocked.stock_changes(order, line);
         supplier.ask(supplier.set.statements.update_stock, &changes)?;
@@ -86,7 +81,7 @@ async fn write_order<'l, S: Session>(
         home.ask(home.set.statements.insert_order_line, &values)?;
     }
     branches.home.on.head_written().await?;
-    for (line, _) in lines {
+    for (line, _) in taken.lines() {
         let supplier = &mut branches.on(branches.server_of(line.supply_warehouse)).on;
         supplier.changed("the stock of an item").await?;
         branches.home.on.changed("the new order line").await?;

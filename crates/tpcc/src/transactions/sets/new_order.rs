@@ -5,7 +5,7 @@ use super::{LINES_MIN, Sets};
 use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
 use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
-use crate::transactions::rules::{PriceRates, Stocked, contains_original, one_row, only_row, sum};
+use crate::transactions::rules::{PriceRates, StockedOrder, contains_original, one_row, only_row};
 use base::{Answer, Param, Session};
 use std::hint::black_box;
 
@@ -53,19 +53,17 @@ fn fill<'a, const N: usize>(
 impl<S: Session> OnSession<'_, S, Sets> {
     pub(crate) async fn new_order(&mut self, order: &NewOrder) -> StepResult<Outcome> {
         self.ask_order(order)?;
-        let mut stocked = [Stocked::default(); LINES_MAX];
+        let mut taken = StockedOrder::new(order);
         let (order_id, rates) = self.read_head().await?;
-        let used = read_items(&self.session.answer().await?, order, &mut stocked)?;
-        self.read_stocks(order, used, &mut stocked).await?;
+        read_items(&self.session.answer().await?, &mut taken)?;
+        self.read_stocks(&mut taken).await?;
         self.changed("the new order").await?;
         self.changed("the new order's queue entry").await?;
-        let lines = &order.lines()[..used];
-        self.write_stocks(order, lines, &stocked)?;
-        self.write_lines(order, order_id, lines, &stocked)?;
-        self.written(order, used).await?;
-        black_box(rates.total(sum(lines, &stocked)));
-        self.end(if used < order.lines().len() { Outcome::RolledBack } else { Outcome::Committed })
-            .await
+        self.write_stocks(&taken)?;
+        self.write_lines(&taken, order_id)?;
+        self.written(order, taken.used).await?;
+        black_box(rates.total(taken.sum()));
+        self.end(if taken.is_whole() { Outcome::Committed } else { Outcome::RolledBack }).await
     }
 
     /// Queues what needs nothing but the input: every read, the order and its queue entry.
@@ -102,17 +100,12 @@ impl<S: Session> OnSession<'_, S, Sets> {
         Ok(())
     }
 
-    fn write_stocks(
-        &mut self,
-        order: &NewOrder,
-        lines: &[OrderLine],
-        stocked: &[Stocked; LINES_MAX],
-    ) -> StepResult {
-        let used = lines.len();
+    fn write_stocks(&mut self, taken: &StockedOrder<'_>) -> StepResult {
+        let (order, used) = (taken.order, taken.used);
         let set = by_way(order, Way::Set).filter(|(index, _)| *index < used);
         let mut params = [Param::from(order.warehouse); 5 * LINES_MAX + 1];
         let after = |(index, line): (usize, &OrderLine)| {
-            [line.item.into(), Param::Int(stocked[index].quantity_after)]
+            [line.item.into(), Param::Int(taken.stocked[index].quantity_after)]
         };
         fill(&mut params[..2 * LINES_MAX], set.clone().map(after));
         let ordered = |(_, line): (usize, &OrderLine)| [line.item.into(), line.quantity.into()];
@@ -120,33 +113,25 @@ impl<S: Session> OnSession<'_, S, Sets> {
         let items = set.map(|(_, line)| [line.item.into()]);
         fill(&mut params[4 * LINES_MAX + 1..], items);
         self.ask(self.set.statements.update_stocks, &params)?;
-        for (index, line) in lines.iter().enumerate() {
+        for (index, (line, stocked)) in taken.lines().enumerate() {
             if way(order, index) != Way::Set {
-                let changes = stocked[index].stock_changes(order, line);
+                let changes = stocked.stock_changes(order, line);
                 self.ask(self.set.statements.update_stock, &changes)?;
             }
         }
         Ok(())
     }
 
-    fn write_lines(
-        &mut self,
-        order: &NewOrder,
-        order_id: i64,
-        lines: &[OrderLine],
-        stocked: &[Stocked; LINES_MAX],
-    ) -> StepResult {
+    fn write_lines(&mut self, taken: &StockedOrder<'_>, order_id: i64) -> StepResult {
         const WIDTH: usize = 9;
-        let index = lines.len().checked_sub(LINES_MIN);
+        let index = taken.used.checked_sub(LINES_MIN);
         let insert = index.and_then(|index| self.set.insert_lines.get(index));
         let insert = *insert.ok_or(TransactionError::MissingRow("the items of the order"))?;
         let mut values = [Param::Null; WIDTH * LINES_MAX];
-        for (values, (line, stocked)) in
-            values.chunks_exact_mut(WIDTH).zip(lines.iter().zip(stocked))
-        {
-            values.copy_from_slice(&stocked.line_row(order, order_id, line));
+        for (values, (line, stocked)) in values.chunks_exact_mut(WIDTH).zip(taken.lines()) {
+            values.copy_from_slice(&stocked.line_row(taken.order, order_id, line));
         }
-        self.ask(insert, &values[..WIDTH * lines.len()])
+        self.ask(insert, &values[..WIDTH * taken.used])
     }
 
     /// The order's number, and what its price depends on.
@@ -165,32 +150,27 @@ impl<S: Session> OnSession<'_, S, Sets> {
     }
 
     /// Reads the stock rows of all lines that have an item.
-    async fn read_stocks(
-        &mut self,
-        order: &NewOrder,
-        used: usize,
-        stocked: &mut [Stocked; LINES_MAX],
-    ) -> StepResult {
-        let lines = &order.lines()[..used];
-        let mut found = self.read_remote(order, true, stocked).await?;
+    async fn read_stocks(&mut self, taken: &mut StockedOrder<'_>) -> StepResult {
+        let order = taken.order;
+        let mut found = self.read_remote(taken, true).await?;
         let answer = self.session.answer().await?;
         for row in answer.rows() {
             let item = row.int(3)?;
             let of_row = |(_, line): &(usize, &OrderLine)| i64::from(line.item) == item;
             if let Some((index, line)) = by_way(order, Way::Set).find(of_row) {
-                stocked[index].take(line, &row)?;
+                taken.stocked[index].take(line, &row)?;
                 found += 1;
             }
         }
-        found += self.read_remote(order, false, stocked).await?;
-        for index in 1..lines.len() {
+        found += self.read_remote(taken, false).await?;
+        for index in 1..taken.used {
             if way(order, index) == Way::Again {
-                let other = stocked[index - 1];
-                stocked[index].take_after(&other, &lines[index]);
+                let other = taken.stocked[index - 1];
+                taken.stocked[index].take_after(&other, &order.lines()[index]);
                 found += 1;
             }
         }
-        match found == used {
+        match found == taken.used {
             true => Ok(()),
             false => Err(TransactionError::MissingRow("the stock of an item")),
         }
@@ -199,10 +179,10 @@ impl<S: Session> OnSession<'_, S, Sets> {
     /// Reads the stock rows of the remote warehouses `below` home, or above it; returns how many.
     async fn read_remote(
         &mut self,
-        order: &NewOrder,
+        taken: &mut StockedOrder<'_>,
         below: bool,
-        stocked: &mut [Stocked; LINES_MAX],
     ) -> StepResult<usize> {
+        let order = taken.order;
         let mut found = 0;
         for (index, line) in by_way(order, Way::Remote) {
             if (line.supply_warehouse < order.warehouse) == below {
@@ -211,7 +191,7 @@ impl<S: Session> OnSession<'_, S, Sets> {
                     continue;
                 }
                 let row = only_row(&answer, "the stock of an item")?;
-                stocked[index].take(line, &row)?;
+                taken.stocked[index].take(line, &row)?;
                 found += 1;
             }
         }
@@ -229,30 +209,24 @@ impl<S: Session> OnSession<'_, S, Sets> {
     }
 }
 
-/// Finds the items of the lines; returns how many lines have one, which is all but perhaps the
-/// last.
-fn read_items(
-    answer: &Answer<'_>,
-    order: &NewOrder,
-    stocked: &mut [Stocked; LINES_MAX],
-) -> StepResult<usize> {
-    let mut found = 0;
+/// Finds the items of the lines.
+fn read_items(answer: &Answer<'_>, taken: &mut StockedOrder<'_>) -> StepResult {
+    let lines = taken.order.lines();
     for row in answer.rows() {
         let item = row.int(0)?;
         let (price, original_item) = (row.cents(1)?, contains_original(row.bytes(3)?));
         black_box(row.bytes(2)?);
-        for (line, stocked) in order.lines().iter().zip(stocked.iter_mut()) {
+        for (line, stocked) in lines.iter().zip(&mut taken.stocked) {
             if i64::from(line.item) == item {
                 (stocked.price, stocked.original_item) = (price, original_item);
-                found += 1;
+                taken.used += 1;
             }
         }
     }
-    let lines = order.lines();
     let unused = lines.last().is_some_and(|line| line.item == UNUSED_ITEM);
-    match lines.len() - found {
-        0 => Ok(found),
-        1 if unused => Ok(found),
+    match lines.len() - taken.used {
+        0 => Ok(()),
+        1 if unused => Ok(()),
         _ => Err(TransactionError::MissingRow("an item of the order")),
     }
 }

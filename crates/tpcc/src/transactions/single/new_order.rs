@@ -5,12 +5,10 @@
 //! other lines are written before ROLLBACK.
 
 use super::Single;
-use crate::input::{LINES_MAX, NewOrder, OrderLine};
+use crate::input::NewOrder;
 use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult};
-use crate::transactions::rules::{
-    PriceRates, Stocked, item_row, number, only_row, sum, take_stock,
-};
+use crate::transactions::rules::{PriceRates, StockedOrder, item_row, number, only_row};
 use base::{Param, Session};
 use std::hint::black_box;
 
@@ -24,14 +22,13 @@ impl<S: Session> OnSession<'_, S, Single> {
     pub(crate) async fn new_order(&mut self, order: &NewOrder) -> StepResult<Outcome> {
         self.ask_order(order)?;
         let head = self.read_head().await?;
-        let mut stocked = [Stocked::default(); LINES_MAX];
-        let used = self.read_lines(order, &mut stocked).await?;
-        let lines = order.lines().iter().zip(&stocked).take(used);
-        self.write_order(order, &head, lines).await?;
-        black_box(head.rates.total(sum(&order.lines()[..used], &stocked)));
-        self.end(match used < order.lines().len() {
-            true => Outcome::RolledBack,
-            false => Outcome::Ordered(number(head.order_id)?),
+        let mut taken = StockedOrder::new(order);
+        self.read_lines(&mut taken).await?;
+        self.write_order(&taken, head.order_id).await?;
+        black_box(head.rates.total(taken.sum()));
+        self.end(match taken.is_whole() {
+            true => Outcome::Ordered(number(head.order_id)?),
+            false => Outcome::RolledBack,
         })
         .await
     }
@@ -68,20 +65,16 @@ impl<S: Session> OnSession<'_, S, Single> {
     }
 
     /// Writes the order and those of its lines that have an item.
-    async fn write_order(
-        &mut self,
-        order: &NewOrder,
-        head: &Head,
-        lines: impl Iterator<Item = (&OrderLine, &Stocked)> + Clone,
-    ) -> StepResult {
-        self.write_head(order, head.order_id)?;
-        for (line, stocked) in lines.clone() {
+    async fn write_order(&mut self, taken: &StockedOrder<'_>, order_id: i64) -> StepResult {
+        let order = taken.order;
+        self.write_head(order, order_id)?;
+        for (line, stocked) in taken.lines() {
             self.ask(self.set.statements.update_stock, &stocked.stock_changes(order, line))?;
-            let values = stocked.line_row(order, head.order_id, line);
+            let values = stocked.line_row(order, order_id, line);
             self.ask(self.set.statements.insert_order_line, &values)?;
         }
         self.head_written().await?;
-        for _ in lines {
+        for _ in 0..taken.used {
             self.changed("the stock of an item").await?;
             self.changed("the new order line").await?;
         }
@@ -111,23 +104,19 @@ impl<S: Session> OnSession<'_, S, Single> {
         })
     }
 
-    /// Reads item and stock of all lines; returns how many lines have an item, which is all but
-    /// perhaps the last.
-    async fn read_lines(
-        &mut self,
-        order: &NewOrder,
-        stocked: &mut [Stocked; LINES_MAX],
-    ) -> StepResult<usize> {
+    /// Reads item and stock of all lines.
+    async fn read_lines(&mut self, taken: &mut StockedOrder<'_>) -> StepResult {
+        let order = taken.order;
         for (index, line) in order.lines().iter().enumerate() {
             let answer = self.session.answer().await?;
             let Some(row) = item_row(&answer, line)? else {
                 // Its stock, which nobody has.
                 self.session.answer().await?;
-                return Ok(index);
+                break;
             };
-            stocked[index].take_item(&row)?;
-            take_stock(stocked, (order, index), &self.session.answer().await?)?;
+            taken.take_item(&row)?;
+            taken.take_stock(index, &self.session.answer().await?)?;
         }
-        Ok(order.lines().len())
+        Ok(())
     }
 }
