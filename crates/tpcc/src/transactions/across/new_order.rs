@@ -17,12 +17,12 @@ pub(super) async fn new_order<S: Session>(
     for line in order.lines() {
         home.ask(home.set.statements.select_item, &[Param::from(line.item)])?;
     }
-    let head = home.read_head().await?;
+    let (order_id, rates) = home.read_head().await?;
     let mut taken = StockedOrder::new(order);
     read_items(home.session, &mut taken).await?;
     read_stock(branches, &mut taken).await?;
-    write_order(branches, &taken, head.order_id).await?;
-    black_box(head.rates.total(taken.sum()));
+    write_order(branches, &taken, order_id).await?;
+    black_box(rates.total(taken.sum()));
     Ok(if taken.is_whole() { Outcome::Committed } else { Outcome::RolledBack })
 }
 

@@ -12,22 +12,16 @@ use crate::transactions::rules::{PriceRates, StockedOrder, item_row, number, onl
 use base::{Param, Session};
 use std::hint::black_box;
 
-/// The head of an order, as read.
-pub(crate) struct Head {
-    pub(crate) order_id: i64,
-    pub(crate) rates: PriceRates,
-}
-
 impl<S: Session> OnSession<'_, S, Single> {
     pub(crate) async fn new_order(&mut self, order: &NewOrder) -> StepResult<Outcome> {
         self.ask_order(order)?;
-        let head = self.read_head().await?;
+        let (order_id, rates) = self.read_head().await?;
         let mut taken = StockedOrder::new(order);
         self.read_lines(&mut taken).await?;
-        self.write_order(&taken, head.order_id).await?;
-        black_box(head.rates.total(taken.sum()));
+        self.write_order(&taken, order_id).await?;
+        black_box(rates.total(taken.sum()));
         self.end(match taken.is_whole() {
-            true => Outcome::Ordered(number(head.order_id)?),
+            true => Outcome::Ordered(number(order_id)?),
             false => Outcome::RolledBack,
         })
         .await
@@ -88,20 +82,17 @@ impl<S: Session> OnSession<'_, S, Single> {
         self.changed("the new order's queue entry").await
     }
 
-    pub(crate) async fn read_head(&mut self) -> StepResult<Head> {
+    /// The order's number, and what its price depends on.
+    pub(crate) async fn read_head(&mut self) -> StepResult<(i64, PriceRates)> {
         let answer = self.session.answer().await?;
         let row = only_row(&answer, "the order's district")?;
         let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);
         let answer = self.session.answer().await?;
         let row = only_row(&answer, "the order's customer and warehouse")?;
         black_box((row.bytes(1)?, row.bytes(2)?));
-        Ok(Head {
-            order_id,
-            rates: PriceRates {
-                discount: row.decimal(0, 4)?,
-                taxes: row.decimal(3, 4)? + district_tax,
-            },
-        })
+        let rates =
+            PriceRates { discount: row.decimal(0, 4)?, taxes: row.decimal(3, 4)? + district_tax };
+        Ok((order_id, rates))
     }
 
     /// Reads item and stock of all lines.
