@@ -416,8 +416,7 @@ fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank, proof: Vec<u8>) -> Fle
 
 fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr) -> Candidate {
     let unknown = |why: &str| Candidate::Unknown(format!("{from}: {why}"));
-    let link = Link::unproven(stream);
-    let mut link = match link {
+    let mut link = match Link::unproven(stream) {
         Ok(link) => link,
         Err(error) => return unknown(&error.to_string()),
     };

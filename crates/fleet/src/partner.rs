@@ -162,11 +162,8 @@ impl<'a> RankPartner<'a> {
     /// Takes the last word on the run.
     fn ended(&self, last: RankShare) -> Result<Box<DrivenShare>, RankEnd> {
         let RankShare { share, usage, start_late_ns, aborted } = last;
-        {
-            let mut outcome = self.rank.outcome();
-            usage.tell(&mut outcome);
-            outcome.start_late_ns = start_late_ns;
-        }
+        usage.tell(&mut self.rank.outcome());
+        self.rank.outcome().start_late_ns = start_late_ns;
         match aborted {
             None => Ok(Box::new(share)),
             Some(Abort { cause: AbortCause::PartnerLost, reason }) => Err(RankEnd::Lost(reason)),
