@@ -210,14 +210,12 @@ pub async fn run_checks<S: Session>(
     let steps = 1 + u64::from(warehouses.0) + if screened { 3 } else { 0 };
     let steps = RefCell::new(Steps { done: 0, total: steps, progress });
     let range = WarehouseRange::all(warehouses);
-    let part = &mut [ShardSession { session: &mut *first, range }];
-    let result = match asked(part, set).await {
-        Ok(checks) => {
-            let scope = Scope::Whole { screened };
-            run((&mut *first, &mut *others), range, &checks, scope, &steps).await
-        }
-        Err(error) => Err(error),
-    };
+    let result = async {
+        let checks = asked(&mut [ShardSession { session: &mut *first, range }], set).await?;
+        let scope = Scope::Whole { screened };
+        run((&mut *first, &mut *others), range, &checks, scope, &steps).await
+    }
+    .await;
     for session in iter::once(first).chain(others) {
         end_snapshot(session, &result).await?;
     }

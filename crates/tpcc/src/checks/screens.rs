@@ -107,29 +107,27 @@ const BOUGHT: &str = "SELECT STRAIGHT_JOIN {w}, \
     orders o JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
     WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL";
 
-/// What the customers of each warehouse paid, by history: sum and count.
-pub(super) struct Paid(WarehouseSums<2>);
-
-/// X4: warehouses whose customers' payments are not those of history.
+/// X4: warehouses whose customers' payments are not those of history; and what the customers of
+/// each warehouse paid by history, sum and count.
 pub(super) async fn payment_suspects<S: Session>(
     parts: &mut [ShardSession<'_, S>],
-) -> SessionResult<(BTreeSet<u32>, Paid)> {
+) -> SessionResult<(BTreeSet<u32>, WarehouseSums<2>)> {
     let mut paid: WarehouseSums<2> = WarehouseSums::new();
     for part in parts.iter_mut() {
         add(part.session, PAID, &mut paid).await?;
     }
     let payers: WarehouseSums<2> = add_all(parts, PAYERS).await?;
-    Ok((differing(parts, &paid, &payers), Paid(paid)))
+    Ok((differing(parts, &paid, &payers), paid))
 }
 
 /// C10: warehouses whose customers' balances are not what they bought less what they paid.
 pub(super) async fn balance_suspects<S: Session>(
     parts: &mut [ShardSession<'_, S>],
-    paid: &Paid,
+    paid: &WarehouseSums<2>,
 ) -> SessionResult<BTreeSet<u32>> {
     let balances: WarehouseSums<1> = add_all(parts, BALANCES).await?;
     let mut owed: WarehouseSums<1> = add_all(parts, BOUGHT).await?;
-    for (&warehouse, [amount, _]) in &paid.0 {
+    for (&warehouse, [amount, _]) in paid {
         owed.entry(warehouse).or_insert([0])[0] -= amount;
     }
     Ok(differing(parts, &balances, &owed))
