@@ -2,12 +2,12 @@
 
 use crate::arrivals::Backlog;
 use crate::breakdown::Waits;
-use crate::client::{Attempt, Client, FailureKind, Opening, Source, TransactionType, Workload};
+use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
 use crate::options::RunOptions;
 use crate::recorder::{Doing, Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
-use crate::terminals::TerminalQueue;
+use crate::terminals::{Request, TerminalQueue};
 use base::{Instant, Random, limits};
 use spec::Pauses;
 use std::cell::{Cell, RefCell};
@@ -73,16 +73,12 @@ impl<O> Feed<O> {
     }
 }
 
-/// A transaction to do.
+/// A transaction that was taken up.
 struct QueuedOperation<O> {
-    transaction: TransactionType,
-    operation: O,
-    begin_ns: u64,
+    request: Request<O>,
     /// When it was taken up, to be tried at once.
     taken_ns: u64,
     scheduled_try_ns: Option<u64>,
-    /// Who waits for the answer, by place among the worker's terminals.
-    terminal: Option<usize>,
 }
 
 /// What follows a try.
@@ -161,14 +157,8 @@ impl<W: Workload> ConnectionTask<'_, W> {
             }
             Feed::Terminals(queue) => {
                 let request = queue.requests.pop().await?;
-                return Some(QueuedOperation {
-                    terminal: request.terminal,
-                    transaction: request.transaction,
-                    operation: request.operation,
-                    begin_ns: request.submitted_ns,
-                    taken_ns: self.schedule.now_ns(),
-                    scheduled_try_ns: None,
-                });
+                let taken_ns = self.schedule.now_ns();
+                return Some(QueuedOperation { request, taken_ns, scheduled_try_ns: None });
             }
         };
         let source = self.source.as_mut()?;
@@ -178,14 +168,10 @@ impl<W: Workload> ConnectionTask<'_, W> {
         if begin_ns.is_none() {
             self.recorder.borrow_mut().came(now_ns);
         }
-        Some(QueuedOperation {
-            transaction,
-            operation,
-            begin_ns: begin_ns.unwrap_or(now_ns),
-            taken_ns: scheduled_try_ns.unwrap_or(now_ns),
-            scheduled_try_ns,
-            terminal: None,
-        })
+        let begin_ns = begin_ns.unwrap_or(now_ns);
+        let taken_ns = scheduled_try_ns.unwrap_or(now_ns);
+        let request = Request { transaction, operation, begin_ns, terminal: None };
+        Some(QueuedOperation { request, taken_ns, scheduled_try_ns })
     }
 
     /// One transaction with its retries; false where the connection was lost.
@@ -194,20 +180,16 @@ impl<W: Workload> ConnectionTask<'_, W> {
         client: &mut W::Client,
         job: &QueuedOperation<W::Operation>,
     ) -> bool {
-        let under_way = UnderWay {
-            transaction: job.transaction,
-            begin_ns: job.begin_ns,
-            taken_ns: job.taken_ns,
-            is_paused: false,
-        };
+        let Request { transaction, begin_ns, terminal, .. } = job.request;
+        let under_way =
+            UnderWay { transaction, begin_ns, taken_ns: job.taken_ns, is_paused: false };
         self.under_way.set(Some(under_way));
         let statements_before = client.statements();
         client.begin();
         let mut tries = 1;
-        let mut waits =
-            Waits { queued_ns: job.taken_ns.saturating_sub(job.begin_ns), paused_ns: 0 };
+        let mut waits = Waits { queued_ns: job.taken_ns.saturating_sub(begin_ns), paused_ns: 0 };
         let alive = loop {
-            let attempt = client.attempt(&job.operation).await;
+            let attempt = client.attempt(&job.request.operation).await;
             match self.settle(client, job, attempt, tries, waits) {
                 Next::Transaction => {
                     self.errors_in_a_row = 0;
@@ -233,7 +215,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         let statements = client.statements() - statements_before;
         self.recorder.borrow_mut().add_statements(statements);
         if let Feed::Terminals(queue) = self.feed {
-            queue.answer(job.terminal);
+            queue.answer(terminal);
         }
         alive
     }
@@ -247,10 +229,10 @@ impl<W: Workload> ConnectionTask<'_, W> {
         tries: u32,
         waits: Waits,
     ) -> Next {
-        let transaction = job.transaction;
+        let Request { transaction, begin_ns, .. } = job.request;
         let operated = Operated {
             server: client.server(),
-            begin_ns: job.begin_ns,
+            begin_ns,
             scheduled_try_ns: job.scheduled_try_ns,
             end_ns: self.schedule.now_ns(),
         };
@@ -261,7 +243,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
             Attempt::Failed(failed) => failed,
             well => {
                 recorder.ended_well(transaction, &well, operated, self.schedule, |counters| {
-                    client.count(&job.operation, counters);
+                    client.count(&job.request.operation, counters);
                 });
                 let statements = client.statement_times();
                 recorder.spent(transaction, &operated, waits, statements);
@@ -272,7 +254,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         };
         recorder.failed_try(transaction, &failed);
         if failed.kind == (FailureKind::Lost { in_doubt: true }) {
-            client.count(&job.operation, &mut recorder.totals.in_doubt_counters);
+            client.count(&job.request.operation, &mut recorder.totals.in_doubt_counters);
         }
         let next = match failed.kind {
             FailureKind::Lost { .. } => Next::Connection,
@@ -280,7 +262,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
             _ if tries >= limits::TRIES_MAX => Next::AfterError,
             _ => return Next::Try,
         };
-        recorder.pending(transaction, job.begin_ns, self.schedule);
+        recorder.pending(transaction, begin_ns, self.schedule);
         recorder.ended_badly(transaction, operated.end_ns);
         recorder.worked(worked_ns, self.schedule);
         self.free_from_ns = operated.end_ns;

@@ -12,13 +12,13 @@ use std::cell::RefCell;
 use std::io;
 use std::time::Duration;
 
-/// What a terminal has submitted.
+/// A transaction to do, as a terminal has submitted it or a connection has drawn it.
 pub(crate) struct Request<O> {
     pub(crate) transaction: TransactionType,
     pub(crate) operation: O,
-    pub(crate) submitted_ns: u64,
+    pub(crate) begin_ns: u64,
     /// Who waits for the answer, by place among the worker's terminals; nobody does for a deferred
-    /// one.
+    /// one, or one that a connection has drawn.
     pub(crate) terminal: Option<usize>,
 }
 
@@ -48,7 +48,7 @@ impl<O> TerminalQueue<O> {
     /// Gives up what waits still, when nobody is left to serve it.
     pub(crate) fn give_up(&self, schedule: &Schedule, recorder: &mut Recorder) {
         while let Some(request) = self.requests.try_pop() {
-            recorder.pending(request.transaction, request.submitted_ns, schedule);
+            recorder.pending(request.transaction, request.begin_ns, schedule);
             refuse(
                 request.transaction,
                 "never_begun",
@@ -143,7 +143,7 @@ impl<S: Source> Terminal<'_, S> {
         let request = Request {
             transaction,
             operation,
-            submitted_ns,
+            begin_ns: submitted_ns,
             terminal: (!deferred).then_some(self.place),
         };
         if !deferred {
