@@ -13,10 +13,10 @@ const DISTRICT_COUNT: usize = DISTRICTS as usize;
 const PAIRS: usize = 2 * DISTRICT_COUNT;
 
 /// District and value, for each district; a district without value has one that matches nothing.
-fn pairs<'a>(values: &ByDistrict<i64>) -> [Param<'a>; PAIRS] {
+fn pairs<'a>(values: &ByDistrict<i64>, param: fn(i64) -> Param<'a>) -> [Param<'a>; PAIRS] {
     let mut params = [Param::Int(0); PAIRS];
     for ((pair, value), district) in params.chunks_exact_mut(2).zip(values).zip(1..) {
-        pair.copy_from_slice(&[Param::Int(district), Param::Int(value.unwrap_or(0))]);
+        pair.copy_from_slice(&[Param::Int(district), param(value.unwrap_or(0))]);
     }
     params
 }
@@ -49,7 +49,7 @@ impl<S: Session> OnSession<'_, S, Sets> {
         delivered: u64,
     ) -> StepResult {
         let w = Param::from(delivery.warehouse);
-        let orders = pairs(orders);
+        let orders = pairs(orders, Param::Int);
         let key: [_; PAIRS + 1] = concat(&[w], &orders);
         let carriers: [_; PAIRS + 2] = concat(&[delivery.carrier.into(), w], &orders);
         let dates: [_; PAIRS + 2] = concat(&[Param::Time(delivery.delivered), w], &orders);
@@ -79,13 +79,8 @@ impl<S: Session> OnSession<'_, S, Sets> {
         amounts: &ByDistrict<i64>,
         owners: &ByDistrict<i64>,
     ) -> StepResult {
-        let mut credits = pairs(amounts);
-        for amount in credits.iter_mut().skip(1).step_by(2) {
-            if let Param::Int(cents) = *amount {
-                *amount = Param::Cents(Cents(cents));
-            }
-        }
-        let rest: [_; PAIRS + 1] = concat(&[warehouse], &pairs(owners));
+        let credits = pairs(amounts, |cents| Param::Cents(Cents(cents)));
+        let rest: [_; PAIRS + 1] = concat(&[warehouse], &pairs(owners, Param::Int));
         let params: [_; 2 * PAIRS + 1] = concat(&credits, &rest);
         self.ask(self.set.statements.update_balances, &params)
     }
