@@ -21,9 +21,7 @@ pub(super) async fn payment<S: Session>(
     let found = payer.payer();
     found.ask(payer.session, payment)?;
     let customer = found.number(payer.session, payment).await?;
-    let answer = payer.session.answer().await?;
-    let bad_credit = has_bad_credit(&only_row(&answer, "the paying customer")?)?;
-    pay(payer, payment, customer, bad_credit).await?;
+    pay(payer, payment, customer).await?;
     let home = &mut branches.home.on;
     let [w, d, c] = payment.customer_key(customer);
     let history = payment.history_row([c, d, w], &home.set.text);
@@ -36,8 +34,9 @@ async fn pay<S: Session>(
     payer: &mut OnSession<'_, S, Single>,
     payment: &Payment,
     customer: u32,
-    bad_credit: bool,
 ) -> StepResult {
+    let answer = payer.session.answer().await?;
+    let bad_credit = has_bad_credit(&only_row(&answer, "the paying customer")?)?;
     let key @ [w, d, c] = payment.customer_key(customer);
     let amount = Param::Cents(payment.amount);
     let statements = &payer.set.statements;

@@ -15,9 +15,7 @@ impl<S: Session> OnSession<'_, S, Single> {
         payer.ask(self.session, payment)?;
         self.read_names().await?;
         let customer = payer.number(self.session, payment).await?;
-        let answer = self.session.answer().await?;
-        let bad_credit = has_bad_credit(&only_row(&answer, "the paying customer")?)?;
-        self.write_payment(payment, customer, bad_credit).await?;
+        self.pay(payment, customer).await?;
         self.end(Outcome::Committed).await
     }
 
@@ -51,12 +49,9 @@ impl<S: Session> OnSession<'_, S, Single> {
         Ok(())
     }
 
-    async fn write_payment(
-        &mut self,
-        payment: &Payment,
-        customer: u32,
-        bad_credit: bool,
-    ) -> StepResult {
+    async fn pay(&mut self, payment: &Payment, customer: u32) -> StepResult {
+        let answer = self.session.answer().await?;
+        let bad_credit = has_bad_credit(&only_row(&answer, "the paying customer")?)?;
         let key @ [w, d, c] = payment.customer_key(customer);
         let amount = Param::Cents(payment.amount);
         let history = payment.history_row([c, d, w], &self.set.text);
