@@ -64,11 +64,6 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// One thing, and nothing that must not be.
-    pub(super) fn of(what: String) -> Seen {
-        Seen { phenomenon: None, evidence: vec![what] }
-    }
-
     /// Adds what was read.
     pub fn saw(&mut self, what: String) {
         self.evidence.push(what);

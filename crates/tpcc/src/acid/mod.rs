@@ -100,9 +100,9 @@ fn finding(ran: AcidResult<Seen>, test: AcidTest, isolation: Isolation) -> AcidR
     match ran {
         Ok(seen) => Ok(seen.finding(test, isolation)),
         Err(error) if error.is_loss() => Err(error),
-        Err(error) => Ok(AcidFinding {
-            verdict: AcidVerdict::Failed,
-            ..Seen::of(error.to_string()).finding(test, isolation)
-        }),
+        Err(error) => {
+            let (verdict, evidence) = (AcidVerdict::Failed, vec![error.to_string()]);
+            Ok(AcidFinding { test, isolation, verdict, phenomenon: None, evidence })
+        }
     }
 }
