@@ -100,8 +100,12 @@ pub async fn resolve<S: Session>(parts: &mut [ShardSession<'_, S>]) -> Result<Xa
     let mut all = XaResolved::default();
     for owner in owners {
         let mut held = 0;
-        while held < parts.len() && take(parts, held, owner).await? {
-            held += 1;
+        for part in parts.iter_mut() {
+            match take_lock(part.session, &owner.to_string(), LEAVING_WAIT).await? {
+                Lock::Held => held += 1,
+                Lock::Busy => break,
+                Lock::Forbidden(why) => return Err(XaError::NoLocks { shard: held + 1, why }),
+            }
         }
         if held == parts.len() {
             let found = resolve_own(parts, owner).await?;
@@ -116,20 +120,6 @@ pub async fn resolve<S: Session>(parts: &mut [ShardSession<'_, S>]) -> Result<Xa
         }
     }
     Ok(all)
-}
-
-/// Takes the lock of a connection on a shard; false where the connection still has it.
-async fn take<S: Session>(
-    parts: &mut [ShardSession<'_, S>],
-    number: usize,
-    owner: XaOwner,
-) -> Result<bool, XaError> {
-    let session = &mut *parts[number].session;
-    match take_lock(session, &owner.to_string(), LEAVING_WAIT).await? {
-        Lock::Held => Ok(true),
-        Lock::Busy => Ok(false),
-        Lock::Forbidden(why) => Err(XaError::NoLocks { shard: number + 1, why }),
-    }
 }
 
 /// Resolves those of one connection, whose locks these sessions hold.
