@@ -397,14 +397,10 @@ impl RankTurn<'_> {
             return Err(leader_lost(error));
         }
         let last = match ended {
-            Ok(report) => {
-                let aborted = report.aborted.filter(|_| !self.is_ended_by_leader);
-                let share = DrivenShare {
-                    totals: report.totals,
-                    breakdowns: report.breakdowns,
-                    abandoned: report.abandoned,
-                    client_cpu_ns: usage.cpu_ns,
-                };
+            Ok(RunReport { totals, breakdowns, abandoned, aborted, .. }) => {
+                let share =
+                    DrivenShare { totals, breakdowns, abandoned, client_cpu_ns: usage.cpu_ns };
+                let aborted = aborted.filter(|_| !self.is_ended_by_leader);
                 let start_late_ns = self.start_late_ns;
                 Word::Share(Box::new(RankShare { share, usage, start_late_ns, aborted }))
             }
