@@ -9,18 +9,15 @@ use base::{Cents, Connect};
 impl<C: Connect> Fixture<'_, C> {
     /// The numbers that a Payment changes, in cents and rows.
     async fn sums(&mut self, customer: CustomerId) -> AcidResult<[i64; 6]> {
-        let CustomerId { warehouse: w, district: d, number: c } = customer;
-        let customer = format!("FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}");
+        let [warehouse, district, customer, history] = paid_rows(customer);
         let onlooker = &mut self.onlooker;
         Ok([
-            onlooker.cents(&format!("SELECT w_ytd FROM warehouse WHERE w_id={w}")).await?,
-            onlooker
-                .cents(&format!("SELECT d_ytd FROM district WHERE d_w_id={w} AND d_id={d}"))
-                .await?,
+            onlooker.cents(&format!("SELECT w_ytd {warehouse}")).await?,
+            onlooker.cents(&format!("SELECT d_ytd {district}")).await?,
             onlooker.cents(&format!("SELECT c_balance {customer}")).await?,
             onlooker.cents(&format!("SELECT c_ytd_payment {customer}")).await?,
             onlooker.number(&format!("SELECT c_payment_cnt {customer}")).await?,
-            onlooker.number(&history("COUNT(*)", w, [d, c])).await?,
+            onlooker.number(&format!("SELECT COUNT(*) {history}")).await?,
         ])
     }
 
@@ -48,15 +45,9 @@ impl<C: Connect> Fixture<'_, C> {
 
     /// The rows that a Payment changes, as text.
     async fn rows(&mut self, customer: CustomerId) -> AcidResult<Vec<String>> {
-        let CustomerId { warehouse: w, district: d, number: c } = customer;
         let mut rows = Vec::new();
-        for sql in [
-            format!("SELECT * FROM warehouse WHERE w_id={w}"),
-            format!("SELECT * FROM district WHERE d_w_id={w} AND d_id={d}"),
-            format!("SELECT * FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}"),
-            history("*", w, [d, c]),
-        ] {
-            rows.extend(self.onlooker.rows(&sql).await?);
+        for from in paid_rows(customer) {
+            rows.extend(self.onlooker.rows(&format!("SELECT * {from}")).await?);
         }
         Ok(rows)
     }
@@ -86,11 +77,16 @@ impl<C: Connect> Fixture<'_, C> {
     }
 }
 
-fn history(what: &str, warehouse: u32, [district, number]: [u32; 2]) -> String {
-    format!(
-        "SELECT {what} FROM history \
-         WHERE h_c_w_id={warehouse} AND h_c_d_id={district} AND h_c_id={number}"
-    )
+/// Where the rows are that a customer's Payment changes: of warehouse, district, customer and
+/// history.
+fn paid_rows(customer: CustomerId) -> [String; 4] {
+    let CustomerId { warehouse: w, district: d, number: c } = customer;
+    [
+        format!("FROM warehouse WHERE w_id={w}"),
+        format!("FROM district WHERE d_w_id={w} AND d_id={d}"),
+        format!("FROM customer WHERE c_w_id={w} AND c_d_id={d} AND c_id={c}"),
+        format!("FROM history WHERE h_c_w_id={w} AND h_c_d_id={d} AND h_c_id={c}"),
+    ]
 }
 
 /// What [`sums`] are called.
