@@ -5,7 +5,7 @@ mod receive;
 use crate::answer::ColumnDefinition;
 use crate::login::Privacy;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
-use crate::protocol::{Metadata, Protocol};
+use crate::protocol::{Metadata, Protocol, Status};
 use crate::transport::Transport;
 use base::{
     Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, SessionResult,
@@ -452,15 +452,9 @@ impl Session for Connection {
         if last {
             self.answered();
         }
-        let status = status?;
-        Ok(Answer {
-            affected_rows: status.affected_rows,
-            last_insert_id: status.last_insert_id,
-            width: status.width,
-            cells: &self.cells,
-            bytes: &self.input,
-            more: status.more,
-        })
+        let Status { affected_rows, last_insert_id, width, more, .. } = status?;
+        let (cells, bytes) = (&self.cells[..], &self.input[..]);
+        Ok(Answer { affected_rows, last_insert_id, width, cells, bytes, more })
     }
 
     async fn discard(&mut self) -> SessionResult<()> {
