@@ -3,9 +3,9 @@
 use crate::error::{ObserveError, ObserveResult};
 use crate::proc_file::{ProcFile, UnitSize, as_stored, each_line, number, scaled, tick_ns};
 use crate::readings::{Readings, SampleSource};
-use crate::threads::{Scheduled, Sum, Threads};
+use crate::threads::{Sum, Threads};
 use device::page::SESSION_THREAD;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
 use system::ProcessStat;
@@ -23,28 +23,21 @@ pub struct ProcessSource {
     io: ProcFile,
     threads: Threads,
     run_wait_ns: Sum,
-    sessions: SessionThreads,
+    /// Of the threads of a server that serve clients.
+    sessions: ThreadTimes,
 }
 
-/// The threads of a server that serve clients.
+/// The times of threads together, also of those that have ended.
 #[derive(Default)]
-struct SessionThreads {
-    ids: HashSet<u32>,
+struct ThreadTimes {
     cpu_ns: Sum,
     run_wait_ns: Sum,
 }
 
-impl SessionThreads {
-    /// What such a thread is called: by the shim, by MySQL 8.0 and later, by MariaDB.
-    fn is_name(name: &str) -> bool {
-        const NAMES: [&str; 2] = ["connection", "one_connection"];
-        name.as_bytes() == SESSION_THREAD.to_bytes() || NAMES.contains(&name)
-    }
-
-    fn add(&mut self, id: u32, scheduled: Scheduled) {
-        self.cpu_ns.add(id, scheduled.cpu_ns);
-        self.run_wait_ns.add(id, scheduled.wait_ns);
-    }
+/// What a thread that serves a client is called: by the shim, by MySQL 8.0 and later, by MariaDB.
+fn is_name_of_session(name: &str) -> bool {
+    const NAMES: [&str; 2] = ["connection", "one_connection"];
+    name.as_bytes() == SESSION_THREAD.to_bytes() || NAMES.contains(&name)
 }
 
 impl ProcessSource {
@@ -61,7 +54,7 @@ impl ProcessSource {
             io: ProcFile::at(format!("/proc/{pid}/io")),
             threads: Threads::of_process(&pid.to_string()),
             run_wait_ns: Sum::default(),
-            sessions: SessionThreads::default(),
+            sessions: ThreadTimes::default(),
         }
     }
 
@@ -76,40 +69,28 @@ impl ProcessSource {
     /// For how long its threads were ready and waited for a core, together: /proc/PID/schedstat has
     /// that of the first thread only.
     fn read_run_wait(&mut self, into: &mut Readings) -> ObserveResult<()> {
-        let mut is_kept = false;
-        let mut sessions = HashSet::new();
         for id in self.threads.ids()? {
             if let Some(scheduled) = self.threads.scheduled(id)? {
-                is_kept = true;
                 self.run_wait_ns.add(id, scheduled.wait_ns);
                 if self.is_session(id)? {
-                    sessions.insert(id);
-                    self.sessions.add(id, scheduled);
+                    self.sessions.cpu_ns.add(id, scheduled.cpu_ns);
+                    self.sessions.run_wait_ns.add(id, scheduled.wait_ns);
                 }
             }
         }
-        self.sessions.ids = sessions;
-        let mut count = |name: &str, sum: &mut Sum, is_kept: bool| {
-            let total_ns = sum.end_round();
-            if is_kept {
-                let source = MetricSource::Process;
-                into.counter(source, name, self.label, as_stored(total_ns));
-            }
-        };
-        count("run_wait_ns", &mut self.run_wait_ns, is_kept);
-        let any = !self.sessions.ids.is_empty();
-        count("session_cpu_ns", &mut self.sessions.cpu_ns, any);
-        count("session_run_wait_ns", &mut self.sessions.run_wait_ns, any);
+        self.run_wait_ns.tell("run_wait_ns", self.label, into);
+        self.sessions.cpu_ns.tell("session_cpu_ns", self.label, into);
+        self.sessions.run_wait_ns.tell("session_run_wait_ns", self.label, into);
         Ok(())
     }
 
     /// Does a thread serve a client? Its name is looked at until it does.
     fn is_session(&self, id: u32) -> ObserveResult<bool> {
-        if self.label != "server" || self.sessions.ids.contains(&id) {
+        if self.label != "server" || self.sessions.cpu_ns.has(id) {
             return Ok(self.label == "server");
         }
         let name = self.threads.name(id)?;
-        Ok(name.is_some_and(|name| SessionThreads::is_name(&name)))
+        Ok(name.is_some_and(|name| is_name_of_session(&name)))
     }
 }
 
@@ -164,17 +145,7 @@ fn read_io(text: &str, label: &str, into: &mut Readings) -> Result<(), String> {
 pub struct ThreadSource {
     prefix: &'static str,
     threads: Threads,
-    names: HashMap<String, Named>,
-}
-
-/// All threads of one name, also those that have ended.
-#[derive(Default)]
-struct Named {
-    cpu_ns: Sum,
-    run_wait_ns: Sum,
-    /// Were there any in this round, and did the kernel say for how long they waited?
-    is_there: bool,
-    tells_wait: bool,
+    names: HashMap<String, ThreadTimes>,
 }
 
 impl ThreadSource {
@@ -198,10 +169,8 @@ impl ThreadSource {
             },
         };
         let named = self.names.entry(name).or_default();
-        named.is_there = true;
         named.cpu_ns.add(id, cpu_ns);
         if let Some(wait_ns) = wait_ns {
-            named.tells_wait = true;
             named.run_wait_ns.add(id, wait_ns);
         }
         Ok(())
@@ -218,16 +187,9 @@ impl SampleSource for ThreadSource {
         for id in self.threads.ids()? {
             self.read_thread(id)?;
         }
-        let source = MetricSource::Process;
         for (name, named) in &mut self.names {
-            let cpu_ns = named.cpu_ns.end_round();
-            let run_wait_ns = named.run_wait_ns.end_round();
-            if std::mem::take(&mut named.is_there) {
-                into.counter(source, "cpu_ns", name, as_stored(cpu_ns));
-            }
-            if std::mem::take(&mut named.tells_wait) {
-                into.counter(source, "run_wait_ns", name, as_stored(run_wait_ns));
-            }
+            named.cpu_ns.tell("cpu_ns", name, into);
+            named.run_wait_ns.tell("run_wait_ns", name, into);
         }
         Ok(())
     }

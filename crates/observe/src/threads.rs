@@ -1,13 +1,15 @@
 //! The threads of a process, from its directory `task` in /proc.
 
 use crate::error::{ObserveError, ObserveResult, read_at};
-use crate::proc_file::{is_kept_from_us, number};
+use crate::proc_file::{as_stored, is_kept_from_us, number};
+use crate::readings::Readings;
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use store::MetricSource;
 use system::ProcessStat;
 
 /// More than a file of one thread that is read here has; `stat` has about 300.
@@ -132,9 +134,22 @@ impl Sum {
     }
 
     /// Ends a round: forgets what was not added in it.
-    pub(crate) fn end_round(&mut self) -> u64 {
+    fn end_round(&mut self) -> u64 {
         self.last.retain(|_, (_, is_there)| std::mem::take(is_there));
         self.total
+    }
+
+    /// Was a thing there in the last round, or is it in this?
+    pub(crate) fn has(&self, id: u32) -> bool {
+        self.last.contains_key(&id)
+    }
+
+    /// Ends a round, and tells the sum where something was added in it.
+    pub(crate) fn tell(&mut self, name: &str, label: &str, into: &mut Readings) {
+        let total = self.end_round();
+        if !self.last.is_empty() {
+            into.counter(MetricSource::Process, name, label, as_stored(total));
+        }
     }
 }
 
