@@ -136,18 +136,11 @@ fn open_one(event: PerfEvent, core: u32) -> io::Result<perf_event::Counter> {
 
 /// No such counter in this machine, none of this kind in this kernel, or not for this user
 /// (`perf_event_paranoid`).
+const NOT_TO_BE_HAD: [Errno; 6] =
+    [Errno::NOENT, Errno::NODEV, Errno::OPNOTSUPP, Errno::NOSYS, Errno::ACCESS, Errno::PERM];
+
 fn is_not_to_be_had(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(
-            Errno::NOENT
-                | Errno::NODEV
-                | Errno::OPNOTSUPP
-                | Errno::NOSYS
-                | Errno::ACCESS
-                | Errno::PERM
-        )
-    )
+    Errno::from_io_error(error).is_some_and(|errno| NOT_TO_BE_HAD.contains(&errno))
 }
 
 /// An event on all cores.

@@ -78,18 +78,11 @@ impl ProcFile {
 
 /// The kernel is too old, was built or started without this, this user may not see it, or, what
 /// Linux says of an open file of a process that has been reaped, there is no such process.
+const KEPT_FROM_US: [Errno; 6] =
+    [Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::PERM, Errno::OPNOTSUPP, Errno::SRCH];
+
 pub(crate) fn is_kept_from_us(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(
-            Errno::NOENT
-                | Errno::NOTDIR
-                | Errno::ACCESS
-                | Errno::PERM
-                | Errno::OPNOTSUPP
-                | Errno::SRCH
-        )
-    )
+    Errno::from_io_error(error).is_some_and(|errno| KEPT_FROM_US.contains(&errno))
 }
 
 /// Gives each line to `read`; what it says of one comes with the number of the line.
