@@ -61,10 +61,7 @@ impl Profile {
 fn of_members(array: &Array) -> PowerLoss {
     let stripe_bytes = array.stripe_bytes.unwrap_or(u64::MAX);
     let member = array.profile().filter(|member| member.array.is_none());
-    let member = member.map_or(
-        PowerLoss { volatile_bytes: 0, atomic_write_bytes: ATOMIC_WRITE_BYTES, flush_lies: false },
-        |member| member.power_loss(),
-    );
+    let member = member.unwrap_or_default().power_loss();
     PowerLoss {
         volatile_bytes: member.volatile_bytes.saturating_mul(u64::from(array.columns())),
         atomic_write_bytes: member.atomic_write_bytes.min(stripe_bytes),

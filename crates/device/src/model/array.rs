@@ -1,4 +1,5 @@
-//! Several devices behind one address space: striped, mirrored, or both.
+//! How devices work: one by itself, or several behind one address space, striped, mirrored, or
+//! both.
 
 use super::cache::Flash;
 use super::disk::DiskModel;
@@ -9,79 +10,88 @@ use crate::page::AccessKind;
 use crate::profile::{self, SolidState};
 use std::ops::Range;
 
-/// One device that is no array.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "there are a few per process, and a box would cost each request an access to memory"
 )]
-pub enum MemberModel {
+pub enum Model {
     SolidState(SolidStateModel),
     Disk(DiskModel),
+    /// Its members are none of these.
+    Array(ArrayModel),
 }
 
-impl MemberModel {
-    /// `None` where the profile is none of a single device.
-    pub fn new(profile: &profile::Profile, seed: u64) -> Option<MemberModel> {
-        if let Some(solid) = &profile.solid_state {
-            let random_write_iops = solid.random_write_iops_at(profile.occupancy());
-            let fill = solid.fill_at(profile.occupancy());
-            let flash = Flash { fill, trimmed_bytes: profile.trimmed_bytes };
-            let solid = SolidState { random_write_iops, ..solid.clone() };
-            return Some(MemberModel::SolidState(SolidStateModel::new(&solid, flash, seed)));
+impl Model {
+    pub fn new(profile: &profile::Profile, seed: u64) -> Model {
+        match (&profile.solid_state, &profile.disk, &profile.array) {
+            (Some(solid), _, None) => {
+                let random_write_iops = solid.random_write_iops_at(profile.occupancy());
+                let fill = solid.fill_at(profile.occupancy());
+                let flash = Flash { fill, trimmed_bytes: profile.trimmed_bytes };
+                let solid = SolidState { random_write_iops, ..solid.clone() };
+                Model::SolidState(SolidStateModel::new(&solid, flash, seed))
+            }
+            (None, Some(disk), None) => {
+                Model::Disk(DiskModel::new(disk, profile.capacity_bytes, profile.occupancy()))
+            }
+            _ => Model::Array(ArrayModel::new(profile, seed)),
         }
-        let disk = profile.disk.as_ref()?;
-        let disk = DiskModel::new(disk, profile.capacity_bytes, profile.occupancy());
-        Some(MemberModel::Disk(disk))
     }
 
     pub fn precondition(&mut self) {
-        if let MemberModel::SolidState(solid) = self {
-            solid.precondition();
+        match self {
+            Model::SolidState(solid) => solid.precondition(),
+            Model::Disk(_) => {}
+            Model::Array(array) => array.precondition(),
         }
     }
 
     pub fn programmed_bytes(&self) -> u64 {
         match self {
-            MemberModel::SolidState(solid) => solid.programmed_bytes(),
-            MemberModel::Disk(_) => 0,
+            Model::SolidState(solid) => solid.programmed_bytes(),
+            Model::Disk(_) => 0,
+            Model::Array(array) => array.programmed_bytes(),
         }
     }
 
     fn has_room(&self) -> bool {
         match self {
-            MemberModel::SolidState(_) => true,
-            MemberModel::Disk(disk) => disk.has_room(),
+            Model::Disk(disk) => disk.has_room(),
+            Model::SolidState(_) | Model::Array(_) => true,
         }
     }
 
     pub fn outstanding(&self) -> usize {
         match self {
-            MemberModel::SolidState(_) => 0,
-            MemberModel::Disk(disk) => disk.outstanding(),
+            Model::SolidState(_) => 0,
+            Model::Disk(disk) => disk.outstanding(),
+            Model::Array(array) => array.outstanding(),
         }
     }
 
+    /// How long a member of an array would let a request wait.
     fn wait_ns(&self, now_ns: u64, access: &Access) -> u64 {
         match self {
-            MemberModel::SolidState(solid) => solid.wait_ns(now_ns),
-            MemberModel::Disk(disk) => disk.wait_ns(now_ns, access),
+            Model::SolidState(solid) => solid.wait_ns(now_ns),
+            Model::Disk(disk) => disk.wait_ns(now_ns, access),
+            Model::Array(_) => 0,
         }
     }
 
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestState, Full> {
         match self {
-            MemberModel::SolidState(solid) => {
-                Ok(RequestState::Decided(solid.submit(now_ns, access)))
-            }
-            MemberModel::Disk(disk) => disk.submit(now_ns, access),
+            Model::SolidState(solid) => Ok(RequestState::Decided(solid.submit(now_ns, access))),
+            Model::Disk(disk) => disk.submit(now_ns, access),
+            Model::Array(array) => array.submit(now_ns, access),
         }
     }
 
     pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> RequestState {
         match self {
-            MemberModel::SolidState(_) => RequestState::at_once(now_ns),
-            MemberModel::Disk(disk) => disk.poll(now_ns, ticket),
+            Model::SolidState(_) => RequestState::at_once(now_ns),
+            Model::Disk(disk) => disk.poll(now_ns, ticket),
+            Model::Array(array) => array.poll(now_ns, ticket),
         }
     }
 }
@@ -114,7 +124,7 @@ impl ArrayRequest {
 
 #[derive(Debug)]
 struct ArrayMember {
-    model: MemberModel,
+    model: Model,
     /// Where the last read ended.
     read_to: u64,
     /// By slot of the array, its part of that request: it has at most one.
@@ -141,6 +151,7 @@ impl ArrayModel {
         let (occupancy, trimmed_bytes) = (profile.occupancy(), profile.trimmed_bytes);
         let profile = profile.array.as_ref();
         let member = profile.and_then(profile::Array::profile);
+        let member = member.filter(|member| member.array.is_none());
         let part = |bytes: u64| bytes / profile.map_or(1, |array| u64::from(array.columns()));
         let member = member.map(|member| profile::Profile {
             trimmed_bytes: trimmed_bytes.map(part),
@@ -149,7 +160,7 @@ impl ArrayModel {
         let unit = |n: u32| {
             // Members with one seed would move in step.
             let seed = seed.wrapping_add(u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let model = member.as_ref().and_then(|member| MemberModel::new(member, seed))?;
+            let model = Model::new(member.as_ref()?, seed);
             let parts = (0..OUTSTANDING_MAX).map(|_| None).collect();
             Some(ArrayMember { model, read_to: 0, parts })
         };
@@ -273,7 +284,7 @@ impl ArrayModel {
         for n in 0..mirrors.len() {
             let member = first + (n + self.turn) % mirrors.len();
             let ArrayMember { model, read_to, .. } = &self.members[member];
-            if *read_to == part.address && matches!(model, MemberModel::Disk(_)) {
+            if *read_to == part.address && matches!(model, Model::Disk(_)) {
                 return member;
             }
             let wait_ns = model.wait_ns(now_ns, part);

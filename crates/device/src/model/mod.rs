@@ -12,7 +12,7 @@ mod solid_state;
 
 use crate::page::AccessKind;
 use crate::profile::{Limits, Profile};
-use array::{ArrayModel, MemberModel};
+use array::Model;
 
 pub use request::{Access, Completion, Full, RequestState, Ticket};
 
@@ -24,26 +24,14 @@ pub struct Device {
     model: Model,
 }
 
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are a few per process, and a box would cost each request an access to memory"
-)]
-enum Model {
-    Single(MemberModel),
-    Array(ArrayModel),
-}
-
 impl Device {
     /// A device that has nothing to do, with an empty cache. The profile is a valid one
     /// ([`Profile::validate`]); one that does not say how it works completes everything at once.
     pub fn new(profile: &Profile, seed: u64) -> Device {
-        let single = MemberModel::new(profile, seed).filter(|_| profile.array.is_none());
-        let array = || Model::Array(ArrayModel::new(profile, seed));
         Device {
             used_bytes: profile.used_bytes(),
             gate: Gate::new(profile.limits.unwrap_or_default()),
-            model: single.map_or_else(array, Model::Single),
+            model: Model::new(profile, seed),
         }
     }
 
@@ -55,28 +43,19 @@ impl Device {
     /// Requests that hold a place of the model: those not decided, and those decided that nobody
     /// has asked for since.
     pub fn outstanding(&self) -> usize {
-        match &self.model {
-            Model::Single(unit) => unit.outstanding(),
-            Model::Array(array) => array.outstanding(),
-        }
+        self.model.outstanding()
     }
 
     /// Bytes that flash has written, of all members: those of the host, and what cleaning copied.
     pub fn programmed_bytes(&self) -> u64 {
-        match &self.model {
-            Model::Single(unit) => unit.programmed_bytes(),
-            Model::Array(array) => array.programmed_bytes(),
-        }
+        self.model.programmed_bytes()
     }
 
     /// Brings a solid-state device into the state in which long random writing leaves it: no erased
     /// space in reserve, and from the next write on a full cache. A disk needs none, and what is
     /// trimmed ([`Profile::trimmed_bytes`]) is not in it.
     pub fn precondition(&mut self) {
-        match &mut self.model {
-            Model::Single(unit) => unit.precondition(),
-            Model::Array(array) => array.precondition(),
-        }
+        self.model.precondition();
     }
 
     /// One device is gone for good: the first member of an array, or the only one. Returns whether
@@ -84,7 +63,7 @@ impl Device {
     pub fn lose_member(&mut self) -> bool {
         match &mut self.model {
             Model::Array(array) => array.lose_member(),
-            Model::Single(_) => false,
+            Model::SolidState(_) | Model::Disk(_) => false,
         }
     }
 
@@ -96,18 +75,12 @@ impl Device {
         // Nothing lies beyond the end, whatever is asked for.
         access.address = access.address.min(self.used_bytes);
         let from_ns = self.gate.pass(now_ns, access);
-        match &mut self.model {
-            Model::Single(unit) => unit.submit(from_ns, access),
-            Model::Array(array) => array.submit(from_ns, access),
-        }
+        self.model.submit(from_ns, access)
     }
 
     /// Asks again for what was queued.
     pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> RequestState {
-        match &mut self.model {
-            Model::Single(unit) => unit.poll(now_ns, ticket),
-            Model::Array(array) => array.poll(now_ns, ticket),
-        }
+        self.model.poll(now_ns, ticket)
     }
 }
 
