@@ -6,7 +6,7 @@ use crate::galera::GaleraNode;
 use crate::image::Image;
 use crate::instance_dir::InstanceDir;
 use crate::launch::Launch;
-use crate::process;
+use crate::process::{self, Ending};
 use crate::settings::Settings;
 use crate::{ServerBuild, ServerError, ServerResult, dsn};
 use base::{CpuList, Dilation};
@@ -79,17 +79,6 @@ pub struct InstanceOptions {
     /// The node of a Galera cluster that it is. On fresh data it is none until
     /// [`Instance::begin_cluster`].
     pub galera: Option<GaleraNode>,
-}
-
-/// How a server ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// It shut down when asked: its data directory is whole.
-    Clean,
-    /// It did not in time, and was killed.
-    Killed,
-    /// It had ended before, or ended otherwise than asked; says how.
-    Died(String),
 }
 
 /// A running server.

@@ -53,7 +53,7 @@ pub use galera::{
 pub use home::Home;
 pub use image::{Image, ImageContents, ImageKey, kept_settings};
 pub use install::install;
-pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
+pub use instance::{Data, Instance, InstanceOptions, Lifetime};
 pub use instance_dir::{require_apart, sweep};
 pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
@@ -61,7 +61,7 @@ pub use kept_images::{
 };
 pub use named::{AfterStop, named, stop_named};
 pub use pages::{CorruptPages, corrupt_pages};
-pub use process::errors_in;
+pub use process::{Ending, errors_in};
 pub use record::NamedInstance;
 pub use settings::{
     CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, REDO_BYTES_BASE, redo_bytes,

@@ -4,9 +4,9 @@
 use crate::home::{self, FileLock};
 use crate::instance::{Data, loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
-use crate::process::{self, EndedBy};
+use crate::process::{self, Ending};
 use crate::record::{NamedInstance, RECORD, lock_path};
-use crate::{Ending, Home, ServerBuild, ServerError, ServerResult, dsn};
+use crate::{Home, ServerBuild, ServerError, ServerResult, dsn};
 use rustix::process::Pid;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -88,10 +88,7 @@ pub fn stop_named(
     let mut ending = Ending::Died("it was not running".to_owned());
     // Found by what it runs with: the record may be of before a crash.
     for pid in process::servers_with(&my_cnf) {
-        ending = match process::end_foreign(pid, &my_cnf, patience)? {
-            EndedBy::Itself => Ending::Clean,
-            EndedBy::Kill => Ending::Killed,
-        };
+        ending = process::end_foreign(pid, &my_cnf, patience)?;
     }
     if after == AfterStop::RemoveData {
         InstanceDir::named(directory, true)?.remove()?;

@@ -161,21 +161,25 @@ pub(crate) fn free_ports(count: usize) -> ServerResult<Vec<u16>> {
     ports.map_err(io_at("find a free port of", Path::new("127.0.0.1")))
 }
 
-/// How a server that is not our child was ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EndedBy {
-    Itself,
-    Kill,
+/// How a server ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It shut down when asked: its data directory is whole.
+    Clean,
+    /// It did not in time, and was killed.
+    Killed,
+    /// It had ended before, or ended otherwise than asked; says how.
+    Died(String),
 }
 
 /// Ends a server that is not our child: asks, waits `patience`, kills. The process is held by a
 /// descriptor, so that a reused id never hits another program.
-pub(crate) fn end_foreign(pid: Pid, my_cnf: &Path, patience: Duration) -> ServerResult<EndedBy> {
+pub(crate) fn end_foreign(pid: Pid, my_cnf: &Path, patience: Duration) -> ServerResult<Ending> {
     let Ok(handle) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
-        return Ok(EndedBy::Itself);
+        return Ok(Ending::Clean);
     };
     if !is_server_with(pid, my_cnf) {
-        return Ok(EndedBy::Itself);
+        return Ok(Ending::Clean);
     }
     let gone = |timeout: Duration| -> ServerResult<bool> {
         let start = Instant::now();
@@ -193,12 +197,12 @@ pub(crate) fn end_foreign(pid: Pid, my_cnf: &Path, patience: Duration) -> Server
     if !patience.is_zero() {
         signal(&handle, Signal::TERM, my_cnf)?;
         if gone(patience)? {
-            return Ok(EndedBy::Itself);
+            return Ok(Ending::Clean);
         }
     }
     signal(&handle, Signal::KILL, my_cnf)?;
     if gone(KILL_TIMEOUT)? {
-        return Ok(EndedBy::Kill);
+        return Ok(Ending::Killed);
     }
     Err(ServerError::Data {
         what: format!(
