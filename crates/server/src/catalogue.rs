@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 /// What the catalogue says of one engine.
 #[derive(Debug, Deserialize)]
@@ -46,22 +46,19 @@ struct Catalogue {
     libraries: BTreeMap<String, Vec<String>>,
 }
 
-fn catalogue() -> &'static Catalogue {
-    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
-    CATALOGUE.get_or_init(|| {
-        toml::from_str(include_str!("catalogue.toml"))
-            .expect("the catalogue is part of the program and a test parses it")
-    })
-}
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    toml::from_str(include_str!("catalogue.toml"))
+        .expect("the catalogue is part of the program and a test parses it")
+});
 
 /// All engines of the catalogue, in its order.
 pub fn engines() -> &'static [Engine] {
-    &catalogue().engine
+    &CATALOGUE.engine
 }
 
 /// Debian packages that may hold a library, best first.
 pub(crate) fn packages_of_library(soname: &str) -> &'static [String] {
-    catalogue().libraries.get(soname).map_or(&[], Vec::as_slice)
+    CATALOGUE.libraries.get(soname).map_or(&[], Vec::as_slice)
 }
 
 /// The engine of that name.

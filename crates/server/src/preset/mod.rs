@@ -12,7 +12,7 @@ use base::{ServerFamily, ServerRelease, Warehouses};
 use releases::Releases;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 pub use part::{PoolPart, chunk_of};
 pub use sizes::{POOL_BYTES_MIN, PresetScale};
@@ -76,22 +76,19 @@ struct Presets {
     variable: Vec<PaperVariable>,
 }
 
-fn data() -> &'static Presets {
-    static DATA: OnceLock<Presets> = OnceLock::new();
-    DATA.get_or_init(|| {
-        toml::from_str(include_str!("presets.toml"))
-            .expect("the presets are part of the program and a test parses them")
-    })
-}
+static DATA: LazyLock<Presets> = LazyLock::new(|| {
+    toml::from_str(include_str!("presets.toml"))
+        .expect("the presets are part of the program and a test parses them")
+});
 
 /// The names of all presets, in the order of the data file.
 pub fn names() -> Vec<&'static str> {
-    data().preset.iter().map(|p| p.name.as_str()).collect()
+    DATA.preset.iter().map(|p| p.name.as_str()).collect()
 }
 
 /// The preset of that name.
 pub fn find(name: &str) -> ServerResult<&'static NamedPreset> {
-    let mut presets = data().preset.iter();
+    let mut presets = DATA.preset.iter();
     presets.find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<String> = names().into_iter().map(str::to_owned).collect();
         ServerError::Unknown { what: "preset", name: name.to_owned(), known }
@@ -128,14 +125,14 @@ impl PaperVariable {
 }
 
 fn is_perconas_own(name: &str) -> bool {
-    let mut variables = data().variable.iter();
+    let mut variables = DATA.variable.iter();
     variables.any(|variable| variable.name == name && variable.is_perconas_own())
 }
 
 impl NamedPreset {
     /// What it asks for, in the papers' names and the order of the data file.
     fn variables(&self) -> impl Iterator<Item = (&'static PaperVariable, &'static str)> {
-        let variables = data().variable.iter();
+        let variables = DATA.variable.iter();
         variables.filter_map(|variable| Some((variable, variable.value(&self.name)?)))
     }
 

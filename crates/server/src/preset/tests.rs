@@ -2,7 +2,7 @@
 //! is not what they say, this test fails; `INSTA_UPDATE=always` writes it anew, as it does
 //! snapshots.
 
-use super::{Fate, PresetScale, data, find, names};
+use super::{DATA, Fate, PresetScale, find, names};
 use crate::ServerBuild;
 use base::{ServerFamily, ServerRelease, VersionNumbers};
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ fn values() -> String {
     let columns: Vec<&str> = names().into_iter().skip(1).collect();
     let mut out = format!("| variable | {} |\n", columns.join(" | "));
     let _ = writeln!(out, "|---|{}", "---|".repeat(columns.len()));
-    for variable in &data().variable {
+    for variable in &DATA.variable {
         let value = |column: &&str| match variable.values.get(*column).map(String::as_str) {
             Some("") => "(empty)".to_owned(),
             Some(value) => code(value),
@@ -87,7 +87,7 @@ fn fates() -> String {
     let titles: Vec<&str> = SERVERS.iter().map(|(title, ..)| *title).collect();
     let mut out = format!("| variable | {} |\n", titles.join(" | "));
     let _ = writeln!(out, "|---|{}", "---|".repeat(titles.len()));
-    for variable in &data().variable {
+    for variable in &DATA.variable {
         let cells: Vec<String> = SERVERS
             .iter()
             .map(|(_, engine, family, numbers)| {
@@ -101,7 +101,7 @@ fn fates() -> String {
 
 fn without() -> String {
     let mut out = String::from("| variable | without it |\n|---|---|\n");
-    for variable in &data().variable {
+    for variable in &DATA.variable {
         if let Some(without) = &variable.without {
             let _ = writeln!(out, "| `{}` | {without} |", variable.name);
         }
@@ -111,7 +111,7 @@ fn without() -> String {
 
 fn page() -> String {
     let mut presets = String::new();
-    for preset in &data().preset {
+    for preset in &DATA.preset {
         let _ = writeln!(presets, "- `{}`: {}.", preset.name, preset.about);
     }
     let text = format!(
@@ -216,7 +216,7 @@ fn the_page_says_what_the_presets_say() {
 fn the_presets_are_sound() {
     assert_eq!(names(), ["default", "config-1", "config-2", "config-3", "config-a"]);
     let mut seen = BTreeSet::new();
-    for variable in &data().variable {
+    for variable in &DATA.variable {
         let name = &variable.name;
         assert!(seen.insert(name), "{name} stands twice");
         assert!(!variable.values.is_empty(), "{name}");
