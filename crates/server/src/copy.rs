@@ -7,16 +7,16 @@
 //! before the server starts: otherwise the first seconds of a measurement would pay for the copy.
 //! What stands in for an emulated device is written out and stays in memory.
 
+use crate::ServerResult;
 use crate::error::io_at;
 use crate::home::private_directory;
-use crate::{ServerError, ServerResult};
 use rustix::fs::{Advice, fadvise};
 use std::fs::{self, File};
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -116,7 +116,7 @@ fn settle(file: &FileCopy, storage: Storage) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `work` on every item; the first failure stops all threads and is returned.
+/// Runs `work` on every item; a failure stops all threads and is returned.
 fn in_parallel<T: Sync>(
     items: &[T],
     work: impl Fn(&T) -> ServerResult<()> + Sync,
@@ -124,27 +124,17 @@ fn in_parallel<T: Sync>(
     let cores = thread::available_parallelism().map_or(THREADS_MIN, NonZeroUsize::get);
     let threads = cores.clamp(THREADS_MIN, THREADS_MAX);
     let next = AtomicUsize::new(0);
-    let failure: Mutex<Option<ServerError>> = Mutex::new(None);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(error) = work(item) {
-                        next.store(items.len(), Ordering::Relaxed);
-                        if let Ok(mut failure) = failure.lock() {
-                            failure.get_or_insert(error);
-                        }
-                        return;
-                    }
-                }
-            });
+    let take = || -> ServerResult<()> {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
         }
-    });
-    match failure.into_inner() {
-        Ok(None) => Ok(()),
-        Ok(Some(error)) => Err(error),
-        Err(poisoned) => poisoned.into_inner().map_or(Ok(()), Err),
-    }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
+        let mut ended = threads.into_iter().map(|thread| thread.join());
+        ended.try_for_each(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)))
+    })
 }
 
 /// Regular files below a directory with their paths relative to it, and the directories, parents
