@@ -2,7 +2,7 @@
 
 use crate::error::io_at;
 use crate::{ServerError, ServerResult};
-use openssl::sha::Sha256;
+use openssl::hash::{Hasher, MessageDigest};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -16,16 +16,10 @@ fn failed(file: &Path) -> impl Fn(String) -> ServerError + use<'_> {
 /// SHA-256 of a file in lower-case hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> ServerResult<String> {
     let mut file = File::open(path).map_err(io_at("open", path))?;
-    let mut context = Sha256::new();
-    let mut buffer = vec![0u8; 1 << 20];
-    loop {
-        let n = file.read(&mut buffer).map_err(io_at("read", path))?;
-        if n == 0 {
-            break;
-        }
-        context.update(&buffer[..n]);
-    }
-    Ok(context.finish().iter().map(|b| format!("{b:02x}")).collect())
+    let mut hasher = Hasher::new(MessageDigest::sha256()).map_err(io_at("read", path))?;
+    io::copy(&mut file, &mut hasher).map_err(io_at("read", path))?;
+    let digest = hasher.finish().map_err(io_at("read", path))?;
+    Ok(digest.iter().map(|b| format!("{b:02x}")).collect())
 }
 
 /// Unpacks a `.tar.gz` or `.tar.xz` into the directory `to`.
