@@ -44,9 +44,8 @@ pub(crate) struct IoEvent {
 /// An emulated request, done on the host.
 pub(crate) struct EmulatedRequest {
     pub(crate) flight: Flight,
-    pub(crate) data: u64,
-    pub(crate) object: u64,
-    pub(crate) result: i64,
+    /// What is told of it when it is due.
+    pub(crate) event: IoEvent,
     /// Its record in the journal, which is over when somebody is told of it.
     pub(crate) ticket: Option<EntryTicket>,
 }
@@ -54,7 +53,7 @@ pub(crate) struct EmulatedRequest {
 impl EmulatedRequest {
     /// Who waited for it is told, at the end of that time.
     fn end(self, state: &ShimState, waited_ns: Range<u64>) {
-        let bytes = u64::try_from(self.result).ok();
+        let bytes = u64::try_from(self.event.result).ok();
         record::over(self.ticket, bytes.is_some());
         self.flight.end(state, waited_ns, bytes);
     }
@@ -226,12 +225,7 @@ impl Context {
             }
             let request = PeekMut::pop(first);
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
-            events.push(IoEvent {
-                data: request.data,
-                object: request.object,
-                result: request.result,
-                result2: 0,
-            });
+            events.push(request.event);
             request.end(state, since_ns..now_ns);
         }
     }

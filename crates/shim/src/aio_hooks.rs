@@ -113,8 +113,8 @@ fn submit_here(
     if is_synced {
         request.flush(state);
     }
-    let (data, result) = (iocb.data, result as i64);
-    context.push(EmulatedRequest { flight, data, object, result, ticket });
+    let event = IoEvent { data: iocb.data, object, result: result as i64, result2: 0 };
+    context.push(EmulatedRequest { flight, event, ticket });
     if has_event_fd {
         let one = 1_u64;
         real::write(iocb.event_fd as c_int, (&raw const one).cast(), 8);
