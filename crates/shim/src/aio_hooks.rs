@@ -3,7 +3,7 @@
 use crate::aio::{self, Context, EmulatedRequest, Events, InKernel, IoEvent};
 use crate::clock;
 use crate::faults;
-use crate::files::{self, File, Open};
+use crate::files::{self, Open};
 use crate::flight::{Extent, Flight};
 use crate::io_hooks::real;
 use crate::meter::CountedRequest;
@@ -66,10 +66,10 @@ fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
 }
 
 /// What is emulated, and on which file.
-fn emulated(state: &ShimState, iocb: &Iocb) -> Option<(AioOperation, Open, &'static File)> {
+fn emulated(state: &ShimState, iocb: &Iocb) -> Option<(AioOperation, Open)> {
     let operation = AioOperation::from_iocb(iocb)?;
     let open = files::seen(iocb.fd as c_int)?;
-    Some((operation, open, state.emulated_file(open)?))
+    state.is_file_emulated(open.file()).then_some((operation, open))
 }
 
 fn length(iocb: &Iocb, operation: AioOperation) -> u64 {
@@ -87,14 +87,14 @@ fn submit_here(
     state: &ShimState,
     context: &Context,
     (iocb, object): (&Iocb, u64),
-    (operation, open, file): (AioOperation, Open, &'static File),
+    (operation, open): (AioOperation, Open),
 ) -> c_int {
     if !context.reserve() {
         return -libc::EAGAIN;
     }
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     let extent = Extent { offset, bytes: length(iocb, operation) };
-    let request = FileRequest::new(state, (iocb.fd as c_int, open, file), operation.kind, extent);
+    let request = FileRequest::new(state, (iocb.fd as c_int, open), operation.kind, extent);
     let refusal = request.refusal(state);
     let ticket = if refusal.is_none() { request.record(state) } else { None };
     let (mut flight, result) = match refusal {

@@ -35,7 +35,7 @@ fn closed(state: &ShimState, fd: c_int) {
 
 /// Whether a descriptor is of a file that is emulated.
 fn is_emulated(state: &ShimState, fd: c_int) -> bool {
-    files::seen(fd).is_some_and(|open| state.emulated_file(open).is_some())
+    files::seen(fd).is_some_and(|open| state.is_file_emulated(open.file()))
 }
 
 /// A descriptor was made, `is_new` with its file. It is seen from now on where it is a regular file
@@ -279,7 +279,7 @@ preload::hooks! { "C"
             }
             (libc::F_SETFL, Some(open)) => {
                 let flags = argument as c_int;
-                let is_emulated = state.emulated_file(open).is_some();
+                let is_emulated = state.is_file_emulated(open.file());
                 let passed = if is_emulated { flags & !STRIPPED } else { flags };
                 let result = real::fcntl(fd, command, passed as usize);
                 if result >= 0 {
@@ -289,7 +289,7 @@ preload::hooks! { "C"
             }
             (libc::F_GETFL, Some(open)) => {
                 let flags = real::fcntl(fd, command, argument);
-                let hides = open.is_direct() && state.emulated_file(open).is_some();
+                let hides = open.is_direct() && state.is_file_emulated(open.file());
                 if flags >= 0 && hides { flags | STRIPPED } else { flags }
             }
             _ => real::fcntl(fd, command, argument),

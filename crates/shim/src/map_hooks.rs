@@ -17,8 +17,8 @@ fn is_refused(state: &ShimState, flags: c_int, fd: c_int) -> bool {
         return false;
     }
     let _inside = Inside::enter();
-    let file = files::seen(fd).and_then(|open| state.emulated_file(open));
-    file.is_some_and(|file| !file.may_be_mapped())
+    let file = files::seen(fd).map(files::Open::file);
+    file.is_some_and(|file| state.is_file_emulated(file) && !file.may_be_mapped())
 }
 
 /// Counts and refuses an attempt to use io_uring, which would go past the shim. `None` where

@@ -84,7 +84,7 @@ fn renamed(state: &ShimState, place: usize, to: *const c_char) {
 fn dropped(fd: c_int, from: off_t, to: u64, with_dirty: bool) {
     let Some(state) = state() else { return };
     let Some(open) = files::seen(fd) else { return };
-    if state.emulated_file(open).is_some() {
+    if state.is_file_emulated(open.file()) {
         let _inside = Inside::enter();
         let from = u64::try_from(from).unwrap_or(0);
         buffered::drop_bytes(state, open.place(), from..to, with_dirty);
@@ -223,7 +223,7 @@ preload::hooks! { "C"
     /// whatever part is named.
     fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int, or -1 {
         match (state(), files::seen(fd)) {
-            (Some(state), Some(open)) if state.emulated_file(open).is_some() => {
+            (Some(state), Some(open)) if state.is_file_emulated(open.file()) => {
                 let [offset, bytes] = [at, bytes].map(|of| u64::try_from(of).unwrap_or(0));
                 write_out(state, (fd, open), Extent { offset, bytes }, flags);
                 0

@@ -2,7 +2,7 @@
 
 use crate::cache::PageCache;
 use crate::clock;
-use crate::files::{File, Open};
+use crate::files::File;
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
 use crate::names;
@@ -102,11 +102,6 @@ impl ShimState {
             || (file.is_system_tablespace()
                 && !self.doublewrite.is_empty()
                 && self.is_emulated(Role::Doublewrite))
-    }
-
-    /// The file of a descriptor that is emulated.
-    pub(crate) fn emulated_file(&self, open: Open) -> Option<&'static File> {
-        Some(open.file()).filter(|file| self.is_file_emulated(file))
     }
 
     /// The role of a file, by its path below a watched directory.

@@ -3,7 +3,7 @@
 use crate::buffered::{self, BufferedRequest};
 use crate::clock;
 use crate::faults;
-use crate::files::{self, File, Open};
+use crate::files::{self, Open};
 use crate::flight::{EmulatedPlace, Extent, Flight};
 use crate::record;
 use crate::session;
@@ -64,10 +64,11 @@ pub(crate) struct FileRequest {
 impl FileRequest {
     pub(crate) fn new(
         state: &ShimState,
-        (fd, open, file): (c_int, Open, &File),
+        (fd, open): (c_int, Open),
         kind: AccessKind,
         extent: Extent,
     ) -> FileRequest {
+        let file = open.file();
         let is_flush = kind == AccessKind::Flush;
         let role = if is_flush { file.role() } else { state.role_at(file, extent.offset) };
         let device = state.device_of(role).filter(|_| extent.bytes > 0 || is_flush);
@@ -168,23 +169,17 @@ pub(crate) fn transfer(
     length: TransferLength,
     call: impl FnOnce() -> isize,
 ) -> isize {
-    let Some((state, open, file)) = seen(fd) else {
+    let (Some(state), Some(open)) = (state(), files::seen(fd)) else {
         return call();
     };
     let _inside = Inside::enter();
+    let file = open.file();
     let needs_offset = state.is_file_emulated(file) || file.is_system_tablespace();
     let extent = Extent {
         offset: if needs_offset { offset_of(fd, open, kind, offset) } else { 0 },
         bytes: length.bytes(),
     };
-    FileRequest::new(state, (fd, open, file), kind, extent).complete(state, call)
-}
-
-/// The state and the file of a descriptor that is seen.
-fn seen(fd: c_int) -> Option<(&'static ShimState, Open, &'static File)> {
-    let state = state()?;
-    let open = files::seen(fd)?;
-    Some((state, open, open.file()))
+    FileRequest::new(state, (fd, open), kind, extent).complete(state, call)
 }
 
 fn offset_of(fd: c_int, open: Open, kind: AccessKind, offset: Offset) -> u64 {
@@ -201,12 +196,12 @@ fn offset_of(fd: c_int, open: Open, kind: AccessKind, offset: Offset) -> u64 {
 
 /// `fsync` and its like: `call` is the real one, for files that are on real storage.
 pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
-    let Some((state, open, file)) = seen(fd) else {
+    let (Some(state), Some(open)) = (state(), files::seen(fd)) else {
         return sync_unseen(fd, call);
     };
     let _inside = Inside::enter();
     let extent = Extent { offset: 0, bytes: 0 };
-    let request = FileRequest::new(state, (fd, open, file), AccessKind::Flush, extent);
+    let request = FileRequest::new(state, (fd, open), AccessKind::Flush, extent);
     let is_emulated = state.is_emulated(request.role);
     request.complete(state, || if is_emulated { 0 } else { call() as isize }) as c_int
 }
