@@ -2,7 +2,7 @@
 //! operation takes up what is complete and sends more. So the device has a bounded queue of them,
 //! as a kernel's has.
 
-use crate::cache::{PageCache, PageRun};
+use crate::cache::PageRun;
 use crate::clock;
 use crate::files;
 use crate::flight::{EmulatedPlace, Extent, Flight};
@@ -45,13 +45,16 @@ pub(crate) struct WriteBack {
 /// The one of this process.
 pub(crate) static WRITE_BACK: WriteBack = WriteBack::new();
 
-/// Tells what is in the cache now.
+/// Tells what is in the cache now, and keeps what is to be known of it without locking it.
 pub(crate) fn cache_changed(state: &ShimState) {
     let cache = state.cache();
     let (pages, dirty_pages) = (cache.count().into(), cache.dirty_count().into());
     state.meter.set(Global::CachePages, pages);
     state.meter.set(Global::CacheDirtyPages, dirty_pages);
-    WRITE_BACK.note(&cache);
+    WRITE_BACK.pages.store(pages, Ordering::Relaxed);
+    WRITE_BACK.dirty_pages.store(dirty_pages, Ordering::Relaxed);
+    let oldest_ns = cache.oldest_ns().unwrap_or(u64::MAX);
+    WRITE_BACK.oldest_ns.store(oldest_ns, Ordering::Relaxed);
 }
 
 impl WriteBack {
@@ -68,15 +71,6 @@ impl WriteBack {
 
     fn lock(&self) -> MutexGuard<'_, [Option<PageRequest>; UNDER_WAY_MAX]> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps what is to be known of the cache without locking it.
-    fn note(&self, cache: &PageCache) {
-        let (pages, dirty_pages) = (cache.count(), cache.dirty_count());
-        self.pages.store(u64::from(pages), Ordering::Relaxed);
-        self.dirty_pages.store(u64::from(dirty_pages), Ordering::Relaxed);
-        let oldest_ns = cache.oldest_ns().unwrap_or(u64::MAX);
-        self.oldest_ns.store(oldest_ns, Ordering::Relaxed);
     }
 
     /// Pages in the cache.
@@ -379,21 +373,10 @@ impl ReadBatch {
         self.begin_ns = self.begin_ns.max(begin_ns);
     }
 
-    pub(crate) fn has_room(&self) -> bool {
-        self.count < UNDER_WAY_MAX
-    }
-
-    fn add(&mut self, request: PageRequest) {
-        if let Some(slot) = self.flights.iter_mut().find(|slot| slot.is_none()) {
-            *slot = Some(request);
-            self.count += 1;
-        }
-    }
-
     /// Where there are as many as a queue holds, waits for the earliest. To be called before pages
     /// are put into the cache, so that who needs them too waits for no more than their request.
     pub(crate) fn make_room(&mut self, state: &ShimState) {
-        if self.has_room() {
+        if self.count < UNDER_WAY_MAX {
             return;
         }
         let waiting = self.flights.iter_mut().filter(|slot| slot.is_some());
@@ -415,7 +398,10 @@ impl ReadBatch {
             Some(request) => {
                 request.flight.host_done(state);
                 request.tell_ready(state);
-                self.add(request);
+                if let Some(slot) = self.flights.iter_mut().find(|slot| slot.is_none()) {
+                    *slot = Some(request);
+                    self.count += 1;
+                }
             }
             None => state.cache().ready_at(run, 0),
         }
