@@ -4,6 +4,7 @@ use crate::clocks::clocks;
 use crate::translated::{TranslatedTime, wait_ms};
 use crate::{poll_hooks, read_hooks, sleep_hooks, timer_hooks, wait_hooks};
 use libc::{c_int, c_long, c_void, clockid_t, sigset_t, size_t, timespec};
+use preload::as_libaio;
 
 /// What a system call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,11 +148,6 @@ const IO_PGETEVENTS: c_long = 292;
 struct SignalMask {
     mask: *const sigset_t,
     bytes: size_t,
-}
-
-/// As libaio has it: an error is a negative number.
-fn as_libaio(result: c_long) -> c_int {
-    if result < 0 { -preload::errno() } else { result as c_int }
 }
 
 preload::hooks! { "C-unwind"

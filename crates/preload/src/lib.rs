@@ -3,7 +3,7 @@
 
 #![expect(unsafe_code, reason = "functions are found by name, and errno is a place in memory")]
 
-use libc::{c_int, c_void};
+use libc::{c_int, c_long, c_void};
 use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -179,6 +179,11 @@ pub fn errno() -> c_int {
 pub fn set_errno(value: c_int) {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = value };
+}
+
+/// What a system call returned, as libaio tells it: an error as its negative number.
+pub fn as_libaio(result: c_long) -> c_int {
+    if result < 0 { -errno() } else { result as c_int }
 }
 
 /// Runs what may change `errno` after the call whose `errno` the program is to see.

@@ -13,7 +13,7 @@ use crate::transfer::{FileRequest, TransferLength};
 use device::Role;
 use device::page::AccessKind;
 use libc::{c_int, c_long, iovec, sigset_t, timespec};
-use preload::errno;
+use preload::{as_libaio, errno};
 
 /// The kernel's layout, on machines with the low byte first.
 #[repr(C)]
@@ -54,11 +54,6 @@ impl AioOperation {
         };
         Some(AioOperation { kind, is_vector })
     }
-}
-
-/// As libaio has it: an error is a negative number.
-fn as_libaio(result: c_long) -> c_int {
-    if result < 0 { -errno() } else { result as c_int }
 }
 
 fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
