@@ -4,7 +4,7 @@
 //! them apart by their names. So a server under the shim runs with the paths that it would have
 //! anyway, and only real directories need variables.
 
-use crate::backing::{self, Backing, MemoryFiles, Need};
+use crate::backing::{self, MemoryFiles, Need};
 use crate::counters::ShimPage;
 use crate::error::{StorageError, StorageResult, io_at};
 use crate::instance_group::InstanceGroup;
@@ -337,7 +337,7 @@ impl<'a> Arranger<'a> {
         };
         let host = self.host;
         match backing::choose(need, &host.memory_files, host.available_memory_bytes) {
-            Backing::Memory(directory) => {
+            Ok(directory) => {
                 self.in_memory_bytes = own_bytes;
                 self.note(format!(
                     "the bytes of emulated devices are in memory, in {}",
@@ -345,7 +345,7 @@ impl<'a> Arranger<'a> {
                 ));
                 Location::At(directory)
             }
-            Backing::Storage(why) => {
+            Err(why) => {
                 self.note(format!(
                     "the bytes of emulated devices are on this machine's storage, because {why}; \
                      where it is slower than the emulated device, requests overrun, and that is \

@@ -26,30 +26,21 @@ pub(crate) struct Need {
     pub(crate) buffer_pool_bytes: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Backing {
-    Memory(PathBuf),
-    /// A directory of a real file system, and why.
-    Storage(String),
-}
-
-/// Memory, where both the file system and the machine have room; else storage.
+/// A directory in memory, where both its file system and the machine have room; else why it is to
+/// be one of a real file system.
 pub(crate) fn choose(
     need: Need,
     candidates: &[MemoryFiles],
     available_memory_bytes: Option<u64>,
-) -> Backing {
+) -> Result<PathBuf, String> {
     let wanted = need.bytes.saturating_mul(GROWTH_PERCENT) / 100;
     let mib = |bytes: u64| bytes >> 20;
-    let Some(available) = available_memory_bytes else {
-        return Backing::Storage("the free memory of this machine is not known".to_owned());
-    };
-    let Some(widest) = candidates.iter().max_by_key(|c| c.free_bytes) else {
-        return Backing::Storage("there is no tmpfs that can be written".to_owned());
-    };
+    let available = available_memory_bytes.ok_or("the free memory of this machine is not known")?;
+    let widest = candidates.iter().max_by_key(|c| c.free_bytes);
+    let widest = widest.ok_or("there is no tmpfs that can be written")?;
     let kept = RESERVE_BYTES.saturating_add(need.buffer_pool_bytes);
     if available < wanted.saturating_add(kept) {
-        return Backing::Storage(format!(
+        return Err(format!(
             "{} MiB of memory are available, the files take up to {} MiB, and {} MiB are kept for \
              the server and the driver",
             mib(available),
@@ -59,8 +50,8 @@ pub(crate) fn choose(
     }
     // The first that fits, in the order of preference.
     match candidates.iter().find(|c| c.free_bytes >= wanted) {
-        Some(fits) => Backing::Memory(fits.directory.clone()),
-        None => Backing::Storage(format!(
+        Some(fits) => Ok(fits.directory.clone()),
+        None => Err(format!(
             "{} has {} MiB free and the files take up to {} MiB (in a container, raise --shm-size)",
             widest.directory.display(),
             mib(widest.free_bytes),
@@ -127,7 +118,7 @@ fn control_group_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Backing, MemoryFiles, Need, available_memory_bytes, choose, is_in_memory, meminfo_bytes,
+        MemoryFiles, Need, available_memory_bytes, choose, is_in_memory, meminfo_bytes,
         memory_files, room_bytes,
     };
     use std::path::{Path, PathBuf};
@@ -145,7 +136,7 @@ mod tests {
     #[test]
     fn memory_where_it_has_room() {
         let need = Need { bytes: 4 * GIB, buffer_pool_bytes: GIB };
-        let memory = |path: &str| Backing::Memory(PathBuf::from(path));
+        let memory = |path: &str| Ok(PathBuf::from(path));
         let both = [shm(6 * GIB), user(7 * GIB)];
         assert_eq!(choose(need, &both, Some(8 * GIB)), memory("/dev/shm"));
         let second = [shm(6 * GIB - 1), user(7 * GIB)];
@@ -160,7 +151,7 @@ mod tests {
             (&[], Some(64 * GIB), "no tmpfs"),
             (&both, None, "not known"),
         ] {
-            let Backing::Storage(said) = choose(need, candidates, available) else {
+            let Err(said) = choose(need, candidates, available) else {
                 panic!("{why}");
             };
             assert!(said.contains(why), "{said}");

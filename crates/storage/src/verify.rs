@@ -5,7 +5,7 @@ mod figure;
 
 pub use figure::{FigureVerdict, VerifiedFigure};
 
-use crate::backing::{self, Backing, Need};
+use crate::backing::{self, Need};
 use crate::error::StorageResult;
 use crate::fio::{Content, EmulatedResult, Emulation, Fio, FioJob, JobWatch, TestFile};
 use base::Dilation;
@@ -40,10 +40,8 @@ pub struct VerifyProgress<'a> {
 pub fn default_directory(fallback: &Path) -> PathBuf {
     let need = Need { bytes: SPAN_BYTES * 2, buffer_pool_bytes: 0 };
     let memory = backing::memory_files(true);
-    match backing::choose(need, &memory, backing::available_memory_bytes()) {
-        Backing::Memory(directory) => directory,
-        Backing::Storage(_) => fallback.to_owned(),
-    }
+    let chosen = backing::choose(need, &memory, backing::available_memory_bytes());
+    chosen.unwrap_or_else(|_| fallback.to_owned())
 }
 
 /// How long a verification takes, in the time of its devices.
