@@ -100,13 +100,13 @@ pub struct RoleDevice {
 }
 
 impl RoleDevice {
-    fn of(role: Role, place: Option<&Place>, location: &Location) -> RoleDevice {
+    fn of(role: Role, place: Option<&Place>, location: Option<&Path>) -> RoleDevice {
         RoleDevice {
             role,
             device: match (place, location) {
                 (Some(place), _) => place.device_name(),
-                (None, Location::Own) => "this machine's storage".to_owned(),
-                (None, Location::At(path)) => path.display().to_string(),
+                (None, None) => "this machine's storage".to_owned(),
+                (None, Some(path)) => path.display().to_string(),
             },
             emulated: matches!(place, Some(Place::Emulated { .. })),
             used: place.and_then(Place::used),
@@ -195,15 +195,6 @@ pub(crate) fn random_tag() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
-/// Where the bytes of a role are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Location {
-    /// The server's own directory.
-    Own,
-    /// Below this directory.
-    At(PathBuf),
-}
-
 struct Arranger<'a> {
     placement: &'a Placement,
     files: &'a ServerFiles,
@@ -212,7 +203,9 @@ struct Arranger<'a> {
     number: u32,
     /// Makes names of directories unique.
     tag: String,
-    data: Location,
+    /// The directory below which the bytes of data are; `None`, here as of other roles, for the
+    /// server's own.
+    data: Option<PathBuf>,
     /// Temporary files' directory.
     temp: PathBuf,
     /// With its devices and roles, the shim's.
@@ -237,7 +230,7 @@ impl<'a> Arranger<'a> {
             host,
             number,
             tag: random_tag(),
-            data: Location::Own,
+            data: None,
             temp: PathBuf::from(OWN_TEMP),
             setup: Setup::default(),
             shared: Vec::new(),
@@ -267,15 +260,15 @@ impl<'a> Arranger<'a> {
     fn place_data(&mut self) -> StorageResult<()> {
         let place = self.placement.places.get(&Role::Data);
         self.data = match place {
-            None => Location::Own,
+            None => None,
             Some(Place::Directory(path)) if self.files.is_named && !path.exists() => {
-                self.data_itself(path)?
+                Some(self.data_itself(path)?)
             }
-            Some(Place::Directory(path)) => self.data_at(path)?,
-            Some(Place::Emulated { at: Some(path), .. }) => self.data_at(path)?,
+            Some(Place::Directory(path)) => Some(self.data_at(path)?),
+            Some(Place::Emulated { at: Some(path), .. }) => Some(self.data_at(path)?),
             Some(Place::Emulated { at: None, .. }) => self.backing(self.files.needed_bytes),
         };
-        if let Location::At(base) = &self.data {
+        if let Some(base) = &self.data {
             let name = format!("mydyno-{}", self.tag);
             let inside = base.join(name);
             self.arrangement.data_directory.get_or_insert(inside);
@@ -286,26 +279,24 @@ impl<'a> Arranger<'a> {
             self.emulate(Role::Data, profile, None);
             self.arrangement.random_pages_per_s = Some(profile.random_pages_per_s());
         }
-        self.arrangement.devices.push(RoleDevice::of(Role::Data, place, &self.data));
+        self.arrangement.devices.push(RoleDevice::of(Role::Data, place, self.data.as_deref()));
         Ok(())
     }
 
     /// A directory that is not there yet becomes the data directory itself. The one above it has to
     /// be there: a file system that was forgotten to be mounted is no reason to fill the one below.
-    fn data_itself(&mut self, path: &Path) -> StorageResult<Location> {
+    fn data_itself(&mut self, path: &Path) -> StorageResult<PathBuf> {
         let parent = self.data_at(path.parent().unwrap_or(path))?;
-        if let (Location::At(parent), Some(name)) = (&parent, path.file_name()) {
-            self.arrangement.data_directory = Some(parent.join(name));
-        }
+        self.arrangement.data_directory = path.file_name().map(|name| parent.join(name));
         Ok(parent)
     }
 
-    fn data_at(&self, path: &Path) -> StorageResult<Location> {
+    fn data_at(&self, path: &Path) -> StorageResult<PathBuf> {
         self.directory(Role::Data, path, self.files.needed_bytes)
     }
 
     /// A real directory with room for so many bytes of each server.
-    fn directory(&self, role: Role, path: &Path, bytes: u64) -> StorageResult<Location> {
+    fn directory(&self, role: Role, path: &Path, bytes: u64) -> StorageResult<PathBuf> {
         let path = usable(path, Some(role))?;
         let free_bytes =
             backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
@@ -322,11 +313,11 @@ impl<'a> Arranger<'a> {
                 free_bytes,
             });
         }
-        Ok(Location::At(path))
+        Ok(path)
     }
 
     /// Where so many bytes of emulated devices go that have no directory named.
-    fn backing(&mut self, bytes: u64) -> Location {
+    fn backing(&mut self, bytes: u64) -> Option<PathBuf> {
         let pool = self.given("innodb_buffer_pool_size").and_then(parse_size);
         let own_bytes = self.in_memory_bytes.saturating_add(bytes);
         // All servers go where one of them goes.
@@ -343,7 +334,7 @@ impl<'a> Arranger<'a> {
                     "the bytes of emulated devices are in memory, in {}",
                     directory.display()
                 ));
-                Location::At(directory)
+                Some(directory)
             }
             Err(why) => {
                 self.note(format!(
@@ -351,7 +342,7 @@ impl<'a> Arranger<'a> {
                      where it is slower than the emulated device, requests overrun, and that is \
                      counted (PROFILE@DIRECTORY names another place)"
                 ));
-                Location::Own
+                None
             }
         }
     }
@@ -383,7 +374,7 @@ impl<'a> Arranger<'a> {
                     Role::Redo => self.files.redo_bytes,
                     _ => 0,
                 };
-                (self.directory(role, path, known_bytes)?, true)
+                (Some(self.directory(role, path, known_bytes)?), true)
             }
             Place::Emulated { at: None, .. } if self.data_is_emulated() => {
                 (self.data.clone(), false)
@@ -406,7 +397,7 @@ impl<'a> Arranger<'a> {
                 self.shared.push((place, device));
             }
         }
-        self.arrangement.devices.push(RoleDevice::of(role, Some(place), &location));
+        self.arrangement.devices.push(RoleDevice::of(role, Some(place), location.as_deref()));
         Ok(())
     }
 
@@ -423,23 +414,20 @@ impl<'a> Arranger<'a> {
     }
 
     /// An emulated log beside real data: its bytes should not load data's device.
-    fn memory_or_data(&mut self, role: Role) -> Location {
+    fn memory_or_data(&mut self, role: Role) -> Option<PathBuf> {
         let is_redo = role == Role::Redo;
         let bytes = if is_redo { self.files.redo_bytes } else { LOG_BYTES_ASSUMED };
-        match self.backing(bytes) {
-            Location::Own => self.data.clone(),
-            memory => memory,
-        }
+        self.backing(bytes).or_else(|| self.data.clone())
     }
 
     /// Gives a role a directory of its own by the server's variables.
     fn move_role(
         &mut self,
         role: Role,
-        location: Location,
+        location: Option<PathBuf>,
         must_move: bool,
-    ) -> StorageResult<Location> {
-        let Location::At(base) = &location else {
+    ) -> StorageResult<Option<PathBuf>> {
+        let Some(base) = &location else {
             return Ok(location);
         };
         let directory = base.join(format!("mydyno-{}-{}", self.tag, role.name()));
@@ -485,7 +473,7 @@ impl<'a> Arranger<'a> {
 
     /// Temporary files that are where data is leave the server's own directory with it.
     fn place_temp_with_data(&mut self) {
-        let Location::At(base) = &self.data else {
+        let Some(base) = &self.data else {
             return;
         };
         if self.temp != Path::new(OWN_TEMP) {
@@ -587,11 +575,11 @@ pub(crate) fn usable(path: &Path, role: Option<Role>) -> StorageResult<PathBuf> 
     Ok(real)
 }
 
-fn backing_name(location: &Location) -> String {
+fn backing_name(location: Option<&Path>) -> String {
     match location {
-        Location::Own => "the server's own directory".to_owned(),
-        Location::At(path) if backing::is_in_memory(path) => format!("memory ({})", path.display()),
-        Location::At(path) => path.display().to_string(),
+        None => "the server's own directory".to_owned(),
+        Some(path) if backing::is_in_memory(path) => format!("memory ({})", path.display()),
+        Some(path) => path.display().to_string(),
     }
 }
 
