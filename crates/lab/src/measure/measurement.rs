@@ -14,7 +14,6 @@ use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
 use crate::measure::prepared;
-use crate::measure::quiet::look_at_host;
 use crate::measure::records::{failures_of, in_flight_of, result_of, times_of};
 use crate::measure::workload::{self, isolation_on};
 use crate::progress::{Job, Progress, Stopwatch};
@@ -255,7 +254,7 @@ impl Measurement<'_, '_> {
         let Measurement { begun, job, .. } = self;
         let mut watch = Stopwatch::begin();
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
-        look_at_host(self.results, self.repeat, self.subject, job)?;
+        self.look_at_host()?;
         watch.lap("seeing whether the host is quiet", job);
         let redo_bytes = begun.redo_bytes() * f64::from(self.subject.instances());
         let mut lengths = PhaseEnds::of(&self.cell.lengths, redo_bytes);

@@ -3,6 +3,7 @@
 
 use crate::error::{LabError, LabResult};
 use crate::measure::capacity::KnownCapacity;
+use crate::measure::records::{phase_of, totals_of};
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
@@ -202,7 +203,8 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
     let mut rows = Vec::new();
     let mut add = |kind, transaction: Option<Transaction>, times: &Times| {
         if times.count() > 0 {
-            rows.push(time_row(kind, transaction, times));
+            let transaction = transaction.map(|of| of.name().to_owned());
+            rows.push(TimeRow { kind, transaction, times: totals_of(times) });
         }
     };
     let counts = match pace {
@@ -228,20 +230,12 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
         }
     };
     Some(PacedInterval {
-        phase: crate::measure::records::phase_of(interval.phase),
+        phase: phase_of(interval.phase),
         start_offset_ns: interval.start_offset_ns,
         end_offset_ns: interval.end_offset_ns,
         schedule: counts,
         times: rows,
     })
-}
-
-fn time_row(kind: TimeKind, transaction: Option<Transaction>, times: &Times) -> TimeRow {
-    TimeRow {
-        kind,
-        transaction: transaction.map(|transaction| transaction.name().to_owned()),
-        times: crate::measure::records::totals_of(times),
-    }
 }
 
 /// Rates and bounds of a run, besides what it counted.

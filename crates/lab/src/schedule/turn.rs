@@ -148,7 +148,7 @@ impl<'a> LabRun<'a> {
                 return Ok(exit);
             };
             job.note(&format!("no result: {}", failure.reason));
-            let planned = self.planned_row(turn);
+            let planned = planned_row(cell);
             store_failed_ramp(self.place(turn, &planned, &notes)?, limits, &failure)?;
             return Ok(Exit::Failed);
         }
@@ -174,7 +174,7 @@ impl<'a> LabRun<'a> {
         if let Some(repeat) = made {
             return Ok(repeat);
         }
-        let new = self.planned_row(turn);
+        let new = planned_row(self.cell(turn));
         let cell = self.results.begin_planned_cell(self.lab()?, &new)?;
         let dilation = self.cell(turn).what.server.dilate().fixed().unwrap_or_default();
         let repeat = self.results.begin_repeat(&NewRepeat {
@@ -299,7 +299,7 @@ impl<'a> LabRun<'a> {
         let pilots = Pilots {
             prepared,
             cell: &cell.what,
-            planned: &self.planned_row(turn),
+            planned: &planned_row(cell),
             seed: self.seed(turn),
         };
         let lengths = &cell.what.lengths;
@@ -317,7 +317,7 @@ impl<'a> LabRun<'a> {
         job: &Job<'_>,
     ) -> LabResult<Exit> {
         let cell = self.cell(turn);
-        let planned = self.planned_row(turn);
+        let planned = planned_row(cell);
         let place = self.place(turn, &planned, notes)?;
         let what = self.with_meters(&cell.what);
         if let Connections::Ramp(limits) = &what.load.connections {
@@ -352,10 +352,6 @@ impl<'a> LabRun<'a> {
             },
             fleet: self.options.fleet.as_deref(),
         })
-    }
-
-    fn planned_row(&self, turn: Turn) -> NewCell {
-        planned_row(self.cell(turn))
     }
 
     /// The cell, with meters that this call names instead of the plan's.

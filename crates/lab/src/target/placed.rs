@@ -7,7 +7,7 @@
 use crate::error::{LabError, LabResult};
 use base::Dilation;
 use device::page::Global;
-use server::{ServerBuild, Storage};
+use server::ServerBuild;
 use std::path::{Path, PathBuf};
 use storage::{Arrangement, RoleDevice, ShimPage};
 use store::CellPlace;
@@ -94,11 +94,6 @@ pub(crate) fn places_of(arranged: &Arrangement) -> Vec<CellPlace> {
         backing: device.backing.clone(),
     };
     arranged.devices.iter().map(place).collect()
-}
-
-/// What the data directory lies on.
-pub(crate) fn storage_of(arranged: &Arrangement) -> Storage {
-    if arranged.data_is_emulated() { Storage::Emulated } else { Storage::Real }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::target::cluster::{
 };
 use crate::target::disk_space;
 use crate::target::membership::JOIN_PATIENCE;
-use crate::target::placed::{Placed, storage_of};
+use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::populate::{check_disk, divided, load_options, needed_bytes, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, database_bytes, lines};
@@ -18,7 +18,7 @@ use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraCluster, Home, IMAGES_VARIABLE, Image,
     ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
-    ServerBuild, ServerError, images_max_bytes, kept_images, kept_settings, redo_bytes,
+    ServerBuild, ServerError, Storage, images_max_bytes, kept_images, kept_settings, redo_bytes,
     shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
@@ -401,7 +401,7 @@ impl ResolvedPrivate {
         let divided = &self.divided;
         let options = InstanceOptions {
             data: Data::Clone(image),
-            storage: storage_of(arranged),
+            storage: if arranged.data_is_emulated() { Storage::Emulated } else { Storage::Real },
             preset: lines(divided.preset.as_ref()),
             set: [&divided.set[..], &node.set, &arranged.set].concat(),
             data_directory: arranged.data_directory.clone(),
