@@ -6,6 +6,7 @@
 use crate::catalogue::{self, Engine};
 use crate::{Home, ServerError, ServerResult, home};
 use base::ServerRelease;
+use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -282,22 +283,15 @@ fn on_machine(machine: &[ServerBuild], engine: &Engine) -> Option<ServerBuild> {
 /// Every server that PATH and the usual places of servers hold. One that does not run is not there.
 fn machine_builds() -> Vec<ServerBuild> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut seen: Vec<PathBuf> = Vec::new();
     let directories = std::env::split_paths(&path).chain(SYSTEM_PLACES.iter().map(PathBuf::from));
-    for directory in directories.filter(|d| d.is_absolute()) {
-        for name in ["mysqld", "mariadbd"] {
-            // Debian's mysqld is a link to mariadbd: one server, not two.
-            let Ok(binary) = fs::canonicalize(directory.join(name)) else {
-                continue;
-            };
-            let runs = fs::metadata(&binary)
-                .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
-            if runs && !seen.contains(&binary) {
-                seen.push(binary);
-            }
-        }
-    }
-    seen.iter().filter_map(|binary| ServerBuild::from_binary(binary).ok()).collect()
+    let directories = directories.filter(|directory| directory.is_absolute());
+    let named = directories.flat_map(|d| ["mysqld", "mariadbd"].map(|name| d.join(name)));
+    // Debian's mysqld is a link to mariadbd: one server, not two.
+    let binaries = named.filter_map(|path| fs::canonicalize(path).ok()).unique();
+    let runs = |binary: &PathBuf| {
+        fs::metadata(binary).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    binaries.filter(runs).filter_map(|binary| ServerBuild::from_binary(&binary).ok()).collect()
 }
 
 #[cfg(test)]

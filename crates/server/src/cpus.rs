@@ -5,6 +5,7 @@
 
 use crate::{ServerError, ServerResult};
 use base::CpuList;
+use itertools::Itertools;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
@@ -39,16 +40,9 @@ impl DividedCpus {
 
 /// `siblings` are the CPUs of the same core, itself among them.
 fn divide(allowed: &CpuList, cores: usize, siblings: &dyn Fn(u32) -> CpuList) -> DividedCpus {
-    let mut in_order: Vec<u32> = Vec::new();
-    for cpu in allowed.iter() {
-        let of_core = std::iter::once(cpu).chain(siblings(cpu).iter().collect::<Vec<_>>());
-        for cpu in of_core {
-            if allowed.contains(cpu) && !in_order.contains(&cpu) {
-                in_order.push(cpu);
-            }
-        }
-    }
-    let servers: CpuList = in_order.into_iter().take(cores).collect();
+    let of_core = |cpu| std::iter::once(cpu).chain(siblings(cpu).iter().collect::<Vec<_>>());
+    let by_core = allowed.iter().flat_map(of_core).filter(|cpu| allowed.contains(*cpu));
+    let servers: CpuList = by_core.unique().take(cores).collect();
     let others = allowed.without(&servers);
     let driver = if others.is_empty() { allowed.clone() } else { others };
     DividedCpus { servers, driver }

@@ -4,6 +4,7 @@
 use crate::error::io_at;
 use crate::{ServerError, ServerResult};
 use base::limits::LOG_TAIL_BYTES;
+use itertools::Itertools;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use std::fs;
@@ -103,26 +104,20 @@ pub(crate) fn errors_since(path: &Path, from: u64) -> Option<String> {
 
 /// The lines of an error log that say what is wrong, without their times; `None` where none does.
 pub fn errors_in(log: &str) -> Option<String> {
-    let mut found: Vec<&str> = Vec::new();
-    for line in log.lines() {
-        let message = match line.split_once("[ERROR]") {
-            Some((_, message)) => message.trim(),
-            None if line.contains("error while loading shared libraries")
-                || line.starts_with("ERROR:")
-                || line.contains("unknown variable")
-                || line.contains("unknown option") =>
-            {
-                line.trim()
-            }
-            None => continue,
-        };
-        let says_nothing = message.is_empty() || message.ends_with("Aborting");
-        if !says_nothing && !found.contains(&message) {
-            found.push(message);
+    let messages = log.lines().filter_map(|line| match line.split_once("[ERROR]") {
+        Some((_, message)) => Some(message.trim()),
+        None if line.contains("error while loading shared libraries")
+            || line.starts_with("ERROR:")
+            || line.contains("unknown variable")
+            || line.contains("unknown option") =>
+        {
+            Some(line.trim())
         }
-    }
-    found.truncate(3);
-    (!found.is_empty()).then(|| found.join("; "))
+        None => None,
+    });
+    let says = |message: &&str| !message.is_empty() && !message.ends_with("Aborting");
+    let found = messages.filter(says).unique().take(3).join("; ");
+    (!found.is_empty()).then_some(found)
 }
 
 /// Servers that run with this my.cnf, whoever started them.

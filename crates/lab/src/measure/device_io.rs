@@ -7,6 +7,7 @@ use device::Role;
 use device::page::{
     AccessKind, BUCKETS, Global, Histogram, OfKind, OfRole, Snapshot, bucket_floor_ns,
 };
+use itertools::Itertools;
 use storage::{Delta, ShimPage};
 use store::{DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals, empty_histogram};
 
@@ -66,12 +67,8 @@ impl<'a> WindowIo<'a> {
         };
         let counted_ns = (end.at - begin.at).as_nanos() as u64;
         let both = || begin.counters.iter().zip(&end.counters);
-        let mut warnings = Vec::new();
-        for warning in both().flat_map(|(before, after)| Delta::between(before, after).warnings()) {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
+        let all = both().flat_map(|(before, after)| Delta::between(before, after).warnings());
+        let warnings = all.unique().collect();
         let rise = Snapshot::sum(both().map(|(before, after)| after.since(before)));
         let counted = CountedRise { rise, ends: &end.counters };
         let io = DeviceIo {

@@ -3,6 +3,7 @@
 use crate::measure::pacing::Concurrency;
 use base::counted;
 use drive::{RunReport, TransactionStats};
+use itertools::Itertools;
 
 /// ER_LOCK_WAIT_TIMEOUT.
 const LOCK_WAIT_TIMEOUT: &str = "1205";
@@ -159,17 +160,12 @@ pub(crate) fn with_silence(reason: String, report: &RunReport) -> String {
 
 /// The same of transactions of these types.
 fn first_errors(report: &RunReport, types: &[&str]) -> String {
-    let mut kinds: Vec<_> =
-        report.totals.failed_tries.iter().filter(|((of, _), _)| types.contains(of)).collect();
-    kinds.sort_by_key(|(_, tries)| std::cmp::Reverse(tries.occurrences));
-    let told: Vec<String> = kinds
-        .iter()
-        .take(ERRORS_TOLD_MAX)
-        .map(|((of, code), tries)| {
-            let times = base::counted(tries.occurrences as usize, "time", "times");
-            format!("{code} in {of}, {times}: {}", tries.first_message)
-        })
-        .collect();
+    let kinds = report.totals.failed_tries.iter().filter(|((of, _), _)| types.contains(of));
+    let kinds = kinds.sorted_by_key(|(_, tries)| std::cmp::Reverse(tries.occurrences));
+    let mut told = kinds.take(ERRORS_TOLD_MAX).map(|((of, code), tries)| {
+        let times = base::counted(tries.occurrences as usize, "time", "times");
+        format!("{code} in {of}, {times}: {}", tries.first_message)
+    });
     told.join("; ")
 }
 

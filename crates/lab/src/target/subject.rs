@@ -10,6 +10,7 @@ use crate::target::preset::{Configured, configured_of};
 use crate::target::revival::{Supervisor, WatchedNode};
 use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
+use itertools::Itertools;
 use server::{DividedCpus, Home, Instance, NamedInstance, Target, render_dsn};
 use spec::Topology;
 use std::os::unix::net::UnixStream;
@@ -164,13 +165,7 @@ impl Subject {
 
     /// What is to be known of all servers as they were started, each once.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = Vec::new();
-        for note in self.each().flat_map(|server| &server.placed.notes) {
-            if !notes.contains(note) {
-                notes.push(note.clone());
-            }
-        }
-        notes
+        self.each().flat_map(|server| &server.placed.notes).unique().cloned().collect()
     }
 
     /// How many servers there are.

@@ -8,6 +8,7 @@ use crate::catalogue;
 use crate::error::io_at;
 use crate::home::temporary_directory;
 use crate::{ServerError, ServerResult};
+use itertools::Itertools;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -55,14 +56,8 @@ fn missing_libraries(binary: &Path, directory: &Path) -> ServerResult<Vec<String
 }
 
 fn parse_ldd(output: &str) -> Vec<String> {
-    let mut missing: Vec<String> = output
-        .lines()
-        .filter_map(|line| line.trim().strip_suffix("=> not found"))
-        .map(|name| name.trim().to_owned())
-        .collect();
-    missing.sort_unstable();
-    missing.dedup();
-    missing
+    let missing = output.lines().filter_map(|line| line.trim().strip_suffix("=> not found"));
+    missing.map(|name| name.trim().to_owned()).sorted_unstable().dedup().collect()
 }
 
 fn fetch_library(

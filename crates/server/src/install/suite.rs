@@ -9,6 +9,7 @@ use super::{Installation, Unpacked, binary_in, interpreter};
 use crate::error::io_at;
 use crate::home::{self, entries};
 use crate::{ServerBuild, ServerError, ServerResult};
+use itertools::Itertools;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -153,19 +154,14 @@ fn update(of: &mut Installation<'_>, apt: &PrivateApt, suite: &str) -> ServerRes
 /// The archives of `apt-get --print-uris update`, which reads all forms of sources, each once:
 /// `'http://mirror.example/debian/dists/bookworm/InRelease' mirror.example_... 0`.
 fn archives_in(uris: &str) -> Vec<String> {
-    let mut archives: Vec<String> = Vec::new();
-    for line in uris.lines() {
-        let uri = line.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
-        let Some((archive, _)) = uri.and_then(|(uri, _)| uri.split_once("/dists/")) else {
-            continue;
-        };
-        let archive = format!("{archive}/");
-        let is_known = archives.contains(&archive);
-        if !is_known && !archive.starts_with("cdrom:") && !archive.contains(char::is_whitespace) {
-            archives.push(archive);
-        }
-    }
-    archives
+    let archive = |line: &str| {
+        let (uri, _) = line.strip_prefix('\'')?.split_once('\'')?;
+        let (archive, _) = uri.split_once("/dists/")?;
+        Some(format!("{archive}/"))
+    };
+    let is_reached =
+        |archive: &String| !archive.starts_with("cdrom:") && !archive.contains(char::is_whitespace);
+    uris.lines().filter_map(archive).filter(is_reached).unique().collect()
 }
 
 fn unpack(of: &Installation<'_>, suite: &str, packages: &[PathBuf]) -> ServerResult<Unpacked> {
