@@ -120,7 +120,7 @@ pub fn require_provider(build: &ServerBuild) -> ServerResult<PathBuf> {
             build.version
         )));
     }
-    provider_of(build).ok_or_else(|| {
+    below(&build.basedir).ok_or_else(|| {
         refuse(format!(
             "Galera's library, libgalera_smm.so, does not lie below {}; run `mydyno server install \
              {}`, or install the package galera-4 where the server is the machine's own",
@@ -128,10 +128,6 @@ pub fn require_provider(build: &ServerBuild) -> ServerResult<PathBuf> {
             build.engine
         ))
     })
-}
-
-pub(crate) fn provider_of(build: &ServerBuild) -> Option<PathBuf> {
-    below(&build.basedir)
 }
 
 /// Galera's library below a base directory.

@@ -89,13 +89,12 @@ pub struct Instance {
     pub(crate) port: u16,
     pub(crate) settings: Settings,
     pub(crate) process: Mutex<ChildProcess>,
-    pub(crate) named: bool,
     /// What was not as asked for: fall-backs and lowered limits, for people.
     pub notes: Vec<String>,
     /// How long its data directory took to be filled, and then the server to take connections.
     pub start_times: [Duration; 2],
     /// Last, so that it is removed after the server has ended.
-    pub(crate) dir: InstanceDir,
+    pub(crate) _dir: InstanceDir,
 }
 
 impl Instance {
@@ -276,7 +275,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        if !self.named {
+        if self.launch.options.lifetime == Lifetime::Private {
             self.process().kill(process::KILL_TIMEOUT);
         }
     }

@@ -38,7 +38,7 @@ impl Instance {
             Lifetime::Private => Vec::new(),
         };
         let begun = Instant::now();
-        let (mut dir, lock, resumed) = open_directory(home, build, &options)?;
+        let (mut dir, _lock, resumed) = open_directory(home, build, &options)?;
         let layout = lay_out(home, &mut dir, &options, resumed.as_ref())?;
         // Whoever was connected to the stopped server of that name can be so again.
         let kept = resumed.as_ref().and_then(|_| read_password(&layout.password()).ok());
@@ -65,23 +65,17 @@ impl Instance {
         home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
         let filled = Instant::now();
         let (process, port, settings) = launch.run()?;
-        let mut instance = Instance {
+        // Until here a failure removes the directory of a new server.
+        dir.keep |= launch.options.lifetime != Lifetime::Private;
+        Ok(Instance {
             port,
             settings,
             process: Mutex::new(process),
-            named: false,
             notes: std::mem::take(&mut launch.notes),
             start_times: [filled - begun, filled.elapsed()],
             launch,
-            dir,
-        };
-        if let Lifetime::Named(_) = instance.launch.options.lifetime {
-            // Until here a failure ends the server with the instance.
-            instance.named = true;
-            instance.dir.keep = true;
-        }
-        drop(lock);
-        Ok(instance)
+            _dir: dir,
+        })
     }
 }
 

@@ -103,7 +103,7 @@ fn already(place: &Path, engine: &Engine, from_sha256: Option<&str>) -> Option<S
         return None;
     }
     let build = builds::from_manifest(place, &manifest).ok()?;
-    let lacks_galera = engine.has_galera() && galera::provider_of(&build).is_none();
+    let lacks_galera = engine.has_galera() && galera::below(&build.basedir).is_none();
     let is_from_packages = manifest.source_sha256.is_none();
     (!(is_from_packages && lacks_galera)).then_some(build)
 }
