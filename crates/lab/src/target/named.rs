@@ -4,7 +4,6 @@ use crate::error::{LabError, LabResult};
 use crate::progress::Job;
 use crate::target::disk_space;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
-use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, database_bytes, lines, with_users};
 use crate::target::private::{ResolvedPrivate, files_of};
@@ -16,7 +15,6 @@ use server::{
     require_apart, stop_named,
 };
 use spec::{Placement, Private};
-use std::path::Path;
 use std::time::Duration;
 use storage::{InstanceGroup, ServerFiles, arrange};
 
@@ -90,7 +88,8 @@ pub fn start_named_on(
             "files of it are in memory, and are gone after a restart of this machine".to_owned(),
         );
     }
-    match emulate(&kept.placed(instance.directory()), build) {
+    let placed = kept.placed(instance.directory());
+    match placed.require_shim(build).and_then(|()| placed.arm(true)) {
         Ok(()) => Ok((instance, notes)),
         Err(error) => Err(not_emulated(&instance, &error)),
     }
@@ -142,14 +141,6 @@ fn unless_stopped(
     Err(LabError::Interrupted)
 }
 
-fn emulate(placed: &Placed, build: &ServerBuild) -> LabResult<()> {
-    placed.require_shim(build)?;
-    match &placed.page {
-        Some(page) => Ok(page.arm(true)?),
-        None => Ok(()),
-    }
-}
-
 /// A server that runs on other devices than were asked for is nobody's.
 fn not_emulated(instance: &Instance, error: &LabError) -> LabError {
     LabError::Unfit(match instance.stop(STOP_TIMEOUT) {
@@ -170,18 +161,12 @@ pub fn stop_named_on(
 ) -> LabResult<(Ending, Option<String>)> {
     let mut note = None;
     let ending = stop_named(home, name, STOP_TIMEOUT, after, |directory| {
-        note = disarm(directory)
+        note = placed_of(directory)
+            .and_then(|placed| placed.arm(false))
             .err()
             .map(|error| format!("its devices stay emulated while it stops: {error}"));
     })?;
     Ok((ending, note))
-}
-
-fn disarm(directory: &Path) -> LabResult<()> {
-    match placed_of(directory)?.page {
-        Some(page) => Ok(page.arm(false)?),
-        None => Ok(()),
-    }
 }
 
 /// What a new server begins with: a clone of the image of its database, which is made where there

@@ -52,6 +52,11 @@ impl Placed {
         }
     }
 
+    /// From now on its devices are emulated, or from now on they are not. Nothing without the shim.
+    pub(crate) fn arm(&self, armed: bool) -> LabResult<()> {
+        self.page.as_ref().map_or(Ok(()), |page| Ok(page.arm(armed)?))
+    }
+
     /// Refuses devices that should be emulated and are not: those of a named server that is being
     /// stopped.
     pub(crate) fn require_armed(&self) -> LabResult<()> {

@@ -310,8 +310,8 @@ impl Subject {
     /// all the time.
     pub(crate) fn arm(&self, armed: bool) -> LabResult<()> {
         if self.is_private() {
-            for page in self.pages() {
-                page.arm(armed)?;
+            for server in self.each() {
+                server.placed.arm(armed)?;
             }
         }
         Ok(())
