@@ -1,6 +1,6 @@
 //! What the storage of servers does in the window, as the shim counts it.
 
-use crate::error::{LabError, LabResult};
+use crate::error::LabResult;
 use crate::target::subject::Subject;
 use base::Instant;
 use device::Role;
@@ -14,9 +14,8 @@ use store::{DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals, emp
 /// The shim's counters at the begin and the end of a window, of all servers.
 pub(crate) struct WindowIo<'a> {
     pages: Vec<&'a ShimPage>,
-    begin: Option<Reading>,
-    end: Option<Reading>,
-    failed: Option<LabError>,
+    begin: LabResult<Option<Reading>>,
+    end: LabResult<Option<Reading>>,
 }
 
 struct Reading {
@@ -28,7 +27,7 @@ struct Reading {
 impl<'a> WindowIo<'a> {
     /// Of a server that may have no shim.
     pub(crate) fn of(subject: &'a Subject) -> WindowIo<'a> {
-        WindowIo { pages: subject.pages().collect(), begin: None, end: None, failed: None }
+        WindowIo { pages: subject.pages().collect(), begin: Ok(None), end: Ok(None) }
     }
 
     pub(crate) fn begins(&mut self) {
@@ -39,18 +38,10 @@ impl<'a> WindowIo<'a> {
         self.end = self.read();
     }
 
-    fn read(&mut self) -> Option<Reading> {
-        let mut counters = Vec::with_capacity(self.pages.len());
-        for page in &self.pages {
-            match page.snapshot() {
-                Ok(snapshot) => counters.push(snapshot),
-                Err(error) => {
-                    self.failed.get_or_insert(error.into());
-                    return None;
-                }
-            }
-        }
-        (!counters.is_empty()).then(|| Reading { at: Instant::now(), counters })
+    fn read(&self) -> LabResult<Option<Reading>> {
+        let snapshots = self.pages.iter().map(|page| page.snapshot());
+        let counters: Vec<Snapshot> = snapshots.collect::<Result<_, _>>()?;
+        Ok((!counters.is_empty()).then(|| Reading { at: Instant::now(), counters }))
     }
 
     /// What was counted, and what makes it doubtful; `None` without a shim or a whole window.
@@ -58,10 +49,7 @@ impl<'a> WindowIo<'a> {
     /// # Errors
     /// Where the counters could not be read.
     pub(crate) fn counted(self) -> LabResult<Option<(DeviceIo, Vec<String>)>> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let (Some(page), Some(begin), Some(end)) = (self.pages.first(), self.begin, self.end)
+        let (Some(page), Some(begin), Some(end)) = (self.pages.first(), self.begin?, self.end?)
         else {
             return Ok(None);
         };
