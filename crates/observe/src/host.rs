@@ -29,7 +29,8 @@ pub fn host_facts(data: Option<&Path>) -> Vec<(String, String)> {
     known.filter(|(_, value)| !value.is_empty()).collect()
 }
 
-fn first_line(path: &str) -> Option<String> {
+/// The first line of a file that the kernel writes.
+pub fn first_line(path: &str) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.lines().next()?.to_owned())
 }
 

@@ -25,7 +25,7 @@ mod threads;
 pub use canary::canary;
 pub use error::{ObserveError, ObserveResult};
 pub use exporter_source::ExporterSource;
-pub use host::{Mount, file_system, host_facts, mount_of, peak_rss_bytes};
+pub use host::{Mount, file_system, first_line, host_facts, mount_of, peak_rss_bytes};
 pub use host_source::HostSource;
 pub use meter_source::MeterSource;
 pub use node_source::NodeSource;

@@ -140,7 +140,7 @@ pub(crate) fn before(
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
-        let data_bytes = preflight::data_bytes(session).await;
+        let data_bytes = preflight::data_bytes(session, "table_schema = DATABASE()").await;
         Ok(BeforeRun {
             workload,
             drill,

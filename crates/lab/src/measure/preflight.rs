@@ -148,11 +148,11 @@ pub(crate) async fn status(session: &mut Connection) -> LabResult<Vec<(String, S
     observe::global_status(session).await.doing("reading the server's status")
 }
 
-/// Bytes of the tables and indexes of the session's schema; `None` where it may not look.
-pub(crate) async fn data_bytes(session: &mut Connection) -> Option<u64> {
-    let of_schema = "SELECT SUM(data_length + index_length) FROM information_schema.tables \
-                     WHERE table_schema = DATABASE()";
-    let answer = session.query(of_schema).await.ok()?;
+/// Bytes of the tables that a condition names and of their indexes; `None` where the session may
+/// not look.
+pub(crate) async fn data_bytes(session: &mut Connection, condition: &str) -> Option<u64> {
+    let of_tables = "SELECT SUM(data_length + index_length) FROM information_schema.tables WHERE";
+    let answer = session.query(&format!("{of_tables} {condition}")).await.ok()?;
     let bytes: f64 = answer.rows().next()?.text(0).parse().ok()?;
     Some(bytes as u64)
 }

@@ -3,15 +3,16 @@
 use super::sessions::with_session_until;
 use super::subject::Subject;
 use crate::error::{LabError, LabResult};
-use crate::measure::preflight::{status, variables};
+use crate::measure::preflight::{data_bytes, status, variables};
 use crate::progress::Job;
 use advise::{
     AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
     release_of,
 };
 use analyse::{Account, measurement};
-use base::{ServerRelease, Session};
+use base::ServerRelease;
 use device::{Profile, Role, Setup};
+use observe::first_line;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -24,8 +25,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const STEADY: std::ops::Range<f64> = 0.67..1.5;
 /// Fewer statements a second are mydyno's own.
 const LOAD_MIN_PER_S: f64 = 5.0;
-const DATA_BYTES: &str = "SELECT SUM(data_length + index_length) FROM information_schema.tables \
-                          WHERE engine = 'InnoDB'";
 
 /// What is asked beside the server.
 pub struct SnapshotAsked<'a> {
@@ -87,9 +86,7 @@ fn tell(subject: &Subject, stop: &AtomicBool) -> LabResult<ServerAnswers> {
     with_session_until(&connector, stop, async |session| {
         let variables: NamedValues = variables(session).await?.into_iter().collect();
         // A user that may not look finds no tables.
-        let data = session.query(DATA_BYTES).await;
-        let data = data.ok().and_then(|answer| answer.rows().next()?.text(0).parse().ok());
-        let data_bytes = data.map(|bytes: f64| bytes as u64);
+        let data_bytes = data_bytes(session, "engine = 'InnoDB'").await;
         Ok(ServerAnswers { server: server_of(&variables)?, variables, data_bytes })
     })
 }
@@ -209,10 +206,6 @@ fn machine(directory: &Path) -> ServerMachine {
     let facts = observe::host_facts(None);
     let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let number = |name: &str| fact(name).and_then(|value| value.parse::<u64>().ok());
-    let first_line = |path: &str| {
-        let text = std::fs::read_to_string(path).ok()?;
-        Some(text.lines().next()?.to_owned())
-    };
     let is_node = |entry: std::io::Result<std::fs::DirEntry>| {
         let name = entry.ok()?.file_name().into_string().ok()?;
         name.strip_prefix("node")?.parse::<u32>().ok()
