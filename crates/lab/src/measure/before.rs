@@ -3,6 +3,7 @@
 use crate::error::{LabResult, WhileDoing};
 use crate::measure::drill::Drill;
 use crate::measure::pacing::Concurrency;
+use crate::measure::preflight::ServerTold;
 use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
 use crate::measure::{preflight, prepared};
 use crate::target::nodes;
@@ -35,8 +36,7 @@ pub(crate) struct BeforeRun {
     pub(crate) facts: Facts,
     /// What became of transactions over shards that an earlier run had left.
     prepared_before: Option<String>,
-    pub(crate) variables: Vec<(String, String)>,
-    pub(crate) status: Vec<(String, String)>,
+    pub(crate) told: ServerTold,
     /// Of the tables and indexes of its first schema, as the server estimates them.
     pub(crate) data_bytes: Option<u64>,
 }
@@ -62,8 +62,8 @@ impl BeforeRun {
         let number = |of: &[(String, String)], name: &str| {
             of.iter().find(|(known, _)| known == name)?.1.parse().ok()
         };
-        let status = |name: &str| number(&self.status, name);
-        redo_log_bytes(|name| number(&self.variables, name), status).unwrap_or(0.0)
+        let status = |name: &str| number(&self.told.status, name);
+        redo_log_bytes(|name| number(&self.told.variables, name), status).unwrap_or(0.0)
     }
 
     /// What of the target a reader of the numbers should know.
@@ -90,7 +90,7 @@ impl BeforeRun {
                 missing_indexes.join(" and ")
             ));
         }
-        let isolation = isolation_on(load, &self.variables);
+        let isolation = isolation_on(load, &self.told.variables);
         notes.extend(isolation.as_deref().and_then(workload::isolation_note));
         if load.workload == WorkloadKind::TpccMysql {
             notes.extend(workload::tpcc_mysql_notes());
@@ -138,8 +138,7 @@ pub(crate) fn before(
         schemas::install_procedures(databases)?;
     }
     with_session(databases.first(), async |session| {
-        let variables = preflight::variables(session).await?;
-        let status = preflight::status(session).await?;
+        let told = preflight::told(session).await?;
         let data_bytes = preflight::data_bytes(session, "table_schema = DATABASE()").await;
         Ok(BeforeRun {
             workload,
@@ -153,8 +152,7 @@ pub(crate) fn before(
             tls: session.tls(),
             facts,
             prepared_before,
-            variables,
-            status,
+            told,
             data_bytes,
         })
     })

@@ -12,7 +12,7 @@ use crate::measure::failed_transactions::{TRANSACTION_ERRORS, all_errors, refusa
 use crate::measure::fleet_run::FleetRun;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
-use crate::measure::preflight;
+use crate::measure::preflight::{self, ServerTold};
 use crate::measure::prepared;
 use crate::measure::records::{failures_of, in_flight_of, result_of, times_of};
 use crate::measure::workload::{self, isolation_on};
@@ -216,7 +216,7 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
         foreign_keys: database.map(|of| of.foreign_keys),
         partitions: database.map_or(0, |of| of.partitions),
         history_key: database.map(|of| of.history_key),
-        isolation: isolation_on(load, &begun.variables),
+        isolation: isolation_on(load, &begun.told.variables),
         schemas: subject.schemas(),
         instances: subject.instances(),
         result_metadata: Some(begun.result_metadata.to_owned()),
@@ -246,14 +246,11 @@ pub(crate) struct Measurement<'a, 'j> {
     pub(crate) job: &'a Job<'j>,
 }
 
-/// Facts, variables and status, when all has been driven.
-type After = (Facts, Vec<(String, String)>, Vec<(String, String)>);
-
 impl Measurement<'_, '_> {
     fn take(&self) -> LabResult<Exit> {
         let Measurement { begun, job, .. } = self;
         let mut watch = Stopwatch::begin();
-        self.record_server(Moment::Start, &begun.variables, &begun.status)?;
+        self.record_server(Moment::Start, &begun.told)?;
         self.look_at_host()?;
         watch.lap("seeing whether the host is quiet", job);
         let redo_bytes = begun.redo_bytes() * f64::from(self.subject.instances());
@@ -290,12 +287,12 @@ impl Measurement<'_, '_> {
             return self.recover(drill, &report);
         }
         job.notes(self.resolve_prepared()?);
-        let (facts, variables, status) = match self.read_after() {
+        let (facts, told) = match self.read_after() {
             Ok(after) => after,
             Err(error) => return self.failed_after(&report, error),
         };
-        self.record_server(Moment::End, &variables, &status)?;
-        job.notes(note_on_changed(&begun.variables, &variables));
+        self.record_server(Moment::End, &told)?;
+        job.notes(note_on_changed(&begun.told.variables, &told.variables));
         if report.window_ns == 0 {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
@@ -318,13 +315,12 @@ impl Measurement<'_, '_> {
         }
     }
 
-    fn read_after(&self) -> LabResult<After> {
+    /// What the database and its server tell when all has been driven.
+    fn read_after(&self) -> LabResult<(Facts, ServerTold)> {
         let (workload, stop) = (&self.begun.workload, self.job.stop);
         let facts = nodes::facts_of_all(self.databases, workload, nodes::PATIENCE_AFTER, stop)?;
         with_session(self.databases.first(), async |session| {
-            let variables = preflight::variables(session).await?;
-            let status = preflight::status(session).await?;
-            Ok((facts, variables, status))
+            Ok((facts, preflight::told(session).await?))
         })
     }
 
@@ -364,15 +360,10 @@ impl Measurement<'_, '_> {
         Ok(report.interrupted.then_some(Exit::Interrupted))
     }
 
-    fn record_server(
-        &self,
-        moment: Moment,
-        variables: &[(String, String)],
-        status: &[(String, String)],
-    ) -> LabResult<()> {
+    fn record_server(&self, moment: Moment, told: &ServerTold) -> LabResult<()> {
         let (results, repeat) = (self.results, self.repeat);
-        results.record_variables(repeat, moment, variables)?;
-        Ok(results.record_status(repeat, moment, status)?)
+        results.record_variables(repeat, moment, &told.variables)?;
+        Ok(results.record_status(repeat, moment, &told.status)?)
     }
 
     /// Stores the result, and before it where the time of transactions went and what each of

@@ -130,6 +130,18 @@ pub(crate) fn raise_file_limit(connections: u32) -> LabResult<()> {
     )))
 }
 
+/// What a server shows of itself.
+pub(crate) struct ServerTold {
+    pub(crate) variables: Vec<(String, String)>,
+    pub(crate) status: Vec<(String, String)>,
+}
+
+/// # Errors
+/// Where the server refuses.
+pub(crate) async fn told(session: &mut Connection) -> LabResult<ServerTold> {
+    Ok(ServerTold { variables: variables(session).await?, status: status(session).await? })
+}
+
 /// All global variables, as the server shows them.
 ///
 /// # Errors
