@@ -8,7 +8,6 @@ use crate::process::{self, Ending};
 use crate::record::{NamedInstance, RECORD, lock_path};
 use crate::{Home, ServerBuild, ServerError, ServerResult, dsn};
 use rustix::process::Pid;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::{Address, ConnectOptions};
@@ -98,15 +97,10 @@ pub fn stop_named(
 
 /// All named servers, by name.
 pub fn named(home: &Home) -> ServerResult<Vec<NamedInstance>> {
-    let mut found = Vec::new();
-    for directory in home::entries(&home.instances())? {
-        let Some(name) = directory.file_name().and_then(OsStr::to_str) else {
-            continue;
-        };
-        // One that is being started has no record yet.
-        found.extend(read(home, name)?);
-    }
-    Ok(found)
+    let directories = home::entries(&home.instances())?;
+    let names = directories.iter().filter_map(|directory| directory.file_name()?.to_str());
+    // One that is being started has no record yet.
+    names.filter_map(|name| read(home, name).transpose()).collect()
 }
 
 fn read(home: &Home, name: &str) -> ServerResult<Option<NamedInstance>> {

@@ -122,16 +122,9 @@ pub fn errors_in(log: &str) -> Option<String> {
 
 /// Servers that run with this my.cnf, whoever started them.
 pub(crate) fn servers_with(my_cnf: &Path) -> Vec<Pid> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let number = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
-        if let Some(pid) = number.and_then(Pid::from_raw)
-            && is_server_with(pid, my_cnf)
-        {
-            found.push(pid);
-        }
-    }
-    found
+    let pid_of = |entry: fs::DirEntry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(pid_of);
+    pids.filter(|pid| is_server_with(*pid, my_cnf)).collect()
 }
 
 /// Is this process a server with this my.cnf? (A pager that shows the file is none.)

@@ -9,6 +9,7 @@ mod translate;
 
 use crate::{ServerError, ServerResult};
 use base::{ServerFamily, ServerRelease, Warehouses};
+use itertools::Itertools;
 use releases::Releases;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -98,14 +99,8 @@ pub fn find(name: &str) -> ServerResult<&'static NamedPreset> {
 impl PaperVariable {
     /// The value in that preset, where it has one: its own, or the last one to its left.
     fn value(&self, preset: &str) -> Option<&str> {
-        let mut value = None;
-        for name in names() {
-            value = self.values.get(name).map(String::as_str).or(value);
-            if name == preset {
-                break;
-            }
-        }
-        value
+        let up_to_it = names().into_iter().take_while_inclusive(|name| *name != preset);
+        up_to_it.filter_map(|name| self.values.get(name)).last().map(String::as_str)
     }
 
     /// Why a release does not have it; `None` where it has.

@@ -11,6 +11,7 @@ use crate::release_facts::{
     CHECKSUMS_ALWAYS, REDO_CAPACITY as HAS_CAPACITY, SINGLE_REDO_FILE, has_fixed_chunks,
 };
 use base::{ServerFamily, ServerRelease, named, parse_size, size_text, variable_name};
+use itertools::Itertools;
 
 const CLEANERS: &str = "innodb_page_cleaners";
 const REDO_FILE: &str = "innodb_log_file_size";
@@ -134,13 +135,9 @@ impl NamedPreset {
         let mut fates: Vec<VariableFate> =
             variables.map(|(variable, asked)| server.fate_of(variable, asked)).collect();
         fates.extend(server.chunk());
-        let mut lines: Vec<(String, String)> = Vec::new();
-        for one in fates.iter().filter(|one| one.fate != Fate::Overridden) {
-            // What was folded comes more than once.
-            if let Some(line) = one.became.as_ref().filter(|line| !lines.contains(line)) {
-                lines.push(line.clone());
-            }
-        }
+        let to_set = fates.iter().filter(|one| one.fate != Fate::Overridden);
+        // What was folded comes more than once.
+        let lines = to_set.filter_map(|one| one.became.as_ref()).unique().cloned().collect();
         Translated { preset: self.name.clone(), scale, set: lines, fates }
     }
 }
