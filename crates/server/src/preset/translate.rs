@@ -248,12 +248,9 @@ impl<'a> SizedServer<'a> {
         };
         let is_free = matches!(outcome.fate, Fate::Placed | Fate::Unknown);
         if !is_free && let Some((name, value)) = self.given(name) {
-            outcome = match self.part_bytes {
-                Some(part) if name == POOL => {
-                    VariableFate::set(Fate::Overridden, name, size_text(part))
-                }
-                _ => VariableFate::set(Fate::Overridden, name, value),
-            };
+            let part = self.part_bytes.filter(|_| name == POOL).map(size_text);
+            let value = part.unwrap_or_else(|| value.to_owned());
+            outcome = VariableFate::set(Fate::Overridden, name, value);
         }
         VariableFate { variable: variable.name.clone(), asked: asked.to_owned(), ..outcome }
     }
@@ -277,13 +274,40 @@ impl<'a> SizedServer<'a> {
         }
         match name {
             POOL => self.pool_size(asked),
-            INSTANCES => self.instances(asked),
-            CLEANERS => self.cleaners(asked),
             REDO_FILE | REDO_FILES => self.redo(name, asked),
-            CHECKSUM => self.checksum(asked),
-            FREE_LIST => self.free_list(asked),
-            _ => clamped(variable, asked),
+            CHECKSUM
+                if asked.eq_ignore_ascii_case("none") && self.release.has(CHECKSUMS_ALWAYS) =>
+            {
+                let why = "gone since MariaDB 10.6.0: pages always have checksums";
+                VariableFate::not_set(Fate::Unknown, why.to_owned())
+            }
+            _ => match self.clamped(variable, asked) {
+                Some((value, why)) => VariableFate::set(Fate::Clamped, name, value).because(why),
+                None => VariableFate::set(Fate::Kept, name, asked),
+            },
         }
+    }
+
+    /// What the server takes instead, and why; `None` where it takes what is asked for.
+    fn clamped(&self, variable: &PaperVariable, asked: &str) -> Option<(String, String)> {
+        let value = parse_size(asked);
+        Some(match (variable.name.as_str(), self.pool) {
+            (INSTANCES, Some((bytes, _))) if bytes < INSTANCES_POOL_BYTES_MIN => {
+                ("1".to_owned(), "a pool below 1G is one instance".to_owned())
+            }
+            (CLEANERS, Some((_, instances))) if value > Some(instances) => {
+                (instances.to_string(), "each has a pool instance of its own".to_owned())
+            }
+            (FREE_LIST, Some((bytes, instances)))
+                if bytes / instances.max(1) < BACKOFF_BYTES_MIN =>
+            {
+                ("legacy".to_owned(), format!("{asked} needs 20M in each pool instance"))
+            }
+            _ => {
+                let most = variable.most.filter(|most| value > Some(*most))?;
+                (most.to_string(), format!("servers take {most} at most"))
+            }
+        })
     }
 
     fn why_unknown(&self, variable: &PaperVariable, lacks: String) -> String {
@@ -316,26 +340,6 @@ impl<'a> SizedServer<'a> {
         }
     }
 
-    fn instances(&self, asked: &str) -> VariableFate {
-        match self.pool {
-            Some((bytes, _)) if bytes < INSTANCES_POOL_BYTES_MIN => {
-                VariableFate::set(Fate::Clamped, INSTANCES, "1")
-                    .because("a pool below 1G is one instance".to_owned())
-            }
-            _ => VariableFate::set(Fate::Kept, INSTANCES, asked),
-        }
-    }
-
-    fn cleaners(&self, asked: &str) -> VariableFate {
-        match self.pool {
-            Some((_, instances)) if parse_size(asked) > Some(instances) => {
-                VariableFate::set(Fate::Clamped, CLEANERS, instances.to_string())
-                    .because("each has a pool instance of its own".to_owned())
-            }
-            _ => VariableFate::set(Fate::Kept, CLEANERS, asked),
-        }
-    }
-
     /// The size of redo files and their number.
     fn redo(&self, name: &str, asked: &str) -> VariableFate {
         let (file_bytes, files) = (self.redo_file_bytes, self.redo_files);
@@ -361,27 +365,6 @@ impl<'a> SizedServer<'a> {
         }
     }
 
-    fn checksum(&self, asked: &str) -> VariableFate {
-        let none = asked.eq_ignore_ascii_case("none");
-        if none && self.release.has(CHECKSUMS_ALWAYS) {
-            return VariableFate::not_set(
-                Fate::Unknown,
-                "gone since MariaDB 10.6.0: pages always have checksums".to_owned(),
-            );
-        }
-        VariableFate::set(Fate::Kept, CHECKSUM, asked)
-    }
-
-    fn free_list(&self, asked: &str) -> VariableFate {
-        match self.pool {
-            Some((bytes, instances)) if bytes / instances.max(1) < BACKOFF_BYTES_MIN => {
-                VariableFate::set(Fate::Clamped, FREE_LIST, "legacy")
-                    .because(format!("{asked} needs 20M in each pool instance"))
-            }
-            _ => VariableFate::set(Fate::Kept, FREE_LIST, asked),
-        }
-    }
-
     /// Servers round a pool up to whole chunks, which would bend its proportion.
     fn chunk(&self) -> Option<VariableFate> {
         let (bytes, instances) = self.pool?;
@@ -395,16 +378,6 @@ impl<'a> SizedServer<'a> {
             size_text(CHUNK_BYTES.saturating_mul(instances))
         ));
         Some(VariableFate { variable: CHUNK.to_owned(), ..added })
-    }
-}
-
-fn clamped(variable: &PaperVariable, asked: &str) -> VariableFate {
-    match (variable.most, parse_size(asked)) {
-        (Some(most), Some(value)) if value > most => {
-            VariableFate::set(Fate::Clamped, &variable.name, most.to_string())
-                .because(format!("servers take {most} at most"))
-        }
-        _ => VariableFate::set(Fate::Kept, &variable.name, asked),
     }
 }
 
