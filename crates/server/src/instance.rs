@@ -6,7 +6,7 @@ use crate::galera::GaleraNode;
 use crate::image::Image;
 use crate::instance_dir::InstanceDir;
 use crate::launch::Launch;
-use crate::process::{self, Ending};
+use crate::process::{self, Ending, NotReady};
 use crate::settings::Settings;
 use crate::{ServerBuild, ServerError, ServerResult, dsn};
 use base::{CpuList, Dilation};
@@ -225,7 +225,7 @@ impl Instance {
         self.launch.forget_init_file()?;
         match status.success() {
             true => Ok(self.launch.log_of(&start)),
-            false => Err(self.launch.not_recovered(status, &start)),
+            false => Err(self.launch.not_ready(NotReady::Ended(status), &start)),
         }
     }
 

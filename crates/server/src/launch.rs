@@ -262,10 +262,12 @@ impl Launch {
         ended: impl FnMut() -> Option<ExitStatus>,
         begun: &StartTry,
     ) -> ServerResult<()> {
-        let not_ready = match process::wait_ready(ended, &self.layout.socket, self.ready_timeout) {
-            Ok(()) => return Ok(()),
-            Err(not_ready) => not_ready,
-        };
+        let ready = process::wait_ready(ended, &self.layout.socket, self.ready_timeout);
+        ready.map_err(|not_ready| self.not_ready(not_ready, begun))
+    }
+
+    /// Why a start, or a recovery, came to nothing.
+    pub(crate) fn not_ready(&self, not_ready: NotReady, begun: &StartTry) -> ServerError {
         let said = process::errors_since(&self.layout.log(), begun.log_bytes);
         let why = match not_ready {
             NotReady::Ended(status) => said.unwrap_or_else(|| process::describe(status)),
@@ -274,7 +276,7 @@ impl Launch {
                 format!("it took no connections within {} s", begun.at.elapsed().as_secs())
             }
         };
-        Err(self.failed(why, begun))
+        self.failed(why, begun)
     }
 
     /// Has it taken longer than a start may?
@@ -285,12 +287,6 @@ impl Launch {
     /// What it has logged since then.
     pub(crate) fn log_of(&self, begun: &StartTry) -> String {
         process::log_since(&self.layout.log(), begun.log_bytes)
-    }
-
-    /// A recovery that ended so.
-    pub(crate) fn not_recovered(&self, status: ExitStatus, begun: &StartTry) -> ServerError {
-        let said = process::errors_since(&self.layout.log(), begun.log_bytes);
-        self.failed(said.unwrap_or_else(|| process::describe(status)), begun)
     }
 
     fn failed(&self, mut why: String, begun: &StartTry) -> ServerError {
@@ -308,14 +304,12 @@ impl Launch {
     /// A server that may not open enough files lowers its limits and only its log tells.
     fn note_limits(&mut self, log_start: u64) {
         let log = process::log_since(&self.layout.log(), log_start);
-        for line in log.lines() {
-            if let Some(at) = line.find("Changed limits:") {
-                self.notes.push(format!(
-                    "the server lowered its own limits (raise `ulimit -n`): {}",
-                    &line[at..]
-                ));
-            }
-        }
+        let told = log.lines().filter_map(|line| Some(&line[line.find("Changed limits:")?..]));
+        self.notes.extend(
+            told.map(|told| {
+                format!("the server lowered its own limits (raise `ulimit -n`): {told}")
+            }),
+        );
     }
 }
 
