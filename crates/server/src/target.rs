@@ -5,7 +5,7 @@ use crate::dsn::{self, Dsn};
 use crate::option_file::{ClientOptions, Presence};
 use crate::{ServerError, ServerResult};
 use std::path::{Path, PathBuf};
-use wire::{Address, ConnectOptions, Password, Security};
+use wire::{Address, ConnectOptions, Password};
 
 const DEFAULT_PORT: u16 = 3306;
 
@@ -74,16 +74,22 @@ impl Target {
                     .to_owned(),
             });
         }
-        Ok(Target {
-            connect: ConnectOptions {
-                address: address(&dsn, &files),
-                user: user(&dsn, &files, request)?,
-                password: password(&dsn, &files, request),
-                schema: dsn.schema.clone().or_else(|| files.login.schema.clone()),
-                security: security(&dsn, &files)?,
-            },
-            notes: files.notes,
-        })
+        let address = address(&dsn, &files);
+        let login = files.login;
+        let user = dsn.user.or(login.user).or_else(|| request.login_name.clone());
+        let user = user.ok_or_else(|| ServerError::NoTarget {
+            why: "no user is named; write mysql://USER@host/schema or user=USER in the option file"
+                .to_owned(),
+        })?;
+        let password = dsn.password.or_else(|| request.password.clone()).or(login.password);
+        let password = password.unwrap_or_default();
+        let schema = dsn.schema.or(login.schema);
+        let security = dsn.security.or(login.security);
+        if let Some(why) = security.gap() {
+            return Err(ServerError::Dsn { why });
+        }
+        let connect = ConnectOptions { address, user, password, schema, security };
+        Ok(Target { connect, notes: files.notes })
     }
 
     /// A target from a DSN alone.
@@ -124,31 +130,6 @@ fn address(dsn: &Dsn, files: &ClientOptions) -> Address {
     Address::Tcp {
         host: host.cloned().unwrap_or_else(|| "localhost".to_owned()),
         port: port.unwrap_or(DEFAULT_PORT),
-    }
-}
-
-fn user(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> ServerResult<String> {
-    dsn.user
-        .as_ref()
-        .or(files.login.user.as_ref())
-        .or(request.login_name.as_ref())
-        .cloned()
-        .ok_or_else(|| ServerError::NoTarget {
-            why: "no user is named; write mysql://USER@host/schema or user=USER in the option file"
-                .to_owned(),
-        })
-}
-
-fn password(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Password {
-    let said = dsn.password.as_ref().or(request.password.as_ref());
-    said.or(files.login.password.as_ref()).cloned().unwrap_or_default()
-}
-
-fn security(dsn: &Dsn, files: &ClientOptions) -> ServerResult<Security> {
-    let security = dsn.security.clone().or(files.login.security.clone());
-    match security.gap() {
-        Some(why) => Err(ServerError::Dsn { why }),
-        None => Ok(security),
     }
 }
 
