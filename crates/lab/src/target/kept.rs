@@ -175,13 +175,11 @@ impl Kept {
 
     pub(crate) fn of(placement: &Placement, arranged: &Arrangement) -> LabResult<Kept> {
         let is_page = |name: &str| name == ShimPage::FILE;
-        let mut files = Vec::new();
-        for (name, bytes) in arranged.files.iter().filter(|(name, _)| !is_page(name)) {
-            let text = String::from_utf8(bytes.clone()).map_err(|error| {
-                LabError::Unfit(format!("{name} of the arrangement is no text: {error}"))
-            })?;
-            files.push((name.clone(), text));
-        }
+        let texts = arranged.files.iter().filter(|(name, _)| !is_page(name));
+        let texts = texts.map(|(name, bytes)| match String::from_utf8(bytes.clone()) {
+            Ok(text) => Ok((name.clone(), text)),
+            Err(error) => Err(format!("{name} of the arrangement is no text: {error}")),
+        });
         Ok(Kept {
             format: FORMAT,
             asked: asked(placement),
@@ -192,7 +190,7 @@ impl Kept {
             data_directory: arranged.data_directory.clone(),
             scratch: arranged.scratch.clone(),
             set: arranged.set.clone(),
-            files,
+            files: texts.collect::<Result<_, _>>().map_err(LabError::Unfit)?,
             has_page: arranged.files.iter().any(|(name, _)| is_page(name)),
             dilation: None,
             places: places_of(arranged),
@@ -205,12 +203,9 @@ impl Kept {
         let own = serde_json::to_vec_pretty(self)
             .map_err(|error| LabError::Unfit(format!("a path is not UTF-8: {error}")))?;
         let mut files = vec![(KEPT_FILE.to_owned(), own)];
-        for (name, text) in &self.files {
-            files.push((name.clone(), text.clone().into_bytes()));
-        }
-        if self.has_page {
-            files.push((ShimPage::FILE.to_owned(), Snapshot::fresh()));
-        }
+        let texts = self.files.iter();
+        files.extend(texts.map(|(name, text)| (name.clone(), text.clone().into_bytes())));
+        files.extend(self.has_page.then(|| (ShimPage::FILE.to_owned(), Snapshot::fresh())));
         Ok(files)
     }
 

@@ -148,20 +148,18 @@ impl ResolvedPrivate {
             Topology::Shards => divided(&private.population, private.instances)?,
             _ => vec![private.population.clone()],
         };
-        let key_of = |population: &PopulationSpec| -> LabResult<ImageKey> {
-            Ok(ImageKey {
+        let image_of = |population: PopulationSpec| -> LabResult<ImageOf> {
+            let key = ImageKey {
                 engine: build.engine.clone(),
                 version: build.version.clone(),
-                contents: contents(population, private.topology)?,
+                contents: contents(&population, private.topology)?,
                 page_size_bytes: page_size(&private.set)?,
                 seed: population.seed,
                 settings: kept_settings(&private.set),
-            })
+            };
+            Ok(ImageOf { population, key })
         };
-        let mut databases = Vec::new();
-        for population in each {
-            databases.push(ImageOf { key: key_of(&population)?, population });
-        }
+        let databases = each.into_iter().map(image_of).collect::<LabResult<_>>()?;
         Ok(ResolvedPrivate {
             home: home.clone(),
             divided: Divided::of(&build, preset, &private.set, private.instances)?,
