@@ -302,11 +302,8 @@ impl Image {
 impl CloneTo {
     /// Where a file of the data directory goes: redo and undo files follow their variables.
     fn place(&self, path: &Path) -> PathBuf {
-        let first = path
-            .components()
-            .next()
-            .map(|c| c.as_os_str().to_string_lossy().into_owned())
-            .unwrap_or_default();
+        let first = path.components().next().map(|first| first.as_os_str().to_string_lossy());
+        let first = first.unwrap_or_default();
         let role = if first.starts_with(REDO_FILE) || first == "#innodb_redo" {
             &self.redo
         } else if first.starts_with("undo_0") || first.starts_with("undo0") {
