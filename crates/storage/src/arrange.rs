@@ -100,7 +100,9 @@ pub struct RoleDevice {
 }
 
 impl RoleDevice {
-    fn of(role: Role, place: Option<&Place>, location: Option<&Path>) -> RoleDevice {
+    /// Of a role that has this place, whose bytes are below `location`; `None` for the server's own
+    /// directory.
+    pub fn of(role: Role, place: Option<&Place>, location: Option<&Path>) -> RoleDevice {
         RoleDevice {
             role,
             device: match (place, location) {

@@ -308,14 +308,8 @@ impl Machine<'_> {
 /// any.
 fn data_device(private: &Private) -> Option<RoleDevice> {
     let place = private.placement.places.get(&Role::Data)?;
-    Some(RoleDevice {
-        role: Role::Data,
-        device: place.device_name(),
-        emulated: matches!(place, Place::Emulated { .. }),
-        used: place.used(),
-        profile_fingerprint: place.fingerprint(),
-        backing: String::new(),
-    })
+    let device = RoleDevice::of(Role::Data, Some(place), None);
+    Some(RoleDevice { backing: String::new(), ..device })
 }
 
 /// Where the files were arranged to be: memory may have had no room.
