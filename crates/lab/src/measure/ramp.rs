@@ -210,11 +210,9 @@ impl<'a> RunningRamp<'a> {
             match self.point(connections, job)? {
                 PointEnd::Counted => self.eta.learn(1.0, begun.elapsed()),
                 PointEnd::Interrupted => return Ok(Exit::Interrupted),
-                PointEnd::Failed { exit, is_of_count } => match is_of_count {
-                    true if self.lacks_proof(exit) => self.forget_last()?,
-                    true => return self.end_of_count(exit, job),
-                    false => return Ok(exit),
-                },
+                PointEnd::Failed { exit, is_of_count: false } => return Ok(exit),
+                PointEnd::Failed { exit, .. } if self.lacks_proof(exit) => self.forget_last()?,
+                PointEnd::Failed { exit, .. } => return self.end_of_count(exit, job),
             }
         }
         self.check(job)
