@@ -105,8 +105,7 @@ impl Supervisor {
         );
         if state.begun == RETURNS_MAX {
             let why = format!("{ended}; it was started again {RETURNS_MAX} times and is left now");
-            state.failed = Some(why.clone());
-            return Some(why);
+            return Some(state.failed.insert(why).clone());
         }
         state.begun += 1;
         let returning = Arc::clone(node);
@@ -119,8 +118,7 @@ impl Supervisor {
             }
             Err(error) => {
                 let why = format!("{ended}; there is no thread to start it again: {error}");
-                state.failed = Some(why.clone());
-                Some(why)
+                Some(state.failed.insert(why).clone())
             }
         }
     }
@@ -145,8 +143,7 @@ impl Supervisor {
             }
             Err(error) => {
                 let why = format!("{ended}; it was started again and did not come back: {error}");
-                state.failed = Some(why.clone());
-                why
+                state.failed.insert(why).clone()
             }
         }
     }
