@@ -4,7 +4,7 @@ use crate::clock;
 use crate::faults;
 use crate::meter::{CountedRequest, tolerance_ns};
 use crate::state::ShimState;
-use device::page::{AccessKind, Global};
+use device::page::{AccessKind, Global, OfRole};
 use device::{
     Access, FaultKind, FileOffset, Full, RequestState, Role, SLOW_FACTOR, device_address,
 };
@@ -63,7 +63,7 @@ impl Flight {
             (answer, device.programmed_bytes() - before)
         });
         count_model_call(state, from_ns);
-        state.meter.programmed(target.role, programmed_bytes);
+        state.meter.count(target.role, OfRole::ProgrammedBytes, programmed_bytes);
         match answer {
             Ok(progress) => flight.advance(state, progress),
             Err(Full) => state.meter.add(Global::ModelFull, 1),
@@ -161,7 +161,7 @@ impl Flight {
         if let Some(due_ns) = self.due_ns() {
             let response_ns = due_ns.saturating_sub(self.counted.began_ns);
             if clock::now_ns() > due_ns + tolerance_ns(response_ns) {
-                state.meter.overrun(self.counted.role);
+                state.meter.count(self.counted.role, OfRole::Overruns, 1);
             }
         }
     }

@@ -74,6 +74,10 @@ impl Meter {
         self.add_at(global_word(word), value);
     }
 
+    pub(crate) fn count(&self, role: Role, word: OfRole, value: u64) {
+        self.add_at(role_word(role, word), value);
+    }
+
     pub(crate) fn is_armed(&self) -> bool {
         self.get(Global::Armed) != 0
     }
@@ -82,7 +86,7 @@ impl Meter {
     pub(crate) fn begin(&self, role: Role, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.began_ns);
         let outstanding = self.queues[role.index()].enter(since_ns);
-        self.add_at(role_word(role, OfRole::Outstanding), 1);
+        self.count(role, OfRole::Outstanding, 1);
         self.raise_at(role_word(role, OfRole::OutstandingMax), outstanding);
     }
 
@@ -91,9 +95,9 @@ impl Meter {
         let CountedRequest { role, kind, began_ns } = counted;
         let response_ns = ended_ns.saturating_sub(began_ns);
         let busy_ns = self.queues[role.index()].leave(ended_ns.saturating_sub(self.began_ns));
-        self.add_at(role_word(role, OfRole::BusyNs), busy_ns);
-        self.add_at(role_word(role, OfRole::OutstandingNs), response_ns);
-        self.add_at(role_word(role, OfRole::Outstanding), 1_u64.wrapping_neg());
+        self.count(role, OfRole::BusyNs, busy_ns);
+        self.count(role, OfRole::OutstandingNs, response_ns);
+        self.count(role, OfRole::Outstanding, 1_u64.wrapping_neg());
         let Some(bytes) = bytes else { return };
         self.add_at(kind_word(role, kind, OfKind::Requests), 1);
         self.add_at(kind_word(role, kind, OfKind::Bytes), bytes);
@@ -118,10 +122,10 @@ impl Meter {
         let late_ns = late.end.saturating_sub(late.start);
         self.add_at(kind_word(role, kind, OfKind::Judged), 1);
         self.add_at(kind_word(role, kind, OfKind::LateNs), late_ns);
-        self.add_at(role_word(role, OfRole::Judged), 1);
-        self.add_at(role_word(role, OfRole::LateNs), late_ns);
+        self.count(role, OfRole::Judged, 1);
+        self.count(role, OfRole::LateNs, late_ns);
         if late_ns <= tolerance_ns(response_ns) {
-            self.add_at(role_word(role, OfRole::WithinTolerance), 1);
+            self.count(role, OfRole::WithinTolerance, 1);
         }
     }
 
@@ -132,15 +136,7 @@ impl Meter {
             AccessKind::Write => OfRole::SessionWriteNs,
             AccessKind::Flush => OfRole::SessionFlushNs,
         };
-        self.add_at(role_word(role, word), ns);
-    }
-
-    pub(crate) fn programmed(&self, role: Role, bytes: u64) {
-        self.add_at(role_word(role, OfRole::ProgrammedBytes), bytes);
-    }
-
-    pub(crate) fn overrun(&self, role: Role) {
-        self.add_at(role_word(role, OfRole::Overruns), 1);
+        self.count(role, word, ns);
     }
 }
 
