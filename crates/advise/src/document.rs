@@ -2,7 +2,6 @@
 
 use crate::rule::{Rule, Topic};
 use crate::rules;
-use std::fmt::Write as _;
 
 const INTRODUCTION: &str = "\
 # Best known methods
@@ -25,7 +24,7 @@ pub fn best_known_methods() -> String {
     for topic in Topic::ALL {
         let title = topic.name();
         let (first, rest) = title.split_at(1);
-        push(&mut text, format_args!("\n## {}{rest}\n", first.to_ascii_uppercase()));
+        text += &format!("\n## {}{rest}\n", first.to_ascii_uppercase());
         for (_, rule) in rules::all().filter(|(of, _)| *of == topic) {
             entry(&mut text, rule);
         }
@@ -35,7 +34,7 @@ pub fn best_known_methods() -> String {
 }
 
 fn entry(text: &mut String, rule: &Rule) {
-    push(text, format_args!("\n### {}\n\n", rule.name));
+    *text += &format!("\n### {}\n\n", rule.name);
     wrapped(text, &format!("**{}.** {}", rule.title, rule.reason), "");
     text.push('\n');
     wrapped(text, &format!("- Source: {}.", rule.source), "  ");
@@ -65,11 +64,6 @@ fn wrapped(text: &mut String, paragraph: &str, indent: &str) {
         column += length;
     }
     text.push('\n');
-}
-
-fn push(text: &mut String, words: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    let _ = text.write_fmt(words);
 }
 
 #[cfg(test)]

@@ -26,7 +26,6 @@ use format::{count, ms, optional, throughput};
 pub use lab::{lab, repeat};
 pub use lengths::how_far;
 pub use ramp::ramp;
-use std::fmt::Write;
 use std::time::Duration;
 use store::{Summary, Verdict};
 use table::{AsText, Table};
@@ -34,21 +33,18 @@ use table::{AsText, Table};
 /// The summary of a run.
 pub fn summary(measurement: &RunDocument) -> String {
     let summary = &measurement.summary;
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{}", what_ran(summary));
+    let mut out = what_ran(summary) + "\n";
     let dilated = Dilation::new(summary.dilation).and_then(Dilation::in_words);
     let dilated = dilated.map_or_else(String::new, |words| format!(" {words}"));
     if summary.status != "done" {
         let reason = summary.reason.as_deref().unwrap_or("no reason was stored");
         let code = summary.reason_code.as_deref().unwrap_or("failed");
-        let _ = writeln!(out, "NA ({code}): {reason}");
+        out += &format!("NA ({code}): {reason}\n");
         return out;
     }
-    let _ = writeln!(
-        out,
+    out += &format!(
         "{} {}, {} transactions/min over {} s{dilated}{} (one repeat: no statement about its \
-         spread)",
+         spread)\n",
         throughput(summary.rates.nopm),
         summary.throughput_metric.title(),
         optional(summary.rates.tpm_total, 0),
@@ -57,17 +53,17 @@ pub fn summary(measurement: &RunDocument) -> String {
     );
     each_server(&mut out, summary);
     if let Some(nodes) = nodes_table(&measurement.nodes) {
-        let _ = write!(out, "\n{}", nodes.text());
+        out += &format!("\n{}", nodes.text());
     }
     if let Some(words) = sentences::lengths(summary) {
-        let _ = writeln!(out, "{words}");
+        out += &format!("{words}\n");
     }
     transactions(&mut out, summary);
     if let Some(words) = sentences::in_flight(summary) {
-        let _ = writeln!(out, "{words}");
+        out += &format!("{words}\n");
     }
     for remark in &measurement.remarks {
-        let _ = writeln!(out, "{remark}");
+        out += &format!("{remark}\n");
     }
     io_by_role::io_by_role(&mut out, summary);
     if let Some(resources) = &measurement.resources {
@@ -75,7 +71,7 @@ pub fn summary(measurement: &RunDocument) -> String {
     }
     pacing::pacing(&mut out, summary);
     if let Some(ranks) = ranks_table(summary) {
-        let _ = write!(out, "\n{}", ranks.text());
+        out += &format!("\n{}", ranks.text());
     }
     out.push('\n');
     inputs(&mut out, summary);
@@ -130,22 +126,21 @@ fn each_server(out: &mut String, summary: &Summary) {
         let each = summary.nopm_by_instance.iter();
         let each: Vec<String> = each.map(|nopm| throughput(Some(*nopm))).collect();
         let title = summary.throughput_metric.title();
-        let _ = writeln!(out, "{title} of each server: {}", each.join(", "));
+        *out += &format!("{title} of each server: {}\n", each.join(", "));
     }
 }
 
 fn totals(out: &mut String, summary: &Summary) {
     let reconnects = count(summary.reconnects);
     let orders = sentences::orders(summary).map(|words| format!("{words}; "));
-    let _ = writeln!(out, "{}{reconnects} reconnects", orders.unwrap_or_default());
+    *out += &format!("{}{reconnects} reconnects\n", orders.unwrap_or_default());
     if !summary.checks.is_empty() {
         let passed = summary.checks.iter().filter(|check| check.passed).count();
-        let _ = writeln!(out, "checks: {passed} of {} passed", summary.checks.len());
+        *out += &format!("checks: {passed} of {} passed\n", summary.checks.len());
     }
     for error in &summary.errors {
-        let _ = writeln!(
-            out,
-            "failed tries: {} x {} in {}: {}",
+        *out += &format!(
+            "failed tries: {} x {} in {}: {}\n",
             error.occurrences, error.error_code, error.transaction, error.first_message
         );
     }
@@ -177,12 +172,11 @@ fn inputs(out: &mut String, summary: &Summary) {
         .filter(|input| input.judged.verdict == Verdict::Outside)
         .map(|input| format!("{} {}", input.title, optional(input.judged.value, 4)))
         .collect();
-    let _ = match (summary.inputs.len(), outside.as_slice()) {
-        (0, _) => Ok(()),
-        (count, []) => writeln!(
-            out,
-            "inputs: {count} of {count} within clause 5.5.1.5, or outside by chance (a short run)"
+    *out += &match (summary.inputs.len(), outside.as_slice()) {
+        (0, _) => String::new(),
+        (count, []) => format!(
+            "inputs: {count} of {count} within clause 5.5.1.5, or outside by chance (a short run)\n"
         ),
-        (_, outside) => writeln!(out, "inputs outside clause 5.5.1.5: {}", outside.join(", ")),
+        (_, outside) => format!("inputs outside clause 5.5.1.5: {}\n", outside.join(", ")),
     };
 }

@@ -8,7 +8,6 @@
 use lab::Interval;
 use plan::{CellOptions, Given};
 use spec::{Cell, WorkloadKind, defaults};
-use std::fmt::Write;
 use std::time::Duration;
 use store::{TransactionTotals, WindowTotals};
 use tpcc::tpcc_mysql::{DEVIATIONS, Decision};
@@ -62,11 +61,9 @@ impl Asked<'_> {
 
 /// The lines before the banner.
 pub fn header(workload: &WorkloadKind) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail, here and below.
-    let _ = writeln!(out, "# mydyno, workload {workload}");
+    let mut out = format!("# mydyno, workload {workload}\n");
     for meaning in MEANINGS {
-        let _ = writeln!(out, "# {meaning}");
+        out += &format!("# {meaning}\n");
     }
     if *workload == WorkloadKind::TpccMysql {
         for deviation in DEVIATIONS {
@@ -74,12 +71,11 @@ pub fn header(workload: &WorkloadKind) -> String {
                 Decision::Kept => "as tpcc-mysql",
                 Decision::Fixed => "not as tpcc-mysql",
             };
-            let _ = writeln!(out, "# {decision}: {}", deviation.text);
+            out += &format!("# {decision}: {}\n", deviation.text);
         }
     } else {
-        let _ = writeln!(
-            out,
-            "# These are not tpcc-mysql's statements: --workload tpcc-mysql sends those."
+        out.push_str(
+            "# These are not tpcc-mysql's statements: --workload tpcc-mysql sends those.\n",
         );
     }
     out
@@ -87,11 +83,10 @@ pub fn header(workload: &WorkloadKind) -> String {
 
 /// Banner, options and parameters, to the announcement of the warm-up.
 pub fn beginning(asked: &Asked<'_>) -> String {
-    let mut out = String::new();
     let stars = "***************************************";
-    let _ = writeln!(out, "{stars}\n*** ###easy### TPC-C Load Generator ***\n{stars}");
+    let mut out = format!("{stars}\n*** ###easy### TPC-C Load Generator ***\n{stars}\n");
     let mut option = |letter: &str, value: &dyn std::fmt::Display| {
-        let _ = writeln!(out, "option {letter} with value '{value}'");
+        out += &format!("option {letter} with value '{value}'\n");
     };
     match &asked.connect.address {
         Address::Tcp { host, port } => {
@@ -152,7 +147,7 @@ pub fn interval(of: &Interval, warmup: Duration) -> String {
         ms(new_order.latency.max_ns)
     );
     for other in types {
-        let _ = write!(out, ", {}|{:.3}", other.completed(), ms(other.latency.max_ns));
+        out += &format!(", {}|{:.3}", other.completed(), ms(other.latency.max_ns));
     }
     out.push('\n');
     out
@@ -182,14 +177,13 @@ pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
     for (i, (_, limit_ms, of, (success, late))) in types.iter().enumerate() {
         let (retries, failures) = (of.retries(), of.errors);
         let mean_ms = of.mean_ns().unwrap_or(0.0) / NS_PER_MS as f64;
-        let _ = writeln!(
-            out,
+        out += &format!(
             "  [{i}] sc:{success} lt:{late}  rt:{retries}  fl:{failures} avg_rt: {mean_ms:.1} \
-             ({limit_ms})"
+             ({limit_ms})\n"
         );
-        let _ = writeln!(sums, "  [{i}] sc:{success}  lt:{late}  rt:{retries}  fl:{failures} ");
+        sums += &format!("  [{i}] sc:{success}  lt:{late}  rt:{retries}  fl:{failures} \n");
     }
-    let _ = write!(out, " in {measured_s:.0} sec.\n\n<Raw Results2(sum ver.)>\n{sums}");
+    out += &format!(" in {measured_s:.0} sec.\n\n<Raw Results2(sum ver.)>\n{sums}");
     out.push_str("\n<Constraint Check> (all must be [OK])\n [transaction percentage]\n");
     let all: u64 = types.iter().map(|(_, _, of, _)| of.completed()).sum();
     for (title, _, of, _) in types.iter().skip(1) {
@@ -199,16 +193,16 @@ pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
         };
         let share = 100.0 * of.completed() as f64 / all.max(1) as f64;
         let verdict = verdict(share >= wanted);
-        let _ = writeln!(out, "{title:>15}: {share:3.2}% {shown} {verdict}");
+        out += &format!("{title:>15}: {share:3.2}% {shown} {verdict}\n");
     }
     out.push_str(" [response time (at least 90% passed)]\n");
     for (title, _, of, (success, _)) in &types {
         let share = 100.0 * *success as f64 / of.completed().max(1) as f64;
-        let _ = writeln!(out, "{title:>15}: {share:3.2}%  {}", verdict(share >= 90.0));
+        out += &format!("{title:>15}: {share:3.2}%  {}\n", verdict(share >= 90.0));
     }
     let new_orders = types[0].2.completed() as f64;
     let tpmc = if measured_s > 0.0 { new_orders * 60.0 / measured_s } else { 0.0 };
-    let _ = writeln!(out, "\n<TpmC>\n                 {tpmc:.3} TpmC");
+    out += &format!("\n<TpmC>\n                 {tpmc:.3} TpmC\n");
     out
 }
 

@@ -1,7 +1,7 @@
 //! The state in the text format of Prometheus, version 0.0.4.
 
 use crate::state::{QUANTILES, Stage, State, TypeState};
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 
 /// The text of all metrics but the CPU time, which is read when it is asked for: see [`cpu_text`].
 pub(crate) fn text(state: &State) -> String {
@@ -81,13 +81,11 @@ impl Exposition {
             MetricType::Summary => "summary",
         };
         self.name = name;
-        // Writing to a string cannot fail.
-        let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        self.text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
     fn sample(&mut self, labels: impl Display, value: f64) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.text, "{}{labels} {value}", self.name);
+        self.text += &format!("{}{labels} {value}\n", self.name);
     }
 
     /// Nothing where the value is not known: to Prometheus that is a gap.

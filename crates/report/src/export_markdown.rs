@@ -6,7 +6,6 @@ use crate::model::{CellView, LabView};
 use crate::page::DISCLAIMER;
 use analyse::{LabAnswer, lab_outcome};
 use itertools::Itertools;
-use std::fmt::Write;
 use store::{LabId, Results};
 
 /// The text.
@@ -24,9 +23,7 @@ pub fn export_markdown(results: &Results, lab: LabId) -> ReportResult<String> {
         out.push_str("\nWhat this does not tell:\n\n");
         list(&mut out, &answer.limits);
     }
-    // Writing to a string cannot fail, here and below.
-    let _ = write!(
-        out,
+    out += &format!(
         "\n| cell | {} | p95, ms | bound by | requests in time |\n|---|---:|---:|---|---:|\n",
         view.metric().title()
     );
@@ -38,8 +35,7 @@ pub fn export_markdown(results: &Results, lab: LabId) -> ReportResult<String> {
         let what = &cell.cell.what;
         format!("{} {}", what.engine, what.server_version).trim().to_owned()
     });
-    let _ = write!(
-        out,
+    out += &format!(
         "\n{at}; {}; mydyno {}; lab {} of {}. {DISCLAIMER}\n",
         plain(&engines.unique().join(", ")),
         view.lab.mydyno_version,
@@ -55,9 +51,8 @@ fn row(out: &mut String, cell: &CellView) {
         nopm.half_width().map_or_else(String::new, |half| format!(" ± {}", significant(half)));
     let bound = cell.evidence().bound_by.map_or("", |by| by.title());
     let fidelity = cell.shown().and_then(|repeat| repeat.summary().fidelity);
-    let _ = writeln!(
-        out,
-        "| {} | {}{half} | {} | {bound} | {} |",
+    *out += &format!(
+        "| {} | {}{half} | {} | {bound} | {} |\n",
         plain(&cell.label),
         or_na(nopm.mean, truncated),
         or_na(cell.primary_ns(0.95), ms),
@@ -67,7 +62,7 @@ fn row(out: &mut String, cell: &CellView) {
 
 fn list(out: &mut String, sentences: &[String]) {
     for sentence in sentences {
-        let _ = writeln!(out, "- {}", plain(sentence));
+        *out += &format!("- {}\n", plain(sentence));
     }
 }
 

@@ -22,7 +22,6 @@ use base::{by_key, joined, truncated};
 use cells::LabCells;
 pub use evidence::CellEvidence;
 use serde::Serialize;
-use std::fmt::Write;
 use store::{RepeatId, Results, StoreResult};
 use words::capitalised;
 
@@ -153,9 +152,7 @@ fn supported(ramp: &crate::RampOutcome, lab: &LabOutcome, cells: &LabCells<'_>) 
         _ => format!("repeat {}, ", ramp.repeat),
     };
     let group = group.map_or_else(String::new, |group| format!("{group}, "));
-    let mut words = format!("{group}{repeat}");
-    let _ = write!(words, "connections supported: {}.", ramp.supported_words());
-    capitalised(&words)
+    capitalised(&format!("{group}{repeat}connections supported: {}.", ramp.supported_words()))
 }
 
 /// What bounds which cells, that of the most cells first.

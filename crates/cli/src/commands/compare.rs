@@ -9,7 +9,6 @@ use analyse::{
     ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, compare_runs,
 };
 use base::Exit;
-use std::fmt::Write;
 use store::{Aspect, RepeatId, Results};
 
 /// Lines and values that are listed; --json has all.
@@ -72,10 +71,10 @@ fn listed<'a>(differences: impl Iterator<Item = &'a Difference>) -> String {
     for Difference { aspect, name, base, other } in all.iter().take(DIFFERENCES_MAX) {
         let aspect = aspect.name();
         let what = if aspect == name { name.clone() } else { format!("{aspect}: {name}") };
-        let _ = writeln!(out, "  {what}: {} | {}", values(base), values(other));
+        out += &format!("  {what}: {} | {}\n", values(base), values(other));
     }
     if all.len() > DIFFERENCES_MAX {
-        let _ = writeln!(out, "  and {} more", all.len() - DIFFERENCES_MAX);
+        out += &format!("  and {} more\n", all.len() - DIFFERENCES_MAX);
     }
     out
 }
@@ -130,10 +129,9 @@ fn repeats_of(results: &Results, name: RunName) -> Result<Vec<RepeatId>, Failure
 fn text(comparison: &RunComparison) -> String {
     let mut out = String::new();
     let (base, other) = (&comparison.base, &comparison.other);
-    // Writing to a string cannot fail, here and below.
     if !comparison.differences.is_empty() {
         let listed = listed(comparison.differences.iter());
-        let _ = writeln!(out, "{} | {} differ in\n{listed}", base.name, other.name);
+        out += &format!("{} | {} differ in\n{listed}\n", base.name, other.name);
     }
     let metric = base.metric;
     let p95 = format!("{} p95", metric.transaction());
@@ -148,15 +146,15 @@ fn text(comparison: &RunComparison) -> String {
         None => "not in turns",
     };
     let pairs = base::counted(comparison.pairs, "pair", "pairs");
-    let _ = writeln!(out, "compared {paired}, {pairs}");
+    out += &format!("compared {paired}, {pairs}\n");
     let lines = [(metric.title(), &comparison.nopm), (p95.as_str(), &comparison.new_order_p95_us)];
     for (name, found) in lines {
-        let _ = writeln!(out, "{name}: {}", difference(found));
+        out += &format!("{name}: {}\n", difference(found));
     }
     for note in &comparison.notes {
-        let _ = writeln!(out, "note: {note}");
+        out += &format!("note: {note}\n");
     }
-    let _ = writeln!(out, "{}", verdict(comparison));
+    out += &format!("{}\n", verdict(comparison));
     out
 }
 
@@ -185,7 +183,7 @@ fn difference(found: &Ratio) -> String {
     };
     let mut text = format!("{percent:+.1} %, ratio {ratio:.3}");
     if let Some((low, high)) = found.ratio.interval() {
-        let _ = write!(text, " (95 %: {low:.3} to {high:.3})");
+        text += &format!(" (95 %: {low:.3} to {high:.3})");
     }
     match found.p_value {
         Some(p) if p < 0.001 => text + ", p < 0.001",

@@ -9,7 +9,6 @@ use ::server::{
 };
 use base::{document, now_utc_ns};
 use serde::Serialize;
-use std::fmt::Write;
 use std::time::Duration;
 
 #[derive(Serialize)]
@@ -52,26 +51,23 @@ pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
 fn text(kept: &[KeptImage], removed: &[KeptImage], max_bytes: u64) -> String {
     let gigabytes = |bytes: u64| bytes as f64 / 1e9;
     let mut out = String::new();
-    // Writing to a string cannot fail.
     for kept in removed {
-        let _ = writeln!(out, "removed {}", kept.name);
+        out += &format!("removed {}\n", kept.name);
     }
     for kept in kept {
         let since_ns = now_utc_ns().saturating_sub(kept.last_used_utc_ns);
         let since = Duration::from_nanos(u64::try_from(since_ns).unwrap_or(0));
-        let _ = writeln!(
-            out,
-            "{:>8.1} GB, used {:>6.1} h ago  {}",
+        out += &format!(
+            "{:>8.1} GB, used {:>6.1} h ago  {}\n",
             gigabytes(kept.image.data_bytes()),
             since.as_secs_f64() / 3600.0,
             kept.name
         );
     }
     let total_bytes = kept.iter().map(|kept| kept.image.data_bytes()).sum();
-    let _ = writeln!(
-        out,
+    out += &format!(
         "{:>8.1} GB of {:.0} GB ({IMAGES_VARIABLE}); a new image takes the place of those that \
-         were not used for longest",
+         were not used for longest\n",
         gigabytes(total_bytes),
         gigabytes(max_bytes)
     );

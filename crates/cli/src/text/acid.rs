@@ -1,7 +1,6 @@
 //! What the ACID tests found, for people.
 
 use lab::{AcidFinding, AcidLevels, AcidVerdict, Phenomenon};
-use std::fmt::Write as _;
 
 /// Each level with its tests, their evidence, and how many passed.
 pub fn acid_text(asked: AcidLevels, findings: &[AcidFinding]) -> String {
@@ -14,10 +13,8 @@ pub fn acid_text(asked: AcidLevels, findings: &[AcidFinding]) -> String {
             AcidVerdict::NotTested => "not tested",
         };
         let phenomenon = found.phenomenon.map(|what| format!(": {}", what.name()));
-        // Text into a String cannot fail.
-        let _ = writeln!(
-            text,
-            "{:<4}{verdict:<6} {} ({}), {}{}",
+        text += &format!(
+            "{:<4}{verdict:<6} {} ({}), {}{}\n",
             found.test.name,
             found.test.title,
             found.test.clause,
@@ -25,7 +22,7 @@ pub fn acid_text(asked: AcidLevels, findings: &[AcidFinding]) -> String {
             phenomenon.unwrap_or_default()
         );
         for line in &found.evidence {
-            let _ = writeln!(text, "           {line}");
+            text += &format!("           {line}\n");
         }
     }
     for level in asked.levels() {
@@ -41,12 +38,8 @@ pub fn acid_text(asked: AcidLevels, findings: &[AcidFinding]) -> String {
             .collect();
         let lost = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
         let passed = tested.len() - named.len();
-        let _ = writeln!(
-            text,
-            "{passed} of {} ACID tests passed at {}{lost}",
-            tested.len(),
-            level.name()
-        );
+        text +=
+            &format!("{passed} of {} ACID tests passed at {}{lost}\n", tested.len(), level.name());
     }
     text
 }

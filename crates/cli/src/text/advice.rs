@@ -2,7 +2,6 @@
 
 use advise::{Finding, Risk, VariableChange};
 use base::counted;
-use std::fmt::Write as _;
 
 const INDENT: &str = "     ";
 const COLUMNS: usize = 100;
@@ -27,7 +26,7 @@ pub fn text(findings: &[Finding], version: &str) -> String {
         }
     }
     if !lines.is_empty() {
-        let _ = writeln!(out, "\n[mysqld]\n{}", lines.join("\n"));
+        out += &format!("\n[mysqld]\n{}\n", lines.join("\n"));
     }
     out
 }
@@ -38,10 +37,10 @@ fn gives_up_durability(finding: &Finding) -> bool {
 
 fn add(out: &mut String, finding: &Finding, number: usize) {
     let Finding { rule, title, gain, .. } = finding;
-    let _ = writeln!(out, "\n{number:>3}. {title} ({rule}; expected gain: {gain})");
+    *out += &format!("\n{number:>3}. {title} ({rule}; expected gain: {gain})\n");
     for VariableChange { variable, current, proposed } in &finding.changes {
         let current = if current.is_empty() { "(empty)" } else { current };
-        let _ = writeln!(out, "{INDENT}{variable}: {current} -> {proposed}");
+        *out += &format!("{INDENT}{variable}: {current} -> {proposed}\n");
     }
     let mut say = |name: &str, words: &str| wrap(out, name, words);
     say("seen", &finding.seen);
@@ -72,11 +71,11 @@ fn wrap(out: &mut String, name: &str, words: &str) {
     let mut line = head.clone();
     for word in words.split_whitespace() {
         if line.len() + 1 + word.len() > COLUMNS && line.len() > head.len() {
-            let _ = writeln!(out, "{}", line.trim_end());
+            *out += &format!("{}\n", line.trim_end());
             line = " ".repeat(head.len());
         }
         line.push_str(word);
         line.push(' ');
     }
-    let _ = writeln!(out, "{}", line.trim_end());
+    *out += &format!("{}\n", line.trim_end());
 }

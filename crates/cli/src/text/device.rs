@@ -2,7 +2,6 @@
 
 use super::format::percent;
 use super::table::{AsText, Table};
-use std::fmt::Write;
 use storage::verify::{FigureVerdict, VerifiedFigure};
 
 /// The figures of one device.
@@ -49,10 +48,10 @@ fn verdict(figure: &VerifiedFigure) -> String {
         }
     };
     if let Some(share) = figure.overrun_share.filter(|share| *share >= 0.0005) {
-        let _ = write!(text, ", {} overran", percent(share, 1));
+        text += &format!(", {} overran", percent(share, 1));
     }
     if let (FigureVerdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
-        let _ = write!(text, ", {late_us:.0} us late on average");
+        text += &format!(", {late_us:.0} us late on average");
     }
     text
 }

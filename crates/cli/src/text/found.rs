@@ -4,7 +4,6 @@ use super::format::optional;
 use super::proof::gain;
 use analyse::DimensionEffects;
 use base::counted;
-use std::fmt::Write as _;
 use tune::{Found, FoundCell};
 
 /// The best setting with its gain, and what each value does by itself.
@@ -15,23 +14,19 @@ pub fn text(found: &Found) -> String {
         counted(found.cells, "cell", "cells"),
         found.objective.name(),
     );
-    // Writing to a string cannot fail.
     if found.interrupted {
         out.push_str("interrupted: the same command goes on\n");
     }
-    let _ = writeln!(out, "\nstart  {}", settings(&found.start));
+    out += &format!("\nstart  {}\n", settings(&found.start));
     match &found.best {
-        Some(best) => {
-            let _ = writeln!(out, "best   {}", settings(best));
-        }
+        Some(best) => out += &format!("best   {}\n", settings(best)),
         None if found.interrupted => {}
         None => out.push_str("nothing that was measured is better than the start\n"),
     }
     if let Some(whole) = &found.gain {
         let of = gain(whole.ratio);
-        let _ = writeln!(
-            out,
-            "gain   {} ({} of fresh windows, {} against {}; 95 % interval)",
+        out += &format!(
+            "gain   {} ({} of fresh windows, {} against {}; 95 % interval)\n",
             of.unwrap_or_else(|| "not known".to_owned()),
             counted(whole.pairs, "pair", "pairs"),
             optional(whole.chosen_value, 1),
@@ -63,9 +58,8 @@ fn settings(cell: &FoundCell) -> String {
 fn effects(out: &mut String, of: &DimensionEffects) {
     for value in &of.values {
         let gain = gain(value.ratio);
-        let _ = writeln!(
-            out,
-            "  {} {} -> {}: {} ({})",
+        *out += &format!(
+            "  {} {} -> {}: {} ({})\n",
             of.dimension,
             of.baseline,
             value.value,

@@ -3,7 +3,6 @@
 use super::format::{ms, optional, percent};
 use super::table::{AsText, Table};
 use analyse::sentences;
-use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 
 /// Devices by role, with how true they were where they are emulated; nothing where nothing was
@@ -18,8 +17,7 @@ pub fn io_by_role(out: &mut String, summary: &Summary) {
         *out += &table(&counted);
     }
     for words in sentences::storage(summary) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "{words}");
+        *out += &format!("{words}\n");
     }
 }
 

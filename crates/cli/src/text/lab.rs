@@ -5,14 +5,13 @@ use super::format::{ms, ms_with_interval, throughput, throughput_with_interval};
 use super::table::{AsText, Table};
 use analyse::{CellOutcome, LabOutcome, MachineOutcome, interference, labels};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use store::Summary;
 
 /// How it stands, two tables, and why cells have no number.
 pub fn lab(lab: &LabOutcome) -> String {
     let mut out = format!("lab {} ({}): {}", lab.lab_id, lab.name, lab.status);
     if let Some(reason) = &lab.reason {
-        let _ = write!(out, ", {}", first_line(reason));
+        out += &format!(", {}", first_line(reason));
     }
     out.push('\n');
     if lab.adaptive {
@@ -45,11 +44,8 @@ pub fn lab(lab: &LabOutcome) -> String {
         for repeat in &cell.repeats {
             if let (Some(code), Some(reason)) = (&repeat.reason_code, &repeat.reason) {
                 let (ordinal, number) = (cell.ordinal, repeat.repeat);
-                let _ = writeln!(
-                    out,
-                    "cell {ordinal}, repeat {number}: {code}: {}",
-                    first_line(reason)
-                );
+                out +=
+                    &format!("cell {ordinal}, repeat {number}: {code}: {}\n", first_line(reason));
             }
         }
     }
@@ -63,7 +59,7 @@ fn machines(out: &mut String, machines: &[MachineOutcome]) {
         let ratio = machine.nopm_ratio.map_or_else(String::new, |ratio| {
             format!(", {:+.1} % of throughput against the others", (ratio - 1.0) * 100.0)
         });
-        let _ = writeln!(out, "machine {}: {repeats}{ratio}", machine.name);
+        *out += &format!("machine {}: {repeats}{ratio}\n", machine.name);
     }
 }
 
@@ -92,7 +88,7 @@ fn ramps(lab: &LabOutcome) -> String {
         let at = first.and_then(|of| lab.cells.iter().position(|cell| cell.ordinal == of.cell));
         let line = at.map_or_else(String::new, |at| format!(": {}", labels[at].1));
         let name = format!("cell {}, repeat {}{line}", ramp.ordinal, ramp.repeat);
-        let _ = writeln!(out, "{name}\n{}", super::ramp(ramp));
+        out += &format!("{name}\n{}\n", super::ramp(ramp));
         supported.push((name, ramp.supported_words()));
     }
     if supported.len() > 1 {

@@ -2,15 +2,14 @@
 
 use super::format::optional;
 use analyse::sentences;
-use std::fmt::Write;
 use store::{JudgedUnit, StoredRequirement, Summary, Verdict};
 
 /// What a run shows of its pace, where it had one.
 pub fn pacing(out: &mut String, summary: &Summary) {
     let told = sentences::pacing(summary);
-    // A blank line comes first. Writing to a string cannot fail.
+    // A blank line comes first.
     for words in told.first().map(|_| "").into_iter().chain(told.iter().map(String::as_str)) {
-        let _ = writeln!(out, "{words}");
+        *out += &format!("{words}\n");
     }
     if summary.terminals.is_some() {
         verdicts(out, &summary.verdicts);
@@ -19,10 +18,9 @@ pub fn pacing(out: &mut String, summary: &Summary) {
 
 fn verdicts(out: &mut String, verdicts: &[StoredRequirement]) {
     let with = |verdict| verdicts.iter().filter(move |of| of.judged.verdict == verdict);
-    let _ = writeln!(
-        out,
+    *out += &format!(
         "clauses: {} within what is allowed, {} outside by chance (short run), {} outside, {} \
-         without data",
+         without data\n",
         with(Verdict::Within).count(),
         with(Verdict::Chance).count(),
         with(Verdict::Outside).count(),
@@ -36,9 +34,8 @@ fn verdicts(out: &mut String, verdicts: &[StoredRequirement]) {
             (None, Some(high)) => format!("up to {high}"),
             (None, None) => "anything".to_owned(),
         };
-        let _ = writeln!(
-            out,
-            "  outside clause {}: {} is {} {}, allowed is {range}",
+        *out += &format!(
+            "  outside clause {}: {} is {} {}, allowed is {range}\n",
             verdict.clause,
             verdict.title,
             optional(judged.value, 4),

@@ -3,7 +3,6 @@
 use super::format::throughput;
 use analyse::RatioInterval;
 use base::counted;
-use std::fmt::Write as _;
 use tune::{AdviceProof, JudgedProposal, ProposalVerdict, ProvenFinding, WholeGain};
 
 const INDENT: &str = "     ";
@@ -26,12 +25,11 @@ pub fn text(proof: &AdviceProof, version: &str) -> String {
     for of in &proof.proposals {
         add(&mut out, of);
     }
-    // Writing to a string cannot fail.
     if proof.interrupted {
-        let _ = writeln!(out, "\ninterrupted: the rest was not measured");
+        out.push_str("\ninterrupted: the rest was not measured\n");
     }
     if let Some(why) = &proof.ended_by {
-        let _ = writeln!(out, "\nended before its end: {why}");
+        out += &format!("\nended before its end: {why}\n");
     }
     if proof.measured_anew {
         out.push_str(
@@ -46,7 +44,7 @@ pub fn text(proof: &AdviceProof, version: &str) -> String {
         None => out.push_str("\nnothing that was measured helps: leave the server as it is\n"),
     }
     if let Some(lab) = proof.lab_id {
-        let _ = writeln!(out, "\nall windows are lab {lab} of the results file");
+        out += &format!("\nall windows are lab {lab} of the results file\n");
     }
     out
 }
@@ -58,10 +56,10 @@ fn add(out: &mut String, of: &ProvenFinding) {
         (None, Some(why)) => format!("not measured: {why}"),
         (None, None) => "not measured".to_owned(),
     };
-    let _ = writeln!(out, "\n{title} ({rule})\n{INDENT}{what}");
+    *out += &format!("\n{title} ({rule})\n{INDENT}{what}\n");
     for change in &of.changes {
         let current = if change.current.is_empty() { "(empty)" } else { &change.current };
-        let _ = writeln!(out, "{INDENT}{}: {current} -> {}", change.variable, change.proposed);
+        *out += &format!("{INDENT}{}: {current} -> {}\n", change.variable, change.proposed);
     }
 }
 
@@ -90,19 +88,17 @@ fn add_proposed(out: &mut String, proof: &AdviceProof) {
         return;
     };
     let is_better = if proof.better_together { ", which is more than what was kept" } else { "" };
-    let _ = writeln!(
-        out,
-        "\nall that was proposed: {}{is_better}",
+    *out += &format!(
+        "\nall that was proposed: {}{is_better}\n",
         gain(all.ratio).unwrap_or_else(|| NOT_KNOWN.to_owned()),
     );
 }
 
 fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
     let gain = gain(whole.ratio);
-    let _ = writeln!(
-        out,
+    *out += &format!(
         "\nall that was kept: {} against {} at the start, {} ({} of fresh windows over the proof; \
-         95 % interval, with the drift of the machine in it)",
+         95 % interval, with the drift of the machine in it)\n",
         throughput(whole.chosen_value),
         throughput(whole.start_value),
         gain.unwrap_or_else(|| NOT_KNOWN.to_owned()),
@@ -114,7 +110,7 @@ fn add_whole(out: &mut String, whole: &WholeGain, proof: &AdviceProof) {
         );
         return;
     }
-    let _ = writeln!(out, "\n[mysqld]\n{}", proof.option_lines.join("\n"));
+    *out += &format!("\n[mysqld]\n{}\n", proof.option_lines.join("\n"));
 }
 
 /// `+12.3 % (8.1 to 16.7 %)`.

@@ -3,7 +3,6 @@
 use super::format::{ms, optional, throughput};
 use super::table::{AsText, Table};
 use analyse::{RampOutcome, RampPoint};
-use std::fmt::Write;
 
 /// The points by connections, and the saturation point.
 pub fn ramp(ramp: &RampOutcome) -> String {
@@ -27,13 +26,12 @@ pub fn ramp(ramp: &RampOutcome) -> String {
         .numbers("CPU %", |point| optional(busy(point), 0))
         .words("", |point| point.reason_code.clone().unwrap_or_default());
     let mut out = format!("{}\n{}", ramp.asked, table.text());
-    // Writing to a string cannot fail.
     for (connections, remark) in points
         .iter()
         .flat_map(|point| point.remarks.iter().map(move |remark| (point.connections, remark)))
     {
-        let _ = writeln!(out, "{connections} connections: {remark}");
+        out += &format!("{connections} connections: {remark}\n");
     }
-    let _ = writeln!(out, "{}", ramp.words);
+    out += &format!("{}\n", ramp.words);
     out
 }

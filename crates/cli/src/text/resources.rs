@@ -2,15 +2,13 @@
 
 use super::format::{optional, percent};
 use analyse::{Account, Part, PowerMeter, Resources};
-use std::fmt::Write;
 use store::ThroughputMetric;
 
 /// What bound it and what a transaction cost, in a few lines; what is not known is left out.
 pub fn resources(out: &mut String, resources: &Resources, metric: ThroughputMetric) {
     out.push('\n');
-    // Writing to a string cannot fail.
     if let Some(bound) = &resources.bound {
-        let _ = writeln!(out, "{}: {}", bound.by.title(), bound.because);
+        *out += &format!("{}: {}\n", bound.by.title(), bound.because);
     }
     if let Some(account) = &resources.account {
         of_account(out, account);
@@ -58,14 +56,12 @@ fn of_account(out: &mut String, account: &Account) {
             format!("{} {:.2} ms ({share})", part.title(), us / 1e3)
         })
         .collect();
-    let _ =
-        writeln!(out, "a transaction took {:.2} ms: {}", account.time_us / 1e3, told.join(", "));
+    *out += &format!("a transaction took {:.2} ms: {}\n", account.time_us / 1e3, told.join(", "));
     if account.excess_share > 0.01 {
         let excess = percent(account.excess_share, 0);
-        let _ = writeln!(
-            out,
+        *out += &format!(
             "the window was too short for this account: its parts were {excess} more than the \
-             whole, and are shown reduced"
+             whole, and are shown reduced\n"
         );
     }
 }
@@ -76,7 +72,7 @@ fn line(out: &mut String, what: &str, parts: &[(Option<String>, &str)]) {
         .filter_map(|(value, unit)| value.as_ref().map(|value| format!("{value} {unit}")))
         .collect();
     if !known.is_empty() {
-        let _ = writeln!(out, "{what}: {}", known.join(", "));
+        *out += &format!("{what}: {}\n", known.join(", "));
     }
 }
 

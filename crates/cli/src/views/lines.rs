@@ -8,7 +8,6 @@ use crate::text::format::{optional, throughput};
 use crate::text::silent;
 use lab::{Interval, Phase};
 use live::{Stage, State};
-use std::fmt::Write;
 use std::time::Duration;
 
 /// The output under way.
@@ -89,8 +88,7 @@ fn line(interval: &Interval, state: &State) -> String {
 fn row(columns: [&str; 8]) -> String {
     let mut line = String::new();
     for (column, width) in columns.iter().zip([8, 9, 10, 10, 7, 10, 10, 8]) {
-        // Writing to a string cannot fail.
-        let _ = write!(line, "{column:>width$}");
+        line += &format!("{column:>width$}");
     }
     line.push('\n');
     line
