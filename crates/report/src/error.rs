@@ -1,7 +1,8 @@
 //! Why there is no report.
 
 use base::Exit;
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use store::StoreError;
 use thiserror::Error;
 
@@ -45,4 +46,9 @@ impl ReportError {
             ReportError::Raster(_) | ReportError::Write { .. } => Exit::Environment,
         }
     }
+}
+
+/// Of a file, or a directory, of an export.
+pub(crate) fn cannot_write(path: &Path, cause: &dyn Display) -> ReportError {
+    ReportError::Write { path: path.to_owned(), cause: cause.to_string() }
 }

@@ -1,13 +1,15 @@
 //! The numbers of a lab as CSV files, for other programs. Units stand in the names of the columns;
 //! a number that is not there is an empty field.
 
-use crate::error::{ReportError, ReportResult};
+use crate::devices::kinds;
+use crate::error::{ReportResult, cannot_write};
 use crate::model::{CellView, LabView, RepeatView, Variable};
 use analyse::{RampOutcome, RampPoint};
+use std::iter::once;
 use std::path::{Path, PathBuf};
 use store::{
-    DeviceSummary, InputCounter, IntervalRow, LabId, MetricSeries, RepeatResult, RequestSummary,
-    Results, StoreResult, StoredCheck, TimeSpent, TransactionTotals,
+    DeviceSummary, InputCounter, IntervalRow, LabId, Metric, RepeatResult, RequestSummary, Results,
+    StoreResult, StoredCheck, TimeSpent, TransactionTotals,
 };
 
 /// The names of a file's columns, and what makes the fields of a line: each column is listed once.
@@ -65,7 +67,7 @@ struct CsvFile {
 
 impl CsvFile {
     fn create(path: PathBuf, names: &[impl AsRef<str>]) -> ReportResult<CsvFile> {
-        let writer = csv::Writer::from_path(&path).map_err(|cause| failed(&path, &cause))?;
+        let writer = csv::Writer::from_path(&path).map_err(|cause| cannot_write(&path, &cause))?;
         let mut table = CsvFile { path, writer };
         table.line(names.iter().map(AsRef::as_ref))?;
         Ok(table)
@@ -73,22 +75,18 @@ impl CsvFile {
 
     fn line<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) -> ReportResult<()> {
         let written = self.writer.write_record(fields);
-        written.map_err(|cause| failed(&self.path, &cause))
+        written.map_err(|cause| cannot_write(&self.path, &cause))
     }
 
     fn finish(mut self) -> ReportResult<PathBuf> {
         let flushed = self.writer.flush();
-        flushed.map_err(|cause| failed(&self.path, &cause))?;
+        flushed.map_err(|cause| cannot_write(&self.path, &cause))?;
         Ok(self.path)
     }
 }
 
-fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
-    ReportError::Write { path: path.to_path_buf(), cause: cause.to_string() }
-}
-
-/// Takes the fields of a line.
-type LineSink<'a> = &'a mut dyn FnMut(Vec<String>);
+/// The fields of each line that there is of a repeat.
+type CsvLines<'a> = Box<dyn Iterator<Item = Vec<String>> + 'a>;
 
 /// Writes a file that has lines of each repeat; they begin with the two columns by which the files
 /// are joined.
@@ -96,7 +94,7 @@ fn write(
     view: &LabView,
     path: PathBuf,
     names: &[&str],
-    lines_of: impl Fn(&CellView, &RepeatView, LineSink<'_>) -> StoreResult<()>,
+    lines_of: impl for<'a> Fn(&'a CellView, &'a RepeatView) -> StoreResult<CsvLines<'a>>,
 ) -> ReportResult<PathBuf> {
     let metric = view.metric();
     let names = ["cell", "repeat"].iter().chain(names);
@@ -105,13 +103,9 @@ fn write(
     for cell in &view.cells {
         for repeat in &cell.repeats {
             let key = [cell.cell.what.ordinal, repeat.repeat.ordinal].map(|n| n.to_string());
-            let mut outcome = Ok(());
-            lines_of(cell, repeat, &mut |fields| {
-                if outcome.is_ok() {
-                    outcome = table.line(key.iter().chain(&fields));
-                }
-            })?;
-            outcome?;
+            for fields in lines_of(cell, repeat)? {
+                table.line(key.iter().chain(&fields))?;
+            }
         }
     }
     table.finish()
@@ -125,7 +119,7 @@ fn write(
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.
 pub fn export_csv(results: &Results, lab: LabId, directory: &Path) -> ReportResult<Vec<PathBuf>> {
     let view = LabView::read(results, lab)?;
-    std::fs::create_dir_all(directory).map_err(|cause| failed(directory, &cause))?;
+    std::fs::create_dir_all(directory).map_err(|cause| cannot_write(directory, &cause))?;
     let file = |name: &str| directory.join(name);
     Ok(vec![
         cells(&view, file("cells.csv"))?,
@@ -189,10 +183,7 @@ fn cells(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         [what: cores],
         [summary: lateness_share]
     );
-    write(view, path, &names, |cell, repeat, line| {
-        line(fields(cell, repeat));
-        Ok(())
-    })
+    write(view, path, &names, |cell, repeat| Ok(Box::new(once(fields(cell, repeat)))))
 }
 
 fn settings_json(settings: &[(String, String)]) -> String {
@@ -235,12 +226,14 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> ReportResult<P
         "max_us" = us(totals.max_ns().map(|ns| ns as f64)),
         "latency_out_of_bounds" = row.latency.out_of_bounds
     );
-    write(view, path, &names, |_, repeat, line| {
+    write(view, path, &names, |_, repeat| {
+        let mut lines = Vec::new();
         results.for_each_interval(repeat.repeat.id, |row| {
             let mut totals = TransactionTotals::default();
             totals.add(&row);
-            line(fields(&row, &totals));
-        })
+            lines.push(fields(&row, &totals));
+        })?;
+        Ok(Box::new(lines.into_iter()))
     })
 }
 
@@ -252,7 +245,8 @@ fn latency(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         "transactions" = count,
         "cumulative_share" = share
     );
-    write(view, path, &names, |_, repeat, line| {
+    write(view, path, &names, |_, repeat| {
+        let mut lines = Vec::new();
         let mut types: Vec<_> = repeat.totals.iter().filter(|_| repeat.is_done()).collect();
         types.sort_by_key(|(of, _)| &of.name);
         for (of, totals) in types {
@@ -261,10 +255,10 @@ fn latency(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
             for value in totals.response.histogram.iter_recorded() {
                 let count = value.count_at_value();
                 below += count;
-                line(fields(&of.name, value.value_iterated_to(), count, below as f64 / all));
+                lines.push(fields(&of.name, value.value_iterated_to(), count, below as f64 / all));
             }
         }
-        Ok(())
+        Ok(Box::new(lines.into_iter()))
     })
 }
 
@@ -276,11 +270,13 @@ fn statements(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         "is_statement" = row.is_statement(),
         [row: per_transaction, mean_us, p95_us, p99_us, max_us, share]
     );
-    write(view, path, &names, |_, repeat, line| {
-        for (name, rows) in &repeat.times_spent {
-            rows.iter().for_each(|row| line(fields(name, row)));
-        }
-        Ok(())
+    write(view, path, &names, |_, repeat| {
+        Ok(Box::new(
+            repeat
+                .times_spent
+                .iter()
+                .flat_map(move |(name, rows)| rows.iter().map(move |row| fields(name, row))),
+        ))
     })
 }
 
@@ -295,13 +291,10 @@ fn devices(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         [device: queue_depth_mean, queue_depth_max, busy_share, fidelity, overrun_share,
             lateness_share]
     );
-    write(view, path, &names, |_, repeat, line| {
-        for device in &repeat.summary().devices {
-            for (request, kind) in crate::devices::kinds(device) {
-                line(fields(device, request, kind));
-            }
-        }
-        Ok(())
+    write(view, path, &names, |_, repeat| {
+        Ok(Box::new(repeat.summary().devices.iter().flat_map(move |device| {
+            kinds(device).map(move |(request, kind)| fields(device, request, kind))
+        })))
     })
 }
 
@@ -316,10 +309,7 @@ fn inputs(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         [judged: value, allowed_low, allowed_high, chance_low, chance_high],
         "verdict" = judged.verdict.name()
     );
-    write(view, path, &names, |_, repeat, line| {
-        repeat.summary().inputs.iter().map(fields).for_each(line);
-        Ok(())
-    })
+    write(view, path, &names, |_, of| Ok(Box::new(of.summary().inputs.iter().map(fields))))
 }
 
 fn checks(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
@@ -329,10 +319,7 @@ fn checks(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         "duration_s" = seconds(check.duration_ns),
         "examples_json" = check.examples_json()
     );
-    write(view, path, &names, |_, repeat, line| {
-        repeat.summary().checks.iter().map(fields).for_each(line);
-        Ok(())
-    })
+    write(view, path, &names, |_, of| Ok(Box::new(of.summary().checks.iter().map(fields))))
 }
 
 fn variables(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
@@ -341,28 +328,23 @@ fn variables(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         "value_at_start" = variable.start,
         "value_at_end" = variable.end
     );
-    write(view, path, &names, |_, repeat, line| {
-        repeat.variables.iter().map(fields).for_each(line);
-        Ok(())
-    })
+    write(view, path, &names, |_, of| Ok(Box::new(of.variables.iter().map(fields))))
 }
 
 /// What was observed beside the load, raw: counters as their source has them, and gauges.
 fn samples(results: &Results, view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
     let (names, fields) = columns!(
-        |series: &MetricSeries, at_ns: u64, value: i64| "source" = series.metric.source.name(),
-        "metric" = series.metric.name,
-        "label" = series.metric.label,
-        "kind" = series.metric.kind.name(),
+        |metric: &Metric, at_ns: u64, value: i64| "source" = metric.source.name(),
+        "metric" = metric.name,
+        [metric: label],
+        "kind" = metric.kind.name(),
         "at_s" = seconds(at_ns),
         "value" = value
     );
-    write(view, path, &names, |_, repeat, line| {
-        for series in results.samples(repeat.repeat.id)? {
-            for &(at_ns, value) in &series.samples {
-                line(fields(&series, at_ns, value));
-            }
-        }
-        Ok(())
+    write(view, path, &names, |_, repeat| {
+        let series = results.samples(repeat.repeat.id)?.into_iter();
+        Ok(Box::new(series.flat_map(move |of| {
+            of.samples.into_iter().map(move |(at_ns, value)| fields(&of.metric, at_ns, value))
+        })))
     })
 }

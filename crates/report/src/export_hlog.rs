@@ -2,7 +2,7 @@
 //! HistogramLogAnalyzer and every HdrHistogram library reads. A line is an interval of one
 //! transaction type, its tag.
 
-use crate::error::{ReportError, ReportResult};
+use crate::error::{ReportResult, cannot_write};
 use crate::model::LabView;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -20,11 +20,7 @@ const NS_PER_MS: f64 = 1e6;
 /// There is no such lab, the file cannot be read, or a log cannot be written.
 pub fn export_hlog(results: &Results, lab: LabId, directory: &Path) -> ReportResult<Vec<PathBuf>> {
     let view = LabView::read(results, lab)?;
-    let failed = |path: &Path, cause: &dyn std::fmt::Display| ReportError::Write {
-        path: path.to_owned(),
-        cause: cause.to_string(),
-    };
-    std::fs::create_dir_all(directory).map_err(|cause| failed(directory, &cause))?;
+    std::fs::create_dir_all(directory).map_err(|cause| cannot_write(directory, &cause))?;
     let mut written = Vec::new();
     for cell in &view.cells {
         for repeat in cell.repeats.iter().map(|of| &of.repeat) {
@@ -39,9 +35,9 @@ pub fn export_hlog(results: &Results, lab: LabId, directory: &Path) -> ReportRes
             let title =
                 format!("{}, cell {}: {}", view.lab.name, cell.cell.what.ordinal, cell.label);
             let began_ns = u64::try_from(repeat.started_utc_ns).unwrap_or(0);
-            let log =
-                interval_log(&title, began_ns, &rows).map_err(|cause| failed(&path, &cause))?;
-            std::fs::write(&path, log).map_err(|cause| failed(&path, &cause))?;
+            let log = interval_log(&title, began_ns, &rows)
+                .map_err(|cause| cannot_write(&path, &cause))?;
+            std::fs::write(&path, log).map_err(|cause| cannot_write(&path, &cause))?;
             written.push(path);
         }
     }
