@@ -4,6 +4,7 @@ use crate::row::{Keys, insert};
 use crate::rows::Repeat;
 use crate::values::LabId;
 use crate::{Results, StoreResult};
+use base::by_key;
 use rusqlite::Connection;
 
 /// The name of the host, by which people know a machine.
@@ -75,16 +76,9 @@ impl Results {
     pub fn machines(&self, lab: LabId) -> StoreResult<Vec<LabMachine>> {
         let sql = "SELECT machine, key, value FROM host_fact WHERE lab_id = ?1 \
                    ORDER BY machine, key";
-        let rows: Vec<(u32, String, String)> =
-            self.all(sql, [lab], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let mut machines: Vec<LabMachine> = Vec::new();
-        for (machine, key, value) in rows {
-            match machines.last_mut().filter(|last| last.machine == machine) {
-                Some(last) => last.facts.push((key, value)),
-                None => machines.push(LabMachine { machine, facts: vec![(key, value)] }),
-            }
-        }
-        Ok(machines)
+        let facts = self.all(sql, [lab], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+        let machines = by_key(facts).into_iter();
+        Ok(machines.map(|(machine, facts)| LabMachine { machine, facts }).collect())
     }
 
     /// Facts on the machine that measured a repeat, by key.

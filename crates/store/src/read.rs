@@ -211,25 +211,18 @@ impl Results {
         repeat: RepeatId,
         mut visit: impl FnMut(IntervalRow),
     ) -> StoreResult<()> {
-        let mut run = || -> rusqlite::Result<()> {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT * FROM interval WHERE repeat_id = ?1 ORDER BY start_offset_ns, id",
-            )?;
-            let mut rows = statement.query([repeat])?;
-            while let Some(row) = rows.next()? {
-                let row = IntervalRow::get(row, "")?;
-                // Of a file that was changed by others: whoever subtracts rests on this.
-                if row.end_offset_ns < row.start_offset_ns {
-                    return Err(rusqlite::Error::IntegralValueOutOfRange(
-                        4,
-                        row.end_offset_ns as i64,
-                    ));
-                }
-                visit(row);
+        let sql = "SELECT * FROM interval WHERE repeat_id = ?1 ORDER BY start_offset_ns, id";
+        let visited = self.all(sql, [repeat], |row| {
+            let row = IntervalRow::get(row, "")?;
+            // Of a file that was changed by others: whoever subtracts rests on this.
+            if row.end_offset_ns < row.start_offset_ns {
+                let end_ns = row.end_offset_ns as i64;
+                return Err(rusqlite::Error::IntegralValueOutOfRange(4, end_ns));
             }
+            visit(row);
             Ok(())
-        };
-        run().map_err(|cause| self.sql(cause))
+        });
+        visited.map(drop)
     }
 
     /// How many intervals a repeat has, each with a row for each transaction type.
@@ -273,20 +266,15 @@ impl Results {
 
     /// Times of the window, added up.
     pub fn window_times(&self, repeat: RepeatId) -> StoreResult<WindowTimes> {
-        let run = || -> rusqlite::Result<WindowTimes> {
-            let mut totals = WindowTimes::new();
-            let mut statement = self.connection.prepare_cached(
-                "SELECT * FROM interval_time WHERE repeat_id = ?1 AND phase = 'window'",
-            )?;
-            let mut rows = statement.query([repeat])?;
-            while let Some(row) = rows.next()? {
-                let row = TimeRow::get(row, "")?;
-                let key = (row.kind, row.transaction.unwrap_or_default());
-                totals.entry(key).or_default().add(&row.times);
-            }
-            Ok(totals)
-        };
-        run().map_err(|cause| self.sql(cause))
+        let sql = "SELECT * FROM interval_time WHERE repeat_id = ?1 AND phase = 'window'";
+        let mut totals = WindowTimes::new();
+        self.all(sql, [repeat], |row| {
+            let row = TimeRow::get(row, "")?;
+            let key = (row.kind, row.transaction.unwrap_or_default());
+            totals.entry(key).or_default().add(&row.times);
+            Ok(())
+        })?;
+        Ok(totals)
     }
 
     /// The throughput of each of several servers; none where there was one, or where the

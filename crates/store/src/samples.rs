@@ -108,14 +108,12 @@ impl Results {
         let mut series: BTreeMap<i64, MetricSeries> = metrics.into_iter().collect();
         let sql = "SELECT sample.* FROM sample JOIN metric ON metric.id = metric_id \
                    WHERE repeat_id = ?1 ORDER BY metric_id, at_offset_ns";
-        for (id, at_ns, value) in self.all(sql, [repeat], |row| {
-            let id: i64 = row.get("metric_id")?;
-            Ok((id, row.get("at_offset_ns")?, row.get("value")?))
-        })? {
-            if let Some(series) = series.get_mut(&id) {
-                series.samples.push((at_ns, value));
+        self.all(sql, [repeat], |row| {
+            if let Some(series) = series.get_mut(&row.get::<_, i64>("metric_id")?) {
+                series.samples.push((row.get("at_offset_ns")?, row.get("value")?));
             }
-        }
+            Ok(())
+        })?;
         let mut all: Vec<MetricSeries> = series.into_values().collect();
         all.sort_by(|a, b| a.metric.cmp(&b.metric));
         Ok(all)

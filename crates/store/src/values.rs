@@ -3,7 +3,7 @@
 use crate::row::Owner;
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident in $column:literal) => {
+    ($($(#[$doc:meta])* $name:ident in $column:literal;)+) => { $(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         pub struct $name(pub i64);
@@ -33,7 +33,7 @@ macro_rules! id {
                 ($column, self.0)
             }
         }
-    };
+    )+ };
 }
 
 macro_rules! word {
@@ -78,23 +78,15 @@ macro_rules! word {
 
 pub(crate) use word;
 
-id!(
+id! {
     /// One execution of a plan, or of one command that measures.
-    LabId in "lab_id"
-);
-id!(
+    LabId in "lab_id";
     /// One combination of the matrix.
-    CellId in "cell_id"
-);
-id!(
+    CellId in "cell_id";
     /// One measurement of a cell.
-    RepeatId in "repeat_id"
-);
-id!(
+    RepeatId in "repeat_id";
     /// One population of a database.
-    LoadId in "load_id"
-);
-id!(
+    LoadId in "load_id";
     /// One rise of connections.
-    RampId in "ramp_id"
-);
+    RampId in "ramp_id";
+}
