@@ -13,6 +13,7 @@ mod schema;
 pub use copy::MergedRepeats;
 pub use error::MergeError;
 
+use crate::open::{beside, directory_of};
 use crate::rows::{Lab, LabStatus};
 use crate::values::LabId;
 use crate::{Results, StoreError, StoreResult, process};
@@ -313,7 +314,7 @@ impl MergingFile {
         before: Option<&Results>,
     ) -> Result<(MergingFile, Results), MergeError> {
         let cannot = |cause| MergeError::write(output, &cause);
-        let [path, lock] = ["merging", "merging-lock"].map(|suffix| beside(output, suffix));
+        let [path, lock] = [".merging", ".merging-lock"].map(|suffix| beside(output, suffix));
         let lock = locked(&lock, output)?;
         let building = MergingFile { path, output: output.to_path_buf(), _lock: lock };
         let path = &building.path;
@@ -344,11 +345,7 @@ impl MergingFile {
             old.execute_batch("BEGIN EXCLUSIVE").map_err(sql)?;
         }
         fs::rename(&self.path, &self.output).map_err(cannot)?;
-        let directory = match self.output.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        File::open(directory).and_then(|file| file.sync_all()).map_err(cannot)
+        File::open(directory_of(&self.output)).and_then(|file| file.sync_all()).map_err(cannot)
     }
 }
 
@@ -356,24 +353,14 @@ impl Drop for MergingFile {
     /// What cannot be removed now is, or is told, when the next one begins.
     fn drop(&mut self) {
         let _ = remove(&self.path);
-        let _ = fs::remove_file(beside(&self.output, "merging-lock"));
+        let _ = fs::remove_file(beside(&self.output, ".merging-lock"));
     }
-}
-
-/// The name of a file beside the output.
-fn beside(output: &Path, suffix: &str) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".");
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// Removes a database with the files of its write-ahead log.
 fn remove(path: &Path) -> io::Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        match fs::remove_file(PathBuf::from(name)) {
+        match fs::remove_file(beside(path, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

@@ -71,9 +71,7 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
 /// The URI by which SQLite opens a file. One that cannot be written (a mounted archive, another
 /// user's) is opened without write-ahead log, which would need files beside it.
 pub(crate) fn uri(path: &Path, writable: bool) -> StoreResult<String> {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    let unfinished = PathBuf::from(wal).metadata().is_ok_and(|of| of.len() > 0);
+    let unfinished = beside(path, "-wal").metadata().is_ok_and(|of| of.len() > 0);
     let how = match writable {
         true => "",
         false if unfinished => "?mode=ro",
@@ -92,29 +90,29 @@ fn open_read_only(path: &Path) -> StoreResult<Opened> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(uri(path, false)?, flags).map_err(sql)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
-    match identify(&connection, path)? {
-        FoundFile::Results => Ok(Opened { connection, writable: false }),
-        FoundFile::Nothing => Err(StoreError::Foreign { path: path.to_path_buf() }),
+    match has_format(&connection, path)? {
+        true => Ok(Opened { connection, writable: false }),
+        false => Err(StoreError::Foreign { path: path.to_path_buf() }),
     }
 }
 
 fn set_up(mut connection: Connection, path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
     let sql = |cause| StoreError::from_sqlite(path, cause);
-    let found = patiently(|| {
-        let found = identify(&connection, path)?;
-        if found == FoundFile::Nothing && if_missing == IfMissing::Fail {
+    let is_made = patiently(|| {
+        let is_made = has_format(&connection, path)?;
+        if !is_made && if_missing == IfMissing::Fail {
             return Err(StoreError::Foreign { path: path.to_path_buf() });
         }
         connection.pragma_update(None, "journal_mode", "wal").map_err(sql)?;
-        Ok(found)
+        Ok(is_made)
     })?;
     connection.pragma_update(None, "synchronous", "normal").map_err(sql)?;
     connection.pragma_update(None, "foreign_keys", "on").map_err(sql)?;
-    if found == FoundFile::Nothing {
+    if !is_made {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         // Read again under the lock: another process may have made the file in the meantime.
-        if identify(&transaction, path)? == FoundFile::Nothing {
+        if !has_format(&transaction, path)? {
             transaction.execute_batch(SCHEMA).map_err(sql)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
             transaction.pragma_update(None, "user_version", FORMAT).map_err(sql)?;
@@ -138,17 +136,8 @@ fn patiently<T>(mut attempt: impl FnMut() -> StoreResult<T>) -> StoreResult<T> {
     }
 }
 
-/// What is in a file that is ours to use.
-#[derive(Clone, Copy, PartialEq)]
-enum FoundFile {
-    /// An empty database.
-    Nothing,
-    /// Tables of our format.
-    Results,
-}
-
-/// Reads only.
-fn identify(connection: &Connection, path: &Path) -> StoreResult<FoundFile> {
+/// Has a file that is ours to use tables of our format, or is it an empty database? Reads only.
+fn has_format(connection: &Connection, path: &Path) -> StoreResult<bool> {
     // One statement sees one state of the file: another process may be making it at this moment.
     let found: (i64, i64, i64) = connection
         .query_row(
@@ -160,18 +149,26 @@ fn identify(connection: &Connection, path: &Path) -> StoreResult<FoundFile> {
         .map_err(|cause| StoreError::from_sqlite(path, cause))?;
     let path = path.to_path_buf();
     match found {
-        (APPLICATION_ID, FORMAT, _) => Ok(FoundFile::Results),
+        (APPLICATION_ID, FORMAT, _) => Ok(true),
         (APPLICATION_ID, found, _) => Err(StoreError::OtherFormat { path, found, known: FORMAT }),
-        (0, 0, 0) => Ok(FoundFile::Nothing),
+        (0, 0, 0) => Ok(false),
         _ => Err(StoreError::Foreign { path }),
     }
 }
 
 /// Can files be made beside `path`? SQLite needs two for the write-ahead log.
 fn directory_is_writable(path: &Path) -> bool {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+    rustix::fs::access(directory_of(path), rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Where a file is.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The file whose name goes on with `suffix`.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
