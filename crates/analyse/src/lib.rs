@@ -12,7 +12,7 @@ pub use account::bound::{Bound, BoundBy};
 pub use account::cell_account::{CellAccount, Change, Spent};
 pub use account::host_shortfall::{DILATION_STEPS, EmulatedRun, HostShortfall};
 pub use account::{Account, KnownBy, OfParts, Part};
-pub use lab::answer::{CellEvidence, LabAnswer, lab_answer};
+pub use lab::answer::{CellEvidence, LabAnswer, capitalised, lab_answer};
 pub use lab::cells::{CellOutcome, DATA, RepeatOutcome, labels, labels_of_stored, varying};
 pub use lab::comparisons::{CellComparison, ComparedCell};
 pub use lab::device_effects::{DeviceEffects, Extremes};

@@ -2,6 +2,7 @@
 //! beside them.
 
 use analyse::NamedValue;
+pub use analyse::capitalised;
 use base::DateTime;
 pub use base::{grouped as integer, truncated};
 use itertools::Itertools;
@@ -123,14 +124,6 @@ pub fn in_words_of(metric: ThroughputMetric, title: &str) -> String {
         .replace("NOPM", metric.title())
         .replace("New orders", &plural)
         .replace("New-order", &primary(metric))
-}
-
-/// Words as the beginning of a sentence.
-pub fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().collect::<String>() + letters.as_str()
-    })
 }
 
 /// Words as a sentence.

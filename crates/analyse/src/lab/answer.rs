@@ -23,7 +23,7 @@ use cells::LabCells;
 pub use evidence::CellEvidence;
 use serde::Serialize;
 use store::{RepeatId, Results, StoreResult};
-use words::capitalised;
+pub use words::capitalised;
 
 /// Values of one dimension that the question names one by one.
 const VALUES_NAMED_MAX: usize = 6;
