@@ -2,7 +2,7 @@
 //! windows that have no part in it. Those are spread over the proof, so that the machine's hour is
 //! in them.
 
-use crate::elimination::{Elimination, ProposalBlock, Window};
+use crate::elimination::{Elimination, Measure, ProposalBlock};
 use crate::gain::WholeGain;
 use crate::judge::JudgeLimits;
 use crate::settings::Settings;
@@ -15,10 +15,6 @@ const ROUNDS_BESIDE: usize = 3;
 const ROUNDS_AFTER: usize = 3;
 /// Of [`Course::arms`].
 const START: usize = 0;
-
-/// Measures a window of each set of a block.
-pub(crate) trait Measure<E>: FnMut(ProposalBlock) -> Result<Vec<Window>, E> {}
-impl<E, F: FnMut(ProposalBlock) -> Result<Vec<Window>, E>> Measure<E> for F {}
 
 /// A proof on its way.
 pub(crate) struct Course<'a> {

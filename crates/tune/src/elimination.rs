@@ -26,6 +26,10 @@ pub(crate) struct ProposalBlock {
     pub windows_left: usize,
 }
 
+/// Measures a window of each set of a block.
+pub(crate) trait Measure<E>: FnMut(ProposalBlock) -> Result<Vec<Window>, E> {}
+impl<E, F: FnMut(ProposalBlock) -> Result<Vec<Window>, E>> Measure<E> for F {}
+
 /// Proposals of which some are decided.
 pub(crate) struct Elimination<'a> {
     limits: JudgeLimits,
@@ -65,10 +69,7 @@ impl<'a> Elimination<'a> {
     ///
     /// # Errors
     /// Of `measure`; what was decided before holds.
-    pub(crate) fn block<E>(
-        &mut self,
-        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
-    ) -> Result<bool, E> {
+    pub(crate) fn block<E>(&mut self, measure: &mut impl Measure<E>) -> Result<bool, E> {
         let open = self.open();
         let is_free = |place: &usize| self.proposals[*place].needed.is_none();
         let mut asked: Vec<usize> = open.iter().copied().filter(is_free).collect();
@@ -177,7 +178,7 @@ impl<'a> Elimination<'a> {
         &self,
         sets: &[Settings],
         open: &[usize],
-        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+        measure: &mut impl Measure<E>,
     ) -> Result<Vec<[Window; 2]>, E> {
         let windows = measure(self.asked(sets.to_vec(), open))?;
         let first = windows[0].clone();
@@ -238,7 +239,7 @@ impl<'a> Elimination<'a> {
         &mut self,
         open: &[usize],
         mut idle: Vec<usize>,
-        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+        measure: &mut impl Measure<E>,
     ) -> Result<(), E> {
         let ratio = |place: &usize| self.proposals[*place].looks.ratio();
         idle.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
@@ -259,7 +260,7 @@ impl<'a> Elimination<'a> {
         &self,
         open: &[usize],
         idle: &[usize],
-        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+        measure: &mut impl Measure<E>,
     ) -> Result<bool, E> {
         let is_open = |place: &&usize| !self.proposals[**place].is_decided();
         let all: Vec<usize> = open.iter().filter(is_open).copied().collect();
@@ -298,7 +299,7 @@ impl<'a> Elimination<'a> {
         open: &[usize],
         (asked, without): (&[usize], &[[Window; 2]]),
         reason: &str,
-        measure: &mut impl FnMut(ProposalBlock) -> Result<Vec<Window>, E>,
+        measure: &mut impl Measure<E>,
     ) -> Result<(), E> {
         let run = asked.iter().zip(without).filter(|(_, [window, _])| window.is_ok());
         let mut suspects: Vec<usize> = run.map(|(place, _)| *place).collect();
