@@ -2,10 +2,12 @@
 
 use crate::access::{CHECK, Gatekeeper, REPORT, TokenGiven, guard};
 use crate::app::{App, Refused};
+use crate::assets::ASSETS;
 use crate::page::{page, said};
-use crate::{assets, devices, lab, labs, plans};
+use crate::{devices, lab, labs, plans};
 use axum::Router;
 use axum::extract::{Query, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use maud::{Markup, html};
@@ -14,6 +16,10 @@ use std::sync::Arc;
 
 /// All addresses, behind the guard.
 pub fn router(app: Arc<App>, access: Arc<Gatekeeper>) -> Router {
+    let assets = ASSETS.into_iter().fold(Router::new(), |router, (path, kind, text)| {
+        let headers = [(CONTENT_TYPE, kind), (CACHE_CONTROL, "max-age=60")];
+        router.route(path, get((headers, text)))
+    });
     Router::new()
         .route("/", get(labs::list))
         .route("/lab", get(lab::live))
@@ -28,10 +34,7 @@ pub fn router(app: Arc<App>, access: Arc<Gatekeeper>) -> Router {
         .route("/devices", get(devices::list))
         .route("/devices/verify", post(devices::verify))
         .route("/servers", get(servers))
-        .route("/serve.js", get(assets::script))
-        .route("/serve.css", get(assets::style))
-        .route("/uplot.js", get(assets::chart_script))
-        .route("/uplot.css", get(assets::chart_style))
+        .merge(assets)
         .fallback(|| async { Refused::missing("There is no such page.") })
         .with_state(app)
         .layer(from_fn_with_state(access, guard))
