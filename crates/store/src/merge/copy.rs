@@ -12,7 +12,7 @@ use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
 use crate::values::{CellId, LabId, LoadId, RampId};
 use crate::{Results, StoreError, StoreResult};
 use base::Exit;
-use rusqlite::{Connection, Params, Result as Sql};
+use rusqlite::Params;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Display, PathBuf};
 
@@ -304,8 +304,7 @@ impl Copier<'_> {
     }
 
     fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
-        let there =
-            attempts(&self.out.connection, found.id).map_err(|cause| self.out.sql(cause))?;
+        let there = attempts(self.out, found.id)?;
         let before = there.first().map_or(self.out.path.display(), |of| self.origin(of.id));
         match found.what.difference(&cell.what) {
             None => Ok(()),
@@ -327,13 +326,10 @@ impl Copier<'_> {
         cell: &StoredCell,
         (to, is_of_ramps): (CellId, bool),
     ) -> Result<(), MergeError> {
-        let read = |results: &Results, cell| {
-            attempts(&results.connection, cell).map_err(|cause| results.sql(cause))
-        };
-        let mut there = read(self.out, to)?;
+        let mut there = attempts(self.out, to)?;
         // Points of ramps are counted on as they come.
         let mut ordinals: HashMap<u32, u32> = HashMap::new();
-        for attempt in read(self.source, cell.id)? {
+        for attempt in attempts(self.source, cell.id)? {
             if let Some(found) = there.iter().find(|one| one.identity == attempt.identity) {
                 ordinals.insert(attempt.ordinal, found.ordinal);
                 self.remember("repeat", (attempt.id, found.id), false)?;
@@ -422,10 +418,10 @@ impl Copier<'_> {
     }
 }
 
-fn attempts(connection: &Connection, cell: CellId) -> Sql<Vec<StoredAttempt>> {
+fn attempts(results: &Results, cell: CellId) -> StoreResult<Vec<StoredAttempt>> {
     let sql = "SELECT id, ordinal, attempt, block, started_utc_ns, process FROM repeat \
                WHERE cell_id = ?1 ORDER BY ordinal, attempt";
-    let attempt = |row: &rusqlite::Row<'_>| {
+    results.all(sql, [cell], |row| {
         Ok(StoredAttempt {
             id: row.get(0)?,
             ordinal: row.get(1)?,
@@ -433,6 +429,5 @@ fn attempts(connection: &Connection, cell: CellId) -> Sql<Vec<StoredAttempt>> {
             block: row.get(3)?,
             identity: (row.get(4)?, row.get(5)?),
         })
-    };
-    connection.prepare_cached(sql)?.query_map([cell], attempt)?.collect()
+    })
 }
