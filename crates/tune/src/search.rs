@@ -91,6 +91,7 @@ impl FoundCell {
 pub struct Search<'a> {
     results: &'a Results,
     lab: LabRun<'a>,
+    job: &'a Job<'a>,
     asked: SearchAsked,
     seed: u64,
     /// How long windows took.
@@ -124,7 +125,7 @@ impl<'a> Search<'a> {
         planned: Planned,
         asked: SearchAsked,
         (results, options): (&'a Results, &'a LabRunOptions),
-        job: &Job<'_>,
+        job: &'a Job<'a>,
     ) -> LabResult<Search<'a>> {
         if planned.cells.iter().any(|(cell, _)| cell.what.server.dilate().fixed().is_none()) {
             return Err(LabError::Unfit(
@@ -136,15 +137,16 @@ impl<'a> Search<'a> {
         let lab = LabRun::new(results, planned, options);
         lab.begin_search(plan, job)?;
         let (observed, findings, eta) = (Vec::new(), Vec::new(), Eta::default());
-        Ok(Search { results, lab, asked, seed, eta, observed, findings, best: None, gain: None })
+        let (best, gain) = (None, None);
+        Ok(Search { results, lab, job, asked, seed, eta, observed, findings, best, gain })
     }
 
     /// Searches, and measures the best against the start.
     ///
     /// # Errors
     /// The start has no result, the budget is too small, or nothing can be stored.
-    pub fn run(&mut self, job: &Job<'_>) -> LabResult<Found> {
-        let ended = self.search(job);
+    pub fn run(&mut self) -> LabResult<Found> {
+        let ended = self.search();
         let interrupted = ended.as_ref().is_err_and(|error| error.exit() == Exit::Interrupted);
         if !interrupted {
             ended?;
@@ -180,9 +182,9 @@ impl<'a> Search<'a> {
         self.lab.finish(is_whole)
     }
 
-    fn search(&mut self, job: &Job<'_>) -> LabResult<()> {
+    fn search(&mut self) -> LabResult<()> {
         let begun = Instant::now();
-        let window = self.look(job)?;
+        let window = self.look()?;
         let mut left = self.candidates(window)?;
         let settings = left.len();
         for (round, number) in rounds(settings).into_iter().zip(1..) {
@@ -200,7 +202,7 @@ impl<'a> Search<'a> {
                     at + 1,
                     round.windows
                 );
-                self.block(&cells, &title, job)?;
+                self.block(&cells, &title)?;
                 left.retain(|cell| !self.has_failed(*cell));
             }
             let mut ranked = self.ranked(&left);
@@ -222,7 +224,7 @@ impl<'a> Search<'a> {
             let time = self.time_left(begun.elapsed());
             let title = format!("the best against the start: pair {at} of {CONFIRM_PAIRS}; {time}");
             let cells = if pair % 2 == 0 { [START, first] } else { [first, START] };
-            self.block(&cells, &title, job)?;
+            self.block(&cells, &title)?;
             let of = |cell| last_window(&self.observed, cell);
             if let (Some(start), Some(best)) = (of(START), of(first))
                 && start.block == best.block
@@ -236,8 +238,8 @@ impl<'a> Search<'a> {
     }
 
     /// Measures the start once. How long that took tells what the budget allows.
-    fn look(&mut self, job: &Job<'_>) -> LabResult<Duration> {
-        let runs = self.block(&[START], "the start", job)?;
+    fn look(&mut self) -> LabResult<Duration> {
+        let runs = self.block(&[START], "the start")?;
         let Some(run) = runs.first().copied() else {
             return Err(LabError::Interrupted);
         };
@@ -317,13 +319,8 @@ impl<'a> Search<'a> {
 
     /// Measures a block, and keeps what came of it. What has no result is measured once more,
     /// beside the start: a hiccup of the machine decides nothing.
-    fn block(
-        &mut self,
-        cells: &[TrialCell],
-        title: &str,
-        job: &Job<'_>,
-    ) -> LabResult<Vec<RepeatId>> {
-        let runs = self.measured(cells, title, job)?;
+    fn block(&mut self, cells: &[TrialCell], title: &str) -> LabResult<Vec<RepeatId>> {
+        let runs = self.measured(cells, title)?;
         let mut again: Vec<TrialCell> =
             cells.iter().copied().filter(|cell| self.has_failed(*cell)).collect();
         if again.is_empty() {
@@ -331,21 +328,16 @@ impl<'a> Search<'a> {
         }
         again.retain(|cell| *cell != START);
         again.insert(0, START);
-        let runs = self.measured(&again, title, job)?;
+        let runs = self.measured(&again, title)?;
         match runs.first() {
             Some(start) if self.has_failed(START) => Err(self.without_start(*start)?),
             _ => Ok(runs),
         }
     }
 
-    fn measured(
-        &mut self,
-        cells: &[TrialCell],
-        title: &str,
-        job: &Job<'_>,
-    ) -> LabResult<Vec<RepeatId>> {
+    fn measured(&mut self, cells: &[TrialCell], title: &str) -> LabResult<Vec<RepeatId>> {
         let begun = Instant::now();
-        let runs = self.lab.block(cells, title, job)?;
+        let runs = self.lab.block(cells, title, self.job)?;
         self.eta.learn(runs.len() as f64, begun.elapsed());
         for (cell, run) in cells.iter().zip(&runs) {
             let observed = self.observe(*cell, *run)?;

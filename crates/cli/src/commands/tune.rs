@@ -81,7 +81,7 @@ fn search(
     let mut told = |progress: Progress<'_>| live.tell(progress);
     let job = Job::new(stop, &mut told);
     let mut search = Search::begin(plan, planned, asked, (results, options), &job)?;
-    let found = search.run(&job);
+    let found = search.run();
     search.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
     live.finish();
     Ok(found?)
