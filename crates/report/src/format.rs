@@ -3,6 +3,7 @@
 
 use analyse::NamedValue;
 pub use analyse::capitalised;
+pub use analyse::sentences::trimmed;
 use base::DateTime;
 pub use base::{grouped as integer, truncated};
 use itertools::Itertools;
@@ -67,16 +68,6 @@ pub fn duration(ns: u64) -> String {
         .filter(|(value, _)| *value > 0)
         .map(|(value, unit)| format!("{value} {unit}"))
         .join(" ")
-}
-
-/// With at most `decimals` decimals and no zeros at the end.
-pub fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
 }
 
 /// A share as percent.

@@ -4,6 +4,7 @@
 //! its condition: a pipeline that asks for one must not pass without.
 
 use crate::run::document::RunDocument;
+use crate::run::sentences::trimmed;
 use base::document;
 use std::fmt;
 use store::{Summary, TransactionSummary};
@@ -215,12 +216,7 @@ impl JudgedCondition {
 /// To three digits at least, and none after the point that a large number does not need.
 fn in_words(value: f64) -> String {
     let decimals = (2 - value.abs().log10().floor().max(-4.0) as i32).clamp(0, 6);
-    let text = format!("{value:.0$}", if value == 0.0 { 0 } else { decimals as usize });
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    trimmed(value, if value == 0.0 { 0 } else { decimals as usize })
 }
 
 fn sum(run: &Summary, count: CountValue) -> f64 {

@@ -5,8 +5,19 @@ use base::{grouped, percent, percent_at_most};
 use itertools::Itertools;
 use store::{OpenLoopSummary, Summary, TerminalsSummary};
 
-fn number(value: Option<f64>, decimals: usize) -> String {
+/// `NA` where there is none.
+pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// With at most `decimals` decimals and no zeros at the end.
+pub fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// Near 100 %, where three digits are too few.

@@ -1,15 +1,12 @@
 //! Numbers as people read them.
 
 use analyse::MeanValue;
+pub use analyse::sentences::number as optional;
 use std::fmt::Display;
 use std::time::Duration;
 
 /// Of a bar between its brackets.
 const BAR_WIDTH: usize = 30;
-
-pub fn optional(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
-}
 
 pub fn count(value: Option<impl Display>) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
