@@ -1,7 +1,7 @@
 //! Is a proposal decided, after so many pairs of windows with it and without it?
 
 use analyse::{PairedRatios, RatioInterval};
-use base::document;
+use base::{document, named};
 use serde::Serialize;
 
 /// From so many pairs on, a mean gain that does not matter ends a comparison. It claims nothing:
@@ -24,20 +24,22 @@ impl Default for JudgeLimits {
     }
 }
 
-/// What came of a proposal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProposalVerdict {
-    /// It helps.
-    Kept,
-    /// It is slower than without.
-    Harms,
-    /// Whether it helps was not to be seen, or it does not matter.
-    NoGain,
-    /// The server does not start with it, or the load failed.
-    Fails,
-    /// The proof ended before.
-    Undecided,
+named! {
+    /// What came of a proposal.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ProposalVerdict {
+        /// It helps.
+        Kept = "kept" => "kept",
+        /// It is slower than without.
+        Harms = "harms" => "dropped, it harms",
+        /// Whether it helps was not to be seen, or it does not matter.
+        NoGain = "no_gain" => "dropped, no gain was shown",
+        /// The server does not start with it, or the load failed.
+        Fails = "fails" => "dropped, it fails",
+        /// The proof ended before.
+        Undecided = "undecided" => "not decided",
+    }
 }
 
 /// What was measured of a proposal.

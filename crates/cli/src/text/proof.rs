@@ -3,7 +3,7 @@
 use super::format::throughput;
 use analyse::RatioInterval;
 use base::counted;
-use tune::{AdviceProof, JudgedProposal, ProposalVerdict, ProvenFinding, WholeGain};
+use tune::{AdviceProof, JudgedProposal, ProvenFinding, WholeGain};
 
 const INDENT: &str = "     ";
 const NOT_KNOWN: &str = "no gain is known";
@@ -64,13 +64,7 @@ fn add(out: &mut String, of: &ProvenFinding) {
 }
 
 fn verdict(judged: &JudgedProposal) -> String {
-    let word = match judged.verdict {
-        ProposalVerdict::Kept => "kept",
-        ProposalVerdict::Harms => "dropped, it harms",
-        ProposalVerdict::NoGain => "dropped, no gain was shown",
-        ProposalVerdict::Fails => "dropped, it fails",
-        ProposalVerdict::Undecided => "not decided",
-    };
+    let word = judged.verdict.title();
     let earlier = match judged.earlier_pairs {
         0 => String::new(),
         earlier => format!(", {earlier} before beside others"),
