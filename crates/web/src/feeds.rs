@@ -67,12 +67,11 @@ fn follow(feeds: &Feeds, which: &Watched, told: &Told) {
     let (file, lab) = which;
     let mut follower = LabFollower::of(LabId(*lab));
     let mut opened = None;
-    let mut version = None;
     while feeds.is_watched(which, told) {
         let began = Instant::now();
         // A file that cannot be read now may be there again later.
-        let said = step(file, &mut follower, &mut opened, &mut version).unwrap_or_else(|error| {
-            (opened, version) = (None, None);
+        let said = step(file, &mut follower, &mut opened).unwrap_or_else(|error| {
+            opened = None;
             let words = serde_json::json!({ "problem": error.to_string() });
             Some(words.to_string())
         });
@@ -91,12 +90,11 @@ fn follow(feeds: &Feeds, which: &Watched, told: &Told) {
 fn step(
     file: &Path,
     follower: &mut LabFollower,
-    opened: &mut Option<Results>,
-    version: &mut Option<i64>,
+    opened: &mut Option<(Results, Option<i64>)>,
 ) -> Result<Option<String>, StoreError> {
-    let results = match opened {
-        Some(results) => results,
-        None => opened.insert(Results::open(file)?),
+    let (results, version) = match opened {
+        Some(opened) => opened,
+        None => opened.insert((Results::open(file)?, None)),
     };
     let now = Some(results.data_version()?);
     if *version == now {
