@@ -31,6 +31,7 @@ const LAST_STARTS: usize = 3;
 pub struct Prover<'a> {
     results: &'a Results,
     lab: LabRun<'a>,
+    job: &'a Job<'a>,
     /// The server as it is, and the load.
     cell: Cell,
     limits: JudgeLimits,
@@ -56,10 +57,11 @@ impl<'a> Prover<'a> {
         options: &'a LabRunOptions,
         cell: Cell,
         limits: JudgeLimits,
+        job: &'a Job<'a>,
     ) -> Prover<'a> {
         let lab = LabRun::of_search(LAB, results, options);
         let (cells, eta) = (BTreeMap::new(), Eta::default());
-        Prover { results, lab, cell, limits, cells, eta, starts: Vec::new() }
+        Prover { results, lab, job, cell, limits, cells, eta, starts: Vec::new() }
     }
 
     /// Drives the server once as it is, and says what rules find. `device` is that of the data,
@@ -67,11 +69,11 @@ impl<'a> Prover<'a> {
     ///
     /// # Errors
     /// Where the server cannot be started, driven, or understood.
-    pub fn look(&mut self, device: Option<Profile>, job: &Job<'_>) -> LabResult<LookedAt> {
-        let mut run = self.start_window(job)?;
+    pub fn look(&mut self, device: Option<Profile>) -> LabResult<LookedAt> {
+        let mut run = self.start_window()?;
         if self.throughput(run)?.is_err() {
             // A hiccup of the machine decides nothing.
-            run = self.start_window(job)?;
+            run = self.start_window()?;
         }
         let throughput = self.throughput(run)?.map_err(|reason| no_result(START_NAME, &reason))?;
         self.starts.push(throughput);
@@ -83,9 +85,9 @@ impl<'a> Prover<'a> {
         Ok(LookedAt { findings: advise(&snapshot), snapshot, run })
     }
 
-    fn start_window(&mut self, job: &Job<'_>) -> LabResult<RepeatId> {
+    fn start_window(&mut self) -> LabResult<RepeatId> {
         let start = self.cell_of(&Settings::new())?;
-        let runs = self.lab.block(&[start], START_NAME, job)?;
+        let runs = self.lab.block(&[start], START_NAME, self.job)?;
         runs.first().copied().ok_or(LabError::Interrupted)
     }
 
@@ -94,15 +96,15 @@ impl<'a> Prover<'a> {
     /// # Errors
     /// The server as it is has no result, or nothing can be stored. What a proposal dies of is its
     /// result.
-    pub fn prove(&mut self, looked: &LookedAt, job: &Job<'_>) -> LabResult<AdviceProof> {
+    pub fn prove(&mut self, looked: &LookedAt) -> LabResult<AdviceProof> {
         let mut proof = AdviceProof {
             dilation: self.results.repeat(looked.run)?.dilation,
             error_rate: self.limits.error_rate,
             gain_min_percent: self.limits.gain_min_share * 100.0,
             ..AdviceProof::default()
         };
-        let ended = self.prove_findings(&looked.findings, &mut proof, job);
-        job.notes(drift(&self.starts));
+        let ended = self.prove_findings(&looked.findings, &mut proof);
+        self.job.notes(drift(&self.starts));
         proof.lab_id = self.lab.begun().map(|lab| lab.0);
         match ended {
             Err(error) if error.exit() == Exit::Interrupted => proof.interrupted = true,
@@ -122,15 +124,10 @@ impl<'a> Prover<'a> {
         self.lab.finish(is_whole)
     }
 
-    fn prove_findings(
-        &mut self,
-        findings: &[Finding],
-        proof: &mut AdviceProof,
-        job: &Job<'_>,
-    ) -> LabResult<()> {
+    fn prove_findings(&mut self, findings: &[Finding], proof: &mut AdviceProof) -> LabResult<()> {
         let left_out = findings.iter().map(|finding| self.left_out(finding)).collect();
         let mut course = Course::new(self.limits, findings, left_out);
-        let ended = course.run(|block| self.block(&block, job));
+        let ended = course.run(|block| self.block(&block));
         proof.option_lines = course.elimination.option_lines();
         proof.measured_anew = course.is_repeated;
         let given = (course.whole(), course.proposed(), course.is_better_together());
@@ -150,7 +147,6 @@ impl<'a> Prover<'a> {
     fn block(
         &mut self,
         ProposalBlock { sets, title, windows_left }: &ProposalBlock,
-        job: &Job<'_>,
     ) -> LabResult<Vec<Window>> {
         let begun = Instant::now();
         let left = self.eta.of(*windows_left as f64).map(|left| left.as_secs_f64() / 60.0);
@@ -164,7 +160,7 @@ impl<'a> Prover<'a> {
         }
         let cells = order.iter().map(|place| self.cell_of(&sets[*place]));
         let cells = cells.collect::<Result<Vec<_>, _>>()?;
-        let runs = self.lab.block(&cells, &title, job)?;
+        let runs = self.lab.block(&cells, &title, self.job)?;
         if runs.len() < cells.len() {
             return Err(LabError::Interrupted);
         }

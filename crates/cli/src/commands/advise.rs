@@ -134,9 +134,10 @@ fn looked_at(
         pairs_max: arguments.pairs as usize,
         ..JudgeLimits::default()
     };
-    let mut prover = Prover::new(&results, &options, cell, limits);
     let mut told = |progress: Progress<'_>| live.tell(progress);
-    let ended = look_and_prove(arguments, &results, &mut prover, &Job::new(stop, &mut told));
+    let job = Job::new(stop, &mut told);
+    let mut prover = Prover::new(&results, &options, cell, limits, &job);
+    let ended = look_and_prove(arguments, &results, &mut prover);
     let is_whole = |advised: &Advised| !advised.proof.as_ref().is_some_and(|of| of.interrupted);
     prover.finish(ended.as_ref().is_ok_and(is_whole))?;
     ended
@@ -146,10 +147,9 @@ fn look_and_prove(
     arguments: &AdviseArguments,
     results: &Results,
     prover: &mut Prover<'_>,
-    job: &Job<'_>,
 ) -> Result<Advised, Failure> {
-    let looked = prover.look(arguments.device.clone(), job)?;
-    let proof = if arguments.prove { Some(prover.prove(&looked, job)?) } else { None };
+    let looked = prover.look(arguments.device.clone())?;
+    let proof = if arguments.prove { Some(prover.prove(&looked)?) } else { None };
     let run = results.repeat(looked.run)?;
     let target = results.cell(run.cell)?.what.target;
     Ok(Advised { target, snapshot: looked.snapshot, findings: looked.findings, proof })

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use advise::{Finding, Gain, VariableChange};
 use base::Warehouses;
-use lab::{Job, LabRunOptions};
+use lab::{Job, LabRunOptions, Progress};
 use rustix::process::Signal;
 use serde_json::Value;
 use server::{ChangeJournal, Home, ServerChange};
@@ -218,11 +218,13 @@ fn planted_proposals_are_left_out() {
         meters: Meters::default(),
     };
     let (options, stop) = (LabRunOptions::default(), AtomicBool::new(false));
-    let mut prover = Prover::new(&results, &options, cell, JudgeLimits::default());
-    let mut looked = prover.look(None, &Job::new(&stop, &mut |_| {})).unwrap();
+    let mut told = |_: Progress<'_>| {};
+    let job = Job::new(&stop, &mut told);
+    let mut prover = Prover::new(&results, &options, cell, JudgeLimits::default(), &job);
+    let mut looked = prover.look(None).unwrap();
     looked.findings =
         vec![planted("long_query_time", "9"), planted("innodb_buffer_pool_size", "5M")];
-    let proof = prover.prove(&looked, &Job::new(&stop, &mut |_| {})).unwrap();
+    let proof = prover.prove(&looked).unwrap();
     let verdicts: Vec<Option<ProposalVerdict>> =
         proof.proposals.iter().map(|of| of.judged.as_ref().map(|of| of.verdict)).collect();
     let [useless, harmful] = verdicts[..] else { panic!("{proof:#?}") };
