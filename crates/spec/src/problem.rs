@@ -1,23 +1,14 @@
 //! Why something cannot be measured.
 
-use std::fmt;
-
 /// Why a cell cannot be measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{option}`: {why}")]
 pub struct Problem {
     /// The option that is to blame: a key of plans and, with dashes, a flag of the command line.
     pub option: &'static str,
     /// What contradicts what, and what to do.
     pub why: String,
 }
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.option, self.why)
-    }
-}
-
-impl std::error::Error for Problem {}
 
 impl Problem {
     /// # Errors
