@@ -1,6 +1,7 @@
 //! What the server said of itself before and after the window: its variables, and the status
 //! counters that rose.
 
+use itertools::Itertools;
 use std::collections::BTreeMap;
 
 /// A server variable before and after the window.
@@ -46,15 +47,13 @@ pub struct Risen {
 /// is left out.
 pub fn risen(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Risen> {
     let start: BTreeMap<String, String> = start.into_iter().collect();
-    let mut risen: Vec<Risen> = end
-        .into_iter()
+    end.into_iter()
         .filter_map(|(name, end)| {
             let (start, end): (u64, u64) = (start.get(&name)?.parse().ok()?, end.parse().ok()?);
             (end > start).then_some(Risen { name, start, end })
         })
-        .collect();
-    risen.sort_by(|a, b| a.name.cmp(&b.name));
-    risen
+        .sorted_by(|a, b| a.name.cmp(&b.name))
+        .collect()
 }
 
 #[cfg(test)]

@@ -387,10 +387,9 @@ impl<'a> Search<'a> {
 
     /// The best first.
     fn ranked(&self, left: &[TrialCell]) -> Vec<TrialCell> {
-        let mut ranked: Vec<(Rank, TrialCell)> =
-            left.iter().map(|cell| (self.rank(*cell), *cell)).collect();
-        ranked.sort_by(|(a, _), (b, _)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
-        ranked.into_iter().map(|(_, cell)| cell).collect()
+        let ranked = left.iter().map(|cell| (self.rank(*cell), *cell));
+        let ranked = ranked.sorted_by(|(a, _), (b, _)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
+        ranked.map(|(_, cell)| cell).collect()
     }
 
     /// How good a cell is, by all of its windows, each beside the others of its block.

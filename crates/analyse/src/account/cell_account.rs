@@ -119,10 +119,9 @@ impl CellAccount {
                 with_transaction: (other.time_us > base.time_us) == is_longer,
             })
         };
-        let mut changes: Vec<Change> = Part::ALL.iter().filter_map(change).collect();
         let by_us = |change: &Change| (change.other.time_us - change.base.time_us).abs();
-        changes.sort_by(|a, b| by_us(b).total_cmp(&by_us(a)));
-        changes
+        let changes = Part::ALL.iter().filter_map(change);
+        changes.sorted_by(|a, b| by_us(b).total_cmp(&by_us(a))).collect()
     }
 
     /// Pages that the page cache had for it and for `base`, where these are many more or fewer.

@@ -27,7 +27,7 @@ struct RepeatLine {
 /// groups comes first, and of those the largest number.
 pub fn over_time(view: &LabView) -> Vec<OverTime> {
     let connections: BTreeSet<u32> = view.cells.iter().map(|c| c.cell.what.connections).collect();
-    let mut all: Vec<OverTime> = connections
+    connections
         .into_iter()
         .rev()
         .map(|connections| {
@@ -41,10 +41,9 @@ pub fn over_time(view: &LabView) -> Vec<OverTime> {
             OverTime { connections, lines: lines.unique_by(|line| line.name.clone()).collect() }
         })
         .filter(|of| of.lines.len() > 1)
-        .collect();
-    // A stable sort: of equals the largest number of connections stays first.
-    all.sort_by_key(|of| std::cmp::Reverse(of.lines.len()));
-    all
+        // A stable sort: of equals the largest number of connections stays first.
+        .sorted_by_key(|of| std::cmp::Reverse(of.lines.len()))
+        .collect()
 }
 
 /// Charts over time, and the distribution of each transaction type; nothing where there is nothing

@@ -3,6 +3,7 @@
 use super::Dash::{self, Dashed, Solid};
 use super::{Panel, PanelSamples};
 use analyse::IoCounters;
+use itertools::Itertools;
 use store::MetricSource::{Host, Shim};
 
 /// Roles by the number of their colour, which is the same in all panels.
@@ -95,9 +96,8 @@ impl PanelSamples<'_> {
             let known = ROLES.iter().position(|known| *known == role);
             (role, known.map_or(colors, |place| place + 1))
         };
-        let mut roles: Vec<_> = self.samples.labels(Shim, "reads").map(color).collect();
-        roles.sort_by_key(|(_, color)| *color);
-        roles
+        let roles = self.samples.labels(Shim, "reads").map(color);
+        roles.sorted_by_key(|(_, color)| *color).collect()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::lab::outcomes::LabOutcome;
 use crate::lab::ratios::Ratio;
 use crate::lab::sweep::{Sweep, Turning, over_connections};
 use base::by_key;
+use itertools::Itertools;
 
 /// Places that are told one by one with their intervals; of more, the least and the most.
 const PLACES_MAX: usize = 2;
@@ -226,9 +227,7 @@ fn beside(
         let words = dimension.named(*value).words();
         is_fair.then(|| (times, words, other.counted_repeats()))
     });
-    let mut others: Vec<_> = others.collect();
-    others.sort_by(|one, other| one.0.total_cmp(&other.0));
-    others
+    others.sorted_by(|one, other| one.0.total_cmp(&other.0)).collect()
 }
 
 /// A line of cells over connections, of which enough repeats tell where it turns, grouped by that.
