@@ -108,6 +108,8 @@ pub enum OfRole {
     SessionFlushNs,
     /// Bytes that the flash of its emulated device wrote for its writes, copies included.
     ProgrammedBytes,
+    /// How far its emulated device is from the state after long writing, in parts per million.
+    UnsettledPpm,
 }
 
 const OF_ROLE_WORDS: usize = 16;

@@ -78,8 +78,11 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         let value = page.of_role(role, word);
         into.counter(Shim, name, role.name(), as_stored(value));
     }
-    let outstanding = page.of_role(role, OfRole::Outstanding);
-    into.gauge(Shim, "outstanding", role.name(), as_stored(outstanding));
+    for (name, word) in
+        [("outstanding", OfRole::Outstanding), ("unsettled_ppm", OfRole::UnsettledPpm)]
+    {
+        into.gauge(Shim, name, role.name(), as_stored(page.of_role(role, word)));
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +146,7 @@ mod tests {
             OfRole::SessionWriteNs,
             OfRole::SessionFlushNs,
             OfRole::ProgrammedBytes,
+            OfRole::UnsettledPpm,
         ];
         for (word, value) in of_role.into_iter().zip(40..) {
             put(&mut page, role_word(Role::Redo, word), value);
@@ -176,6 +180,7 @@ mod tests {
             ("session_write_ns", "redo", 47),
             ("session_flush_ns", "redo", 48),
             ("programmed_bytes", "redo", 49),
+            ("unsettled_ppm", "redo", 50),
             ("reads", "binlog", 0),
             ("flushes", "binlog", 5),
             ("cache_pages", "", 70),
@@ -191,7 +196,7 @@ mod tests {
         }
         // Before its first request a role has done nothing, which is known.
         assert_eq!(readings.value("reads", "data"), Some(0));
-        assert_eq!(readings.values().len(), Role::ALL.len() * 18 + 8);
+        assert_eq!(readings.values().len(), Role::ALL.len() * 19 + 8);
     }
 
     #[test]

@@ -78,6 +78,10 @@ impl Meter {
         self.add_at(role_word(role, word), value);
     }
 
+    pub(crate) fn set_of(&self, role: Role, word: OfRole, value: u64) {
+        self.words[role_word(role, word)].store(value, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_armed(&self) -> bool {
         self.get(Global::Armed) != 0
     }

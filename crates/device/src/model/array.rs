@@ -55,6 +55,14 @@ impl Model {
         }
     }
 
+    pub fn unsettled_share(&self) -> f64 {
+        match self {
+            Model::SolidState(solid) => solid.unsettled_share(),
+            Model::Disk(_) => 0.0,
+            Model::Array(array) => array.unsettled_share(),
+        }
+    }
+
     fn has_room(&self) -> bool {
         match self {
             Model::Disk(disk) => disk.has_room(),
@@ -184,6 +192,10 @@ impl ArrayModel {
 
     pub fn programmed_bytes(&self) -> u64 {
         self.members.iter().map(|member| member.model.programmed_bytes()).sum()
+    }
+
+    pub fn unsettled_share(&self) -> f64 {
+        self.members.iter().map(|member| member.model.unsettled_share()).fold(0.0, f64::max)
     }
 
     pub fn lose_member(&mut self) -> bool {

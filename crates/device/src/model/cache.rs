@@ -94,6 +94,12 @@ impl WriteCache {
         self.programmed_bytes as u64
     }
 
+    /// How much of what it writes after long random writing flash does not write yet.
+    pub fn unsettled_share(&self) -> f64 {
+        let now = self.trimmed.as_ref().map_or(self.amplification, TrimmedFlash::amplification);
+        (1.0 - now / self.amplification).abs()
+    }
+
     /// Until when the flash has something to do.
     pub fn empty_ns(&self) -> u64 {
         self.empty_ns

@@ -76,9 +76,14 @@ impl TrimmedFlash {
         }
     }
 
+    /// Pages that flash writes for one of the host's now, at random places.
+    pub fn amplification(&self) -> f64 {
+        1.0 / (1.0 - self.valid)
+    }
+
     /// Takes pages at random places; answers how many flash writes for one of them now.
     pub fn write(&mut self, pages: f64) -> f64 {
-        let amplification = 1.0 / (1.0 - self.valid);
+        let amplification = self.amplification();
         self.host_pages += pages;
         self.done_pages += pages * amplification;
         while self.done_pages >= self.part_pages {

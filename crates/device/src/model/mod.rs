@@ -51,6 +51,12 @@ impl Device {
         self.model.programmed_bytes()
     }
 
+    /// How far a page at a random place is from costing flash what it does after long writing: 0
+    /// where that has come; of an array, the member that is farthest from it.
+    pub fn unsettled_share(&self) -> f64 {
+        self.model.unsettled_share()
+    }
+
     /// Brings a solid-state device into the state in which long random writing leaves it: no erased
     /// space in reserve, and from the next write on a full cache. A disk needs none, and what is
     /// trimmed ([`Profile::trimmed_bytes`]) is not in it.

@@ -95,6 +95,10 @@ impl SolidStateModel {
         self.cache.programmed_bytes()
     }
 
+    pub fn unsettled_share(&self) -> f64 {
+        self.cache.unsettled_share()
+    }
+
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Completion {
         match access.kind {
             AccessKind::Read => self.read(now_ns, access),

@@ -1,6 +1,7 @@
 //! What is watched over a warm-up or a window, one value for each interval, in bounded memory.
 
 use analyse::Watched;
+use device::Role;
 use std::time::Duration;
 use store::{MetricSource, SampleBatch};
 
@@ -10,6 +11,8 @@ const VALUES_MAX: usize = 4_000;
 pub(super) const TOLERANCE: f64 = 0.1;
 /// Less of the buffer pool, or of the redo log, has no say.
 const NEGLIGIBLE: f64 = 0.01;
+/// Flash that copies as much as after long writing, but for this share, is where it stays.
+const UNSETTLED: f64 = 0.05;
 /// A gauge that was not read for so long is silent: nothing is steady while it may come back.
 const SILENT_AFTER: Duration = Duration::from_secs(10);
 /// After so long it is gone, and has no say any more.
@@ -92,6 +95,9 @@ pub(super) struct Gauges {
     all: [Gauge; 3],
     pool_pages: f64,
     redo_bytes: f64,
+    /// How far the flash below the data is from copying as much as it will. Only random writes
+    /// bring it there, which the redo log has none of.
+    unsettled_share: f64,
     /// End of the last interval, from the start of the run.
     at_ns: u64,
 }
@@ -109,12 +115,16 @@ impl Gauges {
             ],
             pool_pages: 0.0,
             redo_bytes,
+            unsettled_share: 0.0,
             at_ns: 0,
         }
     }
 
     pub(super) fn take(&mut self, batch: &SampleBatch) {
         for (metric, value) in &batch.values {
+            if metric.name == "unsettled_ppm" && metric.label == Role::Data.name() {
+                self.unsettled_share = *value as f64 / 1e6;
+            }
             if metric.source != MetricSource::Server {
                 continue;
             }
@@ -145,6 +155,11 @@ impl Gauges {
             age.is_some_and(|age| age > SILENT_AFTER && age <= GONE_AFTER)
         };
         self.all.iter().find(is_silent).map(|gauge| gauge.name)
+    }
+
+    /// How far the flash below the data is from where it stays, where that is far.
+    pub(super) fn unsettled_share(&self) -> Option<f64> {
+        Some(self.unsettled_share).filter(|share| *share > UNSETTLED)
     }
 
     /// The names of those that cannot be judged: never read, or gone.
