@@ -83,6 +83,11 @@ mod tests {
             let lost = FailureKind::Lost { in_doubt: false };
             assert_eq!(kind(code), lost, "{code}");
         }
+        let prepared_anew = [1213, 1615].map(|code| {
+            let message = String::new();
+            needs_prepare(&SessionError::Server { code, sqlstate: "HY000".to_owned(), message })
+        });
+        assert_eq!(prepared_anew, [false, true]);
         // Missing table, denied, duplicate key, read-only, no primary key in a group.
         for code in [1146, 1142, 1062, 1290, 3098] {
             assert_eq!(kind(code), FailureKind::Fatal, "{code}");

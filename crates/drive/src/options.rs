@@ -92,3 +92,37 @@ impl RunError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RunOptions;
+    use crate::client::per_type;
+    use crate::pace::{Pace, Terminals};
+    use std::time::Duration;
+
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+    #[test]
+    fn no_run_takes_longer_than_a_decade() {
+        let terminals = |keying, think| {
+            Pace::Terminals(Terminals {
+                keying: per_type([keying]),
+                think_mean: per_type([think]),
+                count: 1,
+                deck_size: 1,
+            })
+        };
+        for (years, is_consistent) in [(9, true), (11, false)] {
+            let time = years * YEAR;
+            for options in [
+                RunOptions { warmup: time, ..RunOptions::default() },
+                RunOptions { window: time, ..RunOptions::default() },
+                RunOptions { interval: time, ..RunOptions::default() },
+                RunOptions { pace: terminals(time, YEAR), ..RunOptions::default() },
+                RunOptions { pace: terminals(YEAR, time), ..RunOptions::default() },
+            ] {
+                assert_eq!(options.is_consistent(), is_consistent, "{options:?}");
+            }
+        }
+    }
+}

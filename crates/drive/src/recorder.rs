@@ -509,6 +509,18 @@ mod tests {
     }
 
     #[test]
+    fn what_never_begins_is_of_the_types_by_their_shares() {
+        let schedule = schedule();
+        let of_shares = |share| TransactionInfo { share, ..TYPES[0] };
+        let types = Box::leak(Box::new([0.7, 0.3].map(of_shares)));
+        let mut recorder = Recorder::new(types, &schedule);
+        recorder.never_begun(2_600, &schedule);
+        assert_eq!(recorder.never_begun[..2], [1, 0]);
+        (1..10).for_each(|_| recorder.never_begun(2_600, &schedule));
+        assert_eq!(recorder.never_begun[..2], [7, 3]);
+    }
+
+    #[test]
     fn what_is_skipped_counts_where_it_was_intended() {
         let schedule = schedule();
         let mut recorder = Recorder::new(TYPES, &schedule);

@@ -251,6 +251,9 @@ fn an_open_loop_keeps_its_rate_and_begins_in_time() {
             // moment, and no more.
             let at_end = window.schedule.skipped;
             assert!(at_end <= offered / 10, "{at_end}");
+            // They begin when they are due, not when the next interval does.
+            let in_time = between_ms(&window.schedule.lag, 0, 20);
+            assert!(in_time * 10 >= offered * 9, "{in_time} of {offered}");
             // All others begin; the few that end after the window are not of it.
             assert!(ended_well(&intervals, Phase::Window) + at_end + 13 >= offered);
             let whole_run: u64 = intervals.iter().map(|i| i.schedule.offered).sum();

@@ -3,8 +3,8 @@
 
 use drive::{
     Abort, AbortCause, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval,
-    Opening, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo, TransactionType,
-    Workload, WorkloadCounters, run,
+    Opening, Phase, RunError, RunOptions, RunReport, Silence, Source, TransactionInfo,
+    TransactionStats, TransactionType, Workload, WorkloadCounters, run,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -192,6 +192,35 @@ fn intervals_join_and_add_up() {
         .min()
         .unwrap();
     assert!(fastest >= 999_000, "{fastest} ns is shorter than the operation");
+}
+
+#[test]
+fn an_interval_has_rates_and_an_order() {
+    const S: u64 = 1_000_000_000;
+    let mut interval = Interval::new(TYPES, Phase::Window, 4 * S..6 * S);
+    interval.transactions[0].committed = 30;
+    assert_eq!(interval.primary_per_minute(), 900.0);
+    assert_eq!(interval.completed_per_s(), 15.0);
+    assert!(interval.is_consistent());
+    let backwards = Interval { end_offset_ns: 3 * S, ..interval.clone() };
+    assert!(!backwards.is_consistent());
+    // Of a type that the workload does not have.
+    for (committed, errors) in [(1, 0), (0, 1)] {
+        let mut other = interval.clone();
+        other.transactions[1] = TransactionStats { committed, errors, ..Default::default() };
+        assert!(!other.is_consistent());
+    }
+    let silence =
+        |from_ns, busy_from_ns, to_ns| Silence { from_ns, to_ns, busy_from_ns, in_flight: 1 };
+    for (silence, is_consistent) in [
+        (silence(1, 2, 3), true),
+        (silence(1, 1, 1), true),
+        (silence(2, 1, 3), false),
+        (silence(1, 3, 2), false),
+    ] {
+        let of_it = Interval { silences: vec![silence], ..interval.clone() };
+        assert_eq!(of_it.is_consistent(), is_consistent, "{silence:?}");
+    }
 }
 
 /// 32 connections of 300 ms a transaction, of which the first is shorter, so that they are evenly

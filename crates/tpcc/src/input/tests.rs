@@ -19,6 +19,14 @@ fn every_23_cards_are_one_set() {
     }
 }
 
+/// By the typical lengths of rows of clause 4.2.2: a New-Order changes a district and ten stocks,
+/// and adds an order with its ten lines; a Delivery is ten orders' worth.
+#[test]
+fn transactions_change_rows_of_typical_length() {
+    let bytes = Transaction::ALL.map(Transaction::row_bytes);
+    assert_eq!(bytes, [95 + 24 + 8 + 3_600, 89 + 95 + 655 + 46, 0, 10 * (8 + 24 + 540 + 655), 0]);
+}
+
 /// What waited in the queue of deferred Deliveries is dated when it is done (clause 2.7.4.2).
 #[test]
 fn a_delivery_has_the_time_of_its_try() {
