@@ -4,7 +4,7 @@
 use drive::{
     Abort, AbortCause, Attempt, Client, Company, Control, Event, Failed, FailureKind, Interval,
     Opening, Phase, RunError, RunOptions, RunReport, Silence, Source, TransactionInfo,
-    TransactionStats, TransactionType, Workload, WorkloadCounters, run,
+    TransactionStats, TransactionType, Workload, WorkloadCounters, process_cpu_ns, run,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -221,6 +221,33 @@ fn an_interval_has_rates_and_an_order() {
         let of_it = Interval { silences: vec![silence], ..interval.clone() };
         assert_eq!(of_it.is_consistent(), is_consistent, "{silence:?}");
     }
+}
+
+/// As the loop that finds the capacity before a run at a share of it.
+#[test]
+fn an_earlier_run_counts_for_the_whole_and_not_for_the_window() {
+    let fake = Fake::new(MS, |_, _| Attempt::Committed);
+    let (report, _) = drive(&fake, &options(2, 100 * MS));
+    let earlier = RunReport { abandoned: 3, partners_lost: 2, ..report.clone() };
+    let committed = earlier.totals.committed[0];
+    let nothing = earlier.clone().without_window();
+    assert_eq!((nothing.statements, nothing.window_ns), (0, 0));
+    assert!(nothing.window.is_none() && nothing.totals.committed[0] == committed);
+    let mut whole = RunReport { abandoned: 1, partners_lost: 1, ..report };
+    whole.include_earlier(earlier);
+    assert_eq!((whole.abandoned, whole.partners_lost), (4, 3));
+    assert_eq!(whole.totals.committed[0], 2 * committed);
+}
+
+#[test]
+fn the_cpu_time_of_this_process_is_known() {
+    let (from_ns, begin) = (process_cpu_ns(), Instant::now());
+    while process_cpu_ns() < from_ns + 20_000_000 {
+        assert!(begin.elapsed() < Duration::from_secs(10), "it does not rise");
+    }
+    // No more than both cores, or all, had in that time.
+    let cores = std::thread::available_parallelism().unwrap().get() as u32;
+    assert!(begin.elapsed() * cores >= 15 * MS, "{:?}", begin.elapsed());
 }
 
 /// 32 connections of 300 ms a transaction, of which the first is shorter, so that they are evenly
