@@ -182,9 +182,9 @@ fn counter(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::InputSource;
+    use crate::input::{Delivery, InputSource};
     use crate::random::RunConstants;
-    use base::Random;
+    use base::{DateTime, Random};
 
     fn counted(warehouses: u32, transactions: u32) -> InputCounters {
         let mut counters = WorkloadCounters::default();
@@ -197,6 +197,17 @@ mod tests {
             }
         }
         counters.into()
+    }
+
+    #[test]
+    fn a_delivery_that_skips_districts_delivers_the_others() {
+        let mut counters = InputCounters::default();
+        let delivery = Delivery { warehouse: 1, carrier: 4, delivered: DateTime::now() };
+        for skipped_districts in [0, 3, 10] {
+            counters.add(&Input::Delivery(delivery), Outcome::Delivered { skipped_districts });
+        }
+        let InputCounters { deliveries, skipping_deliveries, delivered_orders, .. } = counters;
+        assert_eq!([deliveries, skipping_deliveries, delivered_orders], [3, 2, 17]);
     }
 
     #[test]

@@ -290,6 +290,23 @@ mod tests {
     }
 
     #[test]
+    fn it_is_full_when_it_holds_all_that_it_may() {
+        let told = vec![told(ORDER, 1, 1); WITNESSED_MAX - 1];
+        let witness = Witness {
+            began: clock::Instant::now(),
+            before: HashMap::new(),
+            told: Mutex::new(told),
+        };
+        assert!(!witness.is_full());
+        witness.add(
+            &Input::Delivery(Delivery { warehouse: 1, carrier: 4, delivered: AT }),
+            1,
+            true,
+        );
+        assert!(witness.is_full());
+    }
+
+    #[test]
     fn what_is_there_is_kept() {
         let all = [told(ORDER, 1, 1), told(DELIVERY, 9, 2), in_doubt(ORDER, 1)];
         for orders in [1, 2] {

@@ -25,12 +25,15 @@ struct Fake<F> {
     busy: Duration,
     script: F,
     opened: AtomicU32,
+    /// The most that a connection was told to have been opened before.
+    earlier: AtomicU32,
     opens_max: u32,
 }
 
 impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Fake<F> {
     fn new(busy: Duration, script: F) -> Fake<F> {
-        Fake { busy, script, opened: AtomicU32::new(0), opens_max: u32::MAX }
+        let [opened, earlier] = [0, 0].map(AtomicU32::new);
+        Fake { busy, script, opened, earlier, opens_max: u32::MAX }
     }
 }
 
@@ -72,7 +75,8 @@ impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
         Numbers(0)
     }
 
-    async fn open(&self, _which: Opening) -> Result<FakeClient<F>, Failed> {
+    async fn open(&self, which: Opening) -> Result<FakeClient<F>, Failed> {
+        self.earlier.fetch_max(which.earlier, Ordering::Relaxed);
         if self.opened.fetch_add(1, Ordering::Relaxed) >= self.opens_max {
             return Err(failed(FailureKind::Lost { in_doubt: false }, "connect"));
         }
@@ -393,6 +397,7 @@ fn lost_connections_are_opened_again_and_commits_in_doubt_are_counted_apart() {
     assert!(report.totals.errors >= report.totals.reconnects);
     assert_eq!(report.totals.in_doubt[0], 0);
     assert_eq!(u64::from(fake.opened.into_inner()), 2 + report.totals.reconnects);
+    assert!(u64::from(fake.earlier.into_inner()) * 2 >= report.totals.reconnects);
 
     let only_commits = move |operation, _| {
         if operation == 9 { lost(true) } else { Attempt::Committed }
