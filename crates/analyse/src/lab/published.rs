@@ -13,10 +13,28 @@ pub struct PublishedRatio {
     pub source: &'static str,
 }
 
+/// A figure of a lab and the published one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BesidePublished {
+    pub measured: f64,
+    pub published: f64,
+}
+
 /// S1's throughput by device: 110,000, 73,236, 24,000 and 742 new orders a minute.
 const BY_DEVICE: &str = "S1, MySQL 5.7.11, 50 connections";
 /// Further from a published figure than by this factor is another result.
 const ALIKE_WITHIN: f64 = 1.6;
+
+impl BesidePublished {
+    /// How far they are apart, whichever is greater.
+    pub fn factor(self) -> f64 {
+        (self.measured / self.published).max(self.published / self.measured)
+    }
+
+    pub fn is_alike(self) -> bool {
+        self.factor() <= ALIKE_WITHIN
+    }
+}
 
 impl PublishedRatio {
     /// Pages that a new order read and wrote on the data device: S1 figure 7, MySQL, `config-3`.
@@ -43,28 +61,20 @@ impl PublishedRatio {
         PublishedRatio { faster, slower, ratio, source }
     }
 
-    /// How far a ratio is from the published one, whichever is greater.
-    pub fn factor(&self, measured: f64) -> f64 {
-        (measured / self.ratio).max(self.ratio / measured)
-    }
-
-    pub fn is_alike(&self, measured: f64) -> bool {
-        self.factor(measured) <= ALIKE_WITHIN
-    }
-
     /// The ratio of the same two devices in a lab; `None` where it lacks a result of one.
-    pub fn measured(&self, comparison: &CellComparison) -> Option<f64> {
+    pub fn beside(&self, comparison: &CellComparison) -> Option<BesidePublished> {
         let to_baseline = |device: &str| {
             let row = comparison.rows.iter().find(|row| row.value == device)?;
             row.nopm.ratio.value.filter(|ratio| *ratio > 0.0)
         };
-        Some(to_baseline(self.faster)? / to_baseline(self.slower)?)
+        let measured = to_baseline(self.faster)? / to_baseline(self.slower)?;
+        Some(BesidePublished { measured, published: self.ratio })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::PublishedRatio;
+    use super::{BesidePublished, PublishedRatio};
     use crate::{CellComparison, ComparedCell, Ratio, RatioInterval};
 
     #[test]
@@ -86,12 +96,18 @@ mod tests {
                 row("hdd-15k", None),
             ],
         };
-        let measured = PublishedRatio::ALL.map(|published| published.measured(&comparison));
+        let beside = PublishedRatio::ALL.map(|published| published.beside(&comparison));
+        let measured = beside.map(|of| of.map(|of| of.measured));
         assert_eq!(measured, [Some(4.0), Some(4.0), Some(1.6), None, Some(2.5)]);
-        let [of_sata, ..] = PublishedRatio::ALL;
-        assert!(
-            (of_sata.factor(2.3) - 2.0).abs() < 1e-9 && (of_sata.factor(9.2) - 2.0).abs() < 1e-9
-        );
-        assert!(of_sata.is_alike(3.0) && !of_sata.is_alike(2.8));
+        assert_eq!(beside[1].map(|of| of.published), Some(2.46));
+    }
+
+    #[test]
+    fn a_factor_has_no_direction() {
+        let beside = |measured| BesidePublished { measured, published: 4.6 };
+        for measured in [2.3, 9.2] {
+            assert!((beside(measured).factor() - 2.0).abs() < 1e-9, "{measured}");
+        }
+        assert!(beside(3.0).is_alike() && !beside(2.8).is_alike());
     }
 }

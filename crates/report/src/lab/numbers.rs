@@ -118,9 +118,9 @@ static MACHINE: [CellNumber; 3] = [
 ];
 
 /// A kind of requests: what stands before the role, its unit, its number.
-type Requests = (&'static str, &'static str, fn(&DeviceSummary) -> Option<f64>);
-const READS: Requests = ("Reads of", "1/s", |device| device.read.as_ref()?.per_s);
-const WRITES: Requests = ("Writes of", "1/s", |device| device.write.as_ref()?.per_s);
+pub type Requests = (&'static str, &'static str, fn(&DeviceSummary) -> Option<f64>);
+pub const READS: Requests = ("Reads of", "1/s", |device| device.read.as_ref()?.per_s);
+pub const WRITES: Requests = ("Writes of", "1/s", |device| device.write.as_ref()?.per_s);
 const READ: Requests = ("Read from", "MB/s", |device| device.read.as_ref()?.mb_per_s);
 const WRITTEN: Requests = ("Written to", "MB/s", |device| device.write.as_ref()?.mb_per_s);
 const FLUSHES: Requests = ("Flushes of", "1/s", |device| device.flush.as_ref()?.per_s);

@@ -1,12 +1,13 @@
 //! A lab's devices beside what the white papers measured of them.
 
+use super::numbers::{READS, Requests, WRITES};
 use crate::format::{in_words, or_na, significant};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::table::shown;
-use analyse::{CellComparison, PublishedRatio, Table};
+use analyse::{BesidePublished, CellComparison, PublishedRatio, Table};
 use itertools::Itertools;
 use maud::{Markup, html};
-use store::ThroughputMetric;
+use store::{DeviceSummary, ThroughputMetric};
 
 /// The ratios of devices that the white papers published, beside those of the lab, and what each
 /// device had to read and write for an order; nothing where the lab has not two of these devices.
@@ -14,32 +15,22 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     let rows = PublishedRatio::ALL
         .iter()
         .cartesian_product(all)
-        .filter_map(|(published, of)| Some((published, published.measured(of)?, *of)))
+        .filter_map(|(published, of)| Some((published, published.beside(of)?, *of)))
         .collect_vec();
     if view.metric() != ThroughputMetric::Nopm || rows.is_empty() {
         return html! {};
     }
-    let others = rows.iter().filter(|(published, measured, _)| !published.is_alike(*measured));
-    let sentences = others.map(|(published, measured, of)| {
-        let bound = |device| {
-            let bound = cell_with(view, of, device)?.whole().find_map(|repeat| repeat.bound());
-            Some(format!("{device}: {}", bound?.by.title()))
-        };
+    let sentences = rows.iter().filter_map(|(published, beside, of)| {
+        let bound = |device| Some(format!("{device}: {}", bound_of(cell_with(view, of, device)?)?));
         let bounds = [published.faster, published.slower].into_iter().filter_map(bound).join(", ");
         let with = if all.len() > 1 { in_words(&of.others) } else { String::new() };
-        format!(
-            "{} : {} {with} is {} times {} than published: {}.",
-            published.faster,
-            published.slower,
-            significant(published.factor(*measured)),
-            if *measured > published.ratio { "more" } else { "less" },
-            if bounds.is_empty() { "what bound them is not known" } else { &bounds },
-        )
+        apart(&format!("{} : {} {with}", published.faster, published.slower), *beside, &bounds)
     });
     let sentences = sentences.collect_vec();
-    let on_each = |(published, _, of): &Beside, number: fn(&RepeatView) -> Option<f64>| {
+    let on_each = |(published, _, of): &Beside, kind: Requests| {
         let [faster, slower] = [published.faster, published.slower].map(|device| {
-            let mean = cell_with(view, of, device).and_then(|cell| cell.repeated(number).mean);
+            let mean = cell_with(view, of, device)
+                .and_then(|cell| for_a_transaction(cell, |device| device.role == "data", kind));
             or_na(mean, significant)
         });
         format!("{faster} : {slower}")
@@ -47,11 +38,11 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     let table = Table::of(rows)
         .words("Devices", |(of, ..)| format!("{} : {}", of.faster, of.slower))
         .when(all.len() > 1, |table| table.words("With", |(.., of)| in_words(&of.others)))
-        .numbers("Measured", |(_, measured, _)| significant(*measured))
+        .numbers("Measured", |(_, beside, _)| significant(beside.measured))
         .numbers("Published", |(of, ..)| significant(of.ratio))
-        .numbers("Factor", |(of, measured, _)| significant(of.factor(*measured)))
-        .numbers_in(("Reads of data", "for an order, on each"), |row| on_each(row, reads))
-        .numbers_in(("Writes of data", "for an order, on each"), |row| on_each(row, writes))
+        .numbers("Factor", |(_, beside, _)| significant(beside.factor()))
+        .numbers_in(("Reads of data", "for an order, on each"), |row| on_each(row, READS))
+        .numbers_in(("Writes of data", "for an order, on each"), |row| on_each(row, WRITES))
         .words("Source", |(of, ..)| of.source);
     let caption = format!(
         "Beside the white papers: how many times the throughput of the slower device the faster \
@@ -66,21 +57,40 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     }
 }
 
-type Beside<'a> = (&'a PublishedRatio, f64, &'a CellComparison);
+type Beside<'a> = (&'a PublishedRatio, BesidePublished, &'a CellComparison);
 
 fn cell_with<'a>(view: &'a LabView, of: &CellComparison, device: &str) -> Option<&'a CellView> {
     let row = of.rows.iter().find(|row| row.value == device)?;
     view.by_ordinal(row.ordinal)
 }
 
-fn reads(repeat: &RepeatView) -> Option<f64> {
-    Some(repeat.device("data")?.read.as_ref()?.per_s? / orders_per_s(repeat)?)
+/// What bound the first repeat of which it is known.
+fn bound_of(cell: &CellView) -> Option<&'static str> {
+    Some(cell.whole().find_map(|repeat| repeat.bound())?.by.title())
 }
 
-fn writes(repeat: &RepeatView) -> Option<f64> {
-    Some(repeat.device("data")?.write.as_ref()?.per_s? / orders_per_s(repeat)?)
+/// How far a figure is from the published one, and what bound it; `None` where they are alike.
+fn apart(what: &str, beside: BesidePublished, bounds: &str) -> Option<String> {
+    (!beside.is_alike()).then(|| {
+        format!(
+            "{what} is {} times {} than published: {}.",
+            significant(beside.factor()),
+            if beside.measured > beside.published { "more" } else { "less" },
+            if bounds.is_empty() { "what bound it is not known" } else { bounds },
+        )
+    })
 }
 
-fn orders_per_s(repeat: &RepeatView) -> Option<f64> {
-    Some(repeat.rates().nopm.filter(|nopm| *nopm > 0.0)? / 60.0)
+/// Requests that the roles in question made for each transaction that throughput counts.
+fn for_a_transaction(
+    cell: &CellView,
+    is_asked: fn(&DeviceSummary) -> bool,
+    (.., per_s): Requests,
+) -> Option<f64> {
+    let of_repeat = |repeat: &RepeatView| {
+        let nopm = repeat.rates().nopm.filter(|nopm| *nopm > 0.0)?;
+        let devices = repeat.summary().devices.iter().filter(|device| is_asked(device));
+        Some(devices.filter_map(per_s).reduce(|sum, of| sum + of)? * 60.0 / nopm)
+    };
+    cell.repeated(of_repeat).mean
 }
