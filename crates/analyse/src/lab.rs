@@ -14,6 +14,7 @@ pub(crate) mod outcomes;
 pub(crate) mod pairs;
 pub(crate) mod profiles;
 pub(crate) mod published;
+pub(crate) mod published_cells;
 pub(crate) mod ratios;
 pub(crate) mod reversals;
 pub(crate) mod sweep;

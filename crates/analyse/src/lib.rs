@@ -26,6 +26,7 @@ pub use lab::outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use lab::pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
 pub use lab::profiles::profiles;
 pub use lab::published::{BesidePublished, PublishedRatio};
+pub use lab::published_cells::PublishedCell;
 pub use lab::ratios::Ratio;
 pub use lab::reversals::{Reversal, ReversalPlace};
 pub use lab::sweep::{Sweep, SweepPoint, Turning};
