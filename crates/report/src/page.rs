@@ -15,6 +15,7 @@ use crate::lab::effects::effects;
 use crate::lab::multiples::resources;
 use crate::lab::numbers::THROUGHPUT;
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
+use crate::lab::published::beside_study;
 use crate::lab::sweeps::{SweptVariable, sweeps, variables};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::overview::{results_table, tiles};
@@ -200,6 +201,7 @@ fn sections(view: &LabView, charts: &LabCharts<'_>) -> Vec<Section> {
             "By connections",
             html! { @if let Some(curves) = connections { (connection_charts(view, curves)) } },
         ),
+        ("published", "Beside a published study", beside_study(view)),
         ("comparisons", "Comparisons", comparisons(view, outcome)),
         ("effects", "Each setting", effects(outcome)),
         ("sweeps", "Turning points", sweeps(view, &charts.variables)),

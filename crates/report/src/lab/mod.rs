@@ -11,5 +11,5 @@ pub mod missing;
 pub mod multiples;
 pub mod numbers;
 pub mod over_time;
-mod published;
+pub mod published;
 pub mod sweeps;

@@ -1,10 +1,11 @@
-//! A lab's devices beside what the white papers measured of them.
+//! A lab beside what was published of its devices and of its cells.
 
+use super::missing::{footnotes, to_cell};
 use super::numbers::{READS, Requests, WRITES};
-use crate::format::{in_words, or_na, significant};
+use crate::format::{in_words, or_na, significant, trimmed};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::table::shown;
-use analyse::{BesidePublished, CellComparison, PublishedRatio, Table};
+use analyse::{BesidePublished, CellComparison, PublishedCell, PublishedRatio, Table};
 use itertools::Itertools;
 use maud::{Markup, html};
 use store::{DeviceSummary, ThroughputMetric};
@@ -93,4 +94,72 @@ fn for_a_transaction(
         Some(devices.filter_map(per_s).reduce(|sum, of| sum + of)? * 60.0 / nopm)
     };
     cell.repeated(of_repeat).mean
+}
+
+/// A cell with its counterpart.
+type Studied<'a> = (&'a CellView, PublishedCell);
+
+/// A figure of a cell and its unit.
+type StudyFigure = (&'static str, &'static str, fn(&CellView) -> Option<f64>);
+
+/// In the order of [`PublishedCell::figures`].
+const STUDY_FIGURES: [StudyFigure; 4] = [
+    ("Transactions", "1/s", |cell| Some(cell.nopm().mean? / 60.0)),
+    ("Reads", "for a transaction", |cell| for_a_transaction(cell, is_on_drive, READS)),
+    ("Writes", "for a transaction", |cell| for_a_transaction(cell, is_on_drive, WRITES)),
+    ("p95", "ms", |cell| Some(cell.primary_ns(0.95)? / 1e6)),
+];
+
+fn is_on_drive(device: &DeviceSummary) -> bool {
+    device.device == PublishedCell::DRIVE
+}
+
+/// One of these figures, by its place; `None` where the cell lacks it.
+fn beside(place: usize, (cell, of): &Studied) -> Option<BesidePublished> {
+    let (.., measured) = STUDY_FIGURES[place];
+    let measured = measured(cell).filter(|measured| *measured > 0.0)?;
+    Some(BesidePublished { measured, published: of.figures[place] })
+}
+
+/// The cells that Percona Lab's report of 2026 has too, each beside its counterpart; nothing where
+/// the lab has none.
+pub fn beside_study(view: &LabView) -> Markup {
+    let cells = view.cells.iter();
+    let rows: Vec<Studied> =
+        cells.filter_map(|cell| Some((cell, PublishedCell::of(&cell.cell.what)?))).collect();
+    if rows.is_empty() {
+        return html! {};
+    }
+    let sentences = rows.iter().filter_map(|row| {
+        let what = format!("The throughput of {}", row.1.in_words());
+        apart(&what, beside(0, row)?, bound_of(row.0).unwrap_or_default())
+    });
+    let sentences = sentences.collect_vec();
+    let notes = footnotes(rows.iter().map(|(cell, _)| *cell));
+    let larger = rows.iter().map(|(_, of)| trimmed(of.times_larger, 1)).unique().join(" and ");
+    let caption = format!(
+        "sysbench's oltp_read_write. The published database and its pools were {larger} times as \
+         large as here, its windows 900 s long, and its host had 80 hardware threads; the cores of \
+         this one act as ones that are K times as fast. Reads and writes are those of all files on \
+         the drive; the published ones were counted by iostat, with those of its file system."
+    );
+    let k = |cell: &CellView| cell.repeated(|repeat| Some(repeat.repeat.dilation)).mean;
+    let mut table = Table::of(rows)
+        .words("Cell", |(cell, of)| to_cell(cell, &of.in_words()))
+        .numbers("K", |(cell, _)| or_na(k(cell), |k| trimmed(k, 2)));
+    for (place, (title, unit, _)) in STUDY_FIGURES.into_iter().enumerate() {
+        let beside = |row: &Studied| beside(place, row);
+        table = table
+            .numbers_in((title, unit), |row| or_na(beside(row), |of| significant(of.measured)))
+            .numbers("published", |(_, of)| significant(of.figures[place]))
+            .numbers("factor", |row| or_na(beside(row), |of| significant(of.factor())));
+    }
+    html! {
+        section id="published" {
+            h2 { "Beside Percona Lab's report of 2026" }
+            (shown(&caption, table))
+            (notes)
+            @for sentence in sentences { p { (sentence) } }
+        }
+    }
 }

@@ -2,8 +2,12 @@
 //! NA with its reason.
 
 use crate::common::browser::{console, open, open_at, page_of};
-use crate::common::{ONE_CELL, Shape};
+use crate::common::{ONE_CELL, Shape, new_lab};
 use std::path::Path;
+use store::{
+    DeviceIo, NewCell, RequestIo, RequestKind, RoleIo, ShimFacts, ThroughputMetric, TimeTotals,
+};
+use testkit::{SECOND_NS, Scratch, place};
 
 /// 16 cells, of which the second has no result.
 const LAB: Shape = Shape {
@@ -188,6 +192,7 @@ fn one_repeat_says_so() {
     assert!(html.contains("fewer than three repeats support no claim"));
     assert!(!html.contains("&lt; 0.001"));
     assert!(!html.contains("CPU, user and system"), "nothing was sampled");
+    assert!(!html.contains("Percona Lab"), "none of its cells is there");
 }
 
 #[test]
@@ -238,4 +243,71 @@ fn very_many_repeats_are_told_in_brief() {
     let linked = open(Path::new(&format!("{}#cell-9", page.display())), scratch.path());
     assert_eq!(console(&linked), Vec::<&str>::new());
     assert_eq!(linked.dom.matches("<canvas").count(), 15 + 2 + 3);
+}
+
+/// A cell of plans/percona-2026.toml.
+fn studied(ordinal: u32, pool: &str, connections: u32) -> NewCell {
+    let settings = [("innodb_buffer_pool_size", pool), ("tables", "20"), ("table_size", "200000")];
+    NewCell {
+        ordinal,
+        connections,
+        workload: "sysbench-oltp".to_owned(),
+        throughput_metric: ThroughputMetric::Tpm,
+        places: ["data", "redo"].map(|role| place(role, "percona-2026-drive")).into(),
+        settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        ..testkit::cell()
+    }
+}
+
+/// So many requests to a role in a window of two seconds.
+fn io_of(role: &str, requests: &[(RequestKind, u64)]) -> RoleIo {
+    let requests = requests.iter().map(|(kind, requests)| RequestIo {
+        kind: *kind,
+        requests: *requests,
+        bytes: 0,
+        response: TimeTotals::default(),
+        service: TimeTotals::default(),
+    });
+    RoleIo {
+        role: role.to_owned(),
+        counted_ns: 2 * SECOND_NS,
+        requests: requests.collect(),
+        ..RoleIo::default()
+    }
+}
+
+#[test]
+fn cells_of_a_published_study_stand_beside_it() {
+    let results = Scratch::with(&new_lab(&ONE_CELL));
+    let first = results.begin(&studied(1, "82M", 16));
+    let roles = vec![
+        io_of("data", &[(RequestKind::Read, 16_000), (RequestKind::Write, 8_000)]),
+        io_of("redo", &[(RequestKind::Write, 2_000)]),
+    ];
+    let io = DeviceIo { shim: ShimFacts::default(), roles };
+    results.record_device_io(first, &io).unwrap();
+    testkit::measure(&results, first, 900);
+    for (ordinal, pool, connections) in [(2, "492M", 1), (3, "256M", 16)] {
+        let repeat = results.begin(&studied(ordinal, pool, connections));
+        testkit::measure(&results, repeat, 144);
+    }
+    let html = report::render(&results, results.lab).unwrap();
+    // K, then measured, published and factor of transactions, reads, writes and p95.
+    let figures = [
+        "1", "450", "404", "1.11", "17.8", "23.4", "1.32", "11.1", "10.0", "1.11", "40.0", "66.8",
+        "1.67",
+    ];
+    let figures = figures.map(|figure| format!("<td class=\"num\">{figure}</td>")).concat();
+    let row = format!("mysql-5.7, pool of 2 GB, 16 connections</a></th>{figures}</tr>");
+    for words in [
+        "<h2>Beside Percona Lab's report of 2026</h2>",
+        "its pools were 25 times as large as here",
+        &row,
+        "<p>The throughput of mysql-5.7, pool of 12 GB, 1 connection is 2.00 times less than \
+         published: what bound it is not known.</p>",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    // Another pool has no counterpart, and what is alike no sentence.
+    assert_eq!(html.matches(" GB, 16 connections").count(), 1);
 }
