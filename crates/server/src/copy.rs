@@ -14,6 +14,7 @@ use rustix::fs::{Advice, fadvise};
 use std::fs::{self, File};
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -49,16 +50,10 @@ struct FileCopy {
     bytes: u64,
 }
 
-struct CopyPiece {
-    file: usize,
-    offset: u64,
-    bytes: u64,
-}
-
 /// Copies files whose directories are there.
 fn copy_files(files: &[FileCopy], storage: Storage) -> ServerResult<()> {
-    let mut pieces = Vec::new();
-    for (index, file) in files.iter().enumerate() {
+    let mut pieces: Vec<(&FileCopy, Range<u64>)> = Vec::new();
+    for file in files {
         let to = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -66,29 +61,20 @@ fn copy_files(files: &[FileCopy], storage: Storage) -> ServerResult<()> {
             .open(&file.to)
             .map_err(io_at("make", &file.to))?;
         to.set_len(file.bytes).map_err(io_at("size", &file.to))?;
-        let mut offset = 0;
-        while offset < file.bytes {
-            let bytes = PIECE_BYTES.min(file.bytes - offset);
-            pieces.push(CopyPiece { file: index, offset, bytes });
-            offset += bytes;
-        }
+        let begins = (0..file.bytes).step_by(PIECE_BYTES as usize);
+        pieces.extend(begins.map(|begin| (file, begin..file.bytes.min(begin + PIECE_BYTES))));
     }
-    in_parallel(&pieces, |piece| {
-        let file = &files[piece.file];
+    in_parallel(&pieces, |(file, piece)| {
         copy_piece(file, piece).map_err(io_at("copy to", &file.to))
     })?;
-    let all: Vec<usize> = (0..files.len()).collect();
-    in_parallel(&all, |index| {
-        let file = &files[*index];
-        settle(file, storage).map_err(io_at("write out", &file.to))
-    })
+    in_parallel(files, |file| settle(file, storage).map_err(io_at("write out", &file.to)))
 }
 
-fn copy_piece(file: &FileCopy, piece: &CopyPiece) -> io::Result<()> {
+fn copy_piece(file: &FileCopy, piece: &Range<u64>) -> io::Result<()> {
     let from = File::open(&file.from)?;
     let to = fs::OpenOptions::new().write(true).open(&file.to)?;
     let mut buffer = vec![0u8; 1 << 20];
-    let (mut offset, end) = (piece.offset, piece.offset + piece.bytes);
+    let (mut offset, end) = (piece.start, piece.end);
     while offset < end {
         let wanted = buffer.len().min(usize::try_from(end - offset).unwrap_or(usize::MAX));
         let n = from.read_at(&mut buffer[..wanted], offset)?;
