@@ -8,7 +8,7 @@
 
 use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
-use super::log::{LostEntries, LostLog};
+use super::log::{LostEntry, LostLog};
 use super::rules::{FileSystem, PowerLoss};
 use super::stable::Promises;
 use super::unwritten::{BLOCK_BYTES, blocks_of, without};
@@ -103,10 +103,10 @@ impl CutImage {
             CutStyle::Most => Chance::ALWAYS,
             CutStyle::Writes(_) | CutStyle::Units => Chance::EVEN,
         };
-        let logs = (0..devices.len())
+        let logs: Vec<LostLog> = (0..devices.len())
             .map(|device| LostLog::draw(journal, &promises, device, chance, &mut random))
             .collect();
-        let lost = LostEntries::of(journal, &promises, logs);
+        let lost = LostEntry::of_each(journal, &promises, &logs);
         let left = devices.iter().map(|rules| rules.volatile_bytes).collect();
         let mut chooser =
             Chooser { journal, devices, file_system, promises, lost, left, style, random };
@@ -124,7 +124,8 @@ struct Chooser<'a> {
     devices: &'a [PowerLoss],
     file_system: FileSystem,
     promises: Promises,
-    lost: LostEntries,
+    /// For each entry of the journal, as the promises.
+    lost: Vec<LostEntry>,
     /// For each device: bytes of its cache that may still be lost. What has come to it and is lost
     /// was in its cache; which of it a cache keeps longest nobody promises.
     left: Vec<u64>,
@@ -149,7 +150,7 @@ impl Chooser<'_> {
         for (index, entry) in self.journal.entries.iter().enumerate().rev() {
             kept.push(match entry.kind {
                 EntryKind::Write => self.write(index, entry, &mut later),
-                _ if self.lost.is_lost(index) => KeptParts::none(),
+                _ if self.lost[index].is_lost => KeptParts::none(),
                 _ => KeptParts::All,
             });
             if self.brings_data(index, entry) {
@@ -166,14 +167,14 @@ impl Chooser<'_> {
         entry.kind == EntryKind::Rename
             && entry.other != 0
             && self.file_system == FileSystem::Ext4
-            && !self.lost.is_lost(index)
+            && !self.lost[index].is_lost
             && self.devices.get(entry.device).is_some_and(|rules| !rules.lies())
     }
 
     fn write(&mut self, index: usize, entry: &JournalEntry, later: &mut LaterChanges) -> KeptParts {
-        let of = |all: &[bool], absent| all.get(index).copied().unwrap_or(absent);
-        let is_stable = of(&self.promises.written, true);
-        let is_logged = entry.is_logged() && !self.lost.is_lost(index);
+        let LostEntry { is_lost, end, unread } = self.lost[index].clone();
+        let is_stable = self.promises.written[index];
+        let is_logged = entry.is_logged() && !is_lost;
         let replaced = later.replacing.get(&entry.file);
         let is_brought = replaced.is_some_and(|at| entry.over.is_some_and(|over| over < *at));
         let chance = match self.style {
@@ -187,9 +188,7 @@ impl Chooser<'_> {
                 _ => Chance::NEVER,
             },
         };
-        let has_arrived = of(&self.promises.arrived, false);
-        let end = self.lost.end(index);
-        let unread = self.lost.unread(index).to_vec();
+        let has_arrived = self.promises.arrived[index];
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for unit in self.units(entry, end).into_iter().rev() {
             let keys = unit.shared.map(|number| (entry.file, number));

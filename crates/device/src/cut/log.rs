@@ -58,16 +58,16 @@ impl LostLog {
     }
 }
 
-/// What is lost of each entry with what was not logged.
-pub(super) struct LostEntries(Vec<LostEntry>);
-
-struct LostEntry {
-    is_lost: bool,
+/// What is lost of an entry with what was not logged.
+#[derive(Clone)]
+pub(super) struct LostEntry {
+    /// The log has lost the entry itself.
+    pub(super) is_lost: bool,
     /// Where its file ends at most, because what made it longer is lost; what was written behind
     /// that is lost with it.
-    end: u64,
+    pub(super) end: u64,
     /// Blocks that read as zeros whatever was written to them.
-    unread: Vec<Range<u64>>,
+    pub(super) unread: Vec<Range<u64>>,
 }
 
 /// What is lost of a file so far.
@@ -76,9 +76,13 @@ struct FileLoss {
     unread: Vec<Range<u64>>,
 }
 
-impl LostEntries {
-    /// `logs` are those of the devices, in their order.
-    pub(super) fn of(journal: &Journal, promises: &Promises, logs: Vec<LostLog>) -> LostEntries {
+impl LostEntry {
+    /// For each entry of the journal. `logs` are those of the devices, in their order.
+    pub(super) fn of_each(
+        journal: &Journal,
+        promises: &Promises,
+        logs: &[LostLog],
+    ) -> Vec<LostEntry> {
         let mut files: HashMap<FileIdentity, FileLoss> = HashMap::new();
         let promised = promises.written.iter().zip(&promises.logged);
         let entries = journal.entries.iter().zip(promised).enumerate();
@@ -94,20 +98,7 @@ impl LostEntries {
             file.add(entry, (is_lost, is_late && !written, is_unfilled));
             LostEntry { is_lost, end: file.end, unread: file.unread_of(entry) }
         });
-        LostEntries(lost.collect())
-    }
-
-    /// Whether an entry is one that the log has lost.
-    pub(super) fn is_lost(&self, index: usize) -> bool {
-        self.0.get(index).is_some_and(|lost| lost.is_lost)
-    }
-
-    pub(super) fn end(&self, index: usize) -> u64 {
-        self.0.get(index).map_or(u64::MAX, |lost| lost.end)
-    }
-
-    pub(super) fn unread(&self, index: usize) -> &[Range<u64>] {
-        self.0.get(index).map_or(&[], |lost| &lost.unread)
+        lost.collect()
     }
 }
 
