@@ -1,7 +1,7 @@
 //! What a terminal's user enters: the inputs of clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1, and
 //! the card deck of 5.2.4.2.
 
-use crate::random::{RunConstants, last_name};
+use crate::random::{RunConstants, last_name, last_name_number};
 use crate::schema::{DISTRICTS, ITEMS};
 use base::{Cents, DateTime, Param, Random, WarehouseRange, named};
 use drive::{TransactionInfo, TransactionType};
@@ -451,7 +451,7 @@ impl InputSource {
     /// Clauses 2.5.1.2 and 2.6.1.2: 60 % by last name.
     fn customer_key(&mut self) -> CustomerKey {
         if self.random.between(1..=100) <= 60 {
-            CustomerKey::LastName(self.constants.last_name_number(&mut self.random))
+            CustomerKey::LastName(last_name_number(self.constants.c_last, &mut self.random))
         } else {
             CustomerKey::Number(self.constants.customer(&mut self.random))
         }

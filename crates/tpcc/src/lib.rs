@@ -36,7 +36,7 @@ pub use database::{Contents, Database, InspectError};
 pub use input::{CustomerId, Input, InputSource, NewOrder, Transaction};
 pub use load::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport, load, load_part};
 pub use population::{Chunk, ChunkSummary, Population};
-pub use random::{Constants, RunConstants};
+pub use random::RunConstants;
 pub use schema::Table;
 pub use shards::{ShardError, ShardRanges};
 pub use transactions::{

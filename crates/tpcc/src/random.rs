@@ -25,25 +25,18 @@ pub fn nurand(random: &mut Random, a: u32, range: RangeInclusive<u32>, c: u32) -
     (((random.between(0..=a) | random.between(range)) + c) % (high - low + 1)) + low
 }
 
-/// The NURand constant of the population. The load draws last names only, so there is one (clause
-/// 4.3.3.1); it is kept in `mydyno_meta`, because a run may not choose its own freely.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Constants {
-    /// C_load: the C of NURand for C_LAST while populating, 0..=255.
-    pub c_last: u32,
+/// The number of a last name, 0..=999, by C_load where the database is populated (customers
+/// 1001..=3000 of a district), by C_run in a run (clauses 2.5.1.2, 2.6.1.2).
+#[inline]
+pub fn last_name_number(c_last: u32, random: &mut Random) -> u32 {
+    nurand(random, 255, 0..=999, c_last)
 }
 
-impl Constants {
-    /// Draws C_load from the seed of the population.
-    pub fn for_load(seed: u64) -> Constants {
-        Constants { c_last: Random::new(seed, &[PATH_CONSTANTS, 0]).between(0..=C_LAST_MAX) }
-    }
-
-    /// The number of a last name, 0..=999, of customers 1001..=3000 of a district.
-    #[inline]
-    pub fn last_name_number(self, random: &mut Random) -> u32 {
-        nurand(random, 255, 0..=999, self.c_last)
-    }
+/// Draws C_load, the C of NURand for C_LAST while populating, from the seed of the population:
+/// 0..=255. The load draws last names only, so there is no other (clause 4.3.3.1); it is kept in
+/// `mydyno_meta`, because a run may not choose its own freely.
+pub fn load_constant(seed: u64) -> u32 {
+    Random::new(seed, &[PATH_CONSTANTS, 0]).between(0..=C_LAST_MAX)
 }
 
 /// The NURand constants of one run: the same for every connection and process of it (clause 2.1.6).
@@ -71,12 +64,6 @@ impl RunConstants {
             c_id: random.between(0..=C_ID_MAX),
             ol_i_id: random.between(0..=OL_I_ID_MAX),
         }
-    }
-
-    /// The number of a last name, 0..=999 (clauses 2.5.1.2, 2.6.1.2).
-    #[inline]
-    pub fn last_name_number(self, random: &mut Random) -> u32 {
-        nurand(random, 255, 0..=999, self.c_last)
     }
 
     /// A customer's id, 1..=3000 (clauses 2.4.1.2, 2.5.1.2, 2.6.1.2).
@@ -276,8 +263,7 @@ mod tests {
             }
         }
         assert!(RunConstants::for_run(Some(9_999), 1).c_last <= C_LAST_MAX);
-        let load: std::collections::BTreeSet<_> =
-            (0..1000).map(|s| Constants::for_load(s).c_last).collect();
+        let load: std::collections::BTreeSet<_> = (0..1000).map(load_constant).collect();
         assert!(load.len() > 240 && load.iter().all(|&c| c <= C_LAST_MAX));
     }
 
@@ -289,7 +275,7 @@ mod tests {
         for _ in 0..300_000 {
             seen[constants.customer(&mut random) as usize] += 1;
             assert!((1..=100_000).contains(&constants.item(&mut random)));
-            assert!(constants.last_name_number(&mut random) <= 999);
+            assert!(last_name_number(constants.c_last, &mut random) <= 999);
         }
         assert_eq!(seen[0], 0);
         // Uniform would give 100 each, with a maximum near 140; NURand's favourites have many times

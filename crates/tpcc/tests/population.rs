@@ -208,7 +208,7 @@ fn last_names_beyond_the_first_thousand_are_nurand_with_c_load() {
     // uniform draw has.
     let rows = rows_of(Table::Customer, 1);
     let number: BTreeMap<Vec<u8>, u32> = (0..1000).map(|n| (last_name(n).to_vec(), n)).collect();
-    let c_load = population().constants.c_last;
+    let c_load = population().c_load;
     let ones = |c: u32| -> u32 {
         rows.iter()
             .filter(|row| int(&row["c_id"]) > 1_000)

@@ -51,7 +51,7 @@ pub(crate) async fn prepare<S: Session>(
         warehouses: population.warehouses,
         range: population.range,
         seed: Some(population.seed),
-        c_load: Some(population.constants.c_last),
+        c_load: Some(population.c_load),
         foreign_keys: options.population.foreign_keys,
         partitions: options.population.partitions,
         history_key: options.history_key || demanded,

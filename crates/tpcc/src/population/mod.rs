@@ -11,7 +11,7 @@ mod rows;
 
 pub use rows::POPULATION_TIME;
 
-use crate::random::Constants;
+use crate::random::load_constant;
 use crate::schema::{self, Table};
 use base::{RowSource, WarehouseRange, Warehouses};
 use format::{BETWEEN_TUPLES, RowFormat, Tsv, Tuples};
@@ -30,7 +30,7 @@ const INSERT_BYTES: usize = 960 << 10;
 pub struct Population {
     pub seed: u64,
     /// The NURand constant of last names (clause 2.1.6.1).
-    pub constants: Constants,
+    pub c_load: u32,
     /// Of the whole database.
     pub warehouses: Warehouses,
     /// Those that have rows here: all, or those of a shard.
@@ -60,7 +60,7 @@ impl Population {
     /// The population of `seed`, its NURand constant drawn from it.
     pub fn new(seed: u64, warehouses: Warehouses) -> Population {
         let range = WarehouseRange::all(warehouses);
-        Population { seed, constants: Constants::for_load(seed), warehouses, range }
+        Population { seed, c_load: load_constant(seed), warehouses, range }
     }
 
     /// The part of it that a shard with these warehouses has, and all of the items: row for row
@@ -115,7 +115,7 @@ impl Generation {
     fn new(population: &Population, chunk: Chunk) -> Generation {
         let source = ChunkSource {
             seed: population.seed,
-            constants: population.constants,
+            c_load: population.c_load,
             warehouse: chunk.warehouse,
         };
         Generation {

@@ -8,7 +8,7 @@ use super::format::{
     Digits, RowFormat, write_four_digits, write_fraction, write_hundredths, write_number,
 };
 use crate::random::{
-    Constants, last_name, letters, write_a_string, write_capitals, write_n_string,
+    last_name, last_name_number, letters, write_a_string, write_capitals, write_n_string,
 };
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, Table};
 use base::Random;
@@ -26,7 +26,7 @@ const PATH_POPULATION: u64 = 0x7470_6363_0000_0002;
 #[derive(Clone, Copy)]
 pub(super) struct ChunkSource {
     pub(super) seed: u64,
-    pub(super) constants: Constants,
+    pub(super) c_load: u32,
     pub(super) warehouse: u32,
 }
 
@@ -270,7 +270,7 @@ impl RowWriter {
         // (4.3.3.1).
         let name = match *number {
             n @ 1..=1000 => n - 1,
-            _ => source.constants.last_name_number(random),
+            _ => last_name_number(source.c_load, random),
         };
         out.number(|o| write_number(o, *number));
         out.number(|o| write_number(o, *district));
