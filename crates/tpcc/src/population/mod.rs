@@ -82,14 +82,21 @@ impl Population {
 
     /// The rows of a chunk as lines for LOAD DATA, in primary-key order.
     pub fn rows(&self, chunk: Chunk) -> Rows {
-        Rows(Generation::new(self, chunk))
+        let source =
+            ChunkSource { seed: self.seed, c_load: self.c_load, warehouse: chunk.warehouse };
+        Rows {
+            writer: RowWriter::new(chunk.table, source),
+            hash: Xxh3Default::new(),
+            summary: ChunkSummary { rows: 0, bytes: 0, checksum: 0 },
+            is_over: false,
+        }
     }
 
     /// The rows of a chunk as multi-row INSERT statements, for servers that do not take LOAD DATA
     /// LOCAL.
     pub fn inserts(&self, chunk: Chunk) -> Inserts {
         Inserts {
-            generation: Generation::new(self, chunk),
+            rows: self.rows(chunk),
             head: schema::insert_head(chunk.table),
             lines: Vec::new(),
             statement: Vec::new(),
@@ -103,33 +110,19 @@ impl Population {
     }
 }
 
-/// A chunk being generated.
-struct Generation {
-    rows: RowWriter,
+/// A chunk being generated: its lines, as a [`RowSource`].
+pub struct Rows {
+    writer: RowWriter,
     hash: Xxh3Default,
     summary: ChunkSummary,
-    finished: bool,
+    is_over: bool,
 }
 
-impl Generation {
-    fn new(population: &Population, chunk: Chunk) -> Generation {
-        let source = ChunkSource {
-            seed: population.seed,
-            c_load: population.c_load,
-            warehouse: chunk.warehouse,
-        };
-        Generation {
-            rows: RowWriter::new(chunk.table, source),
-            hash: Xxh3Default::new(),
-            summary: ChunkSummary { rows: 0, bytes: 0, checksum: 0 },
-            finished: false,
-        }
-    }
-
+impl Rows {
     /// Writes rows until `full` says so or none is left.
     fn write<F: RowFormat>(&mut self, out: &mut F, full: impl Fn(&F) -> bool) {
         // Which table it is is decided once per buffer, not per row.
-        match self.rows.table {
+        match self.writer.table {
             Table::Item => self.write_by(RowWriter::item, out, full),
             Table::Warehouse => self.write_by(RowWriter::warehouse, out, full),
             Table::District => self.write_by(RowWriter::district, out, full),
@@ -149,11 +142,11 @@ impl Generation {
         full: impl Fn(&F) -> bool,
     ) {
         loop {
-            if !self.rows.advance() {
-                self.finished = true;
+            if !self.writer.advance() {
+                self.is_over = true;
                 return;
             }
-            self.summary.rows += u64::from(write(&mut self.rows, out));
+            self.summary.rows += u64::from(write(&mut self.writer, out));
             if full(out) {
                 return;
             }
@@ -165,42 +158,33 @@ impl Generation {
         self.summary.bytes += lines.len() as u64;
     }
 
-    fn finished(&self) -> Option<ChunkSummary> {
-        self.finished.then(|| ChunkSummary { checksum: self.hash.digest(), ..self.summary })
-    }
-}
-
-/// The lines of a chunk; a [`RowSource`].
-pub struct Rows(Generation);
-
-impl Rows {
     /// What the chunk held, once [`RowSource::fill`] has returned false.
     pub fn finished(&self) -> Option<ChunkSummary> {
-        self.0.finished()
+        self.is_over.then(|| ChunkSummary { checksum: self.hash.digest(), ..self.summary })
     }
 
     /// Bytes generated so far, for progress.
     pub fn bytes(&self) -> u64 {
-        self.0.summary.bytes
+        self.summary.bytes
     }
 }
 
 impl RowSource for Rows {
     fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
-        if self.0.finished {
+        if self.is_over {
             return false;
         }
         let start = buffer.len();
         buffer.reserve(FILL_BYTES + (8 << 10));
-        self.0.write(&mut Tsv { out: buffer }, |tsv| tsv.out.len() - start >= FILL_BYTES);
-        self.0.add_lines(&buffer[start..]);
+        self.write(&mut Tsv { out: buffer }, |tsv| tsv.out.len() - start >= FILL_BYTES);
+        self.add_lines(&buffer[start..]);
         buffer.len() > start
     }
 }
 
 /// The INSERT statements of a chunk.
 pub struct Inserts {
-    generation: Generation,
+    rows: Rows,
     head: String,
     lines: Vec<u8>,
     statement: Vec<u8>,
@@ -209,7 +193,7 @@ pub struct Inserts {
 impl Inserts {
     /// The next statement, 1 MB at most; `None` where there are no more rows.
     pub fn next_statement(&mut self) -> Option<&str> {
-        if self.generation.finished {
+        if self.rows.is_over {
             return None;
         }
         self.lines.clear();
@@ -217,8 +201,8 @@ impl Inserts {
         self.statement.extend_from_slice(self.head.as_bytes());
         self.statement.push(b'(');
         let mut format = Tuples { lines: &mut self.lines, out: &mut self.statement };
-        self.generation.write(&mut format, |tuples| tuples.out.len() >= INSERT_BYTES);
-        self.generation.add_lines(&self.lines);
+        self.rows.write(&mut format, |tuples| tuples.out.len() >= INSERT_BYTES);
+        self.rows.add_lines(&self.lines);
         self.statement.truncate(self.statement.len() - (BETWEEN_TUPLES.len() - 1));
         (!self.lines.is_empty()).then(|| {
             std::str::from_utf8(&self.statement).expect("every value of the population is ASCII")
@@ -227,12 +211,12 @@ impl Inserts {
 
     /// What the chunk held, once [`Inserts::next_statement`] has returned `None`.
     pub fn finished(&self) -> Option<ChunkSummary> {
-        self.generation.finished()
+        self.rows.finished()
     }
 
     /// Bytes generated so far, counted as lines, for progress.
     pub fn bytes(&self) -> u64 {
-        self.generation.summary.bytes
+        self.rows.bytes()
     }
 }
 
