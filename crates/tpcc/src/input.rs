@@ -6,6 +6,7 @@ use crate::schema::{DISTRICTS, ITEMS};
 use base::{Cents, DateTime, Param, Random, WarehouseRange, named};
 use drive::{TransactionInfo, TransactionType};
 use std::fmt;
+use std::iter::repeat_n;
 
 named! {
     /// The five transaction types, in the order in which every tool of the field counts them.
@@ -326,20 +327,6 @@ pub const DECK_CARDS: [u32; 5] = [10, 10, 1, 1, 1];
 /// Cards of a deck.
 pub const DECK_SIZE: u32 = 23;
 
-/// One set of cards (clause 5.2.4.2): 10 New-Orders, 10 Payments and one of each other type.
-const DECK: [Transaction; 23] = {
-    let mut deck = [Transaction::NewOrder; 23];
-    let mut card = 10;
-    while card < 20 {
-        deck[card] = Transaction::Payment;
-        card += 1;
-    }
-    deck[20] = Transaction::OrderStatus;
-    deck[21] = Transaction::Delivery;
-    deck[22] = Transaction::StockLevel;
-    deck
-};
-
 /// Draws the inputs of one connection, with a deck of its own.
 #[derive(Clone, Debug)]
 pub struct InputSource {
@@ -354,7 +341,8 @@ pub struct InputSource {
     stock_level_district: Option<u32>,
     /// Draws the amounts of Payments as tpcc-mysql has them, where that is asked for.
     whole_amounts: Option<Box<Random>>,
-    deck: [Transaction; 23],
+    /// One set of cards (clause 5.2.4.2).
+    deck: Vec<Transaction>,
     dealt: usize,
 }
 
@@ -369,6 +357,7 @@ impl InputSource {
         home: Option<u32>,
     ) -> InputSource {
         let range = range.into();
+        let cards = Transaction::ALL.into_iter().zip(DECK_CARDS);
         InputSource {
             random,
             constants,
@@ -377,8 +366,8 @@ impl InputSource {
             home,
             stock_level_district: None,
             whole_amounts: None,
-            deck: DECK,
-            dealt: DECK.len(),
+            deck: cards.flat_map(|(of, count)| repeat_n(of, count as usize)).collect(),
+            dealt: DECK_SIZE as usize,
         }
     }
 
