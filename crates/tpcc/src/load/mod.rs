@@ -93,15 +93,14 @@ pub fn load<C: Connect + Sync>(
     if let Some(helpers) = helpers {
         (helpers.begin)()?;
         let plan = LoadPlan::of_part(&population, helpers.own, &found.chunks);
-        let shared = SharedLoad::new(plan, population, is_local_infile, stop);
-        load_all(connect, options, &shared, &found.chunks, on_progress)?;
-        bytes += shared.bytes.load(Ordering::Relaxed);
+        let known = (&found.chunks, is_local_infile);
+        (_, bytes) = load_all(connect, options, (plan, known), stop, on_progress)?;
         (helpers.finish)()?;
         found = block_on(async { Ok(loaded_chunks(&mut keeper).await?) })?;
     }
     let plan = LoadPlan::new(&population, options.population.foreign_keys, &found.chunks);
-    let shared = SharedLoad::new(plan, population, is_local_infile, stop);
-    let fresh = load_all(connect, options, &shared, &found.chunks, on_progress)?;
+    let known = (&found.chunks, is_local_infile);
+    let (fresh, fresh_bytes) = load_all(connect, options, (plan, known), stop, on_progress)?;
     let mut sums = found.sums;
     sums.extend(fresh.iter());
     block_on(async {
@@ -109,7 +108,6 @@ pub fn load<C: Connect + Sync>(
         C::close(keeper).await;
         Ok(())
     })?;
-    bytes += shared.bytes.load(Ordering::Relaxed);
     let table = |(table, rows, checksum): (Table, u64, u64)| {
         let name = table.name().to_owned();
         LoadedTable { name, rows, checksum }
@@ -117,7 +115,7 @@ pub fn load<C: Connect + Sync>(
     let load = LoadReport {
         is_local_infile,
         tables: sums.iter().map(table).collect(),
-        bytes,
+        bytes: bytes + fresh_bytes,
         duration: started.elapsed(),
         client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
     };
@@ -136,7 +134,6 @@ pub fn load_part<C: Connect + Sync>(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(), LoadError> {
-    let population = options.population();
     let (found, is_local_infile) = block_on(async {
         let mut session = connect.connect_or(LoadError::Connect).await?;
         let found = loaded_chunks(&mut session).await?;
@@ -144,9 +141,9 @@ pub fn load_part<C: Connect + Sync>(
         C::close(session).await;
         Ok((found, is_local))
     })?;
-    let plan = LoadPlan::of_part(&population, part, &found.chunks);
-    let shared = SharedLoad::new(plan, population, is_local_infile, stop);
-    load_all(connect, options, &shared, &found.chunks, on_progress).map(drop)
+    let plan = LoadPlan::of_part(&options.population(), part, &found.chunks);
+    let known = (&found.chunks, is_local_infile);
+    load_all(connect, options, (plan, known), stop, on_progress).map(drop)
 }
 
 fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
@@ -158,14 +155,23 @@ fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> LoadError {
     move |error| LoadError::Server { what, error }
 }
 
-/// Runs the loading threads; this one reports their progress.
+/// Runs the loading threads; this one reports their progress. Returns what they loaded and how many
+/// bytes that were.
 fn load_all<C: Connect + Sync>(
     connect: &C,
     options: &LoadOptions,
-    shared: &SharedLoad<'_>,
-    found: &BTreeSet<Chunk>,
+    (plan, (found, is_local_infile)): (LoadPlan, (&BTreeSet<Chunk>, bool)),
+    stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<TableSums, LoadError> {
+) -> Result<(TableSums, u64), LoadError> {
+    let shared = &SharedLoad {
+        plan: Mutex::new(plan),
+        changed: Condvar::new(),
+        bytes: AtomicU64::new(0),
+        stop,
+        population: options.population(),
+        is_local_infile,
+    };
     let found_bytes: u64 = found.iter().map(|chunk| chunk.table.bytes_estimate()).sum();
     let work = || work(connect, shared);
     // One thread's failure interrupts the others: their interruption is not the cause.
@@ -186,7 +192,7 @@ fn load_all<C: Connect + Sync>(
     })?;
     let mut sums = TableSums::default();
     sums.extend(loaded.iter().flat_map(TableSums::iter));
-    Ok(sums)
+    Ok((sums, shared.bytes.load(Ordering::Relaxed)))
 }
 
 struct SharedLoad<'a> {
@@ -200,22 +206,6 @@ struct SharedLoad<'a> {
 }
 
 impl SharedLoad<'_> {
-    fn new(
-        plan: LoadPlan,
-        population: Population,
-        is_local_infile: bool,
-        stop: &AtomicBool,
-    ) -> SharedLoad<'_> {
-        SharedLoad {
-            plan: Mutex::new(plan),
-            changed: Condvar::new(),
-            bytes: AtomicU64::new(0),
-            stop,
-            population,
-            is_local_infile,
-        }
-    }
-
     fn plan(&self) -> MutexGuard<'_, LoadPlan> {
         // A plan is changed in steps that cannot fail halfway.
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
