@@ -4,7 +4,7 @@ use crate::clocks::clocks;
 use crate::translated::{TranslatedTime, wait_ms};
 use crate::{poll_hooks, read_hooks, sleep_hooks, timer_hooks, wait_hooks};
 use libc::{c_int, c_long, c_void, clockid_t, sigset_t, size_t, timespec};
-use preload::as_libaio;
+use preload::{as_libaio, as_system_call};
 
 /// What a system call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +85,6 @@ fn call_waiting(
     result
 }
 
-/// As C has it: an error is -1 and `errno`.
-fn as_system_call(error: c_int) -> c_long {
-    if error == 0 {
-        return 0;
-    }
-    preload::set_errno(error);
-    -1
-}
-
 /// Calls that are functions of the C library too, with the same arguments.
 fn as_function(number: c_long, [a, b, c, d, e, _]: [c_long; ARGUMENTS]) -> Option<c_long> {
     Some(c_long::from(match number {
@@ -103,7 +94,7 @@ fn as_function(number: c_long, [a, b, c, d, e, _]: [c_long; ARGUMENTS]) -> Optio
         libc::SYS_nanosleep => sleep_hooks::nanosleep(a as _, b as _),
         libc::SYS_clock_nanosleep => {
             let error = sleep_hooks::clock_nanosleep(a as _, b as _, c as _, d as _);
-            return Some(as_system_call(error));
+            return Some(as_system_call(-error));
         }
         libc::SYS_setsockopt => poll_hooks::setsockopt(a as _, b as _, c as _, d as _, e as _),
         libc::SYS_getsockopt => poll_hooks::getsockopt(a as _, b as _, c as _, d as _, e as _),

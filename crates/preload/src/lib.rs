@@ -186,6 +186,15 @@ pub fn as_libaio(result: c_long) -> c_int {
     if result < 0 { -errno() } else { result as c_int }
 }
 
+/// The other way round: what libaio tells, as C has it of a system call.
+pub fn as_system_call(result: c_int) -> c_long {
+    if result < 0 {
+        set_errno(-result);
+        return -1;
+    }
+    c_long::from(result)
+}
+
 /// Runs what may change `errno` after the call whose `errno` the program is to see.
 pub fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     let errno = errno();

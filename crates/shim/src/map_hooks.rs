@@ -7,7 +7,7 @@ use crate::system::syscall as real_syscall;
 use crate::{aio_hooks, files};
 use device::page::Global;
 use libc::{MAP_FAILED, c_int, c_long, c_uint, c_void, off_t, size_t};
-use preload::set_errno;
+use preload::{as_system_call, set_errno};
 
 /// What is written or read through memory that files share with others is not seen. Private
 /// mappings load programs and tables.
@@ -29,15 +29,6 @@ fn refuse_uring() -> Option<c_int> {
 }
 
 const NO_URING: c_int = -libc::ENOSYS;
-
-/// As C has it: an error is -1 and `errno`.
-fn as_system_call(result: c_int) -> c_long {
-    if result < 0 {
-        set_errno(-result);
-        return -1;
-    }
-    c_long::from(result)
-}
 
 preload::hooks! { "C"
     fn mmap(
