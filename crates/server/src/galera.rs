@@ -10,7 +10,7 @@
 use crate::builds::ServerBuild;
 use crate::error::io_at;
 use crate::install::interpreter;
-use crate::install::suite::LOADER_PREFIX;
+use crate::install::suite::loader_in;
 use crate::process::free_ports;
 use crate::release_facts::GALERA_4;
 use crate::settings::Layout;
@@ -330,12 +330,6 @@ fn shell_for(build: &ServerBuild, layout: &Layout) -> ServerResult<PathBuf> {
         interpreter::set(&shell, &loader)?;
     }
     Ok(shell)
-}
-
-/// The loader of a C library, where one is in this directory.
-fn loader_in(directory: &Path) -> ServerResult<Option<PathBuf>> {
-    let mut files = home::entries(directory)?.into_iter();
-    Ok(files.find(|path| home::file_name(path).starts_with(LOADER_PREFIX)))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const KEYRING_PACKAGE: &str = "debian-archive-keyring";
 /// The package that holds the C library and its loader.
 const C_LIBRARY: &str = "libc6_";
 /// How the file name of the C library's loader begins.
-pub(crate) const LOADER_PREFIX: &str = "ld-linux";
+const LOADER_PREFIX: &str = "ld-linux";
 /// What the machine does after an update of its own index.
 const NO_HOOKS: &str = "#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n\
                         #clear APT::Update::Post-Invoke-Success;\n";
@@ -224,16 +224,14 @@ fn loader_below(c_library: &Path) -> ServerResult<Option<PathBuf>> {
     if !all.is_dir() {
         return Ok(None);
     }
-    for directory in entries(&all)?.into_iter().filter(|path| path.is_dir()) {
-        let is_loader = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(LOADER_PREFIX) && path.is_file()
-        };
-        if let Some(loader) = entries(&directory)?.into_iter().find(is_loader) {
-            return Ok(Some(loader));
-        }
-    }
-    Ok(None)
+    let mut directories = entries(&all)?.into_iter().filter(|path| path.is_dir());
+    directories.find_map(|directory| loader_in(&directory).transpose()).transpose()
+}
+
+/// The loader of a C library, where one is in this directory.
+pub(crate) fn loader_in(directory: &Path) -> ServerResult<Option<PathBuf>> {
+    let mut files = entries(directory)?.into_iter().filter(|path| path.is_file());
+    Ok(files.find(|path| home::file_name(path).starts_with(LOADER_PREFIX)))
 }
 
 fn forget_all_but(directory: &Path, kept: &[&str]) -> ServerResult<()> {
