@@ -1,12 +1,12 @@
 //! Every rank but the first: joins the leader, and does what it is told.
 
-use crate::auth::{Nonce, Side, Token, nonce};
+use crate::auth::{Nonce, Side, nonce};
 use crate::clock::{ClockOffset, EXCHANGE_TIMEOUT, EXCHANGES, Exchange};
 use crate::error::{FleetError, FleetResult};
-use crate::launcher::FleetPlace;
+use crate::launcher::{FleetPlace, RankOptions};
 use crate::link::{Link, in_words};
 use crate::messages::{
-    Agreement, Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
+    Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
 };
 use base::Instant;
 use drive::{Abort, AbortCause, Control, DrivenShare, Event, RunError, RunReport};
@@ -29,18 +29,6 @@ const AT_ONCE: Duration = Duration::from_micros(1);
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// From the last connection to the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
-
-/// What a follower is to join.
-#[derive(Debug)]
-pub struct FollowerOptions<'a> {
-    pub place: &'a FleetPlace,
-    pub token: &'a Token,
-    pub agreement: &'a Agreement,
-    /// Driver threads that this rank is to have.
-    pub threads: u32,
-    /// How long to look for the leader.
-    pub wait: Duration,
-}
 
 /// This rank, which has joined.
 pub struct Follower {
@@ -68,14 +56,15 @@ pub enum RunOrder {
 }
 
 impl Follower {
-    /// Joins the leader, who may not be there yet; `on_wait` is told why not, where that has
-    /// changed. A name that does not resolve is looked for no longer than a moment, unless names
-    /// come with their machines.
+    /// Joins the leader, who may not be there yet, as a rank that is to have so many driver
+    /// threads; `on_wait` is told why there is none, where that has changed. A name that does not
+    /// resolve is looked for no longer than a moment, unless names come with their machines.
     ///
     /// # Errors
     /// Where there is no leader, or it refuses this rank.
     pub fn join(
-        options: &FollowerOptions<'_>,
+        options: &RankOptions<'_>,
+        threads: u32,
         stop: &AtomicBool,
         on_wait: &mut dyn FnMut(&str),
     ) -> FleetResult<Follower> {
@@ -84,7 +73,7 @@ impl Follower {
         let begun = time::Instant::now();
         let mut told = String::new();
         loop {
-            let (why, wait) = match try_to_join(options) {
+            let (why, wait) = match try_to_join(options, threads) {
                 Ok(Ok(link)) => {
                     return Ok(Follower {
                         link,
@@ -223,12 +212,12 @@ enum NotJoined {
 }
 
 /// The inner error is a refusal.
-fn try_to_join(options: &FollowerOptions<'_>) -> Result<Result<Link, String>, NotJoined> {
+fn try_to_join(options: &RankOptions<'_>, threads: u32) -> Result<Result<Link, String>, NotJoined> {
     let addresses = options.place.leader.to_socket_addrs().map_err(|error| {
         NotJoined::NoName(format!("its name does not resolve on this machine ({error})"))
     })?;
     let joined = connect(addresses).and_then(Link::unproven).and_then(|mut link| {
-        let introduced = introduce(options, &mut link)?;
+        let introduced = introduce(options, threads, &mut link)?;
         Ok(introduced.map(|()| link.proven()))
     });
     joined.map_err(NotJoined::Link)
@@ -246,7 +235,11 @@ fn connect(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream>
 }
 
 /// The inner error is a refusal.
-fn introduce(options: &FollowerOptions<'_>, link: &mut Link) -> io::Result<Result<(), String>> {
+fn introduce(
+    options: &RankOptions<'_>,
+    threads: u32,
+    link: &mut Link,
+) -> io::Result<Result<(), String>> {
     let FleetPlace { rank, size, .. } = *options.place;
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -259,7 +252,7 @@ fn introduce(options: &FollowerOptions<'_>, link: &mut Link) -> io::Result<Resul
     let proof = options.token.proof(Side::Follower, [&own, &theirs], rank);
     let proof = proof.ok_or_else(|| io::Error::other("no proof can be made"))?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let about = RankAbout { host, threads: options.threads };
+    let about = RankAbout { host, threads };
     let agreement = options.agreement.clone();
     link.send(&Introduction::Proof { proof, agreement, about })?;
     Ok(match link.receive(HANDSHAKE_TIMEOUT)? {

@@ -1,7 +1,10 @@
 //! Which rank this process is, of how many, and where rank 0 is: what Slurm, MPI's launchers or an
 //! Indexed Job of Kubernetes say in the environment, or what the command line says instead.
 
+use crate::auth::Token;
 use crate::error::{FleetError, FleetResult};
+use crate::messages::Agreement;
+use std::time::Duration;
 
 /// Where rank 0 listens unless it is said otherwise.
 const PORT: u16 = 17_171;
@@ -18,6 +21,16 @@ pub struct FleetPlace {
     pub leader: String,
     /// Its name may resolve only when it is there: that of a pod.
     pub names_come_late: bool,
+}
+
+/// What a rank is to meet the others with.
+#[derive(Debug)]
+pub struct RankOptions<'a> {
+    pub place: &'a FleetPlace,
+    pub token: &'a Token,
+    pub agreement: &'a Agreement,
+    /// How long to wait for the others, or to look for the leader.
+    pub wait: Duration,
 }
 
 /// What the command line says of it.

@@ -1,8 +1,8 @@
 //! Rank 0: waits for all others, and leads their runs.
 
-use crate::auth::{Nonce, Side, Token, nonce};
+use crate::auth::{Nonce, Side, nonce};
 use crate::error::{FleetError, FleetResult};
-use crate::launcher::FleetPlace;
+use crate::launcher::{FleetPlace, RankOptions};
 use crate::link::{Link, in_words};
 use crate::messages::{Agreement, Introduction, RankAbout, RunJob, ToFollower, ToLeader, Word};
 use crate::partner::RankPartner;
@@ -30,18 +30,6 @@ const LOAD_SILENCE_MAX: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Refusals that a message names.
 const REFUSALS_TOLD: usize = 3;
-
-/// What a leader is to lead.
-#[derive(Debug)]
-pub struct LeaderOptions<'a> {
-    pub place: &'a FleetPlace,
-    pub token: &'a Token,
-    pub agreement: &'a Agreement,
-    /// Ranks that may be lost while they drive.
-    pub tolerate: u32,
-    /// How long to wait for the others.
-    pub wait: Duration,
-}
 
 /// Rank 0 with all others.
 #[derive(Debug)]
@@ -120,13 +108,14 @@ enum Candidate {
 }
 
 impl Leader {
-    /// Waits until all other ranks have joined; `on_wait` is told of those that are missing, some
-    /// times a second.
+    /// Waits until all other ranks have joined, of which `tolerate` may be lost while they drive;
+    /// `on_wait` is told of those that are missing, some times a second.
     ///
     /// # Errors
     /// Where ranks are missing after the time, disagree, or nobody can reach this one.
     pub fn gather(
-        options: &LeaderOptions<'_>,
+        options: &RankOptions<'_>,
+        tolerate: u32,
         stop: &AtomicBool,
         on_wait: &mut dyn FnMut(&[u32]),
     ) -> FleetResult<Leader> {
@@ -144,7 +133,7 @@ impl Leader {
         }
         Ok(Leader {
             ranks,
-            tolerate: AtomicU32::new(options.tolerate),
+            tolerate: AtomicU32::new(tolerate),
             stop_asked: AtomicBool::new(false),
             orders: AtomicU32::new(0),
         })
@@ -280,7 +269,7 @@ struct Gathered {
 impl Gathered {
     fn wait_for_all(
         &mut self,
-        options: &LeaderOptions<'_>,
+        options: &RankOptions<'_>,
         listener: &TcpListener,
         stop: &AtomicBool,
         on_wait: &mut dyn FnMut(&[u32]),
@@ -333,7 +322,7 @@ impl Gathered {
         }
     }
 
-    fn never_came(&self, options: &LeaderOptions<'_>, missing: Vec<u32>) -> FleetError {
+    fn never_came(&self, options: &RankOptions<'_>, missing: Vec<u32>) -> FleetError {
         let leader = &options.place.leader;
         let address = match self.refusals.as_slice() {
             [] => leader.clone(),
@@ -414,7 +403,7 @@ fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank, proof: Vec<u8>) -> Fle
     Ok(())
 }
 
-fn shake_hands(options: &LeaderOptions<'_>, stream: TcpStream, from: SocketAddr) -> Candidate {
+fn shake_hands(options: &RankOptions<'_>, stream: TcpStream, from: SocketAddr) -> Candidate {
     let unknown = |why: &str| Candidate::Unknown(format!("{from}: {why}"));
     let mut link = match Link::unproven(stream) {
         Ok(link) => link,
@@ -456,7 +445,7 @@ struct Proven {
 }
 
 impl Proven {
-    fn disagreement(&self, options: &LeaderOptions<'_>) -> Option<String> {
+    fn disagreement(&self, options: &RankOptions<'_>) -> Option<String> {
         let own_version = env!("CARGO_PKG_VERSION");
         let FleetPlace { size, .. } = *options.place;
         if self.version != own_version {
@@ -484,7 +473,7 @@ impl Proven {
 
 /// The other side proves itself first: what this side proves by is for no stranger to guess the
 /// token from. The inner error is a refusal.
-fn prove(options: &LeaderOptions<'_>, link: &mut Link) -> io::Result<Result<Proven, &'static str>> {
+fn prove(options: &RankOptions<'_>, link: &mut Link) -> io::Result<Result<Proven, &'static str>> {
     let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
     let hello = link.receive(HANDSHAKE_TIMEOUT)?;
     let Introduction::Hello { version, rank, size, nonce: theirs } = hello else {

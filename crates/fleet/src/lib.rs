@@ -22,7 +22,7 @@ mod partner;
 
 pub use auth::Token;
 pub use error::{FleetError, FleetResult};
-pub use follower::{Follower, FollowerOptions, RankTurn, RunOrder};
-pub use launcher::{FleetPlace, Launched};
-pub use leader::{DividedWorkers, Leader, LeaderOptions};
+pub use follower::{Follower, RankTurn, RunOrder};
+pub use launcher::{FleetPlace, Launched, RankOptions};
+pub use leader::{DividedWorkers, Leader};
 pub use messages::{Agreement, RankUsage, RunJob};

@@ -8,8 +8,8 @@ use drive::{
     Workload, WorkloadCounters,
 };
 use fleet::{
-    Agreement, FleetError, FleetPlace, Follower, FollowerOptions, Leader, LeaderOptions, RankUsage,
-    RunJob, RunOrder, Token,
+    Agreement, FleetError, FleetPlace, Follower, Leader, RankOptions, RankUsage, RunJob, RunOrder,
+    Token,
 };
 use std::cell::RefCell;
 use std::io::Write;
@@ -114,14 +114,14 @@ fn places(size: u32) -> Vec<FleetPlace> {
 
 fn gather(place: &FleetPlace, tolerate: u32, wait: Duration) -> Result<Leader, FleetError> {
     let (token, agreement) = (token(), agreement("cell"));
-    let options = LeaderOptions { place, token: &token, agreement: &agreement, tolerate, wait };
-    Leader::gather(&options, &RUNS, &mut |_| {})
+    let options = RankOptions { place, token: &token, agreement: &agreement, wait };
+    Leader::gather(&options, tolerate, &RUNS, &mut |_| {})
 }
 
 fn join(place: &FleetPlace, token: &Token, key: &str) -> Result<Follower, FleetError> {
     let (agreement, wait) = (agreement(key), Duration::from_secs(10));
-    let options = FollowerOptions { place, token, agreement: &agreement, threads: 2, wait };
-    Follower::join(&options, &RUNS, &mut |_| {})
+    let options = RankOptions { place, token, agreement: &agreement, wait };
+    Follower::join(&options, 2, &RUNS, &mut |_| {})
 }
 
 /// Does what rank 0 orders, but for leaving after `leaves_after` intervals, where that is said.
@@ -373,14 +373,8 @@ fn who_does_not_come_is_named() {
     assert!(error.contains("1 of 3 ranks did not come within 2 s: 2"), "{error}");
     let place = &self::places(2)[1];
     let agreement = agreement("cell");
-    let options = FollowerOptions {
-        place,
-        token: &token(),
-        agreement: &agreement,
-        threads: 1,
-        wait: 300 * MS,
-    };
-    let error = Follower::join(&options, &RUNS, &mut |_| {}).err().unwrap().to_string();
+    let options = RankOptions { place, token: &token(), agreement: &agreement, wait: 300 * MS };
+    let error = Follower::join(&options, 1, &RUNS, &mut |_| {}).err().unwrap().to_string();
     assert!(error.contains("no rank 0 answers at 127.0.0.1"), "{error}");
 }
 

@@ -1,7 +1,7 @@
-use super::{HANDSHAKES_MAX, Leader, LeaderOptions};
+use super::{HANDSHAKES_MAX, Leader};
 use crate::auth::{Token, nonce};
-use crate::follower::{Follower, FollowerOptions, RunOrder};
-use crate::launcher::FleetPlace;
+use crate::follower::{Follower, RunOrder};
+use crate::launcher::{FleetPlace, RankOptions};
 use crate::link::Link;
 use crate::messages::{Agreement, Introduction, ToFollower};
 use std::io::{ErrorKind, Read, Write};
@@ -29,25 +29,13 @@ fn places() -> [FleetPlace; 2] {
 }
 
 fn gather(place: &FleetPlace) -> Leader {
-    let options = LeaderOptions {
-        place,
-        token: &token(),
-        agreement: &agreement(),
-        tolerate: 0,
-        wait: PATIENCE,
-    };
-    Leader::gather(&options, &RUNS, &mut |_| {}).unwrap()
+    let options = RankOptions { place, token: &token(), agreement: &agreement(), wait: PATIENCE };
+    Leader::gather(&options, 0, &RUNS, &mut |_| {}).unwrap()
 }
 
 fn join(place: &FleetPlace) -> Follower {
-    let options = FollowerOptions {
-        place,
-        token: &token(),
-        agreement: &agreement(),
-        threads: 1,
-        wait: PATIENCE,
-    };
-    Follower::join(&options, &RUNS, &mut |_| {}).unwrap()
+    let options = RankOptions { place, token: &token(), agreement: &agreement(), wait: PATIENCE };
+    Follower::join(&options, 1, &RUNS, &mut |_| {}).unwrap()
 }
 
 /// A connection to rank 0, who may not listen yet.

@@ -13,10 +13,7 @@ use crate::target::resolved::external;
 use crate::target::subject::Subject;
 use base::{Exit, counted};
 use drive::{Company, Event, RunOptions, Workload};
-use fleet::{
-    Agreement, FleetPlace, Follower, FollowerOptions, Leader, LeaderOptions, RunJob, RunOrder,
-    Token,
-};
+use fleet::{Agreement, FleetPlace, Follower, Leader, RankOptions, RunJob, RunOrder, Token};
 use spec::{Cell, Connections, External, Load, Server};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,15 +41,10 @@ impl FleetAsked {
     /// Where the server is none that all reach, or the fleet does not come together.
     pub fn lead(&self, work: &FleetWork<'_>, job: &Job<'_>) -> LabResult<Leader> {
         require_reachable(work.server())?;
-        let options = LeaderOptions {
-            place: &self.place,
-            token: &self.token,
-            agreement: &work.agreement(self.command),
-            tolerate: self.tolerate,
-            wait: self.wait,
-        };
+        let agreement = work.agreement(self.command);
+        let options = self.options(&agreement);
         let mut told = usize::MAX;
-        let leader = Leader::gather(&options, job.stop, &mut |missing| {
+        let leader = Leader::gather(&options, self.tolerate, job.stop, &mut |missing| {
             if missing.len() != told {
                 told = missing.len();
                 let ranks = counted(missing.len(), "rank", "ranks");
@@ -71,18 +63,14 @@ impl FleetAsked {
     pub fn follow(&self, work: &FleetWork<'_>, job: &Job<'_>) -> LabResult<Exit> {
         let subject = external(require_reachable(work.server())?, job)?;
         require_real_time(subject.dilation())?;
-        let options = FollowerOptions {
-            place: &self.place,
-            token: &self.token,
-            agreement: &work.agreement(self.command),
-            threads: match work {
-                FleetWork::Drive(cell) => driver_threads(&cell.load, u32::MAX, &subject),
-                FleetWork::Load(..) => 1,
-            },
-            wait: self.wait,
+        let agreement = work.agreement(self.command);
+        let threads = match work {
+            FleetWork::Drive(cell) => driver_threads(&cell.load, u32::MAX, &subject),
+            FleetWork::Load(..) => 1,
         };
         job.step(&format!("looking for rank 0 at {}", self.place.leader));
-        let mut follower = Follower::join(&options, job.stop, &mut |why| job.step(why))?;
+        let options = self.options(&agreement);
+        let mut follower = Follower::join(&options, threads, job.stop, &mut |why| job.step(why))?;
         loop {
             let order = follower.next(job.stop)?;
             let done = match (&order, work) {
@@ -103,6 +91,10 @@ impl FleetAsked {
                 return Err(error);
             }
         }
+    }
+
+    fn options<'a>(&'a self, agreement: &'a Agreement) -> RankOptions<'a> {
+        RankOptions { place: &self.place, token: &self.token, agreement, wait: self.wait }
     }
 
     fn in_words(&self, job: &RunJob) -> String {
