@@ -59,14 +59,6 @@ pub struct StorageFacts {
     pub capacity_bytes: u64,
 }
 
-/// Where a probe is.
-#[derive(Clone, Copy, Debug)]
-pub struct ProbeProgress<'a> {
-    pub what: &'a str,
-    pub done: Duration,
-    pub total: Duration,
-}
-
 /// The names of a new profile.
 #[derive(Clone, Debug)]
 pub struct Naming {
@@ -83,27 +75,22 @@ pub fn expected_duration(runtime: Duration) -> Duration {
     (runtime + SETTLE) * jobs
 }
 
-/// Measures.
+/// Measures; `on_progress` is told what, and the time that the jobs have taken.
 pub fn probe(
     fio: &Fio,
     options: &ProbeOptions,
     stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(ProbeProgress<'_>),
+    on_progress: &mut dyn FnMut(&str, Duration),
 ) -> StorageResult<Probed> {
-    let total = expected_duration(options.runtime);
-    on_progress(ProbeProgress { what: "laying out the file", done: Duration::ZERO, total });
+    on_progress("laying out the file", Duration::ZERO);
     let file = TestFile::lay_out(&options.directory, Content::Random, stop)?;
     let direct = file.takes_direct_io();
     let mut done = Duration::ZERO;
     let mut run = |what: &str, pattern, queue_depth| -> StorageResult<FioResult> {
         let new = FioJob::new(pattern, queue_depth, options.runtime);
         let job = FioJob { ramp: SETTLE, direct, ..new };
-        let mut watch = JobWatch {
-            stop,
-            on_tick: &mut |elapsed| {
-                on_progress(ProbeProgress { what, done: done + elapsed, total });
-            },
-        };
+        let mut watch =
+            JobWatch { stop, on_tick: &mut |elapsed| on_progress(what, done + elapsed) };
         let measured = fio.run_bare(&job, &file, &mut watch)?;
         done += job.ramp + job.runtime;
         Ok(measured)

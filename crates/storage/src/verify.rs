@@ -26,16 +26,6 @@ pub struct VerifyOptions {
     pub dilation: Dilation,
 }
 
-/// Where a verification is.
-#[derive(Clone, Copy, Debug)]
-pub struct VerifyProgress<'a> {
-    pub profile: &'a str,
-    pub figure: &'a str,
-    /// Time that this profile's jobs have taken.
-    pub done: Duration,
-    pub total: Duration,
-}
-
 /// Memory where it has room, else `fallback`.
 pub fn default_directory(fallback: &Path) -> PathBuf {
     let need = Need { bytes: SPAN_BYTES * 2, buffer_pool_bytes: 0 };
@@ -53,28 +43,21 @@ pub fn expected_duration(profile: &Profile, runtime: Duration) -> StorageResult<
     Ok(checks.iter().map(FigureCheck::duration).sum())
 }
 
-/// Measures every figure of the sheet.
+/// Measures every figure of the sheet; `on_progress` is told which, and the time that the jobs
+/// have taken.
 pub fn verify(
     fio: &Fio,
     profile: &Profile,
     options: &VerifyOptions,
     stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(VerifyProgress<'_>),
+    on_progress: &mut dyn FnMut(&str, Duration),
 ) -> StorageResult<Vec<VerifiedFigure>> {
     let checks = checks(profile, options.runtime)?;
-    let total: Duration = checks.iter().map(FigureCheck::duration).sum();
     let file = TestFile::lay_out(&options.directory, content(profile), stop)?;
     let mut done = Duration::ZERO;
     let mut figures = Vec::with_capacity(checks.len());
     for check in &checks {
-        let mut tick = |elapsed: Duration| {
-            on_progress(VerifyProgress {
-                profile: &profile.name,
-                figure: check.key,
-                done: done + elapsed,
-                total,
-            });
-        };
+        let mut tick = |elapsed: Duration| on_progress(check.key, done + elapsed);
         let host = FioHost { fio, file: &file, dilation: options.dilation, stop };
         let figure = measure(&host, profile, check, &mut tick)?;
         figures.push(figure);

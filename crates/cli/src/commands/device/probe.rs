@@ -8,7 +8,7 @@ use crate::failure::Outcome;
 use base::document;
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
 use storage::fio::{Fio, FioResult};
-use storage::probe::{Naming, ProbeOptions, Probed, probe};
+use storage::probe::{Naming, ProbeOptions, Probed, expected_duration, probe};
 
 document! {
     /// What was measured, and the profile that was made of it.
@@ -57,8 +57,9 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     let mut console = Console::new()?;
     let options =
         ProbeOptions { directory: arguments.directory.clone(), runtime: arguments.seconds };
-    let probed = probe(&fio, &options, &stop, &mut |progress| {
-        console.show_work(progress.what, progress.done, progress.total);
+    let total = expected_duration(options.runtime);
+    let probed = probe(&fio, &options, &stop, &mut |what, done| {
+        console.show_work(what, done, total);
     });
     console.done();
     let probed = probed?;

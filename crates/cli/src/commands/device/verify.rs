@@ -90,9 +90,9 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     let mut before = Duration::ZERO;
     let mut devices = Vec::with_capacity(profiles.len());
     for (profile, duration) in profiles.iter().zip(durations) {
-        let figures = verify(&fio, profile, &options, &stop, &mut |progress| {
-            let what = format!("{}: {}", progress.profile, progress.figure);
-            console.show_work(&what, before + real(progress.done), total);
+        let figures = verify(&fio, profile, &options, &stop, &mut |figure, done| {
+            let what = format!("{}: {figure}", profile.name);
+            console.show_work(&what, before + real(done), total);
         });
         let figures = match figures {
             Ok(figures) => figures,
