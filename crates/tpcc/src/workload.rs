@@ -5,7 +5,7 @@ use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::fresh::FreshOrders;
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Across, AcrossOptions, PreparedSession, StatementSet};
+use crate::transactions::{Across, PreparedSession, StatementSet};
 use crate::witness::Witness;
 use crate::xa::XaRun;
 use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction};
@@ -170,11 +170,10 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         let server = self.schemas.writes_to(which);
         let witness = self.options.witness.clone();
         let statements = self.options.statements;
-        if let Some((run, shards)) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
+        if let Some(shared) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
             && matches!(statements, StatementSet::Clauses { .. })
         {
-            let options = AcrossOptions { run, shards, statements };
-            let (own, across) = Across::open(&self.schemas, which, &options).await?;
+            let (own, across) = Across::open(&self.schemas, which, shared, statements).await?;
             return Ok(TerminalClient::new(server, own, Beside::Shards(across), witness));
         }
         let terminal = self.session(server).await?;

@@ -26,7 +26,7 @@ pub(crate) mod sql;
 pub mod tpcc_mysql;
 
 use crate::input::Input;
-pub(crate) use across::{Across, AcrossOptions};
+pub(crate) use across::Across;
 use base::{Session, SessionError, SessionResult};
 use drive::set_isolation;
 pub use outcome::{Outcome, TransactionError};

@@ -17,7 +17,6 @@ use crate::xa::{BranchId, ShardName, XaOwner, XaRun};
 use base::{Session, SessionError, SessionResult};
 use branches::{Branch, Branches};
 use drive::{StatementTime, StatementTimes, Timed};
-pub(crate) use open::AcrossOptions;
 
 /// The sessions of a connection on the other shards than its own, and what names its transactions.
 pub(crate) struct Across<S> {

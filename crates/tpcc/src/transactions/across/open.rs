@@ -15,25 +15,18 @@ use std::time::Duration;
 /// How long a server may take to end the session that this one follows.
 const LEAVING_WAIT: Duration = Duration::from_secs(10);
 
-/// What the connections of a run over shards have in common.
-pub(crate) struct AcrossOptions<'a> {
-    pub(crate) run: &'a XaRun,
-    pub(crate) shards: &'a ShardRanges,
-    pub(crate) statements: StatementSet,
-}
-
 impl<S: Session> Across<Timed<S>> {
-    /// Opens a session on each shard; the first of what is returned is that on its own. What an
-    /// earlier one of this connection has left prepared is resolved before.
+    /// Opens a session on each shard of a run; the first of what is returned is that on its own.
+    /// What an earlier one of this connection has left prepared is resolved before.
     ///
     /// # Errors
     /// Why one cannot be opened; [`FailureKind::Lost`] where a later call may succeed.
     pub(crate) async fn open<C: Connect<Session = S>>(
         schemas: &Schemas<C>,
         which: Opening,
-        options: &AcrossOptions<'_>,
+        (run, shards): (&XaRun, &ShardRanges),
+        statements: StatementSet,
     ) -> Result<(PreparedSession<Timed<S>>, Across<Timed<S>>), Failed> {
-        let AcrossOptions { run, shards, statements } = *options;
         let owner = run.owner(which.connection);
         let home = schemas.writes_to(which);
         let mut sessions = Vec::new();
