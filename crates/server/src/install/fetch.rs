@@ -36,7 +36,7 @@ pub(super) fn fetch(of: &mut Installation<'_>) -> ServerResult<Unpacked> {
         origin.push(debian_package(of, candidates, &root)?);
     }
     let origin = format!("Debian package {}", origin.join(", "));
-    Ok(Unpacked::whole(root, origin, None))
+    Ok(Unpacked { root, origin, ..Unpacked::default() })
 }
 
 fn from_maven(of: &mut Installation<'_>, root: PathBuf, maven: &Maven) -> ServerResult<Unpacked> {
@@ -88,7 +88,7 @@ fn from_maven(of: &mut Installation<'_>, root: PathBuf, maven: &Maven) -> Server
     }
     let origin = format!("Maven artifact {}", maven.artifact);
     let sha256 = Some(maven.sha256.clone());
-    Ok(Unpacked::whole(root, origin, sha256))
+    Ok(Unpacked { root, origin, sha256, ..Unpacked::default() })
 }
 
 /// Unpacks the first of `candidates` that apt knows into `to`; returns its name and version.

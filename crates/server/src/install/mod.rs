@@ -29,23 +29,18 @@ struct Installation<'a> {
 }
 
 /// Where an engine came from.
+#[derive(Default)]
 struct Unpacked {
     /// The directory to move into place.
     root: PathBuf,
     origin: String,
     sha256: Option<String>,
-    /// Where below `root` all its libraries are, where it came with them.
+    /// Where below `root` all its libraries are, where it came with them and needs none of the
+    /// machine's.
     libraries: Option<PathBuf>,
     /// The loader below `root` that the server asks for, where it came with a C library that is
     /// newer than the machine's.
     loader: Option<PathBuf>,
-}
-
-impl Unpacked {
-    /// One that needs libraries of the machine's.
-    fn whole(root: PathBuf, origin: String, sha256: Option<String>) -> Unpacked {
-        Unpacked { root, origin, sha256, libraries: None, loader: None }
-    }
 }
 
 /// Installs an engine of the catalogue, from its usual source or from an official archive (`--from
@@ -115,7 +110,7 @@ fn from_file(of: &mut Installation<'_>, file: &Path, sha256: String) -> ServerRe
     let name = file.file_name().unwrap_or(file.as_os_str());
     let origin = format!("the archive {}", name.display());
     let root = server_root(&root, file)?;
-    Ok(Unpacked::whole(root, origin, Some(sha256)))
+    Ok(Unpacked { root, origin, sha256: Some(sha256), ..Unpacked::default() })
 }
 
 /// Official archives hold one directory with everything in it, those inside jars hold everything at
