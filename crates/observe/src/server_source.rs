@@ -11,19 +11,14 @@ mod session;
 
 use crate::error::{ObserveError, ObserveResult};
 use crate::readings::{Readings, SampleSource};
-use reactor::Tasks;
 use session::ServerSession;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 use wire::{ConnectOptions, Connector};
 
 pub use session::global_status;
-
-/// How often a stop is looked for while the server has not answered.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 thread_local! {
     /// Sessions of the sources that this thread reads, by the number of the source.
@@ -112,14 +107,8 @@ pub(crate) fn until_stopped<T>(
     stop: &AtomicBool,
     future: impl Future<Output = ObserveResult<T>>,
 ) -> ObserveResult<T> {
-    let mut result =
-        Err(ObserveError::Server("it had not answered when it was no longer needed".to_owned()));
-    let mut tasks = Tasks::new().map_err(failed)?;
-    tasks.spawn(async { result = future.await });
-    let look = || Some(Instant::now() + LOOK_EVERY);
-    while tasks.run_until(look()).map_err(failed)? > 0 && !stop.load(Ordering::Relaxed) {}
-    drop(tasks);
-    result
+    let ended = reactor::block_on_unless(stop, future).map_err(failed)?;
+    ended.unwrap_or_else(|| Err(failed("it had not answered when it was no longer needed")))
 }
 
 fn failed(error: impl Display) -> ObserveError {
@@ -131,6 +120,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
     use std::thread;
+    use std::time::{Duration, Instant};
     use wire::{Address, Password, Security};
 
     fn at(port: u16) -> ServerSource {

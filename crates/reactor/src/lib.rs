@@ -19,5 +19,5 @@ mod time;
 
 pub use crate::core::PolledSocket;
 pub use crate::queue::{Queue, Signal};
-pub use crate::tasks::{Tasks, block_on, join_all, on_threads};
+pub use crate::tasks::{Tasks, block_on, block_on_unless, join_all, on_threads};
 pub use crate::time::{TimedOut, sleep_until, timeout_at};

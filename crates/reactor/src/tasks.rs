@@ -5,9 +5,13 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How often a stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A set of tasks that run together on this thread.
 pub struct Tasks<'a> {
@@ -70,6 +74,17 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     tasks.run_until(None)?;
     drop(tasks);
     output.ok_or_else(|| io::Error::other("the reactor ended before its only task"))
+}
+
+/// As [`block_on`], but gives the future up soon after `stop` is set; `None` then.
+pub fn block_on_unless<F: Future>(stop: &AtomicBool, future: F) -> io::Result<Option<F::Output>> {
+    let mut output = None;
+    let mut tasks = Tasks::new()?;
+    tasks.spawn(async { output = Some(future.await) });
+    let look = || Some(Instant::now() + LOOK_EVERY);
+    while tasks.run_until(look())? > 0 && !stop.load(Ordering::Relaxed) {}
+    drop(tasks);
+    Ok(output)
 }
 
 /// Runs `work` on so many threads, one at least, each with a reactor of its own. Meanwhile this

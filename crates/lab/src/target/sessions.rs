@@ -3,13 +3,9 @@
 use crate::error::{LabError, LabResult};
 use base::{Connect, Session, SessionError, limits};
 use drive::Schemas;
-use reactor::Tasks;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 use wire::{Connection, Connector};
-
-/// How often a stop is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Runs `future` to its end on this thread.
 pub(crate) fn block_on<T>(future: impl Future<Output = LabResult<T>>) -> LabResult<T> {
@@ -104,15 +100,6 @@ pub(crate) fn until<T>(
     stop: &AtomicBool,
     future: impl Future<Output = LabResult<T>>,
 ) -> LabResult<T> {
-    let mut result = Err(LabError::Interrupted);
-    let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
-    tasks.spawn(async {
-        result = future.await;
-    });
-    let look = || Instant::now() + LOOK_EVERY;
-    while tasks.run_until(Some(look())).map_err(LabError::Reactor)? > 0
-        && !stop.load(Ordering::Relaxed)
-    {}
-    drop(tasks);
-    result
+    let ended = reactor::block_on_unless(stop, future).map_err(LabError::Reactor)?;
+    ended.unwrap_or(Err(LabError::Interrupted))
 }
