@@ -43,7 +43,14 @@ pub(crate) struct WriteBack {
 }
 
 /// The one of this process.
-pub(crate) static WRITE_BACK: WriteBack = WriteBack::new();
+pub(crate) static WRITE_BACK: WriteBack = WriteBack {
+    slots: Mutex::new([const { None }; UNDER_WAY_MAX]),
+    under_way: AtomicU32::new(0),
+    under_way_pages: AtomicU64::new(0),
+    pages: AtomicU64::new(0),
+    dirty_pages: AtomicU64::new(0),
+    oldest_ns: AtomicU64::new(u64::MAX),
+};
 
 /// Tells what is in the cache now, and keeps what is to be known of it without locking it.
 pub(crate) fn cache_changed(state: &ShimState) {
@@ -58,17 +65,6 @@ pub(crate) fn cache_changed(state: &ShimState) {
 }
 
 impl WriteBack {
-    const fn new() -> WriteBack {
-        WriteBack {
-            slots: Mutex::new([const { None }; UNDER_WAY_MAX]),
-            under_way: AtomicU32::new(0),
-            under_way_pages: AtomicU64::new(0),
-            pages: AtomicU64::new(0),
-            dirty_pages: AtomicU64::new(0),
-            oldest_ns: AtomicU64::new(u64::MAX),
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, [Option<PageRequest>; UNDER_WAY_MAX]> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
