@@ -17,8 +17,10 @@ impl Results {
             return self.step(Durable::Flushed, |transaction| insert_cell(transaction, lab, cell));
         };
         if stored.what.server_version.is_empty() {
+            // A planned cell becomes the one that is measured.
             return self.step(Durable::Flushed, |transaction| {
-                fill_in_server(transaction, stored.id, cell)
+                update(transaction, "cell", &format!("id = {}", stored.id), &[], cell)?;
+                insert_details(transaction, stored.id, cell)
             });
         }
         match stored.what.difference(cell) {
@@ -48,16 +50,6 @@ fn insert_cell(
 ) -> rusqlite::Result<CellId> {
     let id = insert(transaction, "INSERT INTO cell", &[("lab_id", &lab)], cell)?;
     insert_details(transaction, CellId(id), cell)
-}
-
-/// A planned cell becomes the one that is measured.
-fn fill_in_server(
-    transaction: &Transaction<'_>,
-    id: CellId,
-    cell: &NewCell,
-) -> rusqlite::Result<CellId> {
-    update(transaction, "cell", &format!("id = {id}"), &[], cell)?;
-    insert_details(transaction, id, cell)
 }
 
 fn insert_details(
