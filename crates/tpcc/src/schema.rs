@@ -281,41 +281,29 @@ pub fn insert_head(table: Table) -> String {
     format!("INSERT INTO {table} ({}) VALUES ", table.column_list())
 }
 
-/// A foreign key: its constraint's name, its columns, and the parent, whose primary key they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ForeignKey {
-    table: Table,
-    name: &'static str,
-    columns: &'static str,
-    parent: Table,
-}
-
-/// The foreign keys of clause 1.3.1, named as tpcc-mysql's.
-const FOREIGN_KEYS: [ForeignKey; 10] = {
-    const fn key(
-        table: Table,
-        name: &'static str,
-        columns: &'static str,
-        parent: Table,
-    ) -> ForeignKey {
-        ForeignKey { table, name, columns, parent }
-    }
+/// The foreign keys of a table (clause 1.3.1), by name, as tpcc-mysql has it, and columns, with the
+/// parent, whose primary key they are.
+fn foreign_keys(table: Table) -> &'static [(&'static str, &'static str, Table)] {
     use Table::{
         Customer, District, History, Item, NewOrders, OrderLine, Orders, Stock, Warehouse,
     };
-    [
-        key(District, "fkey_district_1", "d_w_id", Warehouse),
-        key(Customer, "fkey_customer_1", "c_w_id,c_d_id", District),
-        key(History, "fkey_history_1", "h_c_w_id,h_c_d_id,h_c_id", Customer),
-        key(History, "fkey_history_2", "h_w_id,h_d_id", District),
-        key(NewOrders, "fkey_new_orders_1", "no_w_id,no_d_id,no_o_id", Orders),
-        key(Orders, "fkey_orders_1", "o_w_id,o_d_id,o_c_id", Customer),
-        key(OrderLine, "fkey_order_line_1", "ol_w_id,ol_d_id,ol_o_id", Orders),
-        key(OrderLine, "fkey_order_line_2", "ol_supply_w_id,ol_i_id", Stock),
-        key(Stock, "fkey_stock_1", "s_w_id", Warehouse),
-        key(Stock, "fkey_stock_2", "s_i_id", Item),
-    ]
-};
+    match table {
+        District => &[("fkey_district_1", "d_w_id", Warehouse)],
+        Customer => &[("fkey_customer_1", "c_w_id,c_d_id", District)],
+        History => &[
+            ("fkey_history_1", "h_c_w_id,h_c_d_id,h_c_id", Customer),
+            ("fkey_history_2", "h_w_id,h_d_id", District),
+        ],
+        NewOrders => &[("fkey_new_orders_1", "no_w_id,no_d_id,no_o_id", Orders)],
+        Orders => &[("fkey_orders_1", "o_w_id,o_d_id,o_c_id", Customer)],
+        OrderLine => &[
+            ("fkey_order_line_1", "ol_w_id,ol_d_id,ol_o_id", Orders),
+            ("fkey_order_line_2", "ol_supply_w_id,ol_i_id", Stock),
+        ],
+        Stock => &[("fkey_stock_1", "s_w_id", Warehouse), ("fkey_stock_2", "s_i_id", Item)],
+        Warehouse | Item => &[],
+    }
+}
 
 /// The secondary indexes of a table, by name and columns: those that the transactions need
 /// (customer by name, orders by customer), and with `foreign_keys` those that the foreign keys need
@@ -347,10 +335,9 @@ pub fn indexes_sql(table: Table, foreign_keys: bool) -> Option<String> {
 /// all rows and [`indexes_sql`], in a session with `foreign_key_checks=0`: then no engine copies
 /// the table or reads its rows.
 pub fn foreign_keys_sql(table: Table) -> Option<String> {
-    let parts: Vec<String> = FOREIGN_KEYS
+    let parts: Vec<String> = foreign_keys(table)
         .iter()
-        .filter(|key| key.table == table)
-        .map(|ForeignKey { name, columns, parent, .. }| {
+        .map(|(name, columns, parent)| {
             let (to, key) = (parent.name(), parent.primary_key().join(","));
             format!("ADD CONSTRAINT {name} FOREIGN KEY ({columns}) REFERENCES {to} ({key})")
         })
@@ -371,22 +358,25 @@ mod tests {
             for (_, columns) in indexes(table, true) {
                 assert!(known(columns), "{columns}");
             }
-            for key in FOREIGN_KEYS.iter().filter(|key| key.table == table) {
-                assert!(known(key.columns), "{key:?}");
-                let of_parent = key.parent.primary_key().len();
-                assert_eq!(key.columns.split(',').count(), of_parent, "{key:?}");
-                assert!(key.parent < table, "{table} is loaded before {}", key.parent);
+            for key in foreign_keys(table) {
+                let (_, columns, parent) = key;
+                assert!(known(columns), "{key:?}");
+                let of_parent = parent.primary_key().len();
+                assert_eq!(columns.split(',').count(), of_parent, "{key:?}");
+                assert!(*parent < table, "{table} is loaded before {parent}");
             }
         }
     }
 
     #[test]
     fn every_foreign_key_has_an_index_of_its_own_columns_first() {
-        for key in FOREIGN_KEYS {
-            let served = |columns: &str| columns.starts_with(key.columns);
-            let primary = key.table.primary_key().join(",");
-            let mut indexes = indexes(key.table, true).iter();
-            assert!(served(&primary) || indexes.any(|(_, columns)| served(columns)), "{key:?}");
+        for table in Table::ALL {
+            let primary = table.primary_key().join(",");
+            for key in foreign_keys(table) {
+                let served = |columns: &str| columns.starts_with(key.1);
+                let mut indexes = indexes(table, true).iter();
+                assert!(served(&primary) || indexes.any(|(_, columns)| served(columns)), "{key:?}");
+            }
         }
     }
 
