@@ -7,7 +7,7 @@ use crate::values::{CellId, LabId, RampId, RepeatId};
 use crate::write::insert_repeat;
 use crate::{Results, StoreResult};
 use base::now_utc_ns;
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::OptionalExtension;
 
 impl Results {
     /// Stores a ramp, or takes up again the one of this ordinal and repeat.
@@ -21,7 +21,16 @@ impl Results {
                     |row| row.get(0),
                 )
                 .optional()?;
-            found.map_or_else(|| insert_ramp(transaction, lab, ramp), Ok)
+            if let Some(found) = found {
+                return Ok(found);
+            }
+            let id = insert(transaction, "INSERT INTO ramp", &[("lab_id", &lab)], ramp)?;
+            for (name, p90_us) in &ramp.limits.p90_us {
+                let limit: Keys<'_> =
+                    &[("ramp_id", &id), ("transaction_type", name), ("p90_us", p90_us)];
+                insert(transaction, "INSERT INTO ramp_response_limit", limit, &())?;
+            }
+            Ok(RampId(id))
         })
     }
 
@@ -94,17 +103,4 @@ impl Results {
         cells.retain(|cell| ids.contains(&cell.id));
         Ok(cells)
     }
-}
-
-fn insert_ramp(
-    transaction: &Transaction<'_>,
-    lab: LabId,
-    ramp: &NewRamp,
-) -> rusqlite::Result<RampId> {
-    let id = insert(transaction, "INSERT INTO ramp", &[("lab_id", &lab)], ramp)?;
-    for (name, p90_us) in &ramp.limits.p90_us {
-        let limit: Keys<'_> = &[("ramp_id", &id), ("transaction_type", name), ("p90_us", p90_us)];
-        insert(transaction, "INSERT INTO ramp_response_limit", limit, &())?;
-    }
-    Ok(RampId(id))
 }
