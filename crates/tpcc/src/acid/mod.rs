@@ -29,14 +29,23 @@ pub const DURABILITY: AcidTest = AcidTest {
     clause: "3.5.3.2",
 };
 
-/// `run_each`, from each test's name and clause, what must hold, and what runs it.
+/// [`run_acid_tests`], from each test's name and clause, what must hold, and what runs it.
 macro_rules! tests {
     ($($name:ident $clause:literal $title:literal => $run:ident($($how:expr)?);)+) => {
-        async fn run_each<C: Connect>(
-            fixture: &mut Fixture<'_, C>,
+        /// Runs the tests of atomicity and isolation at a level, on rows of a warehouse of `range`
+        /// that `random` names. Nobody else may change the database meanwhile, and transactions are
+        /// left in it as a run leaves them: all checks hold before and after. `progress` hears of
+        /// each test that begins.
+        ///
+        /// # Errors
+        /// Where the server is lost. What it refuses fails the test, with its words as evidence.
+        pub async fn run_acid_tests<C: Connect>(
+            connect: &C,
+            (range, random): (WarehouseRange, Random),
             isolation: Isolation,
             progress: &mut dyn FnMut(AcidTest),
         ) -> AcidResult<Vec<AcidFinding>> {
+            let mut fixture = Fixture::open(connect, (range, random), isolation).await?;
             let mut findings = Vec::new();
             $(
                 let test = AcidTest { name: stringify!($name), title: $title, clause: $clause };
@@ -44,6 +53,7 @@ macro_rules! tests {
                 let ran = fixture.$run($($how)?).await;
                 findings.push(finding(ran, test, isolation)?);
             )+
+            fixture.close().await;
             Ok(findings)
         }
     };
@@ -74,25 +84,6 @@ tests! {
         => open_orders_twice();
     I9 "3.4.2.9" "an Order-Status finds the same last order when it reads again"
         => last_order_twice();
-}
-
-/// Runs the tests of atomicity and isolation at a level, on rows of a warehouse of `range` that
-/// `random` names. Nobody else may change the database meanwhile, and transactions are left in it
-/// as a run leaves them: all checks hold before and after. `progress` hears of each test that
-/// begins.
-///
-/// # Errors
-/// Where the server is lost. What it refuses fails the test, with its words as evidence.
-pub async fn run_acid_tests<C: Connect>(
-    connect: &C,
-    (range, random): (WarehouseRange, Random),
-    isolation: Isolation,
-    progress: &mut dyn FnMut(AcidTest),
-) -> AcidResult<Vec<AcidFinding>> {
-    let mut fixture = Fixture::open(connect, (range, random), isolation).await?;
-    let findings = run_each(&mut fixture, isolation, progress).await?;
-    fixture.close().await;
-    Ok(findings)
 }
 
 /// What a test found; what the server refuses fails it, and only a lost server ends all.
