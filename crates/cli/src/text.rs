@@ -15,9 +15,8 @@ mod pacing;
 pub mod proof;
 mod ramp;
 mod resources;
-pub mod table;
 
-use analyse::{ResponseTime, RunDocument, nodes_table, ranks_table, sentences};
+use analyse::{ResponseTime, RunDocument, Table, nodes_table, ranks_table, sentences};
 pub use answer::answer;
 use base::Dilation;
 pub use conditions::conditions;
@@ -28,7 +27,6 @@ pub use lengths::how_far;
 pub use ramp::ramp;
 use std::time::Duration;
 use store::{Summary, Verdict};
-use table::{AsText, Table};
 
 /// The summary of a run.
 pub fn summary(measurement: &RunDocument) -> String {

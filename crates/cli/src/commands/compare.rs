@@ -4,9 +4,8 @@ use super::{lab_or_last, show_of};
 use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::failure::{Failure, Outcome};
 use crate::text::format::{ms_with_interval, throughput_with_interval};
-use crate::text::table::{AsText, Table};
 use analyse::{
-    ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, compare_runs,
+    ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, Table, compare_runs,
 };
 use base::Exit;
 use store::{Aspect, RepeatId, Results};

@@ -6,8 +6,8 @@ use crate::arguments::database::LoadArguments;
 use crate::arguments::measuring::read_place;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::text::table::{AsText, Table};
 use ::server::Home;
+use analyse::Table;
 use base::{Exit, counted, document};
 use fleet::Leader;
 use lab::{

@@ -5,11 +5,11 @@ use crate::arguments::measuring::read_place;
 use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
-use crate::text::table::{AsText, Table};
 use ::server::{
     AfterStop, Availability, Ending, Home, Instance, ListedEngine, NamedInstance, Secret,
     ServerBuild, find, install, list, named, preset, render_dsn,
 };
+use analyse::Table;
 use base::{Exit, Warehouses, document};
 use lab::{Job, NamedSpec, PresetSpec, start_named_on, stop_named_on};
 use plan::{CellOptions, Given};

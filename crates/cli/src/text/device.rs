@@ -1,7 +1,7 @@
 //! Verifications of devices, as tables for people.
 
 use super::format::percent;
-use super::table::{AsText, Table};
+use analyse::Table;
 use storage::verify::{FigureVerdict, VerifiedFigure};
 
 /// The figures of one device.

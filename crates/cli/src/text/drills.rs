@@ -1,7 +1,6 @@
 //! What survived drills, in words.
 
-use super::table::{AsText, Table};
-use analyse::DrillFigures;
+use analyse::{DrillFigures, Table};
 use base::counted;
 
 /// What a command of drills prints.

@@ -1,8 +1,7 @@
 //! What a run asked of its storage, as text for people.
 
 use super::format::{ms, optional, percent};
-use super::table::{AsText, Table};
-use analyse::sentences;
+use analyse::{Table, sentences};
 use store::{DeviceSummary, RequestSummary, Summary};
 
 /// Devices by role, with how true they were where they are emulated; nothing where nothing was

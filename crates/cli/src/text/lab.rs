@@ -2,8 +2,7 @@
 //! what else differs.
 
 use super::format::{ms, ms_with_interval, throughput, throughput_with_interval};
-use super::table::{AsText, Table};
-use analyse::{CellOutcome, LabOutcome, MachineOutcome, interference, labels};
+use analyse::{CellOutcome, LabOutcome, MachineOutcome, Table, interference, labels};
 use std::collections::BTreeMap;
 use store::Summary;
 

@@ -1,8 +1,7 @@
 //! A ramp for people: its curve as a table, and where it ends.
 
 use super::format::{ms, optional, throughput};
-use super::table::{AsText, Table};
-use analyse::{RampOutcome, RampPoint};
+use analyse::{RampOutcome, RampPoint, Table};
 
 /// The points by connections, and the saturation point.
 pub fn ramp(ramp: &RampOutcome) -> String {

@@ -2,10 +2,10 @@
 
 use crate::schedule::planned::Planned;
 use crate::target::populate::what_of;
+use analyse::Table;
 use base::{counted, percent};
-use plan::{Needs, Order, Plan, PlannedCell, Setting};
+use plan::{Needs, Order, Plan, PlannedCell, Setting, Turn};
 use spec::{Cell, Connections, Length};
-use std::fmt::Write;
 use std::time::Duration;
 
 impl Planned {
@@ -17,16 +17,13 @@ impl Planned {
 }
 
 fn words(plan: &Plan, planned: &Planned, needs: &Needs, turns_max: usize) -> String {
-    let mut out = String::new();
     let schedule = plan.schedule();
     let order = match schedule.order {
         Order::Random => format!("in randomised blocks (seed {})", schedule.seed),
         Order::Listed => "in the order of the matrix".to_owned(),
     };
-    // Writing to a string cannot fail, here and below.
-    let _ = writeln!(
-        out,
-        "{}: {}, {}, {order}\n",
+    let mut out = format!(
+        "{}: {}, {}, {order}\n\n",
         plan.name(),
         counted(planned.cells.len(), "cell", "cells"),
         counted(schedule.repeats as usize, "repeat", "repeats")
@@ -36,17 +33,14 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs, turns_max: usize) -> Str
         of_times = first.what.estimate_word();
         same_for_all(&mut out, first);
     }
-    for line in aligned(&table(planned, turns_max)) {
-        let _ = writeln!(out, "{line}");
-    }
+    out += &table(planned, turns_max);
     if planned.turns.len() > turns_max {
-        let _ = writeln!(out, "and {} more", planned.turns.len() - turns_max);
+        out += &format!("and {} more\n", planned.turns.len() - turns_max);
     }
-    let _ = writeln!(out);
+    out.push('\n');
     for image in planned.missing_images(&planned.turns) {
-        let _ = writeln!(
-            out,
-            "to be populated first: {}{} on {}, {} on disk",
+        out += &format!(
+            "to be populated first: {}{} on {}, {} on disk\n",
             what_of(&image.population),
             match image.population.partitions {
                 0 => String::new(),
@@ -59,9 +53,8 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs, turns_max: usize) -> Str
     let of = |has: Option<u64>, is: &str| {
         has.map_or_else(String::new, |bytes| format!(" ({} are {is})", gigabytes(bytes)))
     };
-    let _ = writeln!(
-        out,
-        "needs {} of disk{}, {} of memory{} and {of_times} {}",
+    out += &format!(
+        "needs {} of disk{}, {} of memory{} and {of_times} {}\n",
         gigabytes(needs.disk_bytes),
         of(planned.host.disk_free_bytes, "free"),
         gigabytes(needs.memory_bytes),
@@ -69,7 +62,7 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs, turns_max: usize) -> Str
         rough(needs.duration)
     );
     for note in &planned.notes {
-        let _ = writeln!(out, "note: {note}");
+        out += &format!("note: {note}\n");
     }
     out
 }
@@ -102,43 +95,30 @@ fn same_for_all(out: &mut String, cell: &PlannedCell) {
         named.push(("precision".to_owned(), percent(share)));
     }
     for (name, value) in named {
-        let _ = writeln!(out, "{name:<23} {value}");
+        *out += &format!("{name:<23} {value}\n");
     }
-    let _ = writeln!(out);
+    out.push('\n');
 }
 
-/// Rows of the measurements in the order of execution, below a head.
-fn table(planned: &Planned, turns_max: usize) -> Vec<Vec<String>> {
-    let varying = planned.cells.first().map(|(cell, _)| cell.varying.as_slice());
-    let varying = varying.unwrap_or_default().iter();
-    let mut head = vec!["turn".to_owned(), "repeat".to_owned(), "cell".to_owned()];
-    head.extend(varying.map(|setting| setting.name().to_owned()));
-    head.extend(["memory", "disk", "time"].map(str::to_owned));
-    let mut rows = vec![head];
-    for (index, turn) in planned.turns.iter().take(turns_max).enumerate() {
+/// The measurements in the order of execution.
+fn table(planned: &Planned, turns_max: usize) -> String {
+    let row = |(number, turn): (usize, &Turn)| {
         let (cell, needs) = &planned.cells[turn.index];
-        let mut row =
-            vec![(index + 1).to_string(), turn.repeat.to_string(), cell.ordinal.to_string()];
-        row.extend(cell.varying.iter().map(|s| s.value().to_owned()));
-        row.push(gigabytes(needs.memory_bytes()));
-        row.push(gigabytes(needs.disk_bytes()));
-        row.push(rough(needs.duration));
-        rows.push(row);
-    }
-    rows
-}
-
-/// Lines with columns of equal width.
-fn aligned(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths);
-        let padded: Vec<String> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
-        padded.join("  ").trim_end().to_owned()
+        (number, turn.repeat, cell, needs)
     };
-    rows.iter().map(line).collect()
+    let mut table = Table::of((1..).zip(&planned.turns).take(turns_max).map(row))
+        .words("turn", |(number, ..)| number.to_string())
+        .words("repeat", |(_, repeat, ..)| repeat.to_string())
+        .words("cell", |(.., cell, _)| cell.ordinal.to_string());
+    let varying = planned.cells.first().map(|(cell, _)| cell.varying.as_slice());
+    for (at, setting) in varying.unwrap_or_default().iter().enumerate() {
+        table = table.words(setting.name(), |(.., cell, _)| cell.varying[at].value().to_owned());
+    }
+    table
+        .words("memory", |(.., needs)| gigabytes(needs.memory_bytes()))
+        .words("disk", |(.., needs)| gigabytes(needs.disk_bytes()))
+        .words("time", |(.., needs)| rough(needs.duration))
+        .text()
 }
 
 fn gigabytes(bytes: u64) -> String {
@@ -154,16 +134,8 @@ fn rough(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{aligned, rough};
+    use super::rough;
     use std::time::Duration;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest() {
-        let rows =
-            [["a", "bb", "c"], ["dddd", "e", "f"]].map(|row| row.map(str::to_owned).to_vec());
-        assert_eq!(aligned(&rows), ["a     bb  c", "dddd  e   f"]);
-        assert_eq!(aligned(&[]), Vec::<String>::new());
-    }
 
     #[test]
     fn long_times_are_told_to_the_minute() {

@@ -5,7 +5,7 @@ use crate::arguments::device::DeviceFitArguments;
 use crate::commands::show;
 use crate::failure::Outcome;
 use crate::text::format::{optional, percent};
-use crate::text::table::{AsText, Table};
+use analyse::Table;
 use base::document;
 use device::Profile;
 use storage::fit::{FittedProfile, FittedReport, FittedRequests, fit};

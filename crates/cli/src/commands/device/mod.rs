@@ -8,7 +8,7 @@ mod verify;
 use super::show;
 use crate::arguments::device::{DeviceArguments, DeviceCommand};
 use crate::failure::Outcome;
-use crate::text::table::{AsText, Table};
+use analyse::Table;
 use base::document;
 use device::{Profile, builtins};
 use profile_file::profile_text;
