@@ -200,9 +200,7 @@ impl CellView {
 
     /// What its repeats tell of it.
     pub fn evidence(&self) -> CellEvidence {
-        let ordinal = self.cell.what.ordinal;
-        let of_repeat = |repeat: &RepeatView| CellEvidence::of_repeat(ordinal, &repeat.run);
-        CellEvidence::of(ordinal, &self.whole().map(of_repeat).collect::<Vec<_>>())
+        CellEvidence::of(self.cell.what.ordinal, self.whole().map(|repeat| &repeat.run))
     }
 
     /// What its throughput counts.

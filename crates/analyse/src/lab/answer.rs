@@ -45,12 +45,11 @@ pub struct LabAnswer {
 pub fn lab_answer(results: &Results, lab: &LabOutcome) -> StoreResult<LabAnswer> {
     let mut evidence = Vec::new();
     for cell in &lab.cells {
-        let mut repeats = Vec::new();
+        let mut runs = Vec::new();
         for repeat in cell.repeats.iter().filter(|of| of.nopm.is_some() && !of.measured_again) {
-            let run = measurement(results, RepeatId(repeat.repeat_id))?;
-            repeats.push(CellEvidence::of_repeat(cell.ordinal, &run));
+            runs.push(measurement(results, RepeatId(repeat.repeat_id))?);
         }
-        evidence.push(CellEvidence::of(cell.ordinal, &repeats));
+        evidence.push(CellEvidence::of(cell.ordinal, runs.iter()));
     }
     Ok(LabAnswer::of(lab, &evidence))
 }

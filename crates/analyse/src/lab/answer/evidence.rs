@@ -4,8 +4,8 @@ use crate::account::bound::BoundBy;
 use crate::run::document::RunDocument;
 use itertools::Itertools;
 
-/// What is known of a cell beside its [`crate::CellOutcome`]; of one of its repeats, or of all that
-/// were measured over their whole windows.
+/// What is known of a cell beside its [`crate::CellOutcome`], of its repeats that were measured over
+/// their whole windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CellEvidence {
     pub ordinal: u32,
@@ -22,31 +22,20 @@ pub struct CellEvidence {
 }
 
 impl CellEvidence {
-    /// What one repeat tells.
-    pub fn of_repeat(ordinal: u32, run: &RunDocument) -> CellEvidence {
-        let bound = run.resources.as_ref().and_then(|used| used.bound.as_ref());
-        CellEvidence {
-            ordinal,
-            bound_by: bound.map(|bound| bound.by),
-            fidelity: run.summary.fidelity,
-            dilation_needed: run.dilation_needed,
-            silence_s: run.longest_silence_s,
-            is_too_short: run.is_too_short,
-        }
-    }
-
     /// What all of them tell together.
-    pub fn of(ordinal: u32, repeats: &[CellEvidence]) -> CellEvidence {
-        let bound_by = repeats.iter().map(|repeat| repeat.bound_by).all_equal_value();
-        let fidelities = repeats.iter().filter_map(|repeat| repeat.fidelity);
-        let needed = repeats.iter().filter_map(|repeat| repeat.dilation_needed);
+    pub fn of<'a>(ordinal: u32, runs: impl Iterator<Item = &'a RunDocument>) -> CellEvidence {
+        let runs = runs.collect_vec();
+        let bound_by = |run: &&RunDocument| Some(run.resources.as_ref()?.bound.as_ref()?.by);
+        let known = |number: fn(&RunDocument) -> Option<f64>| {
+            runs.iter().filter_map(move |run| number(run))
+        };
         CellEvidence {
             ordinal,
-            bound_by: bound_by.ok().flatten(),
-            fidelity: fidelities.min_by(f64::total_cmp),
-            dilation_needed: needed.max_by(f64::total_cmp),
-            silence_s: repeats.iter().filter_map(|of| of.silence_s).max_by(f64::total_cmp),
-            is_too_short: repeats.iter().any(|of| of.is_too_short),
+            bound_by: runs.iter().map(bound_by).all_equal_value().ok().flatten(),
+            fidelity: known(|run| run.summary.fidelity).min_by(f64::total_cmp),
+            dilation_needed: known(|run| run.dilation_needed).max_by(f64::total_cmp),
+            silence_s: known(|run| run.longest_silence_s).max_by(f64::total_cmp),
+            is_too_short: runs.iter().any(|run| run.is_too_short),
         }
     }
 }
