@@ -31,7 +31,7 @@ pub use schedule::turn::{LabRun, LabRunOptions};
 pub use stop::comes_within as stop_comes_within;
 pub use target::kept::NamedSpec;
 pub use target::named::{start_named_on, stop_named_on};
-pub use target::populate::{load_options, populate_schemas, record_load};
+pub use target::populate::{load_options, populate_schemas};
 pub use target::preset::{PresetSpec, cell_preset};
 pub use target::private::ResolvedPrivate;
 pub use target::resolved::{external, start_server};

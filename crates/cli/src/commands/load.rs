@@ -12,7 +12,7 @@ use base::{Exit, counted, document};
 use fleet::Leader;
 use lab::{
     FleetWork, Job, LoadOptions, Progress, ResolvedPrivate, external, load_options,
-    populate_schemas, record_load,
+    populate_schemas,
 };
 use plan::{CellOptions, Given};
 use serde::Serialize;
@@ -93,7 +93,7 @@ fn load(
                 return image_is_there(places.join(", "), arguments.json);
             }
             for load in made {
-                record_load(&results, None, &load)?;
+                results.record_load(&load)?;
                 loads.push(load);
             }
         }
@@ -103,7 +103,7 @@ fn load(
             let what = (spec, fleet);
             let mut show = |p: Progress<'_>| console.show(p);
             populate_schemas(&subject, what, &Job::new(stop, &mut show), &mut |load| {
-                record_load(&results, None, &load)?;
+                results.record_load(&load)?;
                 loads.push(load);
                 Ok(())
             })?;

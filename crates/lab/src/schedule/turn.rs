@@ -14,7 +14,7 @@ use crate::schedule::watchdog::within;
 use crate::stop;
 use crate::target::changed::ChangedVariables;
 use crate::target::disk_space;
-use crate::target::populate::{reach, record_load};
+use crate::target::populate::reach;
 use crate::target::preset::PRESET_SETTING;
 use crate::target::resolved::PreparedServer;
 use crate::target::subject::Subject;
@@ -230,7 +230,8 @@ impl<'a> LabRun<'a> {
 
     fn record_loads(&self, loads: &[StoredLoad]) -> LabResult<()> {
         for load in loads {
-            record_load(self.results, self.begun(), load)?;
+            let of_lab = StoredLoad { lab: self.begun(), ..load.clone() };
+            self.results.record_load(&of_lab)?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use server::{Secret, render_dsn};
 use spec::{DatabaseKind, PopulationSpec, Topology};
 use std::path::Path;
 use std::thread;
-use store::{LoadId, LoadMethod, Results, StoredLoad, StoredLoadTable};
+use store::{LoadMethod, StoredLoad, StoredLoadTable};
 use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
@@ -338,15 +338,6 @@ pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
         (Some(major), Some(minor)) => format!("{family}-{major}.{minor}"),
         _ => family.to_owned(),
     }
-}
-
-/// Stores a load.
-pub fn record_load(
-    results: &Results,
-    lab: Option<store::LabId>,
-    load: &StoredLoad,
-) -> LabResult<LoadId> {
-    Ok(results.record_load(&StoredLoad { lab, ..load.clone() })?)
 }
 
 /// Does the server take connections with the subject's login? For a first word before anything is
