@@ -2,7 +2,7 @@
 //! while it works, bars with an ETA on a terminal and plain lines elsewhere, is written by a thread
 //! of its own, so that a reader who stalls does not stall the work.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use crate::outlet::{Outlet, OutletItem, is_writable};
 use crate::text;
 use crate::text::format::{bar, optional, throughput, time};
@@ -26,18 +26,18 @@ const STDERR_PATIENCE: Duration = Duration::from_secs(1);
 /// The same for what a signal makes it say, as the next signal waits meanwhile.
 const SIGNAL_PATIENCE: Duration = Duration::from_millis(200);
 
-/// Prints on stdout, as it is. A reader who has gone (`| head`) has seen enough: that is no
-/// failure.
+/// Prints on stdout, as it is: how a command ends well. A reader who has gone (`| head`) has seen
+/// enough: that is no failure.
 ///
 /// # Errors
 /// Where stdout takes nothing, as on a full disk.
-pub fn print(text: impl Display) -> Result<(), Failure> {
+pub fn print(text: impl Display) -> Outcome {
     match write_stdout(&text.to_string()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
             Exit::Failed,
             format!("cannot write to stdout: {error}; send it to where there is room"),
         )),
-        _ => Ok(()),
+        _ => Ok(Exit::Ok),
     }
 }
 

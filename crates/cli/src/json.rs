@@ -2,7 +2,7 @@
 //! held until the command is over, since only then is it known how that ended.
 
 use crate::console::print;
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use base::Exit;
 use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
@@ -47,13 +47,13 @@ pub fn leave_to_rank_zero() {
 ///
 /// # Errors
 /// Where stdout takes nothing.
-pub fn finish(exit: Exit, failure: Option<&Failure>) -> Result<(), Failure> {
+pub fn finish(exit: Exit, failure: Option<&Failure>) -> Outcome {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let found = match std::mem::replace(&mut *held, HeldDocument::OfRankZero) {
         HeldDocument::Text(object) if exit == Exit::Ok => return print(object),
         HeldDocument::Text(object) => object,
         HeldDocument::Nothing if exit != Exit::Ok => "{}".to_owned(),
-        HeldDocument::Nothing | HeldDocument::OfRankZero => return Ok(()),
+        HeldDocument::Nothing | HeldDocument::OfRankZero => return Ok(Exit::Ok),
     };
     let error = EndDocument {
         exit_code: exit.code(),

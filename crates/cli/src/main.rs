@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 
 /// Prints the document of the command, where it is asked for.
 fn end(exit: Exit, failure: Option<&Failure>) -> ExitCode {
-    let printed = if json::is_asked_for() { json::finish(exit, failure) } else { Ok(()) };
+    let printed = if json::is_asked_for() { json::finish(exit, failure) } else { Ok(Exit::Ok) };
     ExitCode::from(match printed {
         Err(unprinted) if exit == Exit::Ok => {
             console::tell(format_args!("mydyno: {}", unprinted.message()));

@@ -22,8 +22,7 @@ pub fn run(arguments: &ExportArguments) -> Outcome {
         ExportFormat::Markdown => {
             let text = export_markdown(&results, lab)?;
             let Some(file) = &arguments.to else {
-                print(text)?;
-                return Ok(Exit::Ok);
+                return print(text);
             };
             write_file(file, &text)?;
             vec![file.clone()]

@@ -11,8 +11,7 @@ use clap::CommandFactory;
 pub fn completions(arguments: &CompletionsArguments) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "mydyno", &mut script);
-    print(String::from_utf8_lossy(&script))?;
-    Ok(Exit::Ok)
+    print(String::from_utf8_lossy(&script))
 }
 
 /// Writes the manual pages, section 1.

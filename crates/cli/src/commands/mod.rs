@@ -53,26 +53,20 @@ fn show(
     show_of(ThroughputMetric::Nopm, json, &Versioned { schema_version, value }, text)
 }
 
-/// The same with a document that has its version, and keys that depend on the workload.
+/// The same with a document that has its version, and keys that depend on the workload. It is
+/// printed once the command is over.
 fn show_of(
     metric: ThroughputMetric,
     json: bool,
     value: &impl Serialize,
     text: impl FnOnce() -> String,
 ) -> Outcome {
-    if json {
-        print_json(metric, value)?;
-    } else {
-        print(text())?;
+    if !json {
+        return print(text());
     }
-    Ok(Exit::Ok)
-}
-
-/// Prints a value as the JSON document of the command, once that is over.
-fn print_json(metric: ThroughputMetric, value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value)?;
-    let mut out = String::with_capacity(text.len() + 1);
-    for line in text.lines() {
+    let document = serde_json::to_string_pretty(value)?;
+    let mut out = String::with_capacity(document.len() + 1);
+    for line in document.lines() {
         // A key is the first thing on its line.
         let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
         let key = rest.strip_prefix('"').and_then(|rest| rest.split_once("\":"));
@@ -82,7 +76,7 @@ fn print_json(metric: ThroughputMetric, value: &impl Serialize) -> Result<(), Fa
         }
     }
     json::hold(out);
-    Ok(())
+    Ok(Exit::Ok)
 }
 
 /// What this command measures, all of it.

@@ -20,8 +20,7 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
         Some(name) => write_figure(output, &report::figure(&results, lab, name)?)?,
         None => write_report(&results, lab, output)?,
     }
-    print(format_args!("{}\n", output.display()))?;
-    Ok(Exit::Ok)
+    print(format_args!("{}\n", output.display()))
 }
 
 /// Writes a chart, as PNG where the file's name ends in that.

@@ -90,8 +90,7 @@ fn listed(ServersDocument { engines, servers }: &ServersDocument) -> String {
 
 fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
     let build = install(home, engine, from, &mut |what| tell(what))?;
-    print(format_args!("{} {}: {}\n", build.engine, build.version, build.binary.display()))?;
-    Ok(Exit::Ok)
+    print(format_args!("{} {}: {}\n", build.engine, build.version, build.binary.display()))
 }
 
 document! {
@@ -194,6 +193,5 @@ fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
         Ending::Died(how) if remove => format!("had ended before ({how}), and its data are gone"),
         Ending::Died(how) => format!("had ended before: {how}"),
     };
-    print(format_args!("server {name:?} {what}\n"))?;
-    Ok(Exit::Ok)
+    print(format_args!("server {name:?} {what}\n"))
 }
