@@ -46,18 +46,12 @@ pub fn tiles(view: &LabView) -> Markup {
 
 /// How a mean stands: its interval, or that there is none.
 pub fn spread(number: &MeanValue) -> String {
-    number.estimate.map_or_else(
-        || "one repeat".to_owned(),
-        |of| {
-            let width = of.half_width();
-            let share = if of.mean > 0.0 { width * 100.0 / of.mean } else { 0.0 };
-            format!(
-                "± {} ({share:.1} %), {} repeats, 95 % confidence",
-                significant(width),
-                of.count
-            )
-        },
-    )
+    let Some(of) = number.estimate else {
+        return "one repeat".to_owned();
+    };
+    let width = of.half_width();
+    let share = if of.mean > 0.0 { width * 100.0 / of.mean } else { 0.0 };
+    format!("± {} ({share:.1} %), {} repeats, 95 % confidence", significant(width), of.count)
 }
 
 fn verdict_tile(view: &LabView) -> Markup {
@@ -71,14 +65,8 @@ fn verdict_tile(view: &LabView) -> Markup {
         .iter()
         .filter(|cell| cell.repeats.iter().any(|r| r.repeat.status == RepeatStatus::Failed))
         .count();
-    let short = view
-        .repeats()
-        .filter(|repeat| repeat.is_done() && order_gap(&repeat.repeat).is_some_and(|gap| gap != 0))
-        .count();
-    let counted_runs = view
-        .repeats()
-        .filter(|repeat| repeat.is_done() && order_gap(&repeat.repeat).is_some())
-        .count();
+    let done = view.repeats().filter(|repeat| repeat.is_done());
+    let gaps = done.filter_map(|repeat| order_gap(&repeat.repeat)).collect_vec();
     html! {
         div {
             div.name { "Consistency" }
@@ -87,9 +75,11 @@ fn verdict_tile(view: &LabView) -> Markup {
                 @else { (passed) " " small { "of " (all.len()) " checks passed" } }
             }
             div.detail {
-                @if short > 0 { span.tag.bad { "orders differ from the database" } }
-                @else if counted_runs > 0 { "every committed order is in the database" }
-                @else { "orders were not counted in the database" }
+                @if gaps.iter().any(|gap| *gap != 0) {
+                    span.tag.bad { "orders differ from the database" }
+                }
+                @else if gaps.is_empty() { "orders were not counted in the database" }
+                @else { "every committed order is in the database" }
                 @if failed_cells > 0 { ", " (counted(failed_cells, "cell failed", "cells failed")) }
             }
         }
