@@ -85,7 +85,7 @@ pub fn judged<R>(
     show: impl Fn(&JudgedNumber, f64) -> String,
     has_chance: bool,
 ) -> Table<R, TableContent> {
-    let band = |row: &R, band: StoredBand| band_text(band, |value| show(of(row), value));
+    let band = |row: &R, band: StoredBand| band.words(|value| show(of(row), value));
     table
         .numbers("Value", |row| {
             let value = or_na(of(row).value, |value| show(of(row), value));
@@ -95,16 +95,6 @@ pub fn judged<R>(
         .when(has_chance, |table| table.numbers("By chance", |row| band(row, of(row).chance())))
         .words("", |row| band_picture(of(row)))
         .words("Verdict", |row| verdict_tag(of(row).verdict))
-}
-
-/// A band in words.
-fn band_text(band: StoredBand, show: impl Fn(f64) -> String) -> String {
-    match (band.low, band.high) {
-        (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
-        (None, Some(high)) => format!("up to {}", show(high)),
-        (Some(low), None) => format!("from {}", show(low)),
-        (None, None) => String::new(),
-    }
 }
 
 /// A verdict in words and colour.

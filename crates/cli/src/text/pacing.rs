@@ -28,18 +28,13 @@ fn verdicts(out: &mut String, verdicts: &[StoredRequirement]) {
     );
     for verdict in with(Verdict::Outside) {
         let judged = &verdict.judged;
-        let range = match (judged.allowed_low, judged.allowed_high) {
-            (Some(low), Some(high)) => format!("{low} to {high}"),
-            (Some(low), None) => format!("from {low}"),
-            (None, Some(high)) => format!("up to {high}"),
-            (None, None) => "anything".to_owned(),
-        };
         *out += &format!(
-            "  outside clause {}: {} is {} {}, allowed is {range}\n",
+            "  outside clause {}: {} is {} {}, allowed is {}\n",
             verdict.clause,
             verdict.title,
             optional(judged.value, 4),
-            if judged.unit == JudgedUnit::Seconds { "s" } else { "" }
+            if judged.unit == JudgedUnit::Seconds { "s" } else { "" },
+            judged.allowed().words(|end| end.to_string())
         );
     }
 }

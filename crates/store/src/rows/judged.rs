@@ -136,6 +136,16 @@ impl StoredBand {
     pub fn contains(self, value: f64) -> bool {
         self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
     }
+
+    /// In words; empty where it is open on both sides.
+    pub fn words(self, show: impl Fn(f64) -> String) -> String {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
+            (None, Some(high)) => format!("up to {}", show(high)),
+            (Some(low), None) => format!("from {}", show(low)),
+            (None, None) => String::new(),
+        }
+    }
 }
 
 impl StoredCheck {
