@@ -76,7 +76,9 @@ impl FleetAsked {
             let done = match (&order, work) {
                 (RunOrder::End { exit_code }, _) => return Ok(Exit::of_code(*exit_code)),
                 (RunOrder::Run(run), FleetWork::Drive(cell)) => {
-                    job.step(&self.in_words(run));
+                    let of = counted(run.options.connections as usize, "connection", "connections");
+                    let FleetPlace { rank, size, .. } = &self.place;
+                    job.step(&format!("driving a share of {of} as rank {rank} of {size}"));
                     drive_share(&mut follower, &subject, cell, run, job.stop)
                 }
                 (RunOrder::Load { schema }, FleetWork::Load(_, spec)) => {
@@ -95,15 +97,6 @@ impl FleetAsked {
 
     fn options<'a>(&'a self, agreement: &'a Agreement) -> RankOptions<'a> {
         RankOptions { place: &self.place, token: &self.token, agreement, wait: self.wait }
-    }
-
-    fn in_words(&self, job: &RunJob) -> String {
-        format!(
-            "driving a share of {} as rank {} of {}",
-            counted(job.options.connections as usize, "connection", "connections"),
-            self.place.rank,
-            self.place.size
-        )
     }
 }
 
