@@ -49,6 +49,6 @@ impl ReportError {
 }
 
 /// Of a file, or a directory, of an export.
-pub(crate) fn cannot_write(path: &Path, cause: &dyn Display) -> ReportError {
-    ReportError::Write { path: path.to_owned(), cause: cause.to_string() }
+pub(crate) fn cannot_write<E: Display>(path: &Path) -> impl FnOnce(E) -> ReportError {
+    move |cause: E| ReportError::Write { path: path.to_owned(), cause: cause.to_string() }
 }

@@ -59,32 +59,6 @@ impl<T: CsvField> CsvField for Option<T> {
     }
 }
 
-/// One CSV file on its way.
-struct CsvFile {
-    path: PathBuf,
-    writer: csv::Writer<std::fs::File>,
-}
-
-impl CsvFile {
-    fn create(path: PathBuf, names: &[impl AsRef<str>]) -> ReportResult<CsvFile> {
-        let writer = csv::Writer::from_path(&path).map_err(|cause| cannot_write(&path, &cause))?;
-        let mut table = CsvFile { path, writer };
-        table.line(names.iter().map(AsRef::as_ref))?;
-        Ok(table)
-    }
-
-    fn line<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) -> ReportResult<()> {
-        let written = self.writer.write_record(fields);
-        written.map_err(|cause| cannot_write(&self.path, &cause))
-    }
-
-    fn finish(mut self) -> ReportResult<PathBuf> {
-        let flushed = self.writer.flush();
-        flushed.map_err(|cause| cannot_write(&self.path, &cause))?;
-        Ok(self.path)
-    }
-}
-
 /// The fields of each line that there is of a repeat.
 type CsvLines<'a> = Box<dyn Iterator<Item = Vec<String>> + 'a>;
 
@@ -98,17 +72,19 @@ fn write(
 ) -> ReportResult<PathBuf> {
     let metric = view.metric();
     let names = ["cell", "repeat"].iter().chain(names);
-    let names: Vec<_> = names.map(|name| metric.key(name)).collect();
-    let mut table = CsvFile::create(path, &names)?;
+    let names = names.map(|name| metric.key(name).into_owned());
+    let mut file = csv::Writer::from_path(&path).map_err(cannot_write(&path))?;
+    file.write_record(names).map_err(cannot_write(&path))?;
     for cell in &view.cells {
         for repeat in &cell.repeats {
             let key = [cell.cell.what.ordinal, repeat.repeat.ordinal].map(|n| n.to_string());
             for fields in lines_of(cell, repeat)? {
-                table.line(key.iter().chain(&fields))?;
+                file.write_record(key.iter().chain(&fields)).map_err(cannot_write(&path))?;
             }
         }
     }
-    table.finish()
+    file.flush().map_err(cannot_write(&path))?;
+    Ok(path)
 }
 
 /// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `statements.csv`, `devices.csv`,
@@ -119,7 +95,7 @@ fn write(
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.
 pub fn export_csv(results: &Results, lab: LabId, directory: &Path) -> ReportResult<Vec<PathBuf>> {
     let view = LabView::read(results, lab)?;
-    std::fs::create_dir_all(directory).map_err(|cause| cannot_write(directory, &cause))?;
+    std::fs::create_dir_all(directory).map_err(cannot_write(directory))?;
     let file = |name: &str| directory.join(name);
     Ok(vec![
         cells(&view, file("cells.csv"))?,
@@ -201,13 +177,15 @@ fn ramps(all: &[RampOutcome], path: PathBuf) -> ReportResult<PathBuf> {
         "is_saturation_point" = ramp.supported_connections() == Some(point.connections),
         "saturation" = ramp.words
     );
-    let mut table = CsvFile::create(path, &names)?;
+    let mut file = csv::Writer::from_path(&path).map_err(cannot_write(&path))?;
+    file.write_record(names).map_err(cannot_write(&path))?;
     for ramp in all {
         for point in &ramp.points {
-            table.line(fields(ramp, point))?;
+            file.write_record(fields(ramp, point)).map_err(cannot_write(&path))?;
         }
     }
-    table.finish()
+    file.flush().map_err(cannot_write(&path))?;
+    Ok(path)
 }
 
 fn intervals(results: &Results, view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {

@@ -20,7 +20,7 @@ const NS_PER_MS: f64 = 1e6;
 /// There is no such lab, the file cannot be read, or a log cannot be written.
 pub fn export_hlog(results: &Results, lab: LabId, directory: &Path) -> ReportResult<Vec<PathBuf>> {
     let view = LabView::read(results, lab)?;
-    std::fs::create_dir_all(directory).map_err(|cause| cannot_write(directory, &cause))?;
+    std::fs::create_dir_all(directory).map_err(cannot_write(directory))?;
     let mut written = Vec::new();
     for cell in &view.cells {
         for repeat in cell.repeats.iter().map(|of| &of.repeat) {
@@ -35,9 +35,8 @@ pub fn export_hlog(results: &Results, lab: LabId, directory: &Path) -> ReportRes
             let title =
                 format!("{}, cell {}: {}", view.lab.name, cell.cell.what.ordinal, cell.label);
             let began_ns = u64::try_from(repeat.started_utc_ns).unwrap_or(0);
-            let log = interval_log(&title, began_ns, &rows)
-                .map_err(|cause| cannot_write(&path, &cause))?;
-            std::fs::write(&path, log).map_err(|cause| cannot_write(&path, &cause))?;
+            let log = interval_log(&title, began_ns, &rows).map_err(cannot_write(&path))?;
+            std::fs::write(&path, log).map_err(cannot_write(&path))?;
             written.push(path);
         }
     }
