@@ -277,7 +277,7 @@ impl<'a> Search<'a> {
             )));
         };
         let mut others: Vec<TrialCell> = (1..cells.len()).map(TrialCell).collect();
-        shuffle(&mut others, &mut Random::new(self.seed, &[0]));
+        Random::new(self.seed, &[0]).shuffle(&mut others);
         if let Some(chosen) = self.choice_of_rules(&cells) {
             others.retain(|cell| *cell != chosen);
             others.insert(0, chosen);
@@ -313,7 +313,7 @@ impl<'a> Search<'a> {
     /// The start and these, in a random order.
     fn shuffled(&self, left: &[TrialCell]) -> Vec<TrialCell> {
         let mut cells = [&[START], left].concat();
-        shuffle(&mut cells, &mut Random::new(self.seed, &[1, u64::from(self.lab.asked_blocks())]));
+        Random::new(self.seed, &[1, u64::from(self.lab.asked_blocks())]).shuffle(&mut cells);
         cells
     }
 
@@ -428,12 +428,6 @@ fn last_window(observed: &[SearchWindow], cell: TrialCell) -> Option<&SearchWind
 struct Rank {
     is_within: bool,
     value: f64,
-}
-
-fn shuffle(cells: &mut [TrialCell], random: &mut Random) {
-    for last in (1..cells.len()).rev() {
-        cells.swap(last, (random.unit() * (last + 1) as f64) as usize);
-    }
 }
 
 /// How far two values of a setting are apart: numbers and sizes by their ratio, words by being
