@@ -42,7 +42,7 @@ pub fn start_named_on(
     // with.
     let is_known = known.iter().any(|server| server.name == spec.name);
     if is_known && spec.population.is_some() {
-        return Err(not_empty(&spec.name));
+        return Err(not_new(&spec.name, "already; leave -w out"));
     }
     let kept = if is_known { read(&home.instances().join(&spec.name))? } else { None };
     let is_plain = spec.placement == Placement::default();
@@ -54,7 +54,9 @@ pub fn start_named_on(
             return Err(not_dilatable());
         }
         None if is_plain => (None, Vec::new()),
-        None if is_known => return Err(not_placed(&spec.name)),
+        None if is_known => {
+            return Err(not_new(&spec.name, "that was not placed; leave the places out"));
+        }
         None => {
             // What dead commands left takes none of the room that is looked for.
             server::sweep(home)?;
@@ -191,17 +193,11 @@ fn first_data(
     Ok(Data::Clone(images.swap_remove(0)))
 }
 
-fn not_empty(name: &str) -> LabError {
+/// `what` says which data it has, and what to leave out.
+fn not_new(name: &str, what: &str) -> LabError {
     LabError::Unfit(format!(
-        "the server {name:?} has data already; leave -w out to go on with it, or choose another \
-         --name (`mydyno server stop {name} --remove` removes it with its data)"
-    ))
-}
-
-fn not_placed(name: &str) -> LabError {
-    LabError::Unfit(format!(
-        "the server {name:?} has data that was not placed; leave the places out to go on with it, \
-         or choose another --name (`mydyno server stop {name} --remove` removes it with its data)"
+        "the server {name:?} has data {what} to go on with it, or choose another --name (`mydyno \
+         server stop {name} --remove` removes it with its data)"
     ))
 }
 
