@@ -30,7 +30,7 @@ pub use dimension::Setting;
 pub use error::PlanError;
 pub use kinds::{DURATION_MAX_MS, MeanPrecision, SetVariable, Time};
 pub use needs::{
-    CellNeeds, Files, Host, MissingImage, Needs, Sizes, loading_redo_file_bytes,
+    CellNeeds, Files, Host, MissingImage, Needs, Sizes, gigabytes, loading_redo_file_bytes,
     size_in_warehouses, tables_bytes,
 };
 pub use options::{

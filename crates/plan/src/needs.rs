@@ -270,8 +270,8 @@ fn largest(of: impl Iterator<Item = u64>) -> u64 {
     of.max().unwrap_or(0)
 }
 
-/// For people.
-fn gigabytes(bytes: u64) -> String {
+/// Bytes for people.
+pub fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 

@@ -4,7 +4,7 @@ use crate::schedule::planned::Planned;
 use crate::target::populate::what_of;
 use analyse::Table;
 use base::{counted, percent};
-use plan::{Needs, Order, Plan, PlannedCell, Setting, Turn};
+use plan::{Needs, Order, Plan, PlannedCell, Setting, Turn, gigabytes};
 use spec::{Cell, Connections, Length};
 use std::time::Duration;
 
@@ -119,10 +119,6 @@ fn table(planned: &Planned, turns_max: usize) -> String {
         .words("disk", |(.., needs)| gigabytes(needs.disk_bytes()))
         .words("time", |(.., needs)| rough(needs.duration))
         .text()
-}
-
-fn gigabytes(bytes: u64) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 /// A duration as a plan for the day has it: to the minute, where it is longer than one.
