@@ -2,9 +2,8 @@
 
 use crate::error::{LabResult, WhileDoing};
 use crate::measure::drill::Drill;
-use crate::measure::pacing::Concurrency;
 use crate::measure::preflight::ServerTold;
-use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
+use crate::measure::workload::{self, Fitted, fit, isolation_on};
 use crate::measure::{preflight, prepared};
 use crate::target::nodes;
 use crate::target::schemas::{self, Inspected};
@@ -20,17 +19,13 @@ use wire::{Connection, Connector, ServerInfo};
 
 /// What is known before a run.
 pub(crate) struct BeforeRun {
-    pub(crate) workload: AnyWorkload,
+    /// What is driven.
+    pub(crate) fitted: Fitted,
     /// Where the server is ended with the load.
     pub(crate) drill: Option<Drill>,
-    /// The database of TPC-C.
-    pub(crate) tpcc: Option<Inspected>,
-    /// What else names the cell.
-    pub(crate) settings: Vec<(String, String)>,
     pub(crate) server: ServerInfo,
     pub(crate) transport: &'static str,
     pub(crate) result_metadata: &'static str,
-    pub(crate) concurrency: Concurrency,
     /// TLS version and cipher.
     pub(crate) tls: Option<String>,
     pub(crate) facts: Facts,
@@ -43,7 +38,7 @@ pub(crate) struct BeforeRun {
 
 impl BeforeRun {
     pub(crate) fn database(&self) -> Option<&Database> {
-        self.tpcc.as_ref().map(|inspected| &inspected.database)
+        self.fitted.tpcc.as_ref().map(|inspected| &inspected.database)
     }
 
     /// All warehouses, inactive ones too; none where the database is no TPC-C one.
@@ -53,8 +48,8 @@ impl BeforeRun {
 
     /// Among how many warehouses remote order lines and payments choose, one of which is their own.
     pub(crate) fn remote_warehouses(&self, load: &Load) -> Warehouses {
-        let of_shards = self.workload.shards().filter(|_| !load.xa);
-        of_shards.map_or(self.concurrency.active, ShardRanges::fewest)
+        let of_shards = self.fitted.workload.shards().filter(|_| !load.xa);
+        of_shards.map_or(self.fitted.concurrency.active, ShardRanges::fewest)
     }
 
     /// Of its first server; 0 where that does not say.
@@ -71,7 +66,7 @@ impl BeforeRun {
         let tls = self.tls.as_ref();
         let mut notes: Vec<String> =
             tls.map(|tls| format!("connections were encrypted: {tls}")).into_iter().collect();
-        let Some(Inspected { database, missing_indexes, shards }) = &self.tpcc else {
+        let Some(Inspected { database, missing_indexes, shards }) = &self.fitted.tpcc else {
             return notes;
         };
         notes.extend(shards.as_ref().map(|shards| workload::shards_note(shards, load)));
@@ -114,25 +109,25 @@ pub(crate) fn before(
     let fault = cell.server.private().and_then(|private| private.fault);
     let drill = fault.map(|fault| Drill::of(fault, databases.first())).transpose()?;
     let witness = drill.as_ref().map(|drill| Arc::clone(&drill.witness));
-    let Fitted { workload, concurrency, tpcc, statements, settings } =
-        fit(databases, load, seed, witness)?;
+    let fitted = fit(databases, load, seed, witness)?;
     let mut prepared_before = None;
-    if let Some(shards) = workload.shards() {
+    if let Some(shards) = fitted.workload.shards() {
         if load.xa {
             prepared::require_kept(databases)?;
         }
         prepared_before = prepared::resolve(databases, shards, load.xa)?;
     }
-    let facts = nodes::facts_of_all(databases, &workload, nodes::PATIENCE_BEFORE, stop)?;
+    let facts = nodes::facts_of_all(databases, &fitted.workload, nodes::PATIENCE_BEFORE, stop)?;
     with_session(databases.first(), async |session| {
         // The first of several servers has the most of them; a primary has all, and each shard has
         // where transactions cross them.
+        let all = fitted.concurrency.connections;
         let connections = match subject.topology() {
-            Topology::PrimaryReplicas => concurrency.connections,
-            _ if load.xa => concurrency.connections,
-            _ => concurrency.connections.div_ceil(subject.instances()),
+            Topology::PrimaryReplicas => all,
+            _ if load.xa => all,
+            _ => all.div_ceil(subject.instances()),
         };
-        preflight::check_server(session, connections, statements).await
+        preflight::check_server(session, connections, fitted.statements).await
     })?;
     if load.style == Style::Procedures {
         schemas::install_procedures(databases)?;
@@ -141,11 +136,8 @@ pub(crate) fn before(
         let told = preflight::told(session).await?;
         let data_bytes = preflight::data_bytes(session, "table_schema = DATABASE()").await;
         Ok(BeforeRun {
-            workload,
+            fitted,
             drill,
-            tpcc,
-            settings,
-            concurrency,
             server: session.server().clone(),
             transport: session.transport(),
             result_metadata: result_metadata(session, load.style).await?,

@@ -157,7 +157,7 @@ impl Measurement<'_, '_> {
         }
         let pace = pacing::pace(
             &self.cell.load,
-            begun.concurrency,
+            begun.fitted.concurrency,
             paced.capacity.map(|known| known.per_s),
         );
         if let Pace::Arrivals(arrivals) = &pace {
@@ -165,9 +165,9 @@ impl Measurement<'_, '_> {
         }
         let options = self.options(pace);
         job.tell(Progress::RunStarts {
-            types: begun.workload.types(),
-            warehouses: begun.concurrency.active,
-            connections: begun.concurrency.connections,
+            types: begun.fitted.workload.types(),
+            warehouses: begun.fitted.concurrency.active,
+            connections: begun.fitted.concurrency.connections,
         });
         let run = EndingRun { ends: lengths, is_result: true, seed: self.seed };
         let mut report = self.run(run, &options)?;
@@ -196,7 +196,7 @@ impl Measurement<'_, '_> {
     fn options(&self, pace: Pace) -> RunOptions {
         let lengths = &self.cell.lengths;
         let options = RunOptions {
-            connections: self.begun.concurrency.connections,
+            connections: self.begun.fitted.concurrency.connections,
             workers: self.threads,
             warmup: lengths.warmup.most,
             window: match &self.begun.drill {
@@ -219,11 +219,11 @@ impl Measurement<'_, '_> {
         let begun = self.begun;
         let is_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let is_ours = |inspected: &Inspected| inspected.database.c_load.is_some();
-        if is_tpcc_mysql && begun.tpcc.as_ref().is_some_and(is_ours) {
+        if is_tpcc_mysql && begun.fitted.tpcc.as_ref().is_some_and(is_ours) {
             schemas::mark_driven_by_tpcc_mysql(self.databases)?;
         }
-        let other_inputs = (!run.is_result).then(|| begun.workload.with_seed(run.seed));
-        let workload = other_inputs.as_ref().unwrap_or(&begun.workload);
+        let other_inputs = (!run.is_result).then(|| begun.fitted.workload.with_seed(run.seed));
+        let workload = other_inputs.as_ref().unwrap_or(&begun.fitted.workload);
         of_each!(workload, workload => self.run_workload(workload, run, options))
     }
 

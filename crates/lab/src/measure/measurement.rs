@@ -84,8 +84,9 @@ pub(crate) fn measure(
     let begun = before(subject, &databases, (cell, place.seed), job.stop)
         .map_err(|error| subject.explain(error))?;
     let sessions_each = if cell.load.xa { subject.instances() } else { 1 };
-    preflight::raise_file_limit(begun.concurrency.connections.saturating_mul(sessions_each))?;
-    let (threads, fleet) = drivers(place.fleet, subject, &cell.load, begun.concurrency)?;
+    let concurrency = begun.fitted.concurrency;
+    preflight::raise_file_limit(concurrency.connections.saturating_mul(sessions_each))?;
+    let (threads, fleet) = drivers(place.fleet, subject, &cell.load, concurrency)?;
     let cpus = RunCpus::keep(subject)?;
     let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
@@ -178,7 +179,7 @@ fn notes(subject: &Subject, cell: &Cell, begun: &BeforeRun) -> Vec<String> {
     let cores = own_cores.map_or_else(storage::cores, |cores| cores as usize);
     let dilated = subject.dilation().as_on(cores).into_iter();
     let of_preset = subject.configured.as_ref().and_then(|one| one.note.clone());
-    let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
+    let of_pace = pacing::notes(&cell.lengths, begun.fitted.concurrency, begun.configured());
     let all = dilated.chain(subject.notes()).chain(of_preset);
     all.chain(begun.notes(&cell.load)).chain(of_pace).collect()
 }
@@ -188,16 +189,16 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
     let (planned, load) = (place.planned, &cell.load);
     let mut settings = planned.settings.clone();
     // What was found is what was planned, where that says it.
-    settings.retain(|(name, _)| begun.settings.iter().all(|(found, _)| found != name));
-    settings.extend(begun.settings.iter().cloned());
-    let warehouses = begun.concurrency.active;
+    settings.retain(|(name, _)| begun.fitted.settings.iter().all(|(found, _)| found != name));
+    settings.extend(begun.fitted.settings.iter().cloned());
+    let warehouses = begun.fitted.concurrency.active;
     let made = cell.server.private().map(|private| size_in_warehouses(&private.population));
     let database = begun.database();
     if let Some(configured) = &subject.configured {
         settings.retain(|(name, _)| name != PRESET_SETTING);
         settings.extend(configured.settings(made.unwrap_or(warehouses).0));
     }
-    let terminals = begun.concurrency.terminals;
+    let terminals = begun.fitted.concurrency.terminals;
     let inactive = begun.configured().0 - warehouses.0;
     NewCell {
         ordinal: place.ordinal,
@@ -209,9 +210,9 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
         flavour: begun.server.family().name().to_owned(),
         transport: begun.transport.to_owned(),
         target: subject.dsn(),
-        transactions: workload::cell_transactions(begun.workload.types()),
+        transactions: workload::cell_transactions(begun.fitted.workload.types()),
         warehouses: database.map(|_| warehouses.0),
-        connections: begun.concurrency.connections,
+        connections: begun.fitted.concurrency.connections,
         home: database.map(|_| load.home),
         foreign_keys: database.map(|of| of.foreign_keys),
         partitions: database.map_or(0, |of| of.partitions),
@@ -264,10 +265,10 @@ impl Measurement<'_, '_> {
         };
         watch.lap("connecting, warm-up, window and drain", job);
         job.notes(lengths.finish(&report));
-        job.notes(begun.workload.replica_note());
-        job.notes(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
+        job.notes(begun.fitted.workload.replica_note());
+        job.notes(pacing::notes_after(&self.cell.lengths, begun.fitted.concurrency, &report));
         self.results.put(self.repeat, &failures_of(&report.totals.failed_tries))?;
-        if begun.tpcc.is_some() {
+        if begun.fitted.tpcc.is_some() {
             let counters = InputCounters::from(report.counters);
             let shares = counters.shares(begun.remote_warehouses(&self.cell.load));
             self.results.put(self.repeat, &shares)?;
@@ -297,11 +298,11 @@ impl Measurement<'_, '_> {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
-        let judged = pacing::judge(begun.concurrency, begun.configured(), &report);
+        let judged = pacing::judge(begun.fitted.concurrency, begun.configured(), &report);
         if let Some(judged) = &judged {
             self.results.put(self.repeat, &judged.requirements)?;
         }
-        let sums = begun.tpcc.is_some().then_some((&begun.facts, &facts));
+        let sums = begun.fitted.tpcc.is_some().then_some((&begun.facts, &facts));
         let result = result_of(&report, sums);
         let result = pacing::complete(result, paced, judged.as_ref());
         let result = lengths.complete(result);
@@ -317,7 +318,7 @@ impl Measurement<'_, '_> {
 
     /// What the database and its server tell when all has been driven.
     fn read_after(&self) -> LabResult<(Facts, ServerTold)> {
-        let (workload, stop) = (&self.begun.workload, self.job.stop);
+        let (workload, stop) = (&self.begun.fitted.workload, self.job.stop);
         let facts = nodes::facts_of_all(self.databases, workload, nodes::PATIENCE_AFTER, stop)?;
         with_session(self.databases.first(), async |session| {
             Ok((facts, preflight::told(session).await?))
@@ -326,7 +327,7 @@ impl Measurement<'_, '_> {
 
     /// Ends what connections that were lost have left over shards.
     fn resolve_prepared(&self) -> LabResult<Option<String>> {
-        match self.begun.workload.shards().filter(|_| self.cell.load.xa) {
+        match self.begun.fitted.workload.shards().filter(|_| self.cell.load.xa) {
             Some(shards) => prepared::resolve(self.databases, shards, true),
             None => Ok(None),
         }
@@ -337,7 +338,7 @@ impl Measurement<'_, '_> {
     fn prove(&self, report: &RunReport, facts: &Facts) -> LabResult<Option<Exit>> {
         let begun = self.begun;
         let mismatch = match report.partners_lost {
-            0 => begun.workload.mismatch(report, (&begun.facts, facts)),
+            0 => begun.fitted.workload.mismatch(report, (&begun.facts, facts)),
             _ => None,
         };
         if let Some(reason) = mismatch {
@@ -354,7 +355,7 @@ impl Measurement<'_, '_> {
             return Ok(Some(Exit::Interrupted));
         }
         let timeouts_max_share = self.cell.lock_wait_timeouts_max_share;
-        if let Some(refusal) = refusal(report, begun.concurrency, timeouts_max_share) {
+        if let Some(refusal) = refusal(report, begun.fitted.concurrency, timeouts_max_share) {
             return self.fail(Exit::Failed, refusal.code, &refusal.reason).map(Some);
         }
         Ok(report.interrupted.then_some(Exit::Interrupted))
@@ -370,7 +371,7 @@ impl Measurement<'_, '_> {
     /// several servers did in the window.
     fn finish(&self, report: &RunReport, result: &RepeatResult) -> LabResult<()> {
         // The first server is written to.
-        let replicas = self.begun.workload.replica_reads();
+        let replicas = self.begun.fitted.workload.replica_reads();
         self.results.put(self.repeat, replicas.get(1..).unwrap_or_default())?;
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
@@ -485,7 +486,7 @@ impl Measurement<'_, '_> {
             return Ok(Exit::Ok);
         }
         let mut watch = Stopwatch::begin();
-        let asked = (&begun.workload, CheckSet::Consistency);
+        let asked = (&begun.fitted.workload, CheckSet::Consistency);
         let checks = match check(self.subject, self.databases, asked, job) {
             Ok(checks) => checks,
             Err(error @ LabError::Store(_)) => return Err(error),

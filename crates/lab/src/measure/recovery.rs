@@ -131,7 +131,7 @@ impl Measurement<'_, '_> {
             let bad = answer.rows().filter(|row| is_bad(&row.text(2), &row.text(3)));
             Ok(bad.map(|row| row.text(0)).collect::<Vec<_>>())
         })?;
-        let asked = (&self.begun.workload, CheckSet::Consistency);
+        let asked = (&self.begun.fitted.workload, CheckSet::Consistency);
         let checks = check(self.subject, self.databases, asked, self.job)?;
         self.results.record_checks(self.repeat, &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
