@@ -4,8 +4,8 @@ use crate::account::bound::BoundBy;
 use crate::run::document::RunDocument;
 use itertools::Itertools;
 
-/// What is known of a cell beside its [`crate::CellOutcome`], of its repeats that were measured over
-/// their whole windows.
+/// What is known of a cell beside its [`crate::CellOutcome`], of its repeats that were measured
+/// over their whole windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CellEvidence {
     pub ordinal: u32,
