@@ -145,10 +145,7 @@ pub(crate) fn measure(
              have been, as far as this run tells (--dilate auto looks for the least)"
         ));
     }
-    match not_stored {
-        Some(error) => Err(error.into()),
-        None => Ok(MeasuredRepeat { repeat, exit }),
-    }
+    not_stored.map_or(Ok(MeasuredRepeat { repeat, exit }), |error| Err(error.into()))
 }
 
 /// Driver threads of this process, and the fleet that they are part of.
