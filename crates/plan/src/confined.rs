@@ -73,10 +73,8 @@ impl Plan {
         let values = self.dimensions.iter().flatten();
         let of_values = values.filter(|value| names_outside(value.get_ref(), is_listed));
         let all = of_keys.chain(of_values.map(|value| (value.get_ref().name(), value.span())));
-        match all.min_by_key(|(_, span)| span.start) {
-            None => Ok(()),
-            Some((key, span)) => Err(self.source.error(refused(key, span))),
-        }
+        let first = all.min_by_key(|(_, span)| span.start);
+        first.map_or(Ok(()), |(key, span)| Err(self.source.error(refused(key, span))))
     }
 }
 

@@ -11,10 +11,8 @@ pub fn times(cell: &CellView) -> String {
         let time = duration(ns);
         if is_auto { format!("automatic ({time} at most)") } else { time }
     };
-    let precision = match what.precision_share {
-        Some(share) => format!(" to ± {}", percent(share)),
-        None => String::new(),
-    };
+    let precision = what.precision_share.map(|share| format!(" to ± {}", percent(share)));
+    let precision = precision.unwrap_or_default();
     format!(
         "warm-up {}, window {}{precision}, intervals of {}, seed {}",
         planned(what.warmup_ns, what.warmup_auto),

@@ -182,10 +182,7 @@ impl fmt::Display for Place {
                     Some(file) => write!(f, "{}", file.display())?,
                     None => f.write_str(&profile.name)?,
                 }
-                match at {
-                    Some(at) => write!(f, "@{}", at.display()),
-                    None => Ok(()),
-                }
+                at.as_ref().map_or(Ok(()), |at| write!(f, "@{}", at.display()))
             }
         }
     }

@@ -100,11 +100,8 @@ fn outcome(results: &Results, stored: &StoredRamp) -> StoreResult<RampOutcome> {
         Ramp::replayed(limits, good.chain(&failed)).ok()
     };
     let saturation = stored.finished_utc_ns.and_then(|_| ramp()).map(|ramp| ramp.saturation());
-    let cell = match points.first() {
-        Some(point) => Some(results.cell(CellId(point.cell_id))?.what),
-        None => None,
-    };
-    Ok(RampOutcome::of(&stored.what, cell.as_ref(), points, saturation))
+    let cell = points.first().map(|point| results.cell(CellId(point.cell_id))).transpose()?;
+    Ok(RampOutcome::of(&stored.what, cell.as_ref().map(|cell| &cell.what), points, saturation))
 }
 
 /// The points of a ramp that count.

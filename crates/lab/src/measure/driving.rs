@@ -345,10 +345,8 @@ impl Measurement<'_, '_> {
 
     fn store(&self, interval: &Interval, pace: &Pace) -> Result<(), StoreError> {
         self.results.put(self.repeat, &rows_of(interval))?;
-        match pacing::paced_interval(interval, pace) {
-            Some(paced) => self.results.append_paced(self.repeat, &paced),
-            None => Ok(()),
-        }
+        let paced = pacing::paced_interval(interval, pace);
+        paced.map_or(Ok(()), |paced| self.results.append_paced(self.repeat, &paced))
     }
 
     fn control(&self) -> Control {

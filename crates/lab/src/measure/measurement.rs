@@ -307,10 +307,7 @@ impl Measurement<'_, '_> {
         // From here on the measurement is kept, whatever becomes of its proof.
         let ended = self.prove(&report, &facts)?;
         watch.lap("reading them again, and storing", job);
-        match ended {
-            Some(exit) => Ok(exit),
-            None => self.check(),
-        }
+        ended.map_or_else(|| self.check(), Ok)
     }
 
     /// What the database and its server tell when all has been driven.
@@ -324,10 +321,8 @@ impl Measurement<'_, '_> {
 
     /// Ends what connections that were lost have left over shards.
     fn resolve_prepared(&self) -> LabResult<Option<String>> {
-        match self.begun.fitted.workload.shards().filter(|_| self.cell.load.xa) {
-            Some(shards) => prepared::resolve(self.databases, shards, true),
-            None => Ok(None),
-        }
+        let shards = self.begun.fitted.workload.shards().filter(|_| self.cell.load.xa);
+        shards.map_or(Ok(None), |shards| prepared::resolve(self.databases, shards, true))
     }
 
     /// What ends the measurement before its checks: the database does not have what was committed,

@@ -121,9 +121,6 @@ impl<'a> LabRun<'a> {
     /// The results file cannot be written.
     pub fn finish(self, is_whole: bool) -> LabResult<()> {
         let status = if is_whole { LabStatus::Done } else { LabStatus::Interrupted };
-        match self.begun() {
-            Some(lab) => Ok(self.results.finish_lab(lab, status, None)?),
-            None => Ok(()),
-        }
+        self.begun().map_or(Ok(()), |lab| Ok(self.results.finish_lab(lab, status, None)?))
     }
 }

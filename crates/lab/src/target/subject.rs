@@ -391,10 +391,7 @@ impl Subject {
 
     /// The private instance, to end it in good order.
     pub fn into_instance(self) -> Option<Arc<Instance>> {
-        match self.origin {
-            Origin::Private(instance) => Some(instance),
-            _ => None,
-        }
+        self.instance().cloned()
     }
 
     /// A loss of the connection, told as the server's death where that is what happened.
@@ -410,10 +407,7 @@ impl Subject {
             std::thread::sleep(LOOK_EVERY);
             ended = self.ended();
         }
-        match ended {
-            Some(reason) => LabError::ServerDied { reason, log_tail: self.log_tail() },
-            None => error,
-        }
+        ended.map_or(error, |reason| LabError::ServerDied { reason, log_tail: self.log_tail() })
     }
 }
 
