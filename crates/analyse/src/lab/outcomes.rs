@@ -119,11 +119,9 @@ fn cell_outcome(results: &Results, cell: &StoredCell) -> StoreResult<CellOutcome
     let repeats = results.repeats(cell.id)?;
     let again = results.measured_again(cell.id)?;
     let is_again = |repeat: &Repeat| again.contains(&repeat.id);
-    let mut measured = Vec::new();
-    let counted = repeats.iter().filter(|repeat| !is_again(repeat));
-    for repeat in counted.filter(|repeat| repeat.is_whole()) {
-        measured.extend(Run::read(results, repeat.id)?);
-    }
+    let counted = repeats.iter().filter(|repeat| repeat.is_whole() && !is_again(repeat));
+    let measured = counted.filter_map(|repeat| Run::read(results, repeat.id).transpose());
+    let measured = measured.collect::<StoreResult<Vec<_>>>()?;
     let of_repeat = |repeat| RepeatOutcome {
         measured_again: is_again(repeat),
         ..RepeatOutcome::of(repeat, &measured)

@@ -8,6 +8,7 @@ use crate::lab::ratios::{Ratio, correct};
 use crate::lab::unlike::{Difference, differences};
 use crate::run::runs::{Basis, MeanValue, Run, Runs};
 use crate::stats::blocks::{Base, Blocks, CLAIM_REPEATS_MIN, Observation};
+use itertools::Itertools;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{CellId, LabId, RepeatId, Results, StoreResult};
@@ -228,11 +229,9 @@ impl Paired {
     }
 
     fn by_time(sides: [&[PlacedRun]; 2]) -> Paired {
-        let mut order: Vec<(usize, &PlacedRun)> = Vec::new();
-        for (cell, side) in sides.iter().enumerate() {
-            order.extend(side.iter().map(|one| (cell, one)));
-        }
-        order.sort_by_key(|(_, one)| one.started_utc_ns);
+        let of = |cell: usize| sides[cell].iter().map(move |one| (cell, one));
+        let order = of(BASE).chain(of(OTHER)).sorted_by_key(|(_, one)| one.started_utc_ns);
+        let order = order.collect_vec();
         let sequence: Vec<usize> = order.iter().map(|(cell, _)| *cell).collect();
         let pairs = neighbours(&sequence);
         let in_turns =

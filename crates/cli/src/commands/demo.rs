@@ -36,10 +36,8 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         measure((&results, planned), &lab_options(), &mut live, &stop, &mut |_, _| false);
     let summary = measured.ended?;
     write_report(&results, summary.lab, &arguments.output)?;
-    let mut runs = Vec::new();
-    for repeat in measured.repeats {
-        runs.push(analyse::measurement(&results, repeat)?);
-    }
+    let runs = measured.repeats.into_iter().map(|repeat| analyse::measurement(&results, repeat));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
     let lab = lab_outcome(&results, summary.lab)?;
     let answer = lab_answer(&results, &lab)?;
     let found = DemoDocument { report: &arguments.output, answer, runs };

@@ -31,10 +31,8 @@ document! {
 
 /// Runs the command.
 pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
-    let mut removed = Vec::new();
-    for name in &arguments.remove {
-        removed.push(remove_image(home, name)?);
-    }
+    let removed = arguments.remove.iter().map(|name| remove_image(home, name));
+    let mut removed = removed.collect::<Result<Vec<_>, _>>()?;
     if let Some(max_bytes) = arguments.keep {
         removed.extend(shrink_images(home, max_bytes, &[])?);
     }

@@ -245,10 +245,8 @@ impl Subject {
     /// # Errors
     /// As [`Subject::connector`].
     pub(crate) fn databases(&self) -> LabResult<Schemas<Connector>> {
-        let mut connectors = Vec::new();
-        for target in self.each().flat_map(Subject::targets) {
-            connectors.push(Connector::new(target)?);
-        }
+        let connectors = self.each().flat_map(Subject::targets).map(Connector::new);
+        let mut connectors = connectors.collect::<Result<Vec<_>, _>>()?;
         let first = connectors.remove(0);
         Ok(Schemas::new(first, connectors, self.topology))
     }
