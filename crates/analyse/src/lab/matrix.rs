@@ -199,24 +199,19 @@ impl Matrix {
     /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order
     /// of the cells.
     pub fn slices(&self, dimension: usize) -> Vec<Slice> {
-        let mut order: Vec<Vec<usize>> = Vec::new();
         let mut slices: BTreeMap<Vec<usize>, BTreeMap<usize, usize>> = BTreeMap::new();
         for (cell, places) in self.places.iter().enumerate() {
             let mut others = places.clone();
             let value = others.remove(dimension);
-            if !slices.contains_key(&others) {
-                order.push(others.clone());
-            }
-            let slice = slices.entry(others).or_default();
-            slice.entry(value).or_insert(cell);
+            slices.entry(others).or_default().entry(value).or_insert(cell);
         }
-        let slice = |others: &Vec<usize>| Slice {
-            others: self.named(dimension, others),
-            cells: slices[others].iter().map(|(v, c)| (*v, *c)).collect(),
+        let slice = |(others, cells): (Vec<usize>, BTreeMap<usize, usize>)| Slice {
+            others: self.named(dimension, &others),
+            cells: cells.into_iter().collect(),
         };
-        let mut all: Vec<Slice> = order.iter().map(slice).collect();
-        all.retain(|slice| slice.cells.len() > 1);
-        all
+        let slices = slices.into_iter().filter(|(_, cells)| cells.len() > 1).map(slice);
+        let first = |slice: &Slice| slice.cells.iter().map(|(_, cell)| *cell).min();
+        slices.sorted_by_key(first).collect()
     }
 
     /// Names and values of all dimensions but one.
