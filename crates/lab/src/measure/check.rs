@@ -5,7 +5,7 @@ use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{Job, Progress};
 use crate::target::nodes;
-use crate::target::sessions::{until, with_sessions_until};
+use crate::target::sessions::{on_each, until};
 use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
@@ -58,14 +58,15 @@ fn check_shards(
     (shards, set): (&ShardRanges, CheckSet),
     job: &Job<'_>,
 ) -> LabResult<Vec<StoredCheck>> {
-    with_sessions_until(databases, job.stop, async |sessions: &mut [Connection]| {
+    let checked = on_each(databases, async |sessions: &mut [Connection]| {
         let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
         let each = sessions.iter_mut().zip(shards.iter());
         let mut parts: Vec<_> =
             each.map(|(session, range)| ShardSession { session, range }).collect();
         let checks = run_checks_of_shards(&mut parts, set, progress).await;
         checks.doing("checking the shards")
-    })
+    });
+    until(job.stop, checked)
 }
 
 /// Puts the database's number before each example.

@@ -63,15 +63,6 @@ pub(crate) fn with_session_until<T>(
     until(stop, on(connector, use_it))
 }
 
-/// As [`with_session_until`], with a session on each server.
-pub(crate) fn with_sessions_until<T>(
-    servers: &Schemas<Connector>,
-    stop: &AtomicBool,
-    use_them: impl AsyncFnOnce(&mut [Connection]) -> LabResult<T>,
-) -> LabResult<T> {
-    until(stop, on_each(servers, use_them))
-}
-
 /// As [`with_session`], with a session on each server.
 pub(crate) fn with_sessions<T>(
     servers: &Schemas<Connector>,
@@ -80,7 +71,8 @@ pub(crate) fn with_sessions<T>(
     block_on(answered(on_each(servers, use_them)))
 }
 
-async fn on_each<T>(
+/// Connects to each server, uses the sessions and closes them.
+pub(crate) async fn on_each<T>(
     servers: &Schemas<Connector>,
     use_them: impl AsyncFnOnce(&mut [Connection]) -> LabResult<T>,
 ) -> LabResult<T> {
