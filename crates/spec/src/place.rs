@@ -1,5 +1,6 @@
 //! Where the files of a role go.
 
+use crate::identity::as_text_or_none;
 use device::{Array, Member, Profile, Role, Sheet};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub enum Place {
 pub struct Placement {
     pub places: BTreeMap<Role, Place>,
     /// How much of each emulated device holds live data. Without it: as its profile has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text_or_none")]
     pub used: Option<Used>,
     /// Size of the modelled page cache.
     pub page_cache_bytes: Option<u64>,
@@ -67,12 +68,6 @@ impl fmt::Display for Used {
             UsedShare::Auto => f.write_str("auto")?,
         }
         f.write_str(if self.is_fresh { " fresh" } else { "" })
-    }
-}
-
-impl Serialize for Used {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
     }
 }
 
