@@ -331,16 +331,13 @@ impl Measurement<'_, '_> {
         if let Some(drill) = &self.begun.drill {
             drill.strike_in(self.subject, options.warmup + options.window);
         }
-        match Observer::start(self.results, self.repeat, self.subject, self.cell) {
-            Ok(started) => Some(started),
-            Err(error) => {
-                self.job.note(&format!(
-                    "nothing was observed beside the load, as no thread could be made for it: \
-                     {error}"
-                ));
-                None
-            }
-        }
+        let started = Observer::start(self.results, self.repeat, self.subject, self.cell);
+        let started = started.inspect_err(|error| {
+            self.job.note(&format!(
+                "nothing was observed beside the load, as no thread could be made for it: {error}"
+            ));
+        });
+        started.ok()
     }
 
     fn store(&self, interval: &Interval, pace: &Pace) -> Result<(), StoreError> {

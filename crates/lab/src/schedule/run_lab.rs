@@ -230,14 +230,10 @@ impl LabRun<'_> {
     /// What an earlier call left of a repeat is measured at another time, and so in another block.
     pub(crate) fn begin_block(&self, job: &Job<'_>) -> LabResult<()> {
         job.step("timing a fixed piece of work on this host");
-        let canary = match observe::canary() {
-            Ok(canary) => Some(canary),
-            Err(error) => {
-                job.note(&format!("a block has no canary: {error}"));
-                None
-            }
-        };
-        self.results.begin_block(self.lab()?, &host_facts(&self.planned), canary)?;
+        let canary = observe::canary().inspect_err(|error| {
+            job.note(&format!("a block has no canary: {error}"));
+        });
+        self.results.begin_block(self.lab()?, &host_facts(&self.planned), canary.ok())?;
         Ok(())
     }
 
