@@ -84,10 +84,6 @@ impl fmt::Debug for ServeToken {
 pub struct PublicOrigin(String);
 
 impl PublicOrigin {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The name, with its port where it has one.
     fn host(&self) -> &str {
         self.0.split_once("://").map_or("", |(_, host)| host)
@@ -209,7 +205,7 @@ impl Gatekeeper {
     /// Is it the origin of this server's pages, as a browser that sends this host sees them?
     fn is_own_origin(&self, origin: &str, host: &str) -> bool {
         let scheme = if self.is_encrypted { "https" } else { "http" };
-        self.public.as_ref().is_some_and(|public| public.as_str() == origin)
+        self.public.as_ref().is_some_and(|public| public.0 == origin)
             || (self.is_own_host(host) && origin == format!("{scheme}://{host}"))
     }
 
@@ -399,7 +395,7 @@ mod tests {
     #[test]
     fn an_origin_is_a_name_without_a_path() {
         for good in ["https://bench.example", "https://bench.example:8443", "http://[::1]:80"] {
-            assert_eq!(good.parse::<PublicOrigin>().unwrap().as_str(), good);
+            assert_eq!(good.parse::<PublicOrigin>().unwrap().0, good);
         }
         for bad in
             ["bench.example", "https://", "https://x/", "https://x/y", "ftp://x", "https://é"]
