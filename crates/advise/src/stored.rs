@@ -2,7 +2,7 @@
 
 use crate::snapshot::{AdvisedDevice, NamedValues, ServerMachine, ServerSnapshot, StatusWatch};
 use analyse::Account;
-use base::ServerRelease;
+use base::{ServerRelease, value_of};
 use device::{Profile, Role, Setup};
 use store::{Moment, RepeatId, Results, StoreError};
 
@@ -54,10 +54,7 @@ pub fn stored_snapshot(
 }
 
 fn machine_of(facts: &[(String, String)]) -> Option<ServerMachine> {
-    let number = |name: &str| {
-        let found = facts.iter().find(|(key, _)| key == name);
-        found.and_then(|(_, value)| value.parse::<u64>().ok())
-    };
+    let number = |name: &str| value_of(facts, name)?.parse::<u64>().ok();
     Some(ServerMachine {
         memory_bytes: number("memory_bytes")?,
         cores: number("cpu_cores").unwrap_or(1) as u32,

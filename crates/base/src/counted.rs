@@ -48,6 +48,11 @@ pub fn by_key<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(
     groups
 }
 
+/// The first value of this name.
+pub fn value_of<'a>(all: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    all.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{counted, first_of, joined};

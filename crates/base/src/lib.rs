@@ -25,7 +25,7 @@ mod units;
 mod variables;
 
 pub use clock::{DateTime, Instant, now_utc_ns};
-pub use counted::{by_key, counted, first_of, grouped, joined, truncated};
+pub use counted::{by_key, counted, first_of, grouped, joined, truncated, value_of};
 pub use cpu_list::{CpuList, NoCpuList};
 pub use dilation::{CLOCK_VARIABLE, DilatedClock, Dilation};
 pub use encoded::percent_encoded;

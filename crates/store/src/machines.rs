@@ -4,7 +4,7 @@ use crate::row::{Keys, insert};
 use crate::rows::Repeat;
 use crate::values::LabId;
 use crate::{Results, StoreResult};
-use base::by_key;
+use base::{by_key, value_of};
 use rusqlite::Connection;
 
 /// The name of the host, by which people know a machine.
@@ -29,7 +29,7 @@ pub struct LabMachine {
 impl LabMachine {
     /// The value of a fact that is known.
     pub fn fact(&self, key: &str) -> Option<&str> {
-        fact(&self.facts, key)
+        value_of(&self.facts, key)
     }
 
     /// What people call it: its host's name, or its number where that is not known.
@@ -42,7 +42,7 @@ impl LabMachine {
     /// it was, what it is there. What only one side knows is no difference.
     pub fn difference(&self, facts: &[(String, String)]) -> Option<(String, String, String)> {
         self.facts.iter().find_map(|(name, was)| {
-            let is = fact(facts, name)?;
+            let is = value_of(facts, name)?;
             let differs = match name.as_str() {
                 "memory_bytes" => is_other_size(was, is),
                 key if LASTING.contains(&key) || key.starts_with(FILE_SYSTEM_OF) => was != is,
@@ -55,13 +55,9 @@ impl LabMachine {
     /// Are these facts of this machine? Its name tells it from others of its kind.
     pub(crate) fn has(&self, facts: &[(String, String)]) -> bool {
         let is_other = |(was, is): (&str, &str)| was != is;
-        let names = self.fact(HOST_NAME).zip(fact(facts, HOST_NAME));
+        let names = self.fact(HOST_NAME).zip(value_of(facts, HOST_NAME));
         !names.is_some_and(is_other) && self.difference(facts).is_none()
     }
-}
-
-fn fact<'a>(facts: &'a [(String, String)], key: &str) -> Option<&'a str> {
-    facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
 fn is_other_size(was: &str, is: &str) -> bool {

@@ -1,6 +1,7 @@
 //! A lab as a matrix: what its cells differ in, and which of them differ in one thing alone. Only
 //! such cells tell what that thing does.
 
+use base::value_of;
 use itertools::Itertools;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -234,11 +235,6 @@ impl Dimension {
         }
         self.parts.extend(other.parts);
     }
-}
-
-fn value_of<'a>(cell: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    let pair = cell.iter().find(|(other, _)| other == name);
-    pair.map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]

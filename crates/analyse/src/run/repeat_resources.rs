@@ -9,7 +9,7 @@ use crate::run::price::price;
 use crate::run::resources::{OfWindow, PerTransaction, Resources};
 use crate::run::samples::{ReadRepeat, Window};
 use crate::run::usage::emulated_iowait;
-use base::CpuList;
+use base::{CpuList, value_of};
 use store::MetricSource::Shim;
 use store::{Rates, RepeatStatus, StoreResult, StoredRank};
 
@@ -78,8 +78,7 @@ pub fn account_so_far(of: ReadRepeat<'_>, end_ns: u64) -> StoreResult<Option<Acc
 fn driver_of(of: ReadRepeat<'_>) -> StoreResult<Option<Driver>> {
     let ReadRepeat { results, repeat, cell, .. } = of;
     let facts = results.host_facts(repeat)?;
-    let of_host = facts.iter().find(|(name, _)| name == "cpu_cores");
-    let of_host = of_host.and_then(|(_, cores)| cores.parse().ok());
+    let of_host = value_of(&facts, "cpu_cores").and_then(|cores| cores.parse().ok());
     let own = repeat.driver_cpus.as_ref().and_then(|list| list.parse().ok());
     let own = own.map(|list: CpuList| list.len() as u32);
     Ok(repeat.driver_threads.zip(own.or(of_host)).map(|(threads, cores)| Driver {

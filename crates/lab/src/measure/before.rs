@@ -9,7 +9,7 @@ use crate::target::nodes;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
-use base::{Session, Warehouses, redo_log_bytes};
+use base::{Session, Warehouses, redo_log_bytes, value_of};
 use drive::{Facts, Schemas};
 use spec::{Cell, Load, Style, Topology, WorkloadKind};
 use std::sync::Arc;
@@ -54,9 +54,7 @@ impl BeforeRun {
 
     /// Of its first server; 0 where that does not say.
     pub(crate) fn redo_bytes(&self) -> f64 {
-        let number = |of: &[(String, String)], name: &str| {
-            of.iter().find(|(known, _)| known == name)?.1.parse().ok()
-        };
+        let number = |of: &[(String, String)], name: &str| value_of(of, name)?.parse().ok();
         let status = |name: &str| number(&self.told.status, name);
         redo_log_bytes(|name| number(&self.told.variables, name), status).unwrap_or(0.0)
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{LabError, LabResult};
 use crate::target::sessions::with_session;
-use base::{Session, SessionError, clock};
+use base::{Session, SessionError, clock, value_of};
 use observe::{ReplicaStatus, replica_status};
 use reactor::sleep_until;
 use std::time::{Duration, Instant};
@@ -65,9 +65,7 @@ pub(crate) async fn cluster_of(session: &mut Connection) -> LabResult<String> {
     let answer = session.query(GALERA).await.map_err(failed)?;
     let status: Vec<(String, String)> =
         answer.rows().map(|row| (row.text(0), row.text(1))).collect();
-    let of = |name: &str| {
-        status.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())
-    };
+    let of = |name: &str| value_of(&status, name).unwrap_or_default();
     let uuid = of("wsrep_cluster_state_uuid");
     if !uuid.is_empty() {
         let (ready, status) = (of("wsrep_ready"), of("wsrep_cluster_status"));

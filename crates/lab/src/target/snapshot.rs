@@ -10,7 +10,7 @@ use advise::{
     release_of,
 };
 use analyse::{Account, measurement};
-use base::ServerRelease;
+use base::{ServerRelease, value_of};
 use device::{Profile, Role, Setup};
 use observe::first_line;
 use std::os::unix::fs::MetadataExt;
@@ -204,8 +204,7 @@ fn redo_is_apart(subject: &Subject, data: Option<&Path>, redo: Option<PathBuf>) 
 
 fn machine(directory: &Path) -> ServerMachine {
     let facts = observe::host_facts(None);
-    let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value);
-    let number = |name: &str| fact(name).and_then(|value| value.parse::<u64>().ok());
+    let number = |name: &str| value_of(&facts, name)?.parse::<u64>().ok();
     let is_node = |entry: std::io::Result<std::fs::DirEntry>| {
         let name = entry.ok()?.file_name().into_string().ok()?;
         name.strip_prefix("node")?.parse::<u32>().ok()

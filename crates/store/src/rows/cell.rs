@@ -196,8 +196,7 @@ impl NewCell {
     /// How several servers belong together; `None` where there is one, or each has a database of
     /// its own.
     pub fn topology(&self) -> Option<&str> {
-        let found = self.settings.iter().find(|(name, _)| name == TOPOLOGY_SETTING);
-        found.map(|(_, topology)| topology.as_str())
+        base::value_of(&self.settings, TOPOLOGY_SETTING)
     }
 
     /// The only type of transactions that its throughput counts; `None` where there are several.
