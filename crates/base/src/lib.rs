@@ -31,7 +31,7 @@ pub use dilation::{CLOCK_VARIABLE, DilatedClock, Dilation};
 pub use encoded::percent_encoded;
 pub use exit::Exit;
 pub use nearest::nearest;
-pub use percent::{percent, percent_at_most};
+pub use percent::{percent, percent_at_most, trimmed};
 pub use position::line_and_column;
 pub use random::Random;
 pub use server_release::{NoRelease, ServerFamily, ServerRelease, Since, VersionNumbers};

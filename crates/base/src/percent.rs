@@ -1,4 +1,4 @@
-//! Shares as percent for people: three significant digits, no zeros at the end.
+//! Numbers for people without zeros at the end, and shares as percent: three significant digits.
 
 /// The nearest: `2 %`, `0.05 %`, `7 %`.
 pub fn percent(share: f64) -> String {
@@ -18,13 +18,17 @@ fn words(share: f64, round: impl Fn(f64) -> f64) -> String {
     }
     let decimals = (2.0 - percent.abs().log10().floor()).clamp(0.0, 9.0) as i32;
     let scale = 10_f64.powi(decimals);
-    let digits = decimals as usize;
-    let text = format!("{:.digits$}", round(percent * scale) / scale);
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{text} %")
+    format!("{} %", trimmed(round(percent * scale) / scale, decimals as usize))
+}
+
+/// With at most `decimals` decimals and no zeros at the end.
+pub fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 
 use analyse::NamedValue;
 pub use analyse::capitalised;
-pub use analyse::sentences::trimmed;
 use base::DateTime;
-pub use base::{grouped as integer, truncated};
+pub use base::{grouped as integer, trimmed, truncated};
 use itertools::Itertools;
 use store::ThroughputMetric;
 

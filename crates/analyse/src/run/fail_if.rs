@@ -4,8 +4,7 @@
 //! its condition: a pipeline that asks for one must not pass without.
 
 use crate::run::document::RunDocument;
-use crate::run::sentences::trimmed;
-use base::document;
+use base::{document, trimmed};
 use std::fmt;
 use store::{Summary, TransactionSummary};
 

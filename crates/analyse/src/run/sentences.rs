@@ -10,16 +10,6 @@ pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// With at most `decimals` decimals and no zeros at the end.
-pub fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
 /// Near 100 %, where three digits are too few.
 fn in_time(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
