@@ -13,7 +13,6 @@ use spec::{
     Cell, Connections, Isolation, PopulationSpec, Private, RampLimits, Server, WorkloadKind,
     defaults,
 };
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -131,7 +130,9 @@ impl DatabaseDocument {
 document! {
     struct CellDocument<'a> from (cell: &'a PlannedCell, needs: &CellNeeds);
     let varying = cell.varying.iter().map(|one| NamedValue::of(one.name(), one.value()));
-    let private = server_of(cell);
+    // Of a server that is there already nothing is known but what is used of it.
+    let external = Private::of_engine("external");
+    let private = cell.what.server.private().unwrap_or(&external);
     let Cell { load, lengths, .. } = &cell.what;
     let preset = private.preset.as_ref();
     let places = private.placement.places.iter();
@@ -211,14 +212,5 @@ document! {
         #[serde(flatten)]
         database: DatabaseDocument = DatabaseDocument::of(&image.population),
         disk_bytes: u64 = image.disk_bytes(),
-    }
-}
-
-/// The private server of a cell; of one that is there already nothing is known but what is used of
-/// it.
-fn server_of(cell: &PlannedCell) -> Cow<'_, Private> {
-    match &cell.what.server {
-        Server::Private(private) => Cow::Borrowed(private),
-        Server::External(_) => Cow::Owned(Private::of_engine("external")),
     }
 }

@@ -11,7 +11,7 @@ use base::Dilation;
 use lab::{Progress, Subject};
 use lines::Lines;
 use live::{About, Exporter, State};
-use spec::{Cell, Server};
+use spec::Cell;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -201,10 +201,7 @@ fn take(state: &mut State, progress: &Progress<'_>) {
 
 /// What is run; before its server is up, as it was asked for.
 fn about(cell: &Cell, subject: Option<&Subject>) -> About {
-    let named = match &cell.server {
-        Server::Private(private) => Some(private.engine.clone()),
-        Server::External(_) => None,
-    };
+    let named = cell.server.private().map(|private| private.engine.clone());
     let reached = subject.map(|subject| subject.engine().map_or(subject.dsn(), str::to_owned));
     About {
         target: named.or(reached).unwrap_or_default(),
