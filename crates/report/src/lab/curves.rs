@@ -147,13 +147,14 @@ pub fn chart(
 
 /// The answer as a picture: throughput by connections.
 pub fn throughput_by_connections(view: &LabView) -> Markup {
+    number_by_connections(view, &THROUGHPUT, "Throughput by connections")
+}
+
+/// A chart of one number by connections, with its table where that is a grid.
+pub fn number_by_connections(view: &LabView, number: &CellNumber, title: &str) -> Markup {
     let axes = Axes::of(view);
-    chart(
-        view,
-        "connections",
-        &[&THROUGHPUT],
-        ("Throughput by connections", axes.is_grid().then(|| axes.grid(&THROUGHPUT))),
-    )
+    let table = axes.is_grid().then(|| axes.grid(number));
+    chart(view, "connections", &[number], (title, table))
 }
 
 /// The charts by connections, but for throughput.
@@ -162,8 +163,7 @@ pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
     let axes = Axes::of(view);
     let of = |number: &CellNumber| {
         let title = format!("{} by connections, {}", number.title(view), number.unit(view));
-        let table = axes.is_grid().then(|| axes.grid(number));
-        chart(view, "connections", &[number], (&title, table))
+        number_by_connections(view, number, &title)
     };
     let response = in_words_of(view.metric(), "New-order response time by connections, ms");
     html! {

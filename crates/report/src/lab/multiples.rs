@@ -1,7 +1,7 @@
 //! Small multiples: a small chart for each number that the cells of a lab have, on one axis of
 //! connections, or bars where nothing but the number of connections is the same in all cells.
 
-use super::curves::chart;
+use super::curves::number_by_connections;
 use super::grid::{Axes, table};
 use super::missing::footnotes;
 use super::numbers::{CellNumber, used_of_machine};
@@ -15,10 +15,7 @@ pub fn resources(view: &LabView, has_curves: bool) -> Markup {
     let numbers = used_of_machine(view);
     let axes = Axes::of(view);
     let title = |number: &CellNumber| number.key(view);
-    let curve = |number: &CellNumber| {
-        let table = axes.is_grid().then(|| axes.grid(number));
-        chart(view, "connections", &[number], (&title(number), table))
-    };
+    let curve = |number: &CellNumber| number_by_connections(view, number, &title(number));
     html! {
         @if view.cells.len() > 1 && !numbers.is_empty() {
             section id="resources" {
