@@ -35,7 +35,7 @@ pub use cell_facts::{ABSENT, Aspect, Fact};
 pub use document::ByTransaction;
 pub use error::{StoreError, StoreResult};
 pub use histogram::empty_histogram;
-pub use machines::LabMachine;
+pub use machines::{FILE_SYSTEM_OF, LabMachine};
 pub use merge::{MergeError, MergeSummary, MergedFile, MergedLab, MergedRepeats, merge};
 pub use open::{APPLICATION_ID, FORMAT};
 pub use read::WindowTimes;

@@ -13,7 +13,7 @@ const HOST_NAME: &str = "host_name";
 /// `file_system` is that of mydyno's directory, where files lie that have no place.
 const LASTING: [&str; 4] = ["cpu_model", "cpu_cores", "kernel", "file_system"];
 /// Before the directory, in the facts of a lab on real devices.
-const FILE_SYSTEM_OF: &str = "file_system of ";
+pub const FILE_SYSTEM_OF: &str = "file_system of ";
 /// What a kernel keeps for itself differs from start to start by less.
 const MEMORY_RATIO: f64 = 1.02;
 

@@ -6,10 +6,7 @@ use plan::{Plan, PlannedCell, Turn};
 use server::Home;
 use spec::{Connections, Place, Private};
 use storage::RoleDevice;
-use store::{LabId, LabMachine, NewCell, Results, StoredCell};
-
-/// Before the directory, in the facts of a lab on its real devices.
-const FILE_SYSTEM_OF: &str = "file_system of ";
+use store::{FILE_SYSTEM_OF, LabId, LabMachine, NewCell, Results, StoredCell};
 
 /// The host of a plan's lab, with the file systems of the directories that it places files in.
 pub(crate) fn host_facts(planned: &Planned) -> Vec<(String, String)> {
