@@ -110,14 +110,10 @@ impl<T: OutletItem> Outlet<T> {
                 write(item, left_out);
             }
         });
-        match started {
-            Ok(_) => Ok(Outlet { shared }),
-            Err(error) => {
-                let message =
-                    format!("cannot make a thread for the output: {error}; see `ulimit -u`");
-                Err(Failure::new(Exit::Environment, message))
-            }
-        }
+        started.map(|_| Outlet { shared }).map_err(|error| {
+            let message = format!("cannot make a thread for the output: {error}; see `ulimit -u`");
+            Failure::new(Exit::Environment, message)
+        })
     }
 
     /// Hands an item over; never waits for a reader.
