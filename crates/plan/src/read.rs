@@ -178,13 +178,10 @@ impl PlanKey<'_> {
         let given = if self.name == "dsn" { vec![&*text].into() } else { Value::from(&*text) };
         let alone = Texts::from_iter([(self.name.to_owned(), given)]);
         let read: Result<T, _> = serde_json::from_value(alone.into());
-        match read {
-            Ok(_) => Ok(text),
-            Err(why) => {
-                let why = format!("`{}` is {}; {why}", self.name, shown(value.get_ref()));
-                Err(PlanProblem::new(value.span(), why))
-            }
-        }
+        read.map(|_| text).map_err(|why| {
+            let why = format!("`{}` is {}; {why}", self.name, shown(value.get_ref()));
+            PlanProblem::new(value.span(), why)
+        })
     }
 
     /// The text of a value of a type that its option takes.
