@@ -45,12 +45,10 @@ document! {
 }
 
 fn kind(profile: &Profile) -> &'static str {
-    if profile.array.is_some() {
-        "array"
-    } else if profile.disk.is_some() {
-        "disk"
-    } else {
-        "solid_state"
+    match (&profile.array, &profile.disk) {
+        (Some(_), _) => "array",
+        (None, Some(_)) => "disk",
+        (None, None) => "solid_state",
     }
 }
 
