@@ -108,6 +108,7 @@ pub fn errors_in(log: &str) -> Option<String> {
         Some((_, message)) => Some(message.trim()),
         None if line.contains("error while loading shared libraries")
             || line.starts_with("ERROR:")
+            || line.contains("Set innodb_force_recovery")
             || line.contains("unknown variable")
             || line.contains("unknown option") =>
         {
@@ -226,5 +227,9 @@ mod tests {
             2026-11-21T10:25:11Z 0 [ERROR] Aborting\n";
         assert_eq!(errors_in(log).as_deref(), Some("unknown variable 'foo=1'"));
         assert_eq!(errors_in("2026 [Note] fine\n"), None);
+        let log = "InnoDB: Set innodb_force_recovery to ignore this error.\n\
+            2026-11-29 23:27:03 1 [ERROR] Plugin 'InnoDB' init function returned error.\n";
+        let found = errors_in(log).unwrap();
+        assert!(found.starts_with("InnoDB: Set innodb_force_recovery to ignore"), "{found}");
     }
 }
