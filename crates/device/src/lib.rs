@@ -15,7 +15,7 @@ mod setup;
 
 pub use address::{FileOffset, device_address};
 pub use fault::{DeviceFault, FaultKind, SLOW_FACTOR, fault_of};
-pub use model::{Access, Completion, Device, Full, RequestState, Ticket};
+pub use model::{Access, Completion, Device, Full, Programmed, RequestState, Ticket};
 pub use profile::{
     Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,
     builtin, builtins, is_occupancy,

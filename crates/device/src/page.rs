@@ -108,8 +108,8 @@ pub enum OfRole {
     SessionFlushNs,
     /// Bytes that the flash of its emulated device wrote for its writes, copies included.
     ProgrammedBytes,
-    /// How far its emulated device is from the state after long writing, in parts per million.
-    UnsettledPpm,
+    /// 1 while the flash of its emulated device copies less than after long random writing.
+    Unsettled,
 }
 
 const OF_ROLE_WORDS: usize = 16;

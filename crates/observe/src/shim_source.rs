@@ -78,9 +78,7 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         let value = page.of_role(role, word);
         into.counter(Shim, name, role.name(), as_stored(value));
     }
-    for (name, word) in
-        [("outstanding", OfRole::Outstanding), ("unsettled_ppm", OfRole::UnsettledPpm)]
-    {
+    for (name, word) in [("outstanding", OfRole::Outstanding), ("unsettled", OfRole::Unsettled)] {
         into.gauge(Shim, name, role.name(), as_stored(page.of_role(role, word)));
     }
 }
@@ -146,7 +144,7 @@ mod tests {
             OfRole::SessionWriteNs,
             OfRole::SessionFlushNs,
             OfRole::ProgrammedBytes,
-            OfRole::UnsettledPpm,
+            OfRole::Unsettled,
         ];
         for (word, value) in of_role.into_iter().zip(40..) {
             put(&mut page, role_word(Role::Redo, word), value);
@@ -180,7 +178,7 @@ mod tests {
             ("session_write_ns", "redo", 47),
             ("session_flush_ns", "redo", 48),
             ("programmed_bytes", "redo", 49),
-            ("unsettled_ppm", "redo", 50),
+            ("unsettled", "redo", 50),
             ("reads", "binlog", 0),
             ("flushes", "binlog", 5),
             ("cache_pages", "", 70),

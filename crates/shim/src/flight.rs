@@ -57,14 +57,13 @@ impl Flight {
         };
         // It may have begun some time ago, while the host did its part.
         let from_ns = clock::now_ns();
-        let (answer, programmed_bytes, unsettled_share) = emulated.with(|device| {
-            let before = device.programmed_bytes();
-            let answer = device.submit(now_ns, access);
-            (answer, device.programmed_bytes() - before, device.unsettled_share())
+        let (answer, before, after) = emulated.with(|device| {
+            let before = device.programmed();
+            (device.submit(now_ns, access), before, device.programmed())
         });
         count_model_call(state, from_ns);
-        state.meter.count(target.role, OfRole::ProgrammedBytes, programmed_bytes);
-        state.meter.set_of(target.role, OfRole::UnsettledPpm, (unsettled_share * 1e6) as u64);
+        state.meter.count(target.role, OfRole::ProgrammedBytes, after.bytes - before.bytes);
+        state.meter.set_of(target.role, OfRole::Unsettled, u64::from(!after.is_settled));
         match answer {
             Ok(progress) => flight.advance(state, progress),
             Err(Full) => state.meter.add(Global::ModelFull, 1),

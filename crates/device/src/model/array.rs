@@ -1,7 +1,7 @@
 //! How devices work: one by itself, or several behind one address space, striped, mirrored, or
 //! both.
 
-use super::cache::Flash;
+use super::cache::{Flash, Programmed};
 use super::disk::DiskModel;
 use super::request::{Access, Completion, Full, RequestState, Ticket};
 use super::slots::{OUTSTANDING_MAX, Slots};
@@ -47,19 +47,11 @@ impl Model {
         }
     }
 
-    pub fn programmed_bytes(&self) -> u64 {
+    pub fn programmed(&self) -> Programmed {
         match self {
-            Model::SolidState(solid) => solid.programmed_bytes(),
-            Model::Disk(_) => 0,
-            Model::Array(array) => array.programmed_bytes(),
-        }
-    }
-
-    pub fn unsettled_share(&self) -> f64 {
-        match self {
-            Model::SolidState(solid) => solid.unsettled_share(),
-            Model::Disk(_) => 0.0,
-            Model::Array(array) => array.unsettled_share(),
+            Model::SolidState(solid) => solid.programmed(),
+            Model::Disk(_) => Programmed::NOTHING,
+            Model::Array(array) => array.programmed(),
         }
     }
 
@@ -190,12 +182,12 @@ impl ArrayModel {
         self.members.iter_mut().for_each(|member| member.model.precondition());
     }
 
-    pub fn programmed_bytes(&self) -> u64 {
-        self.members.iter().map(|member| member.model.programmed_bytes()).sum()
-    }
-
-    pub fn unsettled_share(&self) -> f64 {
-        self.members.iter().map(|member| member.model.unsettled_share()).fold(0.0, f64::max)
+    pub fn programmed(&self) -> Programmed {
+        let members = self.members.iter().map(|member| member.model.programmed());
+        members.fold(Programmed::NOTHING, |all, of| Programmed {
+            bytes: all.bytes + of.bytes,
+            is_settled: all.is_settled && of.is_settled,
+        })
     }
 
     pub fn lose_member(&mut self) -> bool {

@@ -10,8 +10,25 @@ const PAGE_BYTES: f64 = 4096.0;
 /// blocks of all dies together, and cost a long file a part of its rate at each of its extents.
 const RUN_BYTES: f64 = (1 << 20) as f64;
 
+/// Flash that copies as much as after long random writing, but for this share, is where it stays.
+const SETTLED_WITHIN: f64 = 0.05;
+
 /// Fewer copies for a page than these take no time.
 const COPIED_MIN: f64 = 1e-6;
+
+/// What flash has written.
+#[derive(Clone, Copy, Debug)]
+pub struct Programmed {
+    /// Those of the host, and what cleaning copied.
+    pub bytes: u64,
+    /// A page at a random place costs it what it does after long writing.
+    pub is_settled: bool,
+}
+
+impl Programmed {
+    /// Of a device without flash.
+    pub const NOTHING: Programmed = Programmed { bytes: 0, is_settled: true };
+}
 
 /// The flash behind a cache.
 #[derive(Clone, Copy, Debug)]
@@ -89,15 +106,13 @@ impl WriteCache {
         self.fill = true;
     }
 
-    /// Bytes that flash has written, with what it copied.
-    pub fn programmed_bytes(&self) -> u64 {
-        self.programmed_bytes as u64
-    }
-
-    /// How much of what it writes after long random writing flash does not write yet.
-    pub fn unsettled_share(&self) -> f64 {
+    /// What flash has written, with what it copied.
+    pub fn programmed(&self) -> Programmed {
         let now = self.trimmed.as_ref().map_or(self.amplification, TrimmedFlash::amplification);
-        (1.0 - now / self.amplification).abs()
+        Programmed {
+            bytes: self.programmed_bytes as u64,
+            is_settled: (1.0 - now / self.amplification).abs() <= SETTLED_WITHIN,
+        }
     }
 
     /// Until when the flash has something to do.

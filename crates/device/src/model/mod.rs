@@ -14,6 +14,7 @@ use crate::page::AccessKind;
 use crate::profile::{Limits, Profile};
 use array::Model;
 
+pub use cache::Programmed;
 pub use request::{Access, Completion, Full, RequestState, Ticket};
 
 /// A device with its queues. All memory is taken when it is made; nothing is allocated later.
@@ -46,15 +47,9 @@ impl Device {
         self.model.outstanding()
     }
 
-    /// Bytes that flash has written, of all members: those of the host, and what cleaning copied.
-    pub fn programmed_bytes(&self) -> u64 {
-        self.model.programmed_bytes()
-    }
-
-    /// How far a page at a random place is from costing flash what it does after long writing: 0
-    /// where that has come; of an array, the member that is farthest from it.
-    pub fn unsettled_share(&self) -> f64 {
-        self.model.unsettled_share()
+    /// What the flash of all members has written.
+    pub fn programmed(&self) -> Programmed {
+        self.model.programmed()
     }
 
     /// Brings a solid-state device into the state in which long random writing leaves it: no erased

@@ -1,7 +1,7 @@
 //! A device without moving parts. Everything is decided when it arrives: nothing is reordered, so
 //! nothing has to wait for what may come.
 
-use super::cache::{Flash, Streams, WriteCache};
+use super::cache::{Flash, Programmed, Streams, WriteCache};
 use super::random::{ModelRandom, Spread};
 use super::request::{Access, Completion, Moment};
 use super::slots::OUTSTANDING_MAX;
@@ -91,12 +91,8 @@ impl SolidStateModel {
         self.cache.precondition();
     }
 
-    pub fn programmed_bytes(&self) -> u64 {
-        self.cache.programmed_bytes()
-    }
-
-    pub fn unsettled_share(&self) -> f64 {
-        self.cache.unsettled_share()
+    pub fn programmed(&self) -> Programmed {
+        self.cache.programmed()
     }
 
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Completion {

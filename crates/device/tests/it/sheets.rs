@@ -205,20 +205,20 @@ fn a_trimmed_drive_is_fast_until_its_erased_flash_is_written() {
         }
         count as f64 / ((now_ns - from_ns) as f64 / 1e9)
     };
-    let mut unsettled = Vec::new();
+    let mut settled = Vec::new();
     let curve: Vec<f64> = (0..30)
         .map(|_| {
             let rate = rate(&mut device, erased_pages / 2.0);
-            unsettled.push(device.unsettled_share());
+            settled.push(device.programmed().is_settled);
             rate
         })
         .collect();
     assert!(curve[0] > 80_000.0 && curve[1] > 80_000.0, "{curve:?}");
     let steady = 9_000.0 * full.random_write_gain(0.75);
     assert!((curve[29] / steady - 1.0).abs() < 0.1, "{steady}: {curve:?}");
-    assert!(curve[29] < curve[0] * 0.8 && device.programmed_bytes() > 0, "{curve:?}");
-    assert!(unsettled[0] > 0.2 && unsettled[29] < 0.05, "{unsettled:?}");
-    assert_eq!(Device::new(&full, 3).unsettled_share(), 0.0);
+    assert!(curve[29] < curve[0] * 0.8 && device.programmed().bytes > 0, "{curve:?}");
+    assert!(!settled[0] && settled[29], "{settled:?}");
+    assert!(Device::new(&full, 3).programmed().is_settled);
 }
 
 /// Micron's 5100 MAX and ECO have 74,000 and 31,000 random writes of 4 KiB by their sheets, and did

@@ -159,9 +159,8 @@ impl PhaseEnds {
         }];
         watched.extend(self.gauges.watched());
         let found = steadiness(&watched);
-        let is_steady = found.steady
-            && self.gauges.silent().is_none()
-            && self.gauges.unsettled_share().is_none();
+        let is_steady =
+            found.steady && self.gauges.silent().is_none() && !self.gauges.is_unsettled();
         self.steadiness = Some(found);
         self.missing = self.gauges.missing();
         is_steady
@@ -241,12 +240,10 @@ impl PhaseEnds {
                 trend.change_half_width / trend.tolerance
             ),
             (None, Some(name)) => format!(": its {name} could not be observed any more"),
-            (None, None) => self.gauges.unsettled_share().map_or_else(String::new, |share| {
-                format!(
-                    ": the flash below its data copies {} less than it will after long writing",
-                    percent(share)
-                )
-            }),
+            (None, None) if self.gauges.is_unsettled() => {
+                ": the flash below its data copies less than it will after long writing".to_owned()
+            }
+            (None, None) => String::new(),
         }
     }
 
@@ -268,7 +265,7 @@ impl PhaseEnds {
             let unsteady = self.unsteady().map(|trend| trend.name);
             return self.warmup.is_auto.then(|| Awaited::Steadiness {
                 of: unsteady.or_else(|| self.gauges.silent()).or_else(|| {
-                    self.gauges.unsettled_share().map(|_| "write amplification of the flash")
+                    self.gauges.is_unsettled().then_some("write amplification of the flash")
                 }),
                 so_far: elapsed,
                 most: self.warmup.most,

@@ -11,8 +11,6 @@ const VALUES_MAX: usize = 4_000;
 pub(super) const TOLERANCE: f64 = 0.1;
 /// Less of the buffer pool, or of the redo log, has no say.
 const NEGLIGIBLE: f64 = 0.01;
-/// Flash that copies as much as after long writing, but for this share, is where it stays.
-const UNSETTLED: f64 = 0.05;
 /// A gauge that was not read for so long is silent: nothing is steady while it may come back.
 const SILENT_AFTER: Duration = Duration::from_secs(10);
 /// After so long it is gone, and has no say any more.
@@ -95,9 +93,9 @@ pub(super) struct Gauges {
     all: [Gauge; 3],
     pool_pages: f64,
     redo_bytes: f64,
-    /// How far the flash below the data is from copying as much as it will. Only random writes
-    /// bring it there, which the redo log has none of.
-    unsettled_share: f64,
+    /// Servers below whose data flash copies less than it will. Only random writes bring it there,
+    /// which the redo log has none of.
+    unsettled: i64,
     /// End of the last interval, from the start of the run.
     at_ns: u64,
 }
@@ -115,15 +113,16 @@ impl Gauges {
             ],
             pool_pages: 0.0,
             redo_bytes,
-            unsettled_share: 0.0,
+            unsettled: 0,
             at_ns: 0,
         }
     }
 
     pub(super) fn take(&mut self, batch: &SampleBatch) {
         for (metric, value) in &batch.values {
-            if metric.name == "unsettled_ppm" && metric.label == Role::Data.name() {
-                self.unsettled_share = *value as f64 / 1e6;
+            let is_of_data = metric.label == Role::Data.name();
+            if metric.source == MetricSource::Shim && metric.name == "unsettled" && is_of_data {
+                self.unsettled = *value;
             }
             if metric.source != MetricSource::Server {
                 continue;
@@ -157,9 +156,9 @@ impl Gauges {
         self.all.iter().find(is_silent).map(|gauge| gauge.name)
     }
 
-    /// How far the flash below the data is from where it stays, where that is far.
-    pub(super) fn unsettled_share(&self) -> Option<f64> {
-        Some(self.unsettled_share).filter(|share| *share > UNSETTLED)
+    /// Does the flash below the data copy less than it will?
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.unsettled > 0
     }
 
     /// The names of those that cannot be judged: never read, or gone.
