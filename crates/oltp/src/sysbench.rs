@@ -5,7 +5,11 @@ use crate::generate::{Generator, Span, write_groups};
 use crate::script::{Constant, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
 use base::{Random, Session, SessionError, SessionResult};
 use drive::TransactionInfo;
-use spec::{OltpMix, SbtestTables};
+use spec::OltpMix::{
+    self, PointSelect, PointSelectUniform, ReadOnly, ReadOnlyUniform, ReadWrite, ReadWriteUniform,
+    WriteOnly, WriteOnlyUniform,
+};
+use spec::SbtestTables;
 use std::io::Write;
 
 /// Of the tables and rows: what is loaded under another one is another database.
@@ -26,16 +30,18 @@ const fn only(name: &'static str, row_bytes: Option<u64>) -> [TransactionInfo; 1
 /// The only type of a mix.
 pub(crate) fn types(mix: OltpMix) -> &'static [TransactionInfo] {
     match mix {
-        OltpMix::ReadWrite => const { &only("read_write", None) },
-        OltpMix::ReadOnly => const { &only("read_only", Some(0)) },
-        OltpMix::WriteOnly => const { &only("write_only", None) },
-        OltpMix::PointSelect => const { &only("point_select", Some(0)) },
+        ReadWrite | ReadWriteUniform => const { &only("read_write", None) },
+        ReadOnly | ReadOnlyUniform => const { &only("read_only", Some(0)) },
+        WriteOnly | WriteOnlyUniform => const { &only("write_only", None) },
+        PointSelect | PointSelectUniform => const { &only("point_select", Some(0)) },
     }
 }
 
 /// A transaction that is being put together.
 struct Builder {
     tables: SbtestTables,
+    /// Of ids: sysbench's --rand-type.
+    draw: fn(Span) -> Generator,
     generators: Vec<Generator>,
     steps: Vec<ScriptStatement>,
 }
@@ -54,7 +60,7 @@ impl Builder {
 
     fn id(&mut self) -> usize {
         let to = i64::from(self.tables.rows);
-        self.value(Generator::Special(Span { from: 1, to }))
+        self.value((self.draw)(Span { from: 1, to }))
     }
 
     /// A statement on a table; `{}` stands for its number.
@@ -112,16 +118,24 @@ impl Builder {
 
 /// The transactions of a mix on these tables.
 pub(crate) fn script(mix: OltpMix, tables: SbtestTables) -> Script {
-    let mut builder = Builder { tables, generators: Vec::new(), steps: Vec::new() };
-    if mix == OltpMix::PointSelect {
+    let draw = match mix {
+        ReadWrite | ReadOnly | WriteOnly | PointSelect => Generator::Special,
+        ReadWriteUniform | ReadOnlyUniform | WriteOnlyUniform | PointSelectUniform => {
+            Generator::Uniform
+        }
+    };
+    let mut builder = Builder { tables, draw, generators: Vec::new(), steps: Vec::new() };
+    let is_one_select = matches!(mix, PointSelect | PointSelectUniform);
+    if is_one_select {
         builder.point_selects(1);
-    }
-    if matches!(mix, OltpMix::ReadWrite | OltpMix::ReadOnly) {
-        builder.point_selects(POINT_SELECTS);
-        builder.ranges();
-    }
-    if matches!(mix, OltpMix::ReadWrite | OltpMix::WriteOnly) {
-        builder.writes();
+    } else {
+        if !matches!(mix, WriteOnly | WriteOnlyUniform) {
+            builder.point_selects(POINT_SELECTS);
+            builder.ranges();
+        }
+        if !matches!(mix, ReadOnly | ReadOnlyUniform) {
+            builder.writes();
+        }
     }
     let ends = |n: u32| format!("(SELECT MIN(id) + MAX(id) FROM sbtest{n})");
     let ends: Vec<String> = (1..=tables.count).map(ends).collect();
@@ -130,7 +144,7 @@ pub(crate) fn script(mix: OltpMix, tables: SbtestTables) -> Script {
         transactions: vec![ScriptTransaction {
             generators: builder.generators,
             steps: builder.steps,
-            is_explicit: mix != OltpMix::PointSelect,
+            is_explicit: !is_one_select,
         }],
         checks: (1..=tables.count).map(|n| check(n, tables)).collect(),
         constant: Some(Constant {
@@ -281,19 +295,44 @@ mod tests {
 
     #[test]
     fn mixes_have_the_statements_of_sysbench() {
-        let read_write = kinds(OltpMix::ReadWrite);
+        let read_write = kinds(ReadWrite);
         // With BEGIN and COMMIT the 20 queries of a transaction that sysbench reports.
         assert_eq!(read_write.len(), 18);
         assert_eq!(read_write[..10], ["point_select"; 10]);
-        assert_eq!(kinds(OltpMix::ReadOnly), read_write[..14]);
-        assert_eq!(kinds(OltpMix::WriteOnly), read_write[14..]);
-        assert_eq!(kinds(OltpMix::PointSelect), ["point_select"]);
-        assert_eq!(script(OltpMix::ReadWrite, TABLES).prepared_statements(), 27);
+        assert_eq!(kinds(ReadOnly), read_write[..14]);
+        assert_eq!(kinds(WriteOnly), read_write[14..]);
+        assert_eq!(kinds(PointSelect), ["point_select"]);
+        assert_eq!(script(ReadWrite, TABLES).prepared_statements(), 27);
+    }
+
+    #[test]
+    fn ids_are_drawn_uniformly_where_the_name_says_so() {
+        // Three of four special ids are in the middle hundredth.
+        let middle_share = |mix| {
+            let script = script(mix, TABLES);
+            let transaction = &script.transactions[0];
+            let mut random = Random::new(1, &[]);
+            let ids = (0..4_000).map(|_| {
+                let values = DrawnValues::drawn(&transaction.generators, &mut random);
+                values.int(transaction.steps[0].parameters[0])
+            });
+            ids.filter(|id| (490..=510).contains(id)).count() as f64 / 4_000.0
+        };
+        for (special, uniform) in [
+            (ReadWrite, ReadWriteUniform),
+            (ReadOnly, ReadOnlyUniform),
+            (PointSelect, PointSelectUniform),
+            (WriteOnly, WriteOnlyUniform),
+        ] {
+            assert_eq!(kinds(special), kinds(uniform));
+            let (special, uniform) = (middle_share(special), middle_share(uniform));
+            assert!(special > 0.7 && uniform < 0.03, "{special} {uniform}");
+        }
     }
 
     #[test]
     fn values_fit_their_statements() {
-        let script = script(OltpMix::ReadWrite, TABLES);
+        let script = script(ReadWrite, TABLES);
         let transaction = &script.transactions[0];
         let mut random = Random::new(1, &[]);
         for _ in 0..1_000 {

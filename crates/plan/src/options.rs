@@ -215,8 +215,9 @@ options! {
         /// Workload: `tpcc` (transactions by the clauses, no waits), `tpcc-spec` (terminals with
         /// keying and think times), `tpcc-mysql` (the statements of that tool, with its
         /// deviations), `sysbench-oltp`, `sysbench-oltp-read-only`, `sysbench-oltp-write-only`,
-        /// `sysbench-oltp-point-select` (the statements of sysbench 1.0.20) or FILE.toml
-        /// (transactions of your own: docs/oltp.md) [default: tpcc]
+        /// `sysbench-oltp-point-select` (the statements of sysbench 1.0.20; with `-uniform` behind
+        /// the name ids are drawn as by its --rand-type=uniform) or FILE.toml (transactions of your
+        /// own: docs/oltp.md) [default: tpcc]
         pub workload: Option<Given<WorkloadKind>> = "WORKLOAD";
         /// Statement style: `statements` (one per round trip, as applications send them),
         /// `pipelined` (the same, sent together), `batched` (set-based, the fewest round trips) or

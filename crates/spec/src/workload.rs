@@ -27,7 +27,8 @@ pub enum ScriptKind {
 }
 
 named! {
-    /// Which statements of sysbench's OLTP a transaction has.
+    /// Which statements of sysbench's OLTP a transaction has, and how it draws their ids: by
+    /// `special`, or uniformly.
     #[derive(Serialize)]
     pub enum OltpMix {
         ReadWrite = "sysbench-oltp",
@@ -35,6 +36,10 @@ named! {
         WriteOnly = "sysbench-oltp-write-only",
         /// One SELECT by primary key, without BEGIN and COMMIT.
         PointSelect = "sysbench-oltp-point-select",
+        ReadWriteUniform = "sysbench-oltp-uniform",
+        ReadOnlyUniform = "sysbench-oltp-read-only-uniform",
+        WriteOnlyUniform = "sysbench-oltp-write-only-uniform",
+        PointSelectUniform = "sysbench-oltp-point-select-uniform",
     }
 }
 

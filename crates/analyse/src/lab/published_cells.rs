@@ -1,5 +1,6 @@
 //! What Percona Lab's benchmark report of 2026 published of three servers on one drive:
-//! sysbench's oltp_read_write on 20 tables of 5,000,000 rows. A lab may measure it in proportion.
+//! sysbench's oltp_read_write with --rand-type=uniform on 20 tables of 5,000,000 rows. A lab may
+//! measure it in proportion.
 
 use crate::lab::cells::DATA;
 use base::{counted, parse_size};
@@ -69,7 +70,7 @@ impl PublishedCell {
     /// connections, and a pool of the same share of the database.
     pub fn of(cell: &NewCell) -> Option<PublishedCell> {
         let is_on = |place: &CellPlace| place.role == DATA && place.device == PublishedCell::DRIVE;
-        if !cell.places.iter().any(is_on) || cell.workload != OltpMix::ReadWrite.name() {
+        if !cell.places.iter().any(is_on) || cell.workload != OltpMix::ReadWriteUniform.name() {
             return None;
         }
         let size = |name: &str| {
@@ -105,7 +106,7 @@ mod tests {
             [("innodb_buffer_pool_size", pool), ("tables", "20"), ("table_size", "200000")];
         NewCell {
             engine: engine.to_owned(),
-            workload: "sysbench-oltp".to_owned(),
+            workload: "sysbench-oltp-uniform".to_owned(),
             connections,
             places: vec![testkit::place("data", "percona-2026-drive")],
             settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),

@@ -40,7 +40,7 @@ fn sysbench_oltp_loads_runs_and_is_proven() {
     load(&[]).run().exits(4).says(&["not empty", "--force"]);
     let again = load(&["--force"]).run().exits(0).json();
     assert_eq!(again["tables"], loaded["tables"]);
-    for mix in ["", "-read-only", "-write-only", "-point-select"] {
+    for mix in ["", "-read-only", "-write-only", "-point-select", "-uniform"] {
         let workload = format!("sysbench-oltp{mix}");
         let summary = run(&dsn, &workload).run().exits(0).json();
         assert_eq!(text(&summary, "/workload"), workload);

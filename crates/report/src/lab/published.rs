@@ -77,7 +77,7 @@ fn apart(what: &str, beside: BesidePublished, bounds: &str) -> Option<String> {
             "{what} is {} times {} than published: {}.",
             significant(beside.factor()),
             if beside.measured > beside.published { "more" } else { "less" },
-            if bounds.is_empty() { "what bound it is not known" } else { bounds },
+            if bounds.is_empty() { "what bounds it is not known" } else { bounds },
         )
     })
 }
@@ -138,10 +138,11 @@ pub fn beside_study(view: &LabView) -> Markup {
     let notes = footnotes(rows.iter().map(|(cell, _)| *cell));
     let larger = rows.iter().map(|(_, of)| trimmed(of.times_larger, 1)).unique().join(" and ");
     let caption = format!(
-        "sysbench's oltp_read_write. The published database and its pools were {larger} times as \
-         large as here, its windows 900 s long, and its host had 80 hardware threads; the cores of \
-         this one act as ones that are K times as fast. Reads and writes are those of all files on \
-         the drive; the published ones were counted by iostat, with those of its file system."
+        "sysbench's oltp_read_write with --rand-type=uniform. The published database and its pools \
+         were {larger} times as large as here, its windows 900 s long, and its host had 80 \
+         hardware threads; the cores of this one act as ones that are K times as fast. Reads and \
+         writes are those of all files on the drive; the published ones were counted by iostat, \
+         with those of its file system."
     );
     let k = |cell: &CellView| cell.repeated(|repeat| Some(repeat.repeat.dilation)).mean;
     let mut table = Table::of(rows)

@@ -251,7 +251,7 @@ fn studied(ordinal: u32, pool: &str, connections: u32) -> NewCell {
     NewCell {
         ordinal,
         connections,
-        workload: "sysbench-oltp".to_owned(),
+        workload: "sysbench-oltp-uniform".to_owned(),
         throughput_metric: ThroughputMetric::Tpm,
         places: ["data", "redo"].map(|role| place(role, "percona-2026-drive")).into(),
         settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
@@ -304,7 +304,7 @@ fn cells_of_a_published_study_stand_beside_it() {
         "its pools were 25 times as large as here",
         &row,
         "<p>The throughput of mysql-5.7, pool of 12 GB, 1 connection is 2.00 times less than \
-         published: what bound it is not known.</p>",
+         published: what bounds it is not known.</p>",
     ] {
         assert!(html.contains(words), "{words}");
     }
