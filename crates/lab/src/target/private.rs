@@ -90,11 +90,13 @@ const PAGE_BYTES_MAX: u64 = 64 << 10;
 /// For loading an image: speed, since a crash costs only the load. Nothing of this stays in the
 /// data directory. A slow shutdown, else every clone would repeat the purge and the merge of the
 /// change buffer.
-const LOADING_SETTINGS: [(&str, &str); 4] = [
+const LOADING_SETTINGS: [(&str, &str); 5] = [
     ("innodb_flush_log_at_trx_commit", "0"),
     ("innodb_doublewrite", "0"),
     ("innodb_fast_shutdown", "0"),
     ("innodb_buffer_pool_size", "1G"),
+    // The system tablespace would grow by 64 MiB at once where it has the undo logs.
+    ("innodb_autoextend_increment", "8"),
 ];
 
 /// The build that is asked for.
