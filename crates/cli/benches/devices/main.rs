@@ -6,6 +6,7 @@
 #![expect(clippy::print_stderr, reason = "progress goes to stderr")]
 
 mod page;
+mod sensitivity;
 mod servers;
 mod sheets;
 
@@ -50,6 +51,8 @@ enum Part {
     Cost,
     /// Every engine on every profile
     Engines,
+    /// The papers' cell with each figure of a profile less and more
+    Sensitivity,
 }
 
 fn main() -> Result<()> {
@@ -71,6 +74,9 @@ fn main() -> Result<()> {
     }
     if wants(Part::Engines) {
         servers::engines(&mut page, &bed)?;
+    }
+    if wants(Part::Sensitivity) {
+        sensitivity::sensitivity(&mut page, arguments.rounds)?;
     }
     Ok(())
 }

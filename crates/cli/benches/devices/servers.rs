@@ -190,7 +190,7 @@ pub fn cost(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
     Ok(())
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len().checked_sub(1)? / 2;
     Some(if values.len() % 2 == 1 {
