@@ -108,7 +108,8 @@ pub enum OfRole {
     SessionFlushNs,
     /// Bytes that the flash of its emulated device wrote for its writes, copies included.
     ProgrammedBytes,
-    /// 1 while the flash of its emulated device copies less than after long random writing.
+    /// 1 while the flash of its emulated device copies less, or more, than after long random
+    /// writing.
     Unsettled,
 }
 

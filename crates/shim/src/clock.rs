@@ -181,7 +181,9 @@ fn look_at_cores(now_ns: u64) {
     }
     let cpu_time_ns = read(ClockId::ProcessCPUTime);
     let used_ns = cpu_time_ns.saturating_sub(CPU_TIME_NS.swap(cpu_time_ns, relaxed));
-    let cores = rustix::thread::sched_getaffinity(None).map_or(1, |cores| cores.count());
+    // Of the program: a server may bind the thread that looks.
+    let program = Some(rustix::process::getpid());
+    let cores = rustix::thread::sched_getaffinity(program).map_or(1, |cores| cores.count());
     let busy_ns = passed_ns * u64::from(cores) / BUSY_PART_OF_CORES;
     IS_BUSY.store(used_ns >= busy_ns, relaxed);
 }

@@ -63,7 +63,10 @@ impl Flight {
         });
         count_model_call(state, from_ns);
         state.meter.count(target.role, OfRole::ProgrammedBytes, after.bytes - before.bytes);
-        state.meter.set_of(target.role, OfRole::Unsettled, u64::from(!after.is_settled));
+        // Reads alone never settle it.
+        if kind == AccessKind::Write {
+            state.meter.set_of(target.role, OfRole::Unsettled, u64::from(!after.is_settled));
+        }
         match answer {
             Ok(progress) => flight.advance(state, progress),
             Err(Full) => state.meter.add(Global::ModelFull, 1),

@@ -8,7 +8,6 @@ pub fn drills(of: &DrillFigures) -> String {
     let drills = counted(of.drills as usize, "drill", "drills");
     let mut text = format!("{drills} ({}): the server recovered from {}", of.fault, of.recovered);
     if let (Some(mean_s), Some(max_s)) = (of.recovery_mean_s, of.recovery_max_s) {
-        // Writing to a string does not fail.
         text += &format!(", in {mean_s:.1} s in the mean and {max_s:.1} s at most");
     }
     if let Some(reactions) = of.reactions_in_words() {

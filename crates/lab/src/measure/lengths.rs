@@ -241,7 +241,8 @@ impl PhaseEnds {
             ),
             (None, Some(name)) => format!(": its {name} could not be observed any more"),
             (None, None) if self.gauges.is_unsettled() => {
-                ": the flash below its data copies less than it will after long writing".to_owned()
+                ": the flash below its data does not copy yet what it will after long writing"
+                    .to_owned()
             }
             (None, None) => String::new(),
         }

@@ -93,8 +93,8 @@ pub(super) struct Gauges {
     all: [Gauge; 3],
     pool_pages: f64,
     redo_bytes: f64,
-    /// Servers below whose data flash copies less than it will. Only random writes bring it there,
-    /// which the redo log has none of.
+    /// Servers below whose data flash does not copy yet what it will. Only random writes bring it
+    /// there, which the redo log has none of.
     unsettled: i64,
     /// End of the last interval, from the start of the run.
     at_ns: u64,

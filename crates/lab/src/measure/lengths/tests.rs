@@ -137,7 +137,7 @@ fn a_warm_up_waits_for_the_flash_below_the_data() {
     let awaited = lengths.awaited(true, Duration::from_secs(300));
     let of_flash = Some("write amplification of the flash");
     assert!(matches!(awaited, Some(Awaited::Steadiness { of, .. }) if of == of_flash));
-    let words = ": the flash below its data copies less than it will after long writing";
+    let words = ": the flash below its data does not copy yet what it will after long writing";
     assert_eq!(lengths.why_unsteady(), words);
     lengths.sampled(&[unsettled(300, "redo", 2), unsettled(300, "data", 0)]);
     let took = feed(&mut lengths, Phase::Warmup, 300..600, of);
