@@ -183,7 +183,7 @@ fn two_threads_on_one_core() {
         names.any(|name| name == "run_wait_ns")
     };
     if !kept(&process_before) {
-        println!("this kernel does not tell for how long threads wait: nothing is asserted of it");
+        println!("not tried: this kernel does not tell for how long threads wait");
         workers.into_iter().for_each(Worker::end);
         return;
     }

@@ -118,7 +118,7 @@ fn flushes_as_asked_for(directory: &Path, disk: &str) {
     let queue = format!("/sys/block/{}/queue/write_cache", disk.replace('/', "!"));
     let cache = std::fs::read_to_string(queue).unwrap_or_default();
     if cache.trim() != "write back" {
-        println!("{disk} has no cache that is to be flushed: nothing is asserted of flushes");
+        println!("not tried: {disk} has no cache that is to be flushed");
         return;
     }
     let file = File::create(directory.join("flushed")).unwrap();
@@ -191,13 +191,13 @@ fn used_disks() {
     // Not in /tmp, which may be memory.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let Some(disk) = disk_of(directory.path()) else {
-        println!("this directory is on no block device: fio is not compared");
+        println!("not tried: this directory is on no block device");
         return;
     };
     if !own_reading().contains_key(&disk)
         || read(&mut HostSource::default()).values().iter().all(|(metric, _)| metric.label != disk)
     {
-        println!("this directory is on {disk}, which lies on other disks: fio is not compared");
+        println!("not tried: this directory is on {disk}, which lies on other disks");
         return;
     }
     as_fio_says(directory.path(), &disk, "write", "written_bytes");

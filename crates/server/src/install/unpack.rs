@@ -178,9 +178,7 @@ mod tests {
             .arg(temp.path())
             .arg("mysql-8")
             .status();
-        if !made.is_ok_and(|status| status.success()) {
-            return; // no xz on this machine
-        }
+        assert!(made.unwrap().success(), "tar makes no archive; it wants the package xz-utils");
         let to = temp.path().join("to");
         archive(&file, &to).unwrap();
         assert!(to.join("mysql-8/bin/mysqld").is_file());

@@ -108,9 +108,9 @@ fn package(directory: &Path, version: &str) {
 
 #[test]
 fn a_suite_that_has_moved_on_is_not_taken_for_the_engine() {
-    let have_dpkg = Command::new("dpkg-deb").arg("--version").output().is_ok();
-    if !has_debians_keys() || !have_dpkg {
-        return; // apt and dpkg are how suites are fetched
+    if !has_debians_keys() {
+        println!("not tried: Debian's keys are not here (debian-archive-keyring)");
+        return;
     }
     let (temp, home) = own_home();
     let programs = temp.path().join("bin");

@@ -231,8 +231,7 @@ fn a_killed_named_server_goes_on_after_recovery() {
 #[test]
 fn an_ordinary_user_can_do_it_too() {
     let user = Command::new("id").arg("-u").output().unwrap();
-    let have_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
-    if user.stdout != b"0\n" || !have_setpriv {
+    if user.stdout != b"0\n" {
         return; // then every other test ran as an ordinary user
     }
     // A server that came with a C library of its own asks for its loader where it was installed,
