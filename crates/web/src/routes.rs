@@ -215,10 +215,14 @@ mod tests {
         ];
         let config = Config { failure_persistence: None, ..Config::with_cases(cases) };
         let case = |(path, form): (&str, Vec<u8>)| {
-            let (status, _) = answered(&runtime, &pages, post(path, form));
+            let (status, page) = answered(&runtime, &pages, post(path, form));
+            let expected = [200, 303, 400, 405, 415, 422];
             // 500 is a lab that is being measured into the same file.
-            let expected = [200, 303, 400, 405, 415, 422, 500];
-            assert!(expected.contains(&status), "{path}: {status}");
+            let is_taken = status == 500 && path == "/plan/start";
+            assert!(expected.contains(&status) || is_taken, "{path}: {status}");
+            // The thread that reads a plan may panic, which is told as what is wrong with the plan.
+            let page = String::from_utf8_lossy(&page);
+            assert!(!page.contains(" panicked"), "{path}: {page}");
             Ok(())
         };
         TestRunner::new(config).run(&(paths, forms()), case).unwrap();
