@@ -14,6 +14,8 @@ const K: f64 = 4.0;
 const FASTER: f64 = 0.125;
 /// What a wait may be longer than it is dilated: the machine is busy with other tests.
 const SLACK: Duration = Duration::from_millis(1500);
+/// What a statement may take, before [`wait_of`].
+const LIMIT: Duration = Duration::from_millis(600);
 /// How late InnoDB may be to see that a row lock was waited for too long: it looks once a second.
 const LOCKS_LOOKED_AT: Duration = Duration::from_secs(2);
 
@@ -45,6 +47,12 @@ fn dilated_server(engine: &str, k: f64, settings: &[&str]) -> Server {
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// A wait of so long, and of more where time runs faster: it is then longer than `takes` allows
+/// unless it is dilated.
+fn wait_of(k: f64, time: Duration) -> Duration {
+    if k < 1.0 { time * 4 } else { time }
 }
 
 fn number_of(session: &mut Held, sql: &str) -> f64 {
@@ -86,9 +94,10 @@ fn time_outs(dsn: &str, k: f64, statement_limit: (&str, &str)) {
     holder.query("BEGIN");
     holder.query("UPDATE timers.t SET v = 2");
     let mut waiter = open();
-    waiter.query("SET innodb_lock_wait_timeout = 1");
+    let second = wait_of(k, ms(1000));
+    waiter.query(&format!("SET innodb_lock_wait_timeout = {}", second.as_secs()));
     let update = || error_of(waiter.try_query("UPDATE timers.t SET v = 3"));
-    let error = takes_between(k, ms(1000)..ms(1000) + LOCKS_LOOKED_AT, update);
+    let error = takes_between(k, second..second + LOCKS_LOOKED_AT, update);
     assert!(error.contains("1205"), "{error}");
     holder.query("ROLLBACK");
 
@@ -98,15 +107,15 @@ fn time_outs(dsn: &str, k: f64, statement_limit: (&str, &str)) {
     let select = "SELECT COUNT(*) FROM information_schema.COLLATIONS a, \
                   information_schema.COLLATIONS b, information_schema.COLLATIONS c, \
                   information_schema.COLLATIONS d";
-    let error = takes(k, ms(600), || error_of(limited.try_query(select)));
+    let error = takes(k, wait_of(k, LIMIT), || error_of(limited.try_query(select)));
     assert!(error.contains(say), "{error}");
 
     let mut idle = open();
     let id = idle.query("SELECT CONNECTION_ID()").remove(0);
     let mut other = open();
     let listed = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id}");
-    idle.query("SET SESSION wait_timeout = 1");
-    takes(k, ms(1000), || {
+    idle.query(&format!("SET SESSION wait_timeout = {}", second.as_secs()));
+    takes(k, second, || {
         while number_of(&mut other, &listed) > 0.0 {
             std::thread::sleep(ms(10));
         }
@@ -172,16 +181,17 @@ fn every_timer_runs_faster() {
 }
 
 fn every_timer_is_dilated_by(engine: &str, k: f64) {
-    let statement_limit = match server::engine(engine).unwrap().family.is_mariadb() {
-        true => ("SET SESSION max_statement_time = 0.6", "1969"),
-        false => ("SET SESSION max_execution_time = 600", "3024"),
+    let limit = wait_of(k, LIMIT);
+    let (set, say) = match server::engine(engine).unwrap().family.is_mariadb() {
+        true => (format!("SET SESSION max_statement_time = {}", limit.as_secs_f64()), "1969"),
+        false => (format!("SET SESSION max_execution_time = {}", limit.as_millis()), "3024"),
     };
     let server = dilated_server(engine, k, &["performance_schema=ON"]);
     let options =
         wire::ConnectOptions { schema: None, ..crate::support::connect_options(&server.dsn) };
     let mut session = Held::open_as(options);
     clocks(&mut session, k);
-    time_outs(&server.dsn, k, statement_limit);
+    time_outs(&server.dsn, k, (&set, say));
     session.query(
         "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' \
          WHERE NAME LIKE 'events_statements%'",
