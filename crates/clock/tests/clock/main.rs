@@ -71,7 +71,7 @@ fn what_is_no_time_stays_as_it_is() {
 fn without_a_clock_nothing_is_dilated() {
     for clock in [None, Some(""), Some("1@0")] {
         let mut command = common::command("waits", clock);
-        common::must_succeed(&command.env("MYDYNO_CLOCK_TEST_FACTOR", "1").output().unwrap());
+        common::has_run(&command.env("MYDYNO_CLOCK_TEST_FACTOR", "1").output().unwrap());
     }
 }
 

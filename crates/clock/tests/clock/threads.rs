@@ -63,7 +63,7 @@ pub fn job() {
 }
 
 /// Waits until a time of that clock.
-fn until(name: &str, clock: clockid_t, wait: impl FnOnce(*const timespec)) {
+fn until(name: &str, clock: clockid_t, mut wait: impl FnMut(*const timespec)) {
     takes(name, WAIT_NS - 1_000_000, || {
         let until = spec(now_ns(clock) + WAIT_NS);
         wait(&raw const until);

@@ -29,6 +29,7 @@ pub fn seconds() {
     takes("sleep", 1_000_000_000, || assert_eq!(unsafe { libc::sleep(1) }, 0));
     handle(libc::SIGALRM);
     takes("alarm", 1_000_000_000, || {
+        CAME.store(false, Ordering::SeqCst);
         // SAFETY: as above.
         assert_eq!(unsafe { libc::alarm(1) }, 0);
         while !CAME.load(Ordering::SeqCst) {
