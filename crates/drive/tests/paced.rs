@@ -9,6 +9,7 @@ use drive::{
     Workload, per_type, run,
 };
 use spec::Spacing;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -36,12 +37,18 @@ const TYPES: &[TransactionInfo] = &[
 
 const MS: Duration = Duration::from_millis(1);
 
+/// Says of an assertion that it holds however late threads are.
+const MISCOUNTED: &str = "miscounted";
+
 /// Judges a run while threads of this machine get their cores in time, which a thread beside it
 /// tells: what is late anyway is no fault of the schedule. Where it fails on a machine that is
-/// late, it is asked again.
+/// late, it is asked again, but for what is [`MISCOUNTED`].
 fn judged_on_time(test: impl Fn()) {
     const LATE: Duration = Duration::from_millis(15);
     const ATTEMPTS: u32 = 20;
+    let is_exact = |panic: &(dyn Any + Send)| {
+        panic.downcast_ref::<String>().is_some_and(|said| said.contains(MISCOUNTED))
+    };
     for attempt in 1..=ATTEMPTS {
         let is_over = AtomicBool::new(false);
         let (judged, worst) = std::thread::scope(|scope| {
@@ -60,7 +67,9 @@ fn judged_on_time(test: impl Fn()) {
         });
         match judged {
             Ok(()) => return,
-            Err(panic) if worst < LATE || attempt == ATTEMPTS => resume_unwind(panic),
+            Err(panic) if worst < LATE || attempt == ATTEMPTS || is_exact(panic.as_ref()) => {
+                resume_unwind(panic)
+            }
             Err(_) => {}
         }
     }
@@ -240,6 +249,9 @@ fn an_open_loop_keeps_its_rate_and_begins_in_time() {
         for spacing in [Spacing::Uniform, Spacing::Poisson] {
             let pace = arrivals(500.0, spacing);
             let (report, intervals) = drive(&fake, &options(pace, 8, 1_000 * MS));
+            let whole_run: u64 = intervals.iter().map(|i| i.schedule.offered).sum();
+            let skipped: u64 = intervals.iter().map(|i| i.schedule.skipped).sum();
+            assert_eq!(report.totals.committed[0], whole_run - skipped, "{MISCOUNTED}");
             let window = report.window.unwrap();
             let offered = window.schedule.offered;
             match spacing {
@@ -256,9 +268,6 @@ fn an_open_loop_keeps_its_rate_and_begins_in_time() {
             assert!(in_time * 10 >= offered * 9, "{in_time} of {offered}");
             // All others begin; the few that end after the window are not of it.
             assert!(ended_well(&intervals, Phase::Window) + at_end + 13 >= offered);
-            let whole_run: u64 = intervals.iter().map(|i| i.schedule.offered).sum();
-            let skipped: u64 = intervals.iter().map(|i| i.schedule.skipped).sum();
-            assert_eq!(report.totals.committed[0], whole_run - skipped);
             let service = window.schedule.service;
             assert!(service.histogram.as_ref().unwrap().min() >= 999_000);
             assert_eq!(
@@ -279,16 +288,18 @@ fn a_schedule_ends_with_a_phase_that_is_ended_early() {
         };
         let (report, intervals) =
             drive_by(&Fake::default(), &options, |interval| Control::EndPhase(interval.phase));
+        let offered: u64 = intervals.iter().map(|i| i.schedule.offered).sum();
+        let skipped: u64 = intervals.iter().map(|i| i.schedule.skipped).sum();
+        assert_eq!(report.totals.committed[0] + skipped, offered, "{MISCOUNTED}");
         let in_run = intervals.iter().filter(|i| i.phase != Phase::Drain);
         // Each arrival once, in the interval that it was meant for.
         for interval in in_run {
             let length_ms = (interval.end_offset_ns - interval.start_offset_ns) / 1_000_000;
             assert_eq!(interval.schedule.offered, length_ms);
         }
-        let skipped: u64 = intervals.iter().map(|i| i.schedule.skipped).sum();
         let run_ms = (report.warmup_ns + report.window_ns) / 1_000_000;
         assert!((400..5_000).contains(&run_ms), "{run_ms}");
-        assert_eq!(report.totals.committed[0] + skipped, run_ms);
+        assert_eq!(offered, run_ms);
     });
 }
 
@@ -402,6 +413,10 @@ fn deferred_work_is_answered_at_once_and_done_last() {
         // does not all find one.
         let pace = terminals(60, 50 * MS, 50 * MS);
         let (report, intervals) = drive(&fake, &options(pace, 2, 1_500 * MS));
+        // Those left at the end are done in the drain: as many as were acknowledged, to the last.
+        let acknowledged: u64 = intervals.iter().map(|i| i.terminals.acknowledgement.count()).sum();
+        let done = report.totals.committed[DEFERRED.index()];
+        assert_eq!((done, report.totals.errors), (acknowledged, 0), "{MISCOUNTED}");
         let window = report.window.unwrap();
         let acknowledged = &window.terminals.acknowledgement;
         assert!(acknowledged.count() > 200 && acknowledged.max_ns < 50_000_000);
@@ -411,11 +426,7 @@ fn deferred_work_is_answered_at_once_and_done_last() {
         };
         let (work_ms, deferred_ms) = (p90_ms(WORK), p90_ms(DEFERRED));
         assert!(work_ms * 3 < deferred_ms, "{work_ms} {deferred_ms}");
-        // Those left at the end are done in the drain: as many as were acknowledged, to the last.
-        let acknowledged: u64 = intervals.iter().map(|i| i.terminals.acknowledgement.count()).sum();
-        assert_eq!(report.totals.committed[DEFERRED.index()], acknowledged);
         assert!(ended_well(&intervals, Phase::Drain) > 20);
-        assert_eq!(report.totals.errors, 0);
     });
 }
 
@@ -446,29 +457,26 @@ fn deferred_work_is_done_where_no_connection_is_ever_free() {
 
 #[test]
 fn lost_connections_lose_no_count() {
-    judged_on_time(|| {
-        let fake = Fake { lost_every: 7, dealt: &[DEFERRED, WORK], ..Fake::default() };
-        for pace in [terminals(40, 10 * MS, 30 * MS), arrivals(300.0, Spacing::Poisson)] {
-            fake.ended.lock().unwrap().clear();
-            let (report, intervals) = drive(&fake, &options(pace.clone(), 4, 1_000 * MS));
-            let ended = fake.ended.lock().unwrap();
-            for transaction in [WORK, DEFERRED] {
-                let index = transaction.index();
-                let seen = ended.iter().filter(|(of, _)| *of == transaction).count() as u64;
-                assert_eq!(report.totals.committed[index], seen);
-                assert!(report.totals.in_doubt[index] > 0, "{pace:?}");
-            }
-            let lost: u64 = report.totals.in_doubt.iter().sum();
-            assert_eq!((report.totals.errors, report.abandoned), (lost, 0));
-            assert!(report.totals.reconnects > 0);
-            if let Pace::Arrivals(_) = pace {
-                let whole = |of: fn(&Interval) -> u64| -> u64 { intervals.iter().map(of).sum() };
-                let (offered, skipped) =
-                    (whole(|i| i.schedule.offered), whole(|i| i.schedule.skipped));
-                assert_eq!(offered, skipped + ended.len() as u64 + lost);
-            }
+    let fake = Fake { lost_every: 7, dealt: &[DEFERRED, WORK], ..Fake::default() };
+    for pace in [terminals(40, 10 * MS, 30 * MS), arrivals(300.0, Spacing::Poisson)] {
+        fake.ended.lock().unwrap().clear();
+        let (report, intervals) = drive(&fake, &options(pace.clone(), 4, 1_000 * MS));
+        let ended = fake.ended.lock().unwrap();
+        for transaction in [WORK, DEFERRED] {
+            let index = transaction.index();
+            let seen = ended.iter().filter(|(of, _)| *of == transaction).count() as u64;
+            assert_eq!(report.totals.committed[index], seen);
+            assert!(report.totals.in_doubt[index] > 0, "{pace:?}");
         }
-    });
+        let lost: u64 = report.totals.in_doubt.iter().sum();
+        assert_eq!((report.totals.errors, report.abandoned), (lost, 0));
+        assert!(report.totals.reconnects > 0);
+        if let Pace::Arrivals(_) = pace {
+            let whole = |of: fn(&Interval) -> u64| -> u64 { intervals.iter().map(of).sum() };
+            let (offered, skipped) = (whole(|i| i.schedule.offered), whole(|i| i.schedule.skipped));
+            assert_eq!(offered, skipped + ended.len() as u64 + lost);
+        }
+    }
 }
 
 #[test]
