@@ -108,9 +108,10 @@ fn a_meter_that_says_nothing_is_told_before_anything_is_started() {
     }
 }
 
-/// A meter that answers when it is asked first, before the run, and then does this.
+/// A meter that answers when it is asked first, before the run, and then does this; a file tells
+/// that it was asked again.
 fn answers_once(then: &str) -> String {
-    format!("if [ -e asked ]; then {then}; else touch asked; echo 200; fi")
+    format!("if [ -e asked ]; then touch again; {then}; else touch asked; echo 200; fi")
 }
 
 /// Runs with such a meter, which leaves a `sleep` of so many seconds; that has to end with the run.
@@ -119,6 +120,7 @@ fn run_beside(seconds: u32, then: &str) {
     let work = directory();
     let command = answers_once(then);
     run(&server, work.path(), "2s", &["--power-command", &command]).run().exits(0);
+    assert!(work.path().join("again").exists(), "the meter was not asked in the run");
     let sleeps = || {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let lines = processes.filter_map(|of| std::fs::read(of.path().join("cmdline")).ok());
