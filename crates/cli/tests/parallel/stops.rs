@@ -31,6 +31,13 @@ fn a_server_runs(running: &Running) -> bool {
     !servers_under(running.pid()).is_empty()
 }
 
+/// The only server of a command.
+fn the_server(running: &Running) -> u32 {
+    let servers = servers_under(running.pid());
+    assert_eq!(servers.len(), 1, "{servers:?}");
+    servers[0]
+}
+
 /// Why repeats of the results file failed.
 fn failures(work: &Path) -> Vec<Vec<String>> {
     results(&work.join(FILE), "SELECT reason_code FROM repeat WHERE status = 'failed'")
@@ -54,9 +61,7 @@ fn a_server_that_is_stopped_before_mydyno_is_no_dead_server() {
     for signal in [Signal::TERM, Signal::KILL] {
         let work = directory();
         let running = measuring(work.path());
-        for server in servers_under(running.pid()) {
-            kill_process(Pid::from_raw(server.cast_signed()).unwrap(), signal).unwrap();
-        }
+        crate::support::signal(the_server(&running), signal);
         sleep(Duration::from_millis(1_500));
         running.signal(Signal::TERM);
         let document = running.wait().exits(130).json();
@@ -76,7 +81,7 @@ fn a_server_that_stands_still_does_not_hold_up_a_stop() {
     populate(ENGINE);
     let work = directory();
     let running = measuring(work.path());
-    servers_under(running.pid()).into_iter().for_each(|server| send(server, Signal::STOP));
+    crate::support::signal(the_server(&running), Signal::STOP);
     sleep(Duration::from_millis(500));
     let begun = Instant::now();
     running.signal(Signal::TERM);
