@@ -180,11 +180,13 @@ fn the_laptop_plans_take_the_time_that_they_say() {
     shim();
     install(ENGINE);
     let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    let mut found = 0;
     for entry in fs::read_dir(&plans).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_str().unwrap().ends_with("-small.toml") {
             continue;
         }
+        found += 1;
         let document = mydyno(["lab", "plan", "--json"]).and_args([&path]).run().exits(0).json();
         let minutes = float(&document, "/duration_s") / 60.0;
         assert!(minutes < 60.0, "{path:?}");
@@ -195,6 +197,7 @@ fn the_laptop_plans_take_the_time_that_they_say() {
         let said: f64 = said.split(' ').next().unwrap().parse().unwrap();
         assert!((minutes - said).abs() < 4.0, "{path:?}: {minutes:.0}");
     }
+    assert!(found >= 5, "{found} plans for a laptop");
 }
 
 #[test]
