@@ -317,19 +317,20 @@ fn passwords_are_nowhere() {
     let server = lent();
     let secret = server.password().to_owned();
     let mut said = String::new();
-    for arguments in [
-        &["run", "-c", "2", "--warmup", "0", "--window", "1s", "--dsn", &server.dsn][..],
-        &["run", "-c", "2", "--warmup", "0", "--window", "1s", "--json", "--dsn", &server.dsn],
-        &["run", "-c", "9999", "--dsn", &server.dsn],
-        &["load", "-w", "1", "--dsn", &server.dsn],
-        &["load", "-w", "1", "--json", "--dsn", &server.schema("another")],
-        &["check", "--json", "--dsn", &server.dsn],
-        &["server", "list", "--json"],
-        &["server", "list"],
-        &["report"],
-        &["export"],
+    let run = ["run", "-c", "2", "--warmup", "0", "--window", "1s", "--dsn", &server.dsn];
+    for (arguments, code) in [
+        (&run[..], 0),
+        (&[&run[..], &["--json"]].concat(), 0),
+        (&["run", "-c", "9999", "--dsn", &server.dsn], 4),
+        (&["load", "-w", "1", "--dsn", &server.dsn], 4),
+        (&["load", "-w", "1", "--json", "--dsn", &server.schema("another")], 0),
+        (&["check", "--json", "--dsn", &server.dsn], 0),
+        (&["server", "list", "--json"], 0),
+        (&["server", "list"], 0),
+        (&["report"], 0),
+        (&["export"], 0),
     ] {
-        let ran = mydyno(arguments).in_directory(work.path()).run();
+        let ran = mydyno(arguments).in_directory(work.path()).run().exits(code);
         said.push_str(&ran.stdout);
         said.push_str(&ran.stderr);
     }

@@ -99,7 +99,8 @@ fn two_loads_of_one_schema_exclude_each_other_and_ctrl_c_ends_one_in_good_order(
     let mut free = load(&SERVER.schema("free"), &["-w", "1", "--threads", "1"]).spawn();
     until_chunks(&mut free, "free", 1);
     free.signal(Signal::INT);
-    free.wait();
+    let ended = free.wait();
+    assert!([Some(130), Some(0)].contains(&ended.code), "{}", ended.stderr);
     if first.has_ended() {
         first.wait().exits(0);
     } else {
