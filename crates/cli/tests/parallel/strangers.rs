@@ -59,7 +59,7 @@ impl Bait {
         assert!(!self.marker.exists(), "a stranger's program was run");
         let pid = served.running.pid();
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        assert_eq!(children.unwrap_or_default(), "", "a stranger started something");
+        assert_eq!(children.unwrap(), "", "a stranger started something");
         let mut plans: Vec<_> = fs::read_dir(self.path("plans"))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
