@@ -13,6 +13,7 @@ use proptest::test_runner::{Config, TestRng, TestRunner};
 use report::{export_csv, export_hlog, export_markdown, render};
 use rusqlite::Connection;
 use rusqlite::types::Value;
+use std::cell::Cell;
 use std::fmt::Debug;
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -145,8 +146,8 @@ fn values() -> impl Strategy<Value = Damage> {
 }
 
 impl Damage {
-    /// Writes the damaged file.
-    fn apply(&self, which: bool, file: &Path) {
+    /// Writes the damaged file; whether something was done to it.
+    fn apply(&self, which: bool, file: &Path) -> bool {
         let which = usize::from(which);
         let mut content = match self {
             Damage::Values(_) => UNTYPED[which].clone(),
@@ -174,14 +175,13 @@ impl Damage {
             let hasty = "PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF; \
                          PRAGMA journal_mode = MEMORY";
             database.execute_batch(hasty).unwrap();
-            for one in changed {
-                change(&database, one);
-            }
+            return changed.iter().filter(|one| change(&database, one)).count() > 0;
         }
+        true
     }
 }
 
-fn change(database: &Connection, change: &(Index, Index, Option<Index>, Odd)) {
+fn change(database: &Connection, change: &(Index, Index, Option<Index>, Odd)) -> bool {
     let (table, column, row, odd) = change;
     let names = |sql: &str| -> Vec<String> {
         let mut found = database.prepare(sql).unwrap();
@@ -204,7 +204,8 @@ fn change(database: &Connection, change: &(Index, Index, Option<Index>, Odd)) {
         None => String::new(),
     };
     // What the keys of the table do not let be is no case.
-    let _ = database.execute(&format!("UPDATE {table} SET {column} = ?1{of}"), [odd.value()]);
+    let sql = format!("UPDATE {table} SET {column} = ?1{of}");
+    database.execute(&sql, [odd.value()]).is_ok_and(|rows| rows > 0)
 }
 
 /// What `report`, `lab status`, `run --json` and `export` read of a file.
@@ -274,16 +275,21 @@ fn damage(cases: u32, kind: impl Strategy<Value = Damage>) {
         Config { cases, failure_persistence: None, max_shrink_iters: 50, ..Config::default() };
     let random = TestRng::deterministic_rng(config.rng_algorithm);
     let mut runner = TestRunner::new_with_rng(config, random);
+    let (damaged, readable) = (Cell::new(0), Cell::new(0));
     let tried = runner.run(&(any::<bool>(), kind), |(which, damage)| {
         for left in ["mydyno.db-wal", "mydyno.db-shm"] {
             let _ = fs::remove_file(scratch.path().join(left));
         }
-        damage.apply(which, &file);
+        damaged.set(damaged.get() + u32::from(damage.apply(which, &file)));
         // Whether it is an error is the file's business.
-        let _ = read_within_limits(&file, &damage);
+        readable.set(readable.get() + u32::from(read_within_limits(&file, &damage).is_ok()));
         Ok(())
     });
     tried.unwrap();
+    // Else these are no cases.
+    let least = cases / 50;
+    assert!(damaged.get() > least, "{} of {cases} are damaged", damaged.get());
+    assert!(readable.get() > least, "{} of {cases} can be opened", readable.get());
 }
 
 #[test]
