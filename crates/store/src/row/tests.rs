@@ -146,7 +146,7 @@ fn columns_by_table() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn every_table_and_column_is_described() {
+fn every_table_and_column_is_listed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results-file.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let mut meanings = meanings();

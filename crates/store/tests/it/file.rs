@@ -335,5 +335,6 @@ fn no_password_reaches_the_file() {
     results.finish_lab(lab, LabStatus::Failed, Some("mysql://u:geheim@h")).unwrap();
     drop(results);
     let file = std::fs::read(&path).unwrap();
+    assert!(file.windows(11).any(|bytes| bytes == b"server_died"), "it is not in this file yet");
     assert!(!file.windows(6).any(|bytes| bytes == b"geheim"));
 }
