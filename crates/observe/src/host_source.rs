@@ -128,7 +128,7 @@ mod tests {
         let mut comes = || read(&mut host).value("cpu_frequency_hz", "").is_some();
         let rounds: Vec<bool> = (0..21).map(|_| comes()).collect();
         // Some architectures do not tell it at all.
-        let tells = rounds[0];
+        let tells = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains("cpu MHz");
         for (round, came) in rounds.into_iter().enumerate() {
             assert_eq!(came, tells && round % 10 == 0, "round {round}");
         }

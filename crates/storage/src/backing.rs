@@ -118,8 +118,8 @@ fn control_group_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{
-        MemoryFiles, Need, available_memory_bytes, choose, is_in_memory, meminfo_bytes,
-        memory_files, room_bytes,
+        MemoryFiles, Need, available_memory_bytes, choose, is_in_memory, is_writable,
+        meminfo_bytes, memory_files, room_bytes,
     };
     use std::path::{Path, PathBuf};
 
@@ -166,6 +166,7 @@ mod tests {
             assert!(room_bytes(directory).unwrap() <= memory.unwrap());
         }
         let named = memory_files(false);
+        assert_eq!(named.len(), usize::from(is_in_memory(directory) && is_writable(directory)));
         assert!(named.iter().all(|files| files.directory == directory));
     }
 
