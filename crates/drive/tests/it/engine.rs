@@ -257,7 +257,7 @@ fn the_cpu_time_of_this_process_is_known() {
 /// 32 connections of 300 ms a transaction, of which the first is shorter, so that they are evenly
 /// staggered: 267 end in 2.5 s. Counting those alone that also began in the window loses 12 %.
 #[test]
-fn slow_transactions_are_counted_at_the_rate_at_which_they_end() {
+fn an_engine_counts_slow_transactions_at_the_rate_at_which_they_end() {
     const CONNECTIONS: u32 = 32;
     let workload = Staggered { opened: AtomicU32::new(0) };
     let options = RunOptions { warmup: 2 * RESPONSE, ..options(CONNECTIONS, 2_500 * MS) };
