@@ -96,6 +96,10 @@ mod tests {
             (&["--workload", "tpcc-spec", "--schemas", "2"], "--schemas"),
             (&["--terminals", "5"], "--terminals"),
             (&["--inactive-warehouses", "1"], "tpcc-spec"),
+            (
+                &["--workload", "tpcc-spec", "-w", "5", "--inactive-warehouses", "5"],
+                "leaves none of the warehouses",
+            ),
             (&["--workload", "tpcc-spec", "--format", "tpcc-mysql"], "terminals"),
             (&["--format", "tpcc-mysql", "--interval", "1500ms"], "whole seconds"),
             (&["--format", "tpcc-mysql", "--watch"], "--watch"),

@@ -75,19 +75,10 @@ fn a_short_run_of_terminals_reaches_its_ceiling() {
 #[test]
 fn contradictions_are_usage_errors() {
     let dsn = "mysql://me@127.0.0.1:1/tpcc";
+    // Unit tests hold the others.
     for (arguments, word) in [
-        (&["--workload", "tpcc-spec", "--rate", "50"][..], "--rate"),
-        (&["--workload", "tpcc-spec", "--home"], "--home"),
-        (&["--workload", "tpcc-spec", "--schemas", "2"], "--schemas"),
-        (&["--rate", "fast"], "80%"),
-        (&["--rate", "0%"], "80%"),
-        (&["--arrivals", "poisson"], "--rate"),
-        (&["-w", "5", "--inactive-warehouses", "1"], "tpcc-spec"),
-        (&["--terminals", "5"], "tpcc-spec"),
-        (
-            &["--workload", "tpcc-spec", "-w", "5", "--inactive-warehouses", "5"],
-            "leaves none of the warehouses",
-        ),
+        (["--workload", "tpcc-spec", "--rate", "50"], "--rate"),
+        (["-w", "5", "--rate", "0%"], "80%"),
     ] {
         mydyno(["run", "--dsn", dsn])
             .and_args(arguments)
