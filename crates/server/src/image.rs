@@ -398,6 +398,7 @@ mod tests {
             ("ibdata1", "system"),
             ("ib_logfile0", "redo"),
             ("undo_001", "undo"),
+            ("undo003", "undo"),
             ("auto.cnf", "uuid"),
             ("ib_buffer_pool", "1,2"),
             ("tpcc/stock.ibd", "rows"),
@@ -445,12 +446,12 @@ mod tests {
         let to = CloneTo {
             data: temp.path().join("clone"),
             redo: Some(temp.path().join("redo")),
-            undo: None,
+            undo: Some(temp.path().join("undo")),
             storage: Storage::Real,
             redo_bytes: 100,
             redo_is_remade: false,
         };
-        for directory in [&to.data, to.redo.as_ref().unwrap()] {
+        for directory in [&to.data, to.redo.as_ref().unwrap(), to.undo.as_ref().unwrap()] {
             fs::create_dir(directory).unwrap();
         }
         image.clone_into(&to).unwrap();
@@ -458,7 +459,11 @@ mod tests {
         assert!(!to.data.join("ib_logfile0").exists());
         assert_eq!(fs::read_to_string(temp.path().join("redo/ib_logfile0")).unwrap(), "redo");
         assert_eq!(fs::read_to_string(to.data.join("tpcc/stock.ibd")).unwrap(), "rows");
-        assert!(to.data.join("undo_001").is_file());
+        // As MySQL and as MariaDB call them.
+        for undo in ["undo_001", "undo003"] {
+            assert_eq!(fs::read_to_string(temp.path().join("undo").join(undo)).unwrap(), "undo");
+            assert!(!to.data.join(undo).exists());
+        }
 
         let no_room = CloneTo { redo: None, redo_bytes: 1 << 60, ..to };
         let error = image.clone_into(&no_room).unwrap_err();
@@ -476,6 +481,7 @@ mod tests {
         fs::create_dir(&to.data).unwrap();
         image.clone_into(&to).unwrap();
         assert!(!to.data.join("ib_logfile0").exists() && to.data.join("ibdata1").is_file());
+        assert!(to.data.join("undo_001").is_file() && to.data.join("undo003").is_file());
     }
 
     #[test]

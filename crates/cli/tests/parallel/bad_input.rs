@@ -163,28 +163,34 @@ fn limits_of_the_server_that_are_too_small() {
         let usual = value(&server.dsn, &format!("SELECT @@global.{name}"));
         // What is open besides counts too: this one session, and none that is on its way out.
         let mut watcher = Held::open(&server.dsn);
-        let mut asked = || {
+        let mut asked = |connections: &str| {
             let open = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
             until("earlier sessions have ended", || watcher.query(open)[0].ends_with("|1"));
             run(&server.dsn, work.path(), &["-c", connections]).run()
         };
         execute(&server.dsn, [format!("SET GLOBAL {name} = 15")]);
-        let ran = asked();
+        let ran = asked(connections);
         assert_eq!(prepares(), before, "nothing was started");
-        let command = format!("SET GLOBAL {name} = ");
-        let needed: u64 = {
+        let number_after = |words: &str| -> u64 {
             let (_, rest) =
-                ran.stderr.split_once(&command).unwrap_or_else(|| panic!("{}", ran.stderr));
+                ran.stderr.split_once(words).unwrap_or_else(|| panic!("{}", ran.stderr));
             let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
             digits.parse().unwrap()
         };
+        let needed = number_after(&format!("SET GLOBAL {name} = "));
+        if name == "max_connections" {
+            // As many as it says are possible are, and one more is not.
+            let most = number_after("use at most ");
+            asked(&most.to_string()).exits(0);
+            refused(asked(&(most + 1).to_string()), &[&format!("use at most {most} ")]);
+        }
         refused(ran, &[&format!("{name} of the server is 15"), &format!("need {needed}")]);
         // One less is too small, and what it says is enough.
         execute(&server.dsn, [format!("SET GLOBAL {name} = {}", needed - 1)]);
-        let ran = asked();
+        let ran = asked(connections);
         refused(ran, &[&format!("need {needed}")]);
         execute(&server.dsn, [format!("SET GLOBAL {name} = {needed}")]);
-        asked().exits(0);
+        asked(connections).exits(0);
         execute(&server.dsn, [format!("SET GLOBAL {name} = {usual}")]);
         assert_ne!(prepares(), before);
         before = prepares();

@@ -169,6 +169,27 @@ fn real_directories_take_variables() {
     assert!(arrangement.scratch.iter().all(|d| !d.exists()));
 }
 
+/// Another role with a directory of its own leaves temporary files where they would be without it.
+#[test]
+fn temporary_files_follow_data_or_their_place() {
+    let disk = tempfile::tempdir().unwrap();
+    let base = disk.path().canonicalize().unwrap();
+    let place = |name: &str| {
+        let path = base.join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Place::Directory(path)
+    };
+    let of = |places: &[(Role, Place)]| {
+        let (arrangement, _) = arranged(places, &mysql_80(), &host(None)).unwrap();
+        variable(&arrangement, "tmpdir").map(PathBuf::from)
+    };
+    let places = [(Role::Data, place("data")), (Role::Redo, place("log"))];
+    assert_eq!(of(&places), Some(base.join("data/mydyno-7-temp")));
+    let with_temp = [&places[..], &[(Role::Temp, place("temp"))]].concat();
+    assert_eq!(of(&with_temp), Some(base.join("temp/mydyno-7-temp")));
+    assert_eq!(of(&places[1..]), None);
+}
+
 #[test]
 fn what_cannot_be_placed_says_so() {
     let disk = tempfile::tempdir().unwrap();
