@@ -75,7 +75,7 @@ bench: packages-test
 	$(CARGO) bench --locked -p cli --bench driver -- --rounds $(ROUNDS) $(if $(DSN),--dsn "$$DSN") \
 		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
 
-# Writes docs/devices.md, in some 75 minutes on a quiet machine; options by BENCH_ARGS (`--only papers` measures a part anew).
+# Writes docs/devices.md, in more than two hours on a quiet machine; options by BENCH_ARGS (`--only papers` measures a part anew).
 devices: packages-test build
 	$(call install,target/release/mydyno)
 	$(CARGO) bench --locked -p cli --bench devices -- --output $(CURDIR)/docs/devices.md $(BENCH_ARGS)

@@ -69,13 +69,14 @@ pub fn sensitivity(page: &mut Page, rounds: u32) -> Result<()> {
             "",
             "",
         ]);
-        for (section, figure, value) in figures(&profile) {
+        let model = |section| Some((section, profile.get(section)?.as_table()?));
+        let (section, model) =
+            ["solid_state", "disk"].into_iter().find_map(model).context("a device of no kind")?;
+        for (figure, value) in model.iter().filter(|(_, of)| of.is_integer() || of.is_float()) {
             let mut row = vec![device.to_owned(), format!("`{figure}`"), value.to_string()];
             for factor in LESS_AND_MORE {
                 let mut changed = profile.clone();
-                let table = changed.get_mut(&section).and_then(Value::as_table_mut);
-                let table = table.context("a section that was just read is gone")?;
-                table.insert(figure.clone(), scaled(&value, factor));
+                changed[section][figure] = scaled(value, factor);
                 let found = nopm(at, &changed, k)?;
                 let change = found.map(|nopm| format!("{:+.1} %", (nopm / base - 1.0) * 100.0));
                 row.extend([number(found, 0), change.unwrap_or_else(|| "-".to_owned())]);
@@ -89,19 +90,6 @@ pub fn sensitivity(page: &mut Page, rounds: u32) -> Result<()> {
 
 fn profile_path(device: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../profiles/{device}.toml"))
-}
-
-/// The numbers of the model: their section, name and value.
-fn figures(profile: &Table) -> Vec<(String, String, Value)> {
-    let models = ["solid_state", "disk"]
-        .into_iter()
-        .filter_map(|section| Some((section, profile.get(section)?.as_table()?)));
-    let of_model = |(section, table): (&'static str, &Table)| {
-        let numbers = table.iter().filter(|(_, value)| value.is_integer() || value.is_float());
-        let named = numbers.map(|(name, value)| (section.to_owned(), name.clone(), value.clone()));
-        named.collect::<Vec<_>>()
-    };
-    models.flat_map(of_model).collect()
 }
 
 fn scaled(value: &Value, factor: f64) -> Value {
