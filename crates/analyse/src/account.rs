@@ -3,9 +3,9 @@
 //! A transaction is either with its client, or a thread of the server works on it. That thread
 //! runs, is ready but has no core, waits in a request to storage that it made itself, or is blocked
 //! by another: by the holder of a row lock, by the flush of a group at COMMIT, by a latch. The shim
-//! knows of each thread that serves a client when it is with its client and what it waits for in
-//! storage; the kernel knows its CPU time and its waits for a core. Without the shim parts are
-//! estimated, each no larger than what the ones before it left.
+//! knows of each thread that serves a client when it is with its client, what it waits for in
+//! storage, and where in the program it is blocked; the kernel knows its CPU time and its waits for
+//! a core. Without the shim parts are estimated, each no larger than what the ones before it left.
 //!
 //! Amounts in this file are transactions in the mean: of those under way, how many ran, waited for
 //! a read, and so on. By Little's law one of them is a time once it is divided by the rate.
@@ -17,7 +17,7 @@ pub(crate) mod evidence;
 pub(crate) mod host_shortfall;
 pub(crate) mod load;
 
-use base::named;
+use base::{WaitCause, named};
 use serde::{Serialize, Serializer};
 use std::ops::{Index, IndexMut};
 
@@ -28,10 +28,24 @@ named! {
         CoreWait = "core_wait_us" => "waiting for a core",
         Reads = "reads_us" => "reads of pages",
         RowLocks = "row_locks_us" => "row locks",
+        Latches = "latches_us" => "latches",
         Log = "log_us" => "the log at commit",
+        RedoRoom = "redo_room_us" => "room in the redo log",
         PageWrites = "page_writes_us" => "page writes",
+        Admission = "admission_us" => "admission",
+        Metadata = "metadata_us" => "metadata locks",
+        Replication = "replication_us" => "replication",
+        OtherWaits = "other_waits_us" => "other waits",
         NetworkAndDriver = "network_and_driver_us" => "network and driver",
         Remainder = "remainder_us" => "remainder",
+    }
+}
+
+impl Part {
+    /// Is it told where it is nothing too? The others are waits that a server seldom has.
+    pub fn is_always_told(self) -> bool {
+        use Part::{Admission, Latches, Metadata, OtherWaits, RedoRoom, Replication};
+        !matches!(self, Latches | RedoRoom | Admission | Metadata | Replication | OtherWaits)
     }
 }
 
@@ -138,6 +152,45 @@ pub(crate) struct Sessions {
     /// In writes and flushes of their own, of logs and of pages.
     pub(crate) log: f64,
     pub(crate) page_writes: f64,
+    /// Asleep, as the server asked for it.
+    pub(crate) asleep: f64,
+    /// Asleep or blocked, by what for; `None` where the shim did not tell.
+    pub(crate) waits: Option<Waits>,
+}
+
+/// What the threads that serve clients waited for in other threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Waits {
+    /// All of it, as it was timed.
+    pub(crate) all: f64,
+    /// What stacks tell of it, by [`WaitCause`], and what waited in functions that have no cause.
+    pub(crate) by_cause: [f64; WaitCause::ALL.len()],
+    pub(crate) other: f64,
+}
+
+impl Waits {
+    /// Amounts by cause whose sum is no more than `most`: what was timed, in the proportions of the
+    /// stacks. `None` where no stack was taken.
+    fn within(&self, most: f64) -> Option<Waits> {
+        let placed = self.by_cause.iter().sum::<f64>() + self.other;
+        let all = self.all.min(most);
+        (placed > 0.0).then(|| Waits {
+            all,
+            by_cause: self.by_cause.map(|amount| amount * all / placed),
+            other: self.other * all / placed,
+        })
+    }
+
+    /// Those of servers that only sleep where there is no free page.
+    fn asleep(all: f64) -> Waits {
+        let mut waits = Waits { all, ..Waits::default() };
+        waits.by_cause[WaitCause::FreePage as usize] = all;
+        waits
+    }
+
+    fn of(&self, causes: &[WaitCause]) -> f64 {
+        causes.iter().map(|cause| self.by_cause[*cause as usize]).sum()
+    }
 }
 
 /// Flushes of a log that several commits share.
@@ -190,23 +243,46 @@ impl Observed {
 
     /// Amounts of the parts, but for the remainder.
     fn by_sessions(&self, sessions: &Sessions) -> OfParts {
-        let Sessions { active, running, core_wait, reads, log, page_writes } = *sessions;
+        let Sessions { active, running, core_wait, reads, log, page_writes, .. } = *sessions;
         let alone = running + core_wait + reads + log + page_writes;
-        let blocked = (active - alone).max(0.0);
-        // A wait is counted as a whole when it ends: those of a window may be longer than it.
-        let locked = self.row_locks.unwrap_or(0.0).min(blocked);
+        // Who is woken waits for a core: a wait as it was timed has that in it too.
+        let not_alone = (active - alone).max(0.0);
+        let waits = sessions.waits.and_then(|waits| waits.within(not_alone));
+        // Without stacks nobody knows why; but a server that finds no free page sleeps.
+        let known = waits.unwrap_or_else(|| Waits::asleep(sessions.asleep.min(not_alone)));
+        let unnamed = match waits {
+            Some(waits) => waits.of(&[WaitCause::Unnamed]),
+            None => not_alone - known.all,
+        };
+        let by_stack = |causes| known.of(causes);
+        let of_locks = by_stack(&[WaitCause::RowLock]);
+        let of_commit = by_stack(&[WaitCause::Commit]);
+        // Of what has no name: a wait is counted as a whole when it ends, so that those of a window
+        // may be longer than it.
+        let locked = (self.row_locks.unwrap_or(0.0) - of_locks).clamp(0.0, unnamed);
         // What they did not wait for by themselves, they waited for others to write.
         let waiting = self.committing.or(self.group_commit).unwrap_or(0.0);
-        let behind_others = (waiting - log).clamp(0.0, blocked);
-        // Who is woken waits for a core, which both have in them and which is known already.
-        let overlap = ((locked + behind_others) / blocked.max(f64::EPSILON)).max(1.0);
+        let behind_others = (waiting - log - of_commit).clamp(0.0, unnamed);
+        let overlap = ((locked + behind_others) / unnamed.max(f64::EPSILON)).max(1.0);
+        let (locked, behind_others) = (locked / overlap, behind_others / overlap);
+        let known_only = |amount: f64| waits.map(|_| amount);
+        let locks_known = self.row_locks.or(known_only(of_locks));
+        let latches = [WaitCause::PageLatch, WaitCause::IndexLatch, WaitCause::Latch];
+        let free = by_stack(&[WaitCause::FreePage, WaitCause::Doublewrite]);
+        let other = known.other + by_stack(&[WaitCause::Asked]) + unnamed - locked - behind_others;
         OfParts::from([
             (Part::Running, Some(running)),
             (Part::CoreWait, Some(core_wait)),
             (Part::Reads, Some(reads)),
-            (Part::RowLocks, self.row_locks.map(|_| locked / overlap)),
-            (Part::Log, Some(log + behind_others / overlap)),
-            (Part::PageWrites, Some(page_writes)),
+            (Part::RowLocks, locks_known.map(|_| of_locks + locked)),
+            (Part::Latches, known_only(by_stack(&latches))),
+            (Part::Log, Some(log + of_commit + behind_others)),
+            (Part::RedoRoom, known_only(by_stack(&[WaitCause::RedoRoom]))),
+            (Part::PageWrites, Some(page_writes + free)),
+            (Part::Admission, known_only(by_stack(&[WaitCause::Admission]))),
+            (Part::Metadata, known_only(by_stack(&[WaitCause::Metadata]))),
+            (Part::Replication, known_only(by_stack(&[WaitCause::Replication]))),
+            (Part::OtherWaits, known_only(other)),
             (Part::NetworkAndDriver, Some((self.under_way - active).max(0.0))),
         ])
     }

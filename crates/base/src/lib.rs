@@ -23,6 +23,7 @@ mod session;
 mod time_functions;
 mod units;
 mod variables;
+mod wait_cause;
 
 pub use clock::{DateTime, Instant, now_utc_ns};
 pub use counted::{by_key, counted, first_of, grouped, joined, truncated, value_of};
@@ -44,3 +45,4 @@ pub use units::{
     Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size, size_text,
 };
 pub use variables::{given_in, is_secret, redo_log_bytes, variable_name};
+pub use wait_cause::WaitCause;

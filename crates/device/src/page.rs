@@ -45,10 +45,11 @@ pub enum Global {
     ModelCalls,
     SpinNs,
     /// Threads that serve a client: time from each message of it to the next wait for one; of it,
-    /// time that they slept, as InnoDB does where it finds no free page, and that they spun before
-    /// due times.
+    /// time that they slept, as InnoDB does where it finds no free page, that they were blocked by
+    /// other threads, and that they spun before due times.
     SessionActiveNs,
     SessionSleepNs,
+    SessionBlockedNs,
     SessionSpinNs,
     /// Written by who started the process: what is wrong with its devices now
     /// ([`crate::DeviceFault::word`]); 0: nothing.
@@ -134,8 +135,28 @@ pub enum OfKind {
 const OF_KIND_WORDS: usize = 8;
 const KIND_WORDS: usize = OF_KIND_WORDS + 2 * BUCKETS;
 pub const ROLE_WORDS: usize = OF_ROLE_WORDS + AccessKind::ALL.len() * KIND_WORDS;
+
+/// Places of the program in which a thread that serves a client slept or was blocked.
+pub const STACKS: usize = 1024;
+/// As many of its callers are kept, the nearest first.
+pub const STACK_FRAMES: usize = 29;
+
+/// Words of a stack, before its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+enum OfStack {
+    /// A hash of its addresses; 0: there is none here.
+    Key,
+    WaitedNs,
+    /// How many addresses there are; 0: they are being written.
+    Frames,
+}
+
+const OF_STACK_WORDS: usize = 3;
+const STACK_WORDS: usize = OF_STACK_WORDS + STACK_FRAMES;
+const STACKS_BEGIN: usize = GLOBAL_WORDS + Role::ALL.len() * ROLE_WORDS;
 /// Length of a page.
-pub const PAGE_WORDS: usize = GLOBAL_WORDS + Role::ALL.len() * ROLE_WORDS;
+pub const PAGE_WORDS: usize = STACKS_BEGIN + STACKS * STACK_WORDS;
 pub const PAGE_BYTES: usize = PAGE_WORDS * 8;
 
 /// A histogram has 16 buckets for each doubling, from 0 to 2^40 ns (18 minutes): no bucket is wider
@@ -186,12 +207,41 @@ pub fn bucket_word(role: Role, kind: AccessKind, histogram: Histogram, bucket: u
     kind_begin(role, kind) + OF_KIND_WORDS + histogram as usize * BUCKETS + bucket.min(BUCKETS - 1)
 }
 
+/// The words of one of the [`STACKS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackWords {
+    pub key: usize,
+    pub waited_ns: usize,
+    pub frames: usize,
+    /// Of the first address.
+    pub addresses: usize,
+}
+
+pub fn stack_words(stack: usize) -> StackWords {
+    let begin = STACKS_BEGIN + stack % STACKS * STACK_WORDS;
+    StackWords {
+        key: begin + OfStack::Key as usize,
+        waited_ns: begin + OfStack::WaitedNs as usize,
+        frames: begin + OfStack::Frames as usize,
+        addresses: begin + OF_STACK_WORDS,
+    }
+}
+
 fn role_begin(role: Role) -> usize {
     GLOBAL_WORDS + role.index() * ROLE_WORDS
 }
 
 fn kind_begin(role: Role, kind: AccessKind) -> usize {
     role_begin(role) + OF_ROLE_WORDS + kind as usize * KIND_WORDS
+}
+
+/// Where sessions waited, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitStack<'a> {
+    pub key: u64,
+    pub waited_ns: u64,
+    /// To which the calls return, the innermost first.
+    pub addresses: &'a [u64],
 }
 
 /// A copy of a page.
@@ -219,14 +269,14 @@ impl Snapshot {
     }
 
     /// By how much each word rose since an earlier copy of the same page. What is no count has no
-    /// meaning in it.
+    /// meaning in it, [`Snapshot::stacks`] among them.
     #[must_use]
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
         let words = self.words.iter().zip(&earlier.words);
         Snapshot { words: words.map(|(now, then)| now.saturating_sub(*then)).collect() }
     }
 
-    /// The sum of pages, word by word: what several processes have done.
+    /// The sum of pages, word by word: what several processes have done. Stacks have no sum.
     pub fn sum(pages: impl IntoIterator<Item = Snapshot>) -> Snapshot {
         let mut words = vec![0_u64; PAGE_WORDS];
         for page in pages {
@@ -257,6 +307,19 @@ impl Snapshot {
         AccessKind::ALL.into_iter().map(of).sum()
     }
 
+    /// Those of this process that are whole.
+    pub fn stacks(&self) -> impl Iterator<Item = WaitStack<'_>> {
+        (0..STACKS).filter_map(|stack| {
+            let at = stack_words(stack);
+            let frames = (self.words[at.frames] as usize).min(STACK_FRAMES);
+            (frames > 0).then(|| WaitStack {
+                key: self.words[at.key],
+                waited_ns: self.words[at.waited_ns],
+                addresses: &self.words[at.addresses..at.addresses + frames],
+            })
+        })
+    }
+
     /// Occurrences per bucket.
     pub fn buckets(&self, role: Role, kind: AccessKind, histogram: Histogram) -> &[u64] {
         let begin = bucket_word(role, kind, histogram, 0);
@@ -267,8 +330,9 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::{
-        AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS, OfKind,
-        OfRole, PAGE_WORDS, Role, Snapshot, bucket_floor_ns, bucket_of, bucket_word,
+        AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS,
+        OF_STACK_WORDS, OfKind, OfRole, OfStack, PAGE_WORDS, Role, STACK_FRAMES, STACKS, Snapshot,
+        WaitStack, bucket_floor_ns, bucket_of, bucket_word, stack_words,
     };
 
     #[test]
@@ -290,7 +354,29 @@ mod tests {
         assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
         assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, AccessKind::Flush, Histogram::Service, BUCKETS - 1);
-        assert_eq!(last, PAGE_WORDS - 1);
+        assert_eq!(last + 1, stack_words(0).key);
+        let last = stack_words(STACKS - 1).addresses + STACK_FRAMES;
+        assert_eq!(last, PAGE_WORDS);
+        assert!((OfStack::Frames as usize) < OF_STACK_WORDS);
+    }
+
+    #[test]
+    fn stacks_are_those_that_are_whole() {
+        let mut page = Snapshot::fresh();
+        let mut put = |word: usize, value: u64| {
+            page[word * 8..][..8].copy_from_slice(&value.to_ne_bytes());
+        };
+        // Its addresses are not there yet.
+        put(stack_words(3).key, 30);
+        let at = stack_words(STACKS - 1);
+        for (word, value) in [(at.key, 7), (at.waited_ns, 500), (at.frames, 2), (at.addresses, 11)]
+        {
+            put(word, value);
+        }
+        put(at.addresses + 1, 12);
+        let page = Snapshot::decode(&page).unwrap();
+        let stacks: Vec<_> = page.stacks().collect();
+        assert_eq!(stacks, [WaitStack { key: 7, waited_ns: 500, addresses: &[11, 12] }]);
     }
 
     #[test]

@@ -20,7 +20,10 @@ mod sampler;
 mod server_source;
 mod shim_source;
 mod summed_sources;
+mod symbols;
 mod threads;
+mod wait_causes;
+mod waits;
 
 pub use canary::canary;
 pub use error::{ObserveError, ObserveResult};

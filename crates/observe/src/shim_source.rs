@@ -3,6 +3,7 @@
 use crate::error::ObserveResult;
 use crate::proc_file::as_stored;
 use crate::readings::{Readings, SampleSource};
+use crate::waits::Waits;
 use device::Role;
 use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::sync::atomic::AtomicBool;
@@ -12,11 +13,12 @@ use store::MetricSource::Shim;
 /// The page of a server that runs under the shim.
 pub struct ShimSource {
     page: ShimPage,
+    waits: Waits,
 }
 
 impl ShimSource {
     pub fn new(page: ShimPage) -> ShimSource {
-        ShimSource { page }
+        ShimSource { page, waits: Waits::default() }
     }
 }
 
@@ -42,9 +44,13 @@ impl SampleSource for ShimSource {
             ("spin_ns", Global::SpinNs),
             ("session_active_ns", Global::SessionActiveNs),
             ("session_sleep_ns", Global::SessionSleepNs),
+            ("session_blocked_ns", Global::SessionBlockedNs),
             ("session_spin_ns", Global::SessionSpinNs),
         ] {
             into.counter(Shim, name, "", global(word));
+        }
+        for (cause, ns) in self.waits.by_cause(&page) {
+            into.counter(Shim, "session_wait_ns", &cause, as_stored(ns));
         }
         Ok(())
     }
@@ -88,6 +94,7 @@ mod tests {
     use super::ShimSource;
     use crate::error::ObserveResult;
     use crate::readings::{Readings, SampleSource};
+    use base::WaitCause;
     use device::Role;
     use device::page::{
         AccessKind, Global, OfKind, OfRole, Snapshot, global_word, kind_word, role_word,
@@ -119,6 +126,7 @@ mod tests {
             Global::SessionActiveNs,
             Global::SessionSleepNs,
             Global::SessionSpinNs,
+            Global::SessionBlockedNs,
         ];
         for (word, value) in globals.into_iter().zip(70..) {
             put(&mut page, global_word(word), value);
@@ -189,12 +197,14 @@ mod tests {
             ("session_active_ns", "", 75),
             ("session_sleep_ns", "", 76),
             ("session_spin_ns", "", 77),
+            ("session_blocked_ns", "", 78),
+            ("session_wait_ns", "row_lock", 0),
         ] {
             assert_eq!(readings.value(name, label), Some(value), "{name} {label}");
         }
         // Before its first request a role has done nothing, which is known.
         assert_eq!(readings.value("reads", "data"), Some(0));
-        assert_eq!(readings.values().len(), Role::ALL.len() * 19 + 8);
+        assert_eq!(readings.values().len(), Role::ALL.len() * 19 + 9 + WaitCause::ALL.len());
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn real_ns(dilated_ns: u64) -> u64 {
 }
 
 /// What a real duration is in the program's time.
-fn dilated_duration_ns(ns: u64) -> u64 {
+pub(crate) fn dilated_duration_ns(ns: u64) -> u64 {
     DILATED.get().map_or(ns, |clock| DilatedClock { origin_ns: 0, ..*clock }.dilated_ns(ns))
 }
 

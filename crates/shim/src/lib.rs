@@ -16,6 +16,7 @@
 
 mod aio;
 mod aio_hooks;
+mod blocked;
 mod buffered;
 mod cache;
 mod clock;

@@ -4,7 +4,7 @@
 
 use crate::state::{Inside, ShimState, state};
 use crate::system::syscall as real_syscall;
-use crate::{aio_hooks, files};
+use crate::{aio_hooks, blocked, files};
 use device::page::Global;
 use libc::{MAP_FAILED, c_int, c_long, c_uint, c_void, off_t, size_t};
 use preload::{as_system_call, set_errno};
@@ -72,6 +72,9 @@ preload::hooks! { "C"
             return real_syscall(number, a, b, c, d, e, f);
         }
         as_system_call(match number {
+            libc::SYS_futex => {
+                return blocked::futex(b, || real_syscall(number, a, b, c, d, e, f));
+            }
             libc::SYS_io_uring_setup => refuse_uring().unwrap_or(NO_URING),
             libc::SYS_io_setup => aio_hooks::io_setup(a as _, b as _),
             libc::SYS_io_destroy => aio_hooks::io_destroy(a as _),

@@ -2,8 +2,8 @@
 
 use device::Role;
 use device::page::{
-    AccessKind, Global, Histogram, OfKind, OfRole, PAGE_WORDS, bucket_of, bucket_word, global_word,
-    kind_word, role_word,
+    AccessKind, Global, Histogram, OfKind, OfRole, PAGE_WORDS, StackWords, bucket_of, bucket_word,
+    global_word, kind_word, role_word, stack_words,
 };
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// time.
 const TOLERANCE_NS: u64 = 20_000;
 const TOLERANCE_PART: u64 = 50;
+
+/// A stack has its place within so many.
+const STACK_PROBES: usize = 32;
+
+/// A hash that is not 0.
+fn key_of(addresses: &[u64]) -> u64 {
+    let mix = |key: u64, address: &u64| {
+        (key ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    };
+    addresses.iter().fold(1, mix).max(1)
+}
 
 /// How far a completion may be from its due time.
 pub(crate) fn tolerance_ns(response_ns: u64) -> u64 {
@@ -130,6 +141,29 @@ impl Meter {
         self.count(role, OfRole::LateNs, late_ns);
         if late_ns <= tolerance_ns(response_ns) {
             self.count(role, OfRole::WithinTolerance, 1);
+        }
+    }
+
+    /// Adds to the time that sessions waited where these calls return to. Where there is no room for
+    /// another place, it is not told of.
+    pub(crate) fn waited_at(&self, addresses: &[u64], ns: u64) {
+        let key = key_of(addresses);
+        let is_free_or_same = |at: &StackWords| {
+            let relaxed = Ordering::Relaxed;
+            match self.words[at.key].compare_exchange(0, key, relaxed, relaxed) {
+                Ok(_) => {
+                    for (word, address) in (at.addresses..).zip(addresses) {
+                        self.words[word].store(*address, relaxed);
+                    }
+                    self.words[at.frames].store(addresses.len() as u64, Ordering::Release);
+                    true
+                }
+                Err(other) => other == key,
+            }
+        };
+        let near = (0..STACK_PROBES).map(|n| stack_words((key as usize).wrapping_add(n)));
+        if let Some(at) = near.into_iter().find(is_free_or_same) {
+            self.add_at(at.waited_ns, ns);
         }
     }
 

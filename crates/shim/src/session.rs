@@ -7,8 +7,8 @@
 //! time can be found in /proc. TLS begins with messages in the clear, so that its sessions are
 //! found too.
 
-use crate::clock;
 use crate::state::{ShimState, state};
+use crate::{blocked, clock};
 use device::Role;
 use device::page::{AccessKind, Global, SESSION_THREAD};
 use libc::{
@@ -24,11 +24,17 @@ struct SessionThread {
     socket: Cell<c_int>,
     /// When its last wait for the client was over.
     since_ns: Cell<u64>,
+    /// Is it in a request to storage, whose wait is counted as a whole?
+    is_in_request: Cell<bool>,
 }
 
 thread_local! {
     static SESSION: SessionThread = const {
-        SessionThread { socket: Cell::new(NONE), since_ns: Cell::new(0) }
+        SessionThread {
+            socket: Cell::new(NONE),
+            since_ns: Cell::new(0),
+            is_in_request: Cell::new(false),
+        }
     };
 }
 
@@ -37,6 +43,7 @@ fn begins(socket: c_int) {
     let is_new = SESSION.with(|session| session.socket.replace(socket) != socket);
     if is_new && state().is_some() {
         SESSION.with(|session| session.since_ns.set(clock::now_ns()));
+        blocked::a_session_began();
         let _ = rustix::thread::set_name(SESSION_THREAD);
     }
 }
@@ -47,8 +54,14 @@ pub(crate) fn ends(state: &ShimState, fd: c_int) {
         if fd >= 0 && session.socket.get() == fd {
             session.count_active(state, clock::now_ns());
             session.socket.set(NONE);
+            blocked::a_session_ended();
         }
     });
+}
+
+/// Does this thread serve a client, outside of requests to storage?
+pub(crate) fn is_at_work() -> bool {
+    SESSION.with(|session| session.is_on() && !session.is_in_request.get())
 }
 
 impl SessionThread {
@@ -73,8 +86,11 @@ pub(crate) fn waiting<T>(
     if !SESSION.with(SessionThread::is_on) {
         return request();
     }
+    let in_request = |is| SESSION.with(|session| session.is_in_request.set(is));
     let before = thread_times_ns();
+    in_request(true);
     let result = request();
+    in_request(false);
     let after = thread_times_ns();
     let since = |of: usize| after[of].saturating_sub(before[of]);
     let [passed_ns, cpu_ns, spun_ns, late_ns] = [0, 1, 2, 3].map(since);
@@ -109,6 +125,7 @@ fn sleeping(call: impl FnOnce() -> c_int) -> c_int {
     let result = call();
     let slept_ns = clock::now_ns().saturating_sub(began_ns);
     state.meter.add(Global::SessionSleepNs, slept_ns);
+    blocked::waited(state, slept_ns);
     result
 }
 

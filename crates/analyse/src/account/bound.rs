@@ -12,7 +12,7 @@ const STEAL_SHARE: f64 = 0.05;
 /// Of the time that cores were busy, what the server and mydyno have of it where they keep them so.
 const OWN_CPU_SHARE: f64 = 0.5;
 /// A part limits from this share of a transaction on.
-const LIMITS_SHARE: f64 = 0.35;
+const LIMITS_SHARE: f64 = 0.3;
 /// What the holders of row locks spend most of their time in is what others wait for.
 const HOLDERS_SHARE: f64 = 0.5;
 /// From here on the server serves a queue for locks, whatever its cores do for that.
@@ -159,9 +159,17 @@ named! {
         /// Cores that others had, or that the server may not use.
         CoreWait = "core_wait" => "bound by waits for cores",
         Lock = "lock" => "bound by row locks",
+        /// Of pages and indexes that other threads read, write or change.
+        Latches = "latches" => "bound by latches",
+        /// A checkpoint has to advance before more can be logged.
+        RedoRoom = "redo_room" => "bound by room in the redo log",
+        /// The server lets only so many work at a time.
+        Admission = "admission" => "bound by admission",
+        Metadata = "metadata" => "bound by metadata locks",
         /// The network, and what the driver does between statements.
         Network = "network" => "bound by the network",
-        /// A node that applies what the others write more slowly than they write it.
+        /// Replicas that have to confirm, or a node that applies what the others write more slowly
+        /// than they write it.
         Replication = "replication" => "bound by replication",
         /// None of these by itself.
         Mixed = "mixed" => "mixed",
@@ -268,6 +276,12 @@ fn limited(
         Part::PageWrites => by(BoundBy::PageWrites, because),
         Part::NetworkAndDriver => by(BoundBy::Network, because),
         Part::RowLocks => by(BoundBy::Lock, because),
+        Part::Latches => by(BoundBy::Latches, because),
+        Part::RedoRoom => by(BoundBy::RedoRoom, because),
+        Part::Admission => by(BoundBy::Admission, because),
+        Part::Metadata => by(BoundBy::Metadata, because),
+        Part::Replication => by(BoundBy::Replication, because),
+        Part::OtherWaits => by(BoundBy::Mixed, because),
         Part::Remainder if account.known_by == KnownBy::Server => None,
         Part::Remainder => by(BoundBy::Mixed, because),
         Part::Running | Part::CoreWait => {
@@ -310,6 +324,12 @@ impl Limit {
             (Part::Log, share(Part::Log)),
             (Part::PageWrites, share(Part::PageWrites)),
             (Part::NetworkAndDriver, client),
+            (Part::Latches, share(Part::Latches)),
+            (Part::RedoRoom, share(Part::RedoRoom)),
+            (Part::Admission, share(Part::Admission)),
+            (Part::Metadata, share(Part::Metadata)),
+            (Part::Replication, share(Part::Replication)),
+            (Part::OtherWaits, share(Part::OtherWaits)),
             (Part::Remainder, share(Part::Remainder)),
         ];
         let larger = |a: (Part, f64), b: (Part, f64)| if b.1 > a.1 { b } else { a };
@@ -332,6 +352,21 @@ impl Limit {
             Part::RowLocks => ("waits for row locks are", String::new()),
             Part::Log => ("waits for the log at commit are", String::new()),
             Part::PageWrites => ("waits for free pages and page writes are", String::new()),
+            Part::Latches => (
+                "waits for latches of pages and indexes, which others read, write or change, are",
+                String::new(),
+            ),
+            Part::RedoRoom => (
+                "waits for room in the redo log, which a checkpoint has to free, are",
+                String::new(),
+            ),
+            Part::Admission => (
+                "waits to be let in (innodb_thread_concurrency, innodb_max_purge_lag) are",
+                String::new(),
+            ),
+            Part::Metadata => ("waits for metadata locks are", String::new()),
+            Part::Replication => ("waits for replicas that confirm are", String::new()),
+            Part::OtherWaits => ("other waits for threads of the server are", String::new()),
             Part::NetworkAndDriver => ("the network and the driver are", String::new()),
             Part::Remainder => ("what is not explained is", String::new()),
         };

@@ -27,6 +27,12 @@ impl Part {
             Part::Running
             | Part::CoreWait
             | Part::RowLocks
+            | Part::Latches
+            | Part::RedoRoom
+            | Part::Admission
+            | Part::Metadata
+            | Part::Replication
+            | Part::OtherWaits
             | Part::NetworkAndDriver
             | Part::Remainder => None,
         }

@@ -2,10 +2,11 @@
 
 use crate::account::bound::{Evidence, HostCpu, Offered, bound};
 use crate::account::load::WindowLoad;
-use crate::account::{GroupCommit, Observed, Sessions};
+use crate::account::{GroupCommit, Observed, Sessions, Waits};
 use crate::run::remarks::silent_share;
 use crate::run::resources::{HostMachine, LOGS, OfWindow, Resources};
 use crate::run::samples::ReadRepeat;
+use base::WaitCause;
 use store::MetricSource::{Process, Server, Shim};
 use store::{Rates, TransactionTime, WindowTotals};
 use store::{StoreResult, StoredStatementTime, TimeKind, TimeTotals};
@@ -124,8 +125,31 @@ impl OfWindow<'_> {
             core_wait: of_threads("session_run_wait_ns")?,
             reads: seconds(self.total(Shim, "session_read_ns"))?,
             log,
-            page_writes: all_written - log + of_all("session_sleep_ns")?,
+            page_writes: all_written - log,
+            asleep: of_all("session_sleep_ns")?,
+            waits: self.waits(),
         })
+    }
+
+    /// What they waited for in other threads; `None` where the shim did not tell.
+    fn waits(&self) -> Option<Waits> {
+        const BY_CAUSE: &str = "session_wait_ns";
+        let seconds = |name: &str, label: &str| Some(self.mean(Shim, name, label)? / 1e9);
+        let all = seconds("session_sleep_ns", "")? + seconds("session_blocked_ns", "")?;
+        let is_cause = |label: &str| WaitCause::ALL.iter().any(|cause| cause.name() == label);
+        let others = self.samples.labels(Shim, BY_CAUSE).filter(|label| !is_cause(label));
+        let mut waits = Waits { all, ..Waits::default() };
+        for cause in WaitCause::ALL {
+            waits.by_cause[cause as usize] = seconds(BY_CAUSE, cause.name())?;
+        }
+        for label in others {
+            let amount = seconds(BY_CAUSE, label).unwrap_or(0.0);
+            match label.starts_with(WaitCause::Unnamed.name()) {
+                true => waits.by_cause[WaitCause::Unnamed as usize] += amount,
+                false => waits.other += amount,
+            }
+        }
+        Some(waits)
     }
 
     /// Transactions that wait at COMMIT, by how often and for how long the logs were flushed.

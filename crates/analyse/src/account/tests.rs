@@ -1,5 +1,5 @@
-use super::{Account, GroupCommit, KnownBy, Observed, Part, Sessions};
-use base::Random;
+use super::{Account, GroupCommit, KnownBy, Observed, Part, Sessions, Waits};
+use base::{Random, WaitCause};
 
 /// Clients that work for a random time and then commit: a log is flushed for all at once who came
 /// while the flush before was under way. Times in seconds.
@@ -108,7 +108,9 @@ fn sessions() -> Observed {
             core_wait: 0.5,
             reads: 2.0,
             log: 0.25,
-            page_writes: 0.5,
+            page_writes: 0.25,
+            asleep: 0.25,
+            waits: None,
         }),
         row_locks: Some(3.0),
         committing: Some(1.25),
@@ -119,7 +121,8 @@ fn sessions() -> Observed {
 #[test]
 fn parts_add_up() {
     let account = sessions().account().unwrap();
-    let parts = Part::ALL.map(|part| account.part_us(part).unwrap() / 1e4);
+    let parts = Part::ALL.into_iter().filter_map(|part| account.part_us(part));
+    let parts: Vec<f64> = parts.map(|us| us / 1e4).collect();
     assert_eq!(parts, [1.0, 0.5, 2.0, 3.0, 1.25, 0.5, 1.0, 0.75]);
     assert_eq!(parts.iter().sum::<f64>() * 1e4, account.time_us);
     assert_eq!((account.time_us, account.queued_us), (1e5, Some(1e4)));
@@ -135,6 +138,61 @@ fn waits_are_no_longer_than_the_blocked_time() {
     let locked_us = account.part_us(Part::RowLocks).unwrap();
     assert!((locked_us - 4.75e4 * 4.75 / 5.75).abs() < 1e-6, "{locked_us}");
     assert!(account.part_us(Part::Remainder).unwrap().abs() < 1e-6, "{account:?}");
+}
+
+/// Threads that serve clients, with what stacks tell of 4.75 that they did not do alone.
+fn with_stacks(all: f64, causes: &[(WaitCause, f64)], other: f64) -> Account {
+    let observed = sessions();
+    let mut waits = Waits { all, other, ..Waits::default() };
+    causes.iter().for_each(|(cause, amount)| waits.by_cause[*cause as usize] = *amount);
+    let of = observed.sessions.map(|of| Sessions { waits: Some(waits), ..of });
+    Observed { sessions: of, ..observed }.account().unwrap()
+}
+
+#[test]
+fn stacks_tell_what_blocks() {
+    let causes = [
+        (WaitCause::RowLock, 1.0),
+        (WaitCause::Commit, 0.5),
+        (WaitCause::PageLatch, 0.25),
+        (WaitCause::IndexLatch, 0.125),
+        (WaitCause::Admission, 0.125),
+    ];
+    let account = with_stacks(5.0, &causes, 0.0);
+    let amount = |part| account.part_us(part).unwrap() / 1e4;
+    // 5 were not alone, as they were timed; stacks have 2 of them.
+    assert_eq!(amount(Part::RowLocks), 2.5);
+    assert_eq!(amount(Part::Log), 0.25 + 1.25);
+    assert_eq!(amount(Part::Latches), 0.9375);
+    assert_eq!(amount(Part::Admission), 0.3125);
+    assert_eq!(amount(Part::OtherWaits), 0.0);
+    assert!(amount(Part::Remainder).abs() < 1e-9, "{account:?}");
+}
+
+#[test]
+fn every_cause_has_its_part() {
+    for cause in WaitCause::ALL {
+        let account = with_stacks(5.0, &[(cause, 1.0)], 0.0);
+        assert!(account.part_us(Part::Remainder).unwrap().abs() < 1e-6, "{cause}: {account:?}");
+        assert_eq!(account.excess_share, 0.0, "{cause}");
+    }
+}
+
+#[test]
+fn what_has_no_name_is_told_by_the_server() {
+    let causes = [(WaitCause::Unnamed, 3.0), (WaitCause::Metadata, 1.0)];
+    let account = with_stacks(4.0, &causes, 0.0);
+    let amount = |part| account.part_us(part).unwrap() / 1e4;
+    assert_eq!(amount(Part::Metadata), 1.0);
+    // 3 behind row locks and 1 behind the flushes of others, of which 3 are unnamed.
+    assert_eq!(amount(Part::RowLocks), 2.25);
+    assert_eq!(amount(Part::Log), 0.25 + 0.75);
+    assert_eq!(amount(Part::OtherWaits), 0.0);
+    let named = with_stacks(4.0, &[(WaitCause::Unnamed, 1.0)], 3.0);
+    assert_eq!(named.part_us(Part::OtherWaits), Some(3e4));
+    // Waits as they were timed have waits for a core in them, which are known already.
+    let more = with_stacks(9.0, &[(WaitCause::Metadata, 1.0)], 0.0);
+    assert_eq!(more.excess_share, 0.0);
 }
 
 #[test]
@@ -176,6 +234,7 @@ fn parts_are_never_more_than_the_whole() {
         reads: 3.0,
         log: 0.5,
         page_writes: 0.5,
+        ..Sessions::default()
     };
     let observed = Observed {
         under_way: 4.0,

@@ -65,4 +65,5 @@ mod time_functions;
 mod tpcc_mysql;
 mod trouble;
 mod tuned;
+mod waits;
 mod warehouse_shards;

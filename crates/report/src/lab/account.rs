@@ -60,7 +60,8 @@ pub fn account_stack(cell: &CellView) -> Option<Stack> {
     let part = |part: &Part| {
         let of_repeat = |repeat: &RepeatView| repeat.resources()?.account.as_ref()?.part_us(*part);
         let (title, time) = (part.title().to_owned(), cell.repeated(of_repeat));
-        time.mean.map(|us| StackPart { title, color: color(*part), us, time })
+        let us = time.mean.filter(|us| *us > 0.0 || part.is_always_told())?;
+        Some(StackPart { title, color: color(*part), us, time })
     };
     let parts: Vec<StackPart> = Part::ALL.iter().filter_map(part).collect();
     (!parts.is_empty()).then(|| Stack { name: to_cell(cell, &cell.label), parts })
@@ -76,6 +77,12 @@ fn color(part: Part) -> usize {
         Part::Log => 7,
         Part::PageWrites => 8,
         Part::NetworkAndDriver => 6,
+        Part::Latches => 9,
+        Part::RedoRoom => 10,
+        Part::Admission => 11,
+        Part::Metadata => 12,
+        Part::Replication => 13,
+        Part::OtherWaits => 14,
         Part::Remainder => 5,
     }
 }
@@ -94,7 +101,7 @@ fn account_table(view: &LabView) -> Markup {
                 tr {
                     th rowspan="2" scope="col" { "Cell" }
                     th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
-                    @for part in Part::ALL {
+                    @for part in shown(view) {
                         th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) }
                     }
                     th.num.first rowspan="2" scope="col" { "page cache had" span.unit {
@@ -102,14 +109,14 @@ fn account_table(view: &LabView) -> Markup {
                     th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
                     th rowspan="2" scope="col" { "bound by" }
                 }
-                tr { @for part in Part::ALL {
+                tr { @for part in shown(view) {
                     @if let Some(requests) = part.requests() {
                         th.num.first scope="col" { (requests) } th.num scope="col" { "ms" }
                     }
                     @else { th.num.first scope="col" { "ms" } }
                 } }
             }
-            tbody { @for cell in &view.cells { (account_row(cell)) } }
+            tbody { @for cell in &view.cells { (account_row(cell, &shown(view))) } }
         } }
         p.soft.small {
             "Requests are those of all threads: pages (data, undo, doublewrite) are also read and \
@@ -118,12 +125,22 @@ fn account_table(view: &LabView) -> Markup {
     }
 }
 
+/// Parts that are always told, and those of the others that some cell waited for.
+fn shown(view: &LabView) -> Vec<Part> {
+    let accounts: Vec<CellAccount> = view.cells.iter().filter_map(account_of).collect();
+    let is_waited_for = |part: Part| {
+        accounts.iter().any(|of| of.spent(part).is_some_and(|spent| spent.time_us > 0.0))
+    };
+    let is_shown = |part: &Part| part.is_always_told() || is_waited_for(*part);
+    Part::ALL.into_iter().filter(is_shown).collect()
+}
+
 /// Requests to storage have a column of their own.
 fn columns(part: Part) -> usize {
     1 + usize::from(part.requests().is_some())
 }
 
-fn account_row(cell: &CellView) -> Markup {
+fn account_row(cell: &CellView, shown: &[Part]) -> Markup {
     let stack = account_stack(cell);
     let time = |part: Part| {
         let parts = stack.iter().flat_map(|stack| &stack.parts);
@@ -135,7 +152,7 @@ fn account_row(cell: &CellView) -> Markup {
             @match account_of(cell) {
                 Some(account) => {
                     td.num { (significant(account.time_us / 1e3)) }
-                    @for part in Part::ALL {
+                    @for part in shown.iter().copied() {
                         @let requests = account.spent(part).and_then(|spent| spent.requests);
                         @if part.requests().is_some() {
                             td.num.first { (or_dash(requests, significant)) }
@@ -152,7 +169,7 @@ fn account_row(cell: &CellView) -> Markup {
                 }
                 None => {
                     td.num { (absent(cell)) }
-                    td colspan=(3 + Part::ALL.into_iter().map(columns).sum::<usize>()) {}
+                    td colspan=(3 + shown.iter().copied().map(columns).sum::<usize>()) {}
                 }
             }
         }

@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Mutex;
 use std::thread::{Builder, scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ const FLUSHES: u64 = 5;
 const OTHER_READS: u64 = 20;
 const IDLE: Duration = Duration::from_millis(300);
 const ASLEEP: Duration = Duration::from_millis(50);
+/// For a condition and for a lock, each.
+const BLOCKED: Duration = Duration::from_millis(60);
 
 pub fn job(name: &str, files: &Path) -> bool {
     if name != "session" {
@@ -63,6 +66,7 @@ fn serves(server: &UnixStream, files: &Path) -> bool {
         log.sync_all().unwrap();
     }
     sleep_as_c(ASLEEP);
+    blocked_as_c(BLOCKED);
     wait();
     receive(0) > 0
 }
@@ -87,6 +91,38 @@ fn sleep_as_c(time: Duration) {
     unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
 }
 
+/// On a condition that nobody signals, and on a lock that another thread has.
+fn blocked_as_c(time: Duration) {
+    let mut condition = libc::PTHREAD_COND_INITIALIZER;
+    let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
+    let mut until = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: all three are ours, and alive until the call is over.
+    let waited = unsafe {
+        libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut until);
+        until.tv_nsec += i64::from(time.subsec_nanos());
+        until.tv_sec += until.tv_nsec / 1_000_000_000;
+        until.tv_nsec %= 1_000_000_000;
+        libc::pthread_mutex_lock(&raw mut mutex);
+        let waited =
+            libc::pthread_cond_timedwait(&raw mut condition, &raw mut mutex, &raw const until);
+        libc::pthread_mutex_unlock(&raw mut mutex);
+        waited
+    };
+    assert_eq!(waited, libc::ETIMEDOUT);
+    // Rust's locks are futexes.
+    let (taken, is_taken) = std::sync::mpsc::channel();
+    let lock = Mutex::new(());
+    scope(|scope| {
+        scope.spawn(|| {
+            let _held = lock.lock().unwrap();
+            taken.send(()).unwrap();
+            sleep(time);
+        });
+        is_taken.recv().unwrap();
+        drop(lock.lock().unwrap());
+    });
+}
+
 #[test]
 fn a_session_is_told_from_other_threads() {
     let mut bench = Bench::new(&[Role::Data, Role::Redo]);
@@ -107,9 +143,19 @@ fn a_session_is_told_from_other_threads() {
     assert_eq!(of(Role::Data, OfRole::SessionWriteNs), 0);
     let slept = page.global(Global::SessionSleepNs);
     assert!(slept >= ASLEEP.as_nanos() as u64, "{slept}");
+    let blocked = page.global(Global::SessionBlockedNs);
+    let least = 2 * BLOCKED.as_nanos() as u64;
+    assert!(blocked >= least && blocked < 2 * least, "{blocked}");
+    // Both places are told of, and the sleeps, with all their time.
+    let placed: u64 = page.stacks().map(|stack| stack.waited_ns).sum();
+    assert!(placed + 1_000_000 >= blocked + slept, "{placed} {blocked} {slept}");
+    assert!(placed <= blocked + slept, "{placed} {blocked} {slept}");
+    let longest = page.stacks().map(|stack| stack.waited_ns).max();
+    assert!(longest >= Some(BLOCKED.as_nanos() as u64), "{longest:?}");
+    assert!((3..10).contains(&page.stacks().count()), "{:?}", page.stacks().collect::<Vec<_>>());
     // What it was active holds all of these, and not what it waited for its client.
     let active = page.global(Global::SessionActiveNs);
-    assert!(active >= reads + waited + slept, "{active} {slept}");
+    assert!(active >= reads + waited + slept + blocked, "{active} {slept} {blocked}");
     let lived = told.get("lived_ns");
     assert!(active + IDLE.as_nanos() as u64 <= lived, "{active} {lived}");
 }

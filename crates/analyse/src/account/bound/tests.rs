@@ -12,8 +12,14 @@ const EVEN: Account = Account {
         Some(500.0),
         Some(2_000.0),
         Some(1_500.0),
+        None,
         Some(1_500.0),
+        None,
         Some(0.0),
+        None,
+        None,
+        None,
+        None,
         Some(2_000.0),
         Some(1_000.0),
     ]),
@@ -296,4 +302,23 @@ fn the_reason_tells_what_was_stolen() {
     let words = "cores were busy for 90 % of the time, 50 % of it stolen by other guests of the \
                  hypervisor";
     assert!(verdict.because.ends_with(words), "{verdict:?}");
+}
+
+#[test]
+fn waits_for_other_threads_have_verdicts_of_their_own() {
+    for (part, by, word) in [
+        (Part::Latches, BoundBy::Latches, "latches"),
+        (Part::RedoRoom, BoundBy::RedoRoom, "room in the redo log"),
+        (Part::Admission, BoundBy::Admission, "innodb_thread_concurrency"),
+        (Part::Metadata, BoundBy::Metadata, "metadata locks"),
+        (Part::Replication, BoundBy::Replication, "replicas"),
+        (Part::OtherWaits, BoundBy::Mixed, "other waits"),
+    ] {
+        let mut account = EVEN;
+        account.parts[part] = Some(10_000.0);
+        account.time_us = 20_000.0;
+        let bound = judged(&Evidence { account: Some(account), ..with(|_| {}) });
+        assert_eq!((bound.by, bound.share), (by, Some(0.5)), "{part}");
+        assert!(bound.because.contains(word), "{}", bound.because);
+    }
 }

@@ -1,0 +1,176 @@
+//! What blocks threads that serve a client: conditions, locks, and words of memory that other
+//! threads change.
+//!
+//! Each such wait is timed. What it was for is told by the place of the program that it was in: its
+//! stack. A stack takes some microseconds, so a thread takes one only once it has waited for a
+//! while, and adds all its time since the last one to that place. So places have time in proportion
+//! to what was waited there, and stacks cost the same whatever the number of waits and threads.
+
+use crate::state::{ShimState, state};
+use crate::{clock, session};
+use device::page::{Global, STACK_FRAMES};
+use libc::{
+    EBUSY, ENOSYS, c_int, c_long, c_void, clockid_t, pthread_cond_t, pthread_mutex_t,
+    pthread_rwlock_t, timespec,
+};
+use preload::keeping_errno;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Of all threads together there is a stack in so much real time, where all of them wait.
+const STACK_EVERY_NS: u64 = 500_000;
+
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// What this thread waited since its last stack.
+    static UNPLACED_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+pub(crate) fn a_session_began() {
+    let before = SESSIONS.fetch_add(1, Ordering::Relaxed);
+    // Threads that begin together do not take their stacks together.
+    UNPLACED_NS.with(|unplaced| unplaced.set(clock::dilated_duration_ns(before * STACK_EVERY_NS)));
+}
+
+pub(crate) fn a_session_ended() {
+    SESSIONS.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// A session slept or was blocked.
+pub(crate) fn waited(state: &ShimState, ns: u64) {
+    let unplaced_ns = UNPLACED_NS.with(|unplaced| unplaced.replace(unplaced.get() + ns)) + ns;
+    let sessions = SESSIONS.load(Ordering::Relaxed);
+    if unplaced_ns >= clock::dilated_duration_ns(sessions * STACK_EVERY_NS) {
+        UNPLACED_NS.with(|unplaced| unplaced.set(0));
+        keeping_errno(|| {
+            let stack = Stack::here();
+            state.meter.waited_at(stack.addresses(), unplaced_ns);
+        });
+    }
+}
+
+/// Waits by `call`, and counts how long a session was blocked.
+fn blocked<T>(call: impl FnOnce() -> T) -> T {
+    let Some(state) = state().filter(|_| session::is_at_work()) else {
+        return call();
+    };
+    let began_ns = clock::now_ns();
+    let result = call();
+    let blocked_ns = clock::now_ns().saturating_sub(began_ns);
+    state.meter.add(Global::SessionBlockedNs, blocked_ns);
+    waited(state, blocked_ns);
+    result
+}
+
+/// Takes a lock by `call`, which is a wait only where `attempt` finds it taken.
+fn lock(attempt: impl FnOnce() -> c_int, call: impl FnOnce() -> c_int) -> c_int {
+    if !session::is_at_work() {
+        return call();
+    }
+    match attempt() {
+        EBUSY => blocked(call),
+        other => other,
+    }
+}
+
+/// A futex call: one of those that wait, or another.
+pub(crate) fn futex(operation: c_long, call: impl FnOnce() -> c_long) -> c_long {
+    match operation as c_int & libc::FUTEX_CMD_MASK {
+        libc::FUTEX_WAIT
+        | libc::FUTEX_WAIT_BITSET
+        | libc::FUTEX_WAIT_REQUEUE_PI
+        | libc::FUTEX_LOCK_PI
+        | libc::FUTEX_LOCK_PI2 => blocked(call),
+        _ => call(),
+    }
+}
+
+/// Addresses that calls return to, the innermost first.
+struct Stack {
+    addresses: [u64; STACK_FRAMES],
+    frames: usize,
+}
+
+/// A frame of a stack, as the unwinder knows it.
+#[repr(C)]
+struct Frame {
+    _private: [u8; 0],
+}
+
+const NO_REASON: c_int = 0;
+const END_OF_STACK: c_int = 5;
+
+// The unwinder of C++ and Rust: it reads the tables that a program has for its exceptions, and
+// allocates nothing.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        each: extern "C" fn(*mut Frame, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(frame: *mut Frame) -> usize;
+}
+
+impl Stack {
+    fn here() -> Stack {
+        let mut stack = Stack { addresses: [0; STACK_FRAMES], frames: 0 };
+        // SAFETY: `push` takes what is passed here for what it is, and the stack outlives the call.
+        unsafe { _Unwind_Backtrace(push, (&raw mut stack).cast()) };
+        stack
+    }
+
+    fn addresses(&self) -> &[u64] {
+        &self.addresses[..self.frames]
+    }
+}
+
+extern "C" fn push(frame: *mut Frame, stack: *mut c_void) -> c_int {
+    // SAFETY: `Stack::here` passes its stack, which nobody else uses meanwhile, and the unwinder a
+    // frame of it.
+    let (stack, address) = unsafe { (&mut *stack.cast::<Stack>(), _Unwind_GetIP(frame)) };
+    let Some(next) = stack.addresses.get_mut(stack.frames) else {
+        return END_OF_STACK;
+    };
+    *next = address as u64;
+    stack.frames += 1;
+    NO_REASON
+}
+
+preload::functions! {
+    fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int, or ENOSYS;
+    fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int, or ENOSYS;
+    fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int, or ENOSYS;
+}
+
+preload::hooks! { "C-unwind"
+    fn pthread_cond_wait(
+        condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t,
+    ) -> c_int, or ENOSYS @ "GLIBC_2.3.2" {
+        blocked(|| real::pthread_cond_wait(condition, mutex))
+    }
+
+    fn pthread_cond_timedwait(
+        condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, until: *const timespec,
+    ) -> c_int, or ENOSYS @ "GLIBC_2.3.2" {
+        blocked(|| real::pthread_cond_timedwait(condition, mutex, until))
+    }
+
+    fn pthread_cond_clockwait(
+        condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t,
+        until: *const timespec,
+    ) -> c_int, or ENOSYS {
+        blocked(|| real::pthread_cond_clockwait(condition, mutex, clock, until))
+    }
+
+    fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int, or ENOSYS {
+        lock(|| pthread_mutex_trylock(mutex), || real::pthread_mutex_lock(mutex))
+    }
+
+    fn pthread_rwlock_rdlock(of: *mut pthread_rwlock_t) -> c_int, or ENOSYS {
+        lock(|| pthread_rwlock_tryrdlock(of), || real::pthread_rwlock_rdlock(of))
+    }
+
+    fn pthread_rwlock_wrlock(of: *mut pthread_rwlock_t) -> c_int, or ENOSYS {
+        lock(|| pthread_rwlock_trywrlock(of), || real::pthread_rwlock_wrlock(of))
+    }
+}
