@@ -142,7 +142,7 @@ mod tests {
         let path = PathBuf::from("/opt/my sql/mysqld");
         let (begin, end) = (0x55d0_c010_0000, 0x55d0_c030_0000);
         let code = MappedCode { begin, end, offset: 0x10_0000, path };
-        assert_eq!(mapped_code(maps), [code.clone()]);
+        assert_eq!(mapped_code(maps), std::slice::from_ref(&code));
         assert!(code.has(begin) && !code.has(end));
         assert_eq!(code.file_offset(begin + 5), 0x10_0005);
     }
