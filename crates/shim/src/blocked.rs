@@ -18,19 +18,25 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Of all threads together there is a stack in so much real time, where all of them wait.
-const STACK_EVERY_NS: u64 = 500_000;
+const STACK_EVERY_NS: u64 = 2_000_000;
 
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// What this thread waited since its last stack.
+    /// What this thread waited since its last stack, and from how much on it takes the next.
     static UNPLACED_NS: Cell<u64> = const { Cell::new(0) };
+    static DUE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
 pub(crate) fn a_session_began() {
-    let before = SESSIONS.fetch_add(1, Ordering::Relaxed);
-    // Threads that begin together do not take their stacks together.
-    UNPLACED_NS.with(|unplaced| unplaced.set(clock::dilated_duration_ns(before * STACK_EVERY_NS)));
+    let sessions = SESSIONS.fetch_add(1, Ordering::Relaxed) + 1;
+    // Each has another time to its first stack, so that they do not take them together.
+    DUE_NS.with(|due| due.set(due_ns(sessions)));
+}
+
+/// How much a thread waits between its stacks beside so many.
+fn due_ns(sessions: u64) -> u64 {
+    clock::dilated_duration_ns(sessions * STACK_EVERY_NS)
 }
 
 pub(crate) fn a_session_ended() {
@@ -39,15 +45,17 @@ pub(crate) fn a_session_ended() {
 
 /// A session slept or was blocked.
 pub(crate) fn waited(state: &ShimState, ns: u64) {
-    let unplaced_ns = UNPLACED_NS.with(|unplaced| unplaced.replace(unplaced.get() + ns)) + ns;
-    let sessions = SESSIONS.load(Ordering::Relaxed);
-    if unplaced_ns >= clock::dilated_duration_ns(sessions * STACK_EVERY_NS) {
-        UNPLACED_NS.with(|unplaced| unplaced.set(0));
-        keeping_errno(|| {
-            let stack = Stack::here();
-            state.meter.waited_at(stack.addresses(), unplaced_ns);
-        });
+    let unplaced_ns = UNPLACED_NS.with(|unplaced| unplaced.get() + ns);
+    if unplaced_ns < DUE_NS.with(Cell::get) {
+        UNPLACED_NS.with(|unplaced| unplaced.set(unplaced_ns));
+        return;
     }
+    UNPLACED_NS.with(|unplaced| unplaced.set(0));
+    DUE_NS.with(|due| due.set(due_ns(SESSIONS.load(Ordering::Relaxed))));
+    keeping_errno(|| {
+        let stack = Stack::here();
+        state.meter.waited_at(stack.addresses(), unplaced_ns);
+    });
 }
 
 /// Waits by `call`, and counts how long a session was blocked.
@@ -63,11 +71,9 @@ fn blocked<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Takes a lock by `call`, which is a wait only where `attempt` finds it taken.
+/// Takes a lock by `call`, which is a wait only where `attempt` finds it taken. The attempt comes
+/// first for all threads: it costs what the call does, and who they are need not be asked.
 fn lock(attempt: impl FnOnce() -> c_int, call: impl FnOnce() -> c_int) -> c_int {
-    if !session::is_at_work() {
-        return call();
-    }
     match attempt() {
         EBUSY => blocked(call),
         other => other,
