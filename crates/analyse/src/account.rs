@@ -155,12 +155,12 @@ pub(crate) struct Sessions {
     /// Asleep, as the server asked for it.
     pub(crate) asleep: f64,
     /// Asleep or blocked, by what for; `None` where the shim did not tell.
-    pub(crate) waits: Option<Waits>,
+    pub(crate) waits: Option<BlockedTime>,
 }
 
 /// What the threads that serve clients waited for in other threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Waits {
+pub(crate) struct BlockedTime {
     /// All of it, as it was timed.
     pub(crate) all: f64,
     /// What stacks tell of it, by [`WaitCause`], and what waited in functions that have no cause.
@@ -168,13 +168,13 @@ pub(crate) struct Waits {
     pub(crate) other: f64,
 }
 
-impl Waits {
+impl BlockedTime {
     /// Amounts by cause whose sum is no more than `most`: what was timed, in the proportions of the
     /// stacks. `None` where no stack was taken.
-    fn within(&self, most: f64) -> Option<Waits> {
+    fn within(&self, most: f64) -> Option<BlockedTime> {
         let placed = self.by_cause.iter().sum::<f64>() + self.other;
         let all = self.all.min(most);
-        (placed > 0.0).then(|| Waits {
+        (placed > 0.0).then(|| BlockedTime {
             all,
             by_cause: self.by_cause.map(|amount| amount * all / placed),
             other: self.other * all / placed,
@@ -182,8 +182,8 @@ impl Waits {
     }
 
     /// Those of servers that only sleep where there is no free page.
-    fn asleep(all: f64) -> Waits {
-        let mut waits = Waits { all, ..Waits::default() };
+    fn asleep(all: f64) -> BlockedTime {
+        let mut waits = BlockedTime { all, ..BlockedTime::default() };
         waits.by_cause[WaitCause::FreePage as usize] = all;
         waits
     }
@@ -249,7 +249,7 @@ impl Observed {
         let not_alone = (active - alone).max(0.0);
         let waits = sessions.waits.and_then(|waits| waits.within(not_alone));
         // Without stacks nobody knows why; but a server that finds no free page sleeps.
-        let known = waits.unwrap_or_else(|| Waits::asleep(sessions.asleep.min(not_alone)));
+        let known = waits.unwrap_or_else(|| BlockedTime::asleep(sessions.asleep.min(not_alone)));
         let unnamed = match waits {
             Some(waits) => waits.of(&[WaitCause::Unnamed]),
             None => not_alone - known.all,

@@ -3,7 +3,7 @@
 use crate::error::ObserveResult;
 use crate::proc_file::as_stored;
 use crate::readings::{Readings, SampleSource};
-use crate::waits::Waits;
+use crate::waits::WaitStacks;
 use device::Role;
 use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::sync::atomic::AtomicBool;
@@ -13,12 +13,12 @@ use store::MetricSource::Shim;
 /// The page of a server that runs under the shim.
 pub struct ShimSource {
     page: ShimPage,
-    waits: Waits,
+    waits: WaitStacks,
 }
 
 impl ShimSource {
     pub fn new(page: ShimPage) -> ShimSource {
-        ShimSource { page, waits: Waits::default() }
+        ShimSource { page, waits: WaitStacks::default() }
     }
 }
 

@@ -22,7 +22,7 @@ const FUTEX: &str = "syscall";
 
 /// The stacks of one process, each with what it waits for.
 #[derive(Default)]
-pub(crate) struct Waits {
+pub(crate) struct WaitStacks {
     process: u64,
     code: Vec<MappedCode>,
     symbols: HashMap<PathBuf, Symbols>,
@@ -32,13 +32,13 @@ pub(crate) struct Waits {
 }
 
 /// A place in a stack.
-struct Place {
+struct StackPlace {
     file: String,
     offset: u64,
     function: Option<String>,
 }
 
-impl Place {
+impl StackPlace {
     /// Does it wait for who called it?
     fn is_passed(&self) -> bool {
         PASSED.iter().any(|passed| self.file.starts_with(passed))
@@ -49,14 +49,14 @@ impl Place {
     }
 }
 
-impl Waits {
+impl WaitStacks {
     /// Nanoseconds by cause; what no row knows, by the innermost function.
     pub(crate) fn by_cause(&mut self, page: &Snapshot) -> BTreeMap<String, u64> {
         let mut all: BTreeMap<String, u64> =
             WaitCause::ALL.iter().map(|cause| (cause.name().to_owned(), 0)).collect();
         let process = page.global(Global::Process);
         if self.process != process {
-            *self = Waits { process, ..Waits::default() };
+            *self = WaitStacks { process, ..WaitStacks::default() };
         }
         for stack in page.stacks() {
             let label = match self.named.get(&stack.key) {
@@ -73,16 +73,16 @@ impl Waits {
     }
 
     fn label_of(&mut self, addresses: &[u64]) -> String {
-        let places: Vec<Place> =
+        let places: Vec<StackPlace> =
             addresses.iter().filter_map(|address| self.place(*address)).collect();
-        let is_futex = places.iter().any(Place::is_futex);
+        let is_futex = places.iter().any(StackPlace::is_futex);
         let places = || places.iter().filter(|place| !place.is_passed());
         if let Some(cause) = cause_of(places().filter_map(|place| place.function.as_deref())) {
             return cause.name().to_owned();
         }
         let label = match places().next() {
             None => return WaitCause::Unnamed.name().to_owned(),
-            Some(Place { function: Some(function), .. }) => function.clone(),
+            Some(StackPlace { function: Some(function), .. }) => function.clone(),
             Some(_) if is_futex => return WaitCause::Latch.name().to_owned(),
             Some(place) => format!("{}: {}+{:#x}", WaitCause::Unnamed, place.file, place.offset),
         };
@@ -96,7 +96,7 @@ impl Waits {
     }
 
     /// `None` of what is no code of a file.
-    fn place(&mut self, address: u64) -> Option<Place> {
+    fn place(&mut self, address: u64) -> Option<StackPlace> {
         // A call may be the last of its function: what it returns to is then another's.
         let call = address.checked_sub(1)?;
         if !self.code.iter().any(|code| code.has(call)) {
@@ -109,7 +109,7 @@ impl Waits {
         let offset = code.file_offset(call);
         let opened = || opened(self.process, &code.path).map(Symbols::of_file).unwrap_or_default();
         let symbols = self.symbols.entry(code.path.clone()).or_insert_with(opened);
-        Some(Place { file, offset, function: symbols.name_at(offset) })
+        Some(StackPlace { file, offset, function: symbols.name_at(offset) })
     }
 }
 

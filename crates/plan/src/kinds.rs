@@ -196,8 +196,12 @@ kinds! {
             "minimum": 1.0 / 32.0, "maximum": 100
         }),
         |text| Dilate::parse(text).ok();
-    Dilation: Dilation, "a number from 1/32 to 100",
-        json!({ "type": "number", "minimum": 1.0 / 32.0, "maximum": 100 }), Dilation::parse;
+    Dilation: Dilation, "a number from 1/32 to 100 like 8, 0.125 or \"1/8\"",
+        json!({
+            "type": ["string", "number"], "pattern": "^[0-9.]+/[0-9.]+$",
+            "minimum": 1.0 / 32.0, "maximum": 100
+        }),
+        Dilation::parse;
     MeanPrecision: f64, {
             let (least, most) = (PRECISION_LEAST * 100.0, PRECISION_MOST * 100.0);
             format!("a share like \"2%\" or 0.02, from {least}% to {most}%")

@@ -5,7 +5,7 @@
 
 use libc::{c_int, c_long, c_void};
 use std::ffi::CStr;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The exit code of an environment that is not fit.
@@ -34,19 +34,33 @@ impl Function {
 
     #[cold]
     fn look_up(&self) -> *mut c_void {
-        let mut found = null_mut();
+        // SAFETY: the text ends with a zero byte.
+        let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         if !self.version.is_empty() {
             // SAFETY: both texts end with a zero byte.
-            found =
+            let of_version =
                 unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
-        }
-        if found.is_null() {
-            // SAFETY: as above.
-            found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+            // Another preloaded library, which has no versions, stands before the one that has.
+            if !of_version.is_null() && (found.is_null() || library(found) == library(of_version)) {
+                found = of_version;
+            }
         }
         self.found.store(found, Ordering::Relaxed);
         found
     }
+}
+
+/// Where the library begins that a function is in; null where that is not known.
+fn library(function: *mut c_void) -> *mut c_void {
+    let mut found = libc::Dl_info {
+        dli_fname: null(),
+        dli_fbase: null_mut(),
+        dli_sname: null(),
+        dli_saddr: null_mut(),
+    };
+    // SAFETY: it is only looked up, and what is found is written to what is ours.
+    unsafe { libc::dladdr(function, &raw mut found) };
+    found.dli_fbase
 }
 
 /// Functions that a library takes over. Each is exported with its body, under its name and those

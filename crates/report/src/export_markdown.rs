@@ -6,7 +6,7 @@ use crate::model::{CellView, LabView};
 use crate::page::DISCLAIMER;
 use analyse::{LabAnswer, lab_outcome};
 use itertools::Itertools;
-use store::{LabId, Results};
+use store::{LabId, Results, ThroughputMetric};
 
 /// The text.
 ///
@@ -35,8 +35,12 @@ pub fn export_markdown(results: &Results, lab: LabId) -> ReportResult<String> {
         let what = &cell.cell.what;
         format!("{} {}", what.engine, what.server_version).trim().to_owned()
     });
+    let disclaimer = match view.metric() {
+        ThroughputMetric::Nopm => format!(" {DISCLAIMER}"),
+        ThroughputMetric::Tpm => String::new(),
+    };
     out += &format!(
-        "\n{at}; {}; mydyno {}; lab {} of {}. {DISCLAIMER}\n",
+        "\n{at}; {}; mydyno {}; lab {} of {}.{disclaimer}\n",
         plain(&engines.unique().join(", ")),
         view.lab.mydyno_version,
         view.lab.id,
@@ -50,7 +54,7 @@ fn row(out: &mut String, cell: &CellView) {
     let half =
         nopm.half_width().map_or_else(String::new, |half| format!(" ± {}", significant(half)));
     let bound = cell.evidence().bound_by.map_or("", |by| by.title());
-    let fidelity = cell.shown().and_then(|repeat| repeat.summary().fidelity);
+    let fidelity = cell.repeated(|repeat| repeat.summary().fidelity).mean;
     *out += &format!(
         "| {} | {}{half} | {} | {bound} | {} |\n",
         plain(&cell.label),

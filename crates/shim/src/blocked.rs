@@ -53,7 +53,7 @@ pub(crate) fn waited(state: &ShimState, ns: u64) {
     UNPLACED_NS.with(|unplaced| unplaced.set(0));
     DUE_NS.with(|due| due.set(due_ns(SESSIONS.load(Ordering::Relaxed))));
     keeping_errno(|| {
-        let stack = Stack::here();
+        let stack = CallStack::here();
         state.meter.waited_at(stack.addresses(), unplaced_ns);
     });
 }
@@ -93,7 +93,7 @@ pub(crate) fn futex(operation: c_long, call: impl FnOnce() -> c_long) -> c_long 
 }
 
 /// Addresses that calls return to, the innermost first.
-struct Stack {
+struct CallStack {
     addresses: [u64; STACK_FRAMES],
     frames: usize,
 }
@@ -117,9 +117,9 @@ unsafe extern "C" {
     fn _Unwind_GetIP(frame: *mut Frame) -> usize;
 }
 
-impl Stack {
-    fn here() -> Stack {
-        let mut stack = Stack { addresses: [0; STACK_FRAMES], frames: 0 };
+impl CallStack {
+    fn here() -> CallStack {
+        let mut stack = CallStack { addresses: [0; STACK_FRAMES], frames: 0 };
         // SAFETY: `push` takes what is passed here for what it is, and the stack outlives the call.
         unsafe { _Unwind_Backtrace(push, (&raw mut stack).cast()) };
         stack
@@ -131,9 +131,9 @@ impl Stack {
 }
 
 extern "C" fn push(frame: *mut Frame, stack: *mut c_void) -> c_int {
-    // SAFETY: `Stack::here` passes its stack, which nobody else uses meanwhile, and the unwinder a
-    // frame of it.
-    let (stack, address) = unsafe { (&mut *stack.cast::<Stack>(), _Unwind_GetIP(frame)) };
+    // SAFETY: `CallStack::here` passes its stack, which nobody else uses meanwhile, and the unwinder
+    // a frame of it.
+    let (stack, address) = unsafe { (&mut *stack.cast::<CallStack>(), _Unwind_GetIP(frame)) };
     let Some(next) = stack.addresses.get_mut(stack.frames) else {
         return END_OF_STACK;
     };

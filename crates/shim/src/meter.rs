@@ -144,8 +144,8 @@ impl Meter {
         }
     }
 
-    /// Adds to the time that sessions waited where these calls return to. Where there is no room for
-    /// another place, it is not told of.
+    /// Adds to the time that sessions waited where these calls return to. Where there is no room
+    /// for another place, it is not told of.
     pub(crate) fn waited_at(&self, addresses: &[u64], ns: u64) {
         let key = key_of(addresses);
         let is_free_or_same = |at: &StackWords| {

@@ -305,7 +305,7 @@ impl Placement {
         }
         let share = self.used.map(|used| used.share);
         if matches!(share, Some(UsedShare::Of(share)) if !device::is_occupancy(share)) {
-            let why = "a device is used by more than 0 % and up to 100 %; name such a share, as 5%";
+            let why = "a device is used by 0.1 % to 100 %; name such a share, as 5%";
             return Problem::of("used", why);
         }
         if share == Some(UsedShare::Auto) && preset.is_none_or(|name| name == defaults::PRESET) {

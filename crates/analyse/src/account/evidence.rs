@@ -2,7 +2,7 @@
 
 use crate::account::bound::{Evidence, HostCpu, Offered, bound};
 use crate::account::load::WindowLoad;
-use crate::account::{GroupCommit, Observed, Sessions, Waits};
+use crate::account::{BlockedTime, GroupCommit, Observed, Sessions};
 use crate::run::remarks::silent_share;
 use crate::run::resources::{HostMachine, LOGS, OfWindow, Resources};
 use crate::run::samples::ReadRepeat;
@@ -132,13 +132,13 @@ impl OfWindow<'_> {
     }
 
     /// What they waited for in other threads; `None` where the shim did not tell.
-    fn waits(&self) -> Option<Waits> {
+    fn waits(&self) -> Option<BlockedTime> {
         const BY_CAUSE: &str = "session_wait_ns";
         let seconds = |name: &str, label: &str| Some(self.mean(Shim, name, label)? / 1e9);
         let all = seconds("session_sleep_ns", "")? + seconds("session_blocked_ns", "")?;
         let is_cause = |label: &str| WaitCause::ALL.iter().any(|cause| cause.name() == label);
         let others = self.samples.labels(Shim, BY_CAUSE).filter(|label| !is_cause(label));
-        let mut waits = Waits { all, ..Waits::default() };
+        let mut waits = BlockedTime { all, ..BlockedTime::default() };
         for cause in WaitCause::ALL {
             waits.by_cause[cause as usize] = seconds(BY_CAUSE, cause.name())?;
         }

@@ -1,4 +1,4 @@
-use super::{Account, GroupCommit, KnownBy, Observed, Part, Sessions, Waits};
+use super::{Account, BlockedTime, GroupCommit, KnownBy, Observed, Part, Sessions};
 use base::{Random, WaitCause};
 
 /// Clients that work for a random time and then commit: a log is flushed for all at once who came
@@ -143,7 +143,7 @@ fn waits_are_no_longer_than_the_blocked_time() {
 /// Threads that serve clients, with what stacks tell of 4.75 that they did not do alone.
 fn with_stacks(all: f64, causes: &[(WaitCause, f64)], other: f64) -> Account {
     let observed = sessions();
-    let mut waits = Waits { all, other, ..Waits::default() };
+    let mut waits = BlockedTime { all, other, ..BlockedTime::default() };
     causes.iter().for_each(|(cause, amount)| waits.by_cause[*cause as usize] = *amount);
     let of = observed.sessions.map(|of| Sessions { waits: Some(waits), ..of });
     Observed { sessions: of, ..observed }.account().unwrap()
@@ -190,7 +190,7 @@ fn what_has_no_name_is_told_by_the_server() {
     assert_eq!(amount(Part::OtherWaits), 0.0);
     let named = with_stacks(4.0, &[(WaitCause::Unnamed, 1.0)], 3.0);
     assert_eq!(named.part_us(Part::OtherWaits), Some(3e4));
-    // Waits as they were timed have waits for a core in them, which are known already.
+    // BlockedTime as they were timed have waits for a core in them, which are known already.
     let more = with_stacks(9.0, &[(WaitCause::Metadata, 1.0)], 0.0);
     assert_eq!(more.excess_share, 0.0);
 }

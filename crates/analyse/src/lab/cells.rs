@@ -1,6 +1,6 @@
 //! The cells of a lab: what they are, what their repeats gave, and what tells them apart.
 
-use crate::lab::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue};
+use crate::lab::matrix::{CONNECTIONS, DILATE, Dimension, Matrix, NamedValue};
 use crate::run::runs::{MeanValue, Run};
 use crate::stats::blocks::{Blocks, Observation};
 use base::document;
@@ -85,6 +85,9 @@ impl CellOutcome {
         // A preset and places are settings where they differ.
         let settings = self.settings.iter();
         names.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
+        if !self.settings.contains_key(DILATE) {
+            names.push((DILATE.to_owned(), "1".to_owned()));
+        }
         if let (None, Some(device)) = (self.settings.get(DATA), self.places.get(DATA)) {
             names.push((DATA.to_owned(), device.clone()));
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The last name of a cell ([`crate::CellOutcome::names`]).
 pub const CONNECTIONS: &str = "connections";
 /// How many times slower a cell lives, which is chosen for its device.
-const DILATE: &str = "dilate";
+pub(crate) const DILATE: &str = "dilate";
 /// Where a cell has no value.
 const ABSENT: &str = "-";
 /// Between the names, and the values, of dimensions that are one, for people: a value may hold it

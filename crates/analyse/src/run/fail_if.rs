@@ -95,7 +95,7 @@ enum RunFigure {
     /// Of a type; `None` is all.
     Count(Option<&'static str>, CountValue),
     /// Of a type, `None` is those that throughput counts; by so many microseconds.
-    Time(Option<&'static str>, TimeValue, f64),
+    Time(Option<&'static str>, (&'static str, TimeValue), f64),
 }
 
 document! {
@@ -180,7 +180,7 @@ impl RunFigure {
             return Some(RunFigure::Count(of, *count));
         }
         let (time, unit) = rest.rsplit_once('_')?;
-        let (_, time) = TIMES.iter().find(|(known, _)| *known == time)?;
+        let time = TIMES.iter().find(|(known, _)| *known == time)?;
         let (_, us) = UNITS.iter().find(|(known, _)| *known == unit)?;
         Some(RunFigure::Time(of, *time, *us))
     }
@@ -190,10 +190,18 @@ impl RunFigure {
             RunFigure::OfRun(figure) => figure(run),
             RunFigure::Count(None, count) => Some(sum(run, count)),
             RunFigure::Count(Some(of), count) => Some(count(run.transactions.get(of)?) as f64),
-            RunFigure::Time(None, time, us) => Some(time(&run.primary)? / us),
-            RunFigure::Time(Some(of), time, us) => Some(time(run.transactions.get(of)?)? / us),
+            RunFigure::Time(None, time, us) => time_us(time, &run.primary).map(|of| of / us),
+            RunFigure::Time(Some(of), time, us) => {
+                time_us(time, run.transactions.get(of)?).map(|of| of / us)
+            }
         }
     }
+}
+
+/// `None` also where it is only known that it is as long or longer.
+fn time_us((name, time): (&str, TimeValue), of: &TransactionSummary) -> Option<f64> {
+    let key = format!("{name}_us");
+    time(of).filter(|_| !of.at_least.contains(&key))
 }
 
 impl fmt::Display for JudgedCondition {

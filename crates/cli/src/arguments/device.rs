@@ -66,7 +66,7 @@ pub struct DeviceVerifyArguments {
 
 fn used_share(text: &str) -> Result<f64, String> {
     let share = parse_share(text).filter(|share| device::is_occupancy(*share));
-    share.ok_or_else(|| "give a share above 0 and up to 100%, as 5%".to_owned())
+    share.ok_or_else(|| "give a share from 0.1% to 100%, as 5%".to_owned())
 }
 
 #[derive(Args)]

@@ -100,6 +100,10 @@ fn drive_cell(
         })?;
     }
     if let (Some(reason), false) = (&summary.reason, exit == Exit::Ok) {
+        if exit == Exit::Interrupted {
+            let failure = Failure::new(exit, reason.clone());
+            return Err(Failure { reason: summary.reason_code.clone(), ..failure });
+        }
         let log = results.repeat(repeat)?.log_tail.unwrap_or_default();
         let tail = if log.is_empty() {
             String::new()

@@ -85,7 +85,7 @@ pub fn profile(profile: &Profile) -> Checked {
     }
     if !is_occupancy(profile.occupancy()) {
         return refuse(format!(
-            "`occupancy` is {}: give the share of the device that holds data, above 0 and up to 1",
+            "`occupancy` is {}: give the share of the device that holds data, from 0.001 to 1",
             profile.occupancy()
         ));
     }

@@ -217,9 +217,9 @@ impl Profile {
     }
 }
 
-/// Can this share of a device hold its data?
+/// Can this share of a device hold its data? Less than a thousandth is nobody's drive.
 pub fn is_occupancy(share: f64) -> bool {
-    (f64::EPSILON..=1.0).contains(&share)
+    (0.001..=1.0).contains(&share)
 }
 
 impl Profile {
