@@ -1,7 +1,8 @@
 //! Which function of a server waits for what.
 //!
 //! Of MySQL, Percona Server and MariaDB, 5.6 to 12: the names are those of the sources, and a
-//! server has those of its version. A wait that no row knows is told by its innermost named function.
+//! server has those of its version. A wait that no row knows is told by its innermost function that
+//! has a name.
 
 use base::WaitCause::{self, *};
 

@@ -131,8 +131,8 @@ impl CallStack {
 }
 
 extern "C" fn push(frame: *mut Frame, stack: *mut c_void) -> c_int {
-    // SAFETY: `CallStack::here` passes its stack, which nobody else uses meanwhile, and the unwinder
-    // a frame of it.
+    // SAFETY: `CallStack::here` passes its stack, which nobody else uses meanwhile, and the
+    // unwinder a frame of it.
     let (stack, address) = unsafe { (&mut *stack.cast::<CallStack>(), _Unwind_GetIP(frame)) };
     let Some(next) = stack.addresses.get_mut(stack.frames) else {
         return END_OF_STACK;
