@@ -42,10 +42,27 @@ named! {
 }
 
 impl Part {
-    /// Is it told where it is nothing too? The others are waits that a server seldom has.
-    pub fn is_always_told(self) -> bool {
+    /// The one that waits of that cause are in.
+    fn of(cause: WaitCause) -> Part {
+        match cause {
+            WaitCause::RowLock => Part::RowLocks,
+            WaitCause::Commit => Part::Log,
+            WaitCause::RedoRoom => Part::RedoRoom,
+            WaitCause::PageLatch | WaitCause::IndexLatch | WaitCause::Latch => Part::Latches,
+            WaitCause::FreePage | WaitCause::Doublewrite => Part::PageWrites,
+            WaitCause::Admission => Part::Admission,
+            WaitCause::Metadata => Part::Metadata,
+            WaitCause::Replication => Part::Replication,
+            WaitCause::Asked | WaitCause::Unnamed => Part::OtherWaits,
+        }
+    }
+
+    /// Is it told where it took so long? Waits that a server seldom has are where it has them.
+    pub fn is_told(self, us: f64) -> bool {
         use Part::{Admission, Latches, Metadata, OtherWaits, RedoRoom, Replication};
-        !matches!(self, Latches | RedoRoom | Admission | Metadata | Replication | OtherWaits)
+        let is_seldom =
+            matches!(self, Latches | RedoRoom | Admission | Metadata | Replication | OtherWaits);
+        us > 0.0 || !is_seldom
     }
 }
 
@@ -58,6 +75,11 @@ impl OfParts {
         let mut parts = OfParts::default();
         known.into_iter().for_each(|(part, number)| parts[part] = number);
         parts
+    }
+
+    /// To what is known; a part that is not is known then.
+    fn add(&mut self, part: Part, number: f64) {
+        *self[part].get_or_insert(0.0) += number;
     }
 }
 
@@ -181,15 +203,12 @@ impl BlockedTime {
         })
     }
 
-    /// Those of servers that only sleep where there is no free page.
-    fn asleep(all: f64) -> BlockedTime {
-        let mut waits = BlockedTime { all, ..BlockedTime::default() };
-        waits.by_cause[WaitCause::FreePage as usize] = all;
-        waits
-    }
-
-    fn of(&self, causes: &[WaitCause]) -> f64 {
-        causes.iter().map(|cause| self.by_cause[*cause as usize]).sum()
+    /// Adds what has a cause to its part. Returns what has no name.
+    fn give_to(&self, parts: &mut OfParts) -> f64 {
+        parts.add(Part::OtherWaits, self.other);
+        let named = WaitCause::ALL.into_iter().filter(|cause| *cause != WaitCause::Unnamed);
+        named.for_each(|cause| parts.add(Part::of(cause), self.by_cause[cause as usize]));
+        self.by_cause[WaitCause::Unnamed as usize]
     }
 }
 
@@ -243,48 +262,47 @@ impl Observed {
 
     /// Amounts of the parts, but for the remainder.
     fn by_sessions(&self, sessions: &Sessions) -> OfParts {
-        let Sessions { active, running, core_wait, reads, log, page_writes, .. } = *sessions;
-        let alone = running + core_wait + reads + log + page_writes;
-        // Who is woken waits for a core: a wait as it was timed has that in it too.
-        let not_alone = (active - alone).max(0.0);
-        let waits = sessions.waits.and_then(|waits| waits.within(not_alone));
-        // Without stacks nobody knows why; but a server that finds no free page sleeps.
-        let known = waits.unwrap_or_else(|| BlockedTime::asleep(sessions.asleep.min(not_alone)));
-        let unnamed = match waits {
-            Some(waits) => waits.of(&[WaitCause::Unnamed]),
-            None => not_alone - known.all,
-        };
-        let by_stack = |causes| known.of(causes);
-        let of_locks = by_stack(&[WaitCause::RowLock]);
-        let of_commit = by_stack(&[WaitCause::Commit]);
-        // Of what has no name: a wait is counted as a whole when it ends, so that those of a window
-        // may be longer than it.
-        let locked = (self.row_locks.unwrap_or(0.0) - of_locks).clamp(0.0, unnamed);
-        // What they did not wait for by themselves, they waited for others to write.
-        let waiting = self.committing.or(self.group_commit).unwrap_or(0.0);
-        let behind_others = (waiting - log - of_commit).clamp(0.0, unnamed);
-        let overlap = ((locked + behind_others) / unnamed.max(f64::EPSILON)).max(1.0);
-        let (locked, behind_others) = (locked / overlap, behind_others / overlap);
-        let known_only = |amount: f64| waits.map(|_| amount);
-        let locks_known = self.row_locks.or(known_only(of_locks));
-        let latches = [WaitCause::PageLatch, WaitCause::IndexLatch, WaitCause::Latch];
-        let free = by_stack(&[WaitCause::FreePage, WaitCause::Doublewrite]);
-        let other = known.other + by_stack(&[WaitCause::Asked]) + unnamed - locked - behind_others;
-        OfParts::from([
+        let Sessions { active, running, core_wait, reads, log, page_writes, asleep, waits } =
+            *sessions;
+        let mut parts = OfParts::from([
             (Part::Running, Some(running)),
             (Part::CoreWait, Some(core_wait)),
             (Part::Reads, Some(reads)),
-            (Part::RowLocks, locks_known.map(|_| of_locks + locked)),
-            (Part::Latches, known_only(by_stack(&latches))),
-            (Part::Log, Some(log + of_commit + behind_others)),
-            (Part::RedoRoom, known_only(by_stack(&[WaitCause::RedoRoom]))),
-            (Part::PageWrites, Some(page_writes + free)),
-            (Part::Admission, known_only(by_stack(&[WaitCause::Admission]))),
-            (Part::Metadata, known_only(by_stack(&[WaitCause::Metadata]))),
-            (Part::Replication, known_only(by_stack(&[WaitCause::Replication]))),
-            (Part::OtherWaits, known_only(other)),
+            (Part::Log, Some(log)),
+            (Part::PageWrites, Some(page_writes)),
             (Part::NetworkAndDriver, Some((self.under_way - active).max(0.0))),
-        ])
+        ]);
+        // Who is woken waits for a core: a wait as it was timed has that in it too.
+        let alone = running + core_wait + reads + log + page_writes;
+        let not_alone = (active - alone).max(0.0);
+        let waits = waits.and_then(|waits| waits.within(not_alone));
+        let unnamed = match waits {
+            Some(waits) => waits.give_to(&mut parts),
+            // Without stacks nobody knows why; but a server that finds no free page sleeps.
+            None => {
+                let asleep = asleep.min(not_alone);
+                parts.add(Part::PageWrites, asleep);
+                not_alone - asleep
+            }
+        };
+        // Of what has no name: a wait is counted as a whole when it ends, so that those of a window
+        // may be longer than it.
+        let beyond_known = |all: Option<f64>, part: Part| {
+            (all.unwrap_or(0.0) - parts[part].unwrap_or(0.0)).clamp(0.0, unnamed)
+        };
+        let locked = beyond_known(self.row_locks, Part::RowLocks);
+        // What they did not wait for by themselves, they waited for others to write.
+        let behind_others = beyond_known(self.committing.or(self.group_commit), Part::Log);
+        let overlap = ((locked + behind_others) / unnamed.max(f64::EPSILON)).max(1.0);
+        let (locked, behind_others) = (locked / overlap, behind_others / overlap);
+        if self.row_locks.is_some() {
+            parts.add(Part::RowLocks, locked);
+        }
+        parts.add(Part::Log, behind_others);
+        if waits.is_some() {
+            parts.add(Part::OtherWaits, unnamed - locked - behind_others);
+        }
+        parts
     }
 
     /// The best known first, as the later ones have no more than what is left.

@@ -25,7 +25,7 @@ pub fn device_address(FileOffset { file, offset }: FileOffset, used_bytes: u64) 
 }
 
 /// Neighbours become strangers.
-fn mix(value: u64) -> u64 {
+pub fn mix(value: u64) -> u64 {
     ModelRandom::new(value).bits()
 }
 

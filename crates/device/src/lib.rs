@@ -13,7 +13,7 @@ mod profile;
 mod role;
 mod setup;
 
-pub use address::{FileOffset, device_address};
+pub use address::{FileOffset, device_address, mix};
 pub use fault::{DeviceFault, FaultKind, SLOW_FACTOR, fault_of};
 pub use model::{Access, Completion, Device, Full, Programmed, RequestState, Ticket};
 pub use profile::{

@@ -144,7 +144,7 @@ pub const STACK_FRAMES: usize = 29;
 /// Words of a stack, before its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-enum OfStack {
+pub enum OfStack {
     /// A hash of its addresses; 0: there is none here.
     Key,
     WaitedNs,
@@ -207,24 +207,17 @@ pub fn bucket_word(role: Role, kind: AccessKind, histogram: Histogram, bucket: u
     kind_begin(role, kind) + OF_KIND_WORDS + histogram as usize * BUCKETS + bucket.min(BUCKETS - 1)
 }
 
-/// The words of one of the [`STACKS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StackWords {
-    pub key: usize,
-    pub waited_ns: usize,
-    pub frames: usize,
-    /// Of the first address.
-    pub addresses: usize,
+pub fn stack_word(stack: usize, word: OfStack) -> usize {
+    stack_begin(stack) + word as usize
 }
 
-pub fn stack_words(stack: usize) -> StackWords {
-    let begin = STACKS_BEGIN + stack % STACKS * STACK_WORDS;
-    StackWords {
-        key: begin + OfStack::Key as usize,
-        waited_ns: begin + OfStack::WaitedNs as usize,
-        frames: begin + OfStack::Frames as usize,
-        addresses: begin + OF_STACK_WORDS,
-    }
+/// The first of its addresses.
+pub fn stack_addresses(stack: usize) -> usize {
+    stack_begin(stack) + OF_STACK_WORDS
+}
+
+fn stack_begin(stack: usize) -> usize {
+    STACKS_BEGIN + stack % STACKS * STACK_WORDS
 }
 
 fn role_begin(role: Role) -> usize {
@@ -310,12 +303,12 @@ impl Snapshot {
     /// Those of this process that are whole.
     pub fn stacks(&self) -> impl Iterator<Item = WaitStack<'_>> {
         (0..STACKS).filter_map(|stack| {
-            let at = stack_words(stack);
-            let frames = (self.words[at.frames] as usize).min(STACK_FRAMES);
+            let word = |of| self.words[stack_word(stack, of)];
+            let frames = (word(OfStack::Frames) as usize).min(STACK_FRAMES);
             (frames > 0).then(|| WaitStack {
-                key: self.words[at.key],
-                waited_ns: self.words[at.waited_ns],
-                addresses: &self.words[at.addresses..at.addresses + frames],
+                key: word(OfStack::Key),
+                waited_ns: word(OfStack::WaitedNs),
+                addresses: &self.words[stack_addresses(stack)..][..frames],
             })
         })
     }
@@ -332,7 +325,7 @@ mod tests {
     use super::{
         AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS,
         OF_STACK_WORDS, OfKind, OfRole, OfStack, PAGE_WORDS, Role, STACK_FRAMES, STACKS, Snapshot,
-        WaitStack, bucket_floor_ns, bucket_of, bucket_word, stack_words,
+        WaitStack, bucket_floor_ns, bucket_of, bucket_word, stack_addresses, stack_word,
     };
 
     #[test]
@@ -354,9 +347,8 @@ mod tests {
         assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
         assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, AccessKind::Flush, Histogram::Service, BUCKETS - 1);
-        assert_eq!(last + 1, stack_words(0).key);
-        let last = stack_words(STACKS - 1).addresses + STACK_FRAMES;
-        assert_eq!(last, PAGE_WORDS);
+        assert_eq!(last + 1, stack_word(0, OfStack::Key));
+        assert_eq!(stack_addresses(STACKS - 1) + STACK_FRAMES, PAGE_WORDS);
         assert!((OfStack::Frames as usize) < OF_STACK_WORDS);
     }
 
@@ -367,13 +359,12 @@ mod tests {
             page[word * 8..][..8].copy_from_slice(&value.to_ne_bytes());
         };
         // Its addresses are not there yet.
-        put(stack_words(3).key, 30);
-        let at = stack_words(STACKS - 1);
-        for (word, value) in [(at.key, 7), (at.waited_ns, 500), (at.frames, 2), (at.addresses, 11)]
-        {
-            put(word, value);
+        put(stack_word(3, OfStack::Key), 30);
+        for (word, value) in [(OfStack::Key, 7), (OfStack::WaitedNs, 500), (OfStack::Frames, 2)] {
+            put(stack_word(STACKS - 1, word), value);
         }
-        put(at.addresses + 1, 12);
+        put(stack_addresses(STACKS - 1), 11);
+        put(stack_addresses(STACKS - 1) + 1, 12);
         let page = Snapshot::decode(&page).unwrap();
         let stacks: Vec<_> = page.stacks().collect();
         assert_eq!(stacks, [WaitStack { key: 7, waited_ns: 500, addresses: &[11, 12] }]);

@@ -1,13 +1,10 @@
 //! What the functions of a running program are called.
 
-use object::LittleEndian;
-use object::elf::{FileHeader64, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC};
-use object::read::elf::{FileHeader, ProgramHeader, Sym};
+use object::read::elf::ElfFile64;
 use object::read::{ReadCache, ReadCacheOps};
+use object::{LittleEndian, Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::fs::File;
 use std::path::PathBuf;
-
-type Header = FileHeader64<LittleEndian>;
 
 /// A file of which a process runs code, and where it has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,25 +69,18 @@ impl Symbols {
     }
 
     fn read<R: ReadCacheOps>(data: &ReadCache<R>) -> object::Result<Symbols> {
-        let header = Header::parse(data)?;
-        let endian = header.endian()?;
+        let file = ElfFile64::<LittleEndian, _>::parse(data)?;
         let mut of = Symbols::default();
-        for segment in header.program_headers(endian, data)? {
-            if segment.p_type(endian) == PT_LOAD {
-                let (at, bytes) = segment.file_range(endian);
-                of.segments.push((at, segment.p_vaddr(endian), bytes));
-            }
+        for segment in file.segments() {
+            let (at, bytes) = segment.file_range();
+            of.segments.push((at, segment.address(), bytes));
         }
-        let sections = header.sections(endian, data)?;
-        for kind in [SHT_SYMTAB, SHT_DYNSYM] {
-            let symbols = sections.symbols(endian, data, kind)?;
-            for symbol in symbols.iter() {
-                let (address, bytes) = (symbol.st_value(endian), symbol.st_size(endian));
-                if symbol.st_type() == STT_FUNC && address > 0 && bytes > 0 {
-                    let name = symbols.symbol_name(endian, symbol)?;
-                    let name = String::from_utf8_lossy(name).into_owned();
-                    of.functions.push(NamedFunction { address, bytes, name });
-                }
+        let all = file.symbols().chain(file.dynamic_symbols());
+        for symbol in all.filter(|symbol| symbol.kind() == SymbolKind::Text) {
+            let (address, bytes) = (symbol.address(), symbol.size());
+            if address > 0 && bytes > 0 {
+                let name = symbol.name()?.to_owned();
+                of.functions.push(NamedFunction { address, bytes, name });
             }
         }
         of.functions.sort_by_key(|function| function.address);

@@ -9,14 +9,12 @@ use base::WaitCause::{self, *};
 /// A part of a function's name without its arguments, and what waits in that function are for. Of a
 /// stack the innermost function that has a row decides; of that function, the first row.
 const CAUSES: &[(&str, WaitCause)] = &[
-    ("lock_wait_suspend_thread", RowLock),
     ("lock_wait", RowLock),
     ("log_write_up_to", Commit),
     ("log_buffer_flush_to_disk", Commit),
     ("log_wait_for_flush", Commit),
     ("log_wait_for_write", Commit),
     ("trx_flush_log", Commit),
-    ("trx_flush_logs", Commit),
     ("flush_logs", Commit),
     ("log_free_check", RedoRoom),
     ("log_wait_for_space", RedoRoom),

@@ -43,8 +43,25 @@ pub(crate) fn a_session_ended() {
     SESSIONS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// A session slept or was blocked.
-pub(crate) fn waited(state: &ShimState, ns: u64) {
+/// Waits by `call`, and counts in `word` how long a session did.
+pub(crate) fn timed<T>(word: Global, call: impl FnOnce() -> T) -> T {
+    let Some(state) = state().filter(|_| session::is_at_work()) else {
+        return call();
+    };
+    let began_ns = clock::now_ns();
+    let result = call();
+    let waited_ns = clock::now_ns().saturating_sub(began_ns);
+    state.meter.add(word, waited_ns);
+    place(state, waited_ns);
+    result
+}
+
+fn blocked<T>(call: impl FnOnce() -> T) -> T {
+    timed(Global::SessionBlockedNs, call)
+}
+
+/// Adds what a session waited to the place that it waits in, once that is worth a stack.
+fn place(state: &ShimState, ns: u64) {
     let unplaced_ns = UNPLACED_NS.with(|unplaced| unplaced.get() + ns);
     if unplaced_ns < DUE_NS.with(Cell::get) {
         UNPLACED_NS.with(|unplaced| unplaced.set(unplaced_ns));
@@ -56,19 +73,6 @@ pub(crate) fn waited(state: &ShimState, ns: u64) {
         let stack = CallStack::here();
         state.meter.waited_at(stack.addresses(), unplaced_ns);
     });
-}
-
-/// Waits by `call`, and counts how long a session was blocked.
-fn blocked<T>(call: impl FnOnce() -> T) -> T {
-    let Some(state) = state().filter(|_| session::is_at_work()) else {
-        return call();
-    };
-    let began_ns = clock::now_ns();
-    let result = call();
-    let blocked_ns = clock::now_ns().saturating_sub(began_ns);
-    state.meter.add(Global::SessionBlockedNs, blocked_ns);
-    waited(state, blocked_ns);
-    result
 }
 
 /// Takes a lock by `call`, which is a wait only where `attempt` finds it taken. The attempt comes

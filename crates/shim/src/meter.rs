@@ -2,8 +2,8 @@
 
 use device::Role;
 use device::page::{
-    AccessKind, Global, Histogram, OfKind, OfRole, PAGE_WORDS, StackWords, bucket_of, bucket_word,
-    global_word, kind_word, role_word, stack_words,
+    AccessKind, Global, Histogram, OfKind, OfRole, OfStack, PAGE_WORDS, bucket_of, bucket_word,
+    global_word, kind_word, role_word, stack_addresses, stack_word,
 };
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +18,7 @@ const STACK_PROBES: usize = 32;
 
 /// A hash that is not 0.
 fn key_of(addresses: &[u64]) -> u64 {
-    let mix = |key: u64, address: &u64| {
-        (key ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    };
-    addresses.iter().fold(1, mix).max(1)
+    addresses.iter().fold(1, |key, address| device::mix(key ^ address)).max(1)
 }
 
 /// How far a completion may be from its due time.
@@ -147,23 +144,22 @@ impl Meter {
     /// Adds to the time that sessions waited where these calls return to. Where there is no room
     /// for another place, it is not told of.
     pub(crate) fn waited_at(&self, addresses: &[u64], ns: u64) {
-        let key = key_of(addresses);
-        let is_free_or_same = |at: &StackWords| {
-            let relaxed = Ordering::Relaxed;
-            match self.words[at.key].compare_exchange(0, key, relaxed, relaxed) {
+        let (key, relaxed) = (key_of(addresses), Ordering::Relaxed);
+        let is_free_or_same = |stack: &usize| {
+            let word = |of| &self.words[stack_word(*stack, of)];
+            match word(OfStack::Key).compare_exchange(0, key, relaxed, relaxed) {
                 Ok(_) => {
-                    for (word, address) in (at.addresses..).zip(addresses) {
-                        self.words[word].store(*address, relaxed);
-                    }
-                    self.words[at.frames].store(addresses.len() as u64, Ordering::Release);
+                    let words = &self.words[stack_addresses(*stack)..];
+                    words.iter().zip(addresses).for_each(|(word, at)| word.store(*at, relaxed));
+                    word(OfStack::Frames).store(addresses.len() as u64, Ordering::Release);
                     true
                 }
                 Err(other) => other == key,
             }
         };
-        let near = (0..STACK_PROBES).map(|n| stack_words((key as usize).wrapping_add(n)));
-        if let Some(at) = near.into_iter().find(is_free_or_same) {
-            self.add_at(at.waited_ns, ns);
+        let mut near = (0..STACK_PROBES).map(|n| (key as usize).wrapping_add(n));
+        if let Some(stack) = near.find(is_free_or_same) {
+            self.add_at(stack_word(stack, OfStack::WaitedNs), ns);
         }
     }
 

@@ -40,10 +40,13 @@ thread_local! {
 
 /// The thread receives on that socket: if it is a new one, a session begins.
 fn begins(socket: c_int) {
-    let is_new = SESSION.with(|session| session.socket.replace(socket) != socket);
-    if is_new && state().is_some() {
+    let before = SESSION.with(|session| session.socket.replace(socket));
+    if before != socket && state().is_some() {
         SESSION.with(|session| session.since_ns.set(clock::now_ns()));
-        blocked::a_session_began();
+        // One that goes on with another socket is no further one.
+        if before == NONE {
+            blocked::a_session_began();
+        }
         let _ = rustix::thread::set_name(SESSION_THREAD);
     }
 }
@@ -118,15 +121,7 @@ fn for_client(count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
 
 /// Sleeps by `call`, and counts how long a session did.
 fn sleeping(call: impl FnOnce() -> c_int) -> c_int {
-    let Some(state) = state().filter(|_| SESSION.with(SessionThread::is_on)) else {
-        return call();
-    };
-    let began_ns = clock::now_ns();
-    let result = call();
-    let slept_ns = clock::now_ns().saturating_sub(began_ns);
-    state.meter.add(Global::SessionSleepNs, slept_ns);
-    blocked::waited(state, slept_ns);
-    result
+    blocked::timed(Global::SessionSleepNs, call)
 }
 
 preload::hooks! { "C"

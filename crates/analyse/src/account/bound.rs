@@ -281,9 +281,8 @@ fn limited(
         Part::Admission => by(BoundBy::Admission, because),
         Part::Metadata => by(BoundBy::Metadata, because),
         Part::Replication => by(BoundBy::Replication, because),
-        Part::OtherWaits => by(BoundBy::Mixed, because),
         Part::Remainder if account.known_by == KnownBy::Server => None,
-        Part::Remainder => by(BoundBy::Mixed, because),
+        Part::OtherWaits | Part::Remainder => by(BoundBy::Mixed, because),
         Part::Running | Part::CoreWait => {
             let cpu = evidence.cpu?;
             let waits_more = account.share(Part::CoreWait) > account.share(Part::Running);
@@ -319,21 +318,14 @@ impl Limit {
         let is_shared = cpu.is_some_and(|cpu| cpu.is_drivers && cpu.is_busy());
         let (of_cores, client) = if is_shared { (client, 0.0) } else { (0.0, client) };
         let at_cpu = share(Part::Running) + waiting + of_cores;
-        let others = [
-            (Part::Reads, share(Part::Reads)),
-            (Part::Log, share(Part::Log)),
-            (Part::PageWrites, share(Part::PageWrites)),
-            (Part::NetworkAndDriver, client),
-            (Part::Latches, share(Part::Latches)),
-            (Part::RedoRoom, share(Part::RedoRoom)),
-            (Part::Admission, share(Part::Admission)),
-            (Part::Metadata, share(Part::Metadata)),
-            (Part::Replication, share(Part::Replication)),
-            (Part::OtherWaits, share(Part::OtherWaits)),
-            (Part::Remainder, share(Part::Remainder)),
-        ];
+        let is_other =
+            |part: &Part| !matches!(part, Part::Running | Part::CoreWait | Part::RowLocks);
+        let others = Part::ALL.into_iter().filter(is_other).map(|part| match part {
+            Part::NetworkAndDriver => (part, client),
+            _ => (part, share(part)),
+        });
         let larger = |a: (Part, f64), b: (Part, f64)| if b.1 > a.1 { b } else { a };
-        let (part, share) = others.into_iter().fold((Part::Running, at_cpu), larger);
+        let (part, share) = others.fold((Part::Running, at_cpu), larger);
         Limit { part, share, core_wait_share: waiting / at_cpu.max(f64::EPSILON) }
     }
 
@@ -343,34 +335,32 @@ impl Limit {
 
     /// `share` of `whole`, in words.
     fn in_words(self, share: f64, whole: &str) -> String {
-        let (what, waits) = match self.part {
-            Part::Running | Part::CoreWait => (
-                "running and waiting for a core are",
-                format!(" ({} of it waiting)", percent(self.core_wait_share)),
-            ),
-            Part::Reads => ("waits for reads of pages are", String::new()),
-            Part::RowLocks => ("waits for row locks are", String::new()),
-            Part::Log => ("waits for the log at commit are", String::new()),
-            Part::PageWrites => ("waits for free pages and page writes are", String::new()),
-            Part::Latches => (
-                "waits for latches of pages and indexes, which others read, write or change, are",
-                String::new(),
-            ),
-            Part::RedoRoom => (
-                "waits for room in the redo log, which a checkpoint has to free, are",
-                String::new(),
-            ),
-            Part::Admission => (
-                "waits to be let in (innodb_thread_concurrency, innodb_max_purge_lag) are",
-                String::new(),
-            ),
-            Part::Metadata => ("waits for metadata locks are", String::new()),
-            Part::Replication => ("waits for replicas that confirm are", String::new()),
-            Part::OtherWaits => ("other waits for threads of the server are", String::new()),
-            Part::NetworkAndDriver => ("the network and the driver are", String::new()),
-            Part::Remainder => ("what is not explained is", String::new()),
+        let what = match self.part {
+            Part::Running | Part::CoreWait => "running and waiting for a core are",
+            Part::Reads => "waits for reads of pages are",
+            Part::RowLocks => "waits for row locks are",
+            Part::Latches => {
+                "waits for latches of pages and indexes, which others read, write or change, are"
+            }
+            Part::Log => "waits for the log at commit are",
+            Part::RedoRoom => "waits for room in the redo log, which a checkpoint has to free, are",
+            Part::PageWrites => "waits for free pages and page writes are",
+            Part::Admission => {
+                "waits to be let in (innodb_thread_concurrency, innodb_max_purge_lag) are"
+            }
+            Part::Metadata => "waits for metadata locks are",
+            Part::Replication => "waits for replicas that confirm are",
+            Part::OtherWaits => "other waits for threads of the server are",
+            Part::NetworkAndDriver => "the network and the driver are",
+            Part::Remainder => "what is not explained is",
         };
-        format!("{what} {} of {whole}{waits}", percent(share))
+        let waiting = match self.part {
+            Part::Running | Part::CoreWait => {
+                format!(" ({} of it waiting)", percent(self.core_wait_share))
+            }
+            _ => String::new(),
+        };
+        format!("{what} {} of {whole}{waiting}", percent(share))
     }
 }
 

@@ -136,17 +136,17 @@ impl OfWindow<'_> {
         const BY_CAUSE: &str = "session_wait_ns";
         let seconds = |name: &str, label: &str| Some(self.mean(Shim, name, label)? / 1e9);
         let all = seconds("session_sleep_ns", "")? + seconds("session_blocked_ns", "")?;
-        let is_cause = |label: &str| WaitCause::ALL.iter().any(|cause| cause.name() == label);
-        let others = self.samples.labels(Shim, BY_CAUSE).filter(|label| !is_cause(label));
         let mut waits = BlockedTime { all, ..BlockedTime::default() };
-        for cause in WaitCause::ALL {
-            waits.by_cause[cause as usize] = seconds(BY_CAUSE, cause.name())?;
-        }
-        for label in others {
+        for label in self.samples.labels(Shim, BY_CAUSE) {
             let amount = seconds(BY_CAUSE, label).unwrap_or(0.0);
-            match label.starts_with(WaitCause::Unnamed.name()) {
-                true => waits.by_cause[WaitCause::Unnamed as usize] += amount,
-                false => waits.other += amount,
+            // One without a name may have its place behind that word.
+            let is_named = |cause: &WaitCause| match cause {
+                WaitCause::Unnamed => label.starts_with(cause.name()),
+                _ => label == cause.name(),
+            };
+            match WaitCause::ALL.into_iter().find(is_named) {
+                Some(cause) => waits.by_cause[cause as usize] += amount,
+                None => waits.other += amount,
             }
         }
         Some(waits)

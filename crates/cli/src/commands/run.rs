@@ -100,17 +100,15 @@ fn drive_cell(
         })?;
     }
     if let (Some(reason), false) = (&summary.reason, exit == Exit::Ok) {
-        if exit == Exit::Interrupted {
-            let failure = Failure::new(exit, reason.clone());
-            return Err(Failure { reason: summary.reason_code.clone(), ..failure });
-        }
         let log = results.repeat(repeat)?.log_tail.unwrap_or_default();
-        let tail = if log.is_empty() {
-            String::new()
-        } else {
-            format!("; the end of the server's log:\n{log}")
-        };
-        let failure = Failure::new(exit, format!("the run failed: {reason}{tail}"));
+        let failure = Failure::new(
+            exit,
+            match (exit, log.as_str()) {
+                (Exit::Interrupted, _) => reason.clone(),
+                (_, "") => format!("the run failed: {reason}"),
+                _ => format!("the run failed: {reason}; the end of the server's log:\n{log}"),
+            },
+        );
         return Err(Failure { reason: summary.reason_code.clone(), ..failure });
     }
     Ok(exit)

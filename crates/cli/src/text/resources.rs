@@ -48,7 +48,7 @@ pub fn resources(out: &mut String, resources: &Resources, metric: ThroughputMetr
 fn of_account(out: &mut String, account: &Account) {
     let known = |part: Part| {
         let us = account.part_us(part)?;
-        (us > 0.0 || part.is_always_told()).then_some((part, us))
+        part.is_told(us).then_some((part, us))
     };
     let mut parts: Vec<(Part, f64)> = Part::ALL.into_iter().filter_map(known).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));

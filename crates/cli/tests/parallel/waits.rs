@@ -31,49 +31,46 @@ struct MadeUp {
     verdict: &'static str,
 }
 
+const PLAIN: MadeUp = MadeUp { statements: &[], beside: None, set: &[], part: "", verdict: "" };
 const ROW_LOCK: MadeUp = MadeUp {
     statements: &["UPDATE t SET n = n + 1 WHERE id = 1", "SELECT SLEEP(0.01)"],
-    beside: None,
-    set: &[],
     part: "row_locks_us",
     verdict: "lock",
+    ..PLAIN
 };
 const METADATA_LOCK: MadeUp = MadeUp {
     statements: &["LOCK TABLES t WRITE", "SELECT SLEEP(0.01)", "UNLOCK TABLES"],
-    beside: None,
-    set: &[],
     part: "metadata_us",
     verdict: "metadata",
+    ..PLAIN
 };
 /// MySQL takes it as a metadata lock.
 const NAMED_LOCK: MadeUp = MadeUp {
     statements: &["SELECT GET_LOCK('a', 30)", "SELECT SLEEP(0.01)", "SELECT RELEASE_LOCK('a')"],
-    beside: None,
-    set: &[],
     part: "metadata_us",
     verdict: "metadata",
+    ..PLAIN
 };
 /// Who has it lets others wait who write.
 const READ_LOCK: MadeUp = MadeUp {
     statements: &["FLUSH TABLES WITH READ LOCK", "SELECT SLEEP(0.02)", "UNLOCK TABLES"],
     beside: Some("UPDATE t SET n = n + 1 WHERE id = 2"),
-    set: &[],
     part: "metadata_us",
     verdict: "metadata",
+    ..PLAIN
 };
 const ADMISSION: MadeUp = MadeUp {
     statements: &["SELECT SUM(n) FROM t"],
-    beside: None,
     set: &["--set", "innodb_thread_concurrency=1"],
     part: "admission_us",
     verdict: "admission",
+    ..PLAIN
 };
 const ASKED: MadeUp = MadeUp {
     statements: &["SELECT SLEEP(0.01)"],
-    beside: None,
-    set: &[],
     part: "other_waits_us",
     verdict: "mixed",
+    ..PLAIN
 };
 
 impl MadeUp {

@@ -60,7 +60,7 @@ pub fn account_stack(cell: &CellView) -> Option<Stack> {
     let part = |part: &Part| {
         let of_repeat = |repeat: &RepeatView| repeat.resources()?.account.as_ref()?.part_us(*part);
         let (title, time) = (part.title().to_owned(), cell.repeated(of_repeat));
-        let us = time.mean.filter(|us| *us > 0.0 || part.is_always_told())?;
+        let us = time.mean.filter(|us| part.is_told(*us))?;
         Some(StackPart { title, color: color(*part), us, time })
     };
     let parts: Vec<StackPart> = Part::ALL.iter().filter_map(part).collect();
@@ -95,13 +95,14 @@ pub fn account_of(cell: &CellView) -> Option<CellAccount> {
 
 /// Times with the requests to storage, a row for each cell.
 fn account_table(view: &LabView) -> Markup {
+    let shown = shown(view);
     html! {
         div.scroll { table.grid {
             thead {
                 tr {
                     th rowspan="2" scope="col" { "Cell" }
                     th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
-                    @for part in shown(view) {
+                    @for part in shown.iter().copied() {
                         th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) }
                     }
                     th.num.first rowspan="2" scope="col" { "page cache had" span.unit {
@@ -109,14 +110,14 @@ fn account_table(view: &LabView) -> Markup {
                     th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
                     th rowspan="2" scope="col" { "bound by" }
                 }
-                tr { @for part in shown(view) {
+                tr { @for part in shown.iter().copied() {
                     @if let Some(requests) = part.requests() {
                         th.num.first scope="col" { (requests) } th.num scope="col" { "ms" }
                     }
                     @else { th.num.first scope="col" { "ms" } }
                 } }
             }
-            tbody { @for cell in &view.cells { (account_row(cell, &shown(view))) } }
+            tbody { @for cell in &view.cells { (account_row(cell, &shown)) } }
         } }
         p.soft.small {
             "Requests are those of all threads: pages (data, undo, doublewrite) are also read and \
@@ -125,13 +126,11 @@ fn account_table(view: &LabView) -> Markup {
     }
 }
 
-/// Parts that are always told, and those of the others that some cell waited for.
+/// Parts that are told, of some cell.
 fn shown(view: &LabView) -> Vec<Part> {
     let accounts: Vec<CellAccount> = view.cells.iter().filter_map(account_of).collect();
-    let is_waited_for = |part: Part| {
-        accounts.iter().any(|of| of.spent(part).is_some_and(|spent| spent.time_us > 0.0))
-    };
-    let is_shown = |part: &Part| part.is_always_told() || is_waited_for(*part);
+    let times = |part| accounts.iter().map(move |of| of.spent(part).map_or(0.0, |of| of.time_us));
+    let is_shown = |part: &Part| part.is_told(times(*part).sum());
     Part::ALL.into_iter().filter(is_shown).collect()
 }
 
