@@ -64,10 +64,10 @@ pub enum StorageError {
         free_bytes: u64,
     },
     #[error(
-        "{} MiB of {device} are used, and the server's files need {} MiB; use more of it (--used), \
-         or take a larger device",
-        used_bytes >> 20,
-        needed_bytes >> 20
+        "the server's files need {} MiB, and {device} has {} MiB for them; use more of it \
+         (--used), or take a larger device",
+        needed_bytes >> 20,
+        used_bytes >> 20
     )]
     DeviceTooSmall { device: String, used_bytes: u64, needed_bytes: u64 },
     /// A server that cannot run under the shim, or in dilated time.

@@ -51,9 +51,9 @@ pub fn profile(text: &str) -> StorageResult<Profile> {
     device::builtin(text).ok_or_else(|| unknown(text))
 }
 
-/// Refuses a database that is larger than the part of a device that is said to be used.
+/// Refuses a database that is larger than the device, or than the part of it that is used.
 pub(crate) fn require_used(profile: &Profile, needed_bytes: u64) -> StorageResult<()> {
-    if profile.occupancy.is_none() || profile.used_bytes() >= needed_bytes {
+    if profile.used_bytes() >= needed_bytes {
         return Ok(());
     }
     Err(StorageError::DeviceTooSmall {

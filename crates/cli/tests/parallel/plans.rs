@@ -121,7 +121,7 @@ fn what_a_server_or_this_machine_cannot_have_is_refused_with_its_place() {
         ("\"hdd-15k\"", "\"/nonexistent/disk\"", "my.toml:10:9: ", "no directory"),
         ("[load]", doublewrite.as_str(), "my.toml:13:15: ", "system tablespace"),
         ("\"64M\"", "\"900000G\"", "my.toml:7:71: ", "memory"),
-        ("= 1\n", "= 1000000\n", "my.toml:14:14: ", "of disk"),
+        ("= 1\n", "= 1000000\n", "my.toml:10:9: ", "hdd-15k has 572204 MiB for them"),
         (
             "warehouses = 1\n",
             "warehouses = 1\npartitions = [0, 8]\n",

@@ -39,16 +39,18 @@ const DISK_LINK: &str = "disk.interface_mb_per_s";
 const SMALL_READS: &str = "solid_state.random_read_iops x 4 KiB in MB/s";
 const SMALL_WRITES: &str = "solid_state.random_write_iops x 4 KiB in MB/s";
 const SMALL_PEAK: &str = "solid_state.random_write_peak_iops x 4 KiB in MB/s";
+const MIXED_WRITES: &str = "three tenths of sheet.random_mixed_iops";
 const TRANSFER: &str = "time of 4 KiB at solid_state.interface_mb_per_s in us";
 
 /// The first exceeds the second nowhere, and why.
-const BOUNDS: [(&str, &str, &str); 10] = [
+const BOUNDS: [(&str, &str, &str); 11] = [
     (SEQUENTIAL_READ, LINK, "nothing is faster than the link to the host"),
     (SEQUENTIAL_WRITE, LINK, "nothing is faster than the link to the host"),
     (SMALL_READS, LINK, "random 4 KiB requests cannot move more bytes"),
     (SMALL_WRITES, SEQUENTIAL_WRITE, "random 4 KiB requests cannot move more bytes"),
     (SMALL_PEAK, SEQUENTIAL_WRITE, "random 4 KiB requests cannot move more bytes"),
     (WRITES, PEAK, "the sustained rate is the lower one"),
+    (MIXED_WRITES, WRITES, "they are random writes"),
     (TRANSFER, READ_US, "the transfer is a part of it"),
     (TRANSFER, "solid_state.write_latency_us", "the transfer is a part of it"),
     (READ_US, SLOW_READ_US, "writing makes no read faster"),
@@ -93,10 +95,12 @@ pub fn profile(profile: &Profile) -> Checked {
         return refuse("`trimmed_bytes` is of flash, and a disk has none: leave the key out");
     }
     let trimmed_bytes = profile.trimmed_bytes.unwrap_or(TRIMMED_BYTES_MIN);
-    if !(TRIMMED_BYTES_MIN..=CAPACITY_BYTES_MAX).contains(&trimmed_bytes) {
+    // No drive has more flash than twice its capacity.
+    let most = profile.capacity_bytes * 2;
+    if !(TRIMMED_BYTES_MIN..=most).contains(&trimmed_bytes) {
         return refuse(format!(
             "`trimmed_bytes` is {trimmed_bytes}: give the bytes of flash that are erased, 1 MiB to \
-             1 EiB, or leave the key out"
+             twice `capacity_bytes`, or leave the key out"
         ));
     }
     let mut figures = keys::figures(profile)?;
@@ -178,6 +182,8 @@ fn at_most(figures: &Figures, less: &str, more: &str, factor: f64, why: &str) ->
 /// What a device without moving parts has where its profile does not say so, and what follows.
 fn conclude(solid: &SolidState, figures: &mut Figures) {
     let link = solid.interface_mb_per_s();
+    let mixed = figures.get("sheet.random_mixed_iops").map(|iops| iops * 0.3);
+    figures.extend(mixed.map(|writes| (MIXED_WRITES.to_owned(), writes)));
     for (key, value) in [
         (LINK, link),
         (PEAK, solid.peak_iops()),

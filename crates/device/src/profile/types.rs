@@ -194,7 +194,11 @@ impl Profile {
     pub fn random_write_gain(&self, occupancy: f64) -> f64 {
         let member = self.array.as_ref().and_then(Array::profile);
         let solid = member.as_ref().unwrap_or(self).solid_state.as_ref();
-        solid.map_or(1.0, |it| it.random_write_iops_at(occupancy) / it.random_write_iops)
+        let gain =
+            solid.map_or(1.0, |it| it.random_write_iops_at(occupancy) / it.random_write_iops);
+        let allowed = self.limits.zip(self.sheet.random_write_iops);
+        gain.min(allowed.map_or(f64::INFINITY, |(limits, full)| limits.pages_per_s() / full))
+            .max(1.0)
     }
 
     /// How long random writes at full speed take to bring a disk's write cache to the rate of
@@ -367,6 +371,12 @@ impl Array {
 }
 
 impl Limits {
+    /// Requests of 4 KiB.
+    fn pages_per_s(&self) -> f64 {
+        let by_bytes = self.mb_per_s.map(|mb_per_s| mb_per_s * 1e6 / 4096.0);
+        self.iops.unwrap_or(f64::INFINITY).min(by_bytes.unwrap_or(f64::INFINITY))
+    }
+
     pub(crate) fn request_bytes(&self) -> u64 {
         self.request_bytes.unwrap_or(256 << 10)
     }

@@ -331,6 +331,10 @@ fn at_key(plan: &Plan, cell: &PlannedCell, error: LabError) -> LabError {
             | StorageError::Disk { role: Some(role), .. }
             | StorageError::BadDirectory { role: Some(role), .. },
         ) => *role,
+        LabError::Storage(StorageError::DeviceTooSmall { .. }) => {
+            let is_named = cell.settings.iter().any(|setting| setting.name() == "used");
+            if is_named { "used" } else { Role::Data.name() }
+        }
         LabError::Unfit(_) => "set.innodb_page_size",
         LabError::Server(ServerError::Cores { .. }) => "cores",
         LabError::Server(ServerError::NotAServer { .. } | ServerError::WrongVersion { .. }) => {

@@ -363,5 +363,5 @@ fn a_device_has_room_for_the_database_where_it_is_used() {
     // Of 600 GB.
     assert_eq!(used(UsedShare::Auto).unwrap(), Some(0.1));
     let error = used(UsedShare::Of(0.001)).unwrap_err().to_string();
-    assert!(error.contains("MiB of slow are used") && error.contains("--used"), "{error}");
+    assert!(error.contains("and slow has 572 MiB for them") && error.contains("--used"), "{error}");
 }

@@ -139,7 +139,7 @@ pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<
     };
     let iops = |key, sheet, job| check(key, SheetMetric::Iops, sheet, job);
     let mb_per_s = |key, sheet, job| check(key, SheetMetric::MbPerS, sheet, job);
-    // A sheet is of a full device. How fast an arm is over a part of it is not promised.
+    // A sheet is of a full device. How fast a disk is over a part of its tracks is not promised.
     let gain = profile.random_write_gain(profile.occupancy());
     let of_arm = |figure: Option<f64>| {
         figure.filter(|_| !profile.is_disk() || profile.used_bytes() == profile.capacity_bytes)
@@ -162,12 +162,12 @@ pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<
         iops("random_write_peak_iops", sheet.random_write_peak_iops, peak(profile, writes)),
         mb_per_s(
             "sequential_read_mb_per_s",
-            sheet.sequential_read_mb_per_s,
+            of_arm(sheet.sequential_read_mb_per_s),
             sequential(Pattern::SequentialRead),
         ),
         mb_per_s(
             "sequential_write_mb_per_s",
-            sheet.sequential_write_mb_per_s,
+            of_arm(sheet.sequential_write_mb_per_s),
             sequential(Pattern::SequentialWrite),
         ),
         check(
