@@ -38,6 +38,8 @@ const ROOM_MIN: f64 = 0.05;
 const BEYOND_SEEN: f64 = 2.0;
 /// A read has to wait for others where as many are outstanding at all times.
 const ALONE_MAX: f64 = 2.0;
+/// How much longer the longest queue is than the shortest where a log tells what waiting is.
+const QUEUES_APART: f64 = 1.5;
 /// The writes that SATA devices hold.
 const HELD_WRITES: u32 = 32;
 /// A device's capacity, of which a log says nothing.
@@ -191,14 +193,14 @@ fn profile(times: &FittedTimes, log: &IostatLog, naming: &Naming) -> (Profile, V
     let mb_per_s = |kind: usize| most(reports, |at| at.kinds[kind].kib_per_s) * 1024e-6;
     let quick_us = |kind| tenth(quick_ms(kind, reports) * 1e3);
     let [own_ms, pace_ms, part_ms] = times.0[READ].unwrap_or_default().map(f64::exp);
-    let least = reports.iter().map(|at| at.queue).fold(f64::INFINITY, f64::min);
     // While less than one request was outstanding, most of them were alone.
-    let own_ms = own_ms.max(quick_ms(READ, reports) * (1.0 - least));
+    let own_ms = own_ms.max(quick_ms(READ, reports) * (1.0 - least_queue(reports)));
     let read_us = tenth(own_ms * 1e3);
     let slow_us = tenth((own_ms + part_ms * mean(|at| at.kinds[FLUSH].per_s / 1e3)) * 1e3);
     let (write_us, seen) = (quick_us(WRITE), most(reports, requests) * 1e3);
     let is_told = (seen..=seen * BEYOND_SEEN).contains(&(1e3 / pace_ms));
-    let read_iops = whole(if is_told { 1e3 / pace_ms } else { seen });
+    // One read after another is as many as their time allows.
+    let read_iops = whole(if is_told { 1e3 / pace_ms } else { seen }.max(1e3 / own_ms));
     let units = (read_iops * slow_us * 1e-6 * 1.25).ceil().max(1.0) as u32;
     let reading = tenth(mb_per_s(READ)).max(read_iops * 4096e-6);
     let writing = tenth(mb_per_s(WRITE));
@@ -236,23 +238,46 @@ fn profile(times: &FittedTimes, log: &IostatLog, naming: &Naming) -> (Profile, V
         }),
         ..Profile::default()
     };
-    cite(&mut profile, &CONCLUDED, &naming.source);
-    let untold = [
-        (true, "how large the device and its cache are: capacity_bytes is a guess".to_owned()),
-        (true, format!("reads of more than {reading} MB/s (sequential_read_mb_per_s)")),
-        (
-            true,
-            format!(
-                "writes of more than {writing} MB/s (random_write_iops, sequential_write_mb_per_s)"
-            ),
+    let guessed = (!has_flushes).then_some(("solid_state.flush_us", "a guess: as a write"));
+    let concluded: Vec<_> = CONCLUDED.into_iter().chain(guessed).collect();
+    cite(&mut profile, &concluded, &naming.source);
+    let unseen = (!is_told).then_some(seen);
+    (profile, untold(reports, [reading, writing], unseen, has_flushes))
+}
+
+/// What the log does not tell: of rates up to which megabytes in a second, and where it is not
+/// known either, up to how many reads and writes.
+fn untold(
+    reports: &[IostatReport],
+    [reading, writing]: [f64; 2],
+    unseen: Option<f64>,
+    has_flushes: bool,
+) -> Vec<String> {
+    let least = least_queue(reports);
+    let longest = most(reports, |at| at.queue);
+    let told_if = |is_so: bool, what: String| is_so.then_some(what);
+    let all = [
+        Some("how large the device and its cache are: capacity_bytes is a guess".to_owned()),
+        Some(format!("reads of more than {reading} MB/s (sequential_read_mb_per_s)")),
+        Some(format!(
+            "writes of more than {writing} MB/s (random_write_iops, sequential_write_mb_per_s)"
+        )),
+        unseen.map(|seen| format!("more than {seen:.0} reads and writes/s (random_read_iops)")),
+        told_if(least > ALONE_MAX, format!("a read alone: the queue was never below {least:.1}")),
+        told_if(
+            longest < least * QUEUES_APART,
+            format!("what a request waits for others: the queue was {least:.1} to {longest:.1}"),
         ),
-        (!is_told, format!("more than {seen:.0} reads and writes/s (random_read_iops)")),
-        (least > ALONE_MAX, format!("a read alone: the queue was never below {least:.1}")),
-        (has_flushes, "what a loss of power leaves: that is concluded from flush_us".to_owned()),
-        (!has_flushes, "flushes: it has none (sysstat before 12), flush_us is a guess".to_owned()),
+        Some(match has_flushes {
+            true => "what a loss of power leaves: that is concluded from flush_us".to_owned(),
+            false => "flushes: it has none (sysstat before 12), flush_us is a guess".to_owned(),
+        }),
     ];
-    let untold = untold.into_iter().filter_map(|(is_so, what)| is_so.then_some(what));
-    (profile, untold.collect())
+    all.into_iter().flatten().collect()
+}
+
+fn least_queue(reports: &[IostatReport]) -> f64 {
+    reports.iter().map(|at| at.queue).fold(f64::INFINITY, f64::min)
 }
 
 const CONCLUDED: [(&str, &str); 6] = [

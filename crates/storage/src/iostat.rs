@@ -89,6 +89,9 @@ fn tables(text: &str) -> Result<Devices, String> {
                 (number, is_first) = (number + 1, std::mem::take(&mut begins));
             }
             None | Some("avg-cpu:") => names.clear(),
+            Some(device) if device.contains('\u{1b}') => {
+                return Err(format!("line {at} has colours; log again with S_COLORS=never"));
+            }
             Some(device) if !names.is_empty() && !is_first => {
                 let values = names.iter().zip(words.chain(std::iter::repeat("nothing")));
                 let columns = values.map(|(name, text)| value(name, text).map(|it| (*name, it)));
@@ -206,6 +209,7 @@ sdb               0.00     0.00    0.00    0.00     0.00     0.00     0.00     0
             (&TWELVE.replace("0.39", "0,39"), None, "has a decimal comma (0,39)"),
             (&TWELVE.replace("0.39", "0.4k"), None, "has 0.4k as r_await"),
             (&TWELVE.replace("0.39", "-0.39"), None, "has -0.39 as r_await"),
+            (&TWELVE.replace("sda", "\u{1b}[32;1msda\u{1b}[0m"), None, "has colours"),
             (&TWELVE.replace("3645.00", "1e15"), None, "has 1e15 as r/s"),
             (&TWELVE.replace("68.74", "nan"), None, "has nan as %util"),
             (&TWELVE.replace("r_await", "r_time"), None, "has no column r_await"),

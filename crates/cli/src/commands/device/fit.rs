@@ -33,8 +33,7 @@ document! {
         /// The file that the profile was written to.
         output: Option<String> = output.map(|file| file.display().to_string()),
         fits: [KindDocument; 3] = KINDS.map(|kind| KindDocument::of(kind, &fitted.reports)),
-        /// All of up to 40 reports, else the ten that are farthest off.
-        residuals: Vec<FittedReport> = shown(fitted.reports),
+        residuals: Vec<FittedReport> = fitted.reports,
         untold: Vec<String> = fitted.untold,
         profile: Profile = fitted.profile,
     }
@@ -60,7 +59,8 @@ fn off_share(of: FittedRequests) -> f64 {
     (of.ratio - 1.0).abs()
 }
 
-fn shown(mut reports: Vec<FittedReport>) -> Vec<FittedReport> {
+fn shown(reports: &[FittedReport]) -> Vec<FittedReport> {
+    let mut reports = reports.to_vec();
     if reports.len() > SHOWN_MAX {
         let farthest = |at: &FittedReport| {
             KINDS.iter().filter_map(|(_, of)| of(at)).map(off_share).fold(0.0, f64::max)
@@ -94,7 +94,12 @@ pub fn run(arguments: &DeviceFitArguments) -> Outcome {
 }
 
 fn words(found: &FitDocument) -> String {
-    let mut table = Table::of(&found.residuals)
+    let shown = shown(&found.residuals);
+    let left_out = match found.residuals.len() - shown.len() {
+        0 => String::new(),
+        _ => "(those that are farthest off; --json tells of all)\n".to_owned(),
+    };
+    let mut table = Table::of(&shown)
         .numbers("report", |of| of.report.to_string())
         .numbers("queue", |of| format!("{:.1}", of.queue));
     for (what, of) in KINDS {
@@ -117,7 +122,7 @@ fn words(found: &FitDocument) -> String {
         )
     });
     format!(
-        "{} in {}\n\n{}\n{}\nThe log does not tell:\n{}",
+        "{} in {}\n\n{}\n{}{left_out}\nThe log does not tell:\n{}",
         found.device,
         found.log,
         fits.collect::<String>(),
