@@ -23,10 +23,23 @@ pub fn bound_tags(cell: &CellView) -> Markup {
         @for (index, same) in verdicts.iter().enumerate() {
             @if index > 0 { " " }
             span.tag.bad[is_driver(same[0])] title=(same[0].because) {
-                (same[0].by.title())
-                @if verdicts.len() > 1 { " " (same.len()) " of " (cell.whole().count()) }
+                (in_words(same, &verdicts, cell))
             }
         }
+    }
+}
+
+/// The same without markup; nothing where nothing is known.
+pub fn bound_words(cell: &CellView) -> String {
+    let verdicts = verdicts(cell);
+    verdicts.iter().map(|same| in_words(same, &verdicts, cell)).collect::<Vec<_>>().join(", ")
+}
+
+/// A verdict, and of how many repeats it is where they differ.
+fn in_words(same: &[&Bound], all: &[Vec<&Bound>], cell: &CellView) -> String {
+    match (same[0].by.title(), all.len()) {
+        (title, 1) => title.to_owned(),
+        (title, _) => format!("{title} {} of {}", same.len(), cell.whole().count()),
     }
 }
 

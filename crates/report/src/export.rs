@@ -157,7 +157,9 @@ fn cells(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         "settings_json" = settings_json(&what.settings),
         [repeat: driver_threads, dilation],
         [what: cores],
-        [summary: lateness_share]
+        [summary: lateness_share],
+        // Those of the percentiles that response times are at least as long as.
+        "new_order_at_least" = summary.primary.at_least.join(" ")
     );
     write(view, path, &names, |cell, repeat| Ok(Box::new(once(fields(cell, repeat)))))
 }

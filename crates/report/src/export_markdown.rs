@@ -1,7 +1,8 @@
 //! A lab as Markdown, for a ticket: the answer, a table of cells, and where it was measured.
 
+use crate::bound::bound_words;
 use crate::error::ReportResult;
-use crate::format::{instant, ms, or_na, percent, significant, truncated};
+use crate::format::{instant, or_na, percent, significant, truncated};
 use crate::model::{CellView, LabView};
 use crate::page::DISCLAIMER;
 use analyse::{LabAnswer, lab_outcome};
@@ -53,13 +54,13 @@ fn row(out: &mut String, cell: &CellView) {
     let nopm = cell.nopm();
     let half =
         nopm.half_width().map_or_else(String::new, |half| format!(" ± {}", significant(half)));
-    let bound = cell.evidence().bound_by.map_or("", |by| by.title());
+    let bound = bound_words(cell);
     let fidelity = cell.repeated(|repeat| repeat.summary().fidelity).mean;
     *out += &format!(
         "| {} | {}{half} | {} | {bound} | {} |\n",
         plain(&cell.label),
         or_na(nopm.mean, truncated),
-        or_na(cell.primary_ns(0.95), ms),
+        cell.primary_ms(0.95),
         fidelity.map_or_else(String::new, percent)
     );
 }

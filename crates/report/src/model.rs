@@ -2,6 +2,7 @@
 //! together.
 
 use crate::advice::{CellAdvice, advice_of};
+use crate::format::{ms, or_na};
 use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 pub use crate::variables::Variable;
@@ -151,6 +152,10 @@ fn best_of(cells: &[CellView]) -> Option<(&CellView, f64)> {
     measured.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
+fn marked(is_at_least: bool, time: String) -> String {
+    if is_at_least { format!("≥{time}") } else { time }
+}
+
 impl CellView {
     fn read(
         results: &Results,
@@ -216,6 +221,18 @@ impl CellView {
     /// The longest such response time of all repeats that are whole.
     pub fn primary_max_ns(&self) -> Option<u64> {
         self.whole().filter_map(|repeat| repeat.primary.max_ns()).max()
+    }
+
+    /// A percentile for people, in ms; with ≥ where response times are at least so long.
+    pub fn primary_ms(&self, quantile: f64) -> String {
+        let is_at_least = self.whole().any(|repeat| repeat.primary.is_at_least(quantile));
+        marked(is_at_least, or_na(self.primary_ns(quantile), ms))
+    }
+
+    /// The longest for people, as [`CellView::primary_ms`].
+    pub fn primary_max_ms(&self) -> String {
+        let is_at_least = self.whole().any(|repeat| repeat.primary.max_is_at_least());
+        marked(is_at_least, or_na(self.primary_max_ns(), |ns| ms(ns as f64)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bound::bound_tags;
 use crate::format::{
-    NOT_AVAILABLE, capitalised, integer, ms, or_dash, or_na, primary, significant, truncated,
+    NOT_AVAILABLE, capitalised, integer, or_dash, or_na, primary, significant, truncated,
 };
 use crate::lab::missing::{absent, footnotes, has_result};
 use crate::model::{CellView, LabView, RepeatView};
@@ -27,11 +27,11 @@ pub fn tiles(view: &LabView) -> Markup {
                 div {
                     div.name { (primary(cell.metric())) " response time" @if many { " there" } }
                     div.value {
-                        (or_na(cell.primary_ns(0.95), ms)) " " small { "ms p95" }
+                        (cell.primary_ms(0.95)) " " small { "ms p95" }
                     }
                     div.detail {
-                        "p50 " (or_na(cell.primary_ns(0.5), ms))
-                        " ms, maximum " (or_na(cell.primary_max_ns().map(|ns| ns as f64), ms)) " ms"
+                        "p50 " (cell.primary_ms(0.5))
+                        " ms, maximum " (cell.primary_max_ms()) " ms"
                     }
                 }
             } @else {
@@ -170,10 +170,8 @@ fn cells_table(view: &LabView) -> Table<&CellView, TableContent> {
         })
         .numbers_in(("Throughput", metric.title()), |cell| throughput(view, cell))
         .words("Uncertainty", |cell| html! { span.small { (uncertainty(&cell.nopm())) } })
-        .numbers_in((&format!("{counted} p95"), "ms"), |cell| or_na(cell.primary_ns(0.95), ms))
-        .numbers_in((&format!("{counted} max"), "ms"), |cell| {
-            or_na(cell.primary_max_ns(), |ns| ms(ns as f64))
-        })
+        .numbers_in((&format!("{counted} p95"), "ms"), |cell| cell.primary_ms(0.95))
+        .numbers_in((&format!("{counted} max"), "ms"), |cell| cell.primary_max_ms())
         .when(is_known(|repeat| repeat.summary().fidelity.is_some()), |table| {
             table.numbers_in(("Fidelity", "% of emulated I/O"), |cell| {
                 let shown = or_dash(fidelity(cell), |share| format!("{:.2}", share * 100.0));

@@ -156,7 +156,10 @@ fn row(file: &str, ListedLab { lab, facts, found }: &ListedLab) -> Markup {
     let query = format!("file={}&lab={}", base::percent_encoded(file), lab.id);
     let found = found.as_deref();
     let highest = found.and_then(|of| Some((of.highest?, of.metric.title())));
-    let p95_us = found.and_then(|of| of.p95_us);
+    let p95 = found.and_then(|of| of.p95_us).and_then(|us| {
+        let mark = if us.at_least { "≥" } else { "" };
+        Some(format!("{mark}{:.1}", us.mean? / 1e3))
+    });
     html! {
         tr {
             td { a href={ "/lab?" (query) } { (lab.id) " " (lab.name) } }
@@ -165,7 +168,7 @@ fn row(file: &str, ListedLab { lab, facts, found }: &ListedLab) -> Markup {
             td.told { @for part in measured(facts) { (part) br; } }
             td.num { @if let Some((highest, metric)) = highest {
                 (truncated(highest)) br; span.soft { (metric) } } }
-            td.num { @if let Some(us) = p95_us { (format!("{:.1}", us / 1e3)) } }
+            td.num { @if let Some(ms) = p95 { (ms) } }
             td { @if let Some(of) = found { (chart(&of.chart, facts.cells)) } }
             td.told { @if let Some(of) = found { (of.verdict) } }
             td { a href={ "/report?" (query) } { "report" } }

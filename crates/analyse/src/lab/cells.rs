@@ -47,7 +47,8 @@ document! {
         pub instance_spread: Option<f64> = instance_spread,
         pub repeats: Vec<RepeatOutcome> = repeats,
         pub nopm: MeanValue = MeanValue::over_runs(measured, |run| run.nopm),
-        pub new_order_p95_us: MeanValue = MeanValue::over_runs(measured, |run| run.p95_us),
+        pub new_order_p95_us: MeanValue =
+            MeanValue::over_runs(measured, |run| run.p95_us).at_least_of(measured),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::lab::answer::{LabAnswer, highest_cell, lab_answer};
 use crate::lab::cells::CellOutcome;
 use crate::lab::outcomes::{LabOutcome, lab_outcome};
-use crate::run::runs::Run;
+use crate::run::runs::{MeanValue, Run};
 use crate::stats::statistics::mean;
 use store::{LabId, RepeatId, Results, StoreResult, ThroughputMetric};
 
@@ -20,7 +20,7 @@ pub struct LabGlance {
     /// The highest mean, as the answer has it, and that cell's 95th percentile of new orders; unit:
     /// us.
     pub highest: Option<f64>,
-    pub p95_us: Option<f64>,
+    pub p95_us: Option<MeanValue>,
     /// Throughput of the cells, in the order of the plan; where there is one, of the intervals of
     /// its first repeat. Without those that have none; of many, means of several.
     pub chart: Vec<f64>,
@@ -42,7 +42,7 @@ pub fn lab_glance(results: &Results, id: LabId) -> StoreResult<LabGlance> {
     Ok(LabGlance {
         metric: lab.metric(),
         highest: highest.map(|(_, mean)| mean),
-        p95_us: highest.and_then(|(at, _)| lab.cells[at].new_order_p95_us.mean),
+        p95_us: highest.map(|(at, _)| lab.cells[at].new_order_p95_us),
         chart: few(&values),
         verdict: verdict(results, &lab)?,
     })

@@ -107,11 +107,13 @@ fn balance(window: &WindowSummary, time: &ConnectionTimeSummary, cell: &NewCell)
         ));
     }
     if is_too_short(window, cell) {
-        let held = time.response_times_in_window.unwrap_or(0.0);
-        let response_s = time.response_times_in_window.map(|held| window.window_s / held);
-        let response = response_s.map_or_else(
+        let held = time.response_times_in_window.filter(|held| *held > 0.0);
+        let response = held.map_or_else(
             || "nothing ended in it".to_owned(),
-            |s| format!("it holds {held:.1} response times of {s:.1} s"),
+            |held| {
+                let response_s = window.window_s / held;
+                format!("it holds {held:.1} response times of {response_s:.1} s")
+            },
         );
         told.push(format!(
             "the window of {:.1} s is too short: {response}; take one of at least \

@@ -46,7 +46,8 @@ document! {
         /// What the intervals are from.
         pub basis: Basis = if single.is_some() { Basis::Intervals } else { Basis::Repeats },
         pub nopm: MeanValue = value(|run| run.nopm, |run| &run.nopm_series),
-        pub new_order_p95_us: MeanValue = value(|run| run.p95_us, |run| &run.p95_us_series),
+        pub new_order_p95_us: MeanValue =
+            value(|run| run.p95_us, |run| &run.p95_us_series).at_least_of(measured),
     }
 }
 
@@ -69,6 +70,8 @@ pub struct MeanValue {
     pub estimate: Option<Estimate>,
     /// Why there is no interval; `None` where there is one, or no mean.
     pub no_interval: Option<NoInterval>,
+    /// Response times are at least so long: transactions were in flight at the end of a window.
+    pub at_least: bool,
 }
 
 impl MeanValue {
@@ -94,7 +97,12 @@ impl MeanValue {
         let estimate = estimate.ok();
         let half_width = estimate.map(|estimate| estimate.half_width());
         let at = |sign: f64| mean.zip(half_width).map(|(mean, half)| mean + sign * half);
-        MeanValue { mean, low: at(-1.0), high: at(1.0), estimate, no_interval }
+        MeanValue { mean, low: at(-1.0), high: at(1.0), estimate, no_interval, at_least: false }
+    }
+
+    /// A percentile of these runs.
+    pub(crate) fn at_least_of(self, runs: &[Run]) -> MeanValue {
+        MeanValue { at_least: runs.iter().any(|run| run.p95_is_at_least), ..self }
     }
 }
 
@@ -104,6 +112,7 @@ pub(crate) struct Run {
     pub(crate) metric: ThroughputMetric,
     pub(crate) nopm: Option<f64>,
     pub(crate) p95_us: Option<f64>,
+    p95_is_at_least: bool,
     /// One value for each interval of the window; their means are the two numbers.
     pub(crate) nopm_series: Vec<f64>,
     p95_us_series: Vec<f64>,
@@ -137,6 +146,7 @@ impl Run {
             metric: results.cell(repeat.cell)?.what.throughput_metric,
             nopm,
             p95_us: percentile.as_ref().map(|(p95_us, _)| *p95_us),
+            p95_is_at_least: primary.is_at_least(PERCENTILE),
             nopm_series: nopm.map_or_else(Vec::new, |nopm| rates(&intervals, nopm)),
             p95_us_series: percentile.map_or_else(Vec::new, |(p95_us, around_us)| {
                 influences(&intervals, p95_us, around_us)

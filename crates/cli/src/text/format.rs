@@ -22,9 +22,11 @@ pub fn throughput_with_interval(of: &MeanValue) -> String {
     throughput(of.mean) + &plus_minus(of, 1.0, 0)
 }
 
-/// `12.30 ± 0.12`, microseconds as milliseconds.
+/// `12.30 ± 0.12`, microseconds as milliseconds; with ≥ where it is at least so long.
 pub fn ms_with_interval(us: &MeanValue, decimals: usize) -> String {
-    optional(us.mean.map(|us| us / 1e3), decimals) + &plus_minus(us, 1e3, decimals)
+    let mark = if us.at_least { "≥" } else { "" };
+    let mean = optional(us.mean.map(|us| us / 1e3), decimals);
+    format!("{mark}{mean}{}", plus_minus(us, 1e3, decimals))
 }
 
 fn plus_minus(of: &MeanValue, unit: f64, decimals: usize) -> String {

@@ -2,7 +2,7 @@
 //! what else differs.
 
 use super::format::{ms, ms_with_interval, throughput, throughput_with_interval};
-use analyse::{CellOutcome, LabOutcome, MachineOutcome, Table, interference, labels};
+use analyse::{CellOutcome, LabOutcome, MachineOutcome, ResponseTime, Table, interference, labels};
 use std::collections::BTreeMap;
 use store::Summary;
 
@@ -70,7 +70,7 @@ pub fn repeat(summary: &Summary) -> String {
             throughput(Some(nopm)),
             summary.throughput_metric.title(),
             summary.throughput_metric.transaction(),
-            ms(summary.primary.p95_us)
+            ResponseTime::P95.shown(&summary.primary, |us| ms(Some(us)))
         ),
         (None, Some(code)) => format!("NA ({code})"),
         (None, None) => "NA".to_owned(),

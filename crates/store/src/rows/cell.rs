@@ -215,7 +215,7 @@ impl CellTransaction {
 }
 
 /// Keys and columns of documents that tell of throughput in TPC-C's words.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "nopm",
     "nopm_by_instance",
     "nopm_half_width",
@@ -225,6 +225,7 @@ const KEYS: [&str; 11] = [
     "new_order_p95_us",
     "new_order_p99_us",
     "new_order_max_us",
+    "new_order_at_least",
     "statements_per_new_order",
     "client_cpu_s_per_1000_new_orders",
 ];
