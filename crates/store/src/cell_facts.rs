@@ -63,7 +63,9 @@ impl Fact {
 impl NewCell {
     /// What it is. A preset, places and a dilation are settings of their plan, too.
     pub fn facts(&self) -> Vec<Fact> {
+        // To name the preset that is there without one is no difference.
         let preset = self.preset.as_ref().map(|preset| &preset.name);
+        let preset = preset.filter(|name| *name != defaults::PRESET);
         let types: Vec<&str> = self.transactions.iter().map(|of| of.name.as_str()).collect();
         let length = |ns: u64, is_auto: bool| match (is_auto, ns as f64 / 1e9) {
             (true, s) => format!("auto, at most {s} s"),

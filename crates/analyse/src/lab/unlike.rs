@@ -36,7 +36,7 @@ const PASSING_FACTS: [&str; 3] = ["cpu_mhz", "free_bytes", "file_system"];
 /// Of a host: its system.
 const KERNEL_FACTS: [&str; 2] = ["kernel", "os"];
 /// Settings that are facts of other aspects.
-const OF_OTHER_FACTS: [&str; 2] = ["preset", "dilate"];
+const OF_OTHER_FACTS: [&str; 4] = ["preset", "dilate", "rate", "terminals"];
 /// Something that is not the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
