@@ -111,6 +111,9 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         };
         tell(format!("{missing}{goes_on}"));
     }
+    if summary.exit == Exit::Failed {
+        tell("no repeat has a result; mend why, and `--redo` measures them again");
+    }
     write_report(&results, lab, &arguments.output)?;
     let lab = &AnsweredLab::read(&results, lab)?;
     let report = &arguments.output;

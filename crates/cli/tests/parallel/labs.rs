@@ -138,6 +138,9 @@ fn cells_that_fail_are_results() {
     ended(here, &["--redo"]).exits(0);
     count("3");
     ended(here, &["--only", "7"]).exits(2).says(&["no cell 7"]);
+    // A lab of nothing else has none.
+    fs::remove_file(here.join(DATABASE)).unwrap();
+    ended(here, &["--only", "2"]).exits(1).says(&["no repeat has a result", "--redo"]);
 }
 
 #[test]

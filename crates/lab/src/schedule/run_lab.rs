@@ -7,7 +7,7 @@ use crate::eta::Eta;
 use crate::progress::{Job, Progress};
 use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::resumed::{host_facts, require_same};
-use crate::schedule::stored::{has_failed_checks, lab_of, missing, require_idle};
+use crate::schedule::stored::{has_failed_checks, has_result, lab_of, missing, require_idle};
 use crate::schedule::turn::{LabRun, LabRunOptions};
 use base::{Exit, counted};
 use plan::{Plan, Shard, Turn};
@@ -175,6 +175,10 @@ impl LabRun<'_> {
             left_of_others: left_of_all.saturating_sub(left),
             exit: Exit::Ok,
         };
+        // Some without a result are an answer; nothing but those is none.
+        if !taken.is_empty() && !has_result(results, lab)? {
+            summary.exit = Exit::Failed;
+        }
         if has_failed_checks(results, lab)? {
             summary.exit = Exit::CheckFailed;
         }

@@ -86,6 +86,16 @@ fn ended_ramps(results: &Results, lab: LabId, redo: bool) -> LabResult<BTreeSet<
     Ok(ended)
 }
 
+/// Has any repeat of a lab numbers?
+pub(crate) fn has_result(results: &Results, lab: LabId) -> LabResult<bool> {
+    for cell in results.cells(lab)? {
+        if results.repeats(cell.id)?.iter().any(|repeat| repeat.result.is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Has any repeat that counts lost something?
 pub(crate) fn has_failed_checks(results: &Results, lab: LabId) -> LabResult<bool> {
     let has_failed = |reason_code: &Option<String>| reason_code.as_deref() == Some("check_failed");
