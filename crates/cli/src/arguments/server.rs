@@ -76,8 +76,9 @@ pub struct ServerStartArguments {
     /// Server variables of the white papers, translated for this server; see `mydyno run --help`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// Sizes of the preset's buffer pool and redo log: papers (as they are there) or the number of
-    /// warehouses that will be loaded; required where the preset has sizes
+    /// Sizes of the preset's buffer pool and redo log: papers (as they are there), the number of
+    /// warehouses that will be loaded, or as `mydyno run` has them; required where the preset has
+    /// sizes and no warehouses are named [default: auto, for the named warehouses]
     #[arg(long, value_name = "SCALE", requires = "preset")]
     pub scale: Option<Given<Scale>>,
     /// Number of warehouses of a TPC-C database that a new server begins with, cloned from an image

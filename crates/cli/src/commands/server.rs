@@ -127,7 +127,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     placement.validate(arguments.preset.as_deref())?;
     let spec = NamedSpec {
         name: arguments.name.clone(),
-        preset: preset_for_unknown(arguments)?,
+        preset: preset_of(arguments)?,
         set: arguments.set.iter().map(|Given(set)| set.clone()).collect(),
         placement,
         port: arguments.port,
@@ -159,25 +159,26 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     })
 }
 
-/// The preset for a server whose database is not known yet.
+/// The preset of a server, whose database may be loaded later.
 ///
 /// # Errors
 /// Where the preset has sizes and nothing says what they are for.
-pub(super) fn preset_for_unknown(
-    arguments: &ServerStartArguments,
-) -> Result<Option<PresetSpec>, Failure> {
+pub(super) fn preset_of(arguments: &ServerStartArguments) -> Result<Option<PresetSpec>, Failure> {
     let Some(name) = &arguments.preset else { return Ok(None) };
     let scale = arguments.scale.as_ref().map_or(Scale::Auto, |Given(scale)| *scale);
-    if matches!(scale, Scale::Auto | Scale::Of(_)) && !preset::find(name)?.is_empty() {
+    let is_of_database = matches!(scale, Scale::Auto | Scale::Of(_));
+    let warehouses = arguments.warehouses.map(Warehouses);
+    if is_of_database && warehouses.is_none() && !preset::find(name)?.is_empty() {
         let words = format!(
-            "--preset {name} has sizes, and what will be loaded is not known: add --scale and the \
-             number of warehouses (--scale 10), or --scale papers for the papers' own"
+            "--preset {name} has sizes, and what will be loaded is not known: load it at once \
+             (--warehouses 10), or add --scale and the number of warehouses (--scale 10), or \
+             --scale papers for the papers' own"
         );
         return Err(Failure::new(Exit::Usage, words));
     }
-    // It has no sizes, or they are told.
+    // Else it has no sizes, or they are told.
     let preset = Preset { name: name.clone(), scale };
-    Ok(PresetSpec::of(Some(&preset), Warehouses(1))?)
+    Ok(PresetSpec::of(Some(&preset), warehouses.unwrap_or(Warehouses(1)))?)
 }
 
 fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
