@@ -54,6 +54,8 @@ pub enum Global {
     /// Written by who started the process: what is wrong with its devices now
     /// ([`crate::DeviceFault::word`]); 0: nothing.
     Fault,
+    /// 1 where threads that serve a client are not looked at.
+    NoAccount,
 }
 
 /// The name that the shim gives to threads which serve a client.

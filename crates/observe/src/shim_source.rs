@@ -40,8 +40,11 @@ impl SampleSource for ShimSource {
         into.gauge(Shim, "cache_dirty_pages", "", global(Global::CacheDirtyPages));
         into.counter(Shim, "cache_hits", "", global(Global::CacheHits));
         into.counter(Shim, "cache_misses", "", global(Global::CacheMisses));
+        into.counter(Shim, "spin_ns", "", global(Global::SpinNs));
+        if page.global(Global::NoAccount) != 0 {
+            return Ok(());
+        }
         for (name, word) in [
-            ("spin_ns", Global::SpinNs),
             ("session_active_ns", Global::SessionActiveNs),
             ("session_sleep_ns", Global::SessionSleepNs),
             ("session_blocked_ns", Global::SessionBlockedNs),

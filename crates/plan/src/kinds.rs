@@ -211,7 +211,9 @@ kinds! {
             "maximum": PRECISION_MOST
         }),
         parse_precision;
-    Used: Used, "a share like \"5%\" or 0.05, or \"auto\", with \" fresh\" behind it or not",
+    Used: Used,
+        "a share from 0.1% to 100% like \"5%\" or 0.05, or \"auto\"; with \" fresh\" behind it or \
+         not",
         json!({ "type": ["string", "number"], "minLength": 1 }),
         |text| {
             let fresh = text.strip_suffix(" fresh");

@@ -187,6 +187,10 @@ options! {
         /// [default: false]
         #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         pub count_io: Option<Given<Flag>> = "BOOL";
+        /// Do not look at the threads that serve clients: no time is taken where the server waits,
+        /// and the account of a transaction is an estimate, as it is of a `dsn` [default: false]
+        #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        pub no_account: Option<Given<Flag>> = "BOOL";
     }
 
     /// The database that private servers have, or that `mydyno load` makes.

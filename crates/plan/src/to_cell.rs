@@ -195,6 +195,7 @@ impl CellOptions {
             used: given(&storage.used),
             page_cache_bytes: given(&storage.page_cache),
             count: given(&storage.count_io).unwrap_or_default(),
+            no_account: given(&storage.no_account).unwrap_or_default(),
             ..Placement::default()
         };
         for (role, text) in [

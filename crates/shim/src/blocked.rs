@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Of all threads together there is a stack in so much real time, where all of them wait.
-const STACK_EVERY_NS: u64 = 2_000_000;
+const STACK_EVERY_NS: u64 = 5_000_000;
 
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
 

@@ -40,8 +40,11 @@ thread_local! {
 
 /// The thread receives on that socket: if it is a new one, a session begins.
 fn begins(socket: c_int) {
+    if state().is_none_or(|state| state.no_account) {
+        return;
+    }
     let before = SESSION.with(|session| session.socket.replace(socket));
-    if before != socket && state().is_some() {
+    if before != socket {
         SESSION.with(|session| session.since_ns.set(clock::now_ns()));
         // One that goes on with another socket is no further one.
         if before == NONE {

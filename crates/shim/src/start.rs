@@ -37,6 +37,7 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     let words = map_page(&setup.page)?;
     let meter = Meter::new(words, clock::now_ns());
     let is_first = take_page(&meter);
+    meter.set(Global::NoAccount, u64::from(setup.no_account));
     let cache = PageCache::new(setup.cache.bytes);
     let directories = directories(&setup.directories)?;
     let journal = setup.journal.as_ref().filter(|_| is_first);
@@ -50,6 +51,7 @@ fn prepare(path: &OsStr) -> Result<(), String> {
         every_file: setup.every_file,
         doublewrite: setup.doublewrite_in_system_tablespace.map_or(0..0, |[from, to]| from..to),
         spin: setup.spin,
+        no_account: setup.no_account,
         read_ahead_bytes: setup.cache.read_ahead_bytes,
         cache_pages: u64::from(cache.capacity()),
         cache: Mutex::new(cache),

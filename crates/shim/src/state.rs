@@ -28,6 +28,8 @@ pub(crate) struct ShimState {
     /// Bytes of the system tablespace.
     pub(crate) doublewrite: Range<u64>,
     pub(crate) spin: bool,
+    /// No thread is a session.
+    pub(crate) no_account: bool,
     pub(crate) read_ahead_bytes: u32,
     /// How many pages the modelled page cache holds.
     pub(crate) cache_pages: u64,

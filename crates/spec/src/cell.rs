@@ -202,6 +202,7 @@ pub(crate) mod tests {
             on(Role::Data, placed(Some("a.toml"), None, 1.0)),
             private(|of| of.placement.page_cache_bytes = Some(1)),
             private(|of| of.placement.count = true),
+            private(|of| of.placement.no_account = true),
             population(|of| of.warehouses = Warehouses(11)),
             population(|of| of.foreign_keys = false),
             population(|of| of.partitions = 2),

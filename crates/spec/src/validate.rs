@@ -303,20 +303,26 @@ impl Placement {
                        place a role on a profile (data: hdd-15k), or leave it out";
             return Problem::of("page_cache", why);
         }
+        if self.no_account && !self.count && !self.is_emulated() {
+            let why = "it is for servers whose I/O is counted, and this one has no account of its \
+                       threads; place a role on a profile (data: hdd-15k), say `count_io` too, or \
+                       leave it out";
+            return Problem::of("no_account", why);
+        }
         let share = self.used.map(|used| used.share);
         if matches!(share, Some(UsedShare::Of(share)) if !device::is_occupancy(share)) {
             let why = "a device is used by 0.1 % to 100 %; name such a share, as 5%";
-            return Problem::of("used", why);
-        }
-        if share == Some(UsedShare::Auto) && preset.is_none_or(|name| name == defaults::PRESET) {
-            let why = "`auto` is what the papers' database took of the device; say which one by a \
-                       `preset`, such as config-3, or name a share, as 5%";
             return Problem::of("used", why);
         }
         if self.used.is_some() && !self.is_emulated() {
             let why = "it is for emulated devices, and a real one is as full as it is; place a \
                        role on a profile (data: sata-850pro), or leave it out";
             return Problem::of("used", why);
+        }
+        if share == Some(UsedShare::Auto) && preset.is_none_or(|name| name == defaults::PRESET) {
+            let why = "`used` is `auto`, what the papers' database took of the device; name the \
+                       preset that it was measured with, such as config-3, or a share, as 5%";
+            return Problem::of("preset", why);
         }
         if self.used.is_some_and(|used| used.is_fresh) && !self.has_flash() {
             let why = "flash is `fresh` where it is erased, and a disk has none; place a role on \

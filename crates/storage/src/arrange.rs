@@ -511,6 +511,7 @@ impl<'a> Arranger<'a> {
                 self.files.page_size_bytes,
             ),
             spin: may_spin(self.host.cores),
+            no_account: self.placement.no_account,
             cache: CacheSetup {
                 // One machine has one page cache.
                 bytes: self.files.group.part(page_cache_bytes),

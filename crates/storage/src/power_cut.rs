@@ -259,7 +259,7 @@ impl CutFiles for FoundFiles {
 mod tests {
     use super::{Arrangement, StorageError, cut_power};
     use crate::counters::ShimPage;
-    use device::{CacheSetup, DeviceSetup, Setup, builtin};
+    use device::{DeviceSetup, Setup, builtin};
     use std::fs;
     use std::path::Path;
 
@@ -274,14 +274,8 @@ mod tests {
         let setup = Setup {
             page: ShimPage::FILE.to_owned(),
             directories: vec![data.display().to_string(), "tmp".to_owned()],
-            every_file: None,
-            doublewrite_in_system_tablespace: None,
-            spin: false,
-            cache: CacheSetup { bytes: 0, read_ahead_bytes: 0 },
-            sharing: None,
-            journal: None,
             devices: devices.iter().map(device).collect(),
-            roles: Vec::new(),
+            ..Setup::default()
         };
         let text = setup.to_toml().unwrap().into_bytes();
         Arrangement {

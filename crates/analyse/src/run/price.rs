@@ -53,14 +53,11 @@ mod tests {
         let setup = Setup {
             page: "shim.page".to_owned(),
             directories: vec!["data".to_owned()],
-            every_file: None,
-            doublewrite_in_system_tablespace: None,
             spin: true,
             cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 128 << 10 },
-            sharing: None,
-            journal: None,
             devices: profiles.iter().map(device).collect(),
             roles: roles.iter().enumerate().map(role).collect(),
+            ..Setup::default()
         };
         setup.to_toml().unwrap()
     }

@@ -154,6 +154,7 @@ document! {
         places: Vec<PlaceDocument> = places.collect(),
         page_cache_bytes: Option<u64> = private.placement.page_cache_bytes,
         count_io: bool = private.placement.count,
+        no_account: bool = private.placement.no_account,
         #[serde(flatten)]
         database: DatabaseDocument = DatabaseDocument::of_cell(&cell.what),
         workload: &'a str = load.workload.name(),

@@ -1,6 +1,6 @@
 //! What a flag of `mydyno run` and `mydyno ramp` can say, a plan can say, and the other way round.
 
-use super::server::preset_for_unknown;
+use super::server::preset_of;
 use super::{crash, ramp, run};
 use crate::arguments::server::ServerCommand;
 use crate::arguments::{Arguments, Command};
@@ -69,6 +69,7 @@ const SAID: &[(&str, &[&str])] = &[
     ("--page-cache 1G --data hdd-15k", &["storage.page_cache = '1G'", "storage.data = 'hdd-15k'"]),
     ("--used 5% --data hdd-15k", &["storage.used = '5%'", "storage.data = 'hdd-15k'"]),
     ("--count-io", &["storage.count_io = true"]),
+    ("--no-account --count-io", &["storage.no_account = true", "storage.count_io = true"]),
     ("--warehouses 3", &["load.warehouses = 3"]),
     ("--seed 7", &["lab.seed = 7", "load.population_seed = 1"]),
     ("--population-seed 9", &["load.population_seed = 9"]),
@@ -387,7 +388,7 @@ fn a_preset_of_a_server_that_lives_on_is_for_a_size() {
         let command = Arguments::try_parse_from([&start[..], more].concat()).unwrap().command;
         let Command::Server(server) = command else { panic!("it is `server`") };
         let ServerCommand::Start(start) = server.command else { panic!("it is `server start`") };
-        preset_for_unknown(&start)
+        preset_of(&start)
     };
     assert!(named(&["--preset", "config-1"]).is_err());
     assert!(named(&["--preset", "config-1", "--scale", "auto"]).is_err());
@@ -396,6 +397,8 @@ fn a_preset_of_a_server_that_lives_on_is_for_a_size() {
     let scale =
         ::server::preset::PresetScale::To { warehouses: Warehouses(10), of: Warehouses(1_000) };
     assert_eq!(told.unwrap().scale, scale);
+    let loaded = named(&["--preset", "config-1", "--warehouses", "10"]).ok().unwrap();
+    assert_eq!(loaded.unwrap().scale, scale);
     assert!(named(&["--preset", "default"]).ok().unwrap().is_some());
     assert!(named(&[]).ok().unwrap().is_none());
 }

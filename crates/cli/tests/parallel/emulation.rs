@@ -359,7 +359,7 @@ fn what_cannot_be_placed_is_refused() {
     for (arguments, words) in [
         (&["--page-cache", "1G"][..], "--page-cache: it is for emulated devices"),
         (&["--used", "5%"], "--used: it is for emulated devices"),
-        (&["--data", "hdd-15k", "--used", "auto"], "say which one by a --preset"),
+        (&["--data", "hdd-15k", "--used", "auto"], "name the preset that it was measured with"),
     ] {
         let start = ["server", "start", "--name", "never-placed", "--engine", "mysql-5.7"];
         mydyno(start).and_args(arguments).run().exits(2).says(&[words]);

@@ -19,14 +19,10 @@ fn setup(data: &str) -> String {
     let setup = Setup {
         page: "shim.page".to_owned(),
         directories: vec!["data".to_owned()],
-        every_file: None,
-        doublewrite_in_system_tablespace: None,
         spin: true,
         cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 128 << 10 },
-        sharing: None,
-        journal: None,
         devices: vec![device(data), device("nvme-pm1725")],
-        roles: Vec::new(),
+        ..Setup::default()
     };
     setup.to_toml().unwrap()
 }

@@ -73,18 +73,15 @@ impl Bench {
         let setup = Setup {
             page: path("page"),
             directories: vec![path("files")],
-            every_file: None,
-            doublewrite_in_system_tablespace: None,
             spin: true,
             cache: CacheSetup { bytes: 64 << 20, read_ahead_bytes: 128 << 10 },
-            sharing: None,
-            journal: None,
             devices: vec![DeviceSetup {
                 profile: profile("nvme-pm1725"),
                 seed: 1,
                 preconditioned: false,
             }],
             roles: roles.iter().map(place).collect(),
+            ..Setup::default()
         };
         fs::write(path("page"), Snapshot::fresh()).unwrap();
         let bench = Bench { _alone: alone, directory, setup, dilation: Dilation::NONE };

@@ -257,6 +257,11 @@ fn real_devices_are_as_they_are() {
     refused("page_cache", &[page_cache, |cell| real(cell, Role::Data)]);
     allowed(&[page_cache, ON_A_PROFILE]);
     allowed(&[page_cache, |cell| emulated(cell, Role::Redo)]);
+    let no_account: Change = |cell| private(cell).placement.no_account = true;
+    refused("no_account", &[no_account]);
+    refused("no_account", &[no_account, |cell| real(cell, Role::Data)]);
+    allowed(&[no_account, |cell| private(cell).placement.count = true]);
+    allowed(&[no_account, ON_A_PROFILE]);
     let used: Change = |cell| private(cell).placement.used = used_share(0.05);
     refused("used", &[used]);
     refused("used", &[used, |cell| real(cell, Role::Data)]);
@@ -267,7 +272,7 @@ fn real_devices_are_as_they_are() {
     refused("used", &[more, ON_A_PROFILE]);
     let papers: Change =
         |cell| private(cell).placement.used = Some(Used { share: UsedShare::Auto, is_fresh: true });
-    refused("used", &[papers, ON_A_PROFILE]);
+    refused("preset", &[papers, ON_A_PROFILE]);
     allowed(&[papers, ON_A_PROFILE, |cell| {
         private(cell).preset = Some(Preset { name: "config-3".to_owned(), scale: Scale::Auto });
     }]);
