@@ -14,6 +14,8 @@ use std::collections::{BinaryHeap, VecDeque};
 const UNIT_BYTES: u32 = 16 << 10;
 /// A read is spread over this many units at most, each of which reads several pages of a long one.
 const PARTS_MAX: u32 = 8;
+/// Writes of a page each that a device may have before it, of those that wait: NCQ's.
+const WRITES_HELD: f64 = 32.0;
 
 /// Reads go to the unit that is free first. Data lie on fixed dies in truth, and random reads
 /// collide there; a sheet's IOPS were measured with those collisions, and so contain them. With
@@ -30,8 +32,10 @@ pub struct SolidStateModel {
     /// From one command's start to the next one's.
     read_command_ns: f64,
     write_command_ns: f64,
+    /// When all commands that came have begun, and when all reads.
     command_free_ns: f64,
-    /// The link, per direction; both are one where it is half duplex.
+    read_command_free_ns: f64,
+    /// The link, per direction; that of writes is one for both where it is half duplex.
     read_free_ns: f64,
     write_free_ns: f64,
     half_duplex: bool,
@@ -69,6 +73,7 @@ impl SolidStateModel {
             read_command_ns: 1e9 / profile.random_read_iops,
             write_command_ns: 1e9 / fastest,
             command_free_ns: 0.0,
+            read_command_free_ns: 0.0,
             read_free_ns: 0.0,
             write_free_ns: 0.0,
             half_duplex: profile.interface_half_duplex.unwrap_or(false),
@@ -105,34 +110,51 @@ impl SolidStateModel {
 
     /// How long a read that comes now would wait.
     pub fn wait_ns(&self, now_ns: u64) -> u64 {
-        let begin = self.command_free_ns.max(self.read_free_ns) as u64;
-        begin.max(self.units.first_free_ns()).saturating_sub(now_ns)
+        let begin_ns = self.read_begins_ns(now_ns as f64) as u64;
+        begin_ns.max(self.units.first_free_ns()).saturating_sub(now_ns)
     }
 
     /// Controller and link bound how soon one request follows another, not how long each takes:
     /// they are spacings of beginnings. As queues behind the units they would hand out what is
     /// ready in the order of arrival, which no device does.
-    fn begin(&mut self, now_ns: u64, kind: AccessKind, link_ns: f64) -> u64 {
-        let (link_free_ns, command_ns) = match kind {
-            AccessKind::Read => (self.read_free_ns, self.read_command_ns),
-            _ => (self.write_free_ns, self.write_command_ns),
-        };
-        let begin_ns = (now_ns as f64).max(self.command_free_ns).max(link_free_ns);
-        self.command_free_ns = begin_ns + command_ns;
-        let free_ns = begin_ns + link_ns;
-        if kind == AccessKind::Read || self.half_duplex {
-            self.read_free_ns = free_ns;
+    ///
+    /// When a read begins: of the writes before it, behind those alone that the device may hold.
+    /// Of what waits in front of it Linux sends reads first (block/mq-deadline.c), or the queues
+    /// of NVMe take turns.
+    fn read_begins_ns(&self, now_ns: f64) -> f64 {
+        let behind = |free_ns: f64, each_ns: f64| free_ns.min(now_ns + WRITES_HELD * each_ns);
+        let page_ns = f64::from(UNIT_BYTES) * self.link_ns_per_byte;
+        let link_ns = if self.half_duplex { behind(self.write_free_ns, page_ns) } else { 0.0 };
+        let commands_ns = behind(self.command_free_ns, self.write_command_ns);
+        let reads_ns = self.read_command_free_ns.max(self.read_free_ns);
+        now_ns.max(commands_ns).max(link_ns).max(reads_ns)
+    }
+
+    fn begin_read(&mut self, now_ns: u64, link_ns: f64) -> u64 {
+        let now_ns = now_ns as f64;
+        let begin_ns = self.read_begins_ns(now_ns);
+        self.read_command_free_ns = begin_ns + self.read_command_ns;
+        self.read_free_ns = begin_ns + link_ns;
+        // What it has overtaken comes later.
+        self.command_free_ns = self.command_free_ns.max(now_ns) + self.read_command_ns;
+        self.command_free_ns = self.command_free_ns.max(self.read_command_free_ns);
+        if self.half_duplex {
+            self.write_free_ns = (self.write_free_ns.max(now_ns) + link_ns).max(self.read_free_ns);
         }
-        if kind != AccessKind::Read || self.half_duplex {
-            self.write_free_ns = free_ns;
-        }
+        begin_ns as u64
+    }
+
+    fn begin_write(&mut self, now_ns: u64, link_ns: f64) -> u64 {
+        let begin_ns = (now_ns as f64).max(self.command_free_ns).max(self.write_free_ns);
+        self.command_free_ns = begin_ns + self.write_command_ns;
+        self.write_free_ns = begin_ns + link_ns;
         begin_ns as u64
     }
 
     fn read(&mut self, now_ns: u64, access: Access) -> Completion {
         let bytes = f64::from(access.bytes);
         let media_ns = bytes * self.media_read_ns_per_byte;
-        let begin_ns = self.begin(now_ns, AccessKind::Read, media_ns).max(now_ns);
+        let begin_ns = self.begin_read(now_ns, media_ns).max(now_ns);
         let transfer_ns = (bytes * self.link_ns_per_byte) as u64;
         let run = self.read_streams.run(access.address, access.bytes);
         let (ready_ns, service_ns) = if run.0 > u64::from(access.bytes) {
@@ -169,7 +191,7 @@ impl SolidStateModel {
 
     fn write(&mut self, now_ns: u64, access: Access) -> Completion {
         let transfer_ns = f64::from(access.bytes) * self.link_ns_per_byte;
-        let begin_ns = self.begin(now_ns, AccessKind::Write, transfer_ns).max(now_ns);
+        let begin_ns = self.begin_write(now_ns, transfer_ns).max(now_ns);
         let run = self.streams.run(access.address, access.bytes);
         let taken_ns = self.cache.admit(begin_ns, access.bytes, run);
         let spread = self.spread.sample(&mut self.random);

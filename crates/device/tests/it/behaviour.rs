@@ -420,3 +420,28 @@ fn limits_hold_for_reads_and_writes_together() {
     let seconds = (last_ns - 1_000_000_000) as f64 / 1e9;
     assert!((0.99..1.02).contains(&seconds), "{seconds}");
 }
+
+/// A server's cleaner submits hundreds of pages at once: hosts send reads first, so that one waits
+/// for what the device holds alone. What it takes of the link, the writes get later.
+#[test]
+fn reads_overtake_writes_that_wait_for_the_device() {
+    const PAGES: u64 = 1_000;
+    let page = |kind, n: u64| Access { kind, address: n << 24, bytes: 16 << 10 };
+    let played = |reads: u64| {
+        let mut device = Device::new(&builtin("sata-850pro").unwrap(), 1);
+        let at_ns = 1_000_000_000;
+        let writes = (0..PAGES).map(|n| (at_ns, page(AccessKind::Write, n)));
+        let reads = (0..reads).map(|n| (at_ns, page(AccessKind::Read, PAGES + n)));
+        let last = (at_ns, page(AccessKind::Write, 2 * PAGES));
+        let all: Vec<(u64, Access)> = writes.chain(reads).chain([last]).collect();
+        let done = run(&mut device, &all).into_iter().map(|done| (done.due_ns - at_ns) as f64);
+        done.map(|ns| ns / 1e6).collect::<Vec<f64>>()
+    };
+    let (alone, beside) = (played(0), played(50));
+    let last_ms = |all: &[f64]| all[all.len() - 1];
+    // 16 MB at 560 MB/s.
+    assert!(last_ms(&alone) > 29.0, "{}", last_ms(&alone));
+    let slowest_ms = beside[PAGES as usize..][..50].iter().fold(0.0_f64, |a, b| a.max(*b));
+    assert!(slowest_ms < 4.0, "{slowest_ms}");
+    assert!(last_ms(&beside) > last_ms(&alone) + 1.0, "{} {}", last_ms(&beside), last_ms(&alone));
+}
