@@ -264,17 +264,23 @@ impl Observed {
     fn by_sessions(&self, sessions: &Sessions) -> OfParts {
         let Sessions { active, running, core_wait, reads, log, page_writes, asleep, waits } =
             *sessions;
+        let not_alone = (active - running - reads - log - page_writes).max(0.0);
+        // A wait as it was timed ends when the thread runs again, and so has in it what the thread
+        // then waited for a core. What is no such wait is one for a core, as far as the kernel
+        // knows of them; the others came after the messages of clients, before the work began.
+        let timed = waits.map_or(asleep, |waits| waits.all);
+        let at_work = core_wait.min((not_alone - timed).max(0.0));
+        let not_alone = not_alone - at_work;
+        let away = (self.under_way - active).max(0.0);
+        let before_work = (core_wait - at_work).min(away);
         let mut parts = OfParts::from([
             (Part::Running, Some(running)),
-            (Part::CoreWait, Some(core_wait)),
+            (Part::CoreWait, Some(at_work + before_work)),
             (Part::Reads, Some(reads)),
             (Part::Log, Some(log)),
             (Part::PageWrites, Some(page_writes)),
-            (Part::NetworkAndDriver, Some((self.under_way - active).max(0.0))),
+            (Part::NetworkAndDriver, Some(away - before_work)),
         ]);
-        // Who is woken waits for a core: a wait as it was timed has that in it too.
-        let alone = running + core_wait + reads + log + page_writes;
-        let not_alone = (active - alone).max(0.0);
         let waits = waits.and_then(|waits| waits.within(not_alone));
         let unnamed = match waits {
             Some(waits) => waits.give_to(&mut parts),

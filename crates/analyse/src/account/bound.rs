@@ -306,6 +306,8 @@ struct Limit {
     share: f64,
     /// Of the time at the CPU, the share that waits for a core.
     core_wait_share: f64,
+    /// The time at the CPU is the driver's, too.
+    has_driver: bool,
 }
 
 impl Limit {
@@ -326,7 +328,8 @@ impl Limit {
         });
         let larger = |a: (Part, f64), b: (Part, f64)| if b.1 > a.1 { b } else { a };
         let (part, share) = others.fold((Part::Running, at_cpu), larger);
-        Limit { part, share, core_wait_share: waiting / at_cpu.max(f64::EPSILON) }
+        let core_wait_share = waiting / at_cpu.max(f64::EPSILON);
+        Limit { part, share, core_wait_share, has_driver: of_cores > 0.0 }
     }
 
     fn is_storage(self) -> bool {
@@ -336,6 +339,9 @@ impl Limit {
     /// `share` of `whole`, in words.
     fn in_words(self, share: f64, whole: &str) -> String {
         let what = match self.part {
+            Part::Running | Part::CoreWait if self.has_driver => {
+                "running, waiting for a core, and the driver on the same cores are"
+            }
             Part::Running | Part::CoreWait => "running and waiting for a core are",
             Part::Reads => "waits for reads of pages are",
             Part::RowLocks => "waits for row locks are",

@@ -190,9 +190,22 @@ fn what_has_no_name_is_told_by_the_server() {
     assert_eq!(amount(Part::OtherWaits), 0.0);
     let named = with_stacks(4.0, &[(WaitCause::Unnamed, 1.0)], 3.0);
     assert_eq!(named.part_us(Part::OtherWaits), Some(3e4));
-    // BlockedTime as they were timed have waits for a core in them, which are known already.
-    let more = with_stacks(9.0, &[(WaitCause::Metadata, 1.0)], 0.0);
-    assert_eq!(more.excess_share, 0.0);
+}
+
+/// A wait has in it what the thread then waited for a core; other such waits came before the work
+/// for a message began, when the driver waited already.
+#[test]
+fn waits_for_a_core_are_counted_once() {
+    let amounts = |all: f64| {
+        let account = with_stacks(all, &[(WaitCause::Metadata, 1.0)], 0.0);
+        assert_eq!(account.excess_share, 0.0);
+        [Part::Metadata, Part::CoreWait, Part::NetworkAndDriver, Part::Remainder]
+            .map(|part| (account.part_us(part).unwrap() / 1e4 * 1e6).round() / 1e6)
+    };
+    // Of 5.5 at other things than work and files.
+    assert_eq!(amounts(4.0), [4.0, 0.5, 1.0, 1.0]);
+    assert_eq!(amounts(5.25), [5.25, 0.5, 0.75, 0.0]);
+    assert_eq!(amounts(9.0), [5.5, 0.5, 0.5, 0.0]);
 }
 
 #[test]
