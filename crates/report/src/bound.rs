@@ -8,9 +8,9 @@ use itertools::Itertools;
 use maud::{Markup, html};
 use std::cmp::Reverse;
 
-/// Of the repeats that are whole, the same of them together; that of the most repeats first.
+/// Of the repeats that count, the same of them together; that of the most repeats first.
 fn verdicts(cell: &CellView) -> Vec<Vec<&Bound>> {
-    let bounds = cell.whole().filter_map(|repeat| repeat.bound());
+    let bounds = cell.counted().filter_map(|repeat| repeat.bound());
     let verdicts = by_key(bounds.map(|bound| (bound.by, bound))).into_iter();
     verdicts.map(|(_, same)| same).sorted_by_key(|same| Reverse(same.len())).collect()
 }
@@ -39,7 +39,7 @@ pub fn bound_words(cell: &CellView) -> String {
 fn in_words(same: &[&Bound], all: &[Vec<&Bound>], cell: &CellView) -> String {
     match (same[0].by.title(), all.len()) {
         (title, 1) => title.to_owned(),
-        (title, _) => format!("{title} {} of {}", same.len(), cell.whole().count()),
+        (title, _) => format!("{title} {} of {}", same.len(), cell.counted().count()),
     }
 }
 
@@ -50,13 +50,13 @@ fn is_driver(bound: &Bound) -> bool {
 /// For the cell's own section: what each verdict rests on, and what it means for the numbers.
 pub fn bound_sentence(cell: &CellView) -> Markup {
     let verdicts = verdicts(cell);
-    let several = cell.whole().count() > 1;
+    let several = cell.counted().count() > 1;
     html! {
         @for same in &verdicts {
             p {
                 b { (transaction(same[0].by.title())) }
                 @if verdicts.len() > 1 {
-                    " (" (same.len()) " of " (cell.whole().count()) " repeats)"
+                    " (" (same.len()) " of " (cell.counted().count()) " repeats)"
                 }
                 ": " (same[0].because)
                 @if several { " (the first such repeat)" } "."

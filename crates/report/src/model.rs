@@ -49,8 +49,8 @@ pub struct CellView {
     pub repeats: Vec<RepeatView>,
     /// Attempts that a later one replaced.
     pub earlier_attempts: usize,
-    /// Repeats that [`Results::measured_again`] tells of.
-    measured_again: Vec<RepeatId>,
+    /// Repeats that [`Results::counted_repeats`] tells of.
+    counted: Vec<RepeatId>,
 }
 
 /// A repeat with all that is stored on it.
@@ -91,7 +91,7 @@ impl LabView {
             .zip(names)
             .map(|(cell, names)| CellView::read(results, cell, names, points_max))
             .collect::<Result<Vec<_>, _>>()?;
-        let best = best_of(&cells).and_then(|(cell, _)| Some((cell, cell.whole().next()?)));
+        let best = best_of(&cells).and_then(|(cell, _)| Some((cell, cell.counted().next()?)));
         let advice = best.map(|(cell, run)| {
             let account = run.resources().and_then(|used| used.account.as_ref());
             advice_of(results, run.repeat.id, &cell.label, account)
@@ -165,7 +165,7 @@ impl CellView {
     ) -> StoreResult<CellView> {
         let repeats = results.repeats(cell.id)?;
         let earlier_attempts = results.attempts(cell.id)?.len() - repeats.len();
-        let measured_again = results.measured_again(cell.id)?;
+        let counted = results.counted_repeats(&cell)?;
         Ok(CellView {
             repeats: repeats
                 .into_iter()
@@ -175,27 +175,23 @@ impl CellView {
             label,
             group,
             earlier_attempts,
-            measured_again,
+            counted,
         })
     }
 
-    /// Those that its numbers are of: measured over their whole windows, and not once more on the
-    /// server of the same ramp.
-    pub fn whole(&self) -> impl Iterator<Item = &RepeatView> {
-        let counts = |view: &&RepeatView| {
-            view.repeat.is_whole() && !self.measured_again.contains(&view.repeat.id)
-        };
-        self.repeats.iter().filter(counts)
+    /// Those that its numbers are of.
+    pub fn counted(&self) -> impl Iterator<Item = &RepeatView> {
+        self.repeats.iter().filter(|view| self.counted.contains(&view.repeat.id))
     }
 
     /// The repeat that is seen first.
     pub fn shown(&self) -> Option<&RepeatView> {
-        self.whole().next().or(self.repeats.first())
+        self.counted().next().or(self.repeats.first())
     }
 
-    /// Some number over the repeats that are whole.
+    /// Some number over the repeats that count.
     pub fn repeated(&self, number: impl Fn(&RepeatView) -> Option<f64>) -> MeanValue {
-        let values: Vec<f64> = self.whole().filter_map(number).collect();
+        let values: Vec<f64> = self.counted().filter_map(number).collect();
         MeanValue::of_repeats(&values)
     }
 
@@ -205,7 +201,7 @@ impl CellView {
 
     /// What its repeats tell of it.
     pub fn evidence(&self) -> CellEvidence {
-        CellEvidence::of(self.cell.what.ordinal, self.whole().map(|repeat| &repeat.run))
+        CellEvidence::of(self.cell.what.ordinal, self.counted().map(|repeat| &repeat.run))
     }
 
     /// What its throughput counts.
@@ -218,20 +214,20 @@ impl CellView {
         self.repeated(|repeat| repeat.primary_ns(quantile)).mean
     }
 
-    /// The longest such response time of all repeats that are whole.
+    /// The longest such response time of all repeats that count.
     pub fn primary_max_ns(&self) -> Option<u64> {
-        self.whole().filter_map(|repeat| repeat.primary.max_ns()).max()
+        self.counted().filter_map(|repeat| repeat.primary.max_ns()).max()
     }
 
     /// A percentile for people, in ms; with ≥ where response times are at least so long.
     pub fn primary_ms(&self, quantile: f64) -> String {
-        let is_at_least = self.whole().any(|repeat| repeat.primary.is_at_least(quantile));
+        let is_at_least = self.counted().any(|repeat| repeat.primary.is_at_least(quantile));
         marked(is_at_least, or_na(self.primary_ns(quantile), ms))
     }
 
     /// The longest for people, as [`CellView::primary_ms`].
     pub fn primary_max_ms(&self) -> String {
-        let is_at_least = self.whole().any(|repeat| repeat.primary.max_is_at_least());
+        let is_at_least = self.counted().any(|repeat| repeat.primary.max_is_at_least());
         marked(is_at_least, or_na(self.primary_max_ns(), |ns| ms(ns as f64)))
     }
 }

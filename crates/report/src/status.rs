@@ -11,7 +11,7 @@ use maud::{Markup, html};
 /// A closed table for each cell, of its first repeat that is done.
 pub fn status_tables(view: &LabView) -> Markup {
     let of_cell =
-        |cell| Some((cell, CellView::whole(cell).find(|repeat| !repeat.risen.is_empty())?));
+        |cell| Some((cell, CellView::counted(cell).find(|repeat| !repeat.risen.is_empty())?));
     let all: Vec<(&CellView, &RepeatView)> = view.cells.iter().filter_map(of_cell).collect();
     html! {
         @for (cell, repeat) in all {

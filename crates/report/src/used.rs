@@ -138,7 +138,7 @@ pub fn used_section(cell: &CellView) -> Markup {
 }
 
 fn sampled(cell: &CellView) -> impl Iterator<Item = &Resources> {
-    cell.whole().filter_map(RepeatView::resources)
+    cell.counted().filter_map(RepeatView::resources)
 }
 
 /// Whose machine it was.

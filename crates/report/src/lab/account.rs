@@ -11,17 +11,17 @@ use store::CellTransaction;
 
 /// Bars of all cells; nothing where nothing was measured, and of a single cell.
 pub fn account_section(view: &LabView) -> Markup {
-    let cells = || view.cells.iter().filter(|cell| cell.whole().next().is_some());
+    let cells = || view.cells.iter().filter(|cell| cell.counted().next().is_some());
     let waited: Vec<Stack> = cells().filter_map(account_stack).collect();
     let kind = primary_type(view);
-    let repeats = || cells().flat_map(CellView::whole);
+    let repeats = || cells().flat_map(CellView::counted);
     let named = kind.map(|kind| (kind, named_parts(repeats(), kind)));
     let spent: Vec<Stack> = named
         .iter()
         .flat_map(|(kind, named)| {
             let stack = move |cell: &CellView| Stack {
                 name: to_cell(cell, &cell.label),
-                parts: statement_parts(cell.whole(), kind, named),
+                parts: statement_parts(cell.counted(), kind, named),
             };
             cells().map(stack).filter(|stack| !stack.parts.is_empty())
         })
@@ -46,7 +46,7 @@ pub fn account_section(view: &LabView) -> Markup {
 
 /// A primary type of which the driver measured statements.
 fn primary_type(view: &LabView) -> Option<&str> {
-    let repeats = view.cells.iter().flat_map(CellView::whole);
+    let repeats = view.cells.iter().flat_map(CellView::counted);
     let mut known =
         repeats.flat_map(|repeat| repeat.totals.iter().map(move |(of, _)| (repeat, of)));
     let is_measured = |(repeat, of): &(&RepeatView, &CellTransaction)| {
@@ -89,7 +89,7 @@ fn color(part: Part) -> usize {
 
 /// `None` where the time of a transaction is not known.
 pub fn account_of(cell: &CellView) -> Option<CellAccount> {
-    let used: Vec<&Resources> = cell.whole().filter_map(RepeatView::resources).collect();
+    let used: Vec<&Resources> = cell.counted().filter_map(RepeatView::resources).collect();
     CellAccount::of(&used)
 }
 

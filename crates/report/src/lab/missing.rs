@@ -40,7 +40,7 @@ pub fn absent(cell: &CellView) -> Markup {
 }
 
 pub fn has_result(cell: &CellView) -> bool {
-    cell.whole().next().is_some()
+    cell.counted().next().is_some()
 }
 
 /// The reasons of all NA of a table, and of repeats that its numbers are without; nothing where

@@ -67,7 +67,7 @@ fn cell_with<'a>(view: &'a LabView, of: &CellComparison, device: &str) -> Option
 
 /// What bound the first repeat of which it is known.
 fn bound_of(cell: &CellView) -> Option<&'static str> {
-    Some(cell.whole().find_map(|repeat| repeat.bound())?.by.title())
+    Some(cell.counted().find_map(|repeat| repeat.bound())?.by.title())
 }
 
 /// How far a figure is from the published one, and what bound it; `None` where they are alike.

@@ -1,7 +1,7 @@
 //! Blocks of a lab: a repeat belongs to the block in which it was measured.
 
 use crate::common::{cell, lab};
-use store::{Block, Canary, HostBefore, Results};
+use store::{Block, Canary, HostBefore, NewCell, Results};
 
 #[test]
 fn a_repeat_that_is_measured_again_is_in_a_later_block() {
@@ -34,4 +34,25 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
     assert!(results.get::<HostBefore>(again.id).unwrap().is_empty());
     results.put(again.id, &[host]).unwrap();
     assert_eq!(results.get::<HostBefore>(again.id).unwrap(), [host]);
+}
+
+#[test]
+fn what_the_user_ended_early_counts_where_a_cell_is_alone() {
+    let scratch = testkit::Scratch::default();
+    let counted = || {
+        let cells = scratch.cells(scratch.lab).unwrap();
+        scratch.counted_repeats(&cells[0]).unwrap()
+    };
+    let early = scratch.begin(&testkit::cell());
+    testkit::measure(&scratch, early, 100);
+    scratch.cut_repeat(early).unwrap();
+    assert_eq!(counted(), [early]);
+    let whole = testkit::begin(&scratch, scratch.repeat(early).unwrap().cell, 2);
+    testkit::measure(&scratch, whole, 90);
+    assert_eq!(counted(), [whole]);
+    scratch.cut_repeat(whole).unwrap();
+    assert_eq!(counted(), [early, whole]);
+    // Numbers of shorter windows are held against nothing.
+    scratch.begin_cell(scratch.lab, &NewCell { ordinal: 2, ..cell() }).unwrap();
+    assert!(counted().is_empty());
 }
