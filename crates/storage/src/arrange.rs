@@ -399,7 +399,13 @@ impl<'a> Arranger<'a> {
                 self.shared.push((place, device));
             }
         }
-        self.arrangement.devices.push(RoleDevice::of(role, Some(place), location.as_deref()));
+        let mut device = RoleDevice::of(role, Some(place), location.as_deref());
+        // A second one of the kind that data has is another device.
+        let data = self.arrangement.devices.first();
+        if device.emulated && data.is_some_and(|data| data.device == device.device) {
+            device.device += " twin";
+        }
+        self.arrangement.devices.push(device);
         Ok(())
     }
 
