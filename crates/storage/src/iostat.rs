@@ -58,6 +58,9 @@ fn log_of(text: &str, device: Option<&str>) -> Result<IostatLog, String> {
     devices.values_mut().for_each(|reports| reports.retain(is_busy));
     let mut busy = devices.keys().filter(|name| !devices[*name].is_empty());
     let device = match (device, busy.next(), busy.next()) {
+        _ if text.trim_start().starts_with('{') => {
+            Err("it is JSON; write one with `LC_ALL=C iostat -x 1 > iostat.log`".into())
+        }
         _ if all.is_empty() => {
             Err("it has no second table; write one with `LC_ALL=C iostat -x 1 > iostat.log`".into())
         }
@@ -67,7 +70,11 @@ fn log_of(text: &str, device: Option<&str>) -> Result<IostatLog, String> {
         (Some(named), _, _) if !devices[named].is_empty() => Ok(named.to_owned()),
         (None, Some(only), None) => Ok(only.clone()),
         (None, Some(_), Some(_)) => Err(format!("name one of its devices: --device {all}")),
-        _ => Err("no table after the first has reads or writes; log a busy time".to_owned()),
+        _ => {
+            Err("no table after the first has reads or writes with a queue (aqu-sz) above 0; log \
+                  a busy time"
+                .to_owned())
+        }
     }?;
     let reports = devices.remove(&device).unwrap_or_default();
     Ok(IostatLog { device, reports })
@@ -116,7 +123,9 @@ fn value(name: &str, text: &str) -> Result<f64, String> {
 fn report(number: usize, columns: &Columns<'_>) -> Result<IostatReport, String> {
     let of = |name: &str| columns.get(name).copied();
     let need = |name: &str, found: Option<f64>| {
-        found.ok_or_else(|| format!("no column {name}; log with `LC_ALL=C iostat -x 1`"))
+        found.ok_or_else(|| {
+            format!("no column {name}; log with `LC_ALL=C iostat -x 1` of sysstat 11 or newer")
+        })
     };
     let requests = |kind: &str| -> Result<LoggedRequests, String> {
         let [per_s, kib, mib, mean] =
@@ -203,6 +212,7 @@ sdb               0.00     0.00    0.00    0.00     0.00     0.00     0.00     0
         let two = format!("{table}{table}sdb 7 7 7 7 7 7 7\n");
         for (text, device, why) in [
             ("r/s w/s", None, "no second table"),
+            ("{\"sysstat\": {}}", None, "it is JSON"),
             (ELEVEN, Some("sdc"), "no device sdc; --device takes sda, sdb"),
             (ELEVEN, Some("sdb"), "no table after the first has reads or writes"),
             (&two, None, "name one of its devices: --device sda, sdb"),
