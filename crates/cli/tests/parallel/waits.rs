@@ -1,6 +1,6 @@
 //! What the threads of a server wait for in other threads is found where it is made up.
 
-use crate::support::{directory, float, install, mydyno, shim};
+use crate::support::{Held, SMALL_REDO, Server, directory, float, install, mydyno, shim};
 use serde_json::Value;
 
 /// Of a transaction, what no part explains.
@@ -103,18 +103,49 @@ impl MadeUp {
             .run()
             .exits(0)
             .json();
-        let account = &document["resources"]["account"];
-        let whole = float(account, "/time_us");
-        let time = |part: &str| account[part].as_f64().unwrap_or(0.0);
-        let largest = PARTS.into_iter().max_by(|a, b| time(a).total_cmp(&time(b)));
-        assert_eq!(largest, Some(self.part), "{account:#}");
-        assert!(time("remainder_us") < REMAINDER_MAX * whole, "{account:#}");
-        assert_eq!(verdict(&document), self.verdict, "{:#}", document["resources"]["bound"]);
+        is_largest(&document, self.part, self.verdict);
     }
 }
 
-fn verdict(document: &Value) -> &str {
-    document["resources"]["bound"]["by"].as_str().unwrap_or("none")
+#[track_caller]
+fn is_largest(document: &Value, part: &str, verdict: &str) {
+    let account = &document["resources"]["account"];
+    let whole = float(account, "/time_us");
+    let time = |part: &str| account[part].as_f64().unwrap_or(0.0);
+    let largest = PARTS.into_iter().max_by(|a, b| time(a).total_cmp(&time(b)));
+    assert_eq!(largest, Some(part), "{account:#}");
+    assert!(time("remainder_us") < REMAINDER_MAX * whole, "{account:#}");
+    let bound = &document["resources"]["bound"];
+    assert_eq!(bound["by"].as_str().unwrap_or("none"), verdict, "{bound:#}");
+}
+
+/// Of sysbench's transactions on such storage.
+fn on_storage(engine: &str, mix: &str, storage: &[&str]) -> Value {
+    shim();
+    install(engine);
+    let work = directory();
+    mydyno(["run", "--json", "--engine", engine, "--workload", mix, "--table-size", "100000"])
+        .and_args(["-c", "8", "--warmup", "1s", "--window", "3s"])
+        .and_args(SMALL_REDO)
+        .and_args(storage)
+        .in_directory(work.path())
+        .run()
+        .exits(0)
+        .json()
+}
+
+#[test]
+fn a_slow_log_is_found() {
+    let storage = ["--data", "nvme-pm1725", "--redo", "hdd-7k2"];
+    let document = on_storage("mysql-8.0", "sysbench-oltp-write-only", &storage);
+    is_largest(&document, "log_us", "log");
+}
+
+#[test]
+fn a_pool_that_is_too_small_is_found() {
+    let storage = ["--data", "sata-850pro", "--set", "innodb_buffer_pool_size=6M"];
+    let document = on_storage("mariadb-11.8", "sysbench-oltp-read-only-uniform", &storage);
+    is_largest(&document, "reads_us", "read_io");
 }
 
 #[test]
@@ -151,4 +182,55 @@ fn a_server_that_lets_one_in_is_found() {
 #[test]
 fn a_statement_that_sleeps_is_found() {
     ASKED.is_found("mysql-8.0");
+}
+
+/// The server's own instruments time the same threads in the same run.
+#[test]
+fn performance_schema_times_the_same_waits() {
+    const SECONDS: f64 = 4.0;
+    shim();
+    let set = ["performance_schema=ON", "performance_schema_instrument=wait/%=ON"];
+    let small = ["innodb_buffer_pool_size=16M", "innodb_log_file_size=16M"];
+    let on_a_device = ["-w", "1", "--data", "sata-850pro"];
+    let server = Server::start_with("mysql-8.0", &[set, small].concat(), &on_a_device);
+    let work = directory();
+    std::fs::write(work.path().join("made-up.toml"), NAMED_LOCK.workload()).unwrap();
+    let mut session = Held::open(&server.dsn);
+    session.query("CREATE DATABASE made_up");
+    let of_schema = |schema: &str, verb: &str, workload: &str| {
+        mydyno([verb, "--json", "--dsn", &server.schema(schema), "--workload", workload])
+            .in_directory(work.path())
+    };
+    of_schema("made_up", "load", "made-up.toml").run().exits(0);
+    let files: &[&str] = &["reads_us", "page_writes_us"];
+    for (schema, workload, all) in [
+        ("tpcc", "tpcc", &[(files, "wait/io/file/innodb/innodb_data_file")][..]),
+        (
+            "made_up",
+            "made-up.toml",
+            &[
+                (&["metadata_us"], "wait/lock/metadata/sql/mdl"),
+                (&["other_waits_us"], "wait/synch/cond/sql/Item_func_sleep::cond"),
+            ],
+        ),
+    ] {
+        session.query("TRUNCATE performance_schema.events_waits_summary_by_user_by_event_name");
+        let window = format!("{SECONDS}s");
+        let run = of_schema(schema, "run", workload);
+        let document =
+            run.and_args(["-c", "8", "--warmup", "0", "--window", &window]).run().exits(0).json();
+        let account = &document["resources"]["account"];
+        for (parts, event) in all {
+            let told: f64 = parts.iter().map(|part| account[*part].as_f64().unwrap_or(0.0)).sum();
+            let told = told / float(account, "/time_us");
+            let timed = session.query(&format!(
+                "SELECT sum_timer_wait / 1e12 FROM \
+                 performance_schema.events_waits_summary_by_user_by_event_name WHERE user = \
+                 'mydyno' AND event_name = '{event}'"
+            ));
+            let timed = timed[0].parse::<f64>().unwrap() / (8.0 * SECONDS);
+            let near = (told - timed).abs() <= (0.1 * timed).max(0.03);
+            assert!(near && told > 0.05, "{event}: {timed:.3}, not {told:.3} of {account:#}");
+        }
+    }
 }
