@@ -2,9 +2,10 @@
 //! threads change.
 //!
 //! Each such wait is timed. What it was for is told by the place of the program that it was in: its
-//! stack. A stack takes some microseconds, so a thread takes one only once it has waited for a
-//! while, and adds all its time since the last one to that place. So places have time in proportion
-//! to what was waited there, and stacks cost the same whatever the number of waits and threads.
+//! stack. A stack takes some microseconds, so a thread takes one only each time that it has waited
+//! for another period, and adds that to the place where it was then. So places have time in
+//! proportion to what was waited there, whether in many waits or in few, and stacks cost the same
+//! whatever the number of waits and threads.
 
 use crate::state::{ShimState, state};
 use crate::{clock, session};
@@ -23,20 +24,19 @@ const STACK_EVERY_NS: u64 = 5_000_000;
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// What this thread waited since its last stack, and from how much on it takes the next.
-    static UNPLACED_NS: Cell<u64> = const { Cell::new(0) };
+    /// How much longer this thread waits until its period is over.
     static DUE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
 pub(crate) fn a_session_began() {
     let sessions = SESSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     // Each has another time to its first stack, so that they do not take them together.
-    DUE_NS.with(|due| due.set(due_ns(sessions)));
+    DUE_NS.with(|due| due.set(period_ns(sessions)));
 }
 
 /// How much a thread waits between its stacks beside so many.
-fn due_ns(sessions: u64) -> u64 {
-    clock::dilated_duration_ns(sessions * STACK_EVERY_NS)
+fn period_ns(sessions: u64) -> u64 {
+    clock::dilated_duration_ns(sessions.max(1) * STACK_EVERY_NS)
 }
 
 pub(crate) fn a_session_ended() {
@@ -60,18 +60,17 @@ fn blocked<T>(call: impl FnOnce() -> T) -> T {
     timed(Global::SessionBlockedNs, call)
 }
 
-/// Adds what a session waited to the place that it waits in, once that is worth a stack.
+/// Adds the periods that end in a wait to the place that a session waits in.
 fn place(state: &ShimState, ns: u64) {
-    let unplaced_ns = UNPLACED_NS.with(|unplaced| unplaced.get() + ns);
-    if unplaced_ns < DUE_NS.with(Cell::get) {
-        UNPLACED_NS.with(|unplaced| unplaced.set(unplaced_ns));
-        return;
-    }
-    UNPLACED_NS.with(|unplaced| unplaced.set(0));
-    DUE_NS.with(|due| due.set(due_ns(SESSIONS.load(Ordering::Relaxed))));
+    let due_ns = DUE_NS.with(Cell::get);
+    let Some(beyond_ns) = ns.checked_sub(due_ns) else {
+        return DUE_NS.with(|due| due.set(due_ns - ns));
+    };
+    let period_ns = period_ns(SESSIONS.load(Ordering::Relaxed));
+    DUE_NS.with(|due| due.set(period_ns - beyond_ns % period_ns));
     keeping_errno(|| {
         let stack = CallStack::here();
-        state.meter.waited_at(stack.addresses(), unplaced_ns);
+        state.meter.waited_at(stack.addresses(), (1 + beyond_ns / period_ns) * period_ns);
     });
 }
 
