@@ -47,7 +47,7 @@ pub use run::resources::{
     DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
     PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
 };
-pub use run::response_times::ResponseTime;
+pub use run::response_times::{ResponseTime, marked};
 pub use run::runs::{Basis, MeanValue, Runs};
 pub use run::samples::{MetricStep, ReadRepeat, Samples, Window};
 pub use run::sentences;

@@ -17,8 +17,8 @@ pub use address::{FileOffset, device_address, mix};
 pub use fault::{DeviceFault, FaultKind, SLOW_FACTOR, fault_of};
 pub use model::{Access, Completion, Device, Full, Programmed, RequestState, Ticket};
 pub use profile::{
-    Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,
-    builtin, builtins, is_occupancy,
+    Array, Disk, Limits, MIXED_WRITE_SHARE, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH,
+    Sheet, SolidState, builtin, builtins, is_occupancy,
 };
 pub use role::Role;
 pub use setup::{

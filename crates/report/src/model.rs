@@ -9,7 +9,7 @@ pub use crate::variables::Variable;
 use crate::variables::{Risen, risen, variables};
 use analyse::{
     Bound, CellEvidence, MeanValue, ReadRepeat, Resources, RunDocument, Samples, labels_of_stored,
-    profiles,
+    marked, profiles,
 };
 use base::{Dilation, counted};
 use device::Profile;
@@ -152,10 +152,6 @@ fn best_of(cells: &[CellView]) -> Option<(&CellView, f64)> {
     measured.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-fn marked(is_at_least: bool, time: String) -> String {
-    if is_at_least { format!("≥{time}") } else { time }
-}
-
 impl CellView {
     fn read(
         results: &Results,
@@ -222,13 +218,13 @@ impl CellView {
     /// A percentile for people, in ms; with ≥ where response times are at least so long.
     pub fn primary_ms(&self, quantile: f64) -> String {
         let is_at_least = self.counted().any(|repeat| repeat.primary.is_at_least(quantile));
-        marked(is_at_least, or_na(self.primary_ns(quantile), ms))
+        marked(or_na(self.primary_ns(quantile), ms), is_at_least)
     }
 
     /// The longest for people, as [`CellView::primary_ms`].
     pub fn primary_max_ms(&self) -> String {
         let is_at_least = self.counted().any(|repeat| repeat.primary.max_is_at_least());
-        marked(is_at_least, or_na(self.primary_max_ns(), |ns| ms(ns as f64)))
+        marked(or_na(self.primary_max_ns(), |ns| ms(ns as f64)), is_at_least)
     }
 }
 

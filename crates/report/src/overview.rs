@@ -216,8 +216,8 @@ fn dilation(cell: &CellView) -> String {
 
 /// Where the cell stands, with the reason of each repeat that has no result.
 fn status(cell: &CellView) -> Markup {
-    let whole = cell.counted().count();
     let done = cell.repeats.iter().filter(|repeat| repeat.is_done());
+    let whole = done.clone().filter(|repeat| repeat.repeat.is_whole()).count();
     let cut = done.clone().count() - whole;
     let failed_checks: usize = done.map(RepeatView::failed_checks).sum();
     html! {

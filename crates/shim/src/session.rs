@@ -40,18 +40,19 @@ thread_local! {
 
 /// The thread receives on that socket: if it is a new one, a session begins.
 fn begins(socket: c_int) {
-    if state().is_none_or(|state| state.no_account) {
+    let is_known = SESSION.with(|session| session.socket.get() == socket);
+    if is_known || state().is_none_or(|state| state.no_account) {
         return;
     }
-    let before = SESSION.with(|session| session.socket.replace(socket));
-    if before != socket {
-        SESSION.with(|session| session.since_ns.set(clock::now_ns()));
-        // One that goes on with another socket is no further one.
-        if before == NONE {
-            blocked::a_session_began();
-        }
-        let _ = rustix::thread::set_name(SESSION_THREAD);
+    let before = SESSION.with(|session| {
+        session.since_ns.set(clock::now_ns());
+        session.socket.replace(socket)
+    });
+    // One that goes on with another socket is no further one.
+    if before == NONE {
+        blocked::a_session_began();
     }
+    let _ = rustix::thread::set_name(SESSION_THREAD);
 }
 
 /// The thread closes a descriptor: if it is its session's, it is active no longer.

@@ -255,7 +255,6 @@ fn untold(
 ) -> Vec<String> {
     let least = least_queue(reports);
     let longest = most(reports, |at| at.queue);
-    let told_if = |is_so: bool, what: String| is_so.then_some(what);
     let all = [
         Some("how large the device and its cache are: capacity_bytes is a guess".to_owned()),
         Some(format!("reads of more than {reading} MB/s (sequential_read_mb_per_s)")),
@@ -263,11 +262,10 @@ fn untold(
             "writes of more than {writing} MB/s (random_write_iops, sequential_write_mb_per_s)"
         )),
         unseen.map(|seen| format!("more than {seen:.0} reads and writes/s (random_read_iops)")),
-        told_if(least > ALONE_MAX, format!("a read alone: the queue was never below {least:.1}")),
-        told_if(
-            longest < least * QUEUES_APART,
-            format!("what a request waits for others: the queue was {least:.1} to {longest:.1}"),
-        ),
+        (least > ALONE_MAX).then(|| format!("a read alone: the queue was never below {least:.1}")),
+        (longest < least * QUEUES_APART).then(|| {
+            format!("what a request waits for others: the queue was {least:.1} to {longest:.1}")
+        }),
         Some(match has_flushes {
             true => "what a loss of power leaves: that is concluded from flush_us".to_owned(),
             false => "flushes: it has none (sysstat before 12), flush_us is a guess".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::results::Durable;
 use crate::row::{Keys, insert};
-use crate::rows::{NewRamp, NewRepeat, Repeat, RepeatStatus, StoredCell, StoredRamp};
+use crate::rows::{NewRamp, NewRepeat, Repeat, StoredCell, StoredRamp};
 use crate::values::{CellId, LabId, RampId, RepeatId};
 use crate::write::insert_repeat;
 use crate::{Results, StoreResult};
@@ -89,24 +89,6 @@ impl Results {
             [cell],
             |row| row.get(0),
         )
-    }
-
-    /// The repeats that a cell's numbers are of: measured over their whole windows, and not once
-    /// more on the server of the same ramp. Where there are none, those that the user ended early,
-    /// if the cell is alone in its lab: there are no neighbours that its numbers are held against.
-    pub fn counted_repeats(&self, cell: &StoredCell) -> StoreResult<Vec<RepeatId>> {
-        let again = self.measured_again(cell.id)?;
-        let mut repeats = self.repeats(cell.id)?;
-        repeats.retain(|repeat| !again.contains(&repeat.id));
-        let ids = |counts: fn(&Repeat) -> bool| -> Vec<RepeatId> {
-            repeats.iter().filter(|repeat| counts(repeat)).map(|repeat| repeat.id).collect()
-        };
-        let whole = ids(Repeat::is_whole);
-        let cells = "SELECT count(*) FROM cell WHERE lab_id = ?1";
-        if !whole.is_empty() || self.all(cells, [cell.lab], |row| row.get::<_, i64>(0))? != [1] {
-            return Ok(whole);
-        }
-        Ok(ids(|repeat| repeat.status == RepeatStatus::Done))
     }
 
     /// Cells that are points of the ramps of one of the plan's cells.

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::page::{instant, page};
-use analyse::{LabGlance, lab_glance};
+use analyse::{LabGlance, lab_glance, marked};
 use axum::extract::{Query, State};
 use base::{counted, now_utc_ns, truncated};
 use maud::{Markup, html};
@@ -156,10 +156,8 @@ fn row(file: &str, ListedLab { lab, facts, found }: &ListedLab) -> Markup {
     let query = format!("file={}&lab={}", base::percent_encoded(file), lab.id);
     let found = found.as_deref();
     let highest = found.and_then(|of| Some((of.highest?, of.metric.title())));
-    let p95 = found.and_then(|of| of.p95_us).and_then(|us| {
-        let mark = if us.at_least { "≥" } else { "" };
-        Some(format!("{mark}{:.1}", us.mean? / 1e3))
-    });
+    let p95 = found.and_then(|of| of.p95_us);
+    let p95 = p95.and_then(|us| Some(marked(format!("{:.1}", us.mean? / 1e3), us.at_least)));
     html! {
         tr {
             td { a href={ "/lab?" (query) } { (lab.id) " " (lab.name) } }

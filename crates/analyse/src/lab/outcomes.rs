@@ -119,8 +119,8 @@ fn cell_outcome(results: &Results, cell: &StoredCell) -> StoreResult<CellOutcome
     let repeats = results.repeats(cell.id)?;
     let again = results.measured_again(cell.id)?;
     let is_again = |repeat: &Repeat| again.contains(&repeat.id);
-    let counted = results.counted_repeats(cell)?.into_iter();
-    let measured = counted.filter_map(|repeat| Run::read(results, repeat).transpose());
+    let counted = results.counted_repeats(cell)?;
+    let measured = counted.iter().filter_map(|repeat| Run::read(results, *repeat).transpose());
     let measured = measured.collect::<StoreResult<Vec<_>>>()?;
     let of_repeat = |repeat| RepeatOutcome {
         measured_again: is_again(repeat),

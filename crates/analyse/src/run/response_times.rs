@@ -29,9 +29,13 @@ impl ResponseTime {
             MEAN => longer_mean_us(of).is_some(),
             key => of.at_least.iter().any(|other| other == key),
         };
-        let time = (self.us)(of).map_or_else(|| "NA".to_owned(), show);
-        if is_at_least { format!("≥{time}") } else { time }
+        marked((self.us)(of).map_or_else(|| "NA".to_owned(), show), is_at_least)
     }
+}
+
+/// A time for people; with ≥ where it is at least so long.
+pub fn marked(time: String, is_at_least: bool) -> String {
+    if is_at_least { format!("≥{time}") } else { time }
 }
 
 const MEAN: &str = "mean_us";

@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
-use analyse::MeanValue;
 pub use analyse::sentences::number as optional;
+use analyse::{MeanValue, marked};
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -24,9 +24,8 @@ pub fn throughput_with_interval(of: &MeanValue) -> String {
 
 /// `12.30 ± 0.12`, microseconds as milliseconds; with ≥ where it is at least so long.
 pub fn ms_with_interval(us: &MeanValue, decimals: usize) -> String {
-    let mark = if us.at_least { "≥" } else { "" };
     let mean = optional(us.mean.map(|us| us / 1e3), decimals);
-    format!("{mark}{mean}{}", plus_minus(us, 1e3, decimals))
+    marked(mean, us.at_least) + &plus_minus(us, 1e3, decimals)
 }
 
 fn plus_minus(of: &MeanValue, unit: f64, decimals: usize) -> String {

@@ -1,7 +1,9 @@
 //! What no device can do. A figure that passes here may be wrong, but the model can live with it.
 
 use super::keys::{self, Figures};
-use super::{Array, Disk, Member, Profile, ProfileError, Sheet, SolidState, is_occupancy};
+use super::{
+    Array, Disk, MIXED_WRITE_SHARE, Member, Profile, ProfileError, Sheet, SolidState, is_occupancy,
+};
 
 type Checked = Result<(), ProfileError>;
 
@@ -182,7 +184,7 @@ fn at_most(figures: &Figures, less: &str, more: &str, factor: f64, why: &str) ->
 /// What a device without moving parts has where its profile does not say so, and what follows.
 fn conclude(solid: &SolidState, figures: &mut Figures) {
     let link = solid.interface_mb_per_s();
-    let mixed = figures.get("sheet.random_mixed_iops").map(|iops| iops * 0.3);
+    let mixed = figures.get("sheet.random_mixed_iops").map(|iops| iops * MIXED_WRITE_SHARE);
     figures.extend(mixed.map(|writes| (MIXED_WRITES.to_owned(), writes)));
     for (key, value) in [
         (LINK, link),

@@ -8,8 +8,8 @@ mod types;
 
 pub use builtins::{builtin, builtins};
 pub use types::{
-    Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,
-    is_occupancy,
+    Array, Disk, Limits, MIXED_WRITE_SHARE, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH,
+    Sheet, SolidState, is_occupancy,
 };
 
 impl Profile {

@@ -37,6 +37,8 @@ pub struct Profile {
 /// Requests outstanding where a sheet speaks of sequential ones: enough for 2 GB/s at a millisecond
 /// each.
 pub const SEQUENTIAL_QUEUE_DEPTH: u32 = 16;
+/// Of the requests of [`Sheet::random_mixed_iops`]; the others are reads.
+pub const MIXED_WRITE_SHARE: f64 = 0.3;
 
 /// What the device promises. What is absent is not promised, and not verified.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -346,8 +348,7 @@ impl Profile {
             }
             None => single(self),
         };
-        let limit = self.limits.and_then(|limits| limits.iops).unwrap_or(f64::INFINITY);
-        own.min(limit).max(1.0)
+        self.limits.map_or(own, |limits| own.min(limits.pages_per_s())).max(1.0)
     }
 }
 

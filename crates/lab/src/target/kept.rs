@@ -111,10 +111,9 @@ impl Kept {
 
     fn require_same(&self, name: &str, wanted: &Placement) -> LabResult<()> {
         let used = wanted.used.map(|used| used.to_string());
-        let switches = (self.count, self.no_account);
-        let same = (&self.asked, &self.used, self.page_cache_bytes)
-            == (&asked(wanted), &used, wanted.page_cache_bytes)
-            && switches == (wanted.count, wanted.no_account);
+        let switches = [self.count, self.no_account];
+        let same = (&self.asked, &self.used, self.page_cache_bytes, switches)
+            == (&asked(wanted), &used, wanted.page_cache_bytes, [wanted.count, wanted.no_account]);
         if same || *wanted == Placement::default() {
             return Ok(());
         }

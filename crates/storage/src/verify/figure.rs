@@ -5,7 +5,7 @@ use crate::error::{StorageError, StorageResult};
 use crate::fio::{EmulatedResult, FioJob, FioResult, Pattern};
 use base::{document, named};
 use device::page::AccessKind;
-use device::{Profile, Role, SEQUENTIAL_QUEUE_DEPTH};
+use device::{MIXED_WRITE_SHARE, Profile, Role, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -145,8 +145,8 @@ pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<
         figure.filter(|_| !profile.is_disk() || profile.used_bytes() == profile.capacity_bytes)
     };
     let random_writes = of_arm(sheet.random_write_iops).map(|full| full * gain);
-    // Three writes of ten take so much less.
-    let spared_s = random_writes.map_or(0.0, |iops| 0.3 * (gain - 1.0) / iops);
+    // The writes among them take so much less.
+    let spared_s = random_writes.map_or(0.0, |iops| MIXED_WRITE_SHARE * (gain - 1.0) / iops);
     let mixed = of_arm(sheet.random_mixed_iops).map(|full| 1.0 / (1.0 / full - spared_s));
     let mixed_job = job(Pattern::RandomMixed, sheet.random_read_queue_depth);
     let mixed = iops("random_mixed_iops", mixed, mixed_job);
