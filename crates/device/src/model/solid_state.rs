@@ -50,6 +50,8 @@ pub struct SolidStateModel {
     streams: Streams,
     read_streams: Streams,
     held: HeldWrites,
+    /// Whether a flush has the link for itself.
+    is_exclusive: bool,
     /// Writes since the last flush.
     unflushed: bool,
     /// The last flush: when it begins, and when it is over.
@@ -86,6 +88,7 @@ impl SolidStateModel {
             streams: Streams::default(),
             read_streams: Streams::default(),
             held: HeldWrites::new(profile.flush_queue_depth.unwrap_or(0)),
+            is_exclusive: profile.flush_queue_depth.is_some(),
             unflushed: false,
             flush_begins_ns: 0,
             flushed_ns: 0,
@@ -205,24 +208,35 @@ impl SolidStateModel {
     /// What is not acknowledged is not owed. A protected cache need not be emptied, and one whose
     /// flush lies is not. A volatile one is, and the mapping written after it, during which the
     /// flash does nothing else: so two flushes take twice as long as one, unless nothing was
-    /// written between them. Those that come while one is under way share the next: kernels send
-    /// one for all of them (Linux, block/blk-flush.c).
+    /// written between them. Those that come while one waits to begin share it, and those that
+    /// come while it is under way the next: kernels send one for all of them (Linux,
+    /// block/blk-flush.c).
     fn flush(&mut self, now_ns: u64) -> Completion {
         let service_ns = (self.flush_ns * self.spread.sample(&mut self.random)) as u64;
-        let from_ns = self.held.complete_ns(now_ns);
+        let idle_ns = service_ns.min(self.write_ns as u64);
+        if self.flush_drains && now_ns < self.flush_begins_ns {
+            return Completion { due_ns: self.flushed_ns, service_ns: 0 };
+        }
+        let is_next = self.is_exclusive && now_ns < self.flushed_ns;
+        let from_ns = if is_next { self.flushed_ns } else { self.held.complete_ns(now_ns) };
         let due_ns = if !self.flush_drains {
             from_ns.saturating_add(service_ns)
-        } else if from_ns < self.flush_begins_ns {
-            self.flushed_ns
+        } else if is_next {
+            // Nothing was written while the first held the link.
+            self.flush_begins_ns = from_ns;
+            from_ns.saturating_add(idle_ns)
         } else if self.unflushed {
+            self.unflushed = false;
             self.flush_begins_ns = from_ns.max(self.flushed_ns);
             self.cache.flush(Moment(self.flush_begins_ns), service_ns)
         } else {
-            let idle_ns = service_ns.min(self.write_ns as u64);
             from_ns.max(self.flushed_ns).saturating_add(idle_ns)
         };
-        self.unflushed = false;
         self.flushed_ns = self.flushed_ns.max(due_ns);
+        if self.is_exclusive {
+            self.command_free_ns = self.command_free_ns.max(self.flushed_ns as f64);
+            self.read_command_free_ns = self.read_command_free_ns.max(self.flushed_ns as f64);
+        }
         Completion { due_ns, service_ns: service_ns.min(due_ns - from_ns) }
     }
 }

@@ -107,7 +107,8 @@ pub struct SolidState {
     /// Standard deviation of service times as a share of their mean, 0 to 1. Without it: 0.2.
     pub latency_variation: Option<f64>,
     /// Writes that the device holds, all of which a flush waits for, on a link whose flush is no
-    /// command of its queue (SATA: 32). Without it: a flush waits for acknowledged ones only.
+    /// command of its queue (SATA: 32); what comes meanwhile waits for the flush. Without it: a
+    /// flush waits for acknowledged writes only, and nothing waits for it.
     pub flush_queue_depth: Option<u32>,
     /// When the power goes, a write is not torn inside of an aligned run of this length: a power of
     /// two from 512 to 65536. Without it: 512.

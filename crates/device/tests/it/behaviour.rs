@@ -275,20 +275,43 @@ fn mirrors_read_twice_as_much() {
 
 #[test]
 fn flushes_of_a_volatile_cache_share_the_next_one_and_idle_ones_are_cheap() {
-    let volatile = builtin("sata-850pro").unwrap();
-    let mut device = Device::new(&volatile, 1);
-    let mut done_ns = 0;
-    for n in 0..4 {
-        wait(&mut device, 1_000_000, write(n << 30));
-        done_ns = wait(&mut device, 1_100_000, FLUSH);
-    }
+    let ended_ns = |profile: &Profile| {
+        let mut device = Device::new(profile, 1);
+        let mut done_ns = 0;
+        for n in 0..4 {
+            wait(&mut device, 1_000_000, write(n << 30));
+            done_ns = wait(&mut device, 1_100_000, FLUSH);
+        }
+        let idle_ns = wait(&mut device, done_ns, FLUSH) - done_ns;
+        assert!(idle_ns < 100_000, "{idle_ns}");
+        done_ns - 1_100_000
+    };
     // The first, and one for the three that came while it was under way.
-    let both_ns = done_ns - 1_100_000;
-    assert!((2 * 1_000_000..2 * 2_000_000).contains(&both_ns), "{both_ns}");
-    let idle_ns = wait(&mut device, done_ns, FLUSH) - done_ns;
-    assert!(idle_ns < 100_000, "{idle_ns}");
+    let queued = changed("sata-850pro", "flush_queue_depth = 32\n", "");
+    let ended = ended_ns(&queued);
+    assert!((2 * 1_000_000..2 * 2_000_000).contains(&ended), "{ended}");
+    // Where a flush has the link for itself, nothing was written until the next.
+    let ended = ended_ns(&builtin("sata-850pro").unwrap());
+    assert!((1_000_000..2_000_000).contains(&ended), "{ended}");
     let protected = builtin("nvme-pm1725").unwrap();
     assert!(flush_latency_us(&mut Device::new(&protected, 1), &protected, 1, 100) < 30.0);
+}
+
+#[test]
+fn a_flush_has_the_link_of_sata_for_itself() {
+    let delay_ns = |profile: &Profile, access: Access| {
+        let mut device = Device::new(profile, 1);
+        wait(&mut device, 1_000_000, write(0));
+        let flushed_ns = wait(&mut device, 2_000_000, FLUSH);
+        (wait(&mut device, 2_100_000, access) - 2_100_000, flushed_ns - 2_100_000)
+    };
+    let queued = changed("sata-850pro", "flush_queue_depth = 32\n", "");
+    for access in [read(1 << 30), write(1 << 30)] {
+        let (delay, rest) = delay_ns(&builtin("sata-850pro").unwrap(), access);
+        assert!(delay > rest && rest > 1_000_000, "{delay} {rest}");
+        let (delay, rest) = delay_ns(&queued, access);
+        assert!(delay < rest, "{delay} {rest}");
+    }
 }
 
 /// A redo log's flush while page cleaners have handed in all that asynchronous I/O takes.
