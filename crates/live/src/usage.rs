@@ -99,17 +99,14 @@ impl Recent {
             name: name.to_owned(),
             rates: counters.rates(name, &get),
         };
-        let counted = self.samples.labels(Shim, IoCounters::OF_ROLES.reads);
-        let counted: Vec<&str> = counted.collect();
-        let roles = Role::ALL.iter().map(|role| role.name());
-        let of_roles = roles.filter(|role| counted.contains(role));
-        let of_disks = self.busy_disks.iter();
+        let counted: Vec<&str> = self.samples.labels(Shim, IoCounters::OF_ROLES.reads).collect();
         let (io_by, io) = if counted.is_empty() {
-            let rows = of_disks.map(|disk| row(IoCounters::OF_DISKS, disk));
-            (IoBy::Disk, rows.collect())
+            let disks = self.busy_disks.iter();
+            (IoBy::Disk, disks.map(|disk| row(IoCounters::OF_DISKS, disk)).collect())
         } else {
-            let rows = of_roles.map(|role| row(IoCounters::OF_ROLES, role));
-            (IoBy::Role, rows.collect())
+            let roles = Role::ALL.iter().map(|role| role.name());
+            let roles = roles.filter(|role| counted.contains(role));
+            (IoBy::Role, roles.map(|role| row(IoCounters::OF_ROLES, role)).collect())
         };
         Usage {
             cpu: CpuShares::of(&get),
