@@ -54,19 +54,17 @@ pub async fn list(State(app): State<Arc<App>>, Query(search): Query<LabSearch>) 
     };
     // A thread that panics is a defect, and the list is then empty.
     let files = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-    page(
-        "Labs",
-        &html! {
-            form role="search" {
-                label { "Search " input type="search" name="q" value=(words) placeholder=
-                    "name, engine, preset, device, status, date"; }
-                button { "Search" }
-            }
-            @if files.is_empty() { p { "There is no results file here yet; `mydyno lab run` and \
-                `mydyno run` write one." } }
-            @for of in &files { (file_section(of)) }
-        },
-    )
+    let body = html! {
+        form role="search" {
+            label { "Search " input type="search" name="q" value=(words) placeholder=
+                "name, engine, preset, device, status, date"; }
+            button { "Search" }
+        }
+        @if files.is_empty() { p { "There is no results file here yet; `mydyno lab run` and \
+            `mydyno run` write one." } }
+        @for of in &files { (file_section(of)) }
+    };
+    page("Labs", &body)
 }
 
 impl FileLabs {
