@@ -1,13 +1,11 @@
 //! The answer first: what was asked, what is shown, and what cannot be said.
 
-use crate::model::{CellView, LabView};
-use analyse::{CellEvidence, LabAnswer, LabOutcome};
+use crate::model::LabView;
 use maud::{Markup, html};
 
 /// The sentences at the top of the page.
-pub fn answer_section(view: &LabView, outcome: &LabOutcome) -> Markup {
-    let evidence: Vec<CellEvidence> = view.cells.iter().map(CellView::evidence).collect();
-    let answer = LabAnswer::of(outcome, &evidence);
+pub fn answer_section(view: &LabView) -> Markup {
+    let answer = view.answer();
     html! {
         section.answer id="answer" {
             h2 { (answer.question) }

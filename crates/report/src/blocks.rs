@@ -21,16 +21,13 @@ pub fn blocks(blocks: &[BlockOutcome]) -> Markup {
         .numbers_in(("Arithmetic against the first", "%"), |block| {
             or_dash(change(blocks, block), percents)
         });
+    let caption = "The same fixed work at the start of each block. More time than in the first \
+        block of a machine is a slower host; comparisons are made inside blocks. -: not measured.";
     html! {
         @if blocks.len() > 1 {
             h3 { "Blocks" }
             p { (drift(blocks)) }
-            (shown(
-                "The same fixed work at the start of each block. More time than in the first block \
-                    of a machine is a slower host; comparisons are made inside blocks. -: not \
-                    measured.",
-                table
-            ))
+            (shown(caption, table))
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn bound_tags(cell: &CellView) -> Markup {
 /// The same without markup; nothing where nothing is known.
 pub fn bound_words(cell: &CellView) -> String {
     let verdicts = verdicts(cell);
-    verdicts.iter().map(|same| in_words(same, &verdicts, cell)).collect::<Vec<_>>().join(", ")
+    verdicts.iter().map(|same| in_words(same, &verdicts, cell)).join(", ")
 }
 
 /// A verdict, and of how many repeats it is where they differ.

@@ -9,8 +9,7 @@ use crate::model::{CellView, LabView, LoadView, RepeatView, warehouses};
 use crate::status::status_tables;
 use crate::table::shown_as;
 use crate::tables::checks_table;
-use crate::variables::Variable;
-use analyse::{IDENTITY_VARIABLES, LabOutcome, Table};
+use analyse::{IDENTITY_VARIABLES, Table};
 use base::{by_key, counted};
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -20,24 +19,22 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn loads(loads: &[LoadView]) -> Markup {
     html! {
         @if !loads.is_empty() {
-            section id="load" {
-                h2 { "Load" }
-                @for view in loads { (load(view)) }
-            }
+            h2 { "Load" }
+            @for view in loads { (load(view)) }
         }
     }
 }
 
 fn load(view: &LoadView) -> Markup {
     let load = &view.load;
-    let seconds = load.duration_ns as f64 / 1e9;
+    let seconds = |ns: u64| significant(ns as f64 / 1e9);
     let table = Table::of(&load.tables)
         .words("Table", |table| &table.name)
         .numbers("Rows", |table| integer(table.rows))
         .words("Checksum", |table| html! { span.mono { (table.checksum) } });
     html! {
         p {
-            b { (warehouses(load.warehouses)) " in " (significant(seconds)) " s" }
+            b { (warehouses(load.warehouses)) " in " (seconds(load.duration_ns)) " s" }
             " on " (load.engine) " " (load.server_version) " by "
             @match load.method {
                 store::LoadMethod::LocalInfile => "LOAD DATA LOCAL INFILE",
@@ -49,7 +46,7 @@ fn load(view: &LoadView) -> Markup {
             @if load.partitions > 0 { ", tables in " (load.partitions) " partitions" }
             @if load.history_key == Some(true) { ", HISTORY with a primary key" } "; "
             (integer(load.total_rows())) " rows, " (bytes(load.total_bytes)) " sent, client CPU "
-            (significant(load.client_cpu_ns as f64 / 1e9)) " s"
+            (seconds(load.client_cpu_ns)) " s"
             @if let Some(rss) = load.client_peak_rss_bytes { ", peak memory " (bytes(rss)) }
             ". " span.soft { "Finished " (instant(load.finished_utc_ns)) "." }
         }
@@ -70,19 +67,17 @@ fn measured(cell: &CellView) -> Option<&RepeatView> {
 }
 
 /// Machine, server variables, option files.
-pub fn configuration(view: &LabView, outcome: &LabOutcome) -> Markup {
+pub fn configuration(view: &LabView) -> Markup {
     html! {
-        section id="configuration" {
-            h2 { "Configuration" }
-            (hardware(view, outcome))
-            (blocks(&outcome.blocks))
-            (presets(view))
-            (changed_variables(view))
-            (differing_variables(view))
-            (all_variables(view))
-            @if !view.is_brief() { (status_tables(view)) }
-            (option_files(view))
-        }
+        h2 { "Configuration" }
+        (hardware(view))
+        (blocks(&view.outcome.blocks))
+        (presets(view))
+        (changed_variables(view))
+        (differing_variables(view))
+        (all_variables(view))
+        @if !view.is_brief() { (status_tables(view)) }
+        (option_files(view))
     }
 }
 
@@ -120,13 +115,11 @@ fn presets(view: &LabView) -> Markup {
                     }
                 }
                 div.scroll { table {
-                    thead {
-                        tr {
-                            th scope="col" { "Variable" } th scope="col" { "Asked" }
-                            th scope="col" { "Fate" } th scope="col" { "Became" }
-                            th scope="col" { "Why" }
+                    thead { tr {
+                        @for title in ["Variable", "Asked", "Fate", "Became", "Why"] {
+                            th scope="col" { (title) }
                         }
-                    }
+                    } }
                     tbody { @for variable in &preset.variables {
                         tr.changed[!matches!(variable.fate.as_str(), "kept" | "placed")] {
                             th.mono scope="row" { (variable.variable) }
@@ -149,16 +142,12 @@ fn presets(view: &LabView) -> Markup {
 }
 
 fn changed_variables(view: &LabView) -> Markup {
-    let changed: Vec<(&CellView, &RepeatView, &Variable)> = view
-        .cells
-        .iter()
-        .flat_map(|cell| cell.repeats.iter().map(move |repeat| (cell, repeat)))
-        .flat_map(|(cell, repeat)| {
-            let changed = repeat.variables.iter().filter(|variable| variable.changed());
-            changed.map(move |variable| (cell, repeat, variable))
-        })
-        .collect();
-    let is_any = !changed.is_empty();
+    let repeats =
+        view.cells.iter().flat_map(|cell| cell.repeats.iter().map(move |repeat| (cell, repeat)));
+    let changed = repeats.flat_map(|(cell, repeat)| {
+        let changed = repeat.variables.iter().filter(|variable| variable.changed());
+        changed.map(move |variable| (cell, repeat, variable))
+    });
     let value = |value: &Option<String>| {
         html! { span.value.mono { (value.as_deref().unwrap_or("")) } }
     };
@@ -172,7 +161,7 @@ fn changed_variables(view: &LabView) -> Markup {
         .words("Before", |(.., variable)| value(&variable.start))
         .words("After", |(.., variable)| value(&variable.end));
     html! {
-        @if is_any {
+        @if !table.rows().is_empty() {
             h3 { "Server variables that changed during a run" }
             (shown_as("changed", "", table))
         }
@@ -183,22 +172,18 @@ fn changed_variables(view: &LabView) -> Markup {
 const CELLS_NAMED_MAX: usize = 4;
 
 fn differing_variables(view: &LabView) -> Markup {
-    let columns: Vec<(&CellView, BTreeMap<&str, &str>)> = view
-        .cells
-        .iter()
-        .filter_map(|cell| {
-            let variables = &measured(cell)?.variables;
-            let pairs = variables.iter().map(|v| (v.name.as_str(), v.value()));
-            Some((cell, pairs.collect()))
-        })
-        .collect();
-    let names: BTreeSet<&str> =
-        columns.iter().flat_map(|(_, values)| values.keys().copied()).collect();
-    let differing: Vec<&str> = names
-        .into_iter()
-        .filter(|name| !IDENTITY_VARIABLES.contains(name))
-        .filter(|name| !columns.iter().map(|(_, values)| values.get(name)).all_equal())
-        .collect();
+    let of_cell = |cell| {
+        let variables = measured(cell)?.variables.iter();
+        Some((cell, variables.map(|of| (of.name.as_str(), of.value())).collect()))
+    };
+    let columns: Vec<(&CellView, BTreeMap<&str, &str>)> =
+        view.cells.iter().filter_map(of_cell).collect();
+    let names: BTreeSet<&str> = columns.iter().flat_map(|(_, of)| of.keys().copied()).collect();
+    let is_differing = |name: &&str| {
+        let is_configured = !IDENTITY_VARIABLES.contains(name);
+        is_configured && !columns.iter().map(|(_, values)| values.get(name)).all_equal()
+    };
+    let differing = names.into_iter().filter(is_differing).collect_vec();
     // Cells whose variables are the same share a column.
     let distinct = by_key(columns.iter().map(|(cell, values)| {
         let of = |name: &&str| values.get(name).copied().unwrap_or("");
@@ -208,20 +193,14 @@ fn differing_variables(view: &LabView) -> Markup {
         @if !differing.is_empty() {
             details { summary { (differing.len()) " server variables differ between cells" }
                 div.scroll { table {
-                    thead {
-                        tr {
-                            th scope="col" { "Variable" }
-                            @for (_, cells) in &distinct {
-                                th scope="col" { (column_title(cells)) }
-                            }
-                        }
-                    }
-                    tbody { @for (row, name) in differing.iter().enumerate() {
-                        tr {
-                            th.mono scope="row" { (name) }
-                            @for (column, _) in &distinct { td.value.mono { (column[row]) } }
-                        }
+                    thead { tr {
+                        th scope="col" { "Variable" }
+                        @for (_, cells) in &distinct { th scope="col" { (column_title(cells)) } }
                     } }
+                    tbody { @for (row, name) in differing.iter().enumerate() { tr {
+                        th.mono scope="row" { (name) }
+                        @for (column, _) in &distinct { td.value.mono { (column[row]) } }
+                    } } }
                 } }
             }
         }
@@ -243,8 +222,7 @@ fn column_title(cells: &[&CellView]) -> Markup {
 }
 
 fn all_variables(view: &LabView) -> Markup {
-    let Some((cell, repeat)) =
-        view.cells.iter().find_map(|cell| measured(cell).map(|repeat| (cell, repeat)))
+    let Some((cell, repeat)) = view.cells.iter().find_map(|cell| Some((cell, measured(cell)?)))
     else {
         return html! { p.soft { "No server variables are stored." } };
     };
@@ -307,27 +285,22 @@ fn option_files(view: &LabView) -> Markup {
 pub fn reproduce(view: &LabView) -> Markup {
     let lab = &view.lab;
     html! {
-        section id="reproduce" {
-            h2 { "Reproduce" }
-            p { "These numbers were made by" }
-            pre { (lab.command_line) }
-            p { "and this page from the results file alone by" }
-            pre { "mydyno report " (lab.id) " --results " (view.results_file) " -o report.html" }
-            dl.pairs {
-                dt { "mydyno" } dd { (lab.mydyno_version) }
-                dt { "Started" } dd { (instant(lab.started_utc_ns)) }
-                @if let Some(finished) = lab.finished_utc_ns {
-                    dt { "Finished" }
-                    dd {
-                        (instant(finished)) " ("
-                        (duration(u64::try_from(finished - lab.started_utc_ns).unwrap_or(0))) ")"
-                    }
-                }
-                dt { "Numbers as CSV" } dd { code {
-                    "mydyno export " (lab.id) " --results " (view.results_file) } }
+        h2 { "Reproduce" }
+        p { "These numbers were made by" }
+        pre { (lab.command_line) }
+        p { "and this page from the results file alone by" }
+        pre { "mydyno report " (lab.id) " --results " (view.results_file) " -o report.html" }
+        dl.pairs {
+            dt { "mydyno" } dd { (lab.mydyno_version) }
+            dt { "Started" } dd { (instant(lab.started_utc_ns)) }
+            @if let Some(finished) = lab.finished_utc_ns {
+                @let took = u64::try_from(finished - lab.started_utc_ns).unwrap_or(0);
+                dt { "Finished" } dd { (instant(finished)) " (" (duration(took)) ")" }
             }
-            @if let Some(plan) = &lab.plan { details { summary { "The plan" } pre { (plan) } } }
+            dt { "Numbers as CSV" }
+            dd { code { "mydyno export " (lab.id) " --results " (view.results_file) } }
         }
+        @if let Some(plan) = &lab.plan { details { summary { "The plan" } pre { (plan) } } }
     }
 }
 

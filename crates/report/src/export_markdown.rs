@@ -5,7 +5,6 @@ use crate::error::ReportResult;
 use crate::format::{instant, or_na, percent, significant, truncated};
 use crate::model::{CellView, LabView};
 use crate::page::DISCLAIMER;
-use analyse::{LabAnswer, lab_outcome};
 use itertools::Itertools;
 use store::{LabId, Results, ThroughputMetric};
 
@@ -15,9 +14,7 @@ use store::{LabId, Results, ThroughputMetric};
 /// There is no such lab, or the file cannot be read.
 pub fn export_markdown(results: &Results, lab: LabId) -> ReportResult<String> {
     let view = LabView::read(results, lab)?;
-    let outcome = lab_outcome(results, lab)?;
-    let evidence: Vec<_> = view.cells.iter().map(CellView::evidence).collect();
-    let answer = LabAnswer::of(&outcome, &evidence);
+    let answer = view.answer();
     let mut out = format!("## {}\n\n{}\n\n", plain(&view.lab.name), plain(&answer.question));
     list(&mut out, &answer.shown);
     if !answer.limits.is_empty() {

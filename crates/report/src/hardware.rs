@@ -3,16 +3,16 @@
 use crate::format::{NOT_MEASURED, bytes, integer, or_dash, percents, significant, transaction};
 use crate::model::LabView;
 use crate::table::shown;
-use analyse::{LabOutcome, MachineOutcome, Table, device_price_usd};
+use analyse::{MachineOutcome, Table, device_price_usd};
 use device::Profile;
 use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Host facts, and what the devices promise.
-pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
+pub fn hardware(view: &LabView) -> Markup {
     let is_one = view.machines.len() < 2;
     html! {
-        @if is_one { h3 { "Machine" } } @else { (machines(&outcome.machines)) }
+        @if is_one { h3 { "Machine" } } @else { (machines(&view.outcome.machines)) }
         @if view.machines.is_empty() { p.soft { "Nothing is stored on the machine." } }
         @for machine in &view.machines {
             @let facts = html! {
@@ -30,7 +30,6 @@ pub fn hardware(view: &LabView, outcome: &LabOutcome) -> Markup {
 
 /// Which machine measured what, and how much it gives against the others.
 fn machines(machines: &[MachineOutcome]) -> Markup {
-    let numbers = |blocks: &[u32]| blocks.iter().join(", ");
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NOT_MEASURED.to_owned());
     let table = Table::of(machines)
         .words("Machine", |of| &of.name)
@@ -38,22 +37,17 @@ fn machines(machines: &[MachineOutcome]) -> Markup {
         .numbers("Cores", |of| or_dash(of.cpu_cores, |cores| cores.to_string()))
         .numbers("Memory", |of| or_dash(of.memory_bytes, bytes))
         .words("Kernel", |of| or_none(&of.kernel))
-        .words("Blocks", |of| numbers(&of.blocks))
+        .words("Blocks", |of| of.blocks.iter().join(", "))
         .numbers("Repeats", |of| integer(of.repeats as u64))
         .numbers_in(("Canary", "ms"), |of| or_dash(of.canary_cpu_us, |us| significant(us / 1e3)))
         .numbers_in(("Against others", "%"), |of| {
             or_dash(of.nopm_ratio, |ratio| percents(ratio - 1.0))
         });
-    html! {
-        h3 { "Machines" }
-        (shown(
-            "Whole blocks were measured on one machine, and cells are compared inside blocks, so \
-                that machines which differ bias no comparison. Against others: throughput of its \
-                blocks to that of all other blocks, with the cells taken out. Means over the \
-                repeats of a cell have the machines' differences in their intervals.",
-            table
-        ))
-    }
+    let caption = "Whole blocks were measured on one machine, and cells are compared inside \
+        blocks, so that machines which differ bias no comparison. Against others: throughput of \
+        its blocks to that of all other blocks, with the cells taken out. Means over the repeats \
+        of a cell have the machines' differences in their intervals.";
+    html! { h3 { "Machines" } (shown(caption, table)) }
 }
 
 fn fact_name(key: &str) -> String {
@@ -83,23 +77,18 @@ const PROMISES: [Promise; 8] = [
     (("Price", "USD"), device_price_usd),
 ];
 
-/// Each real device once, with where its bytes are.
-fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
-    let places = view.cells.iter().flat_map(|cell| &cell.cell.what.places);
-    let real = places.filter(|place| !place.emulated);
-    real.map(|place| (place.device.as_str(), place.backing.as_str())).unique().collect()
-}
-
 fn devices(view: &LabView) -> Markup {
     let emulated = view.profiles.iter().map(|profile| {
-        let used =
-            spec::used_in_words(profile).map_or_else(String::new, |used| format!(", {used}"));
-        let what = format!("{}, emulated{used}", profile.title);
-        (profile.name.as_str(), what, Some(profile))
+        let used = spec::used_in_words(profile).map(|used| format!(", {used}"));
+        let what = format!("{}, emulated{}", profile.title, used.unwrap_or_default());
+        (&profile.name, what, Some(profile))
     });
-    let real = real_devices(view).into_iter();
-    let all = emulated.chain(real.map(|(name, on)| (name, format!("real: {on}"), None)));
-    let mut table = Table::of(all)
+    // Each real device once, with where its bytes are.
+    let places = view.cells.iter().flat_map(|cell| &cell.cell.what.places);
+    let real = places.filter(|place| !place.emulated);
+    let real = real.unique_by(|place| (&place.device, &place.backing));
+    let real = real.map(|place| (&place.device, format!("real: {}", place.backing), None));
+    let mut table = Table::of(emulated.chain(real))
         .words("Device", |(name, ..)| *name)
         .words("What it is", |(_, what, _)| what.clone())
         .numbers("Size", |(.., of)| of.map_or_else(String::new, |of| bytes(of.capacity_bytes)));
@@ -108,15 +97,13 @@ fn devices(view: &LabView) -> Markup {
             of.map_or_else(String::new, |of| or_dash(promised(of), significant))
         });
     }
+    let caption = "What the sheets of emulated devices promise, full: 4 KiB random, 128 KiB \
+        sequential; the shim plays it. -: not promised. docs/emulation.md says how it was checked \
+        with fio.";
     html! {
         @if !table.rows().is_empty() {
             h3 { "Devices" }
-            (shown(
-                "What the sheets of emulated devices promise, full: 4 KiB random, 128 KiB \
-                    sequential; the shim plays it. -: not promised. docs/emulation.md says how it \
-                    was checked with fio.",
-                table
-            ))
+            (shown(caption, table))
         }
     }
 }

@@ -22,11 +22,11 @@ mod format;
 mod hardware;
 mod instances;
 mod lab;
-mod lengths;
 mod model;
 mod overview;
 mod page;
 mod panels;
+mod plot;
 mod ramp;
 mod series;
 mod stacks;
@@ -43,7 +43,5 @@ pub use export::export_csv;
 pub use export_hlog::export_hlog;
 pub use export_markdown::export_markdown;
 pub use figure::{figure, raster};
-pub use followed::{
-    AccountPart, FollowedCell, FollowedLab, FollowedRepeat, LabFollower, RunningRepeat,
-};
+pub use followed::{FollowedLab, LabFollower};
 pub use page::{UPLOT_CSS, UPLOT_JS, render};

@@ -25,7 +25,7 @@ pub fn terminals_section(repeat: &RepeatView) -> Markup {
 }
 
 fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
-    let outside = |r: &&StoredRequirement| r.judged.verdict == Verdict::Outside;
+    let is_outside = |r: &StoredRequirement| r.judged.verdict == Verdict::Outside;
     let show = |judged: &JudgedNumber, value: f64| match judged.unit {
         JudgedUnit::Share => percent(value),
         JudgedUnit::Seconds => format!("{} s", significant(value)),
@@ -34,14 +34,12 @@ fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
     let table = Table::of(requirements)
         .words("Requirement", |of| &of.title)
         .words("Clause", |of| &of.clause);
+    let caption = "Green: what the clause allows. Grey: where a right run of this length lands; \
+        short runs miss by chance.";
     html! {
-        @if requirements.iter().filter(outside).count() == 0 {
+        @if !requirements.iter().any(is_outside) {
             p { span.tag.good { "all met" } " as far as a window of this length can tell." }
         }
-        (shown(
-            "Green: what the clause allows. Grey: where a right run of this length lands; short \
-                runs miss by chance.",
-            judged(table, |of| &of.judged, show, false)
-        ))
+        (shown(caption, judged(table, |of| &of.judged, show, false)))
     }
 }

@@ -3,9 +3,10 @@
 
 use super::grid::{Axes, table};
 use super::missing::footnotes;
-use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, THROUGHPUT, used_of_machine};
+use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, used_of_machine};
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
+use crate::plot::plot;
 use crate::series::rounded;
 use analyse::MeanValue;
 use base::by_key;
@@ -137,17 +138,10 @@ pub fn chart(
     html! {
         figure data-chart="curves" data-curves=(of) data-what=(keys.join("|")) data-unit=[unit]
             data-log[is_logarithmic] {
-            figcaption { b { (title) } }
-            div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
-            div.legend {}
+            (plot(title, ""))
             @if let Some(table) = table { details.small { summary { "Data table" } (table) } }
         }
     }
-}
-
-/// The answer as a picture: throughput by connections.
-pub fn throughput_by_connections(view: &LabView) -> Markup {
-    number_by_connections(view, &THROUGHPUT, "Throughput by connections")
 }
 
 /// A chart of one number by connections, with its table where that is a grid.
@@ -157,8 +151,9 @@ pub fn number_by_connections(view: &LabView, number: &CellNumber, title: &str) -
     chart(view, "connections", &[number], (title, table))
 }
 
-/// The charts by connections, but for throughput.
-pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
+/// The charts by connections, but for throughput; nothing where there are no such curves.
+pub fn connection_charts(view: &LabView, curves: Option<&Curves>) -> Markup {
+    let Some(curves) = curves else { return html! {} };
     let has_retries = curves.is_seen(&RETRIES.key(view));
     let axes = Axes::of(view);
     let of = |number: &CellNumber| {
@@ -167,31 +162,25 @@ pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
     };
     let response = in_words_of(view.metric(), "New-order response time by connections, ms");
     html! {
-        section id="connections" {
-            h2 { "By connections" }
-            p.soft.small {
-                "Whiskers and ±: 95 % confidence interval over repeats; a point without them is \
-                 of one repeat; a maximum is the longest of all repeats. A cell without a result \
-                 breaks its line."
-                @if has_retries {
-                    " Retries are tries made again after a deadlock, a lock wait timeout or \
-                     another error that may pass, of all transaction types in the window."
-                }
+        h2 { "By connections" }
+        p.soft.small {
+            "Whiskers and ±: 95 % confidence interval over repeats; a point without them is of one \
+             repeat; a maximum is the longest of all repeats. A cell without a result breaks its \
+             line."
+            @if has_retries {
+                " Retries are tries made again after a deadlock, a lock wait timeout or another \
+                 error that may pass, of all transaction types in the window."
             }
-            div.charts {
-                @if axes.is_grid() { @for number in &DELIVERED[1..] { (of(number)) } }
-                @else {
-                    (chart(
-                        view,
-                        "connections",
-                        &[&P95, &MAXIMUM],
-                        (&response, Some(table(view, &DELIVERED)))
-                    ))
-                }
-                @if has_retries { (of(&RETRIES)) }
-            }
-            (footnotes(&view.cells))
         }
+        div.charts {
+            @if axes.is_grid() { @for number in &DELIVERED[1..] { (of(number)) } }
+            @else {
+                @let table = Some(table(view, &DELIVERED));
+                (chart(view, "connections", &[&P95, &MAXIMUM], (&response, table)))
+            }
+            @if has_retries { (of(&RETRIES)) }
+        }
+        (footnotes(&view.cells))
     }
 }
 

@@ -24,7 +24,7 @@ pub fn number(cell: &CellView, number: &MeanValue, shown: fn(f64) -> String) -> 
                 (to_cell(cell, &shown(mean)))
                 (plus_minus(number.half_width(), shown))
             }
-            None => (absent(cell)),
+            None => (absent(Some(cell))),
         }
     }
 }
@@ -34,9 +34,15 @@ pub fn plus_minus(half_width: Option<f64>, shown: fn(f64) -> String) -> Markup {
     html! { @if let Some(width) = half_width { span.pm { "± " (shown(width)) } } }
 }
 
-/// NA where the cell has no result, and a dash where it has one, but not this number.
-pub fn absent(cell: &CellView) -> Markup {
-    html! { @if has_result(cell) { (NOT_MEASURED) } @else { (to_cell(cell, NOT_AVAILABLE)) } }
+/// NA where there is no cell or it has no result, and a dash where it has one, but not this number.
+pub fn absent(cell: Option<&CellView>) -> Markup {
+    html! {
+        @match cell {
+            None => (NOT_AVAILABLE),
+            Some(cell) if has_result(cell) => (NOT_MEASURED),
+            Some(cell) => (to_cell(cell, NOT_AVAILABLE)),
+        }
+    }
 }
 
 pub fn has_result(cell: &CellView) -> bool {

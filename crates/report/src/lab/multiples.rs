@@ -5,7 +5,7 @@ use super::curves::number_by_connections;
 use super::grid::{Axes, table};
 use super::missing::footnotes;
 use super::numbers::{CellNumber, used_of_machine};
-use crate::bars::{Bar, bars};
+use crate::bars::{Bar, bar_row, end_of};
 use crate::model::LabView;
 use maud::{Markup, html};
 
@@ -14,38 +14,40 @@ use maud::{Markup, html};
 pub fn resources(view: &LabView, has_curves: bool) -> Markup {
     let numbers = used_of_machine(view);
     let axes = Axes::of(view);
-    let title = |number: &CellNumber| number.key(view);
-    let curve = |number: &CellNumber| number_by_connections(view, number, &title(number));
+    let curve = |number: &CellNumber| number_by_connections(view, number, &number.key(view));
     html! {
         @if view.cells.len() > 1 && !numbers.is_empty() {
-            section id="resources" {
-                h2 { "CPU, I/O and costs" }
-                p.soft.small {
-                    "Means of the windows; whiskers and ± are the 95 % confidence interval over \
-                     repeats, and a number without it is of one repeat. "
-                    "-: not measured. docs/metrics.md describes what is sampled."
-                }
-                div.multiples {
-                    @if has_curves { div.legend {} @for number in &numbers { (curve(number)) } }
-                    @else { @for number in &numbers { (cell_bars(view, number, &title(number))) } }
-                }
-                @if !(has_curves && axes.is_grid()) {
-                    details.small { summary { "Data table" } (table(view, &numbers)) }
-                }
-                (footnotes(&view.cells))
+            h2 { "CPU, I/O and costs" }
+            p.soft.small {
+                "Means of the windows; whiskers and ± are the 95 % confidence interval over \
+                 repeats, and a number without it is of one repeat. -: not measured. \
+                 docs/metrics.md describes what is sampled."
             }
+            div.multiples {
+                @if has_curves { div.legend {} @for number in &numbers { (curve(number)) } }
+                @else { @for number in &numbers { (cell_bars(view, number)) } }
+            }
+            @if !(has_curves && axes.is_grid()) {
+                details.small { summary { "Data table" } (table(view, &numbers)) }
+            }
+            (footnotes(&view.cells))
         }
     }
 }
 
-fn cell_bars(view: &LabView, number: &CellNumber, title: &str) -> Markup {
-    let mut all: Vec<Bar<'_>> = Vec::new();
-    for cell in &view.cells {
+fn cell_bars(view: &LabView, number: &CellNumber) -> Markup {
+    let bar = |cell| {
         let of = number.of(cell);
         let (mean, half_width) = (of.mean, of.half_width());
-        all.push(Bar { name: &cell.label, cell: Some(cell), mean, half_width, color: 1 });
-    }
+        Bar { name: &cell.label, cell: Some(cell), mean, half_width, color: 1 }
+    };
+    let all: Vec<Bar<'_>> = view.cells.iter().map(bar).collect();
+    let (title, unit) = (number.key(view), number.unit(view));
+    let top = end_of(&all);
     html! {
-        figure.bars { figcaption { b { (title) } } (bars(&all, &number.unit(view), number.shown)) }
+        figure.bars {
+            figcaption { b { (title) } }
+            @for bar in &all { (bar_row(bar, top, (&unit, number.shown))) }
+        }
     }
 }

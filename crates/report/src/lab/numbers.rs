@@ -52,7 +52,9 @@ impl CellNumber {
             Of::Repeat(number) => cell.repeated(number),
             Of::Used(number) => cell.repeated(|repeat| number(repeat.resources()?)),
             Of::Cell(number) => MeanValue::of_repeats(number(cell).as_slice()),
-            Of::Role(role, number) => cell.repeated(|repeat| number(repeat.device(role)?)),
+            Of::Role(role, number) => cell.repeated(|repeat| {
+                number(repeat.summary().devices.iter().find(|device| device.role == role)?)
+            }),
         }
     }
 }

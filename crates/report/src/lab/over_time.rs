@@ -3,6 +3,7 @@
 
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView, RepeatView};
+use crate::plot::plot;
 use base::counted;
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -52,10 +53,7 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
     let chart = |kind: &str, what: &str, title: &str| {
         html! {
             figure.wide[kind == "over_time"] data-chart=(kind) data-what=(what) data-repeat="all" {
-                figcaption { b { (title) } }
-                div.plot role="img" aria-label={ (title)
-                    "; the data table below holds its numbers" } {}
-                div.legend {}
+                (plot(title, ""))
             }
         }
     };
@@ -64,26 +62,25 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
     let types = repeats.flat_map(|repeat| &repeat.series.names).unique().collect_vec();
     html! {
         @if !all.is_empty() {
-            section id="over-time" data-choices="" {
-                h2 { "Over time, and how response times spread" }
-                p.soft.small { "The first whole repeat of each cell. At first at the largest \
-                    number of connections that the most of them have done." }
-                label.small { "At " select data-choice="at" aria-label="Connections" {
-                    @for (index, of) in all.iter().enumerate() {
-                        option value=(index) {
-                            (counted(of.connections as usize, "connection", "connections"))
-                        }
+            h2 { "Over time, and how response times spread" }
+            p.soft.small { "The first whole repeat of each cell. At first at the largest number of \
+                connections that the most of them have done." }
+            label.small { "At " select data-choice="at" aria-label="Connections" {
+                @for (index, of) in all.iter().enumerate() {
+                    option value=(index) {
+                        (counted(of.connections as usize, "connection", "connections"))
                     }
-                } }
-                div.charts {
-                    (chart("over_time", "per_minute", "Throughput over time"))
-                    (chart("over_time", "p95_ms", &in_words_of(view.metric(),
-                        "New-order p95 over time")))
                 }
-                div.multiples {
-                    div.legend {}
-                    @for (name, title) in &types { (chart("spread", name, &format!(
-                        "{title}, response time by percentile"))) }
+            } }
+            div.charts {
+                (chart("over_time", "per_minute", "Throughput over time"))
+                (chart("over_time", "p95_ms",
+                    &in_words_of(view.metric(), "New-order p95 over time")))
+            }
+            div.multiples {
+                div.legend {}
+                @for (name, title) in &types {
+                    (chart("spread", name, &format!("{title}, response time by percentile")))
                 }
             }
         }

@@ -21,13 +21,13 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     if view.metric() != ThroughputMetric::Nopm || rows.is_empty() {
         return html! {};
     }
-    let sentences = rows.iter().filter_map(|(published, beside, of)| {
+    let sentence = |(published, beside, of): &Beside| {
         let bound = |device| Some(format!("{device}: {}", bound_of(cell_with(view, of, device)?)?));
         let bounds = [published.faster, published.slower].into_iter().filter_map(bound).join(", ");
         let with = if all.len() > 1 { in_words(&of.others) } else { String::new() };
         apart(&format!("{} : {} {with}", published.faster, published.slower), *beside, &bounds)
-    });
-    let sentences = sentences.collect_vec();
+    };
+    let sentences = rows.iter().filter_map(sentence).collect_vec();
     let on_each = |(published, _, of): &Beside, kind: Requests| {
         let [faster, slower] = [published.faster, published.slower].map(|device| {
             let mean = cell_with(view, of, device)
@@ -130,11 +130,11 @@ pub fn beside_study(view: &LabView) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    let sentences = rows.iter().filter_map(|row| {
+    let sentence = |row: &Studied| {
         let what = format!("The throughput of {}", row.1.in_words());
         apart(&what, beside(0, row)?, bound_of(row.0).unwrap_or_default())
-    });
-    let sentences = sentences.collect_vec();
+    };
+    let sentences = rows.iter().filter_map(sentence).collect_vec();
     let notes = footnotes(rows.iter().map(|(cell, _)| *cell));
     let larger = rows.iter().map(|(_, of)| trimmed(of.times_larger, 1)).unique().join(" and ");
     let caption = format!(
@@ -156,11 +156,9 @@ pub fn beside_study(view: &LabView) -> Markup {
             .numbers("factor", |row| or_na(beside(row), |of| significant(of.factor())));
     }
     html! {
-        section id="published" {
-            h2 { "Beside Percona Lab's report of 2026" }
-            (shown(&caption, table))
-            (notes)
-            @for sentence in sentences { p { (sentence) } }
-        }
+        h2 { "Beside Percona Lab's report of 2026" }
+        (shown(&caption, table))
+        (notes)
+        @for sentence in sentences { p { (sentence) } }
     }
 }
