@@ -11,8 +11,9 @@ use crate::panels::Panel;
 use crate::plot::plot;
 use crate::stacks::{Stack, parts_table, stacked};
 use crate::statements::statements_section;
-use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
-use crate::terminals::terminals_section;
+use crate::tables::{
+    checks_table, failures_table, inputs_table, terminals_section, transactions_table,
+};
 use crate::used::used_section;
 use crate::variables::Variable;
 use analyse::sentences;

@@ -6,9 +6,9 @@ use crate::format::{bytes, duration, instant, integer, significant};
 use crate::hardware::hardware;
 use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, warehouses};
-use crate::status::status_tables;
 use crate::table::shown_as;
 use crate::tables::checks_table;
+use crate::variables::Risen;
 use analyse::{IDENTITY_VARIABLES, Table};
 use base::{by_key, counted};
 use itertools::Itertools;
@@ -246,6 +246,36 @@ fn all_variables(view: &LabView) -> Markup {
             } }
         }
     }
+}
+
+/// A closed table for each cell, of its first repeat that is done.
+fn status_tables(view: &LabView) -> Markup {
+    html! {
+        @for cell in &view.cells {
+            @if let Some(repeat) = cell.counted().find(|repeat| !repeat.risen.is_empty()) {
+                details {
+                    summary {
+                        (counted(repeat.risen.len(), "status counter", "status counters"))
+                        " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) }
+                    }
+                    @if cell.repeats.len() > 1 { p.soft.small {
+                        "Of repeat " (repeat.repeat.ordinal) "." } }
+                    (risen_table(&repeat.risen))
+                }
+            }
+        }
+    }
+}
+
+fn risen_table(risen: &[Risen]) -> Markup {
+    let table = Table::of(risen)
+        .words("Counter", |counter| html! { span.mono { (counter.name) } })
+        .numbers("Start", |counter| integer(counter.start))
+        .numbers("End", |counter| integer(counter.end))
+        .numbers("Rise", |counter| html! { b { (integer(counter.end - counter.start)) } });
+    let caption = "As the server gave them, of all its sessions since it started. Some are no \
+        counters, but happened to be higher at the end.";
+    shown_as("narrow", caption, table)
 }
 
 /// What an option file says, as (name, value): without the values of paths, ports and such, in

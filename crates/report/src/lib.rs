@@ -5,7 +5,6 @@
 //! other programs, [`export_hlog`] its response times, [`export_markdown`] a summary for a ticket.
 
 mod advice;
-mod answer;
 mod bars;
 mod blocks;
 mod bound;
@@ -31,10 +30,8 @@ mod ramp;
 mod series;
 mod stacks;
 mod statements;
-mod status;
 mod table;
 mod tables;
-mod terminals;
 mod used;
 mod variables;
 

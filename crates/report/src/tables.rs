@@ -1,13 +1,15 @@
-//! Tables of one repeat.
+//! Tables of one repeat, and what terminals and schedules did in it.
 
-use crate::format::{integer, ms, or_na, percent, seconds, significant, transaction, trimmed};
+use crate::format::{
+    integer, ms, or_na, percent, seconds, sentence, significant, transaction, trimmed,
+};
 use crate::model::RepeatView;
 use crate::table::{TableContent, shown};
 use analyse::{ResponseTime, Table, sentences};
 use maud::{Markup, html};
 use store::{
     InputCounter, JudgedNumber, JudgedUnit, StoredBand, StoredCheck, StoredFailure,
-    TransactionSummary, Verdict,
+    StoredRequirement, TransactionSummary, Verdict,
 };
 
 /// Counts, retries by cause and response times of each type in the window.
@@ -71,7 +73,7 @@ pub fn inputs_table(counters: &[InputCounter]) -> Markup {
 
 /// Adds what was measured, and what is asked of it; and what chance does, where the table
 /// `has_chance`.
-pub fn judged<R>(
+fn judged<R>(
     table: Table<R, TableContent>,
     of: impl Fn(&R) -> &JudgedNumber,
     show: impl Fn(&JudgedNumber, f64) -> String,
@@ -150,5 +152,41 @@ pub fn checks_table(checks: &[StoredCheck]) -> Markup {
         }
         @if failed.is_empty() { p { span.tag.good { "all " (checks.len()) " passed" } } }
         details { summary { "All " (checks.len()) " checks" } (shown("", table)) }
+    }
+}
+
+/// What a repeat with terminals or a schedule shows besides its transactions.
+pub fn terminals_section(repeat: &RepeatView) -> Markup {
+    let summary = repeat.summary();
+    let told = sentences::pacing(summary);
+    html! {
+        @if !told.is_empty() {
+            h3 { @if summary.terminals.is_some() { "Terminals" } @else { "Open loop" } }
+            @for words in &told { p { (sentence(words)) } }
+        }
+        @if !summary.verdicts.is_empty() {
+            h3 { "What the clauses ask" }
+            (requirements_table(&summary.verdicts))
+        }
+    }
+}
+
+fn requirements_table(requirements: &[StoredRequirement]) -> Markup {
+    let is_outside = |r: &StoredRequirement| r.judged.verdict == Verdict::Outside;
+    let show = |judged: &JudgedNumber, value: f64| match judged.unit {
+        JudgedUnit::Share => percent(value),
+        JudgedUnit::Seconds => format!("{} s", significant(value)),
+        JudgedUnit::Average | JudgedUnit::NopmPerWarehouse => trimmed(value, 2),
+    };
+    let table = Table::of(requirements)
+        .words("Requirement", |of| &of.title)
+        .words("Clause", |of| &of.clause);
+    let caption = "Green: what the clause allows. Grey: where a right run of this length lands; \
+        short runs miss by chance.";
+    html! {
+        @if !requirements.iter().any(is_outside) {
+            p { span.tag.good { "all met" } " as far as a window of this length can tell." }
+        }
+        (shown(caption, judged(table, |of| &of.judged, show, false)))
     }
 }

@@ -50,13 +50,11 @@ pub fn router(app: Arc<App>, access: Arc<Gatekeeper>) -> Router {
         .layer(from_fn_with_state(access, guard))
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct CompareForm {
-    #[serde(default)]
     file: String,
-    #[serde(default)]
     a: String,
-    #[serde(default)]
     b: String,
 }
 
