@@ -65,8 +65,9 @@ impl Recent {
         let from_ns = interval_end_ns.min(newest_ns).saturating_sub(NOW_NS);
         self.samples.forget_before(from_ns.max(newest_ns.saturating_sub(KEPT_MAX_NS)));
         let IoCounters { source, reads, writes, .. } = IoCounters::OF_DISKS;
-        let rises =
-            |counter, disk| self.samples.now(source, counter, disk).is_some_and(|per_s| per_s > 0.0);
+        let rises = |counter, disk| {
+            self.samples.now(source, counter, disk).is_some_and(|per_s| per_s > 0.0)
+        };
         let disks = self.samples.labels(source, reads);
         let busy = disks.filter(|disk| rises(reads, disk) || rises(writes, disk));
         self.busy_disks.extend(busy.map(str::to_owned));

@@ -1,9 +1,8 @@
 //! What the numbers were measured on: populations, server variables, option files, the machine, and
 //! how to do it again.
 
-use crate::blocks::blocks;
-use crate::format::{bytes, duration, instant, integer, significant};
-use crate::hardware::hardware;
+use crate::format::{bytes, duration, instant, integer, seconds, significant};
+use crate::hardware::{blocks, hardware};
 use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, warehouses};
 use crate::table::shown_as;
@@ -27,14 +26,13 @@ pub fn loads(loads: &[LoadView]) -> Markup {
 
 fn load(view: &LoadView) -> Markup {
     let load = &view.load;
-    let seconds = |ns: u64| significant(ns as f64 / 1e9);
     let table = Table::of(&load.tables)
         .words("Table", |table| &table.name)
         .numbers("Rows", |table| integer(table.rows))
         .words("Checksum", |table| html! { span.mono { (table.checksum) } });
     html! {
         p {
-            b { (warehouses(load.warehouses)) " in " (seconds(load.duration_ns)) " s" }
+            b { (warehouses(load.warehouses)) " in " (significant(seconds(load.duration_ns))) " s" }
             " on " (load.engine) " " (load.server_version) " by "
             @match load.method {
                 store::LoadMethod::LocalInfile => "LOAD DATA LOCAL INFILE",
@@ -46,7 +44,7 @@ fn load(view: &LoadView) -> Markup {
             @if load.partitions > 0 { ", tables in " (load.partitions) " partitions" }
             @if load.history_key == Some(true) { ", HISTORY with a primary key" } "; "
             (integer(load.total_rows())) " rows, " (bytes(load.total_bytes)) " sent, client CPU "
-            (seconds(load.client_cpu_ns)) " s"
+            (significant(seconds(load.client_cpu_ns))) " s"
             @if let Some(rss) = load.client_peak_rss_bytes { ", peak memory " (bytes(rss)) }
             ". " span.soft { "Finished " (instant(load.finished_utc_ns)) "." }
         }

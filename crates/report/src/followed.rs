@@ -7,7 +7,7 @@ use crate::series::{self, Series};
 use analyse::{Part, ReadRepeat, Samples, account_so_far, labels_of_stored};
 use base::Dilation;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use store::{
     LabId, LabStatus, Rates, Repeat, RepeatId, RepeatStatus, Results, StoreResult, StoredCell,
 };
@@ -127,15 +127,13 @@ impl LabFollower {
 
     /// Of a repeat that is done.
     fn throughput(&mut self, results: &Results, repeat: &Repeat) -> StoreResult<Option<f64>> {
-        if repeat.status != RepeatStatus::Done {
-            return Ok(None);
-        }
-        if let Some(known) = self.throughput.get(&repeat.id) {
-            return Ok(*known);
-        }
-        let nopm = Rates::of(repeat, &results.window_totals(repeat.id)?).nopm;
-        self.throughput.insert(repeat.id, nopm);
-        Ok(nopm)
+        Ok(match self.throughput.entry(repeat.id) {
+            _ if repeat.status != RepeatStatus::Done => None,
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                *new.insert(Rates::of(repeat, &results.window_totals(repeat.id)?).nopm)
+            }
+        })
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod advice;
 mod bars;
-mod blocks;
 mod bound;
 mod cell;
 mod config;

@@ -8,10 +8,11 @@ use crate::format::{bytes, instant};
 use crate::instances::interference_section;
 use crate::lab::account::account_section;
 use crate::lab::comparisons::{comparisons, first_bars};
-use crate::lab::curves::{Curves, by_connections, connection_charts, number_by_connections};
+use crate::lab::curves::{
+    Curves, by_connections, connection_charts, number_by_connections, resources,
+};
 use crate::lab::drills::drills;
 use crate::lab::effects::effects;
-use crate::lab::multiples::resources;
 use crate::lab::numbers::THROUGHPUT;
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
 use crate::lab::published::beside_study;
@@ -223,27 +224,23 @@ fn header(view: &LabView, sections: &[Section]) -> Markup {
                 @if let Some(machine) = machine(view) { " On " (machine) "." }
             }
             @if view.lab.status != LabStatus::Done {
-                div.callout.calm[view.lab.status == LabStatus::Running] {
-                    p {
-                        b { @match view.lab.status {
-                            LabStatus::Running => "This lab is still running",
-                            LabStatus::Failed => "This lab failed",
-                            _ => "This lab was interrupted",
-                        } }
-                        @if let Some(reason) = &view.lab.reason { ": " (reason) } "."
-                    }
-                }
+                div.callout.calm[view.lab.status == LabStatus::Running] { p {
+                    b { @match view.lab.status {
+                        LabStatus::Running => "This lab is still running",
+                        LabStatus::Failed => "This lab failed",
+                        _ => "This lab was interrupted",
+                    } }
+                    @if let Some(reason) = &view.lab.reason { ": " (reason) } "."
+                } }
             }
             @if view.lab.adaptive {
-                div.callout.calm {
-                    p {
-                        b { "What came out decided what was measured next" }
-                        " (advise, tune): what seemed good has more windows, and was chosen for \
-                         its luck too. The intervals below are those of so many repeats, had their \
-                         number been known before; p-values, reversals and turning points are left "
-                        "out. What holds is what the command itself said of fresh windows."
-                    }
-                }
+                div.callout.calm { p {
+                    b { "What came out decided what was measured next" }
+                    " (advise, tune): what seemed good has more windows, and was chosen for its \
+                     luck too. The intervals below are those of so many repeats, had their number \
+                     been known before; p-values, reversals and turning points are left out. What \
+                     holds is what the command itself said of fresh windows."
+                } }
             }
             (navigation(view, sections))
         }

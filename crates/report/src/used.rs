@@ -8,7 +8,7 @@ use itertools::Itertools;
 use maud::{Markup, html};
 
 /// A number of what was used, with its title and unit.
-type Used<R = Resources> = (&'static str, &'static str, fn(&R) -> Option<f64>);
+type UsedNumber<R = Resources> = (&'static str, &'static str, fn(&R) -> Option<f64>);
 
 fn percent(share: Option<f64>) -> Option<f64> {
     share.map(|share| share * 100.0)
@@ -26,7 +26,7 @@ fn thousands(value: Option<f64>) -> Option<f64> {
 const CORES: &str = "% of all cores";
 const TIME: &str = "% of time";
 
-const HOST: [Used; 15] = [
+const HOST: [UsedNumber; 15] = [
     ("Cores", "", |r| r.host.cpu_cores),
     ("Frequency", "GHz", |r| r.host.cpu_frequency_hz.map(|hz| hz / 1e9)),
     ("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
@@ -47,7 +47,7 @@ const HOST: [Used; 15] = [
     ("Memory available", "MB", |r| mega(r.host.memory_available_bytes)),
 ];
 
-const PROCESSES: [Used; 8] = [
+const PROCESSES: [UsedNumber; 8] = [
     ("Server", "cores", |r| r.server_process.cpu_cores_used),
     ("Server, memory", "MB", |r| mega(r.server_process.resident_bytes)),
     ("Server, read", "MB/s", |r| mega(r.server_process.read_bytes_per_s)),
@@ -60,7 +60,7 @@ const PROCESSES: [Used; 8] = [
     }),
 ];
 
-const PER_TRANSACTION: [Used; 9] = [
+const PER_TRANSACTION: [UsedNumber; 9] = [
     ("Path length", "thousand cycles", |r| thousands(r.per_transaction.path_length_cycles)),
     ("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
     ("CPU of the server", "µs", |r| r.per_transaction.server_cpu_us),
@@ -74,7 +74,7 @@ const PER_TRANSACTION: [Used; 9] = [
     }),
 ];
 
-const SERVER: [Used; 18] = [
+const SERVER: [UsedNumber; 18] = [
     ("Statements", "1/s", |r| r.server.statements_per_s),
     ("Threads running", "", |r| r.server.threads_running_mean),
     ("Buffer pool, hits", "% of page requests", |r| percent(r.server.buffer_pool_hit_share)),
@@ -97,17 +97,17 @@ const SERVER: [Used; 18] = [
 
 /// What the processors counted themselves: shown only where they did, which few virtual machines
 /// let them.
-const COUNTED: [Used; 2] = [
+const COUNTED: [UsedNumber; 2] = [
     ("Cycles", "thousand", |r| thousands(r.per_transaction.cycles)),
     ("Instructions", "thousand", |r| thousands(r.per_transaction.instructions)),
 ];
 
 /// Power and money: shown only where something measured or has a price.
-const POWER: [Used; 2] = [
+const POWER: [UsedNumber; 2] = [
     ("Power, mean", "W", |r| r.power.watts_mean),
     ("New orders per minute", "per W", |r| r.power.nopm_per_watt),
 ];
-const PRICE: [Used; 2] = [
+const PRICE: [UsedNumber; 2] = [
     ("Price of the devices", "USD", |r| r.price.devices_usd),
     ("New orders per minute", "per USD", |r| r.price.nopm_per_usd),
 ];
@@ -184,7 +184,7 @@ fn power_and_price(cell: &CellView) -> Markup {
     }
 }
 
-fn group(cell: &CellView, title: &str, rows: &[Used]) -> Markup {
+fn group(cell: &CellView, title: &str, rows: &[UsedNumber]) -> Markup {
     let several = sampled(cell).count() > 1;
     let known = rows.iter().map(|(name, unit, number)| {
         (*name, *unit, cell.repeated(|repeat| number(repeat.resources()?)))
@@ -206,7 +206,7 @@ fn in_unit(value: f64, unit: &str) -> String {
     if unit.starts_with('%') { trimmed(value, 2) } else { significant(value) }
 }
 
-const DISK: [Used<DiskResources>; 9] = [
+const DISK: [UsedNumber<DiskResources>; 9] = [
     ("Reads", "1/s", |d| d.read_per_s),
     ("Read", "MB/s", |d| mega(d.read_bytes_per_s)),
     ("One read", "ms", |d| thousands(d.read_await_us)),
@@ -222,7 +222,7 @@ fn disks_table(cell: &CellView) -> Markup {
     let disks = sampled(cell).flat_map(|resources| &resources.disks);
     let busy = disks.filter(|of| of.read_per_s != Some(0.0) || of.write_per_s != Some(0.0));
     let names = busy.map(|disk| disk.disk.as_str()).sorted_unstable().dedup();
-    let mean = |name: &str, (_, unit, number): &Used<DiskResources>| {
+    let mean = |name: &str, (_, unit, number): &UsedNumber<DiskResources>| {
         let of_repeat = |repeat: &RepeatView| {
             let disks = &repeat.resources()?.disks;
             number(disks.iter().find(|disk| disk.disk == name)?)
