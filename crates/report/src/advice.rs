@@ -20,7 +20,6 @@ pub fn advice_section(results: &Results, view: &LabView) -> StoreResult<Markup> 
     let findings = snapshot.as_ref().map(advise).unwrap_or_default();
     Ok(html! {
         @if !findings.is_empty() {
-            h2 { "What to set" }
             p.soft {
                 "Best known methods that apply to the server"
                 @if view.cells.len() > 1 {
@@ -40,10 +39,8 @@ fn table(findings: &[Finding]) -> Table<&Finding, TableContent> {
         .words("Method", |of| html! { span title=(of.reason) { (of.title) } })
         .words("Change", |of| html! {
             @for change in &of.changes {
-                div {
-                    code { (change.variable) } ": " (current(&change.current)) " → "
-                    (change.proposed)
-                }
+                @let current = if change.current.is_empty() { "(empty)" } else { &change.current };
+                div { code { (change.variable) } ": " (current) " → " (change.proposed) }
             }
             @if let Some(action) = &of.action { (action) }
         })
@@ -55,8 +52,4 @@ fn table(findings: &[Finding]) -> Table<&Finding, TableContent> {
             }
             @if of.restart_needed { "needs a restart" }
         })
-}
-
-fn current(value: &str) -> &str {
-    if value.is_empty() { "(empty)" } else { value }
 }

@@ -22,7 +22,7 @@ pub fn bound_tags(cell: &CellView) -> Markup {
         @if verdicts.is_empty() { (NOT_AVAILABLE) }
         @for (index, same) in verdicts.iter().enumerate() {
             @if index > 0 { " " }
-            span.tag.bad[is_driver(same[0])] title=(same[0].because) {
+            span.tag.bad[same[0].by == BoundBy::Driver] title=(same[0].because) {
                 (in_words(same, &verdicts, cell))
             }
         }
@@ -43,10 +43,6 @@ fn in_words(same: &[&Bound], all: &[Vec<&Bound>], cell: &CellView) -> String {
     }
 }
 
-fn is_driver(bound: &Bound) -> bool {
-    bound.by == BoundBy::Driver
-}
-
 /// For the cell's own section: what each verdict rests on, and what it means for the numbers.
 pub fn bound_sentence(cell: &CellView) -> Markup {
     let verdicts = verdicts(cell);
@@ -62,7 +58,7 @@ pub fn bound_sentence(cell: &CellView) -> Markup {
                 @if several { " (the first such repeat)" } "."
             }
         }
-        @if verdicts.iter().any(|same| is_driver(same[0])) {
+        @if verdicts.iter().any(|same| same[0].by == BoundBy::Driver) {
             div.callout { p {
                 b { "These numbers are mydyno's, not the server's:" }
                 " the server could have done more than it was asked for. Raise what \

@@ -55,6 +55,7 @@ pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
 
 fn inside(cell: &CellView, is_brief: bool) -> Markup {
     let what = &cell.cell.what;
+    let stacks: Vec<Stack> = account_stack(cell).into_iter().collect();
     html! {
         p.soft {
             @match cell.nopm().mean {
@@ -83,7 +84,8 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
             "."
         }
         (bound_sentence(cell))
-        (account(cell))
+        // What one transaction waited for; nothing where nobody knows.
+        (stacked("Where the time of a transaction goes", &stacks, &parts_table("Cell", &stacks)))
         @if cell.earlier_attempts > 0 {
             p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is",
                 "earlier attempts are")) " in the results file and not shown." }
@@ -109,12 +111,6 @@ fn times(what: &NewCell) -> String {
         duration(what.interval_ns),
         what.seed
     )
-}
-
-/// What one transaction waited for; nothing where nobody knows.
-fn account(cell: &CellView) -> Markup {
-    let stacks: Vec<Stack> = account_stack(cell).into_iter().collect();
-    stacked("Where the time of a transaction goes", &stacks, &parts_table("Cell", &stacks))
 }
 
 /// How many servers, on how many cores; nothing of one that had all that it found.

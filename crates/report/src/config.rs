@@ -17,10 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Populations with their checksums.
 pub fn loads(loads: &[LoadView]) -> Markup {
     html! {
-        @if !loads.is_empty() {
-            h2 { "Load" }
-            @for view in loads { (load(view)) }
-        }
+        @for view in loads { (load(view)) }
     }
 }
 
@@ -67,7 +64,6 @@ fn measured(cell: &CellView) -> Option<&RepeatView> {
 /// Machine, server variables, option files.
 pub fn configuration(view: &LabView) -> Markup {
     html! {
-        h2 { "Configuration" }
         (hardware(view))
         (blocks(&view.outcome.blocks))
         (presets(view))
@@ -313,7 +309,6 @@ fn option_files(view: &LabView) -> Markup {
 pub fn reproduce(view: &LabView) -> Markup {
     let lab = &view.lab;
     html! {
-        h2 { "Reproduce" }
         p { "These numbers were made by" }
         pre { (lab.command_line) }
         p { "and this page from the results file alone by" }

@@ -50,12 +50,10 @@ pub fn or_dash<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
 
 /// Microseconds in the unit that people would use: `900 µs`, `41.3 ms`, `2.10 s`.
 pub fn us(us: f64) -> String {
-    if us >= 1e6 {
-        format!("{} s", significant(us / 1e6))
-    } else if us >= 1e3 {
-        format!("{} ms", significant(us / 1e3))
-    } else {
-        format!("{} µs", significant(us))
+    match us {
+        1e6.. => format!("{} s", significant(us / 1e6)),
+        1e3.. => format!("{} ms", significant(us / 1e3)),
+        _ => format!("{} µs", significant(us)),
     }
 }
 

@@ -27,7 +27,6 @@ pub fn interference_section(view: &LabView) -> Markup {
         the comparisons say.";
     html! {
         @if !rows.is_empty() {
-            h2 { "By servers on one machine" }
             (shown(caption, table))
             (footnotes(rows.iter().map(cell)))
         }

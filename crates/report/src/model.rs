@@ -12,10 +12,11 @@ use analyse::{
 };
 use base::{Dilation, counted};
 use device::Profile;
+use store::Moment::{End, Start};
 use store::{
-    Lab, LabId, LabMachine, LoadId, Moment, Rates, Repeat, RepeatId, RepeatStatus, Results,
-    StoreResult, StoredCell, StoredCheck, StoredLoad, Summary, ThroughputMetric, TimesSpent,
-    TransactionTotals, WindowTotals,
+    Lab, LabId, LabMachine, LoadId, Rates, Repeat, RepeatId, RepeatStatus, Results, StoreResult,
+    StoredCell, StoredCheck, StoredLoad, Summary, ThroughputMetric, TimesSpent, TransactionTotals,
+    WindowTotals,
 };
 
 /// Of more repeats than this a page has only one for each cell, and of that what an overview of so
@@ -85,11 +86,8 @@ impl LabView {
         let profiles = profiles(results, &cells)?;
         let repeats = cells.iter().map(|cell| results.repeats(cell.id).map(|all| all.len()));
         let points_max = points_max(repeats.sum::<StoreResult<usize>>()?);
-        let cells = cells
-            .into_iter()
-            .zip(names)
-            .map(|(cell, names)| CellView::read(results, cell, names, points_max))
-            .collect::<Result<Vec<_>, _>>()?;
+        let read = |(cell, names)| CellView::read(results, cell, names, points_max);
+        let cells = cells.into_iter().zip(names).map(read).collect::<StoreResult<_>>()?;
         let results_file = results.path().file_name().unwrap_or_default();
         Ok(LabView {
             outcome: lab_outcome(results, id)?,
@@ -155,17 +153,9 @@ impl CellView {
         let repeats = results.repeats(cell.id)?;
         let earlier_attempts = results.attempts(cell.id)?.len() - repeats.len();
         let counted = results.counted_repeats(&cell)?;
-        Ok(CellView {
-            repeats: repeats
-                .into_iter()
-                .map(|repeat| RepeatView::read(results, &cell, repeat, points_max))
-                .collect::<Result<_, _>>()?,
-            cell,
-            label,
-            group,
-            earlier_attempts,
-            counted,
-        })
+        let read = |repeat| RepeatView::read(results, &cell, repeat, points_max);
+        let repeats = repeats.into_iter().map(read).collect::<StoreResult<_>>()?;
+        Ok(CellView { repeats, cell, label, group, earlier_attempts, counted })
     }
 
     /// Those that its numbers are of.
@@ -237,13 +227,10 @@ impl RepeatView {
         Ok(RepeatView {
             run: analyse::document_of(of)?,
             series,
-            variables: variables(
-                results.variables(id, Moment::Start)?,
-                results.variables(id, Moment::End)?,
-            ),
+            variables: variables(results.variables(id, Start)?, results.variables(id, End)?),
             panels: panels(&samples, end_s, points_max, is_emulated),
             times_spent: results.times_spent(&repeat)?,
-            risen: risen(results.status(id, Moment::Start)?, results.status(id, Moment::End)?),
+            risen: risen(results.status(id, Start)?, results.status(id, End)?),
             primary: totals.primary(),
             totals,
             repeat,

@@ -122,7 +122,6 @@ pub fn results_section(view: &LabView) -> Markup {
     let caption = "Means over repeats; ± is the 95 % confidence interval of the mean. NA: no \
         result, with the reason.";
     html! {
-        h2 { "Results" }
         details open[view.cells.len() <= ROWS_OPEN_MAX] {
             summary { "Data table" }
             (shown_as("cells", caption, cells_table(view)))

@@ -66,9 +66,9 @@ struct LabCharts<'a> {
     advice: Markup,
 }
 
-/// A section that the navigation leads to: its id, its title there, and what is in it, which is
-/// nothing where the lab has nothing for it.
-type Section = (&'static str, &'static str, Markup);
+/// A section that the navigation leads to: its id, its title there, its heading where that is
+/// another, and what is in it, which is nothing where the lab has nothing for it.
+type Section = (&'static str, &'static str, Option<&'static str>, Markup);
 
 #[derive(Serialize)]
 struct RepeatData<'a> {
@@ -90,14 +90,11 @@ pub fn render(results: &Results, lab: LabId) -> ReportResult<String> {
         connections: by_connections(&view),
         advice: advice_section(results, &view)?,
     };
-    let swept = charts.variables.iter();
+    let swept = charts.variables.iter().map(|of| (of.key.as_str(), &of.curves));
     let by_connections = charts.connections.iter().map(|of| ("connections", of));
     let data = ChartData {
         repeats: drawn(&view),
-        curves: swept
-            .map(|variable| (variable.key.as_str(), &variable.curves))
-            .chain(by_connections)
-            .collect(),
+        curves: swept.chain(by_connections).collect(),
         over_time: &charts.over_time,
         ramps: ramp_marks(&view),
         throughput: view.metric().title(),
@@ -157,10 +154,11 @@ fn page(view: &LabView, json: &str, charts: &LabCharts<'_>) -> Markup {
                     (answer_section(view))
                     (picture(view, charts))
                     (tiles(view))
-                    @for (id, _, body) in &sections {
+                    @for (id, title, heading, body) in &sections {
                         @if !body.0.is_empty() {
                             // The section of charts over time chooses for all of them.
                             section id=(id) data-choices=[(*id == "over-time").then_some("")] {
+                                h2 { (heading.unwrap_or(title)) }
                                 (body)
                             }
                         }
@@ -193,24 +191,26 @@ fn page(view: &LabView, json: &str, charts: &LabCharts<'_>) -> Markup {
 
 /// The sections in their order.
 fn sections(view: &LabView, charts: &LabCharts<'_>) -> Vec<Section> {
-    let has_curves = charts.connections.is_some();
+    let curves = charts.connections.as_ref();
+    let study = Some("Beside Percona Lab's report of 2026");
+    let over_time = over_time_charts(view, &charts.over_time);
     vec![
-        ("results", "Results", results_section(view)),
-        ("ramp", "Ramp", ramp_section(view)),
-        ("drills", "What survives", drills(view)),
-        ("connections", "By connections", connection_charts(view, charts.connections.as_ref())),
-        ("published", "Beside a published study", beside_study(view)),
-        ("comparisons", "Comparisons", comparisons(view)),
-        ("effects", "Each setting", effects(&view.outcome)),
-        ("sweeps", "Turning points", sweeps(view, &charts.variables)),
-        ("account", "Where the time goes", account_section(view)),
-        ("over-time", "Over time", over_time_charts(view, &charts.over_time)),
-        ("resources", "CPU, I/O and costs", resources(view, has_curves)),
-        ("instances", "By servers", interference_section(view)),
-        ("advice", "What to set", charts.advice.clone()),
-        ("load", "Load", loads(&view.loads)),
-        ("configuration", "Configuration", configuration(view)),
-        ("reproduce", "Reproduce", reproduce(view)),
+        ("results", "Results", None, results_section(view)),
+        ("ramp", "Ramp", None, ramp_section(view)),
+        ("drills", "What survives", None, drills(view)),
+        ("connections", "By connections", None, connection_charts(view, curves)),
+        ("published", "Beside a published study", study, beside_study(view)),
+        ("comparisons", "Comparisons", None, comparisons(view)),
+        ("effects", "Each setting", Some("What each setting does"), effects(&view.outcome)),
+        ("sweeps", "Turning points", None, sweeps(view, &charts.variables)),
+        ("account", "Where the time goes", None, account_section(view)),
+        ("over-time", "Over time", Some("Over time, and how response times spread"), over_time),
+        ("resources", "CPU, I/O and costs", None, resources(view, curves.is_some())),
+        ("instances", "By servers", Some("By servers on one machine"), interference_section(view)),
+        ("advice", "What to set", None, charts.advice.clone()),
+        ("load", "Load", None, loads(&view.loads)),
+        ("configuration", "Configuration", None, configuration(view)),
+        ("reproduce", "Reproduce", None, reproduce(view)),
     ]
 }
 
@@ -287,7 +287,7 @@ fn picture(view: &LabView, charts: &LabCharts<'_>) -> Markup {
 fn navigation(view: &LabView, sections: &[Section]) -> Markup {
     html! {
         nav aria-label="Sections" {
-            @for (id, title, body) in sections {
+            @for (id, title, _, body) in sections {
                 @if !body.0.is_empty() { a href={ "#" (id) } { (title) } }
             }
             @if view.is_folded() {

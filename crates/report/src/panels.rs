@@ -108,10 +108,8 @@ pub fn panels(samples: &Samples, end_s: f64, points_max: u64, is_emulated: bool)
     panels.extend(observed.innodb());
     panels.extend([observed.file_waits(), observed.processes(), observed.power()]);
     panels.retain(|panel| !panel.lines.is_empty());
-    if panels.is_empty() {
-        return Panels::default();
-    }
-    Panels { time_s: grid.ends_s(), panels }
+    let time_s = if panels.is_empty() { Vec::new() } else { grid.ends_s() };
+    Panels { time_s, panels }
 }
 
 struct PanelSamples<'a> {

@@ -4,7 +4,6 @@
 use crate::format::{
     NOT_AVAILABLE, capitalised, ms, or_na, percent, significant, transaction, truncated,
 };
-use crate::lab::missing::to_cell_of;
 use crate::model::{CellView, LabView};
 use crate::table::shown_as;
 use analyse::{RampOutcome, Table};
@@ -44,7 +43,6 @@ pub fn ramp_section(view: &LabView) -> Markup {
     let ramps = &view.outcome.ramps;
     html! {
         @if !ramps.is_empty() {
-            h2 { "Ramp" }
             p.soft.small { "Connections rose on one server until a condition showed. The \
                 saturation point is the last count before it; the charts by connections mark it \
                 with a dashed line." }
@@ -78,7 +76,7 @@ fn nopm_at_end(ramp: &RampOutcome) -> Markup {
         there.filter_map(|point| Some((point.cell_id, point.nopm?))).unzip();
     html! {
         @match cells.last().zip(analyse::mean(&nopm)) {
-            Some((cell, nopm)) => (to_cell_of(*cell, &truncated(nopm))),
+            Some((cell, nopm)) => a.to href={ "#cell-" (cell) } { (truncated(nopm)) },
             None => (NOT_AVAILABLE),
         }
     }

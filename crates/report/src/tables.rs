@@ -88,17 +88,12 @@ fn judged<R>(
         .numbers("Allowed", |row| band(row, of(row).allowed()))
         .when(has_chance, |table| table.numbers("By chance", |row| band(row, of(row).chance())))
         .words("", |row| band_picture(of(row)))
-        .words("Verdict", |row| verdict_tag(of(row).verdict))
-}
-
-/// A verdict in words and colour.
-fn verdict_tag(verdict: Verdict) -> Markup {
-    match verdict {
-        Verdict::Within => html! { span.tag.good { "within" } },
-        Verdict::Chance => html! { span.tag { "short run" } },
-        Verdict::Outside => html! { span.tag.bad { "outside" } },
-        Verdict::NoData => html! { span.tag { "no data" } },
-    }
+        .words("Verdict", |row| match of(row).verdict {
+            Verdict::Within => html! { span.tag.good { "within" } },
+            Verdict::Chance => html! { span.tag { "short run" } },
+            Verdict::Outside => html! { span.tag.bad { "outside" } },
+            Verdict::NoData => html! { span.tag { "no data" } },
+        })
 }
 
 /// Allowed band, chance spread and value on one scale; the table holds the numbers.

@@ -42,13 +42,12 @@ impl StartedLabs {
     ) -> io::Result<()> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_busy = |run: &mut StartedLab| run.results == results && run.child.ended().is_none();
+        let refused = |why: &str| Err(Error::other(format!("{} {why}", results.display())));
         if runs.iter_mut().any(is_busy) {
-            let words = format!("{} is being measured into", results.display());
-            return Err(Error::other(words));
+            return refused("is being measured into");
         }
         if std::fs::symlink_metadata(results).is_ok_and(|there| !there.is_file()) {
-            let words = format!("{} is there, and no regular file", results.display());
-            return Err(Error::other(words));
+            return refused("is there, and no regular file");
         }
         let ((log, out), (report, _)) = new_files(results)?;
         let plans = plan.parent().unwrap_or(Path::new("."));

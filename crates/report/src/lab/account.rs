@@ -24,7 +24,6 @@ pub fn account_section(view: &LabView) -> Markup {
     let by_statement = format!("{} by statement", transaction(kind));
     html! {
         @if view.cells.len() > 1 && !(waited.is_empty() && spent.is_empty()) {
-            h2 { "Where the time goes" }
             p.soft.small {
                 "Response time in the mean of the repeats, ± with the 95 % confidence interval. \
                  The parts add up: each is the time that it was waited for itself, and the \

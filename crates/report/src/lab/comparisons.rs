@@ -36,7 +36,6 @@ pub fn comparisons(view: &LabView) -> Markup {
     let all = by_dimension(view);
     html! {
         @if !all.is_empty() {
-            h2 { "Comparisons" }
             p.soft.small {
                 "Cells that differ in one thing alone, against the first of those compared. ± is \
                  the 95 % confidence interval of a mean over repeats, with the drift of the \

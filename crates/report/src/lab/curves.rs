@@ -163,7 +163,6 @@ pub fn connection_charts(view: &LabView, curves: Option<&Curves>) -> Markup {
     };
     let response = in_words_of(view.metric(), "New-order response time by connections, ms");
     html! {
-        h2 { "By connections" }
         p.soft.small {
             "Whiskers and ±: 95 % confidence interval over repeats; a point without them is of one \
              repeat; a maximum is the longest of all repeats. A cell without a result breaks its \
@@ -193,7 +192,6 @@ pub fn resources(view: &LabView, has_curves: bool) -> Markup {
     let curve = |number: &CellNumber| number_by_connections(view, number, &number.key(view));
     html! {
         @if view.cells.len() > 1 && !numbers.is_empty() {
-            h2 { "CPU, I/O and costs" }
             p.soft.small {
                 "Means of the windows; whiskers and ± are the 95 % confidence interval over \
                  repeats, and a number without it is of one repeat. -: not measured. \

@@ -18,7 +18,6 @@ pub fn drills(view: &LabView) -> Markup {
     let all = &view.outcome.drills;
     html! {
         @if !all.is_empty() {
-            h2 { "What survives" }
             p.soft.small {
                 "Each drill let a fault come at a random moment under load, ended the server, and \
                  looked for everything that it had acknowledged. NOPM is that of the load until \

@@ -35,7 +35,6 @@ pub fn effects(outcome: &LabOutcome) -> Markup {
     let dimensions = by_key(rows.map(|row| (row.dimension, row)));
     html! {
         @if largest > 0.0 {
-            h2 { "What each setting does" }
             p.soft.small {
                 "Throughput with a value against that with the first value of its setting. Of all \
                  cells at once: the logarithm of throughput as a sum of what blocks and settings \

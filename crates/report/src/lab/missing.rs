@@ -8,12 +8,7 @@ use maud::{Markup, html};
 
 /// A text that leads to a cell.
 pub fn to_cell(cell: &CellView, text: &str) -> Markup {
-    to_cell_of(cell.cell.id.0, text)
-}
-
-/// The same of a cell by its id in the results file.
-pub fn to_cell_of(id: i64, text: &str) -> Markup {
-    html! { a.to href={ "#cell-" (id) } { (text) } }
+    html! { a.to href={ "#cell-" (cell.cell.id) } { (text) } }
 }
 
 /// A cell's number with its interval, or why there is none. `shown` is for people.

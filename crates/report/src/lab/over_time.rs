@@ -56,7 +56,6 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
     let types = repeats.flat_map(|repeat| &repeat.series.names).unique().collect_vec();
     html! {
         @if !all.is_empty() {
-            h2 { "Over time, and how response times spread" }
             p.soft.small { "The first whole repeat of each cell. At first at the largest number of \
                 connections that the most of them have done." }
             label.small { "At " select data-choice="at" aria-label="Connections" {

@@ -153,7 +153,6 @@ pub fn beside_study(view: &LabView) -> Markup {
             .numbers("factor", |row| or_na(beside(row), |of| significant(of.factor())));
     }
     html! {
-        h2 { "Beside Percona Lab's report of 2026" }
         (shown(&caption, table))
         (footnotes(rows.iter().map(|(cell, _)| *cell)))
         @for sentence in rows.iter().filter_map(sentence) { p { (sentence) } }

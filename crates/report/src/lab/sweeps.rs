@@ -61,7 +61,6 @@ fn others(sweep: &Sweep) -> String {
 pub fn sweeps(view: &LabView, variables: &[SweptVariable<'_>]) -> Markup {
     html! {
         @if !variables.is_empty() {
-            h2 { "Turning points" }
             p.soft.small { "Whiskers and ±: 95 % confidence interval of a mean over repeats, with \
                 the drift of the machine in it. Values are compared inside blocks, with intervals \
                 that hold for all pairs of a curve at once; what these exclude is said, and \
