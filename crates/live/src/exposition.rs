@@ -9,13 +9,12 @@ pub(crate) fn text(state: &State) -> String {
     out.begin("mydyno_run_info", "gauge", "What is run; always 1.");
     if let Some(warehouses) = state.warehouses {
         let about = &state.about;
-        let labels = format!(
-            "{{target=\"{}\",workload=\"{}\",style=\"{}\",dilation=\"{}\",warehouses=\"{}\"}}",
-            escaped(&about.target),
-            escaped(&about.workload),
-            escaped(&about.style),
-            about.dilation,
-            warehouses.0
+        let [target, workload, style] =
+            [&about.target, &about.workload, &about.style].map(|text| escaped(text));
+        let (dilation, warehouses) = (about.dilation, warehouses.0);
+        let labels = format_args!(
+            "{{target=\"{target}\",workload=\"{workload}\",style=\"{style}\",\
+             dilation=\"{dilation}\",warehouses=\"{warehouses}\"}}"
         );
         out.sample(labels, 1.0);
     }

@@ -116,11 +116,11 @@ fn times(what: &NewCell) -> String {
 /// How many servers, on how many cores; nothing of one that had all that it found.
 fn servers(what: &NewCell) -> String {
     let cores = what.cores.map(|cores| counted(cores as usize, "core", "cores"));
-    match (what.instances, cores) {
-        (1, None) => String::new(),
-        (1, Some(cores)) => format!("server on {cores}, "),
-        (servers, None) => format!("{servers} servers, "),
-        (servers, Some(cores)) => format!("{servers} servers on {cores}, "),
+    let on = cores.map(|cores| format!(" on {cores}")).unwrap_or_default();
+    match what.instances {
+        1 if on.is_empty() => String::new(),
+        1 => format!("server{on}, "),
+        servers => format!("{servers} servers{on}, "),
     }
 }
 
@@ -133,12 +133,10 @@ fn all_repeats(cell: &CellView) -> Markup {
     let shown = cell.shown().map(|repeat| repeat.repeat.id);
     html! {
         @if cell.repeats.len() > 1 {
-            div.tabs role="group" aria-label="Repeats" {
-                @for repeat in &cell.repeats {
-                    button type="button" aria-pressed=(Some(repeat.repeat.id) == shown)
-                        aria-controls={ "repeat-" (repeat.repeat.id) } { (title(repeat)) }
-                }
-            }
+            div.tabs role="group" aria-label="Repeats" { @for repeat in &cell.repeats {
+                button type="button" aria-pressed=(Some(repeat.repeat.id) == shown)
+                    aria-controls={ "repeat-" (repeat.repeat.id) } { (title(repeat)) }
+            } }
         }
         @for repeat in &cell.repeats {
             div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] {

@@ -16,9 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Populations with their checksums.
 pub fn loads(loads: &[LoadView]) -> Markup {
-    html! {
-        @for view in loads { (load(view)) }
-    }
+    html! { @for view in loads { (load(view)) } }
 }
 
 fn load(view: &LoadView) -> Markup {
@@ -27,6 +25,7 @@ fn load(view: &LoadView) -> Markup {
         .words("Table", |table| &table.name)
         .numbers("Rows", |table| integer(table.rows))
         .words("Checksum", |table| html! { span.mono { (table.checksum) } });
+    let caption = "Equal seeds give equal checksums, whatever the number of threads.";
     html! {
         p {
             b { (warehouses(load.warehouses)) " in " (significant(seconds(load.duration_ns))) " s" }
@@ -46,11 +45,7 @@ fn load(view: &LoadView) -> Markup {
             ". " span.soft { "Finished " (instant(load.finished_utc_ns)) "." }
         }
         details { summary { "Rows and checksums" }
-            (shown_as(
-                "narrow",
-                "Equal seeds give equal checksums, whatever the number of threads.",
-                table
-            ))
+            (shown_as("narrow", caption, table))
         }
         @if !view.checks.is_empty() { (checks_table(&view.checks)) }
     }
@@ -227,16 +222,14 @@ fn all_variables(view: &LabView) -> Markup {
                 aria-label="Filter server variables";
             div.scroll { table id="variables" {
                 thead { tr { th scope="col" { "Variable" } th scope="col" { "Value" } } }
-                tbody { @for variable in &repeat.variables {
-                    tr.changed[variable.changed()] {
-                        th.mono scope="row" { (variable.name) }
-                        td.value.mono {
-                            (variable.value())
-                            @if variable.changed() {
-                                ", after the window: " (variable.end.as_deref().unwrap_or("")) }
-                        }
+                tbody { @for variable in &repeat.variables { tr.changed[variable.changed()] {
+                    th.mono scope="row" { (variable.name) }
+                    td.value.mono {
+                        (variable.value())
+                        @if variable.changed() {
+                            ", after the window: " (variable.end.as_deref().unwrap_or("")) }
                     }
-                } }
+                } } }
             } }
         }
     }

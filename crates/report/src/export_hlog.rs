@@ -57,10 +57,9 @@ fn interval_log(title: &str, began_ns: u64, rows: &[IntervalRow]) -> Result<Vec<
         .map_err(|cause| cause.to_string())?;
     let mut phase = None;
     for row in rows {
-        if phase != Some(row.phase) {
+        if phase.replace(row.phase) != Some(row.phase) {
             let comment = format!("phase {}", row.phase.name());
             writer.write_comment(&comment).map_err(|cause| cause.to_string())?;
-            phase = Some(row.phase);
         }
         let start = Duration::from_nanos(row.start_offset_ns);
         let length = Duration::from_nanos(row.end_offset_ns - row.start_offset_ns);

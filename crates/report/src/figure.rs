@@ -160,12 +160,10 @@ fn line(scale: &PlotScale, index: usize, name: &str, band: &CurveBand) -> Markup
     let mut path = String::new();
     let mut pen = 'M';
     for (column, mean) in band.mean.iter().enumerate() {
-        let Some(mean) = mean else {
-            pen = 'M';
-            continue;
-        };
-        path += &format!("{pen}{:.1} {:.1}", scale.x(column), scale.y(*mean));
-        pen = 'L';
+        if let Some(mean) = mean {
+            path += &format!("{pen}{:.1} {:.1}", scale.x(column), scale.y(*mean));
+        }
+        pen = if mean.is_some() { 'L' } else { 'M' };
     }
     let ends = |column: usize| {
         let end = |of: &[Option<f64>]| of.get(column).copied().flatten();

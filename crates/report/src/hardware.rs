@@ -17,11 +17,9 @@ pub fn hardware(view: &LabView) -> Markup {
         @if view.machines.is_empty() { p.soft { "Nothing is stored on the machine." } }
         @for machine in &view.machines {
             @let facts = html! {
-                dl.pairs {
-                    @for (key, value) in &machine.facts {
-                        dt { (fact_name(key)) } dd { (fact_value(key, value)) }
-                    }
-                }
+                dl.pairs { @for (key, value) in &machine.facts {
+                    dt { (fact_name(key)) } dd { (fact_value(key, value)) }
+                } }
             };
             @if is_one { (facts) } @else { details { summary { (machine.name()) } (facts) } }
         }
@@ -144,20 +142,18 @@ fn change(blocks: &[BlockOutcome], block: &BlockOutcome) -> Option<f64> {
 
 fn drift(blocks: &[BlockOutcome]) -> String {
     let changes = blocks.iter().filter_map(|block| change(blocks, block));
-    let largest = changes.max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    match largest {
-        None => "The host's own speed was not measured.".to_owned(),
-        Some(change) if change.abs() < DRIFT_SHARE => format!(
-            "The host's own speed changed by at most {} % from block to block.",
-            percents(change.abs())
-        ),
-        Some(change) => format!(
-            "The host's own speed changed: fixed work took {} % {} time than in the first block. \
-             That is no effect of a setting.",
-            percents(change.abs()),
-            if change > 0.0 { "more" } else { "less" }
-        ),
+    let Some(largest) = changes.max_by(|a, b| a.abs().total_cmp(&b.abs())) else {
+        return "The host's own speed was not measured.".to_owned();
+    };
+    let percent = percents(largest.abs());
+    if largest.abs() < DRIFT_SHARE {
+        return format!("The host's own speed changed by at most {percent} % from block to block.");
     }
+    let more = if largest > 0.0 { "more" } else { "less" };
+    format!(
+        "The host's own speed changed: fixed work took {percent} % {more} time than in the first \
+         block. That is no effect of a setting."
+    )
 }
 
 #[cfg(test)]

@@ -290,18 +290,16 @@ fn navigation(view: &LabView, sections: &[Section]) -> Markup {
             @for (id, title, _, body) in sections {
                 @if !body.0.is_empty() { a href={ "#" (id) } { (title) } }
             }
-            @if view.is_folded() {
-                details.menu {
-                    summary { (view.cells.len()) " cells" }
-                    div {
-                        input type="search" placeholder="Filter cells" aria-label="Filter cells"
-                            data-rows="cell-menu";
-                        ul id="cell-menu" { @for cell in &view.cells {
-                            li { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
-                        } }
-                    }
+            @if view.is_folded() { details.menu {
+                summary { (view.cells.len()) " cells" }
+                div {
+                    input type="search" placeholder="Filter cells" aria-label="Filter cells"
+                        data-rows="cell-menu";
+                    ul id="cell-menu" { @for cell in &view.cells {
+                        li { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
+                    } }
                 }
-            }
+            } }
         }
     }
 }
@@ -345,10 +343,9 @@ fn warehouses(each: impl Iterator<Item = u32>) -> String {
 /// What the page says of its numbers.
 fn disclaimer(view: &LabView) -> String {
     let metric = view.metric();
+    let (unit, one) = (metric.title(), metric.transaction());
     let counted = format!(
-        "{} is {}s that ended in the window, per minute, deliberate rollbacks included.",
-        metric.title(),
-        metric.transaction()
+        "{unit} is {one}s that ended in the window, per minute, deliberate rollbacks included."
     );
     match metric {
         ThroughputMetric::Nopm => format!("{DISCLAIMER} {counted}"),

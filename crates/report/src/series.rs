@@ -109,10 +109,9 @@ pub fn read(
     };
     results.for_each_interval(repeat, |row| collector.add(&row))?;
     collector.end_point();
-    if let Some((start_ns, end_ns)) = collector.window {
-        collector.series.window_start_s = seconds(start_ns);
-        collector.series.window_end_s = seconds(end_ns);
-    }
+    let (start_ns, end_ns) = collector.window.unwrap_or_default();
+    collector.series.window_start_s = seconds(start_ns);
+    collector.series.window_end_s = seconds(end_ns);
     Ok((collector.series, collector.totals))
 }
 

@@ -69,12 +69,8 @@ fn row(stack: &Stack, longest_us: f64) -> Markup {
     let total_us = stack.time_us();
     let tip = |part: &StackPart| {
         let share = if total_us > 0.0 { part.us / total_us } else { 0.0 };
-        format!(
-            "{}: {} ({})",
-            part.title,
-            with_interval(part.us, part.time.half_width(), us),
-            percent(share)
-        )
+        let time = with_interval(part.us, part.time.half_width(), us);
+        format!("{}: {time} ({})", part.title, percent(share))
     };
     html! {
         div.bar-row {

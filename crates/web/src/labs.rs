@@ -160,11 +160,10 @@ fn measured(facts: &LabFacts) -> Vec<String> {
         false => format!("{least} to {most} {many}"),
     };
     let given = |text: &str, title: &str| (!text.is_empty()).then(|| format!("{title}{text}"));
-    let warehouses = facts.warehouses[0].zip(facts.warehouses[1]);
-    let warehouses = warehouses.map(|(least, most)| [least, most]);
+    let [least, most] = facts.warehouses;
     let load = [
         given(&facts.workloads, ""),
-        warehouses.map(|of| range(of, "warehouse", "warehouses")),
+        least.zip(most).map(|(least, most)| range([least, most], "warehouse", "warehouses")),
         (facts.cells > 0).then(|| range(facts.connections, "connection", "connections")),
         (facts.cells > 1).then(|| counted(facts.cells as usize, "cell", "cells")),
     ];

@@ -51,9 +51,7 @@ pub fn effects(outcome: &LabOutcome) -> Markup {
             div.scroll { table.grid.heat {
                 thead { tr {
                     th scope="col" { "Setting" } th scope="col" { "Value" }
-                    @for (title, _) in &columns {
-                        th.num scope="col" { (title) span.unit { "%" } }
-                    }
+                    @for (of, _) in &columns { th.num scope="col" { (of) span.unit { "%" } } }
                 } }
                 @for (_, rows) in &dimensions {
                     tbody { @for row in rows { (table_row(&columns, row, largest)) } }

@@ -94,13 +94,9 @@ fn reason(cell: &CellView) -> (&str, String) {
         // Its own section has the numbers, which are not of the window that its neighbours have.
         Some(cut) => {
             let what = &cell.cell.what;
-            let words = format!(
-                "after {} of {}{}",
-                duration(cut.measured_window_ns),
-                if what.window_auto { "at most " } else { "" },
-                duration(what.window_ns)
-            );
-            ("ended early", words)
+            let (after, of) = (duration(cut.measured_window_ns), duration(what.window_ns));
+            let at_most = if what.window_auto { "at most " } else { "" };
+            ("ended early", format!("after {after} of {at_most}{of}"))
         }
         None => ("there is no result yet", String::new()),
     }

@@ -12,9 +12,9 @@ const ROLES: [&str; 6] = ["data", "redo", "doublewrite", "undo", "temp", "binlog
 /// A kind of request: its word, its counter, and how its line looks.
 type Requests = (&'static str, fn(&IoCounters) -> &'static str, Dash);
 
-const READS: Requests = ("reads", |of| of.reads, Solid);
-const WRITES: Requests = ("writes", |of| of.writes, Dashed);
-const FLUSHES: Requests = ("flushes", |of| of.flushes, Solid);
+const REQUESTS: [Requests; 2] =
+    [("reads", |of| of.reads, Solid), ("writes", |of| of.writes, Dashed)];
+const FLUSHES: [Requests; 1] = [("flushes", |of| of.flushes, Solid)];
 const BYTES: [Requests; 2] =
     [("read", |of| of.read_bytes, Solid), ("written", |of| of.write_bytes, Dashed)];
 
@@ -35,15 +35,8 @@ impl PanelSamples<'_> {
             panel.without_idle()
         };
         [
-            panel(
-                "requests",
-                "Reads and writes",
-                "requests per second",
-                "/s",
-                &[READS, WRITES],
-                1.0,
-            ),
-            panel("flushes", "Flushes", "flushes per second", "/s", &[FLUSHES], 1.0),
+            panel("requests", "Reads and writes", "requests per second", "/s", &REQUESTS, 1.0),
+            panel("flushes", "Flushes", "flushes per second", "/s", &FLUSHES, 1.0),
             panel("bytes", "Throughput of storage", "MB per second", "MB/s", &BYTES, 1e-6),
             self.flash(),
         ]
