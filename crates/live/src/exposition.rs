@@ -40,7 +40,16 @@ pub(crate) fn text(state: &State) -> String {
             out.sample(labels, *ns as f64 / 1e9);
         }
     }
-    out.counters(state);
+    let help = "Transactions that ended well since the start, warm-up included.";
+    out.begin("mydyno_transactions_total", "counter", help);
+    out.by_type(state, "outcome", &OUTCOMES);
+    let help = "Tries of transactions that failed and were repeated.";
+    out.begin("mydyno_retries_total", "counter", help);
+    out.by_type(state, "cause", &CAUSES);
+    out.begin("mydyno_errors_total", "counter", "Transactions that were given up.");
+    for of in &state.types {
+        out.sample(format_args!("{{type=\"{}\"}}", of.name), of.errors as f64);
+    }
     out.text
 }
 
@@ -54,6 +63,14 @@ pub(crate) fn cpu_text(cpu_seconds: f64) -> String {
 
 /// A count of a transaction type, with its label.
 type TypeCount = (&'static str, fn(&TypeState) -> u64);
+
+const OUTCOMES: [TypeCount; 2] =
+    [("committed", |of| of.committed), ("rolled_back", |of| of.rolled_back)];
+const CAUSES: [TypeCount; 3] = [
+    ("deadlock", |of| of.deadlocks),
+    ("lock_wait_timeout", |of| of.lock_wait_timeouts),
+    ("other", |of| of.other_retries),
+];
 
 #[derive(Default)]
 struct Exposition {
@@ -77,32 +94,6 @@ impl Exposition {
     fn optional(&mut self, value: Option<f64>) {
         if let Some(value) = value {
             self.sample("", value);
-        }
-    }
-
-    fn counters(&mut self, state: &State) {
-        let help = "Transactions that ended well since the start, warm-up included.";
-        self.begin("mydyno_transactions_total", "counter", help);
-        self.by_type(
-            state,
-            "outcome",
-            &[("committed", |of| of.committed), ("rolled_back", |of| of.rolled_back)],
-        );
-        let help = "Tries of transactions that failed and were repeated.";
-        self.begin("mydyno_retries_total", "counter", help);
-        self.by_type(
-            state,
-            "cause",
-            &[
-                ("deadlock", |of| of.deadlocks),
-                ("lock_wait_timeout", |of| of.lock_wait_timeouts),
-                ("other", |of| of.other_retries),
-            ],
-        );
-        self.begin("mydyno_errors_total", "counter", "Transactions that were given up.");
-        for of in &state.types {
-            let labels = format_args!("{{type=\"{}\"}}", of.name);
-            self.sample(labels, of.errors as f64);
         }
     }
 

@@ -98,8 +98,8 @@ impl Panel {
     }
 }
 
-/// All panels that have something to show, of a run that ended at a time from its start: so many
-/// points of each line at most. `is_emulated` says whether devices of it are.
+/// All panels that have something to show, of a run that ended so many seconds after its start. A
+/// line has `points_max` points at most; `is_emulated` says whether the run had emulated devices.
 pub fn panels(samples: &Samples, end_s: f64, points_max: u64, is_emulated: bool) -> Panels {
     let Some(grid) = Grid::until(end_s, points_max) else { return Panels::default() };
     let observed = PanelSamples { samples, grid };

@@ -27,10 +27,6 @@ impl Stack {
     fn time_us(&self) -> f64 {
         self.parts.iter().map(|part| part.us).sum()
     }
-
-    fn part(&self, title: &str) -> Option<&StackPart> {
-        self.parts.iter().find(|part| part.title == title)
-    }
 }
 
 /// The parts of all bars, each once, in the order of their colors.
@@ -94,9 +90,9 @@ pub fn parts_table(first: &str, stacks: &[Stack]) -> Markup {
         .words(first, |stack| &stack.name)
         .numbers_in(("all", "ms"), |stack| ms(stack.time_us() * 1e3));
     for (title, _) in titles(stacks) {
-        table = table.numbers_in((title, "ms"), |stack| match stack.part(title) {
-            Some(part) => time_in_ms(part),
-            None => html! { "-" },
+        table = table.numbers_in((title, "ms"), |stack| {
+            let part = stack.parts.iter().find(|part| part.title == title);
+            part.map_or_else(|| html! { "-" }, time_in_ms)
         });
     }
     shown_as("grid", "", table)

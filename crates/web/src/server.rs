@@ -41,7 +41,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What is served, and where.
 #[derive(Debug)]
 pub struct ServeOptions {
-    /// Where to listen, and who is let in.
+    /// Where to listen, and who is let in; it is encrypted where there is `tls`.
     pub access: Gatekeeper,
     pub tls: Option<ServeTls>,
     /// Results files, and directories of them.

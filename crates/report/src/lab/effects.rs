@@ -14,7 +14,7 @@ const SHADE_MAX_PERCENT: f64 = 30.0;
 /// A column: effects in these cells.
 type Column<'a> = (&'a str, &'a [DimensionEffects]);
 
-/// A value of a setting; the first one is the baseline of the others.
+/// A value of a setting: the baseline, or one that is held against it.
 struct EffectRow<'a> {
     dimension: &'a str,
     value: &'a str,
