@@ -6,36 +6,33 @@ use std::fmt::Display;
 /// The text of all metrics but the CPU time, which is read when it is asked for: see [`cpu_text`].
 pub(crate) fn text(state: &State) -> String {
     let mut out = Exposition::default();
-    out.begin("mydyno_run_info", MetricType::Gauge, "What is run; always 1.");
+    out.begin("mydyno_run_info", "gauge", "What is run; always 1.");
     if let Some(warehouses) = state.warehouses {
         let about = &state.about;
-        let labels = format!(
-            "{{target=\"{}\",workload=\"{}\",style=\"{}\",dilation=\"{}\",warehouses=\"{}\"}}",
-            escaped(&about.target),
-            escaped(&about.workload),
-            escaped(&about.style),
-            about.dilation,
-            warehouses.0
+        let [target, workload, style] =
+            [&about.target, &about.workload, &about.style].map(|text| escaped(text));
+        let (dilation, warehouses) = (about.dilation, warehouses.0);
+        let labels = format_args!(
+            "{{target=\"{target}\",workload=\"{workload}\",style=\"{style}\",\
+             dilation=\"{dilation}\",warehouses=\"{warehouses}\"}}"
         );
         out.sample(labels, 1.0);
     }
-    let help = "Is the run in this phase? 1 or 0.";
-    out.begin("mydyno_phase", MetricType::Gauge, help);
+    out.begin("mydyno_phase", "gauge", "Is the run in this phase? 1 or 0.");
     for stage in Stage::ALL {
         let is_now = u8::from(stage == state.stage);
         out.sample(format_args!("{{phase=\"{}\"}}", stage.name()), is_now.into());
     }
-    let help = "Connections that drive the server.";
-    out.begin("mydyno_connections", MetricType::Gauge, help);
+    out.begin("mydyno_connections", "gauge", "Connections that drive the server.");
     out.optional(state.connections.map(f64::from));
-    let help = "New orders per minute in the last interval.";
-    out.begin("mydyno_nopm", MetricType::Gauge, help);
+    out.begin("mydyno_nopm", "gauge", "New orders per minute in the last interval.");
     out.optional(state.nopm());
     let help = "How long no transaction has ended, where that is longer than usual; else 0.";
-    out.begin("mydyno_silence_seconds", MetricType::Gauge, help);
+    out.begin("mydyno_silence_seconds", "gauge", help);
     out.optional(state.nopm().map(|_| state.silence().map_or(0.0, |(of, _)| of.as_secs_f64())));
+    // Its samples have the label `quantile`, which no other kind may have.
     let help = "Response times in the last interval, by quantile.";
-    out.begin("mydyno_response_seconds", MetricType::Summary, help);
+    out.begin("mydyno_response_seconds", "summary", help);
     for of in &state.types {
         let name = of.name;
         for (quantile, ns) in QUANTILES.iter().zip(of.response_ns.iter().flatten()) {
@@ -43,27 +40,37 @@ pub(crate) fn text(state: &State) -> String {
             out.sample(labels, *ns as f64 / 1e9);
         }
     }
-    out.counters(state);
+    let help = "Transactions that ended well since the start, warm-up included.";
+    out.begin("mydyno_transactions_total", "counter", help);
+    out.by_type(state, "outcome", &OUTCOMES);
+    let help = "Tries of transactions that failed and were repeated.";
+    out.begin("mydyno_retries_total", "counter", help);
+    out.by_type(state, "cause", &CAUSES);
+    out.begin("mydyno_errors_total", "counter", "Transactions that were given up.");
+    for of in &state.types {
+        out.sample(format_args!("{{type=\"{}\"}}", of.name), of.errors as f64);
+    }
     out.text
 }
 
 /// The CPU time of this process, in the same format.
 pub(crate) fn cpu_text(cpu_seconds: f64) -> String {
     let mut out = Exposition::default();
-    let help = "CPU time of mydyno itself.";
-    out.begin("mydyno_cpu_seconds_total", MetricType::Counter, help);
-    out.optional(Some(cpu_seconds));
+    out.begin("mydyno_cpu_seconds_total", "counter", "CPU time of mydyno itself.");
+    out.sample("", cpu_seconds);
     out.text
 }
 
-/// What kind of metric one is, in the words of the format.
-#[derive(Clone, Copy)]
-enum MetricType {
-    Counter,
-    Gauge,
-    /// Its samples have the label `quantile`, which no other kind may have.
-    Summary,
-}
+/// A count of a transaction type, with its label.
+type TypeCount = (&'static str, fn(&TypeState) -> u64);
+
+const OUTCOMES: [TypeCount; 2] =
+    [("committed", |of| of.committed), ("rolled_back", |of| of.rolled_back)];
+const CAUSES: [TypeCount; 3] = [
+    ("deadlock", |of| of.deadlocks),
+    ("lock_wait_timeout", |of| of.lock_wait_timeouts),
+    ("other", |of| of.other_retries),
+];
 
 #[derive(Default)]
 struct Exposition {
@@ -73,13 +80,8 @@ struct Exposition {
 }
 
 impl Exposition {
-    /// Begins a metric; its samples follow.
-    fn begin(&mut self, name: &'static str, kind: MetricType, help: &str) {
-        let kind = match kind {
-            MetricType::Counter => "counter",
-            MetricType::Gauge => "gauge",
-            MetricType::Summary => "summary",
-        };
+    /// Begins a metric of this type; its samples follow.
+    fn begin(&mut self, name: &'static str, kind: &str, help: &str) {
         self.name = name;
         self.text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
@@ -95,41 +97,13 @@ impl Exposition {
         }
     }
 
-    fn counters(&mut self, state: &State) {
-        let help = "Transactions that ended well since the start, warm-up included.";
-        self.begin("mydyno_transactions_total", MetricType::Counter, help);
-        self.by_type(state, "outcome", |of| {
-            [("committed", of.committed), ("rolled_back", of.rolled_back)]
-        });
-        let help = "Tries of transactions that failed and were repeated.";
-        self.begin("mydyno_retries_total", MetricType::Counter, help);
-        self.by_type(state, "cause", |of| {
-            [
-                ("deadlock", of.deadlocks),
-                ("lock_wait_timeout", of.lock_wait_timeouts),
-                ("other", of.other_retries),
-            ]
-        });
-        let help = "Transactions that were given up.";
-        self.begin("mydyno_errors_total", MetricType::Counter, help);
-        for of in &state.types {
-            let labels = format_args!("{{type=\"{}\"}}", of.name);
-            self.sample(labels, of.errors as f64);
-        }
-    }
-
     /// The counts of each transaction type by one more label.
-    fn by_type<const N: usize>(
-        &mut self,
-        state: &State,
-        label: &str,
-        counts: impl Fn(&TypeState) -> [(&'static str, u64); N],
-    ) {
+    fn by_type(&mut self, state: &State, label: &str, counts: &[TypeCount]) {
         for of in &state.types {
             let name = of.name;
-            for (text, count) in counts(of) {
+            for (text, count) in counts {
                 let labels = format_args!("{{type=\"{name}\",{label}=\"{text}\"}}");
-                self.sample(labels, count as f64);
+                self.sample(labels, count(of) as f64);
             }
         }
     }
@@ -137,8 +111,7 @@ impl Exposition {
 
 /// The value of a label as the format has it.
 fn escaped(text: &str) -> String {
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    text.replace('\n', "\\n")
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]

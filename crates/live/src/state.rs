@@ -340,9 +340,7 @@ impl State {
             let (start_ns, end_ns) = (slot * length_ns, (slot + 1) * length_ns);
             let inside = |of: &Window| of.start_ns < end_ns && of.end_ns > start_ns;
             let points = self.points.iter().filter(|(of, _)| inside(of));
-            let (count, sum) =
-                points.fold((0, 0.0), |(count, sum), (_, nopm)| (count + 1, sum + nopm));
-            (count > 0).then(|| sum / f64::from(count))
+            analyse::mean(&points.map(|(_, nopm)| *nopm).collect::<Vec<_>>())
         };
         (0..columns).map(of_column).collect()
     }

@@ -30,12 +30,8 @@ pub fn interval(phase: Phase, seconds: Range<f64>, new_orders: u64) -> Interval 
 }
 
 pub(crate) fn run(elapsed_s: u64, total: Duration, in_warmup: bool) -> RunProgress {
-    RunProgress {
-        elapsed: Duration::from_secs(elapsed_s),
-        total,
-        in_warmup,
-        ..RunProgress::default()
-    }
+    let elapsed = Duration::from_secs(elapsed_s);
+    RunProgress { elapsed, total, in_warmup, ..RunProgress::default() }
 }
 
 /// What a source said `at_s` seconds after the start: source, name, label, value; names that end

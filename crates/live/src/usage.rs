@@ -64,14 +64,13 @@ impl Recent {
         let interval_end_ns = self.interval.map_or(0, |interval| interval.end_ns);
         let from_ns = interval_end_ns.min(newest_ns).saturating_sub(NOW_NS);
         self.samples.forget_before(from_ns.max(newest_ns.saturating_sub(KEPT_MAX_NS)));
-        let does_anything = |disk: &&str| {
-            let rates = IoCounters::OF_DISKS
-                .rates(disk, |source, name, label| self.samples.now(source, name, label));
-            [rates.reads_per_s, rates.writes_per_s].into_iter().flatten().any(|per_s| per_s > 0.0)
+        let IoCounters { source, reads, writes, .. } = IoCounters::OF_DISKS;
+        let rises = |counter, disk| {
+            self.samples.now(source, counter, disk).is_some_and(|per_s| per_s > 0.0)
         };
-        let disks = self.samples.labels(Host, IoCounters::OF_DISKS.reads);
-        let busy: Vec<String> = disks.filter(does_anything).map(str::to_owned).collect();
-        self.busy_disks.extend(busy);
+        let disks = self.samples.labels(source, reads);
+        let busy = disks.filter(|disk| rises(reads, disk) || rises(writes, disk));
+        self.busy_disks.extend(busy.map(str::to_owned));
     }
 
     /// An interval is over.
@@ -99,17 +98,14 @@ impl Recent {
             name: name.to_owned(),
             rates: counters.rates(name, &get),
         };
-        let counted = self.samples.labels(Shim, IoCounters::OF_ROLES.reads);
-        let counted: Vec<&str> = counted.collect();
-        let roles = Role::ALL.iter().map(|role| role.name());
-        let of_roles = roles.filter(|role| counted.contains(role));
-        let of_disks = self.busy_disks.iter();
+        let counted: Vec<&str> = self.samples.labels(Shim, IoCounters::OF_ROLES.reads).collect();
         let (io_by, io) = if counted.is_empty() {
-            let rows = of_disks.map(|disk| row(IoCounters::OF_DISKS, disk));
-            (IoBy::Disk, rows.collect())
+            let disks = self.busy_disks.iter();
+            (IoBy::Disk, disks.map(|disk| row(IoCounters::OF_DISKS, disk)).collect())
         } else {
-            let rows = of_roles.map(|role| row(IoCounters::OF_ROLES, role));
-            (IoBy::Role, rows.collect())
+            let roles = Role::ALL.iter().map(|role| role.name());
+            let roles = roles.filter(|role| counted.contains(role));
+            (IoBy::Role, roles.map(|role| row(IoCounters::OF_ROLES, role)).collect())
         };
         Usage {
             cpu: CpuShares::of(&get),

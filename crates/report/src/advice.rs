@@ -1,52 +1,37 @@
 //! What rules say of the server that did most.
 
+use crate::model::LabView;
 use crate::table::{TableContent, shown};
 use advise::{Finding, Risk, advise, stored_snapshot};
-use analyse::{Account, Table};
+use analyse::Table;
 use maud::{Markup, html};
-use store::{RepeatId, Results, StoreResult};
+use store::{Results, StoreResult};
 
-/// Findings for the server of one cell.
-pub struct CellAdvice {
-    /// What the cell is called.
-    pub label: String,
-    pub findings: Vec<Finding>,
-}
-
-/// Of a run of the cell with this label.
+/// The findings for the server of the cell with the highest throughput; nothing where no rule
+/// applies.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn advice_of(
-    results: &Results,
-    run: RepeatId,
-    label: &str,
-    account: Option<&Account>,
-) -> StoreResult<Option<CellAdvice>> {
-    let snapshot = stored_snapshot(results, run, account.copied())?;
-    let of = |snapshot| CellAdvice { label: label.to_owned(), findings: advise(&snapshot) };
-    Ok(snapshot.map(of))
-}
-
-/// The table of findings; nothing where no rule applies.
-pub fn advice_section(advice: Option<&CellAdvice>, is_of_many: bool) -> Markup {
-    let Some(advice) = advice.filter(|advice| !advice.findings.is_empty()) else {
-        return html! {};
-    };
-    html! {
-        section id="advice" {
-            h2 { "What to set" }
+pub fn advice_section(results: &Results, view: &LabView) -> StoreResult<Markup> {
+    let best = view.best().and_then(|(cell, _)| Some((cell, cell.counted().next()?)));
+    let Some((cell, run)) = best else { return Ok(html! {}) };
+    let account = run.resources().and_then(|used| used.account);
+    let snapshot = stored_snapshot(results, run.repeat.id, account)?;
+    let findings = snapshot.as_ref().map(advise).unwrap_or_default();
+    Ok(html! {
+        @if !findings.is_empty() {
             p.soft {
                 "Best known methods that apply to the server"
-                @if is_of_many { " of the cell with the highest throughput (" (advice.label) ")" }
+                @if view.cells.len() > 1 {
+                    " of the cell with the highest throughput (" (cell.label) ")"
+                }
                 ", the greatest expected gain first. An expectation is no proof: "
                 code { "mydyno advise --prove" }
-                " measures each on such a server. docs/best-known-methods.md has \
-                    all of them."
+                " measures each on such a server. docs/best-known-methods.md has all of them."
             }
-            (shown("", table(&advice.findings)))
+            (shown("", table(&findings)))
         }
-    }
+    })
 }
 
 fn table(findings: &[Finding]) -> Table<&Finding, TableContent> {
@@ -54,10 +39,8 @@ fn table(findings: &[Finding]) -> Table<&Finding, TableContent> {
         .words("Method", |of| html! { span title=(of.reason) { (of.title) } })
         .words("Change", |of| html! {
             @for change in &of.changes {
-                div {
-                    code { (change.variable) } ": " (current(&change.current)) " → "
-                    (change.proposed)
-                }
+                @let current = if change.current.is_empty() { "(empty)" } else { &change.current };
+                div { code { (change.variable) } ": " (current) " → " (change.proposed) }
             }
             @if let Some(action) = &of.action { (action) }
         })
@@ -69,8 +52,4 @@ fn table(findings: &[Finding]) -> Table<&Finding, TableContent> {
             }
             @if of.restart_needed { "needs a restart" }
         })
-}
-
-fn current(value: &str) -> &str {
-    if value.is_empty() { "(empty)" } else { value }
 }

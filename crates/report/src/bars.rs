@@ -1,6 +1,5 @@
 //! Bars of cells: one number each, with its interval.
 
-use crate::format::NOT_AVAILABLE;
 use crate::lab::missing::{absent, to_cell};
 use crate::model::CellView;
 use maud::{Markup, html};
@@ -16,19 +15,13 @@ pub struct Bar<'a> {
     pub color: usize,
 }
 
-/// Bars on one scale. `shown` is for people, `unit` what stands behind a number.
-pub fn bars(all: &[Bar<'_>], unit: &str, shown: fn(f64) -> String) -> Markup {
-    let top = end_of(all);
-    html! { @for bar in all { (bar_row(bar, top, (unit, shown))) } }
-}
-
 /// Where the longest of them ends, with its interval.
 pub fn end_of<'a>(bars: impl IntoIterator<Item = &'a Bar<'a>>) -> f64 {
     let ends = bars.into_iter().filter_map(|bar| Some(bar.mean? + bar.half_width.unwrap_or(0.0)));
     ends.fold(0.0, f64::max)
 }
 
-/// A bar on a scale that ends at `top`.
+/// A bar on a scale that ends at `top`. `shown` is for people, `unit` what stands behind a number.
 pub fn bar_row(bar: &Bar<'_>, top: f64, (unit, shown): (&str, fn(f64) -> String)) -> Markup {
     let share = |value: f64| {
         if top > 0.0 { (value * 100.0 / top).clamp(0.0, 100.0) } else { 0.0 }
@@ -52,9 +45,7 @@ pub fn bar_row(bar: &Bar<'_>, top: f64, (unit, shown): (&str, fn(f64) -> String)
                 }
                 (_, cell) => {
                     span.track {}
-                    span.num {
-                        @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) }
-                    }
+                    span.num { (absent(cell)) }
                 }
             }
         }

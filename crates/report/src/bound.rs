@@ -22,7 +22,7 @@ pub fn bound_tags(cell: &CellView) -> Markup {
         @if verdicts.is_empty() { (NOT_AVAILABLE) }
         @for (index, same) in verdicts.iter().enumerate() {
             @if index > 0 { " " }
-            span.tag.bad[is_driver(same[0])] title=(same[0].because) {
+            span.tag.bad[same[0].by == BoundBy::Driver] title=(same[0].because) {
                 (in_words(same, &verdicts, cell))
             }
         }
@@ -32,7 +32,7 @@ pub fn bound_tags(cell: &CellView) -> Markup {
 /// The same without markup; nothing where nothing is known.
 pub fn bound_words(cell: &CellView) -> String {
     let verdicts = verdicts(cell);
-    verdicts.iter().map(|same| in_words(same, &verdicts, cell)).collect::<Vec<_>>().join(", ")
+    verdicts.iter().map(|same| in_words(same, &verdicts, cell)).join(", ")
 }
 
 /// A verdict, and of how many repeats it is where they differ.
@@ -41,10 +41,6 @@ fn in_words(same: &[&Bound], all: &[Vec<&Bound>], cell: &CellView) -> String {
         (title, 1) => title.to_owned(),
         (title, _) => format!("{title} {} of {}", same.len(), cell.counted().count()),
     }
-}
-
-fn is_driver(bound: &Bound) -> bool {
-    bound.by == BoundBy::Driver
 }
 
 /// For the cell's own section: what each verdict rests on, and what it means for the numbers.
@@ -62,7 +58,7 @@ pub fn bound_sentence(cell: &CellView) -> Markup {
                 @if several { " (the first such repeat)" } "."
             }
         }
-        @if verdicts.iter().any(|same| is_driver(same[0])) {
+        @if verdicts.iter().any(|same| same[0].by == BoundBy::Driver) {
             div.callout { p {
                 b { "These numbers are mydyno's, not the server's:" }
                 " the server could have done more than it was asked for. Raise what \

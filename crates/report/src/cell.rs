@@ -2,23 +2,25 @@
 
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
-use crate::format::{NOT_AVAILABLE, integer, or_na, sentence, significant, truncated};
+use crate::format::{NOT_AVAILABLE, duration, integer, or_na, sentence, significant, truncated};
 use crate::instances::{each_node, each_rank, each_server};
 use crate::lab::account::account_stack;
-use crate::lengths::times;
 use crate::model::{CellView, LabView, RepeatView, warehouses};
 use crate::overview::spread;
 use crate::panels::Panel;
+use crate::plot::plot;
 use crate::stacks::{Stack, parts_table, stacked};
 use crate::statements::statements_section;
-use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
-use crate::terminals::terminals_section;
+use crate::tables::{
+    checks_table, failures_table, inputs_table, terminals_section, transactions_table,
+};
 use crate::used::used_section;
 use crate::variables::Variable;
 use analyse::sentences;
-use base::counted;
+use base::{counted, percent};
+use itertools::Itertools;
 use maud::{Markup, html};
-use store::{NewCell, RepeatId, RepeatStatus};
+use store::{InputCounter, NewCell, RepeatStatus, Verdict};
 
 /// All cells of a lab of several, closed.
 pub fn cell_sections(view: &LabView) -> Markup {
@@ -41,13 +43,9 @@ pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
         section.folded[is_folded] id={ "cell-" (cell.cell.id) } {
             @if is_folded {
                 details {
-                    summary {
-                        (title) " "
-                        span.soft {
-                            (or_na(cell.nopm().mean, truncated)) " "
-                            (cell.metric().title())
-                        }
-                    }
+                    summary { (title) " " span.soft {
+                        (or_na(cell.nopm().mean, truncated)) " " (cell.metric().title())
+                    } }
                     (inside(cell, is_brief))
                 }
             } @else { (title) (inside(cell, is_brief)) }
@@ -57,6 +55,7 @@ pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
 
 fn inside(cell: &CellView, is_brief: bool) -> Markup {
     let what = &cell.cell.what;
+    let stacks: Vec<Stack> = account_stack(cell).into_iter().collect();
     html! {
         p.soft {
             @match cell.nopm().mean {
@@ -80,12 +79,13 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
             @if what.partitions > 0 {
                 "tables in " (counted(what.partitions as usize, "partition", "partitions")) ", "
             }
-            (times(cell))
+            (times(what))
             @if let Some(words) = cell.shown().and_then(RepeatView::dilation) { ", " (words) }
             "."
         }
         (bound_sentence(cell))
-        (account(cell))
+        // What one transaction waited for; nothing where nobody knows.
+        (stacked("Where the time of a transaction goes", &stacks, &parts_table("Cell", &stacks)))
         @if cell.earlier_attempts > 0 {
             p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is",
                 "earlier attempts are")) " in the results file and not shown." }
@@ -96,20 +96,31 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
     }
 }
 
-/// What one transaction waited for; nothing where nobody knows.
-fn account(cell: &CellView) -> Markup {
-    let stacks: Vec<Stack> = account_stack(cell).into_iter().collect();
-    stacked("Where the time of a transaction goes", &stacks, &parts_table("Cell", &stacks))
+/// Warm-up and window as planned, in words.
+fn times(what: &NewCell) -> String {
+    let planned = |ns: u64, is_auto: bool| {
+        let time = duration(ns);
+        if is_auto { format!("automatic ({time} at most)") } else { time }
+    };
+    let precision = what.precision_share.map(|share| format!(" to ± {}", percent(share)));
+    format!(
+        "warm-up {}, window {}{}, intervals of {}, seed {}",
+        planned(what.warmup_ns, what.warmup_auto),
+        planned(what.window_ns, what.window_auto),
+        precision.unwrap_or_default(),
+        duration(what.interval_ns),
+        what.seed
+    )
 }
 
 /// How many servers, on how many cores; nothing of one that had all that it found.
 fn servers(what: &NewCell) -> String {
     let cores = what.cores.map(|cores| counted(cores as usize, "core", "cores"));
-    match (what.instances, cores) {
-        (1, None) => String::new(),
-        (1, Some(cores)) => format!("server on {cores}, "),
-        (servers, None) => format!("{servers} servers, "),
-        (servers, Some(cores)) => format!("{servers} servers on {cores}, "),
+    let on = cores.map(|cores| format!(" on {cores}")).unwrap_or_default();
+    match what.instances {
+        1 if on.is_empty() => String::new(),
+        1 => format!("server{on}, "),
+        servers => format!("{servers} servers{on}, "),
     }
 }
 
@@ -122,12 +133,10 @@ fn all_repeats(cell: &CellView) -> Markup {
     let shown = cell.shown().map(|repeat| repeat.repeat.id);
     html! {
         @if cell.repeats.len() > 1 {
-            div.tabs role="group" aria-label="Repeats" {
-                @for repeat in &cell.repeats {
-                    button type="button" aria-pressed=(Some(repeat.repeat.id) == shown)
-                        aria-controls={ "repeat-" (repeat.repeat.id) } { (title(repeat)) }
-                }
-            }
+            div.tabs role="group" aria-label="Repeats" { @for repeat in &cell.repeats {
+                button type="button" aria-pressed=(Some(repeat.repeat.id) == shown)
+                    aria-controls={ "repeat-" (repeat.repeat.id) } { (title(repeat)) }
+            } }
         }
         @for repeat in &cell.repeats {
             div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] {
@@ -146,9 +155,8 @@ fn one_repeat(cell: &CellView) -> Markup {
         @if let Some(repeat) = cell.shown() {
             (repeat_panel(cell, repeat, true))
             p.soft.small {
-                "Of repeat " (repeat.repeat.ordinal)
-                "; the lab has so many that `mydyno export` has \
-                    the rest: samples, checks, inputs, variables."
+                "Of repeat " (repeat.repeat.ordinal) "; the lab has so many that `mydyno export` \
+                    has the rest: samples, checks, inputs, variables."
             }
         }
     }
@@ -158,9 +166,16 @@ fn one_repeat(cell: &CellView) -> Markup {
 fn repeat_panel(cell: &CellView, repeat: &RepeatView, is_brief: bool) -> Markup {
     let is_done = repeat.is_done();
     let summary = repeat.summary();
+    let remarks = &repeat.run.remarks;
     html! {
-        @if is_done { (tags(repeat)) (lengths(repeat)) } @else { (no_result(repeat)) }
-        (remarks(repeat))
+        @if is_done {
+            (tags(repeat))
+            // What warm-up and window of automatic length came to.
+            @if let Some(of) = sentences::lengths(summary) { p.soft.small { (sentence(&of)) } }
+        } @else { (no_result(repeat)) }
+        @if !remarks.is_empty() {
+            div.callout { @for remark in remarks { p { "In this window " (remark) "." } } }
+        }
         @for note in &summary.notes { p.soft.small { "Note: " (note) } }
         @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, !is_brief)) }
         @if is_done && is_brief { (transactions_table(repeat)) (devices_section(repeat)) }
@@ -173,33 +188,15 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView, is_brief: bool) -> Markup 
             (devices_section(repeat))
             (terminals_section(repeat))
         }
-        @if !is_brief && !summary.errors.is_empty() {
-            h3 { "Errors" }
-            (failures_table(&summary.errors))
-        }
-        @if !is_brief && !summary.inputs.is_empty() {
-            h3 { "Inputs that were generated, against clause 5.5.1.5" }
-            (inputs_table(&summary.inputs))
-        }
-        @if !is_brief && !summary.checks.is_empty() {
-            h3 { "Consistency after the run" }
-            (checks_table(&summary.checks))
-        }
-    }
-}
-
-/// What warm-up and window of automatic length came to.
-fn lengths(repeat: &RepeatView) -> Markup {
-    let words = sentences::lengths(repeat.summary());
-    html! { @if let Some(words) = words { p.soft.small { (sentence(&words)) } } }
-}
-
-/// What is to be known of the window.
-fn remarks(repeat: &RepeatView) -> Markup {
-    html! {
-        @if !repeat.run.remarks.is_empty() {
-            div.callout {
-                @for remark in &repeat.run.remarks { p { "In this window " (remark) "." } }
+        @if !is_brief {
+            @if !summary.errors.is_empty() { h3 { "Errors" } (failures_table(&summary.errors)) }
+            @if !summary.inputs.is_empty() {
+                h3 { "Inputs that were generated, against clause 5.5.1.5" }
+                (inputs_table(&summary.inputs))
+            }
+            @if !summary.checks.is_empty() {
+                h3 { "Consistency after the run" }
+                (checks_table(&summary.checks))
             }
         }
     }
@@ -234,16 +231,17 @@ fn no_result(repeat: &RepeatView) -> Markup {
 fn tags(repeat: &RepeatView) -> Markup {
     let summary = repeat.summary();
     let failed = repeat.failed_checks();
-    let outside = repeat.inputs_outside();
+    let outside = |counter: &&InputCounter| counter.judged.verdict == Verdict::Outside;
+    let outside = summary.inputs.iter().filter(outside).count();
     let checks = counted(summary.checks.len(), "check", "checks");
     html! {
         div.tags {
             @if failed > 0 { span.tag.bad { (failed) " of " (checks) " failed" } }
             @else if !summary.checks.is_empty() { span.tag.good { (checks) " passed" } }
-            @if !summary.inputs.is_empty() {
-                @if outside == 0 { span.tag.good { "inputs as the clauses want" } }
-                @else { span.tag.bad { (counted(outside, "input", "inputs"))
-                    " outside the clauses" } }
+            @if outside > 0 {
+                span.tag.bad { (counted(outside, "input", "inputs")) " outside the clauses" }
+            } @else if !summary.inputs.is_empty() {
+                span.tag.good { "inputs as the clauses want" }
             }
             @if let Some(result) = &repeat.repeat.result {
                 @if result.interrupted { span.tag.warn { "window ended early by the user" } }
@@ -258,57 +256,50 @@ fn tags(repeat: &RepeatView) -> Markup {
     }
 }
 
-/// A chart that the page's script draws.
-struct Chart<'a> {
-    kind: &'static str,
-    title: &'a str,
-    is_wide: bool,
-    /// Of a chart of kind `panel`: which one.
-    panel: Option<&'static str>,
-}
-
-fn figure(id: RepeatId, chart: &Chart<'_>, controls: &Markup) -> Markup {
+/// A chart of a repeat; `panel` is which one, of kind `panel`.
+fn figure(
+    repeat: &RepeatView,
+    (kind, title, is_wide): (&str, &str, bool),
+    panel: Option<&str>,
+    controls: &Markup,
+) -> Markup {
     html! {
-        figure.wide[chart.is_wide] data-chart=(chart.kind) data-panel=[chart.panel]
-            data-repeat=(id) {
-            figcaption { b { (chart.title) } (controls) }
-            div.plot role="img" aria-label={ (chart.title)
-                "; the data table below holds its numbers" } {}
-            div.legend {}
+        figure.wide[is_wide] data-chart=(kind) data-panel=[panel] data-repeat=(repeat.repeat.id) {
+            (plot(title, controls))
         }
     }
 }
 
 fn charts(cell: &CellView, repeat: &RepeatView, with_panels: bool) -> Markup {
-    let id = repeat.repeat.id;
-    let chart = |kind, title, is_wide| Chart { kind, title, is_wide, panel: None };
-    let merged = repeat.series.point_s;
+    let chart =
+        |kind, title, is_wide, controls| figure(repeat, (kind, title, is_wide), None, &controls);
     let types = &repeat.series.names;
     html! {
         div.charts {
-            (figure(id, &chart("throughput", "Throughput over time", true), &html! {
+            (chart("throughput", "Throughput over time", true, html! {
                 label { "Show " select data-choice="types" aria-label="Transactions shown" {
                     option value="primary" { (cell.metric().transaction()) "s" }
                     option value="all" { "all " (spelt(types.len())) " types" }
                 } }
             }))
             @if with_panels { (panels(repeat)) }
-            (figure(id, &chart("latency", "Response time over time", !repeat.is_done()), &html! {
+            (chart("latency", "Response time over time", !repeat.is_done(), html! {
                 label { select data-choice="type" aria-label="Transaction type" {
                     @for (name, title) in types { option value=(name) { (title) } }
                 } }
                 label { input type="checkbox" data-choice="log" checked; " log" }
             }))
             // Of a failed repeat the course is shown as evidence, and nothing that adds it up.
-            @if repeat.is_done() { (figure(id, &chart("distribution",
-                "Response time distribution in the window", false), &html! {
-                label { select data-choice="kind" aria-label="Kind of chart" {
-                    option value="tail" { "percentiles" } option value="bins" { "histogram" }
-                } }
-            })) }
+            @if repeat.is_done() {
+                (chart("distribution", "Response time distribution in the window", false, html! {
+                    label { select data-choice="kind" aria-label="Kind of chart" {
+                        option value="tail" { "percentiles" } option value="bins" { "histogram" }
+                    } }
+                }))
+            }
         }
         p.soft.small.hint {
-            "Each point is " (crate::format::duration((merged * 1e9) as u64))
+            "Each point is " (duration((repeat.series.point_s * 1e9) as u64))
             ". Drag to zoom, double-click to see all; click a name to hide its line."
         }
     }
@@ -324,20 +315,13 @@ fn spelt(count: usize) -> String {
 fn panels(repeat: &RepeatView) -> Markup {
     let (at_once, others): (Vec<&Panel>, Vec<&Panel>) =
         repeat.panels.panels.iter().partition(|panel| panel.is_seen_at_once());
-    let draw = |panel: &Panel| {
-        let chart =
-            Chart { kind: "panel", title: panel.title, is_wide: true, panel: Some(panel.name) };
-        figure(repeat.repeat.id, &chart, &html! {})
-    };
+    let draw =
+        |panel: &Panel| figure(repeat, ("panel", &panel.title, true), Some(panel.name), &html! {});
     html! {
         @for panel in at_once { (draw(panel)) }
         @if !others.is_empty() {
             details.wide.panels {
-                summary {
-                    @for (index, panel) in others.iter().enumerate() {
-                        @if index > 0 { ", " } (panel.title)
-                    }
-                }
+                summary { (others.iter().map(|panel| &panel.title).join(", ")) }
                 @for panel in others { (draw(panel)) }
             }
         }

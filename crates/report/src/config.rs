@@ -1,16 +1,14 @@
 //! What the numbers were measured on: populations, server variables, option files, the machine, and
 //! how to do it again.
 
-use crate::blocks::blocks;
-use crate::format::{bytes, duration, instant, integer, significant};
-use crate::hardware::hardware;
+use crate::format::{bytes, duration, instant, integer, seconds, significant};
+use crate::hardware::{blocks, hardware};
 use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, warehouses};
-use crate::status::status_tables;
 use crate::table::shown_as;
 use crate::tables::checks_table;
-use crate::variables::Variable;
-use analyse::{IDENTITY_VARIABLES, LabOutcome, Table};
+use crate::variables::Risen;
+use analyse::{IDENTITY_VARIABLES, Table};
 use base::{by_key, counted};
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -18,26 +16,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Populations with their checksums.
 pub fn loads(loads: &[LoadView]) -> Markup {
-    html! {
-        @if !loads.is_empty() {
-            section id="load" {
-                h2 { "Load" }
-                @for view in loads { (load(view)) }
-            }
-        }
-    }
+    html! { @for view in loads { (load(view)) } }
 }
 
 fn load(view: &LoadView) -> Markup {
     let load = &view.load;
-    let seconds = load.duration_ns as f64 / 1e9;
     let table = Table::of(&load.tables)
         .words("Table", |table| &table.name)
         .numbers("Rows", |table| integer(table.rows))
         .words("Checksum", |table| html! { span.mono { (table.checksum) } });
+    let caption = "Equal seeds give equal checksums, whatever the number of threads.";
     html! {
         p {
-            b { (warehouses(load.warehouses)) " in " (significant(seconds)) " s" }
+            b { (warehouses(load.warehouses)) " in " (significant(seconds(load.duration_ns))) " s" }
             " on " (load.engine) " " (load.server_version) " by "
             @match load.method {
                 store::LoadMethod::LocalInfile => "LOAD DATA LOCAL INFILE",
@@ -49,16 +40,12 @@ fn load(view: &LoadView) -> Markup {
             @if load.partitions > 0 { ", tables in " (load.partitions) " partitions" }
             @if load.history_key == Some(true) { ", HISTORY with a primary key" } "; "
             (integer(load.total_rows())) " rows, " (bytes(load.total_bytes)) " sent, client CPU "
-            (significant(load.client_cpu_ns as f64 / 1e9)) " s"
+            (significant(seconds(load.client_cpu_ns))) " s"
             @if let Some(rss) = load.client_peak_rss_bytes { ", peak memory " (bytes(rss)) }
             ". " span.soft { "Finished " (instant(load.finished_utc_ns)) "." }
         }
         details { summary { "Rows and checksums" }
-            (shown_as(
-                "narrow",
-                "Equal seeds give equal checksums, whatever the number of threads.",
-                table
-            ))
+            (shown_as("narrow", caption, table))
         }
         @if !view.checks.is_empty() { (checks_table(&view.checks)) }
     }
@@ -70,19 +57,16 @@ fn measured(cell: &CellView) -> Option<&RepeatView> {
 }
 
 /// Machine, server variables, option files.
-pub fn configuration(view: &LabView, outcome: &LabOutcome) -> Markup {
+pub fn configuration(view: &LabView) -> Markup {
     html! {
-        section id="configuration" {
-            h2 { "Configuration" }
-            (hardware(view, outcome))
-            (blocks(&outcome.blocks))
-            (presets(view))
-            (changed_variables(view))
-            (differing_variables(view))
-            (all_variables(view))
-            @if !view.is_brief() { (status_tables(view)) }
-            (option_files(view))
-        }
+        (hardware(view))
+        (blocks(&view.outcome.blocks))
+        (presets(view))
+        (changed_variables(view))
+        (differing_variables(view))
+        (all_variables(view))
+        @if !view.is_brief() { (status_tables(view)) }
+        (option_files(view))
     }
 }
 
@@ -120,13 +104,11 @@ fn presets(view: &LabView) -> Markup {
                     }
                 }
                 div.scroll { table {
-                    thead {
-                        tr {
-                            th scope="col" { "Variable" } th scope="col" { "Asked" }
-                            th scope="col" { "Fate" } th scope="col" { "Became" }
-                            th scope="col" { "Why" }
+                    thead { tr {
+                        @for title in ["Variable", "Asked", "Fate", "Became", "Why"] {
+                            th scope="col" { (title) }
                         }
-                    }
+                    } }
                     tbody { @for variable in &preset.variables {
                         tr.changed[!matches!(variable.fate.as_str(), "kept" | "placed")] {
                             th.mono scope="row" { (variable.variable) }
@@ -149,16 +131,12 @@ fn presets(view: &LabView) -> Markup {
 }
 
 fn changed_variables(view: &LabView) -> Markup {
-    let changed: Vec<(&CellView, &RepeatView, &Variable)> = view
-        .cells
-        .iter()
-        .flat_map(|cell| cell.repeats.iter().map(move |repeat| (cell, repeat)))
-        .flat_map(|(cell, repeat)| {
-            let changed = repeat.variables.iter().filter(|variable| variable.changed());
-            changed.map(move |variable| (cell, repeat, variable))
-        })
-        .collect();
-    let is_any = !changed.is_empty();
+    let repeats =
+        view.cells.iter().flat_map(|cell| cell.repeats.iter().map(move |repeat| (cell, repeat)));
+    let changed = repeats.flat_map(|(cell, repeat)| {
+        let changed = repeat.variables.iter().filter(|variable| variable.changed());
+        changed.map(move |variable| (cell, repeat, variable))
+    });
     let value = |value: &Option<String>| {
         html! { span.value.mono { (value.as_deref().unwrap_or("")) } }
     };
@@ -172,7 +150,7 @@ fn changed_variables(view: &LabView) -> Markup {
         .words("Before", |(.., variable)| value(&variable.start))
         .words("After", |(.., variable)| value(&variable.end));
     html! {
-        @if is_any {
+        @if !table.rows().is_empty() {
             h3 { "Server variables that changed during a run" }
             (shown_as("changed", "", table))
         }
@@ -183,22 +161,18 @@ fn changed_variables(view: &LabView) -> Markup {
 const CELLS_NAMED_MAX: usize = 4;
 
 fn differing_variables(view: &LabView) -> Markup {
-    let columns: Vec<(&CellView, BTreeMap<&str, &str>)> = view
-        .cells
-        .iter()
-        .filter_map(|cell| {
-            let variables = &measured(cell)?.variables;
-            let pairs = variables.iter().map(|v| (v.name.as_str(), v.value()));
-            Some((cell, pairs.collect()))
-        })
-        .collect();
-    let names: BTreeSet<&str> =
-        columns.iter().flat_map(|(_, values)| values.keys().copied()).collect();
-    let differing: Vec<&str> = names
-        .into_iter()
-        .filter(|name| !IDENTITY_VARIABLES.contains(name))
-        .filter(|name| !columns.iter().map(|(_, values)| values.get(name)).all_equal())
-        .collect();
+    let of_cell = |cell| {
+        let variables = measured(cell)?.variables.iter();
+        Some((cell, variables.map(|of| (of.name.as_str(), of.value())).collect()))
+    };
+    let columns: Vec<(&CellView, BTreeMap<&str, &str>)> =
+        view.cells.iter().filter_map(of_cell).collect();
+    let names: BTreeSet<&str> = columns.iter().flat_map(|(_, of)| of.keys().copied()).collect();
+    let is_differing = |name: &&str| {
+        let is_configured = !IDENTITY_VARIABLES.contains(name);
+        is_configured && !columns.iter().map(|(_, values)| values.get(name)).all_equal()
+    };
+    let differing = names.into_iter().filter(is_differing).collect_vec();
     // Cells whose variables are the same share a column.
     let distinct = by_key(columns.iter().map(|(cell, values)| {
         let of = |name: &&str| values.get(name).copied().unwrap_or("");
@@ -208,20 +182,14 @@ fn differing_variables(view: &LabView) -> Markup {
         @if !differing.is_empty() {
             details { summary { (differing.len()) " server variables differ between cells" }
                 div.scroll { table {
-                    thead {
-                        tr {
-                            th scope="col" { "Variable" }
-                            @for (_, cells) in &distinct {
-                                th scope="col" { (column_title(cells)) }
-                            }
-                        }
-                    }
-                    tbody { @for (row, name) in differing.iter().enumerate() {
-                        tr {
-                            th.mono scope="row" { (name) }
-                            @for (column, _) in &distinct { td.value.mono { (column[row]) } }
-                        }
+                    thead { tr {
+                        th scope="col" { "Variable" }
+                        @for (_, cells) in &distinct { th scope="col" { (column_title(cells)) } }
                     } }
+                    tbody { @for (row, name) in differing.iter().enumerate() { tr {
+                        th.mono scope="row" { (name) }
+                        @for (column, _) in &distinct { td.value.mono { (column[row]) } }
+                    } } }
                 } }
             }
         }
@@ -243,8 +211,7 @@ fn column_title(cells: &[&CellView]) -> Markup {
 }
 
 fn all_variables(view: &LabView) -> Markup {
-    let Some((cell, repeat)) =
-        view.cells.iter().find_map(|cell| measured(cell).map(|repeat| (cell, repeat)))
+    let Some((cell, repeat)) = view.cells.iter().find_map(|cell| Some((cell, measured(cell)?)))
     else {
         return html! { p.soft { "No server variables are stored." } };
     };
@@ -255,19 +222,47 @@ fn all_variables(view: &LabView) -> Markup {
                 aria-label="Filter server variables";
             div.scroll { table id="variables" {
                 thead { tr { th scope="col" { "Variable" } th scope="col" { "Value" } } }
-                tbody { @for variable in &repeat.variables {
-                    tr.changed[variable.changed()] {
-                        th.mono scope="row" { (variable.name) }
-                        td.value.mono {
-                            (variable.value())
-                            @if variable.changed() {
-                                ", after the window: " (variable.end.as_deref().unwrap_or("")) }
-                        }
+                tbody { @for variable in &repeat.variables { tr.changed[variable.changed()] {
+                    th.mono scope="row" { (variable.name) }
+                    td.value.mono {
+                        (variable.value())
+                        @if variable.changed() {
+                            ", after the window: " (variable.end.as_deref().unwrap_or("")) }
                     }
-                } }
+                } } }
             } }
         }
     }
+}
+
+/// A closed table for each cell, of its first repeat that is done.
+fn status_tables(view: &LabView) -> Markup {
+    html! {
+        @for cell in &view.cells {
+            @if let Some(repeat) = cell.counted().find(|repeat| !repeat.risen.is_empty()) {
+                details {
+                    summary {
+                        (counted(repeat.risen.len(), "status counter", "status counters"))
+                        " rose in the window" @if view.cells.len() > 1 { " of " (cell.label) }
+                    }
+                    @if cell.repeats.len() > 1 { p.soft.small {
+                        "Of repeat " (repeat.repeat.ordinal) "." } }
+                    (risen_table(&repeat.risen))
+                }
+            }
+        }
+    }
+}
+
+fn risen_table(risen: &[Risen]) -> Markup {
+    let table = Table::of(risen)
+        .words("Counter", |counter| html! { span.mono { (counter.name) } })
+        .numbers("Start", |counter| integer(counter.start))
+        .numbers("End", |counter| integer(counter.end))
+        .numbers("Rise", |counter| html! { b { (integer(counter.end - counter.start)) } });
+    let caption = "As the server gave them, of all its sessions since it started. Some are no \
+        counters, but happened to be higher at the end.";
+    shown_as("narrow", caption, table)
 }
 
 /// What an option file says, as (name, value): without the values of paths, ports and such, in
@@ -307,27 +302,21 @@ fn option_files(view: &LabView) -> Markup {
 pub fn reproduce(view: &LabView) -> Markup {
     let lab = &view.lab;
     html! {
-        section id="reproduce" {
-            h2 { "Reproduce" }
-            p { "These numbers were made by" }
-            pre { (lab.command_line) }
-            p { "and this page from the results file alone by" }
-            pre { "mydyno report " (lab.id) " --results " (view.results_file) " -o report.html" }
-            dl.pairs {
-                dt { "mydyno" } dd { (lab.mydyno_version) }
-                dt { "Started" } dd { (instant(lab.started_utc_ns)) }
-                @if let Some(finished) = lab.finished_utc_ns {
-                    dt { "Finished" }
-                    dd {
-                        (instant(finished)) " ("
-                        (duration(u64::try_from(finished - lab.started_utc_ns).unwrap_or(0))) ")"
-                    }
-                }
-                dt { "Numbers as CSV" } dd { code {
-                    "mydyno export " (lab.id) " --results " (view.results_file) } }
+        p { "These numbers were made by" }
+        pre { (lab.command_line) }
+        p { "and this page from the results file alone by" }
+        pre { "mydyno report " (lab.id) " --results " (view.results_file) " -o report.html" }
+        dl.pairs {
+            dt { "mydyno" } dd { (lab.mydyno_version) }
+            dt { "Started" } dd { (instant(lab.started_utc_ns)) }
+            @if let Some(finished) = lab.finished_utc_ns {
+                @let took = u64::try_from(finished - lab.started_utc_ns).unwrap_or(0);
+                dt { "Finished" } dd { (instant(finished)) " (" (duration(took)) ")" }
             }
-            @if let Some(plan) = &lab.plan { details { summary { "The plan" } pre { (plan) } } }
+            dt { "Numbers as CSV" }
+            dd { code { "mydyno export " (lab.id) " --results " (view.results_file) } }
         }
+        @if let Some(plan) = &lab.plan { details { summary { "The plan" } pre { (plan) } } }
     }
 }
 

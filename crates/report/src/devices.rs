@@ -11,13 +11,11 @@ use store::{DeviceSummary, RequestSummary, ShimSummary};
 /// What a repeat asked of its storage; nothing where nobody counted.
 pub fn devices_section(repeat: &RepeatView) -> Markup {
     let storage = repeat.summary();
-    let is_counted = |device: &&DeviceSummary| kinds(device).any(|(_, kind)| kind.requests > 0);
-    let counted: Vec<&DeviceSummary> = storage.devices.iter().filter(is_counted).collect();
     html! {
         @if !storage.devices.is_empty() {
             h3 { "Storage by role" }
             @for words in sentences::storage(storage) { p.soft.small { (sentence(&words)) } }
-            @if !counted.is_empty() { (devices_table(&counted)) }
+            (devices_table(&storage.devices))
             @if let Some(shim) = &storage.shim { (shim_line(shim)) }
         }
     }
@@ -28,10 +26,11 @@ pub fn kinds(device: &DeviceSummary) -> impl Iterator<Item = (&'static str, &Req
     all.into_iter().filter_map(|(name, kind)| Some((name, kind.as_ref()?)))
 }
 
-fn devices_table(devices: &[&DeviceSummary]) -> Markup {
+/// Nothing where no request was counted.
+fn devices_table(devices: &[DeviceSummary]) -> Markup {
     let requests = devices.iter().flat_map(|device| {
         let asked = kinds(device).filter(|(_, kind)| kind.requests > 0).enumerate();
-        asked.map(|(place, (name, kind))| (name, kind, (place == 0).then_some(*device)))
+        asked.map(move |(place, (name, kind))| (name, kind, (place == 0).then_some(device)))
     });
     // The first row of a device has what is of all its requests.
     let once = |device: Option<&DeviceSummary>, show: &dyn Fn(&DeviceSummary) -> String| {
@@ -65,11 +64,12 @@ fn devices_table(devices: &[&DeviceSummary]) -> Markup {
         .numbers_in(("Late", "% of response"), |(.., of)| {
             once(*of, &|of| or_dash(share(of.lateness_share), significant))
         });
-    shown(
-        "In the window. Response times are from submission to completion, to a sixteenth; service \
-         is the device alone, without waiting in its queue.",
-        table,
-    )
+    if table.rows().is_empty() {
+        return html! {};
+    }
+    let caption = "In the window. Response times are from submission to completion, to a \
+        sixteenth; service is the device alone, without waiting in its queue.";
+    shown(caption, table)
 }
 
 /// What the shim did besides, where that is something.
@@ -80,8 +80,9 @@ fn shim_line(shim: &ShimSummary) -> Markup {
                 "Buffered reads found " (percent(hits))
                 " of their pages in the modelled page cache. "
             }
-            @if let Some(us) = shim.model_us_per_call { "A request cost " (significant(us))
-                " µs in the model. " }
+            @if let Some(us) = shim.model_us_per_call {
+                "A request cost " (significant(us)) " µs in the model. "
+            }
             @if shim.uring_refused > 0 { "io_uring was refused, so that the server fell back to \
                 what the shim sees. " }
             @if shim.model_full > 0 { (integer(shim.model_full)) " requests were not modelled, \
@@ -90,12 +91,8 @@ fn shim_line(shim: &ShimSummary) -> Markup {
                 (counted(shim.files_unseen as usize, "file was", "files were")) " not seen. "
             }
             @if shim.maps_refused > 0 {
-                (counted(
-                    shim.maps_refused as usize,
-                    "mapping of a file was",
-                    "mappings of files were"
-                ))
-                " refused."
+                @let refused = shim.maps_refused as usize;
+                (counted(refused, "mapping of a file was", "mappings of files were")) " refused."
             }
         }
     }

@@ -3,9 +3,9 @@
 
 use crate::devices::kinds;
 use crate::error::{ReportResult, cannot_write};
+use crate::format::seconds;
 use crate::model::{CellView, LabView, RepeatView, Variable};
 use analyse::{RampOutcome, RampPoint};
-use std::iter::once;
 use std::path::{Path, PathBuf};
 use store::{
     DeviceSummary, InputCounter, IntervalRow, LabId, Metric, RepeatResult, RequestSummary, Results,
@@ -59,16 +59,13 @@ impl<T: CsvField> CsvField for Option<T> {
     }
 }
 
-/// The fields of each line that there is of a repeat.
-type CsvLines<'a> = Box<dyn Iterator<Item = Vec<String>> + 'a>;
-
 /// Writes a file that has lines of each repeat; they begin with the two columns by which the files
 /// are joined.
-fn write(
-    view: &LabView,
+fn write<'a, L: IntoIterator<Item = Vec<String>>>(
+    view: &'a LabView,
     path: PathBuf,
     names: &[&str],
-    lines_of: impl for<'a> Fn(&'a CellView, &'a RepeatView) -> StoreResult<CsvLines<'a>>,
+    lines_of: impl Fn(&'a CellView, &'a RepeatView) -> StoreResult<L>,
 ) -> ReportResult<PathBuf> {
     let metric = view.metric();
     let names = ["cell", "repeat"].iter().chain(names);
@@ -107,12 +104,8 @@ pub fn export_csv(results: &Results, lab: LabId, directory: &Path) -> ReportResu
         checks(&view, file("checks.csv"))?,
         variables(&view, file("variables.csv"))?,
         samples(results, &view, file("samples.csv"))?,
-        ramps(&analyse::ramps(results, lab)?, file("ramps.csv"))?,
+        ramps(&view.outcome.ramps, file("ramps.csv"))?,
     ])
-}
-
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }
 
 fn cells(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
@@ -154,20 +147,14 @@ fn cells(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         [what: partitions, instances],
         "preset" = what.preset.as_ref().map(|preset| &preset.name),
         [what: isolation, history_key],
-        "settings_json" = settings_json(&what.settings),
+        "settings_json" = serde_json::Value::from_iter(what.settings.iter().cloned()).to_string(),
         [repeat: driver_threads, dilation],
         [what: cores],
         [summary: lateness_share],
         // Those of the percentiles that response times are at least as long as.
         "new_order_at_least" = summary.primary.at_least.join(" ")
     );
-    write(view, path, &names, |cell, repeat| Ok(Box::new(once(fields(cell, repeat)))))
-}
-
-fn settings_json(settings: &[(String, String)]) -> String {
-    let settings: serde_json::Map<String, serde_json::Value> =
-        settings.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-    serde_json::Value::from(settings).to_string()
+    write(view, path, &names, |cell, repeat| Ok([fields(cell, repeat)]))
 }
 
 /// Where each ramp ended; its points are cells and repeats, each with a line of its own.
@@ -213,7 +200,7 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> ReportResult<P
             totals.add(&row);
             lines.push(fields(&row, &totals));
         })?;
-        Ok(Box::new(lines.into_iter()))
+        Ok(lines)
     })
 }
 
@@ -238,7 +225,7 @@ fn latency(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
                 lines.push(fields(&of.name, value.value_iterated_to(), count, below as f64 / all));
             }
         }
-        Ok(Box::new(lines.into_iter()))
+        Ok(lines)
     })
 }
 
@@ -251,12 +238,10 @@ fn statements(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         [row: per_transaction, mean_us, p95_us, p99_us, max_us, share]
     );
     write(view, path, &names, |_, repeat| {
-        Ok(Box::new(
-            repeat
-                .times_spent
-                .iter()
-                .flat_map(move |(name, rows)| rows.iter().map(move |row| fields(name, row))),
-        ))
+        Ok(repeat
+            .times_spent
+            .iter()
+            .flat_map(move |(name, rows)| rows.iter().map(move |row| fields(name, row))))
     })
 }
 
@@ -272,9 +257,9 @@ fn devices(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
             lateness_share]
     );
     write(view, path, &names, |_, repeat| {
-        Ok(Box::new(repeat.summary().devices.iter().flat_map(move |device| {
+        Ok(repeat.summary().devices.iter().flat_map(move |device| {
             kinds(device).map(move |(request, kind)| fields(device, request, kind))
-        })))
+        }))
     })
 }
 
@@ -289,7 +274,7 @@ fn inputs(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         [judged: value, allowed_low, allowed_high, chance_low, chance_high],
         "verdict" = judged.verdict.name()
     );
-    write(view, path, &names, |_, of| Ok(Box::new(of.summary().inputs.iter().map(fields))))
+    write(view, path, &names, |_, of| Ok(of.summary().inputs.iter().map(fields)))
 }
 
 fn checks(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
@@ -299,7 +284,7 @@ fn checks(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         "duration_s" = seconds(check.duration_ns),
         "examples_json" = check.examples_json()
     );
-    write(view, path, &names, |_, of| Ok(Box::new(of.summary().checks.iter().map(fields))))
+    write(view, path, &names, |_, of| Ok(of.summary().checks.iter().map(fields)))
 }
 
 fn variables(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
@@ -308,7 +293,7 @@ fn variables(view: &LabView, path: PathBuf) -> ReportResult<PathBuf> {
         "value_at_start" = variable.start,
         "value_at_end" = variable.end
     );
-    write(view, path, &names, |_, of| Ok(Box::new(of.variables.iter().map(fields))))
+    write(view, path, &names, |_, of| Ok(of.variables.iter().map(fields)))
 }
 
 /// What was observed beside the load, raw: counters as their source has them, and gauges.
@@ -323,8 +308,8 @@ fn samples(results: &Results, view: &LabView, path: PathBuf) -> ReportResult<Pat
     );
     write(view, path, &names, |_, repeat| {
         let series = results.samples(repeat.repeat.id)?.into_iter();
-        Ok(Box::new(series.flat_map(move |of| {
+        Ok(series.flat_map(move |of| {
             of.samples.into_iter().map(move |(at_ns, value)| fields(&of.metric, at_ns, value))
-        })))
+        }))
     })
 }

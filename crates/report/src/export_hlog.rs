@@ -3,7 +3,7 @@
 //! transaction type, its tag.
 
 use crate::error::{ReportResult, cannot_write};
-use crate::model::LabView;
+use analyse::labels_of_stored;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use std::path::{Path, PathBuf};
@@ -19,21 +19,21 @@ const NS_PER_MS: f64 = 1e6;
 /// # Errors
 /// There is no such lab, the file cannot be read, or a log cannot be written.
 pub fn export_hlog(results: &Results, lab: LabId, directory: &Path) -> ReportResult<Vec<PathBuf>> {
-    let view = LabView::read(results, lab)?;
+    let lab_name = results.lab(lab)?.name;
+    let cells = results.cells(lab)?;
     std::fs::create_dir_all(directory).map_err(cannot_write(directory))?;
     let mut written = Vec::new();
-    for cell in &view.cells {
-        for repeat in cell.repeats.iter().map(|of| &of.repeat) {
+    for (cell, (label, _)) in cells.iter().zip(labels_of_stored(&cells)) {
+        let ordinal = cell.what.ordinal;
+        for repeat in results.repeats(cell.id)? {
             let mut rows = Vec::new();
             results.for_each_interval(repeat.id, |row| rows.push(row))?;
             rows.retain(|row| !row.latency.histogram.is_empty());
             if rows.is_empty() {
                 continue;
             }
-            let name = format!("cell-{}-repeat-{}.hlog", cell.cell.what.ordinal, repeat.ordinal);
-            let path = directory.join(name);
-            let title =
-                format!("{}, cell {}: {}", view.lab.name, cell.cell.what.ordinal, cell.label);
+            let path = directory.join(format!("cell-{ordinal}-repeat-{}.hlog", repeat.ordinal));
+            let title = format!("{lab_name}, cell {ordinal}: {label}");
             let began_ns = u64::try_from(repeat.started_utc_ns).unwrap_or(0);
             let log = interval_log(&title, began_ns, &rows).map_err(cannot_write(&path))?;
             std::fs::write(&path, log).map_err(cannot_write(&path))?;
@@ -57,10 +57,9 @@ fn interval_log(title: &str, began_ns: u64, rows: &[IntervalRow]) -> Result<Vec<
         .map_err(|cause| cause.to_string())?;
     let mut phase = None;
     for row in rows {
-        if phase != Some(row.phase) {
+        if phase.replace(row.phase) != Some(row.phase) {
             let comment = format!("phase {}", row.phase.name());
             writer.write_comment(&comment).map_err(|cause| cause.to_string())?;
-            phase = Some(row.phase);
         }
         let start = Duration::from_nanos(row.start_offset_ns);
         let length = Duration::from_nanos(row.end_offset_ns - row.start_offset_ns);

@@ -5,7 +5,6 @@ use crate::error::ReportResult;
 use crate::format::{instant, or_na, percent, significant, truncated};
 use crate::model::{CellView, LabView};
 use crate::page::DISCLAIMER;
-use analyse::{LabAnswer, lab_outcome};
 use itertools::Itertools;
 use store::{LabId, Results, ThroughputMetric};
 
@@ -15,22 +14,17 @@ use store::{LabId, Results, ThroughputMetric};
 /// There is no such lab, or the file cannot be read.
 pub fn export_markdown(results: &Results, lab: LabId) -> ReportResult<String> {
     let view = LabView::read(results, lab)?;
-    let outcome = lab_outcome(results, lab)?;
-    let evidence: Vec<_> = view.cells.iter().map(CellView::evidence).collect();
-    let answer = LabAnswer::of(&outcome, &evidence);
+    let answer = view.answer();
     let mut out = format!("## {}\n\n{}\n\n", plain(&view.lab.name), plain(&answer.question));
     list(&mut out, &answer.shown);
     if !answer.limits.is_empty() {
         out.push_str("\nWhat this does not tell:\n\n");
         list(&mut out, &answer.limits);
     }
-    out += &format!(
-        "\n| cell | {} | p95, ms | bound by | requests in time |\n|---|---:|---:|---|---:|\n",
-        view.metric().title()
-    );
-    for cell in &view.cells {
-        row(&mut out, cell);
-    }
+    let unit = view.metric().title();
+    out += &format!("\n| cell | {unit} | p95, ms | bound by | requests in time |\n");
+    out += "|---|---:|---:|---|---:|\n";
+    view.cells.iter().for_each(|cell| row(&mut out, cell));
     let at = instant(view.lab.started_utc_ns);
     let engines = view.cells.iter().map(|cell| {
         let what = &cell.cell.what;
@@ -52,17 +46,12 @@ pub fn export_markdown(results: &Results, lab: LabId) -> ReportResult<String> {
 
 fn row(out: &mut String, cell: &CellView) {
     let nopm = cell.nopm();
-    let half =
-        nopm.half_width().map_or_else(String::new, |half| format!(" ± {}", significant(half)));
-    let bound = bound_words(cell);
+    let half = nopm.half_width().map(|half| format!(" ± {}", significant(half)));
+    let throughput = or_na(nopm.mean, truncated) + &half.unwrap_or_default();
+    let (label, p95, bound) = (plain(&cell.label), cell.primary_ms(0.95), bound_words(cell));
     let fidelity = cell.repeated(|repeat| repeat.summary().fidelity).mean;
-    *out += &format!(
-        "| {} | {}{half} | {} | {bound} | {} |\n",
-        plain(&cell.label),
-        or_na(nopm.mean, truncated),
-        cell.primary_ms(0.95),
-        fidelity.map_or_else(String::new, percent)
-    );
+    let fidelity = fidelity.map(percent).unwrap_or_default();
+    *out += &format!("| {label} | {throughput} | {p95} | {bound} | {fidelity} |\n");
 }
 
 fn list(out: &mut String, sentences: &[String]) {

@@ -6,7 +6,6 @@ use crate::format::{significant, trimmed, truncated};
 use crate::lab::curves::{CurveBand, Curves, by_connections};
 use crate::lab::sweeps::variables;
 use crate::model::LabView;
-use analyse::lab_outcome;
 use itertools::Itertools;
 use maud::{Markup, html};
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -38,8 +37,7 @@ const COLORS: [&str; 8] =
 /// There is no such lab or chart; the message names those that there are.
 pub fn figure(results: &Results, lab: LabId, name: &str) -> ReportResult<String> {
     let view = LabView::read(results, lab)?;
-    let outcome = lab_outcome(results, lab)?;
-    let swept = variables(&view, &outcome.sweeps);
+    let swept = variables(&view);
     let connections = by_connections(&view);
     let all = connections.iter().chain(swept.iter().map(|variable| &variable.curves));
     let mut known = Vec::new();
@@ -162,12 +160,10 @@ fn line(scale: &PlotScale, index: usize, name: &str, band: &CurveBand) -> Markup
     let mut path = String::new();
     let mut pen = 'M';
     for (column, mean) in band.mean.iter().enumerate() {
-        let Some(mean) = mean else {
-            pen = 'M';
-            continue;
-        };
-        path += &format!("{pen}{:.1} {:.1}", scale.x(column), scale.y(*mean));
-        pen = 'L';
+        if let Some(mean) = mean {
+            path += &format!("{pen}{:.1} {:.1}", scale.x(column), scale.y(*mean));
+        }
+        pen = if mean.is_some() { 'L' } else { 'M' };
     }
     let ends = |column: usize| {
         let end = |of: &[Option<f64>]| of.get(column).copied().flatten();

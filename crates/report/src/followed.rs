@@ -1,15 +1,15 @@
 //! A lab as it stands, for a page that follows it: its matrix, and the course of the repeat that is
 //! measured now.
 
-use crate::panels::{PanelRun, Panels, panels};
+use crate::format::seconds;
+use crate::panels::{Panels, panels};
 use crate::series::{self, Series};
-use analyse::{Account, Part, ReadRepeat, Samples, account_so_far, labels_of_stored};
+use analyse::{Part, ReadRepeat, Samples, account_so_far, labels_of_stored};
 use base::Dilation;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use store::{
     LabId, LabStatus, Rates, Repeat, RepeatId, RepeatStatus, Results, StoreResult, StoredCell,
-    ThroughputMetric,
 };
 
 /// Points of each line; the page is drawn anew with each.
@@ -91,6 +91,7 @@ impl LabFollower {
         let lab = results.lab(self.lab)?;
         let cells = results.cells(self.lab)?;
         let names = labels_of_stored(&cells);
+        let metric = cells.first().map(|cell| cell.what.throughput_metric).unwrap_or_default();
         let (mut followed, mut running, mut took_ns) = (Vec::new(), None, Vec::new());
         for (cell, (label, _)) in cells.iter().zip(names) {
             let mut repeats = Vec::new();
@@ -113,7 +114,7 @@ impl LabFollower {
         let is_running = lab.status == LabStatus::Running && ended > 0;
         Ok(FollowedLab {
             status: lab.status.name(),
-            throughput: metric(&cells).title(),
+            throughput: metric.title(),
             left_s: left.filter(|_| is_running).map(|left| left as f64 * each_s),
             turns: lab.turns,
             reason: lab.reason,
@@ -126,20 +127,14 @@ impl LabFollower {
 
     /// Of a repeat that is done.
     fn throughput(&mut self, results: &Results, repeat: &Repeat) -> StoreResult<Option<f64>> {
-        if repeat.status != RepeatStatus::Done {
-            return Ok(None);
-        }
-        if let Some(known) = self.throughput.get(&repeat.id) {
-            return Ok(*known);
-        }
-        let nopm = Rates::of(repeat, &results.window_totals(repeat.id)?).nopm;
-        self.throughput.insert(repeat.id, nopm);
-        Ok(nopm)
+        Ok(match self.throughput.entry(repeat.id) {
+            _ if repeat.status != RepeatStatus::Done => None,
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                *new.insert(Rates::of(repeat, &results.window_totals(repeat.id)?).nopm)
+            }
+        })
     }
-}
-
-fn metric(cells: &[StoredCell]) -> ThroughputMetric {
-    cells.first().map(|cell| cell.what.throughput_metric).unwrap_or_default()
 }
 
 fn running_repeat(
@@ -152,23 +147,21 @@ fn running_repeat(
     let end_s = series.time_s.last().copied().unwrap_or(0.0);
     let is_emulated = cell.what.places.iter().any(|place| place.emulated);
     let samples = Samples::read(results, repeat.id)?;
-    let observed = panels(&samples, PanelRun { end_s, points_max: POINTS_MAX, is_emulated });
     let of = ReadRepeat { results, repeat, cell, totals: &totals, samples: &samples };
     let account = account_so_far(of, (end_s * 1e9) as u64)?;
-    let part = |of: &Account, part: Part| {
-        of.part_us(part).map(|time_us| AccountPart { title: part.title(), time_us })
+    let part = |part: Part| {
+        let time_us = account?.part_us(part)?;
+        Some(AccountPart { title: part.title(), time_us })
     };
-    let parts =
-        account.iter().flat_map(|of| Part::ALL.into_iter().filter_map(move |kind| part(of, kind)));
     Ok(RunningRepeat {
-        account: parts.collect(),
+        account: Part::ALL.into_iter().filter_map(part).collect(),
         cell: label.to_owned(),
         repeat: repeat.ordinal,
         dilation: Dilation::new(repeat.dilation).and_then(Dilation::in_words),
         elapsed_s: end_s,
-        warmup_s: cell.what.warmup_ns as f64 / 1e9,
-        window_s: cell.what.window_ns as f64 / 1e9,
+        warmup_s: seconds(cell.what.warmup_ns),
+        window_s: seconds(cell.what.window_ns),
         series,
-        observed,
+        observed: panels(&samples, end_s, POINTS_MAX, is_emulated),
     })
 }

@@ -28,6 +28,11 @@ pub fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Nanoseconds as seconds.
+pub fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
 /// Nanoseconds as milliseconds.
 pub fn ms(ns: f64) -> String {
     significant(ns / 1e6)
@@ -45,18 +50,16 @@ pub fn or_dash<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
 
 /// Microseconds in the unit that people would use: `900 µs`, `41.3 ms`, `2.10 s`.
 pub fn us(us: f64) -> String {
-    if us >= 1e6 {
-        format!("{} s", significant(us / 1e6))
-    } else if us >= 1e3 {
-        format!("{} ms", significant(us / 1e3))
-    } else {
-        format!("{} µs", significant(us))
+    match us {
+        1e6.. => format!("{} s", significant(us / 1e6)),
+        1e3.. => format!("{} ms", significant(us / 1e3)),
+        _ => format!("{} µs", significant(us)),
     }
 }
 
 /// A duration in the unit that people would use: `20 s`, `2 h`, `1 min 30 s`.
 pub fn duration(ns: u64) -> String {
-    let s = ns as f64 / 1e9;
+    let s = seconds(ns);
     if s < 120.0 {
         return format!("{} s", trimmed(s, 1));
     }
@@ -82,13 +85,8 @@ pub fn percents(share: f64) -> String {
 /// Bytes in binary units.
 pub fn bytes(value: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut scaled = value as f64;
-    let mut unit = 0;
-    while scaled >= 1024.0 && unit + 1 < units.len() {
-        scaled /= 1024.0;
-        unit += 1;
-    }
-    format!("{} {}", significant(scaled), units[unit])
+    let power = (value.max(1).ilog2() / 10).min(4);
+    format!("{} {}", significant(value as f64 / 1024_f64.powi(power as i32)), units[power as usize])
 }
 
 /// `YYYY-MM-DD hh:mm:ss UTC`.

@@ -4,12 +4,13 @@ use crate::format::{or_dash, or_na, percents, truncated};
 use crate::lab::missing::{footnotes, number};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::table::shown;
-use analyse::{CellOutcome, Interference, Table, interference, nodes_table, ranks_table};
+use analyse::{Interference, Table, interference, nodes_table, ranks_table};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 /// Throughput by the number of servers; nothing where the lab has one number only.
-pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
-    let rows = interference(cells);
+pub fn interference_section(view: &LabView) -> Markup {
+    let rows = interference(&view.outcome.cells);
     let cell = |row: &Interference| -> &CellView { &view.cells[row.place] };
     let table = Table::of(&rows)
         .words("Cell", |row| &cell(row).label)
@@ -19,21 +20,15 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
         })
         .numbers_in(("Against one", "%"), |row| or_na(row.efficiency, percents))
         .numbers_in(("Spread between them", "%"), |row| or_dash(row.spread, percents));
+    let caption = "Servers divide the buffer pool, the page cache and the connections, and share \
+        the machine and its devices. Against one: throughput of all of them by that of one server \
+        alone. Spread: the most less the least of them, by their mean. ± is the 95 % confidence \
+        interval over repeats, and a number without it is of one repeat; how sure a difference is, \
+        the comparisons say.";
     html! {
         @if !rows.is_empty() {
-            section id="instances" {
-                h2 { "By servers on one machine" }
-                (shown(
-                    "Servers divide the buffer pool, the page cache and the connections, and \
-                        share the machine and its devices. Against one: throughput of all of \
-                        them by that of one server alone. Spread: the most less the least of them, \
-                        by their mean. ± is the 95 % confidence interval over repeats, and a \
-                        number without it is of one repeat; how sure a difference is, the \
-                        comparisons say.",
-                    table
-                ))
-                (footnotes(rows.iter().map(cell)))
-            }
+            (shown(caption, table))
+            (footnotes(rows.iter().map(cell)))
         }
     }
 }
@@ -41,14 +36,12 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
 /// What each server of a repeat did; nothing where there was one.
 pub fn each_server(repeat: &RepeatView) -> Markup {
     let summary = repeat.summary();
-    let each: Vec<String> = summary.nopm_by_instance.iter().map(|nopm| truncated(*nopm)).collect();
+    let each = &summary.nopm_by_instance;
     html! {
-        @if !each.is_empty() {
-            p {
-                (summary.throughput_metric.title()) " of each of " (each.len()) " servers: "
-                b { (each.join(", ")) } "."
-            }
-        }
+        @if !each.is_empty() { p {
+            (summary.throughput_metric.title()) " of each of " (each.len()) " servers: "
+            b { (each.iter().map(|nopm| truncated(*nopm)).join(", ")) } "."
+        } }
     }
 }
 

@@ -5,9 +5,7 @@
 //! other programs, [`export_hlog`] its response times, [`export_markdown`] a summary for a ticket.
 
 mod advice;
-mod answer;
 mod bars;
-mod blocks;
 mod bound;
 mod cell;
 mod config;
@@ -22,19 +20,17 @@ mod format;
 mod hardware;
 mod instances;
 mod lab;
-mod lengths;
 mod model;
 mod overview;
 mod page;
 mod panels;
+mod plot;
 mod ramp;
 mod series;
 mod stacks;
 mod statements;
-mod status;
 mod table;
 mod tables;
-mod terminals;
 mod used;
 mod variables;
 
@@ -43,7 +39,5 @@ pub use export::export_csv;
 pub use export_hlog::export_hlog;
 pub use export_markdown::export_markdown;
 pub use figure::{figure, raster};
-pub use followed::{
-    AccountPart, FollowedCell, FollowedLab, FollowedRepeat, LabFollower, RunningRepeat,
-};
+pub use followed::{FollowedLab, LabFollower};
 pub use page::{UPLOT_CSS, UPLOT_JS, render};

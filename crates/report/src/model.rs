@@ -1,22 +1,22 @@
 //! A lab as the report shows it: read from the results file once, with what belongs together put
 //! together.
 
-use crate::advice::{CellAdvice, advice_of};
 use crate::format::{ms, or_na};
-use crate::panels::{PanelRun, Panels, panels};
+use crate::panels::{Panels, panels};
 use crate::series::{self, Series, points_max};
 pub use crate::variables::Variable;
 use crate::variables::{Risen, risen, variables};
 use analyse::{
-    Bound, CellEvidence, MeanValue, ReadRepeat, Resources, RunDocument, Samples, labels_of_stored,
-    marked, profiles,
+    Bound, CellEvidence, LabAnswer, LabOutcome, MeanValue, ReadRepeat, Resources, RunDocument,
+    Samples, lab_outcome, labels_of_stored, marked, profiles,
 };
 use base::{Dilation, counted};
 use device::Profile;
+use store::Moment::{End, Start};
 use store::{
-    DeviceSummary, InputCounter, Lab, LabId, LabMachine, LoadId, Moment, Rates, Repeat, RepeatId,
-    RepeatStatus, Results, StoreResult, StoredCell, StoredCheck, StoredLoad, Summary,
-    ThroughputMetric, TimesSpent, TransactionTotals, Verdict, WindowTotals,
+    Lab, LabId, LabMachine, LoadId, Rates, Repeat, RepeatId, RepeatStatus, Results, StoreResult,
+    StoredCell, StoredCheck, StoredLoad, Summary, ThroughputMetric, TimesSpent, TransactionTotals,
+    WindowTotals,
 };
 
 /// Of more repeats than this a page has only one for each cell, and of that what an overview of so
@@ -27,12 +27,12 @@ const REPEATS_IN_FULL_MAX: usize = 48;
 pub struct LabView {
     pub lab: Lab,
     pub results_file: String,
+    /// What its numbers mean.
+    pub outcome: LabOutcome,
     /// Those that measured it.
     pub machines: Vec<LabMachine>,
     /// Of the emulated devices.
     pub profiles: Vec<Profile>,
-    /// For the server of the cell with the highest throughput.
-    pub advice: Option<CellAdvice>,
     pub notes: Vec<String>,
     pub checks: Vec<StoredCheck>,
     pub cells: Vec<CellView>,
@@ -86,44 +86,40 @@ impl LabView {
         let profiles = profiles(results, &cells)?;
         let repeats = cells.iter().map(|cell| results.repeats(cell.id).map(|all| all.len()));
         let points_max = points_max(repeats.sum::<StoreResult<usize>>()?);
-        let cells = cells
-            .into_iter()
-            .zip(names)
-            .map(|(cell, names)| CellView::read(results, cell, names, points_max))
-            .collect::<Result<Vec<_>, _>>()?;
-        let best = best_of(&cells).and_then(|(cell, _)| Some((cell, cell.counted().next()?)));
-        let advice = best.map(|(cell, run)| {
-            let account = run.resources().and_then(|used| used.account.as_ref());
-            advice_of(results, run.repeat.id, &cell.label, account)
-        });
-        let advice = advice.transpose()?;
+        let read = |(cell, names)| CellView::read(results, cell, names, points_max);
+        let cells = cells.into_iter().zip(names).map(read).collect::<StoreResult<_>>()?;
+        let results_file = results.path().file_name().unwrap_or_default();
         Ok(LabView {
-            advice: advice.flatten(),
+            outcome: lab_outcome(results, id)?,
             machines: results.machines(id)?,
             profiles,
             notes: results.notes(id)?,
             checks: results.get(id)?,
-            results_file: results
-                .path()
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default(),
+            results_file: results_file.to_string_lossy().into_owned(),
             lab,
             cells,
             loads,
         })
     }
 
+    /// What the lab says of itself, in sentences.
+    pub fn answer(&self) -> LabAnswer {
+        let of_cell = |cell: &CellView| {
+            let runs = cell.counted().map(|repeat| &repeat.run);
+            CellEvidence::of(cell.cell.what.ordinal, runs)
+        };
+        LabAnswer::of(&self.outcome, &self.cells.iter().map(of_cell).collect::<Vec<_>>())
+    }
+
     /// The cell with the highest mean NOPM, and that.
     pub fn best(&self) -> Option<(&CellView, f64)> {
-        best_of(&self.cells)
+        let measured = self.cells.iter().filter_map(|cell| Some((cell, cell.nopm().mean?)));
+        measured.max_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
     /// What throughput counts in all cells: any transactions, where they do not count the same.
     pub fn metric(&self) -> ThroughputMetric {
-        let mut all = self.cells.iter().map(CellView::metric);
-        let first = all.next().unwrap_or_default();
-        if all.all(|metric| metric == first) { first } else { ThroughputMetric::Tpm }
+        self.outcome.metric()
     }
 
     /// The cell with this place in the plan.
@@ -147,11 +143,6 @@ impl LabView {
     }
 }
 
-fn best_of(cells: &[CellView]) -> Option<(&CellView, f64)> {
-    let measured = cells.iter().filter_map(|cell| Some((cell, cell.nopm().mean?)));
-    measured.max_by(|(_, a), (_, b)| a.total_cmp(b))
-}
-
 impl CellView {
     fn read(
         results: &Results,
@@ -162,17 +153,9 @@ impl CellView {
         let repeats = results.repeats(cell.id)?;
         let earlier_attempts = results.attempts(cell.id)?.len() - repeats.len();
         let counted = results.counted_repeats(&cell)?;
-        Ok(CellView {
-            repeats: repeats
-                .into_iter()
-                .map(|repeat| RepeatView::read(results, &cell, repeat, points_max))
-                .collect::<Result<_, _>>()?,
-            cell,
-            label,
-            group,
-            earlier_attempts,
-            counted,
-        })
+        let read = |repeat| RepeatView::read(results, &cell, repeat, points_max);
+        let repeats = repeats.into_iter().map(read).collect::<StoreResult<_>>()?;
+        Ok(CellView { repeats, cell, label, group, earlier_attempts, counted })
     }
 
     /// Those that its numbers are of.
@@ -193,11 +176,6 @@ impl CellView {
 
     pub fn nopm(&self) -> MeanValue {
         self.repeated(|repeat| repeat.rates().nopm)
-    }
-
-    /// What its repeats tell of it.
-    pub fn evidence(&self) -> CellEvidence {
-        CellEvidence::of(self.cell.what.ordinal, self.counted().map(|repeat| &repeat.run))
     }
 
     /// What its throughput counts.
@@ -243,22 +221,16 @@ impl RepeatView {
         let id = repeat.id;
         let (series, totals) = series::read(results, id, points_max)?;
         let samples = Samples::read(results, id)?;
-        let run = PanelRun {
-            points_max,
-            end_s: series.time_s.last().copied().unwrap_or(0.0),
-            is_emulated: cell.what.places.iter().any(|place| place.emulated),
-        };
+        let end_s = series.time_s.last().copied().unwrap_or(0.0);
+        let is_emulated = cell.what.places.iter().any(|place| place.emulated);
         let of = ReadRepeat { results, repeat: &repeat, cell, totals: &totals, samples: &samples };
         Ok(RepeatView {
             run: analyse::document_of(of)?,
             series,
-            variables: variables(
-                results.variables(id, Moment::Start)?,
-                results.variables(id, Moment::End)?,
-            ),
-            panels: panels(&samples, run),
+            variables: variables(results.variables(id, Start)?, results.variables(id, End)?),
+            panels: panels(&samples, end_s, points_max, is_emulated),
             times_spent: results.times_spent(&repeat)?,
-            risen: risen(results.status(id, Moment::Start)?, results.status(id, Moment::End)?),
+            risen: risen(results.status(id, Start)?, results.status(id, End)?),
             primary: totals.primary(),
             totals,
             repeat,
@@ -293,42 +265,28 @@ impl RepeatView {
         Some(self.primary.quantile_ns(quantile)? as f64)
     }
 
-    /// Of one of its roles.
-    pub fn device(&self, role: &str) -> Option<&DeviceSummary> {
-        self.summary().devices.iter().find(|device| device.role == role)
-    }
-
     pub fn failed_checks(&self) -> usize {
         self.summary().checks.iter().filter(|check| !check.passed).count()
-    }
-
-    pub fn inputs_outside(&self) -> usize {
-        let outside = |counter: &&InputCounter| counter.judged.verdict == Verdict::Outside;
-        self.summary().inputs.iter().filter(outside).count()
     }
 }
 
 /// Loads of this lab, or the last one of the same target where the lab found its database loaded.
 fn loads_of(results: &Results, lab: &Lab, cells: &[StoredCell]) -> StoreResult<Vec<LoadView>> {
     let all = results.loads()?;
-    let mut chosen: Vec<(LoadId, StoredLoad)> =
-        all.iter().filter(|(_, load)| load.lab == Some(lab.id)).cloned().collect();
+    let own = all.iter().filter(|(_, load)| load.lab == Some(lab.id));
+    let mut chosen: Vec<&(LoadId, StoredLoad)> = own.collect();
     if chosen.is_empty() {
-        let of_target = |(_, load): &&(LoadId, StoredLoad)| {
-            load.finished_utc_ns <= lab.started_utc_ns
-                && cells
-                    .iter()
-                    .any(|cell| cell.what.target == load.target && cell.what.engine == load.engine)
+        let is_of = |cell: &StoredCell, load: &StoredLoad| {
+            cell.what.target == load.target && cell.what.engine == load.engine
         };
-        chosen.extend(all.iter().rev().find(of_target).cloned());
+        chosen.extend(all.iter().rev().find(|(_, load)| {
+            load.finished_utc_ns <= lab.started_utc_ns && cells.iter().any(|cell| is_of(cell, load))
+        }));
     }
-    chosen
-        .into_iter()
-        .map(|(id, load)| {
-            let checks = results.get(id)?;
-            Ok(LoadView { load, checks })
-        })
-        .collect()
+    let view = |(id, load): &(LoadId, StoredLoad)| {
+        Ok(LoadView { load: load.clone(), checks: results.get(*id)? })
+    };
+    chosen.into_iter().map(view).collect()
 }
 
 /// `10 warehouses`; nothing where the workload has none.

@@ -26,17 +26,17 @@ pub fn tiles(view: &LabView) -> Markup {
                 }
                 div {
                     div.name { (primary(cell.metric())) " response time" @if many { " there" } }
-                    div.value {
-                        (cell.primary_ms(0.95)) " " small { "ms p95" }
-                    }
+                    div.value { (cell.primary_ms(0.95)) " " small { "ms p95" } }
                     div.detail {
-                        "p50 " (cell.primary_ms(0.5))
-                        " ms, maximum " (cell.primary_max_ms()) " ms"
+                        "p50 " (cell.primary_ms(0.5)) " ms, maximum " (cell.primary_max_ms()) " ms"
                     }
                 }
             } @else {
-                div { div.name { "Throughput" } div.value { (NOT_AVAILABLE) } div.detail {
-                    "no cell has a result" } }
+                div {
+                    div.name { "Throughput" }
+                    div.value { (NOT_AVAILABLE) }
+                    div.detail { "no cell has a result" }
+                }
             }
             (verdict_tile(view))
             (cost_tile(view))
@@ -46,9 +46,7 @@ pub fn tiles(view: &LabView) -> Markup {
 
 /// How a mean stands: its interval, or that there is none.
 pub fn spread(number: &MeanValue) -> String {
-    let Some(of) = number.estimate else {
-        return "one repeat".to_owned();
-    };
+    let Some(of) = number.estimate else { return "one repeat".to_owned() };
     let width = of.half_width();
     let share = if of.mean > 0.0 { width * 100.0 / of.mean } else { 0.0 };
     format!("± {} ({share:.1} %), {} repeats, 95 % confidence", significant(width), of.count)
@@ -57,14 +55,11 @@ pub fn spread(number: &MeanValue) -> String {
 fn verdict_tile(view: &LabView) -> Markup {
     let on_runs = view.repeats().flat_map(|repeat| &repeat.summary().checks);
     let on_loads = view.loads.iter().flat_map(|load| &load.checks);
-    let all: Vec<bool> =
-        on_runs.chain(on_loads).chain(&view.checks).map(|check| check.passed).collect();
-    let passed = all.iter().filter(|passed| **passed).count();
-    let failed_cells = view
-        .cells
-        .iter()
-        .filter(|cell| cell.repeats.iter().any(|r| r.repeat.status == RepeatStatus::Failed))
-        .count();
+    let all = on_runs.chain(on_loads).chain(&view.checks).collect_vec();
+    let passed = all.iter().filter(|check| check.passed).count();
+    let has_failed =
+        |cell: &&CellView| cell.repeats.iter().any(|of| of.repeat.status == RepeatStatus::Failed);
+    let failed_cells = view.cells.iter().filter(has_failed).count();
     let done = view.repeats().filter(|repeat| repeat.is_done());
     let gaps = done.filter_map(|repeat| order_gap(&repeat.repeat)).collect_vec();
     html! {
@@ -96,15 +91,12 @@ fn order_gap(repeat: &Repeat) -> Option<i64> {
 }
 
 fn cost_tile(view: &LabView) -> Markup {
-    let costs: Vec<f64> =
-        view.repeats().filter_map(|repeat| repeat.rates().client_cpu_us_per_statement).collect();
-    let cpu_s: f64 = view.repeats().filter_map(|repeat| repeat.rates().client_cpu_s).sum();
-    let retries: u64 = view
-        .repeats()
-        .filter(|repeat| repeat.is_done())
-        .flat_map(|repeat| repeat.totals.iter())
-        .map(|(_, totals)| totals.retries())
-        .sum();
+    let rates = || view.repeats().map(RepeatView::rates);
+    let costs = rates().filter_map(|rates| rates.client_cpu_us_per_statement).collect_vec();
+    let cpu_s: f64 = rates().filter_map(|rates| rates.client_cpu_s).sum();
+    let done = view.repeats().filter(|repeat| repeat.is_done());
+    let types = done.flat_map(|repeat| repeat.totals.iter());
+    let retries: u64 = types.map(|(_, totals)| totals.retries()).sum();
     html! {
         div {
             div.name { "Client CPU" }
@@ -126,22 +118,16 @@ fn cost_tile(view: &LabView) -> Markup {
 const ROWS_OPEN_MAX: usize = 8;
 
 /// One row for each cell.
-pub fn results_table(view: &LabView) -> Markup {
+pub fn results_section(view: &LabView) -> Markup {
+    let caption = "Means over repeats; ± is the 95 % confidence interval of the mean. NA: no \
+        result, with the reason.";
     html! {
-        section id="results" {
-            h2 { "Results" }
-            details open[view.cells.len() <= ROWS_OPEN_MAX] {
-                summary { "Data table" }
-                (shown_as(
-                    "cells",
-                    "Means over repeats; ± is the 95 % confidence interval of the mean. NA: no \
-                        result, with the reason.",
-                    cells_table(view)
-                ))
-            }
-            (footnotes(&view.cells))
-            @for note in &view.notes { p.soft.small { "Note: " (note) } }
+        details open[view.cells.len() <= ROWS_OPEN_MAX] {
+            summary { "Data table" }
+            (shown_as("cells", caption, cells_table(view)))
         }
+        (footnotes(&view.cells))
+        @for note in &view.notes { p.soft.small { "Note: " (note) } }
     }
 }
 
@@ -158,11 +144,8 @@ fn cells_table(view: &LabView) -> Table<&CellView, TableContent> {
     let orders = format!("s per 1,000 {}s", metric.transaction().trim_start_matches("new "));
     Table::of(&view.cells)
         .words("Cell", |cell| {
-            html! {
-                a href={ "#cell-" (cell.cell.id) } {
-                    @if has_groups { (cell.group) } @else { (cell.label) }
-                }
-            }
+            let name = if has_groups { &cell.group } else { &cell.label };
+            html! { a href={ "#cell-" (cell.cell.id) } { (name) } }
         })
         .numbers("Connections", |cell| cell.cell.what.connections)
         .when(is_known(|repeat| repeat.dilation().is_some()), |table| {
@@ -196,16 +179,16 @@ fn throughput(view: &LabView, cell: &CellView) -> Markup {
                 b { (truncated(mean)) }
                 span.bar aria-hidden="true" { i style={ "width:" (bar) "%" } {} }
             }
-            None => b { (absent(cell)) },
+            None => b { (absent(Some(cell))) },
         }
     }
 }
 
 fn uncertainty(nopm: &MeanValue) -> String {
-    match (nopm.mean, nopm.half_width()) {
-        (None, _) => String::new(),
-        (_, Some(width)) => format!("± {}", significant(width)),
-        (_, None) => "one repeat".to_owned(),
+    match nopm.half_width() {
+        _ if nopm.mean.is_none() => String::new(),
+        Some(width) => format!("± {}", significant(width)),
+        None => "one repeat".to_owned(),
     }
 }
 
@@ -220,38 +203,25 @@ fn status(cell: &CellView) -> Markup {
     let whole = done.clone().filter(|repeat| repeat.repeat.is_whole()).count();
     let cut = done.clone().count() - whole;
     let failed_checks: usize = done.map(RepeatView::failed_checks).sum();
+    let without_result = by_key(
+        cell.repeats
+            .iter()
+            .filter(|repeat| !repeat.is_done())
+            .map(|of| ((of.repeat.status, of.repeat.reason_code.as_deref().unwrap_or("")), ())),
+    );
+    // Of how many repeats something is told, where there are several.
+    let of_all = |count: usize| {
+        html! { @if cell.repeats.len() > 1 { " " (count) " of " (cell.repeats.len()) } }
+    };
     html! {
         @if cell.repeats.is_empty() { span.tag { "not run yet" } }
-        @if whole + cut > 0 {
-            @if failed_checks > 0 { span.tag.bad { (counted(failed_checks, "check failed",
-                "checks failed")) } }
-            @else if whole > 0 {
-                span.tag.good {
-                    "done" @if cell.repeats.len() > 1 { " " (whole) " of " (cell.repeats.len()) }
-                }
-            }
-            @if cut > 0 {
-                " "
-                span.tag.warn {
-                    "ended early"
-                    @if cell.repeats.len() > 1 { " " (cut) " of " (cell.repeats.len()) }
-                }
-            }
-        }
-        @for (status, code, count) in without_result(cell) {
-            " " span.tag.bad[status == RepeatStatus::Failed] {
-                (status) @if cell.repeats.len() > 1 { " " (count) " of " (cell.repeats.len()) }
-            }
+        @if failed_checks > 0 {
+            span.tag.bad { (counted(failed_checks, "check failed", "checks failed")) }
+        } @else if whole > 0 { span.tag.good { "done" (of_all(whole)) } }
+        @if cut > 0 { " " span.tag.warn { "ended early" (of_all(cut)) } }
+        @for ((status, code), all) in &without_result {
+            " " span.tag.bad[*status == RepeatStatus::Failed] { (status) (of_all(all.len())) }
             " " span.small { (code) }
         }
     }
-}
-
-/// (status, reason, how many) of the repeats that have no result.
-fn without_result(cell: &CellView) -> Vec<(RepeatStatus, &str, usize)> {
-    let kinds =
-        cell.repeats.iter().filter(|repeat| !repeat.is_done()).map(|view| {
-            ((view.repeat.status, view.repeat.reason_code.as_deref().unwrap_or("")), ())
-        });
-    by_key(kinds).into_iter().map(|((status, code), all)| (status, code, all.len())).collect()
 }

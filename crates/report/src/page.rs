@@ -1,28 +1,27 @@
 //! The page: everything in one file, nothing asked of a network.
 
 use crate::advice::advice_section;
-use crate::answer::answer_section;
 use crate::cell::{cell_section, cell_sections};
 use crate::config::{configuration, loads, reproduce};
 use crate::error::{ReportError, ReportResult};
-use crate::format::instant;
+use crate::format::{bytes, instant};
 use crate::instances::interference_section;
 use crate::lab::account::account_section;
 use crate::lab::comparisons::{comparisons, first_bars};
-use crate::lab::curves::{Curves, by_connections, connection_charts, throughput_by_connections};
+use crate::lab::curves::{
+    Curves, by_connections, connection_charts, number_by_connections, resources,
+};
 use crate::lab::drills::drills;
 use crate::lab::effects::effects;
-use crate::lab::multiples::resources;
 use crate::lab::numbers::THROUGHPUT;
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
 use crate::lab::published::beside_study;
 use crate::lab::sweeps::{SweptVariable, sweeps, variables};
-use crate::model::{CellView, LabView, RepeatView};
-use crate::overview::{results_table, tiles};
+use crate::model::{LabView, RepeatView};
+use crate::overview::{results_section, tiles};
 use crate::panels::Panels;
 use crate::ramp::{RampMark, ramp_marks, ramp_section};
 use crate::series::{Distribution, Series, distribution};
-use analyse::{LabOutcome, lab_outcome};
 use base::joined;
 use itertools::Itertools;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -61,15 +60,15 @@ struct ChartData<'a> {
 
 /// What the sections draw that are about several cells.
 struct LabCharts<'a> {
-    outcome: &'a LabOutcome,
     connections: Option<Curves>,
     variables: Vec<SweptVariable<'a>>,
     over_time: Vec<OverTime>,
+    advice: Markup,
 }
 
-/// A section that the navigation leads to: its id, its title there, and its body, which is empty
-/// where the lab has nothing for it.
-type Section = (&'static str, &'static str, Markup);
+/// A section that the navigation leads to: its id, its title there, its heading where that is
+/// another, and what is in it, which is nothing where the lab has nothing for it.
+type Section = (&'static str, &'static str, Option<&'static str>, Markup);
 
 #[derive(Serialize)]
 struct RepeatData<'a> {
@@ -85,23 +84,19 @@ struct RepeatData<'a> {
 /// There is no such lab, or the file cannot be read.
 pub fn render(results: &Results, lab: LabId) -> ReportResult<String> {
     let view = LabView::read(results, lab)?;
-    let outcome = lab_outcome(results, lab)?;
     let charts = LabCharts {
-        variables: variables(&view, &outcome.sweeps),
+        variables: variables(&view),
         over_time: over_time(&view),
         connections: by_connections(&view),
-        outcome: &outcome,
+        advice: advice_section(results, &view)?,
     };
-    let swept = charts.variables.iter();
+    let swept = charts.variables.iter().map(|of| (of.key.as_str(), &of.curves));
     let by_connections = charts.connections.iter().map(|of| ("connections", of));
     let data = ChartData {
         repeats: drawn(&view),
-        curves: swept
-            .map(|variable| (variable.key.as_str(), &variable.curves))
-            .chain(by_connections)
-            .collect(),
+        curves: swept.chain(by_connections).collect(),
         over_time: &charts.over_time,
-        ramps: ramp_marks(&outcome.ramps, &view),
+        ramps: ramp_marks(&view),
         throughput: view.metric().title(),
         primary: view.metric().transaction(),
     };
@@ -112,15 +107,14 @@ pub fn render(results: &Results, lab: LabId) -> ReportResult<String> {
 /// What the charts of repeats draw, by the repeat's key.
 fn drawn(view: &LabView) -> BTreeMap<i64, RepeatData<'_>> {
     let is_brief = view.is_brief();
-    let repeats = view.cells.iter().flat_map(|cell| all_or_one(cell, is_brief));
+    let repeats = view.cells.iter().flat_map(|cell| {
+        let all = cell.repeats.iter().filter(|_| !is_brief);
+        all.chain(cell.shown().filter(|_| is_brief))
+    });
     repeats
         .filter(|repeat| !repeat.series.time_s.is_empty())
         .map(|repeat| (repeat.repeat.id.0, data(repeat, is_brief)))
         .collect()
-}
-
-fn all_or_one(cell: &CellView, is_brief: bool) -> Vec<&RepeatView> {
-    if is_brief { cell.shown().into_iter().collect() } else { cell.repeats.iter().collect() }
 }
 
 fn data<'a>(repeat: &'a RepeatView, is_brief: bool) -> RepeatData<'a> {
@@ -157,10 +151,21 @@ fn page(view: &LabView, json: &str, charts: &LabCharts<'_>) -> Markup {
             body {
                 main {
                     (header(view, &sections))
-                    (answer_section(view, charts.outcome))
+                    (answer_section(view))
                     (picture(view, charts))
                     (tiles(view))
-                    @for (_, _, body) in &sections { (body) }
+                    @for (id, title, heading, body) in &sections {
+                        @if !body.0.is_empty() {
+                            // The section of charts over time chooses for all of them.
+                            section id=(id) data-choices=[(*id == "over-time").then_some("")] {
+                                h2 { (heading.unwrap_or(title)) }
+                                (body)
+                            }
+                        }
+                        @if *id == "results" && !view.is_folded() {
+                            @for cell in &view.cells { (cell_section(view, cell)) }
+                        }
+                    }
                     @if view.is_folded() { (cell_sections(view)) }
                     footer {
                         p { (disclaimer(view)) }
@@ -184,35 +189,28 @@ fn page(view: &LabView, json: &str, charts: &LabCharts<'_>) -> Markup {
     }
 }
 
-/// The sections in their order; that of the results has its cell in it, where it is the only one.
+/// The sections in their order.
 fn sections(view: &LabView, charts: &LabCharts<'_>) -> Vec<Section> {
-    let outcome = charts.outcome;
-    let results = html! {
-        (results_table(view))
-        @if !view.is_folded() { @for cell in &view.cells { (cell_section(view, cell)) } }
-    };
-    let connections = charts.connections.as_ref();
+    let curves = charts.connections.as_ref();
+    let study = Some("Beside Percona Lab's report of 2026");
+    let over_time = over_time_charts(view, &charts.over_time);
     vec![
-        ("results", "Results", results),
-        ("ramp", "Ramp", ramp_section(&outcome.ramps, view)),
-        ("drills", "What survives", drills(view, outcome)),
-        (
-            "connections",
-            "By connections",
-            html! { @if let Some(curves) = connections { (connection_charts(view, curves)) } },
-        ),
-        ("published", "Beside a published study", beside_study(view)),
-        ("comparisons", "Comparisons", comparisons(view, outcome)),
-        ("effects", "Each setting", effects(outcome)),
-        ("sweeps", "Turning points", sweeps(view, &charts.variables)),
-        ("account", "Where the time goes", account_section(view)),
-        ("over-time", "Over time", over_time_charts(view, &charts.over_time)),
-        ("resources", "CPU, I/O and costs", resources(view, connections.is_some())),
-        ("instances", "By servers", interference_section(view, &outcome.cells)),
-        ("advice", "What to set", advice_section(view.advice.as_ref(), view.cells.len() > 1)),
-        ("load", "Load", loads(&view.loads)),
-        ("configuration", "Configuration", configuration(view, outcome)),
-        ("reproduce", "Reproduce", reproduce(view)),
+        ("results", "Results", None, results_section(view)),
+        ("ramp", "Ramp", None, ramp_section(view)),
+        ("drills", "What survives", None, drills(view)),
+        ("connections", "By connections", None, connection_charts(view, curves)),
+        ("published", "Beside a published study", study, beside_study(view)),
+        ("comparisons", "Comparisons", None, comparisons(view)),
+        ("effects", "Each setting", Some("What each setting does"), effects(&view.outcome)),
+        ("sweeps", "Turning points", None, sweeps(view, &charts.variables)),
+        ("account", "Where the time goes", None, account_section(view)),
+        ("over-time", "Over time", Some("Over time, and how response times spread"), over_time),
+        ("resources", "CPU, I/O and costs", None, resources(view, curves.is_some())),
+        ("instances", "By servers", Some("By servers on one machine"), interference_section(view)),
+        ("advice", "What to set", None, charts.advice.clone()),
+        ("load", "Load", None, loads(&view.loads)),
+        ("configuration", "Configuration", None, configuration(view)),
+        ("reproduce", "Reproduce", None, reproduce(view)),
     ]
 }
 
@@ -226,29 +224,50 @@ fn header(view: &LabView, sections: &[Section]) -> Markup {
                 @if let Some(machine) = machine(view) { " On " (machine) "." }
             }
             @if view.lab.status != LabStatus::Done {
-                div.callout.calm[view.lab.status == LabStatus::Running] {
-                    p {
-                        b { @match view.lab.status {
-                            LabStatus::Running => "This lab is still running",
-                            LabStatus::Failed => "This lab failed",
-                            _ => "This lab was interrupted",
-                        } }
-                        @if let Some(reason) = &view.lab.reason { ": " (reason) } "."
-                    }
-                }
+                div.callout.calm[view.lab.status == LabStatus::Running] { p {
+                    b { @match view.lab.status {
+                        LabStatus::Running => "This lab is still running",
+                        LabStatus::Failed => "This lab failed",
+                        _ => "This lab was interrupted",
+                    } }
+                    @if let Some(reason) = &view.lab.reason { ": " (reason) } "."
+                } }
             }
             @if view.lab.adaptive {
-                div.callout.calm {
-                    p {
-                        b { "What came out decided what was measured next" }
-                        " (advise, tune): what seemed good has more windows, and was chosen for \
-                         its luck too. The intervals below are those of so many repeats, had their \
-                         number been known before; p-values, reversals and turning points are left "
-                        "out. What holds is what the command itself said of fresh windows."
-                    }
-                }
+                div.callout.calm { p {
+                    b { "What came out decided what was measured next" }
+                    " (advise, tune): what seemed good has more windows, and was chosen for its \
+                     luck too. The intervals below are those of so many repeats, had their number \
+                     been known before; p-values, reversals and turning points are left out. What \
+                     holds is what the command itself said of fresh windows."
+                } }
             }
             (navigation(view, sections))
+        }
+    }
+}
+
+/// The answer first: what was asked, what is shown, and what cannot be said.
+fn answer_section(view: &LabView) -> Markup {
+    let answer = view.answer();
+    html! {
+        section.answer id="answer" {
+            h2 { (answer.question) }
+            @if answer.shown.is_empty() { p { "Nothing was measured yet." } }
+            @else { ul.shown { @for sentence in &answer.shown { li { (sentence) } } } }
+            @if !answer.limits.is_empty() {
+                h3 { "What this does not tell" }
+                ul.limits { @for limit in &answer.limits { li { (in_code(limit)) } } }
+            }
+        }
+    }
+}
+
+/// What stands between backquotes is set as code.
+fn in_code(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }
@@ -256,37 +275,31 @@ fn header(view: &LabView, sections: &[Section]) -> Markup {
 /// The picture that shows the answer: throughput by connections, else by the last variable that was
 /// swept, else by the first thing that varies. Nothing of a single cell, whose charts come next.
 fn picture(view: &LabView, charts: &LabCharts<'_>) -> Markup {
+    let title = "Throughput by connections";
+    let curves =
+        charts.connections.as_ref().map(|_| number_by_connections(view, &THROUGHPUT, title));
     let swept = || charts.variables.last().map(|of| of.chart(view, &THROUGHPUT));
-    let drawn = match &charts.connections {
-        Some(_) => Some(throughput_by_connections(view)),
-        None => swept().or_else(|| first_bars(view, charts.outcome)),
-    };
+    let drawn = curves.or_else(swept).or_else(|| first_bars(view));
     html! { @if let Some(drawn) = drawn { section id="picture" { (drawn) } } }
 }
 
+/// Links to the sections, and to all cells, which a word narrows down.
 fn navigation(view: &LabView, sections: &[Section]) -> Markup {
     html! {
         nav aria-label="Sections" {
-            @for (id, title, body) in sections {
+            @for (id, title, _, body) in sections {
                 @if !body.0.is_empty() { a href={ "#" (id) } { (title) } }
             }
-            @if view.is_folded() { (cell_menu(view)) }
-        }
-    }
-}
-
-/// Links to all cells, which a word narrows down.
-fn cell_menu(view: &LabView) -> Markup {
-    html! {
-        details.menu {
-            summary { (view.cells.len()) " cells" }
-            div {
-                input type="search" placeholder="Filter cells" aria-label="Filter cells"
-                    data-rows="cell-menu";
-                ul id="cell-menu" { @for cell in &view.cells {
-                    li { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
-                } }
-            }
+            @if view.is_folded() { details.menu {
+                summary { (view.cells.len()) " cells" }
+                div {
+                    input type="search" placeholder="Filter cells" aria-label="Filter cells"
+                        data-rows="cell-menu";
+                    ul id="cell-menu" { @for cell in &view.cells {
+                        li { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
+                    } }
+                }
+            } }
         }
     }
 }
@@ -319,22 +332,20 @@ fn all_of(names: impl Iterator<Item = String>) -> String {
 }
 
 /// `1 warehouse`, `5, 10 and 20 warehouses`.
-fn warehouses(each: impl Iterator<Item = u32> + Clone) -> String {
-    if each.clone().next().is_none() {
-        return String::new();
+fn warehouses(each: impl Iterator<Item = u32>) -> String {
+    match all_of(each.map(|number| number.to_string())).as_str() {
+        "" => String::new(),
+        "1" => "1 warehouse".to_owned(),
+        numbers => format!("{numbers} warehouses"),
     }
-    let numbers = all_of(each.clone().map(|number| number.to_string()));
-    let is_one = each.max() == Some(1);
-    format!("{numbers} {}", if is_one { "warehouse" } else { "warehouses" })
 }
 
 /// What the page says of its numbers.
 fn disclaimer(view: &LabView) -> String {
     let metric = view.metric();
+    let (unit, one) = (metric.title(), metric.transaction());
     let counted = format!(
-        "{} is {}s that ended in the window, per minute, deliberate rollbacks included.",
-        metric.title(),
-        metric.transaction()
+        "{unit} is {one}s that ended in the window, per minute, deliberate rollbacks included."
     );
     match metric {
         ThroughputMetric::Nopm => format!("{DISCLAIMER} {counted}"),
@@ -348,17 +359,11 @@ fn machine(view: &LabView) -> Option<String> {
         [] => return None,
         several => return Some(format!("{} machines", several.len())),
     };
-    let fact = |key: &str| machine.fact(key).map(str::to_owned);
-    let parts: Vec<String> = [
-        fact("cpu_model"),
-        fact("cpu_cores").map(|n| format!("{n} cores")),
-        fact("memory_bytes").and_then(|n| n.parse().ok()).map(crate::format::bytes),
-        fact("os"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    let text = |key: &str| machine.fact(key).map(str::to_owned);
+    let cores = machine.fact("cpu_cores").map(|n| format!("{n} cores"));
+    let memory = machine.fact("memory_bytes").and_then(|n| n.parse().ok()).map(bytes);
+    let parts = [text("cpu_model"), cores, memory, text("os")].into_iter().flatten().join(", ");
+    (!parts.is_empty()).then_some(parts)
 }
 
 #[cfg(test)]

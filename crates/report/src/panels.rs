@@ -15,17 +15,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use store::MetricSource::{self, Power, Process, Server, Shim};
 
-/// The run that panels are of.
-#[derive(Clone, Copy, Debug)]
-pub struct PanelRun {
-    /// End of its last point, in seconds from its start.
-    pub end_s: f64,
-    /// Of each line.
-    pub points_max: u64,
-    /// Are devices of it emulated?
-    pub is_emulated: bool,
-}
-
 /// The panels of one repeat.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Panels {
@@ -39,7 +28,7 @@ pub struct Panels {
 pub struct Panel {
     /// By which its figure finds it.
     pub name: &'static str,
-    pub title: &'static str,
+    pub title: String,
     /// What stands at its axis, and behind a number.
     pub axis: &'static str,
     pub unit: &'static str,
@@ -77,13 +66,8 @@ impl Panel {
         AT_ONCE.contains(&self.name)
     }
 
-    fn new(
-        name: &'static str,
-        title: &'static str,
-        axis: &'static str,
-        unit: &'static str,
-    ) -> Panel {
-        Panel { name, title, axis, unit, axis_to: None, lines: Vec::new() }
+    fn new(name: &'static str, title: &str, axis: &'static str, unit: &'static str) -> Panel {
+        Panel { name, title: title.to_owned(), axis, unit, axis_to: None, lines: Vec::new() }
     }
 
     fn up_to(self, value: f64) -> Panel {
@@ -114,23 +98,18 @@ impl Panel {
     }
 }
 
-/// All panels that have something to show.
-pub fn panels(samples: &Samples, run: PanelRun) -> Panels {
-    let Some(grid) = Grid::until(run.end_s, run.points_max) else {
-        return Panels::default();
-    };
+/// All panels that have something to show, of a run that ended so many seconds after its start. A
+/// line has `points_max` points at most; `is_emulated` says whether the run had emulated devices.
+pub fn panels(samples: &Samples, end_s: f64, points_max: u64, is_emulated: bool) -> Panels {
+    let Some(grid) = Grid::until(end_s, points_max) else { return Panels::default() };
     let observed = PanelSamples { samples, grid };
-    let mut panels = vec![observed.cpu(run.is_emulated)];
+    let mut panels = vec![observed.cpu(is_emulated)];
     panels.extend(observed.storage());
     panels.extend(observed.innodb());
-    panels.push(observed.file_waits());
-    panels.push(observed.processes());
-    panels.push(observed.power());
+    panels.extend([observed.file_waits(), observed.processes(), observed.power()]);
     panels.retain(|panel| !panel.lines.is_empty());
-    if panels.is_empty() {
-        return Panels::default();
-    }
-    Panels { time_s: grid.ends_s(), panels }
+    let time_s = if panels.is_empty() { Vec::new() } else { grid.ends_s() };
+    Panels { time_s, panels }
 }
 
 struct PanelSamples<'a> {
@@ -251,11 +230,9 @@ impl PanelSamples<'_> {
         let cores = |process: &str| self.each(|get| cores_used(process, get));
         // The one that used most over the whole run, so that the line is of one thread.
         let used = |values: &Vec<Option<f64>>| values.iter().flatten().sum::<f64>();
-        let busiest = self
-            .samples
-            .labels(Process, "cpu_ns")
-            .map(|thread| self.scaled(Process, "cpu_ns", thread, 1e-9))
-            .max_by(|a, b| used(a).total_cmp(&used(b)));
+        let threads = self.samples.labels(Process, "cpu_ns");
+        let threads = threads.map(|thread| self.scaled(Process, "cpu_ns", thread, 1e-9));
+        let busiest = threads.max_by(|a, b| used(a).total_cmp(&used(b)));
         Panel::new("processes", "Cores used by processes", "cores", "cores")
             .with("server", 1, Solid, cores("server"))
             .with("mydyno", 2, Solid, cores("mydyno"))
@@ -265,8 +242,7 @@ impl PanelSamples<'_> {
     /// Of a meter or, where there is none, of each processor package.
     fn power(&self) -> Panel {
         let mut panel = Panel::new("power", "Power", "watts", "W");
-        let packages = self.samples.labels(Power, "energy_uj");
-        for (index, package) in packages.enumerate() {
+        for (index, package) in self.samples.labels(Power, "energy_uj").enumerate() {
             let watts = self.scaled(Power, "energy_uj", package, 1e-6);
             panel = panel.with(package, index % COLORS + 1, Solid, watts);
         }
@@ -277,7 +253,7 @@ impl PanelSamples<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dash, Line, Panel, PanelRun, Panels, panels};
+    use super::{Dash, Line, Panel, Panels, panels};
     use analyse::Samples;
     use store::MetricKind::{Counter, Gauge};
     use store::MetricSource::{self, Host, Power, Process, Server, Shim};
@@ -309,8 +285,7 @@ mod tests {
     }
 
     pub(super) fn drawn(series: Vec<MetricSeries>, end_s: f64) -> Panels {
-        let run = PanelRun { points_max: 900, end_s, is_emulated: true };
-        panels(&Samples::of(series), run)
+        panels(&Samples::of(series), end_s, 900, true)
     }
 
     pub(super) fn panel<'a>(of: &'a Panels, name: &str) -> &'a Panel {

@@ -4,10 +4,10 @@
 use crate::format::{
     NOT_AVAILABLE, capitalised, ms, or_na, percent, significant, transaction, truncated,
 };
-use crate::lab::missing::to_cell_of;
 use crate::model::{CellView, LabView};
 use crate::table::shown_as;
-use analyse::{RampOutcome, RampPoint, Table};
+use analyse::{RampOutcome, Table};
+use itertools::Itertools;
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -20,13 +20,12 @@ pub struct RampMark<'a> {
 }
 
 /// One of each ramp that has a saturation point.
-pub fn ramp_marks<'a>(ramps: &[RampOutcome], view: &'a LabView) -> Vec<RampMark<'a>> {
+pub fn ramp_marks(view: &LabView) -> Vec<RampMark<'_>> {
     let mark = |ramp: &RampOutcome| {
-        let saturation = ramp.saturation.as_ref()?;
-        saturation.reason.as_ref()?;
-        Some(RampMark { group: &cell_of(ramp, view)?.group, connections: saturation.connections? })
+        let connections = ramp.supported_connections()?;
+        Some(RampMark { group: &cell_of(ramp, view)?.group, connections })
     };
-    ramps.iter().filter_map(mark).collect()
+    view.outcome.ramps.iter().filter_map(mark).collect()
 }
 
 fn cell_of<'a>(ramp: &RampOutcome, view: &'a LabView) -> Option<&'a CellView> {
@@ -40,61 +39,51 @@ fn name(ramp: &RampOutcome, view: &LabView) -> String {
 }
 
 /// Nothing where the lab has no ramp.
-pub fn ramp_section(ramps: &[RampOutcome], view: &LabView) -> Markup {
+pub fn ramp_section(view: &LabView) -> Markup {
+    let ramps = &view.outcome.ramps;
     html! {
         @if !ramps.is_empty() {
-            section id="ramp" {
-                h2 { "Ramp" }
-                p.soft.small { "Connections rose on one server until a condition showed. The \
-                    saturation point is the last count before it; the charts by connections mark \
-                    it with a dashed line." }
-                @if ramps.len() > 1 { (supported(ramps, view)) }
-                @for ramp in ramps {
-                    @if ramps.len() > 1 { h3 { (name(ramp, view)) } }
-                    p { b { (capitalised(&ramp.words)) } "." }
-                    p.soft.small { "Asked for: " (ramp.asked) "." }
-                    @if !ramp.points.is_empty() { (points_table(ramp)) }
-                }
+            p.soft.small { "Connections rose on one server until a condition showed. The \
+                saturation point is the last count before it; the charts by connections mark it \
+                with a dashed line." }
+            @if ramps.len() > 1 { (supported(view)) }
+            @for ramp in ramps {
+                @if ramps.len() > 1 { h3 { (name(ramp, view)) } }
+                p { b { (capitalised(&ramp.words)) } "." }
+                p.soft.small { "Asked for: " (ramp.asked) "." }
+                @if !ramp.points.is_empty() { (points_table(ramp)) }
             }
         }
     }
 }
 
 /// What each configuration supports.
-fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
-    let connections = |ramp: &RampOutcome| ramp.saturation.as_ref()?.connections;
-    let table = Table::of(ramps)
+fn supported(view: &LabView) -> Markup {
+    let table = Table::of(&view.outcome.ramps)
         .words("Configuration", |ramp| name(ramp, view))
         .numbers_in(("Supported", "connections"), |ramp| html! { b { (ramp.supported_words()) } })
-        .numbers_in(("Throughput there", view.metric().title()), |ramp| {
-            nopm_at(ramp, connections(ramp))
-        })
+        .numbers_in(("Throughput there", view.metric().title()), |ramp| nopm_at_end(ramp))
         .words("Reason", |ramp| &ramp.words);
-    shown_as(
-        "ramps",
-        "Connections that each configuration supports. NA: none, with the reason.",
-        table,
-    )
+    let caption = "Connections that each configuration supports. NA: none, with the reason.";
+    shown_as("ramps", caption, table)
 }
 
 /// Of several measurements of one count, which are of one cell, the mean.
-fn nopm_at(ramp: &RampOutcome, connections: Option<u32>) -> Markup {
-    let there = ramp
-        .points
-        .iter()
-        .filter(|point| Some(point.connections) == connections && point.nopm.is_some());
-    let nopm: Vec<f64> = there.clone().filter_map(|point| point.nopm).collect();
+fn nopm_at_end(ramp: &RampOutcome) -> Markup {
+    let connections = ramp.saturation.as_ref().and_then(|of| of.connections);
+    let there = ramp.points.iter().filter(|point| Some(point.connections) == connections);
+    let (cells, nopm): (Vec<i64>, Vec<f64>) =
+        there.filter_map(|point| Some((point.cell_id, point.nopm?))).unzip();
     html! {
-        @match there.clone().next_back().zip(analyse::mean(&nopm)) {
-            Some((point, nopm)) => (to_cell_of(point.cell_id, &truncated(nopm))),
+        @match cells.last().zip(analyse::mean(&nopm)) {
+            Some((cell, nopm)) => a.to href={ "#cell-" (cell) } { (truncated(nopm)) },
             None => (NOT_AVAILABLE),
         }
     }
 }
 
 fn points_table(ramp: &RampOutcome) -> Markup {
-    let mut points: Vec<&RampPoint> = ramp.points.iter().collect();
-    points.sort_by_key(|point| point.connections);
+    let points = ramp.points.iter().sorted_by_key(|point| point.connections);
     let saturated = ramp.supported_connections();
     let counted = capitalised(ramp.metric.transaction());
     let ms = |us: Option<f64>| or_na(us.map(|us| us * 1e3), ms);
@@ -128,9 +117,7 @@ fn points_table(ramp: &RampOutcome) -> Markup {
                 }
             }
         });
-    shown_as(
-        "ramp",
-        "Points by connections; ± is half of the 95 % interval of the point's own window.",
-        table,
-    )
+    let caption =
+        "Points by connections; ± is half of the 95 % interval of the point's own window.";
+    shown_as("ramp", caption, table)
 }

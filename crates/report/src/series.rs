@@ -4,7 +4,8 @@
 //! Many intervals become one point by adding counts and merging histograms, so a percentile of a
 //! point is the percentile of its transactions and not a mean of percentiles.
 
-use crate::format::transaction;
+use crate::format::{seconds, transaction};
+use itertools::Itertools;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use store::{
@@ -54,7 +55,7 @@ pub struct TypeSeries {
 }
 
 /// Latency distribution of one transaction type over the window.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Distribution {
     /// 1 / (1 - p) of each point of the percentile curve, so that a logarithmic axis spreads the
     /// tail.
@@ -96,11 +97,8 @@ pub fn read(
     let count = results.interval_count(repeat)?;
     let totals = results.no_window_totals(repeat)?;
     let types: Vec<CellTransaction> = totals.iter().map(|(of, _)| of.clone()).collect();
-    let mut primary = types.iter().filter(|of| of.is_primary);
-    let primary = match (primary.next(), primary.next()) {
-        (Some(only), None) => only.name.clone(),
-        _ => PRIMARY.to_owned(),
-    };
+    let primary = types.iter().filter(|of| of.is_primary).exactly_one();
+    let primary = primary.map_or(PRIMARY, |of| &of.name).to_owned();
     let name = |of: &CellTransaction| (of.name.clone(), transaction(&of.name));
     let mut collector = Collector {
         intervals_per_point: count.div_ceil(points_max).max(1),
@@ -111,10 +109,9 @@ pub fn read(
     };
     results.for_each_interval(repeat, |row| collector.add(&row))?;
     collector.end_point();
-    if let Some((start_ns, end_ns)) = collector.window {
-        collector.series.window_start_s = seconds(start_ns);
-        collector.series.window_end_s = seconds(end_ns);
-    }
+    let (start_ns, end_ns) = collector.window.unwrap_or_default();
+    collector.series.window_start_s = seconds(start_ns);
+    collector.series.window_end_s = seconds(end_ns);
     Ok((collector.series, collector.totals))
 }
 
@@ -148,30 +145,23 @@ impl Collector {
             point.intervals += 1;
         }
         point.end_ns = point.end_ns.max(row.end_offset_ns);
-        let name = row.transaction.clone();
-        point.types.entry(name).or_default().add(row);
+        point.types.entry(row.transaction.clone()).or_default().add(row);
         let is_primary =
             |(of, _): (&CellTransaction, _)| of.is_primary && of.name == row.transaction;
         if self.series.primary == PRIMARY && self.totals.iter().any(is_primary) {
-            let all = point.types.entry(PRIMARY.to_owned());
-            all.or_default().add(row);
+            point.types.entry(PRIMARY.to_owned()).or_default().add(row);
         }
     }
 
     fn end_point(&mut self) {
-        let Some(point) = self.point.take() else {
-            return;
-        };
+        let Some(point) = self.point.take() else { return };
         let length_s = seconds(point.end_ns.saturating_sub(point.start_ns));
         self.series.point_s = self.series.point_s.max(length_s);
         self.series.time_s.push(rounded(seconds(point.end_ns)));
         let nothing = TransactionTotals::default();
-        let mut names: Vec<&str> =
-            self.series.names.iter().map(|(name, _)| name.as_str()).collect();
-        if self.series.primary == PRIMARY {
-            names.push(PRIMARY);
-        }
-        for name in names {
+        let together = Some(PRIMARY).filter(|_| self.series.primary == PRIMARY);
+        let names = self.series.names.iter().map(|(name, _)| name.as_str());
+        for name in names.chain(together) {
             let totals = point.types.get(name).unwrap_or(&nothing);
             let series = self.series.types.entry(name.to_owned()).or_default();
             let per_minute =
@@ -188,26 +178,15 @@ impl Collector {
 
 /// The distribution of `totals` over the window; `None` where nothing completed.
 pub fn distribution(totals: &TransactionTotals) -> Option<Distribution> {
-    let samples = totals.response.count();
-    if samples == 0 {
-        return None;
-    }
-    let mut result = Distribution::default();
+    let samples = Some(totals.response.count()).filter(|samples| *samples > 0)?;
     // 1/(1-p) from 1 (minimum) in steps of a tenth of a decade, as far as there are samples.
     let most = samples as f64;
     let steps = (most.log10() * 10.0).floor() as u32;
-    for step in 0..=steps {
-        let tail = 10_f64.powf(f64::from(step) / 10.0);
-        let Some(ns) = totals.quantile_ns(1.0 - 1.0 / tail) else {
-            continue;
-        };
-        result.tail.push(rounded(tail));
-        result.tail_ms.push(rounded(ns as f64 / 1e6));
-    }
-    if let Some(max_ns) = totals.max_ns() {
-        result.tail.push(rounded(most * 1.000_1));
-        result.tail_ms.push(rounded(max_ns as f64 / 1e6));
-    }
+    let tails = (0..=steps).map(|step| 10_f64.powf(f64::from(step) / 10.0));
+    let curve = tails.filter_map(|tail| Some((tail, totals.quantile_ns(1.0 - 1.0 / tail)?)));
+    let longest = totals.max_ns().map(|ns| (most * 1.000_1, ns));
+    let point = |(tail, ns): (f64, u64)| (rounded(tail), rounded(ns as f64 / 1e6));
+    let (tail, tail_ms) = curve.chain(longest).map(point).unzip();
     let mut bins: BTreeMap<i64, u64> = BTreeMap::new();
     for value in totals.response.histogram.iter_recorded() {
         let ms = (value.value_iterated_to() as f64 / 1e6).max(1e-6);
@@ -216,16 +195,13 @@ pub fn distribution(totals: &TransactionTotals) -> Option<Distribution> {
     }
     let first = bins.keys().next().copied().unwrap_or(0) - 1;
     let last = bins.keys().next_back().copied().unwrap_or(0) + 1;
-    for bin in first..=last {
+    let bin = |bin: i64| {
         let count = bins.get(&bin).copied().unwrap_or(0);
-        result.bin_ms.push(rounded(10_f64.powf(bin as f64 / BINS_PER_DECADE)));
-        result.bin_percent.push(rounded(count as f64 * 100.0 / most));
-    }
-    Some(result)
-}
-
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
+        let end_ms = 10_f64.powf(bin as f64 / BINS_PER_DECADE);
+        (rounded(end_ms), rounded(count as f64 * 100.0 / most))
+    };
+    let (bin_ms, bin_percent) = (first..=last).map(bin).unzip();
+    Some(Distribution { tail, tail_ms, bin_ms, bin_percent })
 }
 
 /// Five significant digits: more than a chart shows, and half the size of the document.

@@ -27,10 +27,6 @@ impl Stack {
     fn time_us(&self) -> f64 {
         self.parts.iter().map(|part| part.us).sum()
     }
-
-    fn part(&self, title: &str) -> Option<&StackPart> {
-        self.parts.iter().find(|part| part.title == title)
-    }
 }
 
 /// The parts of all bars, each once, in the order of their colors.
@@ -69,12 +65,8 @@ fn row(stack: &Stack, longest_us: f64) -> Markup {
     let total_us = stack.time_us();
     let tip = |part: &StackPart| {
         let share = if total_us > 0.0 { part.us / total_us } else { 0.0 };
-        format!(
-            "{}: {} ({})",
-            part.title,
-            with_interval(part.us, part.time.half_width(), us),
-            percent(share)
-        )
+        let time = with_interval(part.us, part.time.half_width(), us);
+        format!("{}: {time} ({})", part.title, percent(share))
     };
     html! {
         div.bar-row {
@@ -98,9 +90,9 @@ pub fn parts_table(first: &str, stacks: &[Stack]) -> Markup {
         .words(first, |stack| &stack.name)
         .numbers_in(("all", "ms"), |stack| ms(stack.time_us() * 1e3));
     for (title, _) in titles(stacks) {
-        table = table.numbers_in((title, "ms"), |stack| match stack.part(title) {
-            Some(part) => time_in_ms(part),
-            None => html! { "-" },
+        table = table.numbers_in((title, "ms"), |stack| {
+            let part = stack.parts.iter().find(|part| part.title == title);
+            part.map_or_else(|| html! { "-" }, time_in_ms)
         });
     }
     shown_as("grid", "", table)

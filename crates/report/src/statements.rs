@@ -5,6 +5,7 @@ use crate::model::RepeatView;
 use crate::stacks::{Stack, StackPart, stacked};
 use crate::table::shown;
 use analyse::{MeanValue, Table};
+use itertools::Itertools;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use store::{DRIVER, PAUSED, QUEUED, TimeSpent};
@@ -16,13 +17,10 @@ const COLOR_OF_OTHERS: usize = 5;
 /// A bar for each transaction type, and their tables; nothing where the driver did not measure it.
 pub fn statements_section(repeat: &RepeatView) -> Markup {
     let types = repeat.totals.iter();
-    let types: Vec<(&str, &[TimeSpent])> = types
-        .filter_map(|(of, _)| {
-            Some((of.name.as_str(), repeat.times_spent.get(&of.name)?.as_slice()))
-        })
-        .collect();
+    let types =
+        types.filter_map(|(of, _)| repeat.times_spent.get_key_value(&of.name)).collect_vec();
     let named = longest(types.iter().flat_map(|(_, rows)| *rows));
-    let stack = |(name, _): &(&str, _)| Stack {
+    let stack = |(name, _): &(&String, _)| Stack {
         name: html! { (transaction(name)) },
         parts: statement_parts(std::iter::once(repeat), name, &named),
     };
@@ -33,11 +31,11 @@ pub fn statements_section(repeat: &RepeatView) -> Markup {
             h3 { "Where the response time goes" }
             (stacked("Each type by statement", &stacks, &tables))
             p.soft.small {
-                "Measured by the driver, from sending a statement to its whole answer, tries that "
-                "failed included. "
+                "Measured by the driver, from sending a statement to its whole answer, tries that \
+                 failed included. "
                 @if ["pipelined", "batched"].contains(&repeat.summary().style.as_str()) {
-                    "Statements travelled together: the first of those sent together has nearly "
-                    "all of their time."
+                    "Statements travelled together: the first of those sent together has nearly \
+                     all of their time."
                 }
             }
         }
@@ -54,10 +52,9 @@ fn longest<'a>(rows: impl Iterator<Item = &'a TimeSpent>) -> Vec<&'a str> {
     for row in rows {
         *times.entry(&row.what).or_default() += time_us(row);
     }
-    let mut times: Vec<(&str, f64)> = times.into_iter().filter(|(_, us)| *us > 0.0).collect();
-    times.sort_by(|one, other| other.1.total_cmp(&one.1));
-    times.truncate(COLORS.len());
-    times.into_iter().map(|(what, _)| what).collect()
+    let times = times.into_iter().filter(|(_, us)| *us > 0.0);
+    let longest = times.sorted_by(|one, other| other.1.total_cmp(&one.1)).take(COLORS.len());
+    longest.map(|(what, _)| what).collect()
 }
 
 fn time_us(row: &TimeSpent) -> f64 {
@@ -82,9 +79,10 @@ pub fn statement_parts<'a>(
         let us = time.mean.filter(|us| *us > 0.0)?;
         Some(StackPart { title, color, us, time })
     };
-    let parts = named.iter().zip(COLORS);
-    let parts =
-        parts.map(|(what, color)| part(in_words(what).to_owned(), color, &|of: &str| of == *what));
+    let parts = named
+        .iter()
+        .zip(COLORS)
+        .map(|(what, color)| part(in_words(what).to_owned(), color, &|of: &str| of == *what));
     let others = part("other".to_owned(), COLOR_OF_OTHERS, &|of: &str| !named.contains(&of));
     parts.chain([others]).flatten().collect()
 }

@@ -4,12 +4,11 @@ use crate::format::{or_na, significant, trimmed};
 use crate::model::{CellView, RepeatView};
 use crate::table::{shown, shown_as};
 use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources, Table};
-use base::counted;
 use itertools::Itertools;
 use maud::{Markup, html};
 
-/// One number of [`Resources`], with its title and unit.
-type ResourceRow = (&'static str, &'static str, fn(&Resources) -> Option<f64>);
+/// A number of what was used, with its title and unit.
+type UsedNumber<R = Resources> = (&'static str, &'static str, fn(&R) -> Option<f64>);
 
 fn percent(share: Option<f64>) -> Option<f64> {
     share.map(|share| share * 100.0)
@@ -27,7 +26,7 @@ fn thousands(value: Option<f64>) -> Option<f64> {
 const CORES: &str = "% of all cores";
 const TIME: &str = "% of time";
 
-const HOST: [ResourceRow; 15] = [
+const HOST: [UsedNumber; 15] = [
     ("Cores", "", |r| r.host.cpu_cores),
     ("Frequency", "GHz", |r| r.host.cpu_frequency_hz.map(|hz| hz / 1e9)),
     ("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
@@ -48,7 +47,7 @@ const HOST: [ResourceRow; 15] = [
     ("Memory available", "MB", |r| mega(r.host.memory_available_bytes)),
 ];
 
-const PROCESSES: [ResourceRow; 8] = [
+const PROCESSES: [UsedNumber; 8] = [
     ("Server", "cores", |r| r.server_process.cpu_cores_used),
     ("Server, memory", "MB", |r| mega(r.server_process.resident_bytes)),
     ("Server, read", "MB/s", |r| mega(r.server_process.read_bytes_per_s)),
@@ -61,7 +60,7 @@ const PROCESSES: [ResourceRow; 8] = [
     }),
 ];
 
-const PER_TRANSACTION: [ResourceRow; 9] = [
+const PER_TRANSACTION: [UsedNumber; 9] = [
     ("Path length", "thousand cycles", |r| thousands(r.per_transaction.path_length_cycles)),
     ("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
     ("CPU of the server", "µs", |r| r.per_transaction.server_cpu_us),
@@ -75,7 +74,7 @@ const PER_TRANSACTION: [ResourceRow; 9] = [
     }),
 ];
 
-const SERVER: [ResourceRow; 18] = [
+const SERVER: [UsedNumber; 18] = [
     ("Statements", "1/s", |r| r.server.statements_per_s),
     ("Threads running", "", |r| r.server.threads_running_mean),
     ("Buffer pool, hits", "% of page requests", |r| percent(r.server.buffer_pool_hit_share)),
@@ -98,17 +97,17 @@ const SERVER: [ResourceRow; 18] = [
 
 /// What the processors counted themselves: shown only where they did, which few virtual machines
 /// let them.
-const COUNTED: [ResourceRow; 2] = [
+const COUNTED: [UsedNumber; 2] = [
     ("Cycles", "thousand", |r| thousands(r.per_transaction.cycles)),
     ("Instructions", "thousand", |r| thousands(r.per_transaction.instructions)),
 ];
 
 /// Power and money: shown only where something measured or has a price.
-const POWER: [ResourceRow; 2] = [
+const POWER: [UsedNumber; 2] = [
     ("Power, mean", "W", |r| r.power.watts_mean),
     ("New orders per minute", "per W", |r| r.power.nopm_per_watt),
 ];
-const PRICE: [ResourceRow; 2] = [
+const PRICE: [UsedNumber; 2] = [
     ("Price of the devices", "USD", |r| r.price.devices_usd),
     ("New orders per minute", "per USD", |r| r.price.nopm_per_usd),
 ];
@@ -121,8 +120,8 @@ pub fn used_section(cell: &CellView) -> Markup {
             h3 { "What it used" }
             p.soft.small {
                 "Means of the window"
-                @if sampled > 1 { " over " (counted(sampled, "repeat", "repeats"))
-                    "; ± is the 95 % confidence interval of the mean" }
+                @if sampled > 1 {
+                    " over " (sampled) " repeats; ± is the 95 % confidence interval of the mean" }
                 ". NA: not known here."
             }
             div.columns {
@@ -151,8 +150,9 @@ fn host_title(cell: &CellView) -> &'static str {
 }
 
 fn one_transaction(cell: &CellView) -> Markup {
-    let counted = sampled(cell).any(|resources| resources.per_transaction.cycles.is_some());
-    let bytes_by = sampled(cell).find_map(|resources| resources.per_transaction.io_counted_by);
+    let each = || sampled(cell).map(|resources| &resources.per_transaction);
+    let is_counted = each().any(|each| each.cycles.is_some());
+    let bytes_by = each().find_map(|each| each.io_counted_by);
     html! {
         (group(cell, "One transaction", &PER_TRANSACTION))
         @if let Some(by) = bytes_by {
@@ -166,24 +166,25 @@ fn one_transaction(cell: &CellView) -> Markup {
                 }
             }
         }
-        @if counted { (group(cell, "One transaction, by the processors' counters", &COUNTED)) }
+        @if is_counted { (group(cell, "One transaction, by the processors' counters", &COUNTED)) }
     }
 }
 
 fn power_and_price(cell: &CellView) -> Markup {
     let metered = sampled(cell).find_map(|resources| resources.power.measured_by);
     let priced = sampled(cell).any(|resources| resources.price.devices_usd.is_some());
-    let title = match metered {
-        Some(PowerMeter::Rapl) => "Power of the processor packages alone",
-        Some(PowerMeter::Meter) | None => "Power of what the meter stands at",
-    };
     html! {
-        @if metered.is_some() { (group(cell, title, &POWER)) }
+        @match metered {
+            Some(PowerMeter::Rapl) =>
+                (group(cell, "Power of the processor packages alone", &POWER)),
+            Some(PowerMeter::Meter) => (group(cell, "Power of what the meter stands at", &POWER)),
+            None => {}
+        }
         @if priced { (group(cell, "Price", &PRICE)) }
     }
 }
 
-fn group(cell: &CellView, title: &str, rows: &[ResourceRow]) -> Markup {
+fn group(cell: &CellView, title: &str, rows: &[UsedNumber]) -> Markup {
     let several = sampled(cell).count() > 1;
     let known = rows.iter().map(|(name, unit, number)| {
         (*name, *unit, cell.repeated(|repeat| number(repeat.resources()?)))
@@ -205,10 +206,7 @@ fn in_unit(value: f64, unit: &str) -> String {
     if unit.starts_with('%') { trimmed(value, 2) } else { significant(value) }
 }
 
-/// A column of the table of disks, with its title and unit.
-type DiskColumn = (&'static str, &'static str, fn(&DiskResources) -> Option<f64>);
-
-const DISK: [DiskColumn; 9] = [
+const DISK: [UsedNumber<DiskResources>; 9] = [
     ("Reads", "1/s", |d| d.read_per_s),
     ("Read", "MB/s", |d| mega(d.read_bytes_per_s)),
     ("One read", "ms", |d| thousands(d.read_await_us)),
@@ -221,30 +219,24 @@ const DISK: [DiskColumn; 9] = [
 ];
 
 fn disks_table(cell: &CellView) -> Markup {
-    let names = sampled(cell)
-        .flat_map(|resources| &resources.disks)
-        .filter(|disk| disk.read_per_s != Some(0.0) || disk.write_per_s != Some(0.0))
-        .map(|disk| disk.disk.as_str())
-        .sorted_unstable()
-        .dedup()
-        .collect_vec();
-    let mean = |name: &str, (_, unit, number): &DiskColumn| {
+    let disks = sampled(cell).flat_map(|resources| &resources.disks);
+    let busy = disks.filter(|of| of.read_per_s != Some(0.0) || of.write_per_s != Some(0.0));
+    let names = busy.map(|disk| disk.disk.as_str()).sorted_unstable().dedup();
+    let mean = |name: &str, (_, unit, number): &UsedNumber<DiskResources>| {
         let of_repeat = |repeat: &RepeatView| {
             let disks = &repeat.resources()?.disks;
             number(disks.iter().find(|disk| disk.disk == name)?)
         };
         or_na(cell.repeated(of_repeat).mean, |mean| in_unit(mean, unit))
     };
-    let is_empty = names.is_empty();
     let mut table = Table::of(names).words("Disk", |name| *name);
     for column in &DISK {
         table = table.numbers_in((column.0, column.1), |name| mean(name, column));
     }
+    let caption = "Disks of the host that did anything; an emulated device is none of them.";
     html! {
-        @if !is_empty {
-            (shown(
-                "Disks of the host that did anything; an emulated device is none of them.", table
-            ))
+        @if !table.rows().is_empty() {
+            (shown(caption, table))
         }
     }
 }

@@ -112,7 +112,9 @@ impl FromStr for PublicOrigin {
 pub struct Gatekeeper {
     pub listen: SocketAddr,
     pub token: ServeToken,
+    /// Do clients speak TLS with it?
     pub is_encrypted: bool,
+    /// Where browsers elsewhere see the pages; all requests need the token then.
     pub public: Option<PublicOrigin>,
     /// Looking needs the token too, whoever asks.
     pub is_token_required: bool,

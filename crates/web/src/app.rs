@@ -44,35 +44,31 @@ pub struct Refused {
 }
 
 impl Refused {
-    pub fn missing(words: impl Into<String>) -> Refused {
-        Refused { status: StatusCode::NOT_FOUND, words: words.into() }
+    pub fn new(status: StatusCode, words: impl ToString) -> Refused {
+        Refused { status, words: words.to_string() }
     }
 
-    pub fn wrong(words: impl Into<String>) -> Refused {
-        Refused { status: StatusCode::UNPROCESSABLE_ENTITY, words: words.into() }
+    pub fn missing(words: impl ToString) -> Refused {
+        Refused::new(StatusCode::NOT_FOUND, words)
     }
 
-    pub fn busy(words: impl Into<String>) -> Refused {
-        Refused { status: StatusCode::SERVICE_UNAVAILABLE, words: words.into() }
-    }
-
-    pub fn failed(words: String) -> Refused {
-        Refused { status: StatusCode::INTERNAL_SERVER_ERROR, words }
+    pub fn failed(words: impl ToString) -> Refused {
+        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, words)
     }
 }
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Refused {
         match error {
-            StoreError::NotFound { .. } => Refused::missing(error.to_string()),
-            _ => Refused::failed(error.to_string()),
+            StoreError::NotFound { .. } => Refused::missing(error),
+            _ => Refused::failed(error),
         }
     }
 }
 
 impl From<ReportError> for Refused {
     fn from(error: ReportError) -> Refused {
-        Refused::failed(error.to_string())
+        Refused::failed(error)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::access::TokenGiven;
 use crate::app::{App, Refused};
 use crate::page::{page, said};
+use crate::program::PATIENCE_TO_MEASURE;
 use axum::Form;
 use axum::extract::{Query, State};
 use device::{Profile, builtin, builtins};
@@ -28,28 +29,26 @@ impl WhichDevice {
 pub async fn list(Query(which): Query<WhichDevice>) -> Result<Markup, Refused> {
     let shown = if which.name.is_empty() { None } else { Some(which.profile()?) };
     let text = shown.as_ref().map(|profile| toml::to_string(profile).unwrap_or_default());
-    Ok(page(
-        "Devices",
-        &html! {
-            @if let Some(text) = &text {
-                h2 { (which.name) }
-                pre tabindex="0" { (text) }
-                form method="post" action="/devices/verify" {
-                    input type="hidden" name="name" value=(which.name);
-                    button { "Measure it against its sheet" }
-                    " " span.soft { "with fio, some 30 s; it disturbs what is measured now" }
-                }
+    let body = html! {
+        @if let Some(text) = &text {
+            h2 { (which.name) }
+            pre tabindex="0" { (text) }
+            form method="post" action="/devices/verify" {
+                input type="hidden" name="name" value=(which.name);
+                button { "Measure it against its sheet" }
+                " " span.soft { "with fio, some 30 s; it disturbs what is measured now" }
             }
-            div.scroll { table {
-                thead { tr {
-                    th { "Device" } th.num { "Read IOPS" } th.num { "Write IOPS" }
-                    th.num { "Read, MB/s" } th.num { "Write, MB/s" } th.num { "Read, us" }
-                    th.num { "Flush, us" } th.num { "USD" } th { "Title" }
-                } }
-                tbody { @for profile in builtins() { (row(&profile)) } }
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "Device" } th.num { "Read IOPS" } th.num { "Write IOPS" }
+                th.num { "Read, MB/s" } th.num { "Write, MB/s" } th.num { "Read, us" }
+                th.num { "Flush, us" } th.num { "USD" } th { "Title" }
             } }
-        },
-    ))
+            tbody { @for profile in builtins() { (row(&profile)) } }
+        } }
+    };
+    Ok(page("Devices", &body))
 }
 
 fn row(profile: &Profile) -> Markup {
@@ -82,6 +81,6 @@ pub async fn verify(
 ) -> Result<Markup, Refused> {
     let name = which.profile()?.name;
     let asked = ["device", "verify", "--seconds=1", "--", &name];
-    let measured = app.program.measure(&token, &asked).await;
+    let measured = app.program.ask(&token, PATIENCE_TO_MEASURE, &asked).await;
     Ok(page(&name, &html! { (said(&measured)) p { a href="/devices" { "Devices" } } }))
 }

@@ -11,9 +11,10 @@ impl ResultsFiles {
     /// Those that are there now, by name.
     pub fn all(&self) -> Vec<PathBuf> {
         let mut all = Vec::new();
+        let is_results_file = |path: &PathBuf| path.extension().is_some_and(|of| of == "db");
         for source in &self.0 {
             if source.is_dir() {
-                all.extend(files_in(source).into_iter().filter(|path| is_results_file(path)));
+                all.extend(files_in(source).into_iter().filter(is_results_file));
             } else {
                 all.push(source.clone());
             }
@@ -41,10 +42,6 @@ pub fn files_in(directory: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = files.map(|of| of.path()).collect();
     files.sort();
     files
-}
-
-fn is_results_file(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "db")
 }
 
 /// A plain name of a file with this ending: no directories, no hidden files.

@@ -3,6 +3,7 @@
 use crate::app::{App, Refused};
 use crate::page::page;
 use axum::extract::{Query, State};
+use axum::http::StatusCode;
 use axum::response::Html;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use maud::{Markup, html};
@@ -30,24 +31,22 @@ pub async fn live(
     let lab = blocking(move || Ok(Results::open(&path)?.lab(id)?)).await?;
     let query = format!("file={}&lab={}", base::percent_encoded(&which.file), which.lab);
     let title = format!("{}, lab {}", lab.name, which.lab);
-    Ok(page(
-        &title,
-        &html! {
-            p { (which.file) " · " a href={ "/report?" (query) } { "report" } }
-            p #connection.problem role="alert" hidden {
-                "The connection to mydyno is lost. Trying again." }
-            div data-events={ "/events?" (query) } {
-                p #state role="status" { "Reading." }
-                section #running hidden {}
-                section {
-                    h2 { "Cells, with the throughput of each repeat" }
-                    div.scroll { table { tbody #matrix {} } }
-                }
+    let body = html! {
+        p { (which.file) " · " a href={ "/report?" (query) } { "report" } }
+        p #connection.problem role="alert" hidden {
+            "The connection to mydyno is lost. Trying again." }
+        div data-events={ "/events?" (query) } {
+            p #state role="status" { "Reading." }
+            section #running hidden {}
+            section {
+                h2 { "Cells, with the throughput of each repeat" }
+                div.scroll { table { tbody #matrix {} } }
             }
-            noscript { p { "What runs is shown by a script; the report needs none for its \
-                tables." } }
-        },
-    ))
+        }
+        noscript { p { "What runs is shown by a script; the report needs none for its \
+            tables." } }
+    };
+    Ok(page(&title, &body))
 }
 
 /// `/events`: the lab as JSON, whenever something was written.
@@ -57,7 +56,8 @@ pub async fn events(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refused> {
     let path = app.results_file(&which.file)?;
     let feed = app.feeds.watch(&path, LabId(which.lab));
-    let feed = feed.ok_or_else(|| Refused::busy("Too many labs are watched; close some pages."))?;
+    let busy = "Too many labs are watched; close some pages.";
+    let feed = feed.ok_or_else(|| Refused::new(StatusCode::SERVICE_UNAVAILABLE, busy))?;
     let told = WatchStream::new(feed).filter(|text| !text.is_empty());
     Ok(Sse::new(told.map(|text| Ok(Event::default().data(&*text))))
         .keep_alive(KeepAlive::default()))
@@ -79,5 +79,5 @@ async fn blocking<T: Send + 'static>(
     read: impl FnOnce() -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Refused> {
     let ended = tokio::task::spawn_blocking(read).await;
-    ended.unwrap_or_else(|_| Err(Refused::failed("Reading the results file failed.".to_owned())))
+    ended.unwrap_or_else(|_| Err(Refused::failed("Reading the results file failed.")))
 }

@@ -28,80 +28,63 @@ type EndedLab = (PathBuf, i64, Option<i64>);
 #[derive(Debug, Default)]
 pub struct Glances(Mutex<HashMap<EndedLab, Arc<LabGlance>>>);
 
-/// A lab with what a list has of it; nothing is found before it has ended.
-struct ListedLab {
-    lab: Lab,
-    facts: LabFacts,
-    found: Option<Arc<LabGlance>>,
-}
-
-/// What a file has that was searched for, the newest first, or why it cannot be read.
-struct FileLabs {
-    file: PathBuf,
-    labs: Result<Vec<ListedLab>, StoreError>,
-    /// Older ones, which are not shown.
-    left_out: usize,
-}
-
 /// `/`
 pub async fn list(State(app): State<Arc<App>>, Query(search): Query<LabSearch>) -> Markup {
     let words = search.q.clone();
     let read = move || {
         let mut left = SHOWN_MAX;
         let words = search.q.to_lowercase();
-        let files = app.files.all().into_iter();
-        files.map(|file| FileLabs::read(file, &words, &mut left, &app.glances)).collect::<Vec<_>>()
+        let section = |file: PathBuf| {
+            let labs = meant(&file, &words, &mut left, &app.glances);
+            file_section(&file.display().to_string(), labs)
+        };
+        app.files.all().into_iter().map(section).collect::<Vec<_>>()
     };
     // A thread that panics is a defect, and the list is then empty.
     let files = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-    page(
-        "Labs",
-        &html! {
-            form role="search" {
-                label { "Search " input type="search" name="q" value=(words) placeholder=
-                    "name, engine, preset, device, status, date"; }
-                button { "Search" }
-            }
-            @if files.is_empty() { p { "There is no results file here yet; `mydyno lab run` and \
-                `mydyno run` write one." } }
-            @for of in &files { (file_section(of)) }
-        },
-    )
+    let body = html! {
+        form role="search" {
+            label { "Search " input type="search" name="q" value=(words) placeholder=
+                "name, engine, preset, device, status, date"; }
+            button { "Search" }
+        }
+        @if files.is_empty() { p { "There is no results file here yet; `mydyno lab run` and \
+            `mydyno run` write one." } }
+        @for section in &files { (section) }
+    };
+    page("Labs", &body)
 }
 
-impl FileLabs {
-    fn read(file: PathBuf, words: &str, left: &mut usize, glances: &Glances) -> FileLabs {
-        let mut left_out = 0;
-        let labs = meant(&file, words).map(|(results, mut labs)| {
-            left_out = labs.len().saturating_sub(*left);
-            labs.truncate(*left);
-            *left -= labs.len();
-            for listed in &mut labs {
-                listed.found = glances.of(&file, &results, &listed.lab);
-            }
-            labs
-        });
-        FileLabs { file, labs, left_out }
-    }
-}
+/// A lab with what a list has of it; nothing is found before it has ended.
+type ListedLab = (Lab, LabFacts, Option<Arc<LabGlance>>);
 
-/// The labs of a file that have all the words.
-fn meant(file: &Path, words: &str) -> Result<(Results, Vec<ListedLab>), StoreError> {
+/// The labs of a file that have all the words, the newest first: as many as are `left`, and how
+/// many older ones there are.
+fn meant(
+    file: &Path,
+    words: &str,
+    left: &mut usize,
+    glances: &Glances,
+) -> Result<(Vec<ListedLab>, usize), StoreError> {
     let results = Results::open(file)?;
     let mut facts = results.lab_facts()?;
-    let labs = results.labs()?.into_iter().rev().map(|lab| {
-        let facts = facts.remove(&lab.id).unwrap_or_default();
-        ListedLab { lab, facts, found: None }
-    });
-    let is_meant = |listed: &ListedLab| {
-        let ListedLab { lab, facts, .. } = listed;
+    let labs = results.labs()?.into_iter().rev();
+    let labs = labs.map(|lab| (facts.remove(&lab.id).unwrap_or_default(), lab));
+    let is_meant = |(facts, lab): &(LabFacts, Lab)| {
         let (measured, started) = (measured(facts).join(" "), instant(lab.started_utc_ns));
         let parts = [lab.name.as_str(), lab.status.name(), &measured, &started];
         let text = parts.join(" ").to_lowercase();
         words.split_whitespace().all(|word| text.contains(word))
     };
-    let labs = labs.filter(is_meant).collect();
-    Ok((results, labs))
+    let mut meant: Vec<(LabFacts, Lab)> = labs.filter(is_meant).collect();
+    let left_out = meant.len().saturating_sub(*left);
+    meant.truncate(*left);
+    *left -= meant.len();
+    let found = |(facts, lab)| {
+        let found = glances.of(file, &results, &lab);
+        (lab, facts, found)
+    };
+    Ok((meant.into_iter().map(found).collect(), left_out))
 }
 
 impl Glances {
@@ -126,13 +109,10 @@ impl Glances {
     }
 }
 
-fn file_section(of: &FileLabs) -> Markup {
-    let name = of.file.display().to_string();
-    let labs = match &of.labs {
+fn file_section(name: &str, labs: Result<(Vec<ListedLab>, usize), StoreError>) -> Markup {
+    let (labs, left_out) = match labs {
         Ok(labs) => labs,
-        Err(error) => {
-            return html! { section { h2 { (name) } p.problem { (error) } } };
-        }
+        Err(error) => return html! { section { h2 { (name) } p.problem { (error) } } },
     };
     html! {
         section {
@@ -143,16 +123,15 @@ fn file_section(of: &FileLabs) -> Markup {
                     th.num { "Highest" } th.num { "p95 ms" } th { "Throughput" } th { "Found" }
                     th { "Page" }
                 } }
-                tbody { @for listed in labs { (row(&name, listed)) } }
+                tbody { @for listed in &labs { (row(name, listed)) } }
             } }
-            @if of.left_out > 0 { p { (of.left_out)
-                " older labs are not shown; search for them." } }
-            @if labs.is_empty() && of.left_out == 0 { p { "No lab of this file is meant." } }
+            @if left_out > 0 { p { (left_out) " older labs are not shown; search for them." } }
+            @if labs.is_empty() && left_out == 0 { p { "No lab of this file is meant." } }
         }
     }
 }
 
-fn row(file: &str, ListedLab { lab, facts, found }: &ListedLab) -> Markup {
+fn row(file: &str, (lab, facts, found): &ListedLab) -> Markup {
     let query = format!("file={}&lab={}", base::percent_encoded(file), lab.id);
     let found = found.as_deref();
     let highest = found.and_then(|of| Some((of.highest?, of.metric.title())));
@@ -181,11 +160,10 @@ fn measured(facts: &LabFacts) -> Vec<String> {
         false => format!("{least} to {most} {many}"),
     };
     let given = |text: &str, title: &str| (!text.is_empty()).then(|| format!("{title}{text}"));
-    let warehouses = facts.warehouses[0].zip(facts.warehouses[1]);
-    let warehouses = warehouses.map(|(least, most)| [least, most]);
+    let [least, most] = facts.warehouses;
     let load = [
         given(&facts.workloads, ""),
-        warehouses.map(|of| range(of, "warehouse", "warehouses")),
+        least.zip(most).map(|(least, most)| range([least, most], "warehouse", "warehouses")),
         (facts.cells > 0).then(|| range(facts.connections, "connection", "connections")),
         (facts.cells > 1).then(|| counted(facts.cells as usize, "cell", "cells")),
     ];

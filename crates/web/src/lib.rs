@@ -7,7 +7,6 @@
 
 mod access;
 mod app;
-mod assets;
 mod devices;
 mod drafts;
 mod feeds;
@@ -22,6 +21,6 @@ mod runs;
 mod server;
 mod tls;
 
-pub use access::{PublicOrigin, ServeToken};
+pub use access::{Gatekeeper, PublicOrigin, ServeToken};
 pub use server::{ServeError, ServeOptions, serve};
 pub use tls::ServeTls;

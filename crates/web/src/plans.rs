@@ -8,6 +8,7 @@ use crate::page::{page, said};
 use crate::program::CommandOutput;
 use axum::Form;
 use axum::extract::{Query, State};
+use axum::http::StatusCode;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use plan::PLAN_BYTES_MAX;
@@ -45,36 +46,18 @@ pub struct StopForm {
 /// `/plans`: those of the directory, and labs that were started here.
 pub async fn list(State(app): State<Arc<App>>) -> Markup {
     let names = names(&app.plans);
-    let runs = app.runs.all();
-    page(
-        "Plans",
-        &html! {
-            @if !runs.is_empty() { section {
-                h2 { "Started here" }
-                @for run in &runs {
-                    h3 { (run.plan.display()) " into " (run.results.display()) }
-                    @match &run.ended {
-                        Some(how) => { p { "It has ended: " (how) "." } }
-                        None => {
-                            form method="post" action="/plan/stop" {
-                                input type="hidden" name="pid" value=(run.pid);
-                                button { "Stop in good order" }
-                            }
-                        }
-                    }
-                    pre tabindex="0" { (run.log) }
-                }
+    let body = html! {
+        (app.runs.section())
+        section {
+            h2 { (app.plans.display()) }
+            @if names.is_empty() { p { "There is no plan here; `mydyno serve --plans \
+                DIRECTORY` names where they are." } }
+            ul { @for name in &names {
+                li { a href={ "/plan?name=" (base::percent_encoded(name)) } { (name) } }
             } }
-            section {
-                h2 { (app.plans.display()) }
-                @if names.is_empty() { p { "There is no plan here; `mydyno serve --plans \
-                    DIRECTORY` names where they are." } }
-                ul { @for name in &names {
-                    li { a href={ "/plan?name=" (base::percent_encoded(name)) } { (name) } }
-                } }
-            }
-        },
-    )
+        }
+    };
+    page("Plans", &body)
 }
 
 /// `/plan`: one of them, to be edited.
@@ -90,20 +73,18 @@ pub async fn edit(
         .map_err(|error| Refused::missing(format!("Cannot read {}: {error}.", path.display())))?;
     let results = which.name.replace(ENDING, ".db");
     let needs = check_text(&app, text.clone()).await;
-    Ok(page(
-        &which.name,
-        &html! {
-            form method="post" action="/plan/start" data-plan="" {
-                textarea name="text" spellcheck="false" rows="24" aria-label="Plan" { (text) }
-                p {
-                    label { "Save as " input name="name" value=(which.name) required; } " "
-                    label { "Results file " input name="results" value=(results) required; } " "
-                    button { "Start the lab" }
-                }
+    let body = html! {
+        form method="post" action="/plan/start" data-plan="" {
+            textarea name="text" spellcheck="false" rows="24" aria-label="Plan" { (text) }
+            p {
+                label { "Save as " input name="name" value=(which.name) required; } " "
+                label { "Results file " input name="results" value=(results) required; } " "
+                button { "Start the lab" }
             }
-            section #needs aria-live="polite" { h2 { "What it would do" } (said(&needs)) }
-        },
-    ))
+        }
+        section #needs aria-live="polite" { h2 { "What it would do" } (said(&needs)) }
+    };
+    Ok(page(&which.name, &body))
 }
 
 /// `/plan/check`: what a text would do as a plan; nothing is kept.
@@ -133,15 +114,16 @@ pub async fn start(
     token: TokenGiven,
     Form(start): Form<StartForm>,
 ) -> Result<Redirect, Refused> {
+    let wrong = |words: &str| Refused::new(StatusCode::UNPROCESSABLE_ENTITY, words);
     if !is_plain_name(&start.name, ENDING) || !is_plain_name(&start.results, ".db") {
         let words = "A plan's name ends in .toml and a results file's in .db; letters, digits, \
             dots, _ and - are allowed, and no directories.";
-        return Err(Refused::wrong(words));
+        return Err(wrong(words));
     }
     let text = start.text.replace("\r\n", "\n");
     let said = check_text(&app, text.clone()).await;
     if !said.is_ok {
-        return Err(Refused::wrong(said.text));
+        return Err(wrong(&said.text));
     }
     let failed = |what: &str, error: Error| Refused::failed(format!("{what}: {error}."));
     let plan = app.plans.join(&start.name);

@@ -11,9 +11,9 @@ use tokio::sync::Semaphore;
 /// Commands that run at one time; others wait.
 const AT_ONCE: usize = 2;
 /// How long a command may take that looks something up, waiting included.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// One that measures.
-const PATIENCE_TO_MEASURE: Duration = Duration::from_secs(600);
+pub const PATIENCE_TO_MEASURE: Duration = Duration::from_secs(600);
 
 /// The binary.
 #[derive(Debug)]
@@ -41,17 +41,13 @@ impl Program {
         Program { path, permits: Semaphore::new(AT_ONCE) }
     }
 
-    /// Runs a command that looks something up; one that takes too long is ended.
-    pub async fn ask(&self, _: &TokenGiven, arguments: &[&str]) -> CommandOutput {
-        self.ask_for(PATIENCE, arguments).await
-    }
-
-    /// Runs a command that measures for minutes.
-    pub async fn measure(&self, _: &TokenGiven, arguments: &[&str]) -> CommandOutput {
-        self.ask_for(PATIENCE_TO_MEASURE, arguments).await
-    }
-
-    async fn ask_for(&self, patience: Duration, arguments: &[&str]) -> CommandOutput {
+    /// Runs a command; one that takes longer than `patience`, waiting included, is ended.
+    pub async fn ask(
+        &self,
+        _: &TokenGiven,
+        patience: Duration,
+        arguments: &[&str],
+    ) -> CommandOutput {
         let mut command = Command::new(&self.path);
         command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
         let ended = tokio::time::timeout(patience, async {

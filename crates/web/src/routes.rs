@@ -2,8 +2,8 @@
 
 use crate::access::{CHECK, Gatekeeper, REPORT, TokenGiven, guard};
 use crate::app::{App, Refused};
-use crate::assets::ASSETS;
 use crate::page::{page, said};
+use crate::program::PATIENCE;
 use crate::{devices, lab, labs, plans};
 use axum::Router;
 use axum::extract::{Query, State};
@@ -13,6 +13,16 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
+
+/// Scripts and styles of the pages: their addresses, types and texts.
+const ASSETS: [(&str, &str, &str); 4] = [
+    ("/serve.js", SCRIPT, include_str!("../assets/serve.js")),
+    ("/serve.css", STYLE, include_str!("../assets/serve.css")),
+    ("/uplot.js", SCRIPT, report::UPLOT_JS),
+    ("/uplot.css", STYLE, report::UPLOT_CSS),
+];
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
 
 /// All addresses, behind the guard.
 pub fn router(app: Arc<App>, access: Arc<Gatekeeper>) -> Router {
@@ -40,13 +50,11 @@ pub fn router(app: Arc<App>, access: Arc<Gatekeeper>) -> Router {
         .layer(from_fn_with_state(access, guard))
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct CompareForm {
-    #[serde(default)]
     file: String,
-    #[serde(default)]
     a: String,
-    #[serde(default)]
     b: String,
 }
 
@@ -61,33 +69,32 @@ async fn compare(
         None
     } else {
         let results = format!("--results={}", app.results_file(&asked.file)?.display());
-        Some(app.program.ask(&token, &["compare", &results, "--", &asked.a, &asked.b]).await)
+        let asked = ["compare", &results, "--", &asked.a, &asked.b];
+        Some(app.program.ask(&token, PATIENCE, &asked).await)
     };
-    Ok(page(
-        "Compare",
-        &html! {
-            form {
-                p { label { "Results file " select name="file" { @for file in &files {
-                    @let name = file.display().to_string();
-                    option value=(name) selected[name == asked.file] { (name) }
-                } } } }
-                p {
-                    label { "A " input name="a" value=(asked.a) placeholder="1,4,5 or 7.1"; } " "
-                    label { "B " input name="b" value=(asked.b) placeholder="2,3,6 or 7.2"; } " "
-                    button { "Compare" }
-                }
-                p.soft { "A lab by its number, several by commas, a cell as LAB.CELL; ratios are \
-                    made inside blocks." }
+    let body = html! {
+        form {
+            p { label { "Results file " select name="file" { @for file in &files {
+                @let name = file.display().to_string();
+                option value=(name) selected[name == asked.file] { (name) }
+            } } } }
+            p {
+                label { "A " input name="a" value=(asked.a) placeholder="1,4,5 or 7.1"; } " "
+                label { "B " input name="b" value=(asked.b) placeholder="2,3,6 or 7.2"; } " "
+                button { "Compare" }
             }
-            @if let Some(compared) = &compared { (said(compared)) }
-        },
-    ))
+            p.soft { "A lab by its number, several by commas, a cell as LAB.CELL; ratios are \
+                made inside blocks." }
+        }
+        @if let Some(compared) = &compared { (said(compared)) }
+    };
+    Ok(page("Compare", &body))
 }
 
 /// `/servers`: engines and images.
 async fn servers(State(app): State<Arc<App>>, token: TokenGiven) -> Markup {
-    let engines = app.program.ask(&token, &["server", "list"]).await;
-    let images = app.program.ask(&token, &["server", "images"]).await;
+    let engines = app.program.ask(&token, PATIENCE, &["server", "list"]).await;
+    let images = app.program.ask(&token, PATIENCE, &["server", "images"]).await;
     page("Servers", &html! { h2 { "Engines" } (said(&engines)) h2 { "Images" } (said(&images)) })
 }
 

@@ -2,6 +2,7 @@
 //! They go on where the server ends.
 
 use crate::access::TokenGiven;
+use maud::{Markup, html};
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{self, Error, ErrorKind};
@@ -27,18 +28,6 @@ struct StartedLab {
     child: ChildProcess,
 }
 
-/// How one stands.
-#[derive(Debug)]
-pub struct StartedLabState {
-    pub plan: PathBuf,
-    pub results: PathBuf,
-    pub pid: u32,
-    /// `None` while it runs.
-    pub ended: Option<String>,
-    /// The end of its log.
-    pub log: String,
-}
-
 impl StartedLabs {
     /// Starts `lab run`, with a log and a report of its own beside the results.
     ///
@@ -53,13 +42,12 @@ impl StartedLabs {
     ) -> io::Result<()> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_busy = |run: &mut StartedLab| run.results == results && run.child.ended().is_none();
+        let refused = |why: &str| Err(Error::other(format!("{} {why}", results.display())));
         if runs.iter_mut().any(is_busy) {
-            let words = format!("{} is being measured into", results.display());
-            return Err(Error::other(words));
+            return refused("is being measured into");
         }
         if std::fs::symlink_metadata(results).is_ok_and(|there| !there.is_file()) {
-            let words = format!("{} is there, and no regular file", results.display());
-            return Err(Error::other(words));
+            return refused("is there, and no regular file");
         }
         let ((log, out), (report, _)) = new_files(results)?;
         let plans = plan.parent().unwrap_or(Path::new("."));
@@ -93,17 +81,27 @@ impl StartedLabs {
         }
     }
 
-    /// How all of them stand, the last first.
-    pub fn all(&self) -> Vec<StartedLabState> {
+    /// How all of them stand, the last first, with the end of their logs.
+    pub fn section(&self) -> Markup {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = |run: &mut StartedLab| StartedLabState {
-            plan: run.plan.clone(),
-            results: run.results.clone(),
-            pid: run.child.pid(),
-            ended: run.child.ended().map(|status| status.to_string()),
-            log: end_of_file(&run.log, 0, LOG_SHOWN_BYTES),
-        };
-        runs.iter_mut().rev().map(state).collect()
+        html! {
+            @if !runs.is_empty() { section {
+                h2 { "Started here" }
+                @for run in runs.iter_mut().rev() {
+                    h3 { (run.plan.display()) " into " (run.results.display()) }
+                    @match run.child.ended() {
+                        Some(how) => { p { "It has ended: " (how) "." } }
+                        None => {
+                            form method="post" action="/plan/stop" {
+                                input type="hidden" name="pid" value=(run.child.pid());
+                                button { "Stop in good order" }
+                            }
+                        }
+                    }
+                    pre tabindex="0" { (end_of_file(&run.log, 0, LOG_SHOWN_BYTES)) }
+                }
+            } }
+        }
     }
 }
 
@@ -117,19 +115,13 @@ fn new_files(results: &Path) -> io::Result<((PathBuf, File), (PathBuf, File))> {
             let path = results.with_file_name(format!("{stem}.{ending}"));
             File::create_new(&path).map(|file| (path, file))
         };
-        let log = match new("log") {
-            Ok(log) => log,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-            Err(error) => return Err(error),
-        };
-        match new("html") {
-            Ok(report) => return Ok((log, report)),
-            Err(error) => {
-                std::fs::remove_file(&log.0)?;
-                if error.kind() != ErrorKind::AlreadyExists {
-                    return Err(error);
-                }
-            }
+        let made = new("log").and_then(|log| match new("html") {
+            Ok(report) => Ok((log, report)),
+            Err(error) => std::fs::remove_file(&log.0).and(Err(error)),
+        });
+        match made {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made,
         }
     }
     let words = format!("{STARTS_MAX} logs lie beside {}; move them away", results.display());

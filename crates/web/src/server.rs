@@ -1,6 +1,6 @@
 //! The listener: how many may come, and how long they may take.
 
-use crate::access::{Gatekeeper, PublicOrigin, ServeToken};
+use crate::access::Gatekeeper;
 use crate::app::App;
 use crate::feeds::Feeds;
 use crate::files::ResultsFiles;
@@ -41,12 +41,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What is served, and where.
 #[derive(Debug)]
 pub struct ServeOptions {
-    pub listen: SocketAddr,
-    pub token: ServeToken,
-    /// Where browsers elsewhere see the pages; all requests need the token then.
-    pub public: Option<PublicOrigin>,
-    /// All requests need the token, also those of this machine.
-    pub is_token_required: bool,
+    /// Where to listen, and who is let in; it is encrypted where there is `tls`.
+    pub access: Gatekeeper,
     pub tls: Option<ServeTls>,
     /// Results files, and directories of them.
     pub sources: Vec<PathBuf>,
@@ -98,17 +94,12 @@ pub fn serve(
         .build()
         .map_err(ServeError::Threads)?;
     let served = runtime.block_on(async {
-        let refused = |cause| ServeError::Listen { address: options.listen, cause };
-        let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
-        ready(address);
-        let access = Gatekeeper {
-            listen: address,
-            token: options.token,
-            is_encrypted: tls.is_some(),
-            public: options.public,
-            is_token_required: options.is_token_required,
-        };
+        let asked = options.access.listen;
+        let refused = |cause| ServeError::Listen { address: asked, cause };
+        let listener = TcpListener::bind(asked).await.map_err(refused)?;
+        let listen = listener.local_addr().map_err(refused)?;
+        ready(listen);
+        let access = Gatekeeper { listen, ..options.access };
         let app = App {
             files: ResultsFiles(options.sources),
             plans: options.plans,

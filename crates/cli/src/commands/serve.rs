@@ -5,7 +5,7 @@ use crate::console::{stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use base::Exit;
 use std::path::Path;
-use web::{ServeOptions, ServeTls, ServeToken, serve};
+use web::{Gatekeeper, ServeOptions, ServeTls, ServeToken, serve};
 
 /// Serves until Ctrl-C.
 pub fn run(arguments: &ServeArguments) -> Outcome {
@@ -30,11 +30,15 @@ pub fn run(arguments: &ServeArguments) -> Outcome {
     let told = token.clone();
     let tls = arguments.tls_cert.clone().zip(arguments.tls_key.clone());
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let options = ServeOptions {
+    let access = Gatekeeper {
         listen: arguments.listen,
         token,
+        is_encrypted: tls.is_some(),
         public: arguments.origin.clone(),
         is_token_required: arguments.require_token,
+    };
+    let options = ServeOptions {
+        access,
         tls: tls.map(|(certificate, key)| ServeTls { certificate, key }),
         sources: arguments.sources.clone(),
         plans: arguments.plans.clone(),

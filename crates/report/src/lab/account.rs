@@ -1,45 +1,36 @@
 //! Where the time of a transaction went in each cell: by what it waited for, and by statement.
 
-use super::missing::{absent, to_cell};
+use super::missing::{absent, has_result, to_cell};
 use crate::format::{or_dash, significant, transaction, trimmed};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::stacks::{Stack, StackPart, parts_table, stacked, time_in_ms};
 use crate::statements::{named_parts, statement_parts};
 use analyse::{CellAccount, Part, Resources};
+use itertools::Itertools;
 use maud::{Markup, html};
 use store::CellTransaction;
 
 /// Bars of all cells; nothing where nothing was measured, and of a single cell.
 pub fn account_section(view: &LabView) -> Markup {
-    let cells = || view.cells.iter().filter(|cell| cell.counted().next().is_some());
+    let cells = || view.cells.iter().filter(|cell| has_result(cell));
     let waited: Vec<Stack> = cells().filter_map(account_stack).collect();
-    let kind = primary_type(view);
-    let repeats = || cells().flat_map(CellView::counted);
-    let named = kind.map(|kind| (kind, named_parts(repeats(), kind)));
-    let spent: Vec<Stack> = named
-        .iter()
-        .flat_map(|(kind, named)| {
-            let stack = move |cell: &CellView| Stack {
-                name: to_cell(cell, &cell.label),
-                parts: statement_parts(cell.counted(), kind, named),
-            };
-            cells().map(stack).filter(|stack| !stack.parts.is_empty())
-        })
-        .collect();
-    let by_statement = format!("{} by statement", transaction(kind.unwrap_or_default()));
+    let kind = primary_type(view).unwrap_or_default();
+    let named = named_parts(cells().flat_map(CellView::counted), kind);
+    let stack = |cell: &CellView| Stack {
+        name: to_cell(cell, &cell.label),
+        parts: statement_parts(cell.counted(), kind, &named),
+    };
+    let spent = cells().map(stack).filter(|stack| !stack.parts.is_empty()).collect_vec();
+    let by_statement = format!("{} by statement", transaction(kind));
     html! {
         @if view.cells.len() > 1 && !(waited.is_empty() && spent.is_empty()) {
-            section id="account" {
-                h2 { "Where the time goes" }
-                p.soft.small {
-                    "Response time in the mean of the repeats, ± with the 95 % confidence \
-                     interval. "
-                    "The parts add up: each is the time that it was waited for itself, and the \
-                     remainder is what nothing explains."
-                }
-                (stacked("One transaction by what it waits for", &waited, &account_table(view)))
-                (stacked(&by_statement, &spent, &parts_table("Cell", &spent)))
+            p.soft.small {
+                "Response time in the mean of the repeats, ± with the 95 % confidence interval. \
+                 The parts add up: each is the time that it was waited for itself, and the \
+                 remainder is what nothing explains."
             }
+            (stacked("One transaction by what it waits for", &waited, &account_table(view)))
+            (stacked(&by_statement, &spent, &parts_table("Cell", &spent)))
         }
     }
 }
@@ -129,8 +120,8 @@ fn account_table(view: &LabView) -> Markup {
 /// Parts that are told, of some cell.
 fn shown(view: &LabView) -> Vec<Part> {
     let accounts: Vec<CellAccount> = view.cells.iter().filter_map(account_of).collect();
-    let times = |part| accounts.iter().map(move |of| of.spent(part).map_or(0.0, |of| of.time_us));
-    let is_shown = |part: &Part| part.is_told(times(*part).sum());
+    let spent = |part| accounts.iter().filter_map(move |of| of.spent(part));
+    let is_shown = |part: &Part| part.is_told(spent(*part).map(|of| of.time_us).sum());
     Part::ALL.into_iter().filter(is_shown).collect()
 }
 
@@ -157,7 +148,7 @@ fn account_row(cell: &CellView, shown: &[Part]) -> Markup {
                             td.num.first { (or_dash(requests, significant)) }
                         }
                         td.num.first[part.requests().is_none()] {
-                            @match time(part) { Some(time) => (time), None => "-" }
+                            (time(part).unwrap_or_else(|| html! { "-" }))
                         }
                     }
                     td.num.first { (or_dash(account.page_cache_hits, significant)) }
@@ -167,7 +158,7 @@ fn account_row(cell: &CellView, shown: &[Part]) -> Markup {
                     td { (account.bound_by.map_or("-", |by| by.title())) }
                 }
                 None => {
-                    td.num { (absent(cell)) }
+                    td.num { (absent(Some(cell))) }
                     td colspan=(3 + shown.iter().copied().map(columns).sum::<usize>()) {}
                 }
             }

@@ -4,7 +4,9 @@
 use super::account::account_of;
 use crate::format::{in_words, signed, significant, us};
 use crate::model::LabView;
-use analyse::{CellAccount, CellComparison, Change, Part, Ratio, Reversal, ReversalPlace, Spent};
+use analyse::{
+    CellAccount, CellComparison, Change, ComparedCell, Part, Ratio, Reversal, ReversalPlace, Spent,
+};
 use base::counted;
 use itertools::Itertools;
 use maud::{Markup, html};
@@ -18,8 +20,7 @@ pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
     let mut about =
         all.iter().filter(|of| comparisons.iter().any(|c| c.dimension == of.dimension)).peekable();
     let has_difference = |of: &&&CellComparison| {
-        let mut rows = of.rows.iter().skip(1);
-        rows.any(|row| row.nopm.percent_difference.is_some())
+        of.rows.iter().skip(1).any(|row| row.nopm.percent_difference.is_some())
     };
     let compared = comparisons.iter().filter(has_difference).count();
     html! {
@@ -48,56 +49,26 @@ fn places(places: &[ReversalPlace]) -> String {
 /// What is different in the account of each cell compared from that of its baseline; nothing where
 /// none was sampled.
 pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
-    let groups: Vec<Group> = all.iter().map(|of| Group::of(view, of)).collect();
-    let rows: usize = groups.iter().map(|group| group.rows.len()).sum();
-    let is_known = groups.iter().flat_map(|g| &g.rows).any(|row| row.account.is_some());
+    let account = |row: &ComparedCell| view.by_ordinal(row.ordinal).and_then(account_of);
+    let rows = || all.iter().flat_map(|of| &of.rows);
+    let count = rows().count();
     html! {
-        @if is_known {
-            details open[rows <= ROWS_MAX] {
+        @if rows().any(|row| account(row).is_some()) {
+            details open[count <= ROWS_MAX] {
                 summary {
-                    "Where the time of a transaction differs, " (counted(rows, "cell", "cells")) }
-                @for group in &groups { (group.sentences(view.lab.adaptive)) }
-            }
-        }
-    }
-}
-
-/// A comparison with the accounts of its cells.
-struct Group<'a> {
-    others: String,
-    rows: Vec<CauseRow<'a>>,
-}
-
-struct CauseRow<'a> {
-    value: &'a str,
-    account: Option<CellAccount>,
-    nopm: &'a Ratio,
-}
-
-impl<'a> Group<'a> {
-    fn of(view: &'a LabView, comparison: &'a CellComparison) -> Group<'a> {
-        let rows = comparison.rows.iter().map(|row| {
-            let account = view.by_ordinal(row.ordinal).and_then(account_of);
-            CauseRow { value: &row.value, account, nopm: &row.nopm }
-        });
-        Group { others: in_words(&comparison.others), rows: rows.collect() }
-    }
-
-    /// Of each value but the baseline.
-    fn sentences(&self, is_adaptive: bool) -> Markup {
-        let Some((first, rest)) = self.rows.split_first() else {
-            return html! {};
-        };
-        let told = rest.iter().filter_map(|row| {
-            let (account, base) = (row.account.as_ref()?, first.account.as_ref()?);
-            Some((row.value, explained(account, base, scatter(row.nopm, is_adaptive))))
-        });
-        html! {
-            @for (value, words) in told {
-                p.small {
-                    b { (value) } " against " (first.value)
-                    @if !self.others.is_empty() { ", " (self.others) }
-                    ": " (words)
+                    "Where the time of a transaction differs, " (counted(count, "cell", "cells")) }
+                @for of in all {
+                    // Of each value but the baseline.
+                    @if let Some((first, rest)) = of.rows.split_first() { @for row in rest {
+                        @if let Some((one, base)) = account(row).zip(account(first)) {
+                            p.small {
+                                b { (row.value) } " against " (first.value)
+                                @if !of.others.is_empty() { ", " (in_words(&of.others)) }
+                                ": "
+                                (explained(&one, &base, scatter(&row.nopm, view.lab.adaptive)))
+                            }
+                        }
+                    } }
                 }
             }
         }
@@ -106,11 +77,10 @@ impl<'a> Group<'a> {
 
 /// What to say of a difference in throughput that may be none.
 fn scatter(nopm: &Ratio, is_adaptive: bool) -> &'static str {
-    match (nopm.differs(), nopm.p_corrected) {
-        _ if is_adaptive => "",
-        (true, _) => "",
-        (false, Some(_)) => ", which is not shown to be a difference",
-        (false, None) => ", of too few repeats to claim a difference",
+    match nopm.p_corrected {
+        _ if is_adaptive || nopm.differs() => "",
+        Some(_) => ", which is not shown to be a difference",
+        None => ", of too few repeats to claim a difference",
     }
 }
 

@@ -1,11 +1,13 @@
 //! Curves over a number: what cells delivered and used by connections, or by a variable, a line for
-//! each of what else differs.
+//! each of what else differs; bars where the lab has one number of connections only.
 
 use super::grid::{Axes, table};
 use super::missing::footnotes;
-use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, THROUGHPUT, used_of_machine};
+use super::numbers::{CellNumber, DELIVERED, MAXIMUM, P95, RETRIES, used_of_machine};
+use crate::bars::{Bar, bar_row, end_of};
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
+use crate::plot::plot;
 use crate::series::rounded;
 use analyse::MeanValue;
 use base::by_key;
@@ -137,17 +139,10 @@ pub fn chart(
     html! {
         figure data-chart="curves" data-curves=(of) data-what=(keys.join("|")) data-unit=[unit]
             data-log[is_logarithmic] {
-            figcaption { b { (title) } }
-            div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
-            div.legend {}
+            (plot(title, ""))
             @if let Some(table) = table { details.small { summary { "Data table" } (table) } }
         }
     }
-}
-
-/// The answer as a picture: throughput by connections.
-pub fn throughput_by_connections(view: &LabView) -> Markup {
-    number_by_connections(view, &THROUGHPUT, "Throughput by connections")
 }
 
 /// A chart of one number by connections, with its table where that is a grid.
@@ -157,8 +152,9 @@ pub fn number_by_connections(view: &LabView, number: &CellNumber, title: &str) -
     chart(view, "connections", &[number], (title, table))
 }
 
-/// The charts by connections, but for throughput.
-pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
+/// The charts by connections, but for throughput; nothing where there are no such curves.
+pub fn connection_charts(view: &LabView, curves: Option<&Curves>) -> Markup {
+    let Some(curves) = curves else { return html! {} };
     let has_retries = curves.is_seen(&RETRIES.key(view));
     let axes = Axes::of(view);
     let of = |number: &CellNumber| {
@@ -167,30 +163,65 @@ pub fn connection_charts(view: &LabView, curves: &Curves) -> Markup {
     };
     let response = in_words_of(view.metric(), "New-order response time by connections, ms");
     html! {
-        section id="connections" {
-            h2 { "By connections" }
-            p.soft.small {
-                "Whiskers and ±: 95 % confidence interval over repeats; a point without them is \
-                 of one repeat; a maximum is the longest of all repeats. A cell without a result \
-                 breaks its line."
-                @if has_retries {
-                    " Retries are tries made again after a deadlock, a lock wait timeout or \
-                     another error that may pass, of all transaction types in the window."
-                }
+        p.soft.small {
+            "Whiskers and ±: 95 % confidence interval over repeats; a point without them is of one \
+             repeat; a maximum is the longest of all repeats. A cell without a result breaks its \
+             line."
+            @if has_retries {
+                " Retries are tries made again after a deadlock, a lock wait timeout or another \
+                 error that may pass, of all transaction types in the window."
             }
-            div.charts {
-                @if axes.is_grid() { @for number in &DELIVERED[1..] { (of(number)) } }
-                @else {
-                    (chart(
-                        view,
-                        "connections",
-                        &[&P95, &MAXIMUM],
-                        (&response, Some(table(view, &DELIVERED)))
-                    ))
-                }
-                @if has_retries { (of(&RETRIES)) }
+        }
+        div.charts {
+            @if axes.is_grid() { @for number in &DELIVERED[1..] { (of(number)) } }
+            @else {
+                @let table = Some(table(view, &DELIVERED));
+                (chart(view, "connections", &[&P95, &MAXIMUM], (&response, table)))
+            }
+            @if has_retries { (of(&RETRIES)) }
+        }
+        (footnotes(&view.cells))
+    }
+}
+
+/// What the cells used of the machine, side by side; nothing where nothing was sampled, and of a
+/// single cell. Charts draw curves where the page `has_curves` by connections.
+pub fn resources(view: &LabView, has_curves: bool) -> Markup {
+    let numbers = used_of_machine(view);
+    let axes = Axes::of(view);
+    let curve = |number: &CellNumber| number_by_connections(view, number, &number.key(view));
+    html! {
+        @if view.cells.len() > 1 && !numbers.is_empty() {
+            p.soft.small {
+                "Means of the windows; whiskers and ± are the 95 % confidence interval over \
+                 repeats, and a number without it is of one repeat. -: not measured. \
+                 docs/metrics.md describes what is sampled."
+            }
+            div.multiples {
+                @if has_curves { div.legend {} @for number in &numbers { (curve(number)) } }
+                @else { @for number in &numbers { (cell_bars(view, number)) } }
+            }
+            @if !(has_curves && axes.is_grid()) {
+                details.small { summary { "Data table" } (table(view, &numbers)) }
             }
             (footnotes(&view.cells))
+        }
+    }
+}
+
+fn cell_bars(view: &LabView, number: &CellNumber) -> Markup {
+    let bar = |cell| {
+        let of = number.of(cell);
+        let (mean, half_width) = (of.mean, of.half_width());
+        Bar { name: &cell.label, cell: Some(cell), mean, half_width, color: 1 }
+    };
+    let all: Vec<Bar<'_>> = view.cells.iter().map(bar).collect();
+    let (title, unit) = (number.key(view), number.unit(view));
+    let top = end_of(&all);
+    html! {
+        figure.bars {
+            figcaption { b { (title) } }
+            @for bar in &all { (bar_row(bar, top, (&unit, number.shown))) }
         }
     }
 }

@@ -14,50 +14,45 @@ const ROWS_OPEN_MAX: usize = 8;
 const BAR_MAX_PERCENT: f64 = 100.0;
 
 /// A table of all cells whose servers were ended; nothing where none was.
-pub fn drills(view: &LabView, outcome: &LabOutcome) -> Markup {
-    let all = &outcome.drills;
+pub fn drills(view: &LabView) -> Markup {
+    let all = &view.outcome.drills;
     html! {
         @if !all.is_empty() {
-            section id="drills" {
-                h2 { "What survives" }
-                p.soft.small {
-                    "Each drill let a fault come at a random moment under load, ended the server, \
-                     and looked for everything that it had acknowledged. "
-                    "NOPM is that of the load until then; where devices fail for 10 seconds, with \
-                     these."
+            p.soft.small {
+                "Each drill let a fault come at a random moment under load, ended the server, and \
+                 looked for everything that it had acknowledged. NOPM is that of the load until \
+                 then; where devices fail for 10 seconds, with these."
+            }
+            (picture(&view.outcome))
+            details open[all.len() <= ROWS_OPEN_MAX] {
+                summary { "Data table" }
+                (shown("", table(view)))
+            }
+            @for of in all.iter().filter(|of| !of.reactions.is_empty()) {
+                details {
+                    summary { (label(view, of)) ": what servers said" }
+                    ul { @for one in &of.reactions { li {
+                        "drill " (one.drill) ": " (one.reaction) ", " (one.client_errors)
+                        " transactions given up" @if let Some(said) = &one.said { "; " (said) }
+                    } } }
                 }
-                (picture(outcome))
-                details open[all.len() <= ROWS_OPEN_MAX] {
-                    summary { "Data table" }
-                    (shown("", table(view, outcome)))
-                }
-                @for of in all.iter().filter(|of| !of.reactions.is_empty()) {
-                    details {
-                        summary { (label(view, of)) ": what servers said" }
-                        ul { @for one in &of.reactions { li {
-                            "drill " (one.drill) ": " (one.reaction) ", " (one.client_errors)
-                            " transactions given up"
-                            @if let Some(said) = &one.said { "; " (said) }
-                        } } }
-                    }
-                }
-                @for of in all.iter().filter(|of| !of.damage.is_empty()) {
-                    details {
-                        summary { (label(view, of)) ": " (of.damage.len()) " damaged" }
-                        ul { @for damage in &of.damage {
-                            li { "drill " (damage.drill) ": " (damage.what) }
-                        } }
-                    }
+            }
+            @for of in all.iter().filter(|of| !of.damage.is_empty()) {
+                details {
+                    summary { (label(view, of)) ": " (of.damage.len()) " damaged" }
+                    ul { @for damage in &of.damage {
+                        li { "drill " (damage.drill) ": " (damage.what) }
+                    } }
                 }
             }
         }
     }
 }
 
-fn table<'a>(view: &LabView, outcome: &'a LabOutcome) -> Table<&'a DrillFigures, TableContent> {
-    let all = &outcome.drills;
+fn table(view: &LabView) -> Table<&DrillFigures, TableContent> {
+    let all = &view.outcome.drills;
     let nopm = |of: &DrillFigures| {
-        let cell = outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal);
+        let cell = view.outcome.cells.iter().find(|cell| cell.ordinal == of.ordinal);
         cell.and_then(|cell| cell.nopm.mean)
     };
     let most = all.iter().filter_map(nopm).fold(0.0, f64::max);
@@ -69,25 +64,26 @@ fn table<'a>(view: &LabView, outcome: &'a LabOutcome) -> Table<&'a DrillFigures,
         let kind = of.witnessed.iter().find(|kind| kind.name == name);
         kind.map_or((0, 0), |kind| (kind.acknowledged, kind.lost))
     };
+    let lost = |of: &DrillFigures, name: &str| strong(kind(of, name).1);
     Table::of(all)
         .words("Cell", |of| label(view, of))
         .words("Fault", |of| {
             let reactions = of.reactions_in_words().map(|words| format!(": it {words}"));
-            format!("{}{}", of.fault, reactions.unwrap_or_default())
+            of.fault.clone() + &reactions.unwrap_or_default()
         })
         .numbers("NOPM", |of| or_dash(nopm(of), truncated))
         .words("", |of| {
             html! { @if let Some(bar) = bar(of) { meter min="0" max="100" value=(bar) {} } }
         })
-        .numbers("Drills", |of| integer(u64::from(of.drills)))
-        .numbers("Recovered", |of| integer(u64::from(of.recovered)))
+        .numbers("Drills", |of| integer(of.drills.into()))
+        .numbers("Recovered", |of| integer(of.recovered.into()))
         .numbers_in(("Recovery", "s"), |of| or_dash(of.recovery_mean_s, |s| trimmed(s, 1)))
         .numbers("Orders acknowledged", |of| integer(kind(of, "new_order").0))
-        .numbers("Orders lost", |of| strong(kind(of, "new_order").1))
-        .numbers("Payments lost", |of| strong(kind(of, "payment").1))
-        .numbers("Deliveries lost", |of| strong(kind(of, "delivered_orders").1))
+        .numbers("Orders lost", |of| lost(of, "new_order"))
+        .numbers("Payments lost", |of| lost(of, "payment"))
+        .numbers("Deliveries lost", |of| lost(of, "delivered_orders"))
         .numbers_in(("Longest loss", "s"), |of| trimmed(of.lost_span_max_s, 2))
-        .numbers("Damaged", |of| strong(u64::from(of.damaged)))
+        .numbers("Damaged", |of| strong(of.damaged.into()))
         .numbers("Pages torn", |of| integer(of.torn_pages))
         .numbers("Pages corrupt", |of| strong(of.corrupt_pages))
         .numbers("Writes lost or torn", |of| integer(of.lost_writes + of.torn_writes))
@@ -147,7 +143,7 @@ fn survived(of: &DrillFigures) -> Markup {
 }
 
 fn label(view: &LabView, of: &DrillFigures) -> String {
-    let cell = view.cells.iter().find(|cell| cell.cell.what.ordinal == of.ordinal);
+    let cell = view.by_ordinal(of.ordinal);
     cell.map_or_else(|| format!("cell {}", of.ordinal), |cell| cell.label.clone())
 }
 

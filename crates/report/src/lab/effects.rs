@@ -3,9 +3,10 @@
 
 use crate::format::signed;
 use analyse::{DeviceEffects, DimensionEffects, Extremes, LabOutcome, ValueEffect};
-use base::counted;
+use base::{by_key, counted};
 use itertools::Itertools;
 use maud::{Markup, html};
+use std::iter::once;
 
 /// Of the strongest effect: how much of the color its cell has.
 const SHADE_MAX_PERCENT: f64 = 30.0;
@@ -13,12 +14,10 @@ const SHADE_MAX_PERCENT: f64 = 30.0;
 /// A column: effects in these cells.
 type Column<'a> = (&'a str, &'a [DimensionEffects]);
 
-/// A setting in all columns.
+/// A value of a setting: the baseline, or one that is held against it.
 struct EffectRow<'a> {
     dimension: &'a str,
     value: &'a str,
-    /// `None` where no cell there has it, or for the baseline.
-    on: Vec<Option<&'a ValueEffect>>,
     is_baseline: bool,
 }
 
@@ -28,85 +27,53 @@ pub fn effects(outcome: &LabOutcome) -> Markup {
     let mut columns: Vec<Column<'_>> = vec![("all cells", &outcome.effects)];
     columns.extend(devices.iter().map(|of| (of.device.as_str(), of.effects.as_slice())));
     columns.retain(|(_, effects)| !effects.is_empty());
-    let rows = rows(&columns);
-    let logs = rows.iter().flat_map(|row| row.on.iter().flatten()).filter_map(|of| of.ratio.value);
-    let largest = logs.map(|ratio| ratio.ln().abs()).fold(0.0, f64::max);
+    let settings = || columns.iter().flat_map(|(_, effects)| *effects);
+    let values = settings().flat_map(|of| &of.values);
+    let logs = values.filter_map(|of| Some(of.ratio.value?.ln().abs()));
+    let largest = logs.fold(0.0, f64::max);
+    let rows = settings().flat_map(rows_of).unique_by(|row| (row.dimension, row.value));
+    let dimensions = by_key(rows.map(|row| (row.dimension, row)));
     html! {
         @if largest > 0.0 {
-            section id="effects" {
-                h2 { "What each setting does" }
-                p.soft.small {
-                    "Throughput with a value against that with the first value of its setting. Of \
-                     all cells at once: the logarithm of throughput as a sum of what blocks and \
-                     settings do (least squares); what settings do only together is noise there, \
-                     and the comparisons show it. Of each device: from its cells by themselves. "
-                    "Shaded cells differ from the first value: their 95 % interval, each taken by \
-                     itself, leaves 0 out. "
-                    "Best and worst are values whose intervals do not overlap."
+            p.soft.small {
+                "Throughput with a value against that with the first value of its setting. Of all \
+                 cells at once: the logarithm of throughput as a sum of what blocks and settings \
+                 do (least squares); what settings do only together is noise there, and the \
+                 comparisons show it. Of each device: from its cells by themselves. Shaded cells \
+                 differ from the first value: their 95 % interval, each taken by itself, leaves 0 \
+                 out. Best and worst are values whose intervals do not overlap."
+            }
+            @for (dimension, _) in &dimensions {
+                @for sentence in contradictions(devices, dimension) {
+                    p { b { (dimension) } ": " (sentence) }
                 }
-                @for dimension in dimensions(&rows) {
-                    @for sentence in contradictions(devices, dimension) {
-                        p { b { (dimension) } ": " (sentence) }
-                    }
-                }
-                div.scroll { table.grid.heat {
-                    thead { tr {
-                        th scope="col" { "Setting" } th scope="col" { "Value" }
-                        @for (title, _) in &columns {
-                            th.num scope="col" { (title) span.unit { "%" } }
-                        }
-                    } }
-                    @for dimension in dimensions(&rows) {
-                        tbody {
-                            @for row in rows.iter().filter(|row| row.dimension == dimension) {
-                                (table_row(&columns, row, largest))
-                            }
-                        }
-                    }
+            }
+            div.scroll { table.grid.heat {
+                thead { tr {
+                    th scope="col" { "Setting" } th scope="col" { "Value" }
+                    @for (of, _) in &columns { th.num scope="col" { (of) span.unit { "%" } } }
                 } }
-            }
+                @for (_, rows) in &dimensions {
+                    tbody { @for row in rows { (table_row(&columns, row, largest)) } }
+                }
+            } }
         }
     }
 }
 
-fn rows<'a>(columns: &[Column<'a>]) -> Vec<EffectRow<'a>> {
-    let mut rows: Vec<EffectRow<'_>> = Vec::new();
-    for (at, (_, effects)) in columns.iter().enumerate() {
-        for of in *effects {
-            let values = of.values.iter().map(|value| (value.value.as_str(), Some(value)));
-            for (value, effect) in std::iter::once((of.baseline.as_str(), None)).chain(values) {
-                let known =
-                    rows.iter().position(|row| row.dimension == of.dimension && row.value == value);
-                let place = known.unwrap_or_else(|| {
-                    rows.push(EffectRow {
-                        dimension: &of.dimension,
-                        value,
-                        on: vec![None; columns.len()],
-                        is_baseline: effect.is_none(),
-                    });
-                    rows.len() - 1
-                });
-                rows[place].on[at] = effect;
-            }
-        }
-    }
-    rows
-}
-
-fn dimensions<'a>(rows: &[EffectRow<'a>]) -> Vec<&'a str> {
-    rows.iter().map(|row| row.dimension).unique().collect()
-}
-
-fn extremes<'a>(effects: &'a [DimensionEffects], dimension: &str) -> Option<Extremes<'a>> {
-    effects.iter().find(|of| of.dimension == dimension)?.extremes()
+/// The baseline of a setting and its other values.
+fn rows_of(of: &DimensionEffects) -> impl Iterator<Item = EffectRow<'_>> {
+    let row = move |value, is_baseline| EffectRow { dimension: &of.dimension, value, is_baseline };
+    once(row(&of.baseline, true)).chain(of.values.iter().map(move |of| row(&of.value, false)))
 }
 
 /// Values that are best on one device and worst on another.
 fn contradictions(devices: &[DeviceEffects], dimension: &str) -> Vec<String> {
-    let known: Vec<(&str, Extremes<'_>)> = devices
-        .iter()
-        .filter_map(|of| Some((of.device.as_str(), extremes(&of.effects, dimension)?)))
-        .collect();
+    let known = devices.iter().filter_map(|device| {
+        let of = device.effects.iter().find(|of| of.dimension == dimension)?;
+        Some((device.device.as_str(), of.extremes()?))
+    });
+    let known: Vec<(&str, Extremes<'_>)> = known.collect();
     let with = |is: &dyn Fn(&Extremes<'_>) -> bool| -> Vec<&str> {
         known.iter().filter(|(_, of)| is(of)).map(|(device, _)| *device).collect()
     };
@@ -125,13 +92,13 @@ fn table_row(columns: &[Column<'_>], row: &EffectRow<'_>, largest: f64) -> Marku
         tr {
             th scope="row" { @if row.is_baseline { (row.dimension) } }
             td { (row.value) }
-            @for ((_, effects), effect) in columns.iter().zip(&row.on) {
-                @let place = extremes(effects, row.dimension);
-                @let mark = place.and_then(|of| mark(of, row.value));
-                @let varies = effects.iter().any(|of| of.dimension == row.dimension);
+            @for (_, effects) in columns {
+                @let of = effects.iter().find(|of| of.dimension == row.dimension);
+                @let mark = of.and_then(|of| mark(of.extremes()?, row.value));
+                @let effect = of.and_then(|of| of.values.iter().find(|of| of.value == row.value));
                 @match effect {
                     Some(effect) => (shaded(effect, largest, mark)),
-                    None if row.is_baseline && varies => {
+                    None if row.is_baseline && of.is_some() => {
                         td.num.soft { "baseline" (marked(mark)) }
                     },
                     None => { td.num.soft { "" } },
@@ -142,10 +109,8 @@ fn table_row(columns: &[Column<'_>], row: &EffectRow<'_>, largest: f64) -> Marku
 }
 
 fn mark(of: Extremes<'_>, value: &str) -> Option<&'static str> {
-    if of.best == value {
-        return Some("best");
-    }
-    (of.worst == value).then_some("worst")
+    let mark = [(of.best, "best"), (of.worst, "worst")].into_iter().find(|(of, _)| *of == value);
+    mark.map(|(_, mark)| mark)
 }
 
 fn marked(mark: Option<&str>) -> Markup {

@@ -3,7 +3,7 @@
 
 use super::missing::{number, to_cell};
 use super::numbers::CellNumber;
-use crate::model::{CellView, LabView};
+use crate::model::LabView;
 use crate::table::shown_as;
 use analyse::Table;
 use itertools::Itertools;
@@ -32,17 +32,12 @@ impl Axes<'_> {
         self.groups.len() > 1 && self.connections.len() > 1
     }
 
-    fn at(&self, group: &str, connections: u32) -> Option<&CellView> {
-        let same =
-            |cell: &&CellView| cell.group == group && cell.cell.what.connections == connections;
-        self.view.cells.iter().find(same)
-    }
-
     pub fn grid(&self, of: &CellNumber) -> Markup {
         let mut table = Table::of(&self.groups).words("", |group| *group);
         for connections in &self.connections {
             table = table.numbers_in((&connections.to_string(), "connections"), |group| {
-                let cell = self.at(group, *connections);
+                let mut cells = self.view.cells.iter().filter(|cell| cell.group == **group);
+                let cell = cells.find(|cell| cell.cell.what.connections == *connections);
                 html! { @if let Some(cell) = cell { (number(cell, &of.of(cell), of.shown)) } }
             });
         }

@@ -8,12 +8,7 @@ use maud::{Markup, html};
 
 /// A text that leads to a cell.
 pub fn to_cell(cell: &CellView, text: &str) -> Markup {
-    to_cell_of(cell.cell.id.0, text)
-}
-
-/// The same of a cell by its id in the results file.
-pub fn to_cell_of(id: i64, text: &str) -> Markup {
-    html! { a.to href={ "#cell-" (id) } { (text) } }
+    html! { a.to href={ "#cell-" (cell.cell.id) } { (text) } }
 }
 
 /// A cell's number with its interval, or why there is none. `shown` is for people.
@@ -24,7 +19,7 @@ pub fn number(cell: &CellView, number: &MeanValue, shown: fn(f64) -> String) -> 
                 (to_cell(cell, &shown(mean)))
                 (plus_minus(number.half_width(), shown))
             }
-            None => (absent(cell)),
+            None => (absent(Some(cell))),
         }
     }
 }
@@ -34,9 +29,15 @@ pub fn plus_minus(half_width: Option<f64>, shown: fn(f64) -> String) -> Markup {
     html! { @if let Some(width) = half_width { span.pm { "± " (shown(width)) } } }
 }
 
-/// NA where the cell has no result, and a dash where it has one, but not this number.
-pub fn absent(cell: &CellView) -> Markup {
-    html! { @if has_result(cell) { (NOT_MEASURED) } @else { (to_cell(cell, NOT_AVAILABLE)) } }
+/// NA where there is no cell or it has no result, and a dash where it has one, but not this number.
+pub fn absent(cell: Option<&CellView>) -> Markup {
+    html! {
+        @match cell {
+            None => (NOT_AVAILABLE),
+            Some(cell) if has_result(cell) => (NOT_MEASURED),
+            Some(cell) => (to_cell(cell, NOT_AVAILABLE)),
+        }
+    }
 }
 
 pub fn has_result(cell: &CellView) -> bool {
@@ -93,13 +94,9 @@ fn reason(cell: &CellView) -> (&str, String) {
         // Its own section has the numbers, which are not of the window that its neighbours have.
         Some(cut) => {
             let what = &cell.cell.what;
-            let words = format!(
-                "after {} of {}{}",
-                duration(cut.measured_window_ns),
-                if what.window_auto { "at most " } else { "" },
-                duration(what.window_ns)
-            );
-            ("ended early", words)
+            let (after, of) = (duration(cut.measured_window_ns), duration(what.window_ns));
+            let at_most = if what.window_auto { "at most " } else { "" };
+            ("ended early", format!("after {after} of {at_most}{of}"))
         }
         None => ("there is no result yet", String::new()),
     }

@@ -8,7 +8,6 @@ pub mod drills;
 pub mod effects;
 mod grid;
 pub mod missing;
-pub mod multiples;
 pub mod numbers;
 pub mod over_time;
 pub mod published;

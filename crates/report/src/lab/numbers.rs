@@ -23,11 +23,13 @@ enum Of {
     /// The mean of the repeats.
     Repeat(fn(&RepeatView) -> Option<f64>),
     /// The same of what a repeat used.
-    Used(fn(&Resources) -> Option<f64>),
+    Used(UsedOf),
     Cell(fn(&CellView) -> Option<f64>),
     /// The requests of a role; `None` where it had none.
     Role(&'static str, fn(&DeviceSummary) -> Option<f64>),
 }
+
+type UsedOf = fn(&Resources) -> Option<f64>;
 
 impl CellNumber {
     /// `Throughput`, `Reads of data`. Titles and units are written for TPC-C.
@@ -52,7 +54,9 @@ impl CellNumber {
             Of::Repeat(number) => cell.repeated(number),
             Of::Used(number) => cell.repeated(|repeat| number(repeat.resources()?)),
             Of::Cell(number) => MeanValue::of_repeats(number(cell).as_slice()),
-            Of::Role(role, number) => cell.repeated(|repeat| number(repeat.device(role)?)),
+            Of::Role(role, number) => cell.repeated(|repeat| {
+                number(repeat.summary().devices.iter().find(|device| device.role == role)?)
+            }),
         }
     }
 }
@@ -61,16 +65,12 @@ const fn metric(title: &'static str, unit: &'static str, of: Of) -> CellNumber {
     CellNumber { title, unit, of, shown: significant, is_logarithmic: false }
 }
 
-const fn used(
-    title: &'static str,
-    unit: &'static str,
-    of: fn(&Resources) -> Option<f64>,
-) -> CellNumber {
+const fn used(title: &'static str, unit: &'static str, of: UsedOf) -> CellNumber {
     metric(title, unit, Of::Used(of))
 }
 
 /// A share of all cores.
-const fn share(title: &'static str, percent: fn(&Resources) -> Option<f64>) -> CellNumber {
+const fn share(title: &'static str, percent: UsedOf) -> CellNumber {
     let shown = |percent| trimmed(percent, 2);
     CellNumber { shown, ..used(title, "% of all cores", percent) }
 }

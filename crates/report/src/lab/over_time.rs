@@ -3,11 +3,12 @@
 
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView, RepeatView};
-use base::counted;
+use crate::plot::plot;
+use base::{by_key, counted};
 use itertools::Itertools;
 use maud::{Markup, html};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
 
 /// What can be drawn at one number of connections.
 #[derive(Serialize)]
@@ -26,24 +27,18 @@ struct RepeatLine {
 /// One for each number of connections at which two groups or more have a result; that of the most
 /// groups comes first, and of those the largest number.
 pub fn over_time(view: &LabView) -> Vec<OverTime> {
-    let connections: BTreeSet<u32> = view.cells.iter().map(|c| c.cell.what.connections).collect();
-    connections
-        .into_iter()
-        .rev()
-        .map(|connections| {
-            let at = |cell: &&CellView| cell.cell.what.connections == connections;
-            let is_drawn = |r: &&RepeatView| r.repeat.is_whole() && !r.series.time_s.is_empty();
-            let line = |cell: &CellView| {
-                let repeat = cell.shown().filter(is_drawn)?.repeat.id.0;
-                Some(RepeatLine { name: cell.group.clone(), repeat })
-            };
-            let lines = view.cells.iter().filter(at).filter_map(line);
-            OverTime { connections, lines: lines.unique_by(|line| line.name.clone()).collect() }
-        })
-        .filter(|of| of.lines.len() > 1)
-        // A stable sort: of equals the largest number of connections stays first.
-        .sorted_by_key(|of| std::cmp::Reverse(of.lines.len()))
-        .collect()
+    let is_drawn = |of: &&RepeatView| of.repeat.is_whole() && !of.series.time_s.is_empty();
+    let line = |cell: &CellView| {
+        let repeat = cell.shown().filter(is_drawn)?.repeat.id.0;
+        Some((cell.cell.what.connections, RepeatLine { name: cell.group.clone(), repeat }))
+    };
+    let of = |(connections, lines): (u32, Vec<RepeatLine>)| {
+        let lines = lines.into_iter().unique_by(|line| line.name.clone()).collect();
+        OverTime { connections, lines }
+    };
+    let all = by_key(view.cells.iter().filter_map(line)).into_iter().map(of);
+    let comparable = all.filter(|of| of.lines.len() > 1);
+    comparable.sorted_by_key(|of| Reverse((of.lines.len(), of.connections))).collect()
 }
 
 /// Charts over time, and the distribution of each transaction type; nothing where there is nothing
@@ -52,10 +47,7 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
     let chart = |kind: &str, what: &str, title: &str| {
         html! {
             figure.wide[kind == "over_time"] data-chart=(kind) data-what=(what) data-repeat="all" {
-                figcaption { b { (title) } }
-                div.plot role="img" aria-label={ (title)
-                    "; the data table below holds its numbers" } {}
-                div.legend {}
+                (plot(title, ""))
             }
         }
     };
@@ -64,26 +56,24 @@ pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
     let types = repeats.flat_map(|repeat| &repeat.series.names).unique().collect_vec();
     html! {
         @if !all.is_empty() {
-            section id="over-time" data-choices="" {
-                h2 { "Over time, and how response times spread" }
-                p.soft.small { "The first whole repeat of each cell. At first at the largest \
-                    number of connections that the most of them have done." }
-                label.small { "At " select data-choice="at" aria-label="Connections" {
-                    @for (index, of) in all.iter().enumerate() {
-                        option value=(index) {
-                            (counted(of.connections as usize, "connection", "connections"))
-                        }
+            p.soft.small { "The first whole repeat of each cell. At first at the largest number of \
+                connections that the most of them have done." }
+            label.small { "At " select data-choice="at" aria-label="Connections" {
+                @for (index, of) in all.iter().enumerate() {
+                    option value=(index) {
+                        (counted(of.connections as usize, "connection", "connections"))
                     }
-                } }
-                div.charts {
-                    (chart("over_time", "per_minute", "Throughput over time"))
-                    (chart("over_time", "p95_ms", &in_words_of(view.metric(),
-                        "New-order p95 over time")))
                 }
-                div.multiples {
-                    div.legend {}
-                    @for (name, title) in &types { (chart("spread", name, &format!(
-                        "{title}, response time by percentile"))) }
+            } }
+            div.charts {
+                (chart("over_time", "per_minute", "Throughput over time"))
+                (chart("over_time", "p95_ms",
+                    &in_words_of(view.metric(), "New-order p95 over time")))
+            }
+            div.multiples {
+                div.legend {}
+                @for (name, title) in &types {
+                    (chart("spread", name, &format!("{title}, response time by percentile")))
                 }
             }
         }

@@ -21,13 +21,12 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     if view.metric() != ThroughputMetric::Nopm || rows.is_empty() {
         return html! {};
     }
-    let sentences = rows.iter().filter_map(|(published, beside, of)| {
+    let sentence = |(published, beside, of): &Beside| {
         let bound = |device| Some(format!("{device}: {}", bound_of(cell_with(view, of, device)?)?));
         let bounds = [published.faster, published.slower].into_iter().filter_map(bound).join(", ");
         let with = if all.len() > 1 { in_words(&of.others) } else { String::new() };
         apart(&format!("{} : {} {with}", published.faster, published.slower), *beside, &bounds)
-    });
-    let sentences = sentences.collect_vec();
+    };
     let on_each = |(published, _, of): &Beside, kind: Requests| {
         let [faster, slower] = [published.faster, published.slower].map(|device| {
             let mean = cell_with(view, of, device)
@@ -36,7 +35,7 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
         });
         format!("{faster} : {slower}")
     };
-    let table = Table::of(rows)
+    let table = Table::of(&rows)
         .words("Devices", |(of, ..)| format!("{} : {}", of.faster, of.slower))
         .when(all.len() > 1, |table| table.words("With", |(.., of)| in_words(&of.others)))
         .numbers("Measured", |(_, beside, _)| significant(beside.measured))
@@ -54,7 +53,7 @@ pub(super) fn beside_published(view: &LabView, all: &[&CellComparison]) -> Marku
     );
     html! {
         (shown(&caption, table))
-        @for sentence in sentences { p { (sentence) } }
+        @for sentence in rows.iter().filter_map(sentence) { p { (sentence) } }
     }
 }
 
@@ -130,12 +129,10 @@ pub fn beside_study(view: &LabView) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    let sentences = rows.iter().filter_map(|row| {
+    let sentence = |row: &Studied| {
         let what = format!("The throughput of {}", row.1.in_words());
         apart(&what, beside(0, row)?, bound_of(row.0).unwrap_or_default())
-    });
-    let sentences = sentences.collect_vec();
-    let notes = footnotes(rows.iter().map(|(cell, _)| *cell));
+    };
     let larger = rows.iter().map(|(_, of)| trimmed(of.times_larger, 1)).unique().join(" and ");
     let caption = format!(
         "sysbench's oltp_read_write with --rand-type=uniform. The published database and its pools \
@@ -145,7 +142,7 @@ pub fn beside_study(view: &LabView) -> Markup {
          with those of its file system."
     );
     let k = |cell: &CellView| cell.repeated(|repeat| Some(repeat.repeat.dilation)).mean;
-    let mut table = Table::of(rows)
+    let mut table = Table::of(&rows)
         .words("Cell", |(cell, of)| to_cell(cell, &of.in_words()))
         .numbers("K", |(cell, _)| or_na(k(cell), |k| trimmed(k, 2)));
     for (place, (title, unit, _)) in STUDY_FIGURES.into_iter().enumerate() {
@@ -156,11 +153,8 @@ pub fn beside_study(view: &LabView) -> Markup {
             .numbers("factor", |row| or_na(beside(row), |of| significant(of.factor())));
     }
     html! {
-        section id="published" {
-            h2 { "Beside Percona Lab's report of 2026" }
-            (shown(&caption, table))
-            (notes)
-            @for sentence in sentences { p { (sentence) } }
-        }
+        (shown(&caption, table))
+        (footnotes(rows.iter().map(|(cell, _)| *cell)))
+        @for sentence in rows.iter().filter_map(sentence) { p { (sentence) } }
     }
 }

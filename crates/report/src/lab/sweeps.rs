@@ -3,7 +3,7 @@
 use super::curves::{CurveCell, CurveCells, Curves, chart, curves};
 use super::missing::{absent, footnotes, plus_minus, to_cell};
 use super::numbers::{CellNumber, P95, THROUGHPUT};
-use crate::format::{NOT_AVAILABLE, in_words, significant, truncated};
+use crate::format::{in_words, significant, truncated};
 use crate::model::LabView;
 use crate::table::shown_as;
 use analyse::{Sweep, SweepPoint, Table};
@@ -31,8 +31,9 @@ fn finding(sweep: &Sweep) -> &str {
 }
 
 /// A variable for each dimension that was swept.
-pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<SweptVariable<'a>> {
-    let variables = by_key(all.iter().map(|sweep| (&sweep.dimension, sweep)));
+pub fn variables<'a>(view: &'a LabView) -> Vec<SweptVariable<'a>> {
+    let sweeps = view.outcome.sweeps.iter();
+    let variables = by_key(sweeps.map(|sweep| (&sweep.dimension, sweep))).into_iter().enumerate();
     let variable = |(index, (dimension, sweeps)): (usize, (&String, Vec<&'a Sweep>))| {
         let at = |point: &SweepPoint| {
             let cell = view.by_ordinal(point.ordinal)?;
@@ -48,7 +49,7 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<SweptVariable<'a>>
             sweeps,
         }
     };
-    variables.into_iter().enumerate().map(variable).collect()
+    variables.map(variable).collect()
 }
 
 fn others(sweep: &Sweep) -> String {
@@ -60,21 +61,18 @@ fn others(sweep: &Sweep) -> String {
 pub fn sweeps(view: &LabView, variables: &[SweptVariable<'_>]) -> Markup {
     html! {
         @if !variables.is_empty() {
-            section id="sweeps" {
-                h2 { "Turning points" }
-                p.soft.small { "Whiskers and ±: 95 % confidence interval of a mean over repeats, \
-                    with the drift of the machine in it. Values are compared inside blocks, with "
-                    "intervals that hold for all pairs of a curve at once; what these exclude is \
-                     said, and nothing else." }
-                @for variable in variables {
-                    div.charts {
-                        @for number in [&THROUGHPUT, &P95] { (variable.chart(view, number)) }
-                    }
-                    @for sweep in &variable.sweeps {
-                        p { b { (others(sweep)) } ": " (finding(sweep)) "." }
-                    }
-                    details.small { summary { "Data table" } (table(view, variable)) }
+            p.soft.small { "Whiskers and ±: 95 % confidence interval of a mean over repeats, with \
+                the drift of the machine in it. Values are compared inside blocks, with intervals \
+                that hold for all pairs of a curve at once; what these exclude is said, and \
+                nothing else." }
+            @for variable in variables {
+                div.charts {
+                    @for number in [&THROUGHPUT, &P95] { (variable.chart(view, number)) }
                 }
+                @for sweep in &variable.sweeps {
+                    p { b { (others(sweep)) } ": " (finding(sweep)) "." }
+                }
+                details.small { summary { "Data table" } (table(view, variable)) }
             }
         }
     }
@@ -108,8 +106,7 @@ fn number(view: &LabView, point: &SweepPoint) -> Markup {
                 (to_cell(cell, &truncated(nopm)))
                 (plus_minus(point.nopm_half_width, significant))
             }
-            (Some(cell), None) => (absent(cell)),
-            (None, _) => (NOT_AVAILABLE),
+            (cell, _) => (absent(cell)),
         }
     }
 }

@@ -9,62 +9,35 @@ use store::MetricSource::{Host, Shim};
 /// Roles by the number of their colour, which is the same in all panels.
 const ROLES: [&str; 6] = ["data", "redo", "doublewrite", "undo", "temp", "binlog"];
 
-/// A kind of request.
-struct Requests {
-    word: &'static str,
-    counter: fn(&IoCounters) -> &'static str,
-    dash: Dash,
-}
+/// A kind of request: its word, its counter, and how its line looks.
+type Requests = (&'static str, fn(&IoCounters) -> &'static str, Dash);
 
-const READS: Requests = Requests { word: "reads", counter: |of| of.reads, dash: Solid };
-const WRITES: Requests = Requests { word: "writes", counter: |of| of.writes, dash: Dashed };
-const FLUSHES: Requests = Requests { word: "flushes", counter: |of| of.flushes, dash: Solid };
-const BYTES_READ: Requests = Requests { word: "read", counter: |of| of.read_bytes, dash: Solid };
-const BYTES_WRITTEN: Requests =
-    Requests { word: "written", counter: |of| of.write_bytes, dash: Dashed };
+const REQUESTS: [Requests; 2] =
+    [("reads", |of| of.reads, Solid), ("writes", |of| of.writes, Dashed)];
+const FLUSHES: [Requests; 1] = [("flushes", |of| of.flushes, Solid)];
+const BYTES: [Requests; 2] =
+    [("read", |of| of.read_bytes, Solid), ("written", |of| of.write_bytes, Dashed)];
 
 impl PanelSamples<'_> {
     /// By role where the shim counts, else by the machine's disks.
     pub(super) fn storage(&self) -> [Panel; 4] {
         let by_role = self.samples.labels(Shim, "reads").next().is_some();
-        let title = |role, disk| if by_role { role } else { disk };
+        let each = if by_role { "role" } else { "disk" };
         let counters = if by_role { IoCounters::OF_ROLES } else { IoCounters::OF_DISKS };
         let panel = |name, title, axis, unit, kinds: &[Requests], by| {
-            let mut panel = Panel::new(name, title, axis, unit);
+            let mut panel = Panel::new(name, &format!("{title} by {each}"), axis, unit);
             for (label, color) in self.places(by_role) {
-                for kind in kinds {
-                    let name = (kind.counter)(&counters);
-                    let values = self.scaled(counters.source, name, label, by);
-                    panel = panel.with(&format!("{label} {}", kind.word), color, kind.dash, values);
+                for (word, counter, dash) in kinds {
+                    let values = self.scaled(counters.source, counter(&counters), label, by);
+                    panel = panel.with(&format!("{label} {word}"), color, *dash, values);
                 }
             }
             panel.without_idle()
         };
         [
-            panel(
-                "requests",
-                title("Reads and writes by role", "Reads and writes by disk"),
-                "requests per second",
-                "/s",
-                &[READS, WRITES],
-                1.0,
-            ),
-            panel(
-                "flushes",
-                title("Flushes by role", "Flushes by disk"),
-                "flushes per second",
-                "/s",
-                &[FLUSHES],
-                1.0,
-            ),
-            panel(
-                "bytes",
-                title("Throughput of storage by role", "Throughput of storage by disk"),
-                "MB per second",
-                "MB/s",
-                &[BYTES_READ, BYTES_WRITTEN],
-                1e-6,
-            ),
+            panel("requests", "Reads and writes", "requests per second", "/s", &REQUESTS, 1.0),
+            panel("flushes", "Flushes", "flushes per second", "/s", &FLUSHES, 1.0),
+            panel("bytes", "Throughput of storage", "MB per second", "MB/s", &BYTES, 1e-6),
             self.flash(),
         ]
     }
