@@ -61,7 +61,7 @@ macro_rules! document {
         }
 
         impl $name {
-            pub(crate) fn of($($argument: $given),+) -> $result {
+            pub fn of($($argument: $given),+) -> $result {
                 $(let $local = $known;)*
                 $made($name { $($key: $value),+ })
             }
@@ -103,8 +103,7 @@ impl<T> ByTransaction<T> {
 
     /// What there is for the type of this name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        let found = self.iter().find(|(of, _)| *of == name);
-        found.map(|(_, of)| of)
+        self.iter().find(|(of, _)| *of == name).map(|(_, of)| of)
     }
 }
 

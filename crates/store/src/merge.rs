@@ -13,7 +13,7 @@ mod schema;
 pub use copy::MergedRepeats;
 pub use error::MergeError;
 
-use crate::open::{beside, directory_of};
+use crate::open::{beside, directory_of, uri};
 use crate::rows::{Lab, LabStatus};
 use crate::values::LabId;
 use crate::{Results, StoreError, StoreResult, process};
@@ -110,7 +110,8 @@ fn add(
 ) -> Result<(MergedRepeats, bool), MergeError> {
     let failed = |cause| out.sql(cause);
     let connection = &out.connection;
-    connection.execute("ATTACH ?1 AS source", [source.uri()?]).map_err(failed)?;
+    let uri = uri(&source.path, source.writable)?;
+    connection.execute("ATTACH ?1 AS source", [uri]).map_err(failed)?;
     connection
         .execute_batch(
             "CREATE TEMP TABLE mapped (name TEXT, old INTEGER, new INTEGER, is_new INTEGER, \
@@ -149,28 +150,20 @@ fn merged_lab(out: &Results, lab: Lab) -> StoreResult<MergedLab> {
 fn require_distinct(inputs: &[PathBuf], output: &Path) -> Result<(), MergeError> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
     for (place, input) in inputs.iter().enumerate() {
-        let Some(this) = identity(input) else {
-            let input = input.display();
-            let why = format!(
-                "no results file {input}; name files that `mydyno lab run --results` wrote"
-            );
-            return Err(MergeError::refused(Exit::Usage, why));
-        };
-        let same = inputs[..place].iter().find(|other| identity(other) == Some(this));
-        if let Some(same) = same {
-            let (one, other) = (same.display(), input.display());
-            let why = format!("{one} and {other} are one file; name it once");
-            return Err(MergeError::refused(Exit::Usage, why));
-        }
-        if identity(output) == Some(this) {
-            let why = format!(
-                "{} is the output {}, which keeps what it has; name only the files that are to be \
-                 added",
-                input.display(),
+        let (this, name) = (identity(input), input.display());
+        let why = match inputs[..place].iter().find(|other| identity(other) == this) {
+            _ if this.is_none() => {
+                format!("no results file {name}; name files that `mydyno lab run --results` wrote")
+            }
+            Some(same) => format!("{} and {name} are one file; name it once", same.display()),
+            None if identity(output) == this => format!(
+                "{name} is the output {}, which keeps what it has; name only the files that are \
+                 to be added",
                 output.display()
-            );
-            return Err(MergeError::refused(Exit::Usage, why));
-        }
+            ),
+            None => continue,
+        };
+        return Err(MergeError::refused(Exit::Usage, why));
     }
     Ok(())
 }
@@ -180,19 +173,18 @@ fn require_ended(results: &Results) -> Result<(), MergeError> {
     for lab in results.labs()?.into_iter().filter(|lab| lab.status == LabStatus::Running) {
         let process = results.process_of("lab", lab.id.0)?;
         let (file, name, lab) = (results.path.display(), lab.name, lab.id);
-        let refused = |why| Err(MergeError::refused(Exit::Environment, why));
-        if process::is_alive(&process) {
-            return refused(format!(
-                "lab {lab} ({name}) of {file} is being executed; wait for its end"
-            ));
-        }
-        if !process::is_of_this_boot(&process) {
-            return refused(format!(
+        let why = if process::is_alive(&process) {
+            format!("lab {lab} ({name}) of {file} is being executed; wait for its end")
+        } else if !process::is_of_this_boot(&process) {
+            format!(
                 "lab {lab} ({name}) of {file} is being executed on another machine, or was killed \
                  there; wait for its end or go on with it, or, if it is dead, run `mydyno lab \
                  status --results {file}`, which marks it"
-            ));
-        }
+            )
+        } else {
+            continue;
+        };
+        return Err(MergeError::refused(Exit::Environment, why));
     }
     Ok(())
 }
@@ -207,25 +199,26 @@ fn require_one_plan(all: &[&Results]) -> Result<(), MergeError> {
                 continue;
             };
             let (one, other) = (of.path.display(), results.path.display());
-            let refused = |why| Err(MergeError::refused(Exit::Failed, why));
-            if (&known.name, &known.plan) != (&lab.name, &lab.plan) {
+            let why = if (&known.name, &known.plan) != (&lab.name, &lab.plan) {
                 let name = &known.name;
                 let other_plan = match *name == lab.name {
                     true => format!("another plan with the name {name}"),
                     false => lab.name,
                 };
-                return refused(format!(
+                format!(
                     "{one} has a lab of plan {name}, {other} one of {other_plan}; a merged file \
                      has one plan: merge the files of each by themselves"
-                ));
-            }
-            if known.mydyno_version != lab.mydyno_version {
+                )
+            } else if known.mydyno_version != lab.mydyno_version {
                 let (was, is) = (&known.mydyno_version, &lab.mydyno_version);
-                return refused(format!(
+                format!(
                     "{one} was measured by mydyno {was}, {other} by {is}, and a lab is not mixed \
                      of two; measure one of them again"
-                ));
-            }
+                )
+            } else {
+                continue;
+            };
+            return Err(MergeError::refused(Exit::Failed, why));
         }
     }
     Ok(())

@@ -39,23 +39,17 @@ impl Results {
     pub fn begin_ramp_point(&self, ramp: RampId, repeat: &NewRepeat) -> StoreResult<RepeatId> {
         self.step(Durable::Flushed, |transaction| {
             let id = insert_repeat(transaction, repeat)?;
-            transaction.execute(
-                "INSERT INTO ramp_point (repeat_id, ramp_id) VALUES (?1, ?2)",
-                (id, ramp),
-            )?;
+            let sql = "INSERT INTO ramp_point (repeat_id, ramp_id) VALUES (?1, ?2)";
+            transaction.execute(sql, (id, ramp))?;
             Ok(id)
         })
     }
 
     /// Ends a ramp: all of its points are stored, and what was checked after them.
     pub fn finish_ramp(&self, ramp: RampId) -> StoreResult<()> {
-        self.step(Durable::Flushed, |transaction| {
-            transaction.execute(
-                "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1",
-                (ramp, now_utc_ns()),
-            )?;
-            Ok(())
-        })
+        let sql = "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1";
+        let ended = (ramp, now_utc_ns());
+        self.step(Durable::Flushed, |transaction| transaction.execute(sql, ended).map(drop))
     }
 
     /// Ramps of a lab in the order of its plan.

@@ -102,30 +102,19 @@ impl Results {
         self.step(Durable::Written, |transaction| put(transaction, &[(column, &id)], rows))
     }
 
-    /// Stores the server's variables, `SHOW GLOBAL VARIABLES`. Called again, it replaces those of
-    /// the same moment.
-    pub fn record_variables(
+    /// Stores the server's variables, `SHOW GLOBAL VARIABLES`, and its status, `SHOW GLOBAL
+    /// STATUS`, before the warm-up or after the window. Called again, it replaces those of the same
+    /// moment.
+    pub fn record_server(
         &self,
         repeat: RepeatId,
         moment: Moment,
         variables: &[(String, String)],
-    ) -> StoreResult<()> {
-        let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
-        self.step(Durable::Written, |transaction| {
-            put_named(transaction, "server_variable", key, variables)
-        })
-    }
-
-    /// Stores the server's status, `SHOW GLOBAL STATUS`, before the warm-up or after the window.
-    /// Called again, it replaces those of the same moment.
-    pub fn record_status(
-        &self,
-        repeat: RepeatId,
-        moment: Moment,
         status: &[(String, String)],
     ) -> StoreResult<()> {
         let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
         self.step(Durable::Written, |transaction| {
+            put_named(transaction, "server_variable", key, variables)?;
             put_named(transaction, "server_status", key, status)
         })
     }
@@ -178,11 +167,8 @@ impl Results {
         })?;
         if changed == 0 {
             let stored = self.repeat(repeat)?;
-            return Err(StoreError::WrongStatus {
-                id: repeat.0,
-                status: stored.status.to_string(),
-                wanted: "finished",
-            });
+            let status = stored.status.to_string();
+            return Err(StoreError::WrongStatus { id: repeat.0, status });
         }
         Ok(())
     }
@@ -191,8 +177,7 @@ impl Results {
     /// measured again where a plan wants it whole.
     pub fn cut_repeat(&self, repeat: RepeatId) -> StoreResult<()> {
         let sql = "UPDATE repeat SET interrupted = 1 WHERE id = ?1 AND status = 'done'";
-        self.step(Durable::Flushed, |transaction| transaction.execute(sql, [repeat]))?;
-        Ok(())
+        self.step(Durable::Flushed, |transaction| transaction.execute(sql, [repeat]).map(drop))
     }
 
     /// Ends a repeat without a result to show. A repeat that was finished may fail afterwards

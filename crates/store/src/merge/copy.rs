@@ -7,7 +7,7 @@
 use super::error::MergeError;
 use super::schema::SchemaTable;
 use crate::machines::number_of;
-use crate::row::put;
+use crate::row::{put, row};
 use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
 use crate::values::{CellId, LabId, LoadId, RampId};
 use crate::{Results, StoreError, StoreResult};
@@ -52,14 +52,17 @@ struct LabPair {
     blocks: HashMap<u32, u32>,
 }
 
-/// One attempt of a repeat.
-struct StoredAttempt {
-    id: i64,
-    ordinal: u32,
-    attempt: u32,
-    block: u32,
-    /// What tells it from all others: when it began, and which process measured it.
-    identity: (i64, String),
+row! {
+    /// One attempt of a repeat.
+    pub struct StoredAttempt {
+        pub id: i64,
+        pub ordinal: u32,
+        pub attempt: u32,
+        pub block: u32,
+        /// With the process that measured it, this tells it from all others.
+        pub started_utc_ns: i64,
+        pub process: String,
+    }
 }
 
 impl Copier<'_> {
@@ -247,19 +250,17 @@ impl Copier<'_> {
             }
             None => self.out.cell_at(pair.to, cell.what.ordinal)?,
         };
+        let has_met_server = |cell: &StoredCell| !cell.what.server_version.is_empty();
         let key = match found {
             None => self.new_cell(pair, cell)?,
-            Some(found) if cell.what.server_version.is_empty() => {
-                self.remember("cell", (cell.id.0, found.id.0), false)?;
-                found.id.0
-            }
-            Some(found) if found.what.server_version.is_empty() => {
-                self.fill_in_server(pair, cell, &found)?;
-                found.id.0
-            }
             Some(found) => {
-                self.require_same(cell, &found)?;
-                self.remember("cell", (cell.id.0, found.id.0), false)?;
+                let is_filled_in = has_met_server(cell) && !has_met_server(&found);
+                if is_filled_in {
+                    self.fill_in_server(pair, cell, &found)?;
+                } else if has_met_server(cell) {
+                    self.require_same(cell, &found)?;
+                }
+                self.remember("cell", (cell.id.0, found.id.0), is_filled_in)?;
                 found.id.0
             }
         };
@@ -297,26 +298,23 @@ impl Copier<'_> {
             self.write(&sql, [found.id])?;
         }
         let place = [("lab_id", pair.to.0), ("ordinal", found.what.ordinal.into())];
-        self.copy_row(("cell", cell.id.0), &place, |columns, values| {
+        Ok(self.copy_row(("cell", cell.id.0), &place, |columns, values| {
             format!("UPDATE main.cell SET ({columns}) = ({values}) WHERE id = {}", found.id)
-        })?;
-        Ok(self.remember("cell", (cell.id.0, found.id.0), true)?)
+        })?)
     }
 
     fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
+        let Some([name, was, is]) = found.what.difference(&cell.what) else {
+            return Ok(());
+        };
         let there = attempts(self.out, found.id)?;
         let before = there.first().map_or(self.out.path.display(), |of| self.origin(of.id));
-        match found.what.difference(&cell.what) {
-            None => Ok(()),
-            Some([name, was, is]) => {
-                let (ordinal, file) = (cell.what.ordinal, self.source.path.display());
-                let why = format!(
-                    "cell {ordinal} has {name} {is} in {file} and {was} in {before}, and a lab is \
-                     not mixed of two; measure one of them again"
-                );
-                Err(MergeError::refused(Exit::Failed, why))
-            }
-        }
+        let (ordinal, file) = (cell.what.ordinal, self.source.path.display());
+        let why = format!(
+            "cell {ordinal} has {name} {is} in {file} and {was} in {before}, and a lab is not \
+             mixed of two; measure one of them again"
+        );
+        Err(MergeError::refused(Exit::Failed, why))
     }
 
     /// A repeat is known by when it began and which process measured it.
@@ -330,7 +328,10 @@ impl Copier<'_> {
         // Points of ramps are counted on as they come.
         let mut ordinals: HashMap<u32, u32> = HashMap::new();
         for attempt in attempts(self.source, cell.id)? {
-            if let Some(found) = there.iter().find(|one| one.identity == attempt.identity) {
+            let is_it = |one: &&StoredAttempt| {
+                (one.started_utc_ns, &one.process) == (attempt.started_utc_ns, &attempt.process)
+            };
+            if let Some(found) = there.iter().find(is_it) {
                 ordinals.insert(attempt.ordinal, found.ordinal);
                 self.remember("repeat", (attempt.id, found.id), false)?;
                 self.repeats.there += 1;
@@ -419,15 +420,6 @@ impl Copier<'_> {
 }
 
 fn attempts(results: &Results, cell: CellId) -> StoreResult<Vec<StoredAttempt>> {
-    let sql = "SELECT id, ordinal, attempt, block, started_utc_ns, process FROM repeat \
-               WHERE cell_id = ?1 ORDER BY ordinal, attempt";
-    results.all(sql, [cell], |row| {
-        Ok(StoredAttempt {
-            id: row.get(0)?,
-            ordinal: row.get(1)?,
-            attempt: row.get(2)?,
-            block: row.get(3)?,
-            identity: (row.get(4)?, row.get(5)?),
-        })
-    })
+    let sql = "SELECT * FROM repeat WHERE cell_id = ?1 ORDER BY ordinal, attempt";
+    results.rows(sql, [cell])
 }
