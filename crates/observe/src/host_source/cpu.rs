@@ -1,20 +1,20 @@
 //! What the cores do, from /proc/stat, and how fast, from /proc/cpuinfo.
 
-use crate::proc_file::{UnitSize, as_stored, each_line, number, scaled, tick_ns};
+use crate::proc_file::{as_stored, each_line, number, scaled, tick_ns};
 use crate::readings::Readings;
 use std::str::SplitAsciiWhitespace;
 use store::MetricSource::Host;
 
 /// Times of a `cpu` line that are used, in ticks: user, nice, system, idle, iowait, irq, softirq,
 /// steal. Those of guests follow, and are in user and nice already.
-const COLUMNS: usize = 8;
+pub(crate) const COLUMNS: usize = 8;
 /// Kernels before 2.6 stopped here.
 const COLUMNS_MIN: usize = 4;
 /// More than any Linux runs on; it bounds what a strange file can make us remember.
 const CORES_MAX: usize = 1 << 16;
 
 /// The metrics and the columns, from one on, that each is the sum of.
-const METRICS: [(&str, std::ops::Range<usize>); 7] = [
+pub(crate) const METRICS: [(&str, std::ops::Range<usize>); 7] = [
     ("cpu_user_ns", 0..2),
     ("cpu_system_ns", 2..3),
     ("cpu_idle_ns", 3..4),
@@ -45,16 +45,13 @@ impl HostCores {
             let mut counted = |what| number(&mut words, what).map(as_stored);
             match name {
                 "ctxt" => {
-                    let switches = counted("the context switches")?;
-                    into.counter(Host, "context_switches", "", switches);
+                    into.counter(Host, "context_switches", "", counted("the context switches")?);
                 }
                 "procs_running" => {
-                    let running = counted("the running processes")?;
-                    into.gauge(Host, "processes_running", "", running);
+                    into.gauge(Host, "processes_running", "", counted("the running processes")?);
                 }
                 "procs_blocked" => {
-                    let blocked = counted("the blocked processes")?;
-                    into.gauge(Host, "processes_blocked", "", blocked);
+                    into.gauge(Host, "processes_blocked", "", counted("the blocked processes")?);
                 }
                 "cpu" => {
                     has_total = true;
@@ -104,7 +101,7 @@ impl HostCores {
         for (name, range) in METRICS {
             if range.end <= columns {
                 let ticks = highest[range].iter().sum();
-                into.counter(Host, name, label, scaled(ticks, UnitSize(tick_ns())));
+                into.counter(Host, name, label, scaled(ticks, tick_ns()));
             }
         }
         Ok(())

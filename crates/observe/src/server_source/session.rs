@@ -149,13 +149,9 @@ async fn switched_on(connection: &mut Connection) -> Result<SwitchedOn, SessionE
 /// What the server answers; `None` where it refuses.
 fn unless_refused<T>(asked: Result<T, SessionError>) -> Result<Option<T>, SessionError> {
     match asked {
-        Err(error) if is_refusal(&error) => Ok(None),
+        Err(error) if error.code().is_some_and(|code| REFUSALS.contains(&code)) => Ok(None),
         asked => asked.map(Some),
     }
-}
-
-fn is_refusal(error: &SessionError) -> bool {
-    error.code().is_some_and(|code| REFUSALS.contains(&code))
 }
 
 async fn ask_status(
@@ -257,8 +253,9 @@ mod tests {
             sqlstate: "HY000".to_owned(),
             message: String::new(),
         };
-        assert!(is_refusal(&server(1227)));
-        assert!(!is_refusal(&server(1317)), "interrupted");
-        assert!(!is_refusal(&SessionError::Lost(String::new())));
+        assert_eq!(unless_refused::<()>(Err(server(1227))), Ok(None));
+        for error in [server(1317), SessionError::Lost(String::new())] {
+            assert_eq!(unless_refused::<()>(Err(error.clone())), Err(error), "interrupted");
+        }
     }
 }
