@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Before each frame; the last byte is the version of the messages.
-const MARK: [u8; 4] = [b'm', b'd', b'f', 3];
+const MARK: [u8; 4] = [b'm', b'd', b'f', 4];
 const HEAD_BYTES: usize = MARK.len() + 4;
 /// Before a side has proven itself.
 pub(crate) const FRAME_BYTES_MAX_UNPROVEN: usize = 4 << 10;

@@ -4,7 +4,9 @@ use crate::auth::{Nonce, Side, nonce};
 use crate::error::{FleetError, FleetResult};
 use crate::launcher::{FleetPlace, RankOptions};
 use crate::link::{Link, in_words};
-use crate::messages::{Agreement, Introduction, RankAbout, RunJob, ToFollower, ToLeader, Word};
+use crate::messages::{
+    Agreement, Introduction, RankAbout, RunJob, RunOrder, ToFollower, ToLeader, Word,
+};
 use crate::partner::RankPartner;
 use drive::{Partner, RunOptions, TransactionInfo, WorkerPlace};
 use std::collections::VecDeque;
@@ -206,7 +208,8 @@ impl Leader {
     pub fn begin_load(&self, schema: u32) -> FleetResult<()> {
         let order = self.next_order();
         for rank in &self.ranks {
-            rank.with_link(|link| link.send(&ToFollower::Load { order, schema }))?;
+            let what = RunOrder::Load { schema };
+            rank.with_link(|link| link.send(&ToFollower::Order { order, what }))?;
         }
         Ok(())
     }

@@ -71,14 +71,9 @@ pub(crate) enum ToFollower {
     Pong {
         now_ns: u64,
     },
-    Run {
+    Order {
         order: u32,
-        job: Box<RunJob>,
-    },
-    /// Load its part of a schema, by number.
-    Load {
-        order: u32,
-        schema: u32,
+        what: RunOrder,
     },
     /// By the leader's clock, in ns.
     Start {
@@ -91,6 +86,20 @@ pub(crate) enum ToFollower {
         order: u32,
     },
     /// All is done; the exit code of rank 0.
+    End {
+        exit_code: u8,
+    },
+}
+
+/// What the leader wants of a rank next.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub enum RunOrder {
+    Run(Box<RunJob>),
+    /// Load its part of a schema, by number.
+    Load {
+        schema: u32,
+    },
+    /// Exit so.
     End {
         exit_code: u8,
     },
