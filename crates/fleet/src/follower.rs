@@ -230,7 +230,7 @@ fn introduce(
     let version = env!("CARGO_PKG_VERSION").to_owned();
     link.send(&Introduction::Hello { version, rank, size, nonce: own })?;
     let theirs = match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToFollower::Challenge { nonce } => nonce,
+        ToFollower::Challenge(nonce) => nonce,
         ToFollower::Refused(why) => return Ok(Err(why)),
         _ => return Ok(Err("rank 0 did not answer as one".to_owned())),
     };
@@ -241,12 +241,12 @@ fn introduce(
     let agreement = options.agreement.clone();
     link.send(&Introduction::Proof { proof, agreement, about })?;
     Ok(match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToFollower::Welcome { proof }
+        ToFollower::Welcome(proof)
             if options.token.verifies(Side::Leader, [&theirs, &own], rank, &proof) =>
         {
             Ok(())
         }
-        ToFollower::Welcome { .. } => Err("rank 0 does not know the same token".to_owned()),
+        ToFollower::Welcome(_) => Err("rank 0 does not know the same token".to_owned()),
         ToFollower::Refused(why) => Err(why),
         _ => Err("rank 0 did not answer as one".to_owned()),
     })

@@ -58,15 +58,11 @@ pub(crate) enum Word {
 /// The leader to a rank.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToFollower {
-    Challenge {
-        nonce: Nonce,
-    },
+    Challenge(Nonce),
     /// Another try is of no use.
     Refused(String),
     /// To one that has proven itself, with the leader's proof.
-    Welcome {
-        proof: Vec<u8>,
-    },
+    Welcome(Vec<u8>),
     /// By the leader's clock, in ns.
     Pong {
         now_ns: u64,

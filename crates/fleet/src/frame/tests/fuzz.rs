@@ -66,8 +66,8 @@ fn orders() -> Vec<ToFollower> {
     };
     let job = RunJob { options, input_seed: 1 };
     vec![
-        ToFollower::Challenge { nonce: [7; 32] },
-        ToFollower::Welcome { proof: vec![1; 32] },
+        ToFollower::Challenge([7; 32]),
+        ToFollower::Welcome(vec![1; 32]),
         ToFollower::Refused("no".to_owned()),
         ToFollower::Order { order: 1, what: RunOrder::Run(Box::new(job)) },
         ToFollower::Phases(PhaseOffsets { warmup_end_ns: 1, window_end_ns: 2 }),
