@@ -47,7 +47,7 @@ macro_rules! document {
     (
         $(#[$meta:meta])*
         pub struct $name:ident from ($($argument:ident: $given:ty),+) -> $result:ty as $made:path;
-        $(let $local:ident = $known:expr;)*
+        $(let $local:pat = $known:expr;)*
         { $(
             $(#[doc = $doc:literal])* $(#[serde($serde:ident)])?
             pub $key:ident: $type:ty = $value:expr

@@ -2,7 +2,7 @@
 
 use crate::row::{Keys, insert};
 use crate::rows::Repeat;
-use crate::values::LabId;
+use crate::values::{LabId, NamedTexts};
 use crate::{Results, StoreResult};
 use base::{by_key, value_of};
 use rusqlite::Connection;
@@ -23,7 +23,7 @@ pub struct LabMachine {
     /// The number of the machine in its lab, from 1.
     pub machine: u32,
     /// Hardware and system, by key.
-    pub facts: Vec<(String, String)>,
+    pub facts: NamedTexts,
 }
 
 impl LabMachine {
@@ -78,7 +78,7 @@ impl Results {
     }
 
     /// Facts on the machine that measured a repeat, by key.
-    pub fn host_facts(&self, repeat: &Repeat) -> StoreResult<Vec<(String, String)>> {
+    pub fn host_facts(&self, repeat: &Repeat) -> StoreResult<NamedTexts> {
         // Outside of blocks a lab has one machine.
         let sql = "SELECT f.key, f.value FROM cell AS c \
                    LEFT JOIN block AS b ON b.lab_id = c.lab_id AND b.block = ?2 \

@@ -19,6 +19,7 @@ use crate::values::LabId;
 use crate::{Results, StoreError, StoreResult, process};
 use base::{Exit, counted};
 use copy::{Copier, Origins};
+use error::MergeResult;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use schema::SchemaTable;
 use serde::Serialize;
@@ -70,7 +71,7 @@ pub struct MergedLab {
 /// # Errors
 /// The files do not belong together, one is being written, or the output cannot be. Whatever the
 /// error, all files keep what they have.
-pub fn merge(inputs: &[PathBuf], output: &Path) -> Result<MergeSummary, MergeError> {
+pub fn merge(inputs: &[PathBuf], output: &Path) -> MergeResult<MergeSummary> {
     // Where it is a symbolic link, the file behind it is replaced.
     let output = &fs::canonicalize(output).unwrap_or_else(|_| output.to_path_buf());
     require_distinct(inputs, output)?;
@@ -107,7 +108,7 @@ fn add(
     out: &Results,
     tables: &[SchemaTable],
     origins: &mut Origins,
-) -> Result<(MergedRepeats, bool), MergeError> {
+) -> MergeResult<(MergedRepeats, bool)> {
     let failed = |cause| out.sql(cause);
     let connection = &out.connection;
     let uri = uri(&source.path, source.writable)?;
@@ -147,7 +148,7 @@ fn merged_lab(out: &Results, lab: Lab) -> StoreResult<MergedLab> {
 }
 
 /// Refuses what is named twice, under whatever names.
-fn require_distinct(inputs: &[PathBuf], output: &Path) -> Result<(), MergeError> {
+fn require_distinct(inputs: &[PathBuf], output: &Path) -> MergeResult<()> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
     for (place, input) in inputs.iter().enumerate() {
         let (this, name) = (identity(input), input.display());
@@ -169,7 +170,7 @@ fn require_distinct(inputs: &[PathBuf], output: &Path) -> Result<(), MergeError>
 }
 
 /// Refuses a file in which a process still writes, or may.
-fn require_ended(results: &Results) -> Result<(), MergeError> {
+fn require_ended(results: &Results) -> MergeResult<()> {
     for lab in results.labs()?.into_iter().filter(|lab| lab.status == LabStatus::Running) {
         let process = results.process_of("lab", lab.id.0)?;
         let (file, name, lab) = (results.path.display(), lab.name, lab.id);
@@ -190,7 +191,7 @@ fn require_ended(results: &Results) -> Result<(), MergeError> {
 }
 
 /// Refuses labs of different plans, or of different versions of mydyno.
-fn require_one_plan(all: &[&Results]) -> Result<(), MergeError> {
+fn require_one_plan(all: &[&Results]) -> MergeResult<()> {
     let mut first: Option<(&Results, Lab)> = None;
     for results in all {
         for lab in results.labs()?.into_iter().filter(|lab| lab.plan.is_some()) {
@@ -233,19 +234,18 @@ fn finish_labs(out: &Results, sources: &[&Results]) -> StoreResult<()> {
     }
     for lab in out.labs()?.into_iter().filter(|lab| lab.plan.is_some()) {
         number_blocks(&out.connection, lab.id).map_err(|cause| out.sql(cause))?;
-        let (status, reason) = match lab.turns {
-            _ if has_whole => (LabStatus::Done, None),
-            None => (LabStatus::Interrupted, Some("repeats may be missing".to_owned())),
+        let missing = match lab.turns {
+            _ if has_whole => None,
+            None => Some("repeats may be missing".to_owned()),
             Some(turns) => match (turns as usize).saturating_sub(ended_turns(out, lab.id)?) {
-                0 => (LabStatus::Done, None),
-                left => {
-                    let missing = counted(left, "repeat is missing", "repeats are missing");
-                    (LabStatus::Interrupted, Some(missing))
-                }
+                0 => None,
+                left => Some(counted(left, "repeat is missing", "repeats are missing")),
             },
         };
+        let is_done = missing.is_none();
+        let status = if is_done { LabStatus::Done } else { LabStatus::Interrupted };
         let sql = "UPDATE lab SET status = ?2, reason = ?3 WHERE id = ?1";
-        out.connection.execute(sql, (lab.id, status, reason)).map_err(|cause| out.sql(cause))?;
+        out.connection.execute(sql, (lab.id, status, missing)).map_err(|cause| out.sql(cause))?;
     }
     Ok(())
 }
@@ -302,10 +302,7 @@ struct MergingFile {
 
 impl MergingFile {
     /// Begins with what the output has.
-    fn begin(
-        output: &Path,
-        before: Option<&Results>,
-    ) -> Result<(MergingFile, Results), MergeError> {
+    fn begin(output: &Path, before: Option<&Results>) -> MergeResult<(MergingFile, Results)> {
         let cannot = |cause| MergeError::write(output, &cause);
         let [path, lock] = [".merging", ".merging-lock"].map(|suffix| beside(output, suffix));
         let lock = locked(&lock, output)?;
@@ -324,7 +321,7 @@ impl MergingFile {
     }
 
     /// Puts the file in the place of the output.
-    fn publish(self, built: Results, before: Option<Results>) -> Result<(), MergeError> {
+    fn publish(self, built: Results, before: Option<Results>) -> MergeResult<()> {
         let cannot = |cause| MergeError::write(&self.output, &cause);
         // Moves its write-ahead log into the one file.
         let Results { connection, path, .. } = built;
@@ -362,7 +359,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The lock of who merges into the output.
-fn locked(path: &Path, output: &Path) -> Result<File, MergeError> {
+fn locked(path: &Path, output: &Path) -> MergeResult<File> {
     let cannot = |cause| MergeError::write(output, &cause);
     let file = File::create(path).map_err(cannot)?;
     let is_ours = file.try_lock().is_ok();

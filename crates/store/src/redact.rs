@@ -15,13 +15,9 @@ const POWER_COMMAND: &str = "--power-command";
 /// A command line for the file: each argument without its passwords, of `--power-command` the
 /// program only, quoted so that a shell reads the same arguments.
 pub fn command_line(arguments: &[String]) -> String {
-    let mut words = Vec::with_capacity(arguments.len());
-    let mut before = "";
-    for argument in arguments {
-        words.push(quoted(&without_secrets(before, argument)));
-        before = argument;
-    }
-    words.join(" ")
+    let before = std::iter::once("").chain(arguments.iter().map(String::as_str));
+    let word = |(before, argument): (&str, &String)| quoted(&without_secrets(before, argument));
+    before.zip(arguments).map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// An argument that follows `before`.

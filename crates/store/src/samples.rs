@@ -6,7 +6,7 @@ use crate::results::Durable;
 use crate::row::{Keys, Stored, insert, row};
 use crate::values::{RepeatId, word};
 use crate::{Results, StoreResult};
-use rusqlite::Transaction;
+use rusqlite::{Connection, Result};
 use std::collections::{BTreeMap, HashMap};
 
 word!(
@@ -120,14 +120,10 @@ impl Results {
     }
 }
 
-fn insert_metric(
-    transaction: &Transaction<'_>,
-    repeat: RepeatId,
-    metric: &Metric,
-) -> rusqlite::Result<i64> {
+fn insert_metric(connection: &Connection, repeat: RepeatId, metric: &Metric) -> Result<i64> {
     let key: Keys<'_> = &[("repeat_id", &repeat)];
-    insert(transaction, "INSERT OR IGNORE INTO metric", key, metric)?;
-    transaction.query_row(
+    insert(connection, "INSERT OR IGNORE INTO metric", key, metric)?;
+    connection.query_row(
         "SELECT id FROM metric WHERE repeat_id = ?1 AND source = ?2 AND name = ?3 AND label = ?4",
         (repeat, metric.source, &metric.name, &metric.label),
         |row| row.get(0),

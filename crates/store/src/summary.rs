@@ -24,8 +24,7 @@ document! {
     pub struct Summary from (
         results: &Results, measured: (&Repeat, &StoredCell), totals: &WindowTotals
     ) -> StoreResult<Summary> as Ok;
-    let repeat = measured.0;
-    let cell = measured.1;
+    let (repeat, cell) = measured;
     let id = repeat.id;
     let what = &cell.what;
     let result = repeat.result.as_ref();

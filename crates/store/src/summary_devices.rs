@@ -99,17 +99,13 @@ impl NewCell {
     pub fn devices_in_words(&self) -> Option<String> {
         let data = self.places.iter().find(|place| place.role == "data");
         let main = data.or(self.places.first())?;
-        let mut words = if main.role == "data" {
-            main.in_words()
-        } else {
-            format!("{} {}", main.role, main.in_words())
-        };
-        let mut others: Vec<&CellPlace> = self.places.iter().collect();
+        let with_role = |place: &CellPlace| format!("{} {}", place.role, place.in_words());
+        let mut words = vec![if data.is_some() { main.in_words() } else { with_role(main) }];
+        let others = self.places.iter().filter(|place| place.device != main.device);
+        let mut others: Vec<&CellPlace> = others.collect();
         others.sort_by_key(|place| rank(&place.role));
-        for place in others.iter().filter(|place| place.device != main.device) {
-            words.push_str(&format!(", {} {}", place.role, place.in_words()));
-        }
-        Some(words)
+        words.extend(others.into_iter().map(with_role));
+        Some(words.join(", "))
     }
 }
 

@@ -7,8 +7,8 @@ use crate::rows::*;
 use crate::values::*;
 use crate::{Results, StoreError, StoreResult, process, redact};
 use base::now_utc_ns;
-use rusqlite::Transaction;
 use rusqlite::types::Null;
+use rusqlite::{Connection, Result};
 use std::slice;
 
 impl Results {
@@ -228,20 +228,13 @@ impl Results {
 }
 
 /// The next attempt of a repeat.
-pub(crate) fn insert_repeat(
-    transaction: &Transaction<'_>,
-    repeat: &NewRepeat,
-) -> rusqlite::Result<RepeatId> {
-    let attempt: u32 = transaction.query_row(
-        "SELECT coalesce(max(attempt), 0) + 1 FROM repeat WHERE cell_id = ?1 AND ordinal = ?2",
+pub(crate) fn insert_repeat(connection: &Connection, repeat: &NewRepeat) -> Result<RepeatId> {
+    let (attempt, block): (u32, u32) = connection.query_row(
+        "SELECT (SELECT coalesce(max(attempt), 0) + 1 FROM repeat \
+         WHERE cell_id = ?1 AND ordinal = ?2), (SELECT coalesce(max(block), ?2) FROM block \
+         WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1))",
         (repeat.cell, repeat.ordinal),
-        |row| row.get(0),
-    )?;
-    let block: u32 = transaction.query_row(
-        "SELECT coalesce(max(block), ?2) FROM block \
-         WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1)",
-        (repeat.cell, repeat.ordinal),
-        |row| row.get(0),
+        |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let started: Keys<'_> = &[
         ("attempt", &attempt),
@@ -250,5 +243,5 @@ pub(crate) fn insert_repeat(
         ("started_utc_ns", &now_utc_ns()),
         ("process", &process::identity()),
     ];
-    insert(transaction, "INSERT INTO repeat", started, repeat).map(RepeatId)
+    insert(connection, "INSERT INTO repeat", started, repeat).map(RepeatId)
 }

@@ -4,7 +4,7 @@
 //! machines, blocks, cells, ramps, repeats and loads. The rows of every other table belong to one
 //! of them, and go with it.
 
-use super::error::MergeError;
+use super::error::{MergeError, MergeResult};
 use super::schema::SchemaTable;
 use crate::machines::number_of;
 use crate::row::{put, row};
@@ -67,7 +67,7 @@ row! {
 
 impl Copier<'_> {
     /// Adds everything.
-    pub(super) fn copy(&mut self) -> Result<(), MergeError> {
+    pub(super) fn copy(&mut self) -> MergeResult<()> {
         for lab in self.source.labs()? {
             let mut pair = self.lab(&lab)?;
             self.blocks(&mut pair)?;
@@ -127,7 +127,7 @@ impl Copier<'_> {
     }
 
     /// A plan's lab is known by its plan, any other by its process and beginning.
-    fn lab(&mut self, lab: &Lab) -> Result<LabPair, MergeError> {
+    fn lab(&mut self, lab: &Lab) -> MergeResult<LabPair> {
         let mut there = self.out.labs()?.into_iter();
         let process = self.source.process_of("lab", lab.id.0)?;
         let found = match &lab.plan {
@@ -147,7 +147,7 @@ impl Copier<'_> {
     }
 
     /// What a lab in several files has of each.
-    fn extend(&self, found: &Lab, lab: &Lab) -> Result<(), MergeError> {
+    fn extend(&self, found: &Lab, lab: &Lab) -> MergeResult<()> {
         let mut commands = found.command_line.clone();
         for line in lab.command_line.lines() {
             if commands.lines().all(|known| known != line) {
@@ -169,7 +169,7 @@ impl Copier<'_> {
     }
 
     /// Machines are known by what they are, blocks by when they began on which machine.
-    fn blocks(&mut self, pair: &mut LabPair) -> Result<(), MergeError> {
+    fn blocks(&mut self, pair: &mut LabPair) -> MergeResult<()> {
         let mut known = self.out.machines(pair.to)?;
         let mut machines = BTreeMap::new();
         for machine in self.source.machines(pair.from)? {
@@ -199,7 +199,7 @@ impl Copier<'_> {
 
     /// A ramp is known by its cell of the plan and its repeat. Two of one place have to be the
     /// same: they begin with the same point.
-    fn ramp(&mut self, pair: &LabPair, ramp: &StoredRamp) -> Result<(), MergeError> {
+    fn ramp(&mut self, pair: &LabPair, ramp: &StoredRamp) -> MergeResult<()> {
         let there = self.out.ramps(pair.to)?;
         let place = |ramp: &StoredRamp| (ramp.what.ordinal, ramp.what.repeat);
         let Some(found) = there.iter().find(|one| place(one) == place(ramp)) else {
@@ -240,7 +240,7 @@ impl Copier<'_> {
 
     /// A cell is known by its place in the plan; one that is a point of ramps has no such place,
     /// and is known by the ramps' place and its connections.
-    fn cell(&mut self, pair: &LabPair, cell: &StoredCell) -> Result<(), MergeError> {
+    fn cell(&mut self, pair: &LabPair, cell: &StoredCell) -> MergeResult<()> {
         let ramp = self.ramp_of(cell.id)?;
         let found = match ramp {
             _ if pair.is_new => None,
@@ -267,7 +267,7 @@ impl Copier<'_> {
         self.repeats(pair, cell, (CellId(key), ramp.is_some()))
     }
 
-    fn new_cell(&mut self, pair: &LabPair, cell: &StoredCell) -> Result<i64, MergeError> {
+    fn new_cell(&mut self, pair: &LabPair, cell: &StoredCell) -> MergeResult<i64> {
         let ordinal = match self.out.cell_at(pair.to, cell.what.ordinal)? {
             None => cell.what.ordinal,
             // Another file gave the number to another point of a ramp, behind the plan's cells.
@@ -280,7 +280,7 @@ impl Copier<'_> {
     }
 
     /// The ordinal of the plan's cell of whose ramps this one is a point.
-    fn ramp_of(&self, cell: CellId) -> Result<Option<u32>, MergeError> {
+    fn ramp_of(&self, cell: CellId) -> MergeResult<Option<u32>> {
         let sql = "SELECT a.ordinal FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id \
                    JOIN ramp AS a ON a.id = p.ramp_id WHERE r.cell_id = ?1 LIMIT 1";
         Ok(self.source.all(sql, [cell], |row| row.get(0))?.pop())
@@ -292,7 +292,7 @@ impl Copier<'_> {
         pair: &LabPair,
         cell: &StoredCell,
         found: &StoredCell,
-    ) -> Result<(), MergeError> {
+    ) -> MergeResult<()> {
         for table in self.tables.iter().filter(|of| of.name.starts_with("cell_")) {
             let sql = format!("DELETE FROM main.{} WHERE cell_id = ?1", table.name);
             self.write(&sql, [found.id])?;
@@ -303,7 +303,7 @@ impl Copier<'_> {
         })?)
     }
 
-    fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
+    fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> MergeResult<()> {
         let Some([name, was, is]) = found.what.difference(&cell.what) else {
             return Ok(());
         };
@@ -323,7 +323,7 @@ impl Copier<'_> {
         pair: &LabPair,
         cell: &StoredCell,
         (to, is_of_ramps): (CellId, bool),
-    ) -> Result<(), MergeError> {
+    ) -> MergeResult<()> {
         let mut there = attempts(self.out, to)?;
         // Points of ramps are counted on as they come.
         let mut ordinals: HashMap<u32, u32> = HashMap::new();
@@ -357,7 +357,7 @@ impl Copier<'_> {
     }
 
     /// A load is known by what it loaded and when.
-    fn load(&self, id: LoadId, load: &StoredLoad) -> Result<(), MergeError> {
+    fn load(&self, id: LoadId, load: &StoredLoad) -> MergeResult<()> {
         let moment = |load: &StoredLoad| (load.started_utc_ns, load.finished_utc_ns);
         let is_it = |other: &StoredLoad| {
             moment(other) == moment(load)
