@@ -104,15 +104,19 @@ pub(crate) fn each_line(
     Ok(())
 }
 
+/// How much one of what is counted comes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnitSize(pub u64);
+
 /// A count as results hold it; see [`scaled`].
 pub(crate) fn as_stored(value: u64) -> i64 {
-    scaled(value, 1)
+    scaled(value, UnitSize(1))
 }
 
 /// `value` times `unit`, as results hold numbers. Beyond 2^63, which the idle nanoseconds of 256
 /// cores reach in 14 months, it begins at 0 again: all differences are right but the one across
 /// that.
-pub(crate) fn scaled(value: u64, unit: u64) -> i64 {
+pub(crate) fn scaled(value: u64, UnitSize(unit): UnitSize) -> i64 {
     let product = u128::from(value) * u128::from(unit);
     (product & u128::from(i64::MAX.unsigned_abs())) as i64
 }
@@ -124,7 +128,7 @@ pub(crate) fn tick_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcFile, as_stored, each_line, number, scaled};
+    use super::{ProcFile, UnitSize, as_stored, each_line, number, scaled};
 
     #[test]
     fn files_are_read_anew_each_time() {
@@ -173,11 +177,11 @@ mod tests {
 
     #[test]
     fn large_products_begin_again() {
-        assert_eq!(scaled(3, 512), 1536);
+        assert_eq!(scaled(3, UnitSize(512)), 1536);
         assert_eq!(as_stored(i64::MAX as u64), i64::MAX);
-        assert_eq!(scaled(1 << 62, 2), 0);
-        assert_eq!(scaled(u64::MAX, 10_000_000) & !i64::MAX, 0);
-        let idle = |ticks| scaled(ticks, 10_000_000);
+        assert_eq!(scaled(1 << 62, UnitSize(2)), 0);
+        assert_eq!(scaled(u64::MAX, UnitSize(10_000_000)) & !i64::MAX, 0);
+        let idle = |ticks| scaled(ticks, UnitSize(10_000_000));
         let many = 3_000_000_000_000;
         assert_eq!(idle(many + 7) - idle(many), 70_000_000);
     }

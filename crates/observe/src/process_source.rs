@@ -1,7 +1,7 @@
 //! Processes and threads, from /proc.
 
 use crate::error::{ObserveError, ObserveResult};
-use crate::proc_file::{ProcFile, as_stored, each_line, number, scaled, tick_ns};
+use crate::proc_file::{ProcFile, UnitSize, as_stored, each_line, number, scaled, tick_ns};
 use crate::readings::{Readings, SampleSource};
 use crate::threads::{Sum, Threads};
 use device::page::SESSION_THREAD;
@@ -107,11 +107,11 @@ impl SampleSource for ProcessSource {
         into.taken_now();
         let source = MetricSource::Process;
         let stat = self.stat()?;
-        let ns = |ticks| scaled(ticks, tick_ns());
+        let ns = |ticks| scaled(ticks, UnitSize(tick_ns()));
         into.counter(source, "cpu_user_ns", self.label, ns(stat.user_ticks));
         into.counter(source, "cpu_system_ns", self.label, ns(stat.system_ticks));
         let page_bytes = rustix::param::page_size() as u64;
-        let resident = scaled(stat.resident_pages, page_bytes);
+        let resident = scaled(stat.resident_pages, UnitSize(page_bytes));
         into.gauge(source, "resident_bytes", self.label, resident);
         into.gauge(source, "threads", self.label, as_stored(stat.threads));
         // Of another user's process it cannot be read.

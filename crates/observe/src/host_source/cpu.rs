@@ -1,6 +1,6 @@
 //! What the cores do, from /proc/stat, and how fast, from /proc/cpuinfo.
 
-use crate::proc_file::{as_stored, each_line, number, scaled, tick_ns};
+use crate::proc_file::{UnitSize, as_stored, each_line, number, scaled, tick_ns};
 use crate::readings::Readings;
 use std::str::SplitAsciiWhitespace;
 use store::MetricSource::Host;
@@ -101,7 +101,7 @@ impl HostCores {
         for (name, range) in METRICS {
             if range.end <= columns {
                 let ticks = highest[range].iter().sum();
-                into.counter(Host, name, label, scaled(ticks, tick_ns()));
+                into.counter(Host, name, label, scaled(ticks, UnitSize(tick_ns())));
             }
         }
         Ok(())

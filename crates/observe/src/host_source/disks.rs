@@ -1,7 +1,7 @@
 //! What disks did, from /proc/diskstats: whole ones that lie on no other, so that no request is in
 //! the sum of all of them twice.
 
-use crate::proc_file::{as_stored, each_line, number, scaled};
+use crate::proc_file::{UnitSize, as_stored, each_line, number, scaled};
 use crate::readings::Readings;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -82,7 +82,7 @@ impl Milliseconds {
             }
             self.low = low;
         }
-        scaled((self.overflows << 32).wrapping_add(ms), MS_NS)
+        scaled((self.overflows << 32).wrapping_add(ms), UnitSize(MS_NS))
     }
 }
 
@@ -126,7 +126,7 @@ impl Disks {
         let columns = COLUMNS.iter().zip(&mut known.times).take(count);
         for ((&(_, metric), time), value) in columns.zip(numbers) {
             let value = match metric.rsplit('_').next() {
-                Some("bytes") => scaled(value, SECTOR_BYTES),
+                Some("bytes") => scaled(value, UnitSize(SECTOR_BYTES)),
                 Some("ns") => time.ns(value),
                 _ => as_stored(value),
             };
