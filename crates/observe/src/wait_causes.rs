@@ -6,8 +6,8 @@
 
 use base::WaitCause::{self, *};
 
-/// Parts of functions' names without their arguments, and what waits in those functions are for. Of a
-/// stack the innermost function that has a row decides; of that function, the first row.
+/// What waits in functions are for, by parts of their names without arguments. Of a stack the
+/// innermost function that has a row decides; of that function, the first row.
 const CAUSES: &[(WaitCause, &[&str])] = &[
     (RowLock, &["lock_wait"]),
     (Commit, &["log_write_up_to", "log_buffer_flush_to_disk", "log_wait_for_flush"]),

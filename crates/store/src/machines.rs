@@ -93,11 +93,12 @@ impl Results {
 pub(crate) fn insert_machine(
     connection: &Connection,
     lab: i64,
-    machine: &LabMachine,
+    machine: u32,
+    facts: &[(String, String)],
 ) -> rusqlite::Result<()> {
-    for (key, value) in &machine.facts {
+    for (key, value) in facts {
         let fact: Keys<'_> =
-            &[("lab_id", &lab), ("machine", &machine.machine), ("key", key), ("value", value)];
+            &[("lab_id", &lab), ("machine", &machine), ("key", key), ("value", value)];
         insert(connection, "INSERT OR REPLACE INTO host_fact", fact, &())?;
     }
     Ok(())
@@ -114,11 +115,10 @@ pub(crate) fn number_of(
     if let Some(known) = machines.iter().find(|known| known.has(facts)) {
         return Ok(known.machine);
     }
-    let last = machines.iter().map(|machine| machine.machine).max().unwrap_or(0);
-    let new = LabMachine { machine: last + 1, facts: facts.to_vec() };
-    insert_machine(connection, lab, &new)?;
-    machines.push(new);
-    Ok(last + 1)
+    let machine = machines.iter().map(|known| known.machine).max().unwrap_or(0) + 1;
+    insert_machine(connection, lab, machine, facts)?;
+    machines.push(LabMachine { machine, facts: facts.to_vec() });
+    Ok(machine)
 }
 
 #[cfg(test)]

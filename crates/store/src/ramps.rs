@@ -13,14 +13,10 @@ impl Results {
     /// Stores a ramp, or takes up again the one of this ordinal and repeat.
     pub fn begin_ramp(&self, lab: LabId, ramp: &NewRamp) -> StoreResult<RampId> {
         self.step(Durable::Flushed, |transaction| {
-            let found: Option<RampId> = transaction
-                .query_row(
-                    "UPDATE ramp SET finished_utc_ns = NULL \
-                     WHERE lab_id = ?1 AND ordinal = ?2 AND repeat = ?3 RETURNING id",
-                    (lab, ramp.ordinal, ramp.repeat),
-                    |row| row.get(0),
-                )
-                .optional()?;
+            let sql = "UPDATE ramp SET finished_utc_ns = NULL \
+                       WHERE lab_id = ?1 AND ordinal = ?2 AND repeat = ?3 RETURNING id";
+            let place = (lab, ramp.ordinal, ramp.repeat);
+            let found = transaction.query_row(sql, place, |row| row.get(0)).optional()?;
             if let Some(found) = found {
                 return Ok(found);
             }

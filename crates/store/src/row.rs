@@ -66,9 +66,12 @@ macro_rules! row {
 
             fn get(row: &rusqlite::Row<'_>, prefix: &str) -> rusqlite::Result<$row> {
                 Ok($row { $(
-                    $field: <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::get(
-                        row, &$crate::row::row!(@column prefix $field $($column)?),
-                    )?
+                    $field: {
+                        let column = $crate::row::row!(@column prefix $field $($column)?);
+                        <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::get(
+                            row, &column,
+                        )?
+                    }
                 ),+ })
             }
 

@@ -86,8 +86,7 @@ impl Results {
                         Some(id) => *id,
                         None => {
                             let id = insert_metric(transaction, repeat, metric)?;
-                            ids.0.insert(metric.clone(), id);
-                            id
+                            *ids.0.entry(metric.clone()).or_insert(id)
                         }
                     };
                     insert.execute((id, batch.at_offset_ns, value))?;

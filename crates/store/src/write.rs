@@ -1,6 +1,6 @@
 //! Writing: begin, append, finish.
 
-use crate::machines::{LabMachine, insert_machine, number_of};
+use crate::machines::{insert_machine, number_of};
 use crate::results::Durable;
 use crate::row::{Keys, Owner, TableRow, insert, put, put_named, update};
 use crate::rows::*;
@@ -21,8 +21,7 @@ impl Results {
                 ("process", &process::identity()),
             ];
             let id = insert(transaction, "INSERT INTO lab", started, lab)?;
-            let first = LabMachine { machine: 1, facts: lab.host_facts.clone() };
-            insert_machine(transaction, id, &first)?;
+            insert_machine(transaction, id, 1, &lab.host_facts)?;
             Ok(LabId(id))
         })
     }
