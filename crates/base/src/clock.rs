@@ -128,11 +128,8 @@ pub fn real(dilated: Duration) -> Duration {
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
 pub fn now_utc_ns() -> i64 {
     // A clock before 1970 or after 2262 is a broken machine; 0 marks it without a panic.
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|d| i64::try_from(d.as_nanos()).ok())
-        .unwrap_or(0)
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_1970.as_nanos()).unwrap_or(0)
 }
 
 /// A UTC date and time to the second, as a DATETIME column holds it.
@@ -181,11 +178,8 @@ impl DateTime {
 /// `YYYY-MM-DD hh:mm:ss`.
 impl std::fmt::Display for DateTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
-            self.year, self.month, self.day, self.hour, self.minute, self.second
-        )
+        let DateTime { year, month, day, hour, minute, second } = self;
+        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
     }
 }
 

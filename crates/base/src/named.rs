@@ -6,7 +6,9 @@
 macro_rules! named {
     (
         $(#[$meta:meta])*
-        $vis:vis enum $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }
+        $vis:vis enum $type:ident {
+            $($(#[$doc:meta])* $variant:ident = $name:literal $(=> $title:literal)?,)+
+        }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,18 +31,11 @@ macro_rules! named {
                 f.pad(self.name())
             }
         }
-    };
-    (
-        $(#[$meta:meta])*
-        $vis:vis enum $type:ident {
-            $($(#[$doc:meta])* $variant:ident = $name:literal => $title:literal,)+
-        }
-    ) => {
-        $crate::named! {
-            $(#[$meta])*
-            $vis enum $type { $($(#[$doc])* $variant = $name,)+ }
-        }
 
+        $crate::named!(@titles $type $($variant $(=> $title)?),+);
+    };
+    (@titles $type:ident $($variant:ident),+) => {};
+    (@titles $type:ident $($variant:ident => $title:literal),+) => {
         impl $type {
             /// The name for people.
             pub const fn title(self) -> &'static str {

@@ -211,14 +211,12 @@ impl SessionError {
 
     /// The server lets nobody write.
     pub fn is_read_only(&self) -> bool {
-        matches!(
-            self.code(),
-            Some(
-                errors::OPTION_PREVENTS_STATEMENT
-                    | errors::CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
-                    | errors::READ_ONLY_MODE
-            )
-        )
+        const CODES: [u16; 3] = [
+            errors::OPTION_PREVENTS_STATEMENT,
+            errors::CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
+            errors::READ_ONLY_MODE,
+        ];
+        self.code().is_some_and(|code| CODES.contains(&code))
     }
 
     /// The server's error number, where the server spoke.

@@ -36,17 +36,16 @@ impl Token {
     /// Where there is none, or it is too short.
     pub fn find(file: Option<&Path>) -> FleetResult<Token> {
         let text = match file {
-            Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                FleetError::Usage(format!("cannot read the token {}: {error}", file.display()))
-            })?,
+            Some(file) => std::fs::read_to_string(file)
+                .map_err(|error| format!("cannot read the token {}: {error}", file.display())),
             None => std::env::var(VARIABLE).map_err(|_| {
-                FleetError::Usage(format!(
+                format!(
                     "a fleet needs a token that all its ranks know: set {VARIABLE}, or name a file \
                      by --fleet-token-file"
-                ))
-            })?,
+                )
+            }),
         };
-        Token::new(text.trim())
+        Token::new(text.map_err(FleetError::Usage)?.trim())
     }
 
     /// # Errors
@@ -66,11 +65,9 @@ impl Token {
     pub(crate) fn proof(&self, whose: Side, nonces: [&Nonce; 2], rank: u32) -> Option<Vec<u8>> {
         let key = PKey::hmac(&self.0).ok()?;
         let mut signer = Signer::new(MessageDigest::sha256(), &key).ok()?;
-        signer.update(whose.label()).ok()?;
-        for nonce in nonces {
-            signer.update(nonce).ok()?;
+        for part in [whose.label(), nonces[0], nonces[1], &rank.to_le_bytes()] {
+            signer.update(part).ok()?;
         }
-        signer.update(&rank.to_le_bytes()).ok()?;
         signer.sign_to_vec().ok()
     }
 

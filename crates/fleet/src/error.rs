@@ -40,11 +40,8 @@ impl FleetError {
         match self {
             FleetError::Usage(_) => Exit::Usage,
             FleetError::Interrupted => Exit::Interrupted,
-            FleetError::Listen { .. }
-            | FleetError::Missing { .. }
-            | FleetError::NoLeader { .. }
-            | FleetError::Refused { .. }
-            | FleetError::Lost { .. } => Exit::Environment,
+            // Machines, networks and processes that are not there.
+            _ => Exit::Environment,
         }
     }
 }

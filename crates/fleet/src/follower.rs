@@ -6,7 +6,7 @@ use crate::error::{FleetError, FleetResult};
 use crate::launcher::{FleetPlace, RankOptions};
 use crate::link::{Link, in_words};
 use crate::messages::{
-    Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
+    Introduction, RankAbout, RankShare, RankUsage, RunOrder, ToFollower, ToLeader, Word,
 };
 use base::Instant;
 use drive::{Abort, AbortCause, Control, DrivenShare, Event, RunError, RunReport};
@@ -39,20 +39,6 @@ pub struct Follower {
     ended: Option<u8>,
     is_stop_told: bool,
     said: time::Instant,
-}
-
-/// What the leader wants next.
-#[derive(Debug, PartialEq)]
-pub enum RunOrder {
-    Run(Box<RunJob>),
-    /// Load its part of a schema, by number.
-    Load {
-        schema: u32,
-    },
-    /// Exit so.
-    End {
-        exit_code: u8,
-    },
 }
 
 impl Follower {
@@ -151,21 +137,16 @@ impl Follower {
             }
             self.say_alive(stop).map_err(leader_lost)?;
             match self.hear(LOOK_EVERY).map_err(leader_lost)? {
-                Some(ToFollower::Run { order, job }) => {
-                    if !job.options.is_consistent() {
-                        let why = "the run that it orders has no meaning".to_owned();
-                        return Err(FleetError::Lost { who: "rank 0".to_owned(), why });
+                Some(ToFollower::Order { order, what }) => {
+                    if matches!(&what, RunOrder::Run(job) if !job.options.is_consistent()) {
+                        return Err(rank_0_lost(
+                            "the run that it orders has no meaning".to_owned(),
+                        ));
                     }
                     self.order = order;
-                    return Ok(RunOrder::Run(job));
+                    return Ok(what);
                 }
-                Some(ToFollower::Load { order, schema }) => {
-                    self.order = order;
-                    return Ok(RunOrder::Load { schema });
-                }
-                Some(ToFollower::Refused(why)) => {
-                    return Err(FleetError::Lost { who: "rank 0".to_owned(), why });
-                }
+                Some(ToFollower::Refused(why)) => return Err(rank_0_lost(why)),
                 _ => {}
             }
         }
@@ -200,8 +181,12 @@ impl Follower {
     }
 }
 
+fn rank_0_lost(why: String) -> FleetError {
+    FleetError::Lost { who: "rank 0".to_owned(), why }
+}
+
 fn leader_lost(error: io::Error) -> FleetError {
-    FleetError::Lost { who: "rank 0".to_owned(), why: in_words(&error) }
+    rank_0_lost(in_words(&error))
 }
 
 /// Why there is no leader yet.
@@ -245,7 +230,7 @@ fn introduce(
     let version = env!("CARGO_PKG_VERSION").to_owned();
     link.send(&Introduction::Hello { version, rank, size, nonce: own })?;
     let theirs = match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToFollower::Challenge { nonce } => nonce,
+        ToFollower::Challenge(nonce) => nonce,
         ToFollower::Refused(why) => return Ok(Err(why)),
         _ => return Ok(Err("rank 0 did not answer as one".to_owned())),
     };
@@ -256,12 +241,12 @@ fn introduce(
     let agreement = options.agreement.clone();
     link.send(&Introduction::Proof { proof, agreement, about })?;
     Ok(match link.receive(HANDSHAKE_TIMEOUT)? {
-        ToFollower::Welcome { proof }
+        ToFollower::Welcome(proof)
             if options.token.verifies(Side::Leader, [&theirs, &own], rank, &proof) =>
         {
             Ok(())
         }
-        ToFollower::Welcome { .. } => Err("rank 0 does not know the same token".to_owned()),
+        ToFollower::Welcome(_) => Err("rank 0 does not know the same token".to_owned()),
         ToFollower::Refused(why) => Err(why),
         _ => Err("rank 0 did not answer as one".to_owned()),
     })

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Before each frame; the last byte is the version of the messages.
-const MARK: [u8; 4] = [b'm', b'd', b'f', 3];
+const MARK: [u8; 4] = [b'm', b'd', b'f', 4];
 const HEAD_BYTES: usize = MARK.len() + 4;
 /// Before a side has proven itself.
 pub(crate) const FRAME_BYTES_MAX_UNPROVEN: usize = 4 << 10;
@@ -21,11 +21,7 @@ pub(crate) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result
     let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= FRAME_BYTES_MAX);
     let length =
         length.ok_or_else(|| io::Error::other("a message is larger than a frame may be"))?;
-    let mut frame = Vec::with_capacity(HEAD_BYTES + body.len());
-    frame.extend_from_slice(&MARK);
-    frame.extend_from_slice(&length.to_le_bytes());
-    frame.extend_from_slice(&body);
-    to.write_all(&frame)
+    to.write_all(&[&MARK[..], &length.to_le_bytes(), &body].concat())
 }
 
 /// What has come of frames so far: a read that times out loses nothing.

@@ -71,11 +71,9 @@ impl FleetPlace {
         let whole = LAUNCHERS.iter().find(has_both);
         let launcher = whole.or_else(|| LAUNCHERS.iter().find(has_rank));
         let number = |name: &str| -> FleetResult<Option<u32>> {
-            let Some(text) = get(name) else {
-                return Ok(None);
-            };
-            let parsed = text.trim().parse().map(Some);
-            parsed.map_err(|_| usage(format!("{name} is {text:?}, which is no number of ranks")))
+            let no_number = |text| format!("{name} is {text:?}, which is no number of ranks");
+            let parsed = |text: String| text.trim().parse().map_err(|_| usage(no_number(text)));
+            get(name).map(parsed).transpose()
         };
         let of_launcher = |name: fn(&Launcher) -> &'static str| {
             launcher.map_or(Ok(None), |launcher| number(name(launcher)))

@@ -4,7 +4,9 @@ use crate::auth::{Nonce, Side, nonce};
 use crate::error::{FleetError, FleetResult};
 use crate::launcher::{FleetPlace, RankOptions};
 use crate::link::{Link, in_words};
-use crate::messages::{Agreement, Introduction, RankAbout, RunJob, ToFollower, ToLeader, Word};
+use crate::messages::{
+    Agreement, Introduction, RankAbout, RunJob, RunOrder, ToFollower, ToLeader, Word,
+};
 use crate::partner::RankPartner;
 use drive::{Partner, RunOptions, TransactionInfo, WorkerPlace};
 use std::collections::VecDeque;
@@ -95,10 +97,10 @@ impl JoinedRank {
     }
 }
 
-/// What became of one who connected.
-enum Candidate {
-    /// With the proof that it waits for.
-    Proven(Box<JoinedRank>, Vec<u8>),
+/// One who has proven itself, with the proof that it waits for; or who is turned away.
+type Candidate = Result<(JoinedRank, Vec<u8>), TurnedAway>;
+
+enum TurnedAway {
     /// It belongs to the fleet and was asked for another run: the fleet fails.
     Disagrees {
         rank: u32,
@@ -206,7 +208,8 @@ impl Leader {
     pub fn begin_load(&self, schema: u32) -> FleetResult<()> {
         let order = self.next_order();
         for rank in &self.ranks {
-            rank.with_link(|link| link.send(&ToFollower::Load { order, schema }))?;
+            let what = RunOrder::Load { schema };
+            rank.with_link(|link| link.send(&ToFollower::Order { order, what }))?;
         }
         Ok(())
     }
@@ -311,9 +314,9 @@ impl Gathered {
 
     fn take(&mut self, candidate: Candidate) -> FleetResult<()> {
         match candidate {
-            Candidate::Proven(rank, proof) => welcome(&mut self.ranks, *rank, proof),
-            Candidate::Disagrees { rank, why } => Err(FleetError::Refused { rank, why }),
-            Candidate::Unknown(why) => {
+            Ok((rank, proof)) => welcome(&mut self.ranks, rank, proof),
+            Err(TurnedAway::Disagrees { rank, why }) => Err(FleetError::Refused { rank, why }),
+            Err(TurnedAway::Unknown(why)) => {
                 if self.refusals.len() < REFUSALS_TOLD {
                     self.refusals.push(why);
                 }
@@ -398,40 +401,27 @@ fn welcome(ranks: &mut Vec<JoinedRank>, rank: JoinedRank, proof: Vec<u8>) -> Fle
         rank.tell(&ToFollower::Refused(why.clone()));
         return Err(FleetError::Refused { rank: number, why });
     }
-    rank.tell(&ToFollower::Welcome { proof });
+    rank.tell(&ToFollower::Welcome(proof));
     ranks.push(rank);
     Ok(())
 }
 
 fn shake_hands(options: &RankOptions<'_>, stream: TcpStream, from: SocketAddr) -> Candidate {
-    let unknown = |why: &str| Candidate::Unknown(format!("{from}: {why}"));
-    let mut link = match Link::unproven(stream) {
-        Ok(link) => link,
-        Err(error) => return unknown(&error.to_string()),
-    };
-    match prove(options, &mut link) {
-        Err(error) => unknown(&in_words(&error)),
-        Ok(Err(why)) => {
-            let _ = link.send(&ToFollower::Refused(why.to_owned()));
-            unknown(why)
-        }
-        Ok(Ok(proven)) => {
-            if let Some(why) = proven.disagreement(options) {
-                let _ = link.send(&ToFollower::Refused(why.clone()));
-                return Candidate::Disagrees { rank: proven.rank, why };
-            }
-            let Proven { rank, about, own_proof, .. } = proven;
-            let host = about.host.clone();
-            let outcome = StoredRank { rank, host, ..StoredRank::default() };
-            let joined = JoinedRank {
-                rank,
-                about,
-                link: Mutex::new(Some(link.proven())),
-                outcome: Mutex::new(outcome),
-            };
-            Candidate::Proven(Box::new(joined), own_proof)
-        }
+    let unknown = |why: &str| TurnedAway::Unknown(format!("{from}: {why}"));
+    let mut link = Link::unproven(stream).map_err(|error| unknown(&error.to_string()))?;
+    let proven = prove(options, &mut link).map_err(|error| unknown(&in_words(&error)))?;
+    let proven = proven.map_err(|why| {
+        let _ = link.send(&ToFollower::Refused(why.to_owned()));
+        unknown(why)
+    })?;
+    if let Some(why) = proven.disagreement(options) {
+        let _ = link.send(&ToFollower::Refused(why.clone()));
+        return Err(TurnedAway::Disagrees { rank: proven.rank, why });
     }
+    let Proven { rank, about, own_proof, .. } = proven;
+    let outcome = StoredRank { rank, host: about.host.clone(), ..StoredRank::default() };
+    let (link, outcome) = (Mutex::new(Some(link.proven())), Mutex::new(outcome));
+    Ok((JoinedRank { rank, about, link, outcome }, own_proof))
 }
 
 struct Proven {
@@ -480,7 +470,7 @@ fn prove(options: &RankOptions<'_>, link: &mut Link) -> io::Result<Result<Proven
         return Ok(Err("it did not say who it is"));
     };
     let own: Nonce = nonce().ok_or_else(|| io::Error::other("no random numbers"))?;
-    link.send(&ToFollower::Challenge { nonce: own })?;
+    link.send(&ToFollower::Challenge(own))?;
     let answer = link.receive(deadline.saturating_duration_since(Instant::now()))?;
     let Introduction::Proof { proof, agreement, about } = answer else {
         return Ok(Err("it proved nothing"));

@@ -22,7 +22,7 @@ mod partner;
 
 pub use auth::Token;
 pub use error::{FleetError, FleetResult};
-pub use follower::{Follower, RankTurn, RunOrder};
+pub use follower::{Follower, RankTurn};
 pub use launcher::{FleetPlace, Launched, RankOptions};
 pub use leader::{DividedWorkers, Leader};
-pub use messages::{Agreement, RankUsage, RunJob};
+pub use messages::{Agreement, RankUsage, RunJob, RunOrder};

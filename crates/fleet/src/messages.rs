@@ -58,27 +58,18 @@ pub(crate) enum Word {
 /// The leader to a rank.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToFollower {
-    Challenge {
-        nonce: Nonce,
-    },
+    Challenge(Nonce),
     /// Another try is of no use.
     Refused(String),
     /// To one that has proven itself, with the leader's proof.
-    Welcome {
-        proof: Vec<u8>,
-    },
+    Welcome(Vec<u8>),
     /// By the leader's clock, in ns.
     Pong {
         now_ns: u64,
     },
-    Run {
+    Order {
         order: u32,
-        job: Box<RunJob>,
-    },
-    /// Load its part of a schema, by number.
-    Load {
-        order: u32,
-        schema: u32,
+        what: RunOrder,
     },
     /// By the leader's clock, in ns.
     Start {
@@ -91,6 +82,20 @@ pub(crate) enum ToFollower {
         order: u32,
     },
     /// All is done; the exit code of rank 0.
+    End {
+        exit_code: u8,
+    },
+}
+
+/// What the leader wants of a rank next.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub enum RunOrder {
+    Run(Box<RunJob>),
+    /// Load its part of a schema, by number.
+    Load {
+        schema: u32,
+    },
+    /// Exit so.
     End {
         exit_code: u8,
     },

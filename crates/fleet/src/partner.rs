@@ -2,7 +2,7 @@
 
 use crate::leader::{JoinedRank, Leader};
 use crate::link::{Link, in_words};
-use crate::messages::{RankShare, RunJob, ToFollower, ToLeader, Word};
+use crate::messages::{RankShare, RunJob, RunOrder, ToFollower, ToLeader, Word};
 use base::Instant;
 use drive::{
     Abort, AbortCause, DrivenShare, Failed, FailureKind, Interval, Partner, PartnerEnd, Phase,
@@ -85,8 +85,9 @@ impl<'a> RankPartner<'a> {
         link: &mut Link,
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<Result<u64, String>, RankEnd> {
-        let (order, job) = (self.order, Box::new(self.job.clone()));
-        link.send(&ToFollower::Run { order, job })?;
+        let order = self.order;
+        let what = RunOrder::Run(Box::new(self.job.clone()));
+        link.send(&ToFollower::Order { order, what })?;
         // Before it opens connections it looks at the databases, and says nothing.
         let mut silence_max = FIRST_WORD_MAX;
         loop {

@@ -2,6 +2,7 @@
 //! [`crate::HostSource`] has of this one.
 
 use crate::error::{ObserveError, ObserveResult};
+use crate::host_source::cpu::{COLUMNS, METRICS};
 use crate::host_source::is_stacked;
 use crate::readings::{Readings, SampleSource};
 use std::collections::BTreeMap;
@@ -100,17 +101,10 @@ const GAUGES: [(&str, &str); 7] = [
     ("memory_Dirty_bytes", "memory_dirty_bytes"),
 ];
 
-/// Modes of `node_cpu_seconds_total`, and our names; what is nice is user time.
-const MODES: [(&str, &str); 8] = [
-    ("user", "cpu_user_ns"),
-    ("nice", "cpu_user_ns"),
-    ("system", "cpu_system_ns"),
-    ("iowait", "cpu_iowait_ns"),
-    ("irq", "cpu_irq_ns"),
-    ("softirq", "cpu_softirq_ns"),
-    ("steal", "cpu_steal_ns"),
-    ("idle", "cpu_idle_ns"),
-];
+/// Modes of `node_cpu_seconds_total`, each at the place of its column in /proc/stat.
+const MODES: [&str; COLUMNS] =
+    ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+
 /// The seconds of each mode that each core told. A core that went offline stays in the sum, as in
 /// /proc/stat, so it does not fall.
 #[derive(Default)]
@@ -121,22 +115,15 @@ struct ExporterCores {
 #[derive(Default)]
 struct ExporterCore {
     /// The highest of each mode: Linux documents that idle and iowait can fall.
-    highest_s: [f64; MODES.len()],
+    highest_s: [f64; COLUMNS],
     /// Which of them this answer told.
-    told: [bool; MODES.len()],
-}
-
-impl ExporterCore {
-    fn is_online(&self) -> bool {
-        self.told.contains(&true)
-    }
+    told: [bool; COLUMNS],
 }
 
 impl ExporterCores {
     /// A line of `node_cpu_seconds_total`.
     fn take(&mut self, line: &ExpositionLine<'_>) {
-        let of_line = |(mode, _): &(&str, &str)| line.label("mode") == Some(*mode);
-        let mode = MODES.iter().position(of_line);
+        let mode = MODES.iter().position(|mode| line.label("mode") == Some(mode));
         let (Some(mode), Some(core)) = (mode, line.label("cpu")) else {
             return;
         };
@@ -148,31 +135,22 @@ impl ExporterCores {
     /// Gives the sums at the end of an answer: of what each core that is online told in it, as
     /// anything less is no sum.
     fn give(&mut self, into: &mut Readings) {
-        let online = self.all.values().filter(|core| core.is_online()).count();
-        if online > 0 {
-            into.gauge(MetricSource::Host, "cpu_cores", "", online as i64);
-            let mut names = MODES.map(|(_, name)| name).to_vec();
-            names.dedup();
-            for name in names {
-                self.give_sum(name, into);
+        let online = || self.all.values().filter(|core| core.told.contains(&true));
+        let count = online().count();
+        if count > 0 {
+            into.gauge(MetricSource::Host, "cpu_cores", "", count as i64);
+        }
+        for (name, modes) in METRICS {
+            let is_told = |core: &ExporterCore| !core.told[modes.clone()].contains(&false);
+            if count > 0 && online().all(is_told) {
+                let sum_s = |mode| self.all.values().map(|core| core.highest_s[mode]).sum::<f64>();
+                let sum_s: f64 = modes.map(sum_s).sum();
+                into.counter(MetricSource::Host, name, "", (sum_s * NS) as i64);
             }
         }
         for core in self.all.values_mut() {
-            core.told = [false; MODES.len()];
+            core.told = [false; COLUMNS];
         }
-    }
-
-    fn give_sum(&self, name: &str, into: &mut Readings) {
-        let mut sum_s = 0.0;
-        for (mode, _) in MODES.iter().enumerate().filter(|(_, (_, of))| *of == name) {
-            let mut online = self.all.values().filter(|core| core.is_online());
-            if !online.all(|core| core.told[mode]) {
-                return;
-            }
-            let all = self.all.values().map(|core| core.highest_s[mode]);
-            sum_s += all.sum::<f64>();
-        }
-        into.counter(MetricSource::Host, name, "", (sum_s * NS) as i64);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The machine, from /proc and /sys. What this kernel or container does not have is left out.
 
-mod cpu;
+pub(crate) mod cpu;
 mod disks;
 mod memory;
 mod network;

@@ -40,4 +40,4 @@ pub use replica::{ReplicaStatus, replica_status};
 pub use sampler::Sampler;
 pub use server_source::{ServerSource, global_status};
 pub use shim_source::ShimSource;
-pub use summed_sources::SummedSources;
+pub use summed_sources::summed;

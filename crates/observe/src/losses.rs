@@ -32,12 +32,9 @@ impl Losses {
         lost: &[(&'static str, ObserveError)],
     ) -> Vec<Sampled> {
         let is_lost = |part: &str| lost.iter().any(|(other, _)| *other == part);
-        let mut told: Vec<Sampled> = self
-            .parts
-            .iter_mut()
-            .filter(|(part, _)| **part == title || !is_lost(part))
-            .filter_map(|(&part, known)| known.is_back(part, at_ns))
-            .collect();
+        let back = self.parts.iter_mut().filter(|(part, _)| **part == title || !is_lost(part));
+        let back = back.filter_map(|(&part, known)| known.is_back(part, at_ns));
+        let mut told: Vec<Sampled> = back.collect();
         for (part, error) in lost {
             told.extend(self.lose(part, at_ns, error));
         }

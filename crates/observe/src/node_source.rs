@@ -51,102 +51,74 @@ impl SampleSource for NodeSource {
     fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()> {
         let failed = |why: String| ObserveError::Server(format!("node {}: {why}", self.label));
         let connector = Connector::new(self.connect.clone()).map_err(|e| failed(e.to_string()))?;
-        until_stopped(stop, async {
+        let values = until_stopped(stop, async {
             let mut session = connector.connect().await.map_err(|e| failed(e.to_string()))?;
-            let mut node = AskedNode { label: &self.label, into: &mut *into };
-            node.ask(&mut session).await.map_err(|e| failed(e.to_string()))?;
+            let values = values_of(&mut session).await.map_err(|e| failed(e.to_string()))?;
             Connector::close(session).await;
-            Ok(())
+            Ok(values)
         })?;
         into.taken_now();
+        for (name, value) in values {
+            let is_gauge = GAUGES.contains(&name);
+            let kind = if is_gauge { MetricKind::Gauge } else { MetricKind::Counter };
+            into.give(kind, MetricSource::Server, name, &self.label, value);
+        }
         Ok(())
     }
 }
 
-/// A node that is asked, and where its values go.
-struct AskedNode<'a> {
-    label: &'a str,
-    into: &'a mut Readings,
+/// Asks a node in the words of whatever it is: of Galera, of Group Replication or a replica.
+async fn values_of(session: &mut Connection) -> Result<Vec<(&'static str, i64)>, SessionError> {
+    let answer = session.query(GALERA).await?;
+    if answer.rows().any(|row| row.text(0) == GALERA_CLUSTER && !row.text(1).is_empty()) {
+        let values = answer.rows().filter_map(|row| galera_value(&row.text(0), row.int(1).ok()?));
+        return Ok(values.collect());
+    }
+    // Servers without these tables, or that do not show them to this user, say nothing of a group.
+    if let Ok(answer) = session.query(GROUP).await
+        && let Some(row) = answer.row(0)
+    {
+        let columns = GROUP_METRICS.into_iter().enumerate();
+        let values = columns.filter_map(|(column, name)| Some((name, row.int(column).ok()?)));
+        return Ok(values.collect());
+    }
+    match replica_status(session).await {
+        Ok(status) => {
+            let lag_s = status.and_then(|of| of.seconds_behind);
+            Ok(lag_s.map(|lag_s| ("replication_lag_s", lag_s)).into_iter().collect())
+        }
+        // This user may not look.
+        Err(SessionError::Server { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
-impl AskedNode<'_> {
-    /// Asks it in the words of whatever it is: of Galera, of Group Replication or a replica.
-    async fn ask(&mut self, session: &mut Connection) -> Result<(), SessionError> {
-        let answer = session.query(GALERA).await?;
-        if answer.rows().any(|row| row.text(0) == GALERA_CLUSTER && !row.text(1).is_empty()) {
-            for row in answer.rows() {
-                if let Ok(value) = row.int(1) {
-                    self.give_galera(&row.text(0), value);
-                }
-            }
-            return Ok(());
-        }
-        // Servers without these tables, or that do not show them to this user, say nothing of a
-        // group.
-        if let Ok(answer) = session.query(GROUP).await
-            && let Some(row) = answer.row(0)
-        {
-            for (column, name) in GROUP_METRICS.into_iter().enumerate() {
-                self.give(name, row.int(column).ok());
-            }
-            return Ok(());
-        }
-        match replica_status(session).await {
-            Ok(status) => {
-                self.give("replication_lag_s", status.and_then(|of| of.seconds_behind));
-                Ok(())
-            }
-            // This user may not look.
-            Err(SessionError::Server { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn give_galera(&mut self, variable: &str, value: i64) {
-        let (name, value) = match variable {
-            "wsrep_local_cert_failures" => ("certification_failures", value),
-            "wsrep_local_bf_aborts" => ("brute_force_aborts", value),
-            "wsrep_flow_control_paused_ns" => ("flow_control_paused_ns", value),
-            "wsrep_local_recv_queue" => ("apply_queue", value),
-            "wsrep_local_state" => ("node_synced", i64::from(value == GALERA_SYNCED)),
-            _ => return,
-        };
-        self.give(name, Some(value));
-    }
-
-    /// Hands on a value, where there is one.
-    fn give(&mut self, name: &str, value: Option<i64>) {
-        let Some(value) = value else { return };
-        let is_gauge = GAUGES.contains(&name);
-        let kind = if is_gauge { MetricKind::Gauge } else { MetricKind::Counter };
-        self.into.give(kind, MetricSource::Server, name, self.label, value);
-    }
+fn galera_value(variable: &str, value: i64) -> Option<(&'static str, i64)> {
+    Some(match variable {
+        "wsrep_local_cert_failures" => ("certification_failures", value),
+        "wsrep_local_bf_aborts" => ("brute_force_aborts", value),
+        "wsrep_flow_control_paused_ns" => ("flow_control_paused_ns", value),
+        "wsrep_local_recv_queue" => ("apply_queue", value),
+        "wsrep_local_state" => ("node_synced", i64::from(value == GALERA_SYNCED)),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::AskedNode;
-    use crate::readings::Readings;
+    use super::galera_value;
 
     #[test]
     fn what_galera_says() {
-        let mut into = Readings::default();
-        let mut node = AskedNode { label: "2", into: &mut into };
-        for (name, value) in [
-            ("wsrep_local_state", 4),
-            ("wsrep_local_cert_failures", 7),
-            ("wsrep_flow_control_paused_ns", 1_000),
-            ("wsrep_local_recv_queue", 3),
+        for (variable, value, told) in [
+            ("wsrep_local_state", 4, ("node_synced", 1)),
+            // A donor takes no writes in order.
+            ("wsrep_local_state", 2, ("node_synced", 0)),
+            ("wsrep_local_cert_failures", 7, ("certification_failures", 7)),
+            ("wsrep_flow_control_paused_ns", 1_000, ("flow_control_paused_ns", 1_000)),
+            ("wsrep_local_recv_queue", 3, ("apply_queue", 3)),
         ] {
-            node.give_galera(name, value);
+            assert_eq!(galera_value(variable, value), Some(told));
         }
-        assert_eq!(into.value("certification_failures", "2"), Some(7));
-        assert_eq!(into.value("node_synced", "2"), Some(1));
-        assert_eq!(into.value("apply_queue", "2"), Some(3));
-        assert_eq!(into.value("replication_lag_s", "2"), None);
-        let mut into = Readings::default();
-        AskedNode { label: "2", into: &mut into }.give_galera("wsrep_local_state", 2);
-        let synced = into.value("node_synced", "2");
-        assert_eq!(synced, Some(0), "a donor takes no writes in order");
     }
 }

@@ -76,24 +76,19 @@ impl SampleSource for PerfSource {
 
 /// One counter for each event, on all cores; none where they are not to be had.
 fn open(events: &[PerfEvent]) -> ObserveResult<Vec<Counter>> {
-    let cores = online(Path::new(ONLINE), Path::new(STAT))?;
-    let mut counters = Vec::new();
-    for event in events {
-        let mut counter = Counter { event: *event, cores: Vec::new(), total: 0 };
-        for core in &cores {
-            match open_one(*event, *core) {
-                Ok(count) => {
-                    counter.cores.push(OnCore { core: *core, count, last: NOTHING });
-                }
-                Err(error) if is_not_to_be_had(&error) => return Ok(Vec::new()),
-                Err(cause) => {
-                    return Err(ObserveError::Perf { event: event.name, core: *core, cause });
-                }
-            }
-        }
-        counters.push(counter);
+    let online = online(Path::new(ONLINE), Path::new(STAT))?;
+    let on_core = |event: PerfEvent, core: u32| match open_one(event, core) {
+        Ok(count) => Ok(OnCore { core, count, last: NOTHING }),
+        Err(cause) => Err(ObserveError::Perf { event: event.name, core, cause }),
+    };
+    let on_all = |event: &PerfEvent| {
+        let cores = online.iter().map(|core| on_core(*event, *core)).collect::<Result<_, _>>()?;
+        Ok(Counter { event: *event, cores, total: 0 })
+    };
+    match events.iter().map(on_all).collect() {
+        Err(ObserveError::Perf { cause, .. }) if is_not_to_be_had(&cause) => Ok(Vec::new()),
+        opened => opened,
     }
-    Ok(counters)
 }
 
 /// The cores that are online. A container or a chroot may lack /sys; /proc names them too, where

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+pub(crate) use system::number;
 
 /// Room for a text at first; it doubles as texts need it.
 const ROOM_BYTES: usize = 4096;
@@ -38,16 +39,8 @@ impl ProcFile {
         &mut self,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> ObserveResult<Option<T>> {
-        match self.fill() {
-            Ok(length) => {
-                let text = String::from_utf8_lossy(&self.buffer[..length]);
-                let path = &self.path;
-                let odd = |what| ObserveError::Form { path: path.clone(), what };
-                parse(&text).map(Some).map_err(odd)
-            }
-            Err(error) if is_kept_from_us(&error) => Ok(None),
-            Err(error) => Err(read_at(&self.path)(error)),
-        }
+        let length = self.fill();
+        parsed(&self.path, length.map(|length| &self.buffer[..length]), parse)
     }
 
     /// Reads it from its begin until nothing more comes, and returns how many bytes there are. The
@@ -81,8 +74,23 @@ impl ProcFile {
 const KEPT_FROM_US: [Errno; 6] =
     [Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::PERM, Errno::OPNOTSUPP, Errno::SRCH];
 
-pub(crate) fn is_kept_from_us(error: &io::Error) -> bool {
+fn is_kept_from_us(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| KEPT_FROM_US.contains(&errno))
+}
+
+/// What `parse` makes of what was read at `path`; `None` where that is kept from us.
+pub(crate) fn parsed<T>(
+    path: &Path,
+    read: io::Result<&[u8]>,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> ObserveResult<Option<T>> {
+    match read {
+        Ok(bytes) => parse(&String::from_utf8_lossy(bytes))
+            .map(Some)
+            .map_err(|what| ObserveError::Form { path: path.to_owned(), what }),
+        Err(error) if is_kept_from_us(&error) => Ok(None),
+        Err(error) => Err(read_at(path)(error)),
+    }
 }
 
 /// Gives each line to `read`; what it says of one comes with the number of the line.
@@ -94,15 +102,6 @@ pub(crate) fn each_line(
         read(line).map_err(|what| format!("line {number}: {what}"))?;
     }
     Ok(())
-}
-
-/// The next of some words as a number; `name` says what it is.
-pub(crate) fn number<'a>(
-    words: &mut impl Iterator<Item = &'a str>,
-    name: &str,
-) -> Result<u64, String> {
-    let word = words.next().ok_or_else(|| format!("it ends before {name}"))?;
-    word.parse().map_err(|_| format!("{name} is {word:?}, which is not a count"))
 }
 
 /// How much one of what is counted comes to.

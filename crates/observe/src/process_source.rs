@@ -107,11 +107,9 @@ impl SampleSource for ProcessSource {
         into.taken_now();
         let source = MetricSource::Process;
         let stat = self.stat()?;
-        for (name, ticks) in
-            [("cpu_user_ns", stat.user_ticks), ("cpu_system_ns", stat.system_ticks)]
-        {
-            into.counter(source, name, self.label, scaled(ticks, UnitSize(tick_ns())));
-        }
+        let ns = |ticks| scaled(ticks, UnitSize(tick_ns()));
+        into.counter(source, "cpu_user_ns", self.label, ns(stat.user_ticks));
+        into.counter(source, "cpu_system_ns", self.label, ns(stat.system_ticks));
         let page_bytes = rustix::param::page_size() as u64;
         let resident = scaled(stat.resident_pages, UnitSize(page_bytes));
         into.gauge(source, "resident_bytes", self.label, resident);
@@ -155,12 +153,10 @@ impl ThreadSource {
     }
 
     fn read_thread(&mut self, id: u32) -> ObserveResult<()> {
-        let Some(name) = self.threads.name(id)? else {
+        let name = self.threads.name(id)?;
+        let Some(name) = name.filter(|name| name.starts_with(self.prefix)) else {
             return Ok(());
         };
-        if !name.starts_with(self.prefix) {
-            return Ok(());
-        }
         let (cpu_ns, wait_ns) = match self.threads.scheduled(id)? {
             Some(scheduled) => (scheduled.cpu_ns, Some(scheduled.wait_ns)),
             None => match self.threads.ticks(id)? {

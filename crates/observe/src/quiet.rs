@@ -7,7 +7,8 @@ use crate::readings::{Readings, SampleSource};
 use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use store::{HostBefore, MetricSource};
+use store::HostBefore;
+use store::MetricSource::{Host, Process};
 
 /// Ticks of 10 ms, so that the cores' shares are known to 2.5 % of one.
 const LOOK: Duration = Duration::from_millis(400);
@@ -78,18 +79,15 @@ impl Counters {
         for (metric, value) in readings.values() {
             let is_total = metric.label.is_empty();
             let sum = match (metric.source, metric.name.as_str()) {
-                (MetricSource::Process, "cpu_user_ns" | "cpu_system_ns") => &mut counters.own_ns,
-                (MetricSource::Host, "disk_read_bytes" | "disk_write_bytes") => {
-                    &mut counters.disk_bytes
+                (Process, "cpu_user_ns" | "cpu_system_ns") => &mut counters.own_ns,
+                (Host, "disk_read_bytes" | "disk_write_bytes") => &mut counters.disk_bytes,
+                (Host, "cpu_steal_ns") if is_total => &mut counters.steal_ns,
+                (Host, "cpu_idle_ns" | "cpu_iowait_ns") if is_total => &mut counters.idle_ns,
+                (Host, "cpu_user_ns" | "cpu_system_ns" | "cpu_irq_ns" | "cpu_softirq_ns")
+                    if is_total =>
+                {
+                    &mut counters.busy_ns
                 }
-                (MetricSource::Host, "cpu_steal_ns") if is_total => &mut counters.steal_ns,
-                (MetricSource::Host, "cpu_idle_ns" | "cpu_iowait_ns") if is_total => {
-                    &mut counters.idle_ns
-                }
-                (
-                    MetricSource::Host,
-                    "cpu_user_ns" | "cpu_system_ns" | "cpu_irq_ns" | "cpu_softirq_ns",
-                ) if is_total => &mut counters.busy_ns,
                 _ => continue,
             };
             *sum += value;

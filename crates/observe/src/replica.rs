@@ -1,6 +1,6 @@
 //! What a server says of itself as a replica.
 
-use base::{Row, Session, SessionError};
+use base::{Row, Session, SessionError, SessionResult};
 use wire::Connection;
 
 /// The older name first: MySQL 8.4 forgot it, and MySQL before 8.0.22 and MariaDB before 10.5 do
@@ -55,9 +55,7 @@ impl ReplicaStatus {
 ///
 /// # Errors
 /// Where it refuses by either name, or is gone.
-pub async fn replica_status(
-    session: &mut Connection,
-) -> Result<Option<ReplicaStatus>, SessionError> {
+pub async fn replica_status(session: &mut Connection) -> SessionResult<Option<ReplicaStatus>> {
     let [older, newer] = STATUS;
     match session.query(older).await {
         Ok(answer) => return Ok(answer.row(0).map(|row| ReplicaStatus::of(&row))),

@@ -48,23 +48,19 @@ impl Sampler {
     /// Ends the threads and returns what has come since [`Sampler::take`]; nothing comes after
     /// that.
     pub fn stop(&mut self) -> Vec<Sampled> {
-        self.end();
-        self.take()
-    }
-
-    fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             thread.thread().unpark();
             // What panics in it is caught and told as a loss.
             let _ = thread.join();
         }
+        self.take()
     }
 }
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 

@@ -45,15 +45,6 @@ impl ServerSource {
             number: SOURCES.fetch_add(1, Ordering::Relaxed),
         }
     }
-
-    fn connector(&mut self) -> ObserveResult<Connector> {
-        if let Some(connector) = &self.connector {
-            return Ok(connector.clone());
-        }
-        let made = Connector::new(self.connect.clone()).map_err(failed)?;
-        self.connector = Some(made.clone());
-        Ok(made)
-    }
 }
 
 impl SampleSource for ServerSource {
@@ -62,9 +53,20 @@ impl SampleSource for ServerSource {
     }
 
     fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()> {
-        let connector = self.connector()?;
+        let connector = match &mut self.connector {
+            Some(connector) => connector,
+            none => none.insert(Connector::new(self.connect.clone()).map_err(failed)?),
+        };
         let kept = SESSIONS.with_borrow_mut(|sessions| sessions.remove(&self.number));
-        let session = until_stopped(stop, read_over(kept, &connector, into))?;
+        // A session that fails is dropped.
+        let session = until_stopped(stop, async {
+            let mut session = match kept {
+                Some(session) => session,
+                None => ServerSession::open(connector).await?,
+            };
+            session.read(into).await?;
+            Ok(session)
+        })?;
         SESSIONS.with_borrow_mut(|sessions| sessions.insert(self.number, session));
         Ok(())
     }
@@ -86,20 +88,6 @@ impl Drop for ServerSource {
             });
         }
     }
-}
-
-/// Reads over the session that was kept, or a new one. A session that fails is dropped.
-async fn read_over(
-    kept: Option<ServerSession>,
-    connector: &Connector,
-    into: &mut Readings,
-) -> ObserveResult<ServerSession> {
-    let mut session = match kept {
-        Some(session) => session,
-        None => ServerSession::open(connector).await?,
-    };
-    session.read(into).await?;
-    Ok(session)
 }
 
 /// Runs `future` on this thread; gives it up soon after `stop` is set.

@@ -10,21 +10,22 @@ use store::Metric;
 const MEANS: [&str; 2] = ["busy_ns", "page_size_bytes"];
 
 /// Sources of the same kind, one for each server, read as one: amounts are summed.
-pub struct SummedSources {
-    sources: Vec<Box<dyn SampleSource>>,
+struct SummedSources<S> {
+    sources: Vec<S>,
 }
 
-impl SummedSources {
-    /// One of them stays what it is; none is none.
-    pub fn of_all(mut sources: Vec<Box<dyn SampleSource>>) -> Option<Box<dyn SampleSource>> {
-        match sources.len() {
-            0 | 1 => sources.pop(),
-            _ => Some(Box::new(SummedSources { sources })),
-        }
-    }
+/// Reads sources of the same kind as one. One of them stays what it is; none is none.
+pub fn summed<S: SampleSource + 'static>(
+    sources: impl IntoIterator<Item = S>,
+) -> Option<Box<dyn SampleSource>> {
+    let mut sources: Vec<S> = sources.into_iter().collect();
+    Some(match sources.len() {
+        0 | 1 => Box::new(sources.pop()?),
+        _ => Box::new(SummedSources { sources }),
+    })
 }
 
-impl SampleSource for SummedSources {
+impl<S: SampleSource> SampleSource for SummedSources<S> {
     fn title(&self) -> &'static str {
         self.sources.first().map_or("servers", |one| one.title())
     }
@@ -70,7 +71,7 @@ fn add(mut all: Vec<Readings>, into: &mut Readings) {
 
 #[cfg(test)]
 mod tests {
-    use super::SummedSources;
+    use super::summed;
     use crate::error::{ObserveError, ObserveResult};
     use crate::readings::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
@@ -100,8 +101,7 @@ mod tests {
     }
 
     fn read(fakes: Vec<Fake>) -> ObserveResult<Readings> {
-        let boxed = |fake| -> Box<dyn SampleSource> { Box::new(fake) };
-        let mut source = SummedSources::of_all(fakes.into_iter().map(boxed).collect()).unwrap();
+        let mut source = summed(fakes).unwrap();
         assert_eq!(source.title(), "a fake");
         let mut readings = Readings::default();
         source.read(&mut readings, &AtomicBool::new(false))?;
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(two.lost().len(), 1);
         let one = read(vec![Fake(10, 400, None)]).unwrap();
         assert_eq!(one.value("busy_ns", "data"), Some(400));
-        assert!(SummedSources::of_all(Vec::new()).is_none());
+        assert!(summed(Vec::<Fake>::new()).is_none());
     }
 
     #[test]

@@ -89,11 +89,9 @@ impl Symbols {
 
     /// The function that has the code at an offset of the file, as its source names it.
     pub(crate) fn name_at(&self, file_offset: u64) -> Option<String> {
-        let segment = self
-            .segments
-            .iter()
-            .find(|(at, _, bytes)| file_offset >= *at && file_offset - at < *bytes);
-        let (at, address, _) = segment?;
+        let has_it =
+            |(at, _, bytes): &&(u64, u64, u64)| file_offset >= *at && file_offset - at < *bytes;
+        let (at, address, _) = self.segments.iter().find(has_it)?;
         let address = file_offset - at + address;
         let behind = self.functions.partition_point(|function| function.address <= address);
         let function = self.functions.get(behind.checked_sub(1)?)?;

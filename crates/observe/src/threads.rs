@@ -1,7 +1,7 @@
 //! The threads of a process, from its directory `task` in /proc.
 
-use crate::error::{ObserveError, ObserveResult, read_at};
-use crate::proc_file::{as_stored, is_kept_from_us, number};
+use crate::error::{ObserveResult, read_at};
+use crate::proc_file::{as_stored, number, parsed};
 use crate::readings::Readings;
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -90,15 +90,9 @@ impl Threads {
             let opened = openat(directory.fd()?, name.as_str(), flags, Mode::empty())?;
             Ok(rustix::io::read(opened, &mut buffer)?)
         };
-        let path = self.path.join(&name);
-        match read() {
-            Ok(length) => {
-                let text = String::from_utf8_lossy(&buffer[..length]);
-                parse(&text).map_err(|what| ObserveError::Form { path, what })
-            }
-            Err(error) if is_kept_from_us(&error) => Ok(None),
-            Err(error) => Err(read_at(&path)(error)),
-        }
+        let length = read();
+        let text = length.map(|length| &buffer[..length]);
+        parsed(&self.path.join(&name), text, parse).map(Option::flatten)
     }
 }
 

@@ -6,72 +6,39 @@
 
 use base::WaitCause::{self, *};
 
-/// A part of a function's name without its arguments, and what waits in that function are for. Of a
-/// stack the innermost function that has a row decides; of that function, the first row.
-const CAUSES: &[(&str, WaitCause)] = &[
-    ("lock_wait", RowLock),
-    ("log_write_up_to", Commit),
-    ("log_buffer_flush_to_disk", Commit),
-    ("log_wait_for_flush", Commit),
-    ("log_wait_for_write", Commit),
-    ("trx_flush_log", Commit),
-    ("flush_logs", Commit),
-    ("log_free_check", RedoRoom),
-    ("log_wait_for_space", RedoRoom),
-    ("log_buffer_reserve", RedoRoom),
-    ("log_buffer_extend", RedoRoom),
-    ("log_reserve", RedoRoom),
-    ("log_preflush_pool", RedoRoom),
-    ("log_check_margins", RedoRoom),
-    ("log_checkpoint", RedoRoom),
-    ("buf_flush_wait_flushed", RedoRoom),
-    ("buf_LRU_get_free_block", FreePage),
-    ("buf_LRU_get_free_only", FreePage),
-    ("buf_flush_single_page_from_LRU", FreePage),
-    ("buf_dblwr", Doublewrite),
-    ("dblwr::", Doublewrite),
-    ("Double_write", Doublewrite),
-    ("buf_page_get_gen", PageLatch),
-    ("buf_page_get_known_nowait", PageLatch),
-    ("buf_page_optimistic_get", PageLatch),
-    ("buf_page_create", PageLatch),
-    ("buf_page_init_for_read", PageLatch),
-    ("buf_wait_for_read", PageLatch),
-    ("Buf_fetch", PageLatch),
-    ("btr_cur_", IndexLatch),
-    ("btr_pcur_", IndexLatch),
-    ("row_ins_", IndexLatch),
-    ("row_mysql_delay_if_needed", Admission),
-    ("srv_conc_enter", Admission),
-    ("MDL_context::", Metadata),
-    ("MDL_wait::", Metadata),
-    ("Global_read_lock", Metadata),
-    ("open_table", Metadata),
-    ("tdc_", Metadata),
-    ("dict_", Metadata),
-    ("dd::", Metadata),
-    ("ReplSemiSync", Replication),
-    ("Repl_semi_sync", Replication),
-    ("repl_semisync", Replication),
-    ("galera", Replication),
-    ("gcs_", Replication),
-    ("wsrep", Replication),
-    ("group_replication", Replication),
-    ("Commit_stage_manager", Commit),
-    ("Stage_manager", Commit),
-    ("MYSQL_BIN_LOG::", Commit),
+/// What waits in functions are for, by parts of their names without arguments. Of a stack the
+/// innermost function that has a row decides; of that function, the first row.
+const CAUSES: &[(WaitCause, &[&str])] = &[
+    (RowLock, &["lock_wait"]),
+    (Commit, &["log_write_up_to", "log_buffer_flush_to_disk", "log_wait_for_flush"]),
+    (Commit, &["log_wait_for_write", "trx_flush_log", "flush_logs"]),
+    (RedoRoom, &["log_free_check", "log_wait_for_space", "log_buffer_reserve"]),
+    (RedoRoom, &["log_buffer_extend", "log_reserve", "log_preflush_pool", "log_check_margins"]),
+    (RedoRoom, &["log_checkpoint", "buf_flush_wait_flushed"]),
+    (FreePage, &["buf_LRU_get_free_block", "buf_LRU_get_free_only"]),
+    (FreePage, &["buf_flush_single_page_from_LRU"]),
+    (Doublewrite, &["buf_dblwr", "dblwr::", "Double_write"]),
+    (PageLatch, &["buf_page_get_gen", "buf_page_get_known_nowait", "buf_page_optimistic_get"]),
+    (PageLatch, &["buf_page_create", "buf_page_init_for_read", "buf_wait_for_read", "Buf_fetch"]),
+    (IndexLatch, &["btr_cur_", "btr_pcur_", "row_ins_"]),
+    (Admission, &["row_mysql_delay_if_needed", "srv_conc_enter"]),
+    (Metadata, &["MDL_context::", "MDL_wait::", "Global_read_lock"]),
+    (Metadata, &["open_table", "tdc_", "dict_", "dd::"]),
+    (Replication, &["ReplSemiSync", "Repl_semi_sync", "repl_semisync"]),
+    (Replication, &["galera", "gcs_", "wsrep", "group_replication"]),
+    (Commit, &["Commit_stage_manager", "Stage_manager", "MYSQL_BIN_LOG::"]),
     // MariaDB from 10.6 on lets a session wait for its log before it answers.
-    ("net_real_write", Commit),
-    ("Item_func_sleep", Asked),
-    ("ha_commit_trans", Commit),
-    ("ha_commit_one_phase", Commit),
+    (Commit, &["net_real_write"]),
+    (Asked, &["Item_func_sleep"]),
+    (Commit, &["ha_commit_trans", "ha_commit_one_phase"]),
 ];
 
 /// What a stack waits for, by the names of its functions, the innermost first.
 pub(crate) fn cause_of<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<WaitCause> {
     let cause = |function: &str| {
         let name = function.split('(').next().unwrap_or(function);
-        CAUSES.iter().find(|(part, _)| name.contains(part)).map(|(_, cause)| *cause)
+        let found = CAUSES.iter().find(|(_, parts)| parts.iter().any(|part| name.contains(part)));
+        found.map(|(cause, _)| *cause)
     };
     functions.into_iter().find_map(cause)
 }

@@ -47,7 +47,7 @@ macro_rules! document {
     (
         $(#[$meta:meta])*
         pub struct $name:ident from ($($argument:ident: $given:ty),+) -> $result:ty as $made:path;
-        $(let $local:ident = $known:expr;)*
+        $(let $local:pat = $known:expr;)*
         { $(
             $(#[doc = $doc:literal])* $(#[serde($serde:ident)])?
             pub $key:ident: $type:ty = $value:expr
@@ -61,7 +61,7 @@ macro_rules! document {
         }
 
         impl $name {
-            pub(crate) fn of($($argument: $given),+) -> $result {
+            pub fn of($($argument: $given),+) -> $result {
                 $(let $local = $known;)*
                 $made($name { $($key: $value),+ })
             }
@@ -103,8 +103,7 @@ impl<T> ByTransaction<T> {
 
     /// What there is for the type of this name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        let found = self.iter().find(|(of, _)| *of == name);
-        found.map(|(_, of)| of)
+        self.iter().find(|(of, _)| *of == name).map(|(_, of)| of)
     }
 }
 

@@ -66,8 +66,8 @@ pub enum StoreError {
     )]
     CellDiffers { ordinal: u32, name: String, stored: String, given: String },
 
-    #[error("repeat {id} is {status}, so it cannot be {wanted}; begin a new one")]
-    WrongStatus { id: i64, status: String, wanted: &'static str },
+    #[error("repeat {id} is {status}, so it cannot be finished; begin a new one")]
+    WrongStatus { id: i64, status: String },
 }
 
 impl StoreError {
@@ -82,6 +82,10 @@ impl StoreError {
         }
     }
 
+    pub(crate) fn read_only(path: &Path) -> StoreError {
+        StoreError::CannotOpen { path: path.to_path_buf(), cause: "it is read-only".to_owned() }
+    }
+
     /// What an error of SQLite means for the file at `path`.
     pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> StoreError {
         use rusqlite::ffi;
@@ -89,23 +93,19 @@ impl StoreError {
         let rusqlite::Error::SqliteFailure(failure, _) = &cause else {
             return StoreError::Sql { path, cause };
         };
-        let extended = failure.extended_code;
+        // A file that may not grow: EFBIG, quota, or no room for the index of the write-ahead log.
+        const CANNOT_GROW: [i32; 4] = [
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_IOERR_SHMSIZE,
+            ffi::SQLITE_IOERR_TRUNCATE,
+            ffi::SQLITE_IOERR_FSYNC,
+        ];
         let text = cause.to_string();
-        match extended & 0xff {
-            ffi::SQLITE_FULL => StoreError::DiskFull { path, cause: text },
-            // A file that may not grow: EFBIG, quota, or no room for the index of the write-ahead
-            // log.
-            ffi::SQLITE_IOERR
-                if matches!(
-                    extended,
-                    ffi::SQLITE_IOERR_WRITE
-                        | ffi::SQLITE_IOERR_SHMSIZE
-                        | ffi::SQLITE_IOERR_TRUNCATE
-                        | ffi::SQLITE_IOERR_FSYNC
-                ) =>
-            {
+        match failure.extended_code & 0xff {
+            _ if CANNOT_GROW.contains(&failure.extended_code) => {
                 StoreError::DiskFull { path, cause: text }
             }
+            ffi::SQLITE_FULL => StoreError::DiskFull { path, cause: text },
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => StoreError::Busy { path, cause: text },
             ffi::SQLITE_CORRUPT => StoreError::Damaged { path, cause: text },
             ffi::SQLITE_NOTADB => StoreError::Foreign { path },

@@ -1,12 +1,11 @@
 //! Latency histograms as the field exchanges them: HdrHistogram V2, deflated, values in
 //! nanoseconds.
 
-use crate::row::{Columns, StoredAs};
+use crate::row::{ColumnName, Columns, StoredAs};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use rusqlite::types::{Null, Type};
-use rusqlite::{Error, Row};
-use std::borrow::Cow;
+use rusqlite::{Error, Result, Row};
 use std::cell::RefCell;
 
 thread_local! {
@@ -19,10 +18,10 @@ pub(crate) struct Encoded;
 
 impl StoredAs<Histogram<u64>> for Encoded {
     fn put<'a>(
-        column: Cow<'static, str>,
+        column: ColumnName,
         value: &'a Histogram<u64>,
         into: &mut Columns<'a>,
-    ) -> rusqlite::Result<()> {
+    ) -> Result<()> {
         if value.is_empty() {
             into.add(column, Null.into());
             return Ok(());
@@ -35,7 +34,7 @@ impl StoredAs<Histogram<u64>> for Encoded {
         Ok(())
     }
 
-    fn get(row: &Row<'_>, column: &str) -> rusqlite::Result<Histogram<u64>> {
+    fn get(row: &Row<'_>, column: &str) -> Result<Histogram<u64>> {
         let Some(mut bytes) = row.get_ref(column)?.as_blob_or_null()? else {
             return Ok(empty_histogram());
         };

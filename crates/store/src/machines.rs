@@ -2,7 +2,7 @@
 
 use crate::row::{Keys, insert};
 use crate::rows::Repeat;
-use crate::values::LabId;
+use crate::values::{LabId, NamedTexts};
 use crate::{Results, StoreResult};
 use base::{by_key, value_of};
 use rusqlite::Connection;
@@ -23,7 +23,7 @@ pub struct LabMachine {
     /// The number of the machine in its lab, from 1.
     pub machine: u32,
     /// Hardware and system, by key.
-    pub facts: Vec<(String, String)>,
+    pub facts: NamedTexts,
 }
 
 impl LabMachine {
@@ -78,7 +78,7 @@ impl Results {
     }
 
     /// Facts on the machine that measured a repeat, by key.
-    pub fn host_facts(&self, repeat: &Repeat) -> StoreResult<Vec<(String, String)>> {
+    pub fn host_facts(&self, repeat: &Repeat) -> StoreResult<NamedTexts> {
         // Outside of blocks a lab has one machine.
         let sql = "SELECT f.key, f.value FROM cell AS c \
                    LEFT JOIN block AS b ON b.lab_id = c.lab_id AND b.block = ?2 \
@@ -93,11 +93,12 @@ impl Results {
 pub(crate) fn insert_machine(
     connection: &Connection,
     lab: i64,
-    machine: &LabMachine,
+    machine: u32,
+    facts: &[(String, String)],
 ) -> rusqlite::Result<()> {
-    for (key, value) in &machine.facts {
+    for (key, value) in facts {
         let fact: Keys<'_> =
-            &[("lab_id", &lab), ("machine", &machine.machine), ("key", key), ("value", value)];
+            &[("lab_id", &lab), ("machine", &machine), ("key", key), ("value", value)];
         insert(connection, "INSERT OR REPLACE INTO host_fact", fact, &())?;
     }
     Ok(())
@@ -114,11 +115,10 @@ pub(crate) fn number_of(
     if let Some(known) = machines.iter().find(|known| known.has(facts)) {
         return Ok(known.machine);
     }
-    let last = machines.iter().map(|machine| machine.machine).max().unwrap_or(0);
-    let new = LabMachine { machine: last + 1, facts: facts.to_vec() };
-    insert_machine(connection, lab, &new)?;
-    machines.push(new);
-    Ok(last + 1)
+    let machine = machines.iter().map(|known| known.machine).max().unwrap_or(0) + 1;
+    insert_machine(connection, lab, machine, facts)?;
+    machines.push(LabMachine { machine, facts: facts.to_vec() });
+    Ok(machine)
 }
 
 #[cfg(test)]

@@ -13,12 +13,13 @@ mod schema;
 pub use copy::MergedRepeats;
 pub use error::MergeError;
 
-use crate::open::{beside, directory_of};
+use crate::open::{beside, directory_of, uri};
 use crate::rows::{Lab, LabStatus};
 use crate::values::LabId;
 use crate::{Results, StoreError, StoreResult, process};
 use base::{Exit, counted};
 use copy::{Copier, Origins};
+use error::MergeResult;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use schema::SchemaTable;
 use serde::Serialize;
@@ -70,7 +71,7 @@ pub struct MergedLab {
 /// # Errors
 /// The files do not belong together, one is being written, or the output cannot be. Whatever the
 /// error, all files keep what they have.
-pub fn merge(inputs: &[PathBuf], output: &Path) -> Result<MergeSummary, MergeError> {
+pub fn merge(inputs: &[PathBuf], output: &Path) -> MergeResult<MergeSummary> {
     // Where it is a symbolic link, the file behind it is replaced.
     let output = &fs::canonicalize(output).unwrap_or_else(|_| output.to_path_buf());
     require_distinct(inputs, output)?;
@@ -107,10 +108,11 @@ fn add(
     out: &Results,
     tables: &[SchemaTable],
     origins: &mut Origins,
-) -> Result<(MergedRepeats, bool), MergeError> {
+) -> MergeResult<(MergedRepeats, bool)> {
     let failed = |cause| out.sql(cause);
     let connection = &out.connection;
-    connection.execute("ATTACH ?1 AS source", [source.uri()?]).map_err(failed)?;
+    let uri = uri(&source.path, source.writable)?;
+    connection.execute("ATTACH ?1 AS source", [uri]).map_err(failed)?;
     connection
         .execute_batch(
             "CREATE TEMP TABLE mapped (name TEXT, old INTEGER, new INTEGER, is_new INTEGER, \
@@ -146,59 +148,50 @@ fn merged_lab(out: &Results, lab: Lab) -> StoreResult<MergedLab> {
 }
 
 /// Refuses what is named twice, under whatever names.
-fn require_distinct(inputs: &[PathBuf], output: &Path) -> Result<(), MergeError> {
+fn require_distinct(inputs: &[PathBuf], output: &Path) -> MergeResult<()> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
     for (place, input) in inputs.iter().enumerate() {
-        let Some(this) = identity(input) else {
-            let input = input.display();
-            let why = format!(
-                "no results file {input}; name files that `mydyno lab run --results` wrote"
-            );
-            return Err(MergeError::refused(Exit::Usage, why));
-        };
-        let same = inputs[..place].iter().find(|other| identity(other) == Some(this));
-        if let Some(same) = same {
-            let (one, other) = (same.display(), input.display());
-            let why = format!("{one} and {other} are one file; name it once");
-            return Err(MergeError::refused(Exit::Usage, why));
-        }
-        if identity(output) == Some(this) {
-            let why = format!(
-                "{} is the output {}, which keeps what it has; name only the files that are to be \
-                 added",
-                input.display(),
+        let (this, name) = (identity(input), input.display());
+        let why = match inputs[..place].iter().find(|other| identity(other) == this) {
+            _ if this.is_none() => {
+                format!("no results file {name}; name files that `mydyno lab run --results` wrote")
+            }
+            Some(same) => format!("{} and {name} are one file; name it once", same.display()),
+            None if identity(output) == this => format!(
+                "{name} is the output {}, which keeps what it has; name only the files that are \
+                 to be added",
                 output.display()
-            );
-            return Err(MergeError::refused(Exit::Usage, why));
-        }
+            ),
+            None => continue,
+        };
+        return Err(MergeError::refused(Exit::Usage, why));
     }
     Ok(())
 }
 
 /// Refuses a file in which a process still writes, or may.
-fn require_ended(results: &Results) -> Result<(), MergeError> {
+fn require_ended(results: &Results) -> MergeResult<()> {
     for lab in results.labs()?.into_iter().filter(|lab| lab.status == LabStatus::Running) {
         let process = results.process_of("lab", lab.id.0)?;
         let (file, name, lab) = (results.path.display(), lab.name, lab.id);
-        let refused = |why| Err(MergeError::refused(Exit::Environment, why));
-        if process::is_alive(&process) {
-            return refused(format!(
-                "lab {lab} ({name}) of {file} is being executed; wait for its end"
-            ));
-        }
-        if !process::is_of_this_boot(&process) {
-            return refused(format!(
+        let why = if process::is_alive(&process) {
+            format!("lab {lab} ({name}) of {file} is being executed; wait for its end")
+        } else if !process::is_of_this_boot(&process) {
+            format!(
                 "lab {lab} ({name}) of {file} is being executed on another machine, or was killed \
                  there; wait for its end or go on with it, or, if it is dead, run `mydyno lab \
                  status --results {file}`, which marks it"
-            ));
-        }
+            )
+        } else {
+            continue;
+        };
+        return Err(MergeError::refused(Exit::Environment, why));
     }
     Ok(())
 }
 
 /// Refuses labs of different plans, or of different versions of mydyno.
-fn require_one_plan(all: &[&Results]) -> Result<(), MergeError> {
+fn require_one_plan(all: &[&Results]) -> MergeResult<()> {
     let mut first: Option<(&Results, Lab)> = None;
     for results in all {
         for lab in results.labs()?.into_iter().filter(|lab| lab.plan.is_some()) {
@@ -207,25 +200,26 @@ fn require_one_plan(all: &[&Results]) -> Result<(), MergeError> {
                 continue;
             };
             let (one, other) = (of.path.display(), results.path.display());
-            let refused = |why| Err(MergeError::refused(Exit::Failed, why));
-            if (&known.name, &known.plan) != (&lab.name, &lab.plan) {
+            let why = if (&known.name, &known.plan) != (&lab.name, &lab.plan) {
                 let name = &known.name;
                 let other_plan = match *name == lab.name {
                     true => format!("another plan with the name {name}"),
                     false => lab.name,
                 };
-                return refused(format!(
+                format!(
                     "{one} has a lab of plan {name}, {other} one of {other_plan}; a merged file \
                      has one plan: merge the files of each by themselves"
-                ));
-            }
-            if known.mydyno_version != lab.mydyno_version {
+                )
+            } else if known.mydyno_version != lab.mydyno_version {
                 let (was, is) = (&known.mydyno_version, &lab.mydyno_version);
-                return refused(format!(
+                format!(
                     "{one} was measured by mydyno {was}, {other} by {is}, and a lab is not mixed \
                      of two; measure one of them again"
-                ));
-            }
+                )
+            } else {
+                continue;
+            };
+            return Err(MergeError::refused(Exit::Failed, why));
         }
     }
     Ok(())
@@ -240,19 +234,18 @@ fn finish_labs(out: &Results, sources: &[&Results]) -> StoreResult<()> {
     }
     for lab in out.labs()?.into_iter().filter(|lab| lab.plan.is_some()) {
         number_blocks(&out.connection, lab.id).map_err(|cause| out.sql(cause))?;
-        let (status, reason) = match lab.turns {
-            _ if has_whole => (LabStatus::Done, None),
-            None => (LabStatus::Interrupted, Some("repeats may be missing".to_owned())),
+        let missing = match lab.turns {
+            _ if has_whole => None,
+            None => Some("repeats may be missing".to_owned()),
             Some(turns) => match (turns as usize).saturating_sub(ended_turns(out, lab.id)?) {
-                0 => (LabStatus::Done, None),
-                left => {
-                    let missing = counted(left, "repeat is missing", "repeats are missing");
-                    (LabStatus::Interrupted, Some(missing))
-                }
+                0 => None,
+                left => Some(counted(left, "repeat is missing", "repeats are missing")),
             },
         };
+        let is_done = missing.is_none();
+        let status = if is_done { LabStatus::Done } else { LabStatus::Interrupted };
         let sql = "UPDATE lab SET status = ?2, reason = ?3 WHERE id = ?1";
-        out.connection.execute(sql, (lab.id, status, reason)).map_err(|cause| out.sql(cause))?;
+        out.connection.execute(sql, (lab.id, status, missing)).map_err(|cause| out.sql(cause))?;
     }
     Ok(())
 }
@@ -309,10 +302,7 @@ struct MergingFile {
 
 impl MergingFile {
     /// Begins with what the output has.
-    fn begin(
-        output: &Path,
-        before: Option<&Results>,
-    ) -> Result<(MergingFile, Results), MergeError> {
+    fn begin(output: &Path, before: Option<&Results>) -> MergeResult<(MergingFile, Results)> {
         let cannot = |cause| MergeError::write(output, &cause);
         let [path, lock] = [".merging", ".merging-lock"].map(|suffix| beside(output, suffix));
         let lock = locked(&lock, output)?;
@@ -331,7 +321,7 @@ impl MergingFile {
     }
 
     /// Puts the file in the place of the output.
-    fn publish(self, built: Results, before: Option<Results>) -> Result<(), MergeError> {
+    fn publish(self, built: Results, before: Option<Results>) -> MergeResult<()> {
         let cannot = |cause| MergeError::write(&self.output, &cause);
         // Moves its write-ahead log into the one file.
         let Results { connection, path, .. } = built;
@@ -369,7 +359,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The lock of who merges into the output.
-fn locked(path: &Path, output: &Path) -> Result<File, MergeError> {
+fn locked(path: &Path, output: &Path) -> MergeResult<File> {
     let cannot = |cause| MergeError::write(output, &cause);
     let file = File::create(path).map_err(cannot)?;
     let is_ours = file.try_lock().is_ok();

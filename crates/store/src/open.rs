@@ -2,7 +2,7 @@
 //!
 //! Nothing is written before the file is known to be ours or empty.
 
-use crate::{StoreError, StoreResult};
+use crate::{Results, StoreError, StoreResult};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,6 @@ pub const FORMAT: i64 = 1;
 /// How long a write waits for another process to end its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) struct Opened {
-    pub(crate) connection: Connection,
-    pub(crate) writable: bool,
-}
-
 /// What may be done where there is no file.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum IfMissing {
@@ -32,7 +27,7 @@ pub(crate) enum IfMissing {
     Fail,
 }
 
-pub(crate) fn open(path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
+pub(crate) fn open(path: &Path, if_missing: IfMissing) -> StoreResult<Results> {
     let exists = path.exists();
     if !exists && if_missing == IfMissing::Fail {
         return Err(StoreError::Missing { path: path.to_path_buf() });
@@ -43,7 +38,6 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
     if exists && (!path.is_file() || is_empty()) {
         return Err(StoreError::Foreign { path: path.to_path_buf() });
     }
-    let sql = |cause| StoreError::from_sqlite(path, cause);
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
@@ -51,21 +45,32 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
     // Files may be attached by their URI; this one is never taken for one.
-    let connection = Connection::open_with_flags(Path::new(".").join(path), flags).map_err(sql)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
+    let mut results = connect(path, Path::new(".").join(path), flags)?;
     // SQLite falls back to reading only where the file's mode says so.
-    let writable = !connection.is_readonly("main").map_err(sql)? && directory_is_writable(path);
-    if !writable {
-        drop(connection);
-        if if_missing == IfMissing::Create {
-            return Err(StoreError::CannotOpen {
-                path: path.to_path_buf(),
-                cause: "it is read-only".to_owned(),
-            });
-        }
-        return open_read_only(path);
+    let is_readonly = results.connection.is_readonly("main").map_err(|cause| results.sql(cause))?;
+    results.writable = !is_readonly && directory_is_writable(path);
+    if results.writable {
+        set_up(&mut results, if_missing)?;
+        return Ok(results);
     }
-    set_up(connection, path, if_missing)
+    drop(results);
+    if if_missing == IfMissing::Create {
+        return Err(StoreError::read_only(path));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let results = connect(path, uri(path, false)?, flags)?;
+    match has_format(&results.connection, path)? {
+        true => Ok(results),
+        false => Err(StoreError::Foreign { path: path.to_path_buf() }),
+    }
+}
+
+/// Connects to the file at `path`, which SQLite is told as `named`.
+fn connect(path: &Path, named: impl AsRef<Path>, flags: OpenFlags) -> StoreResult<Results> {
+    let sql = |cause| StoreError::from_sqlite(path, cause);
+    let connection = Connection::open_with_flags(named, flags).map_err(sql)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
+    Ok(Results { connection, path: path.to_path_buf(), writable: false })
 }
 
 /// The URI by which SQLite opens a file. One that cannot be written (a mounted archive, another
@@ -85,23 +90,13 @@ pub(crate) fn uri(path: &Path, writable: bool) -> StoreResult<String> {
     Ok(format!("file://{encoded}{how}"))
 }
 
-fn open_read_only(path: &Path) -> StoreResult<Opened> {
-    let sql = |cause| StoreError::from_sqlite(path, cause);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(uri(path, false)?, flags).map_err(sql)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
-    match has_format(&connection, path)? {
-        true => Ok(Opened { connection, writable: false }),
-        false => Err(StoreError::Foreign { path: path.to_path_buf() }),
-    }
-}
-
-fn set_up(mut connection: Connection, path: &Path, if_missing: IfMissing) -> StoreResult<Opened> {
+fn set_up(results: &mut Results, if_missing: IfMissing) -> StoreResult<()> {
+    let Results { connection, path, .. } = results;
     let sql = |cause| StoreError::from_sqlite(path, cause);
     let is_made = patiently(|| {
-        let is_made = has_format(&connection, path)?;
+        let is_made = has_format(connection, path)?;
         if !is_made && if_missing == IfMissing::Fail {
-            return Err(StoreError::Foreign { path: path.to_path_buf() });
+            return Err(StoreError::Foreign { path: path.clone() });
         }
         connection.pragma_update(None, "journal_mode", "wal").map_err(sql)?;
         Ok(is_made)
@@ -119,7 +114,7 @@ fn set_up(mut connection: Connection, path: &Path, if_missing: IfMissing) -> Sto
         }
         transaction.commit().map_err(sql)?;
     }
-    Ok(Opened { connection, writable: true })
+    Ok(())
 }
 
 /// Tries until the file is not busy. Changing the journal mode is where SQLite does not wait by

@@ -8,20 +8,17 @@ use system::ProcessStat;
 
 /// `boot id:pid:start time in clock ticks`; parts that this system does not tell are empty.
 pub(crate) fn identity() -> String {
-    let pid = std::process::id();
+    identity_of(std::process::id())
+}
+
+fn identity_of(pid: u32) -> String {
     format!("{}:{pid}:{}", boot_id(), start_ticks(pid))
 }
 
 /// Does the process that `identity` names still run?
 pub(crate) fn is_alive(identity: &str) -> bool {
-    let mut parts = identity.split(':');
-    let (Some(boot), Some(pid), Some(start)) = (parts.next(), parts.next(), parts.next()) else {
-        return false;
-    };
-    let Ok(pid) = pid.parse::<u32>() else {
-        return false;
-    };
-    !start.is_empty() && boot == boot_id() && start == start_ticks(pid)
+    let pid = identity.split(':').nth(1).and_then(|pid| pid.parse().ok());
+    pid.is_some_and(|pid| !identity.ends_with(':') && identity == identity_of(pid))
 }
 
 /// Has this machine not been started anew since then? Of processes before that, or of other

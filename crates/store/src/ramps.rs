@@ -13,14 +13,10 @@ impl Results {
     /// Stores a ramp, or takes up again the one of this ordinal and repeat.
     pub fn begin_ramp(&self, lab: LabId, ramp: &NewRamp) -> StoreResult<RampId> {
         self.step(Durable::Flushed, |transaction| {
-            let found: Option<RampId> = transaction
-                .query_row(
-                    "UPDATE ramp SET finished_utc_ns = NULL \
-                     WHERE lab_id = ?1 AND ordinal = ?2 AND repeat = ?3 RETURNING id",
-                    (lab, ramp.ordinal, ramp.repeat),
-                    |row| row.get(0),
-                )
-                .optional()?;
+            let sql = "UPDATE ramp SET finished_utc_ns = NULL \
+                       WHERE lab_id = ?1 AND ordinal = ?2 AND repeat = ?3 RETURNING id";
+            let place = (lab, ramp.ordinal, ramp.repeat);
+            let found = transaction.query_row(sql, place, |row| row.get(0)).optional()?;
             if let Some(found) = found {
                 return Ok(found);
             }
@@ -39,23 +35,17 @@ impl Results {
     pub fn begin_ramp_point(&self, ramp: RampId, repeat: &NewRepeat) -> StoreResult<RepeatId> {
         self.step(Durable::Flushed, |transaction| {
             let id = insert_repeat(transaction, repeat)?;
-            transaction.execute(
-                "INSERT INTO ramp_point (repeat_id, ramp_id) VALUES (?1, ?2)",
-                (id, ramp),
-            )?;
+            let sql = "INSERT INTO ramp_point (repeat_id, ramp_id) VALUES (?1, ?2)";
+            transaction.execute(sql, (id, ramp))?;
             Ok(id)
         })
     }
 
     /// Ends a ramp: all of its points are stored, and what was checked after them.
     pub fn finish_ramp(&self, ramp: RampId) -> StoreResult<()> {
-        self.step(Durable::Flushed, |transaction| {
-            transaction.execute(
-                "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1",
-                (ramp, now_utc_ns()),
-            )?;
-            Ok(())
-        })
+        let sql = "UPDATE ramp SET finished_utc_ns = ?2 WHERE id = ?1";
+        let ended = (ramp, now_utc_ns());
+        self.step(Durable::Flushed, |transaction| transaction.execute(sql, ended).map(drop))
     }
 
     /// Ramps of a lab in the order of its plan.

@@ -197,25 +197,16 @@ impl Results {
     }
 
     /// Server variables of a repeat, by name.
-    pub fn variables(
-        &self,
-        repeat: RepeatId,
-        moment: Moment,
-    ) -> StoreResult<Vec<(String, String)>> {
+    pub fn variables(&self, repeat: RepeatId, moment: Moment) -> StoreResult<NamedTexts> {
         self.told("server_variable", repeat, moment)
     }
 
     /// The server's status before the warm-up or after the window, by name.
-    pub fn status(&self, repeat: RepeatId, moment: Moment) -> StoreResult<Vec<(String, String)>> {
+    pub fn status(&self, repeat: RepeatId, moment: Moment) -> StoreResult<NamedTexts> {
         self.told("server_status", repeat, moment)
     }
 
-    fn told(
-        &self,
-        table: &str,
-        repeat: RepeatId,
-        moment: Moment,
-    ) -> StoreResult<Vec<(String, String)>> {
+    fn told(&self, table: &str, repeat: RepeatId, moment: Moment) -> StoreResult<NamedTexts> {
         let sql = format!(
             "SELECT name, value FROM {table} WHERE repeat_id = ?1 AND phase = ?2 ORDER BY name"
         );

@@ -15,13 +15,9 @@ const POWER_COMMAND: &str = "--power-command";
 /// A command line for the file: each argument without its passwords, of `--power-command` the
 /// program only, quoted so that a shell reads the same arguments.
 pub fn command_line(arguments: &[String]) -> String {
-    let mut words = Vec::with_capacity(arguments.len());
-    let mut before = "";
-    for argument in arguments {
-        words.push(quoted(&without_secrets(before, argument)));
-        before = argument;
-    }
-    words.join(" ")
+    let before = std::iter::once("").chain(arguments.iter().map(String::as_str));
+    let word = |(before, argument): (&str, &String)| quoted(&without_secrets(before, argument));
+    before.zip(arguments).map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// An argument that follows `before`.
@@ -82,12 +78,11 @@ pub(crate) fn hidden_where_secret<'a>(name: &str, value: &'a str) -> &'a str {
 }
 
 fn redact_line(line: &str) -> String {
-    let trimmed = line.trim_start();
-    if let Some((key, _)) = trimmed.split_once('=')
+    if let Some((key, _)) = line.split_once('=')
         && is_secret(key.trim())
     {
         let end = if line.ends_with('\n') { "\n" } else { "" };
-        return format!("{}= {HIDDEN}{end}", &line[..line.find('=').unwrap_or(0)]);
+        return format!("{key}= {HIDDEN}{end}");
     }
     let mut result = String::with_capacity(line.len());
     let mut before = "";
@@ -105,23 +100,13 @@ fn redact_line(line: &str) -> String {
 /// The password ends at the last `@` of the word's authority: passwords may hold `@`, host names
 /// cannot.
 pub(crate) fn redact_url(word: &str) -> String {
-    let Some(scheme_end) = word.find("://") else {
-        return word.to_owned();
+    let hidden = || {
+        let (scheme, rest) = word.split_once("://")?;
+        let (login, host) = rest.rsplit_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some(format!("{scheme}://{user}:{HIDDEN}@{host}"))
     };
-    let rest = &word[scheme_end + 3..];
-    let authority_end = match rest.rfind('@') {
-        Some(at) => at,
-        None => return word.to_owned(),
-    };
-    match rest[..authority_end].find(':') {
-        Some(colon) => format!(
-            "{}{}:{HIDDEN}{}",
-            &word[..scheme_end + 3],
-            &rest[..colon],
-            &rest[authority_end..]
-        ),
-        None => word.to_owned(),
-    }
+    hidden().unwrap_or_else(|| word.to_owned())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The open results file.
 
-use crate::open::{IfMissing, Opened, open, uri};
+use crate::open::{IfMissing, open};
 use crate::{StoreError, StoreResult, process};
 use base::now_utc_ns;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct Results {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
-    writable: bool,
+    pub(crate) writable: bool,
 }
 
 /// Must a step outlive a power failure?
@@ -31,7 +31,7 @@ impl Results {
     /// # Errors
     /// The file is missing, not ours, of another format, or cannot be read.
     pub fn open(path: &Path) -> StoreResult<Results> {
-        Results::with(path, open(path, IfMissing::Fail)?)
+        open(path, IfMissing::Fail)?.without_abandoned()
     }
 
     /// Opens a results file, made first where there is none.
@@ -39,25 +39,13 @@ impl Results {
     /// # Errors
     /// The file is not ours, of another format, or cannot be written.
     pub fn create_or_open(path: &Path) -> StoreResult<Results> {
-        Results::with(path, open(path, IfMissing::Create)?)
+        open(path, IfMissing::Create)?.without_abandoned()
     }
 
     /// Opens a results file that exists, and leaves labs and repeats `running` that are so in it:
     /// they may run on another machine.
     pub(crate) fn open_as_it_is(path: &Path) -> StoreResult<Results> {
-        Ok(Results::of(path, open(path, IfMissing::Fail)?))
-    }
-
-    fn of(path: &Path, Opened { connection, writable }: Opened) -> Results {
-        Results { connection, path: path.to_path_buf(), writable }
-    }
-
-    fn with(path: &Path, opened: Opened) -> StoreResult<Results> {
-        let results = Results::of(path, opened);
-        if results.writable {
-            results.end_abandoned()?;
-        }
-        Ok(results)
+        open(path, IfMissing::Fail)
     }
 
     /// Where the file is, as it was named.
@@ -65,43 +53,40 @@ impl Results {
         &self.path
     }
 
-    /// The URI by which another connection reads the file.
-    pub(crate) fn uri(&self) -> StoreResult<String> {
-        uri(&self.path, self.writable)
-    }
-
     /// Marks what a process that is gone has left `running`; what a living one runs is not touched.
-    fn end_abandoned(&self) -> StoreResult<()> {
+    fn without_abandoned(self) -> StoreResult<Results> {
         let abandoned = |table: &str| -> StoreResult<Vec<i64>> {
             let sql = format!("SELECT id, process FROM {table} WHERE status = 'running'");
             let mut running: Vec<(i64, String)> = self.pairs(&sql, [])?;
             running.retain(|(_, process)| !process::is_alive(process));
             Ok(running.into_iter().map(|(id, _)| id).collect())
         };
+        if !self.writable {
+            return Ok(self);
+        }
         let (repeats, labs) = (abandoned("repeat")?, abandoned("lab")?);
         if repeats.is_empty() && labs.is_empty() {
-            return Ok(());
+            return Ok(self);
         }
+        let repeat_ended = "status = 'failed', reason_code = 'interrupted_process', \
+             reason = 'the mydyno process that measured was killed or its machine went down'";
+        let lab_ended = "status = 'interrupted', \
+             reason = 'the mydyno process was killed or its machine went down'";
         let now = now_utc_ns();
         self.step(Durable::Flushed, |transaction| {
-            for id in repeats {
-                transaction.execute(
-                    "UPDATE repeat SET status = 'failed', reason_code = 'interrupted_process', \
-                     finished_utc_ns = ?2, reason = 'the mydyno process that measured was killed \
-                     or its machine went down' WHERE id = ?1 AND status = 'running'",
-                    (id, now),
-                )?;
-            }
-            for id in labs {
-                transaction.execute(
-                    "UPDATE lab SET status = 'interrupted', finished_utc_ns = ?2, \
-                     reason = 'the mydyno process was killed or its machine went down' \
-                     WHERE id = ?1 AND status = 'running'",
-                    (id, now),
-                )?;
+            for (table, ids, ended) in [("repeat", repeats, repeat_ended), ("lab", labs, lab_ended)]
+            {
+                let sql = format!(
+                    "UPDATE {table} SET {ended}, finished_utc_ns = ?2 \
+                     WHERE id = ?1 AND status = 'running'"
+                );
+                for id in ids {
+                    transaction.execute(&sql, (id, now))?;
+                }
             }
             Ok(())
-        })
+        })?;
+        Ok(self)
     }
 
     /// One step: all of `body` or nothing.
@@ -111,10 +96,7 @@ impl Results {
         body: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> StoreResult<T> {
         if !self.writable {
-            return Err(StoreError::CannotOpen {
-                path: self.path.clone(),
-                cause: "it is read-only".to_owned(),
-            });
+            return Err(StoreError::read_only(&self.path));
         }
         let run = || -> rusqlite::Result<T> {
             let level = match durable {

@@ -16,8 +16,10 @@ use std::borrow::Cow;
 macro_rules! row {
     (@kind) => { $crate::row::Plain };
     (@kind $kind:ident) => { $kind };
-    (@column $field:ident) => { stringify!($field) };
-    (@column $field:ident $column:literal) => { $column };
+    (@column $prefix:ident $field:ident) => { $crate::row::prefixed($prefix, stringify!($field)) };
+    (@column $prefix:ident $field:ident $column:literal) => {
+        $crate::row::prefixed($prefix, $column)
+    };
     ($($(#[$meta:meta])* pub struct $row:ident $(in $table:literal by $order:literal)? { $(
         $(#[doc = $doc:literal])*
         $(#[serde($($serde:tt)*)])?
@@ -56,21 +58,16 @@ macro_rules! row {
                 prefix: &str,
                 into: &mut $crate::row::Columns<'a>,
             ) -> rusqlite::Result<()> {
-                $(
-                    let column = $crate::row::row!(@column $field $($column)?);
-                    let column = $crate::row::prefixed(prefix, column);
-                    <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::put(
-                        column, &self.$field, into,
-                    )?;
-                )+
+                $(<$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::put(
+                    $crate::row::row!(@column prefix $field $($column)?), &self.$field, into,
+                )?;)+
                 Ok(())
             }
 
             fn get(row: &rusqlite::Row<'_>, prefix: &str) -> rusqlite::Result<$row> {
                 Ok($row { $(
                     $field: {
-                        let column = $crate::row::row!(@column $field $($column)?);
-                        let column = $crate::row::prefixed(prefix, column);
+                        let column = $crate::row::row!(@column prefix $field $($column)?);
                         <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::get(
                             row, &column,
                         )?
@@ -81,8 +78,7 @@ macro_rules! row {
             #[cfg(test)]
             fn describe(prefix: &str, into: &mut Vec<(String, String)>) {
                 $(
-                    let column = $crate::row::row!(@column $field $($column)?);
-                    let column = $crate::row::prefixed(prefix, column);
+                    let column = $crate::row::row!(@column prefix $field $($column)?);
                     let meaning = concat!($($doc, "\n"),*);
                     <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::describe(
                         &column, meaning, into,
@@ -118,9 +114,12 @@ pub trait Owner {
     fn key(&self) -> (&'static str, i64);
 }
 
+/// The name of a column.
+pub(crate) type ColumnName = Cow<'static, str>;
+
 /// How a field of type `T` is stored.
 pub(crate) trait StoredAs<T> {
-    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()>;
+    fn put<'a>(column: ColumnName, value: &'a T, into: &mut Columns<'a>) -> Result<()>;
     fn get(row: &Row<'_>, column: &str) -> Result<T>;
 
     /// Adds the columns with the field's doc comment, of which the first paragraph is for readers
@@ -135,7 +134,7 @@ pub(crate) trait StoredAs<T> {
 
 /// Columns, each with its value.
 #[derive(Default)]
-pub struct Columns<'a>(Vec<(Cow<'static, str>, ToSqlOutput<'a>)>);
+pub struct Columns<'a>(Vec<(ColumnName, ToSqlOutput<'a>)>);
 
 /// Key columns that come from the owner of a row, not from the row.
 pub(crate) type Keys<'a> = &'a [(&'static str, &'a dyn ToSql)];
@@ -150,11 +149,11 @@ impl<'a> Columns<'a> {
         Ok(columns)
     }
 
-    pub(crate) fn add(&mut self, column: Cow<'static, str>, value: ToSqlOutput<'a>) {
+    pub(crate) fn add(&mut self, column: ColumnName, value: ToSqlOutput<'a>) {
         self.0.push((column, value));
     }
 
-    pub(crate) fn own(&mut self, column: Cow<'static, str>, value: impl Into<Value>) {
+    pub(crate) fn own(&mut self, column: ColumnName, value: impl Into<Value>) {
         self.add(column, ToSqlOutput::Owned(value.into()));
     }
 
@@ -242,8 +241,8 @@ pub(crate) fn update(
     )
 }
 
-/// The name of a column.
-pub(crate) fn prefixed(prefix: &str, column: &'static str) -> Cow<'static, str> {
+/// The name of a column, which begins with `prefix`.
+pub(crate) fn prefixed(prefix: &str, column: &'static str) -> ColumnName {
     if prefix.is_empty() { Cow::Borrowed(column) } else { Cow::Owned(format!("{prefix}{column}")) }
 }
 
@@ -265,7 +264,7 @@ impl Stored for () {
 pub(crate) struct Plain;
 
 impl<T: ToSql + FromSql> StoredAs<T> for Plain {
-    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
+    fn put<'a>(column: ColumnName, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         into.add(column, value.to_sql()?);
         Ok(())
     }
@@ -301,7 +300,7 @@ pub(crate) type RedactedPlan = WithoutSecrets<true>;
 pub(crate) struct WithoutSecrets<const IS_PLAN: bool>;
 
 impl<T: MaybeText, const IS_PLAN: bool> StoredAs<T> for WithoutSecrets<IS_PLAN> {
-    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
+    fn put<'a>(column: ColumnName, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         into.own(column, value.text().map(if IS_PLAN { redact_plan } else { redact }));
         Ok(())
     }
@@ -315,7 +314,7 @@ impl<T: MaybeText, const IS_PLAN: bool> StoredAs<T> for WithoutSecrets<IS_PLAN> 
 pub(crate) struct Bits;
 
 impl StoredAs<u64> for Bits {
-    fn put<'a>(column: Cow<'static, str>, value: &'a u64, into: &mut Columns<'a>) -> Result<()> {
+    fn put<'a>(column: ColumnName, value: &'a u64, into: &mut Columns<'a>) -> Result<()> {
         into.own(column, value.cast_signed());
         Ok(())
     }
@@ -326,11 +325,7 @@ impl StoredAs<u64> for Bits {
 }
 
 impl StoredAs<Option<u64>> for Bits {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        value: &'a Option<u64>,
-        into: &mut Columns<'a>,
-    ) -> Result<()> {
+    fn put<'a>(column: ColumnName, value: &'a Option<u64>, into: &mut Columns<'a>) -> Result<()> {
         into.own(column, value.map(u64::cast_signed));
         Ok(())
     }
@@ -346,7 +341,7 @@ impl StoredAs<Option<u64>> for Bits {
 pub(crate) struct Nested;
 
 impl<T: Stored> StoredAs<T> for Nested {
-    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
+    fn put<'a>(column: ColumnName, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         value.put(&beginning(&column), into)
     }
 
@@ -370,15 +365,8 @@ impl<T: Stored> StoredAs<T> for Nested {
 }
 
 impl<T: Stored> StoredAs<Option<T>> for Nested {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        value: &'a Option<T>,
-        into: &mut Columns<'a>,
-    ) -> Result<()> {
-        match value {
-            Some(value) => Nested::put(column, value, into),
-            None => Ok(()),
-        }
+    fn put<'a>(column: ColumnName, value: &'a Option<T>, into: &mut Columns<'a>) -> Result<()> {
+        value.as_ref().map_or(Ok(()), |value| Nested::put(column, value, into))
     }
 
     fn get(row: &Row<'_>, column: &str) -> Result<Option<T>> {
@@ -403,11 +391,7 @@ fn beginning(column: &str) -> String {
 pub(crate) struct Json;
 
 impl StoredAs<Vec<String>> for Json {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        value: &'a Vec<String>,
-        into: &mut Columns<'a>,
-    ) -> Result<()> {
+    fn put<'a>(column: ColumnName, value: &'a Vec<String>, into: &mut Columns<'a>) -> Result<()> {
         into.own(column, serde_json::Value::from(value.as_slice()).to_string());
         Ok(())
     }
@@ -425,7 +409,7 @@ impl StoredAs<Vec<String>> for Json {
 pub(crate) struct Skipped;
 
 impl<T: Default> StoredAs<T> for Skipped {
-    fn put<'a>(_: Cow<'static, str>, _: &'a T, _: &mut Columns<'a>) -> Result<()> {
+    fn put<'a>(_: ColumnName, _: &'a T, _: &mut Columns<'a>) -> Result<()> {
         Ok(())
     }
 

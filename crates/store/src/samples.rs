@@ -6,7 +6,7 @@ use crate::results::Durable;
 use crate::row::{Keys, Stored, insert, row};
 use crate::values::{RepeatId, word};
 use crate::{Results, StoreResult};
-use rusqlite::Transaction;
+use rusqlite::{Connection, Result};
 use std::collections::{BTreeMap, HashMap};
 
 word!(
@@ -86,8 +86,7 @@ impl Results {
                         Some(id) => *id,
                         None => {
                             let id = insert_metric(transaction, repeat, metric)?;
-                            ids.0.insert(metric.clone(), id);
-                            id
+                            *ids.0.entry(metric.clone()).or_insert(id)
                         }
                     };
                     insert.execute((id, batch.at_offset_ns, value))?;
@@ -120,14 +119,10 @@ impl Results {
     }
 }
 
-fn insert_metric(
-    transaction: &Transaction<'_>,
-    repeat: RepeatId,
-    metric: &Metric,
-) -> rusqlite::Result<i64> {
+fn insert_metric(connection: &Connection, repeat: RepeatId, metric: &Metric) -> Result<i64> {
     let key: Keys<'_> = &[("repeat_id", &repeat)];
-    insert(transaction, "INSERT OR IGNORE INTO metric", key, metric)?;
-    transaction.query_row(
+    insert(connection, "INSERT OR IGNORE INTO metric", key, metric)?;
+    connection.query_row(
         "SELECT id FROM metric WHERE repeat_id = ?1 AND source = ?2 AND name = ?3 AND label = ?4",
         (repeat, metric.source, &metric.name, &metric.label),
         |row| row.get(0),

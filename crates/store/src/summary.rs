@@ -7,7 +7,7 @@ use crate::rows::{
     CellPreset, InputCounter, Repeat, RepeatResult, RepeatStatus, StoredCell, StoredCheck,
     StoredFailure, StoredRank, StoredRequirement, ThroughputMetric,
 };
-use crate::summary_devices::{DeviceSummary, ShimSummary};
+use crate::summary_devices::{DeviceSummary, ShimSummary, devices, lateness_share, share};
 use crate::summary_in_flight::{ConnectionTimeSummary, SilenceSummary};
 use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary};
 use crate::summary_time::TimeSpent;
@@ -24,16 +24,17 @@ document! {
     pub struct Summary from (
         results: &Results, measured: (&Repeat, &StoredCell), totals: &WindowTotals
     ) -> StoreResult<Summary> as Ok;
-    let repeat = measured.0;
-    let cell = measured.1;
+    let (repeat, cell) = measured;
     let id = repeat.id;
     let what = &cell.what;
     let result = repeat.result.as_ref();
     let is_done = repeat.status == RepeatStatus::Done;
     let done = result.filter(|_| is_done);
     let spent = results.times_spent(repeat)?;
-    let pacing = results.pacing_summary(repeat, cell, totals)?;
-    let storage = results.storage_summary(repeat, cell)?;
+    let times = results.window_times(id)?;
+    let schedule = results.window_schedule(id)?.unwrap_or_default();
+    let counted = results.device_io(id)?.filter(|_| is_done);
+    let roles = counted.as_ref().map_or(&[][..], |io| &io.roles);
     let window = results.window_summary(repeat, what, totals)?;
     {
         /// The version of this document, 2.
@@ -156,24 +157,28 @@ document! {
         /// Clause-5 counters; see below.
         pub inputs: Vec<InputCounter> = results.get(id)?,
         /// Of `tpcc-spec`, else `None`; see below.
-        pub terminals: Option<TerminalsSummary> = pacing.terminals,
+        pub terminals: Option<TerminalsSummary> =
+            what.terminals.map(|_| TerminalsSummary::of(repeat, what, totals, &times)),
         /// Of a run with `--rate`, else `None`; see below.
-        pub open_loop: Option<OpenLoopSummary> = pacing.open_loop,
+        pub open_loop: Option<OpenLoopSummary> = what.rate_asked.as_ref()
+            .map(|_| OpenLoopSummary::of(repeat, what, totals, schedule, &times)),
         /// What the clauses ask of a run with terminals; see below.
         pub verdicts: Vec<StoredRequirement> = results.get(id)?,
         /// Where files were placed, and what was asked of each place; see below.
-        pub devices: Vec<DeviceSummary> = storage.devices,
+        pub devices: Vec<DeviceSummary> = devices(&what.places, roles),
         /// Of the emulated requests, of all devices, that somebody waited for when they were due:
         /// share that completed within 2 % of the response time or 20 us of their due time; `None`
         /// where nothing is emulated.
-        pub fidelity: Option<f64> = storage.fidelity,
+        pub fidelity: Option<f64> =
+            share(roles, |role| (role.within_tolerance, role.judged)),
         /// How late the same requests were in the mean, as a share of the mean response time of
         /// the devices.
-        pub lateness_share: Option<f64> = storage.lateness_share,
+        pub lateness_share: Option<f64> = lateness_share(roles),
         /// Share of all emulated requests for which the host needed longer than the model.
-        pub overrun_share: Option<f64> = storage.overrun_share,
+        pub overrun_share: Option<f64> =
+            share(roles, |role| (role.overruns, role.emulated_requests())),
         /// What the shim did besides; `None` where it was not there; see below.
-        pub shim: Option<ShimSummary> = storage.shim,
+        pub shim: Option<ShimSummary> = counted.as_ref().map(|io| ShimSummary::of(&io.shim)),
         /// Consistency checks after the run; see below.
         pub checks: Vec<StoredCheck> = results.get(id)?,
         /// Texts: deviations and warnings.
@@ -248,16 +253,7 @@ impl Results {
     pub fn summary(&self, id: RepeatId) -> StoreResult<Summary> {
         let repeat = self.repeat(id)?;
         let cell = self.cell(repeat.cell)?;
-        self.summary_of((&repeat, &cell), &self.window_totals(id)?)
-    }
-
-    /// The same of a repeat that was read already, with the totals of its window.
-    pub fn summary_of(
-        &self,
-        measured: (&Repeat, &StoredCell),
-        totals: &WindowTotals,
-    ) -> StoreResult<Summary> {
-        Summary::of(self, measured, totals)
+        Summary::of(self, (&repeat, &cell), &self.window_totals(id)?)
     }
 }
 

@@ -2,20 +2,16 @@
 //! an emulated one was.
 
 use crate::document::document;
-use crate::rows::{
-    CellPlace, DeviceIo, NewCell, Repeat, RepeatStatus, RequestIo, RequestKind, RoleIo, ShimFacts,
-    StoredCell, rank,
-};
+use crate::rows::{CellPlace, NewCell, RequestIo, RequestKind, RoleIo, ShimFacts, rank};
 use crate::totals::finite;
-use crate::{Results, StoreResult};
 
 document! {
     /// One role's files in the window. Rates are `None` where nobody counted or the repeat failed.
     pub struct DeviceSummary from (place: CellPlace, role: Option<&RoleIo>);
-    let requests = |kind| role.and_then(|role| request_summary(role, kind));
-    let counted = |number: fn(&RoleIo) -> (u64, u64)| {
-        let (of, all) = role.map(number)?;
-        finite(of as f64 / all as f64)
+    let requests = |kind| {
+        let role = role?;
+        let of = role.requests.iter().find(|request| request.kind == kind)?;
+        Some(RequestSummary::of(role, of))
     };
     {
         /// As in the results file.
@@ -30,15 +26,16 @@ document! {
         pub write: Option<RequestSummary> = requests(RequestKind::Write),
         pub flush: Option<RequestSummary> = requests(RequestKind::Flush),
         /// Requests outstanding: mean over the window, and most since the server started.
-        pub queue_depth_mean: Option<f64> = counted(|role| (role.outstanding_ns, role.counted_ns)),
+        pub queue_depth_mean: Option<f64> =
+            share(role, |role| (role.outstanding_ns, role.counted_ns)),
         pub queue_depth_max: Option<u64> = role.map(|role| role.outstanding_max),
         /// Of the time, with at least one request outstanding; 0 to 1.
-        pub busy_share: Option<f64> = counted(|role| (role.busy_ns, role.counted_ns)),
+        pub busy_share: Option<f64> = share(role, |role| (role.busy_ns, role.counted_ns)),
         /// Of this role.
-        pub fidelity: Option<f64> = counted(|role| (role.within_tolerance, role.judged)),
-        pub lateness_share: Option<f64> = role.and_then(|role| lateness_share([role])),
+        pub fidelity: Option<f64> = share(role, |role| (role.within_tolerance, role.judged)),
+        pub lateness_share: Option<f64> = lateness_share(role),
         pub overrun_share: Option<f64> =
-            counted(|role| (role.overruns, role.emulated_requests())),
+            share(role, |role| (role.overruns, role.emulated_requests())),
     }
 }
 
@@ -89,17 +86,6 @@ document! {
     }
 }
 
-/// Storage in the summary.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StorageSummary {
-    pub devices: Vec<DeviceSummary>,
-    /// Over all roles that are emulated.
-    pub fidelity: Option<f64>,
-    pub lateness_share: Option<f64>,
-    pub overrun_share: Option<f64>,
-    pub shim: Option<ShimSummary>,
-}
-
 impl CellPlace {
     fn in_words(&self) -> String {
         let used = self.used.as_ref().map(|used| format!(" ({used})"));
@@ -113,45 +99,30 @@ impl NewCell {
     pub fn devices_in_words(&self) -> Option<String> {
         let data = self.places.iter().find(|place| place.role == "data");
         let main = data.or(self.places.first())?;
-        let mut words = if main.role == "data" {
-            main.in_words()
-        } else {
-            format!("{} {}", main.role, main.in_words())
-        };
-        let mut others: Vec<&CellPlace> = self.places.iter().collect();
+        let with_role = |place: &CellPlace| format!("{} {}", place.role, place.in_words());
+        let mut words = vec![if data.is_some() { main.in_words() } else { with_role(main) }];
+        let others = self.places.iter().filter(|place| place.device != main.device);
+        let mut others: Vec<&CellPlace> = others.collect();
         others.sort_by_key(|place| rank(&place.role));
-        for place in others.iter().filter(|place| place.device != main.device) {
-            words.push_str(&format!(", {} {}", place.role, place.in_words()));
-        }
-        Some(words)
+        words.extend(others.into_iter().map(with_role));
+        Some(words.join(", "))
     }
 }
 
-impl Results {
-    /// What a repeat shows of storage.
-    pub fn storage_summary(
-        &self,
-        repeat: &Repeat,
-        cell: &StoredCell,
-    ) -> StoreResult<StorageSummary> {
-        let io = self.device_io(repeat.id)?;
-        let done = repeat.status == RepeatStatus::Done;
-        let shown = io.as_ref().filter(|_| done);
-        let roles = shown.map_or(&[][..], |io| &io.roles);
-        let sum = |number: fn(&RoleIo) -> u64| roles.iter().map(number).sum::<u64>() as f64;
-        Ok(StorageSummary {
-            devices: devices(&cell.what.places, shown),
-            fidelity: finite(sum(|role| role.within_tolerance) / sum(|role| role.judged)),
-            lateness_share: lateness_share(roles),
-            overrun_share: finite(sum(|role| role.overruns) / sum(RoleIo::emulated_requests)),
-            shim: shown.map(|io| ShimSummary::of(&io.shim)),
-        })
-    }
+/// What is counted of roles, a part and the whole, as the share of all of them; `None` where there
+/// is nothing to divide by.
+pub(crate) fn share<'a>(
+    roles: impl IntoIterator<Item = &'a RoleIo>,
+    counted: fn(&RoleIo) -> (u64, u64),
+) -> Option<f64> {
+    let all = roles.into_iter().map(counted);
+    let (part, whole) = all.fold((0, 0), |(part, whole), one| (part + one.0, whole + one.1));
+    finite(part as f64 / whole as f64)
 }
 
 /// How late requests were in the mean, by the mean response time of the device itself, which is no
 /// longer for being told late. `None` where nothing is emulated.
-fn lateness_share<'a>(roles: impl IntoIterator<Item = &'a RoleIo>) -> Option<f64> {
+pub(crate) fn lateness_share<'a>(roles: impl IntoIterator<Item = &'a RoleIo>) -> Option<f64> {
     let (mut judged, mut late_ns, mut requests, mut response_ns) = (0, 0, 0, 0);
     for role in roles.into_iter().filter(|role| role.judged > 0) {
         judged += role.judged;
@@ -164,8 +135,7 @@ fn lateness_share<'a>(roles: impl IntoIterator<Item = &'a RoleIo>) -> Option<f64
 }
 
 /// One for each role that has a place or was counted.
-fn devices(places: &[CellPlace], io: Option<&DeviceIo>) -> Vec<DeviceSummary> {
-    let roles = io.map_or(&[][..], |io| &io.roles);
+pub(crate) fn devices(places: &[CellPlace], roles: &[RoleIo]) -> Vec<DeviceSummary> {
     let mut all: Vec<CellPlace> = places.to_vec();
     let data = places.iter().find(|place| place.role == "data");
     for role in roles {
@@ -179,9 +149,4 @@ fn devices(places: &[CellPlace], io: Option<&DeviceIo>) -> Vec<DeviceSummary> {
         DeviceSummary::of(place, role)
     };
     all.into_iter().map(of).collect()
-}
-
-fn request_summary(role: &RoleIo, kind: RequestKind) -> Option<RequestSummary> {
-    let of = role.requests.iter().find(|request| request.kind == kind)?;
-    Some(RequestSummary::of(role, of))
 }

@@ -2,11 +2,8 @@
 
 use crate::document::{ByTransaction, document};
 use crate::read::WindowTimes;
-use crate::rows::{
-    NewCell, Repeat, RepeatResult, RepeatStatus, ScheduleCounts, StoredCell, TimeKind,
-};
+use crate::rows::{NewCell, Repeat, RepeatResult, RepeatStatus, ScheduleCounts, TimeKind};
 use crate::totals::{TimeTotals, WindowTotals};
-use crate::{Results, StoreResult};
 
 document! {
     /// Terminals of workload `tpcc-spec`. Times are of the window, and not shown where the repeat
@@ -14,7 +11,7 @@ document! {
     pub struct TerminalsSummary from (
         repeat: &Repeat, cell: &NewCell, totals: &WindowTotals, times: &WindowTimes
     );
-    let done = is_done(repeat);
+    let done = repeat.status == RepeatStatus::Done;
     let result = repeat.result.as_ref().filter(|_| done);
     let nothing = TimeTotals::default();
     let of = |kind: TimeKind, name: &str| times.get(&(kind, name.to_owned())).unwrap_or(&nothing);
@@ -76,7 +73,7 @@ document! {
         repeat: &Repeat, cell: &NewCell, totals: &WindowTotals, counts: ScheduleCounts,
         times: &WindowTimes
     );
-    let done = is_done(repeat);
+    let done = repeat.status == RepeatStatus::Done;
     let result = repeat.result.as_ref();
     let nothing = TimeTotals::default();
     let of = |kind| times.get(&(kind, String::new())).unwrap_or(&nothing);
@@ -117,44 +114,10 @@ document! {
     }
 }
 
-/// What terminals and schedule were, and what came of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PacingSummary {
-    pub terminals: Option<TerminalsSummary>,
-    pub open_loop: Option<OpenLoopSummary>,
-}
-
-impl Results {
-    /// What a repeat shows of terminals and schedule; `totals` are those of its window.
-    pub fn pacing_summary(
-        &self,
-        repeat: &Repeat,
-        cell: &StoredCell,
-        totals: &WindowTotals,
-    ) -> StoreResult<PacingSummary> {
-        let what = &cell.what;
-        if what.terminals.is_none() && what.rate_asked.is_none() {
-            return Ok(PacingSummary::default());
-        }
-        let times = self.window_times(repeat.id)?;
-        let counts = self.window_schedule(repeat.id)?.unwrap_or_default();
-        let terminals = || TerminalsSummary::of(repeat, what, totals, &times);
-        let open_loop = || OpenLoopSummary::of(repeat, what, totals, counts, &times);
-        Ok(PacingSummary {
-            terminals: what.terminals.is_some().then(terminals),
-            open_loop: what.rate_asked.is_some().then(open_loop),
-        })
-    }
-}
-
 impl RepeatResult {
     /// New orders per minute that began and ended in the window, of workload `tpcc-spec`.
     pub fn nopm_within_window(&self) -> Option<f64> {
         let new_orders = self.new_orders_within_window? as f64;
         (self.measured_window_ns > 0).then(|| new_orders * 60e9 / self.measured_window_ns as f64)
     }
-}
-
-fn is_done(repeat: &Repeat) -> bool {
-    repeat.status == RepeatStatus::Done
 }

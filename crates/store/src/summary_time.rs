@@ -72,32 +72,31 @@ fn spent_by<'a>(
     let count = of.transactions as f64;
     let response_ns = of.response_ns.max(1) as f64;
     let mut driver_ns = of.response_ns;
+    let no_statement = |what: &str, ns: u64| TimeSpent {
+        what: what.to_owned(),
+        per_transaction: 1.0,
+        mean_us: ns as f64 / count / 1e3,
+        p95_us: None,
+        p99_us: None,
+        max_us: None,
+        share: ns as f64 / response_ns,
+    };
     let mut rows = Vec::new();
     for statement in statements {
         let times = &statement.times;
         driver_ns = driver_ns.saturating_sub(times.sum_ns);
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         rows.push(TimeSpent {
-            what: statement.kind.clone(),
             per_transaction: statement.executions() as f64 / count,
             mean_us: times.mean_ns().unwrap_or_default() / 1e3,
             p95_us: us(times.quantile_ns(0.95)),
             p99_us: us(times.quantile_ns(0.99)),
             max_us: us(times.max_ns()),
-            share: times.sum_ns as f64 / response_ns,
+            ..no_statement(&statement.kind, times.sum_ns)
         });
     }
     driver_ns = driver_ns.saturating_sub(of.queued_ns + of.paused_ns);
-    for (what, ns) in [(QUEUED, of.queued_ns), (PAUSED, of.paused_ns), (DRIVER, driver_ns)] {
-        rows.push(TimeSpent {
-            what: what.to_owned(),
-            per_transaction: 1.0,
-            mean_us: ns as f64 / count / 1e3,
-            p95_us: None,
-            p99_us: None,
-            max_us: None,
-            share: ns as f64 / response_ns,
-        });
-    }
+    let others = [(QUEUED, of.queued_ns), (PAUSED, of.paused_ns), (DRIVER, driver_ns)];
+    rows.extend(others.map(|(what, ns)| no_statement(what, ns)));
     rows
 }

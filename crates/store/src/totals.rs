@@ -2,11 +2,10 @@
 
 use crate::empty_histogram;
 use crate::histogram::Encoded;
-use crate::row::{Columns, Stored, StoredAs, row};
+use crate::row::{ColumnName, Columns, Stored, StoredAs, row};
 use crate::rows::{CellTransaction, IntervalRow, Phase};
 use hdrhistogram::Histogram;
-use rusqlite::Row;
-use std::borrow::Cow;
+use rusqlite::{Result, Row};
 
 /// `None` where there was nothing to divide by.
 pub(crate) fn finite(quotient: f64) -> Option<f64> {
@@ -170,8 +169,7 @@ impl WindowTotals {
 
     /// What the type of this name did.
     pub fn get(&self, name: &str) -> Option<&TransactionTotals> {
-        let found = self.iter().find(|(of, _)| of.name == name);
-        found.map(|(_, totals)| totals)
+        self.iter().find(|(of, _)| of.name == name).map(|(_, totals)| totals)
     }
 
     /// Does a transaction of the type of this name change rows? One that nobody knows may.
@@ -221,16 +219,12 @@ row! {
 pub(crate) struct WithCount;
 
 impl StoredAs<TimeTotals> for WithCount {
-    fn put<'a>(
-        column: Cow<'static, str>,
-        times: &'a TimeTotals,
-        into: &mut Columns<'a>,
-    ) -> rusqlite::Result<()> {
+    fn put<'a>(column: ColumnName, times: &'a TimeTotals, into: &mut Columns<'a>) -> Result<()> {
         into.own(column, times.count().cast_signed());
         times.put("", into)
     }
 
-    fn get(row: &Row<'_>, _: &str) -> rusqlite::Result<TimeTotals> {
+    fn get(row: &Row<'_>, _: &str) -> Result<TimeTotals> {
         TimeTotals::get(row, "")
     }
 

@@ -2,10 +2,14 @@
 
 use crate::row::Owner;
 
+/// Values by name, as text.
+pub type NamedTexts = Vec<(String, String)>;
+
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident in $column:literal;)+) => { $(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(serde::Serialize)]
         pub struct $name(pub i64);
 
         impl std::fmt::Display for $name {

@@ -1,14 +1,14 @@
 //! Writing: begin, append, finish.
 
-use crate::machines::{LabMachine, insert_machine, number_of};
+use crate::machines::{insert_machine, number_of};
 use crate::results::Durable;
 use crate::row::{Keys, Owner, TableRow, insert, put, put_named, update};
 use crate::rows::*;
 use crate::values::*;
 use crate::{Results, StoreError, StoreResult, process, redact};
 use base::now_utc_ns;
-use rusqlite::Transaction;
 use rusqlite::types::Null;
+use rusqlite::{Connection, Result};
 use std::slice;
 
 impl Results {
@@ -21,8 +21,7 @@ impl Results {
                 ("process", &process::identity()),
             ];
             let id = insert(transaction, "INSERT INTO lab", started, lab)?;
-            let first = LabMachine { machine: 1, facts: lab.host_facts.clone() };
-            insert_machine(transaction, id, &first)?;
+            insert_machine(transaction, id, 1, &lab.host_facts)?;
             Ok(LabId(id))
         })
     }
@@ -102,30 +101,19 @@ impl Results {
         self.step(Durable::Written, |transaction| put(transaction, &[(column, &id)], rows))
     }
 
-    /// Stores the server's variables, `SHOW GLOBAL VARIABLES`. Called again, it replaces those of
-    /// the same moment.
-    pub fn record_variables(
+    /// Stores the server's variables, `SHOW GLOBAL VARIABLES`, and its status, `SHOW GLOBAL
+    /// STATUS`, before the warm-up or after the window. Called again, it replaces those of the same
+    /// moment.
+    pub fn record_server(
         &self,
         repeat: RepeatId,
         moment: Moment,
         variables: &[(String, String)],
-    ) -> StoreResult<()> {
-        let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
-        self.step(Durable::Written, |transaction| {
-            put_named(transaction, "server_variable", key, variables)
-        })
-    }
-
-    /// Stores the server's status, `SHOW GLOBAL STATUS`, before the warm-up or after the window.
-    /// Called again, it replaces those of the same moment.
-    pub fn record_status(
-        &self,
-        repeat: RepeatId,
-        moment: Moment,
         status: &[(String, String)],
     ) -> StoreResult<()> {
         let key: Keys<'_> = &[("repeat_id", &repeat), ("phase", &moment)];
         self.step(Durable::Written, |transaction| {
+            put_named(transaction, "server_variable", key, variables)?;
             put_named(transaction, "server_status", key, status)
         })
     }
@@ -178,11 +166,8 @@ impl Results {
         })?;
         if changed == 0 {
             let stored = self.repeat(repeat)?;
-            return Err(StoreError::WrongStatus {
-                id: repeat.0,
-                status: stored.status.to_string(),
-                wanted: "finished",
-            });
+            let status = stored.status.to_string();
+            return Err(StoreError::WrongStatus { id: repeat.0, status });
         }
         Ok(())
     }
@@ -191,8 +176,7 @@ impl Results {
     /// measured again where a plan wants it whole.
     pub fn cut_repeat(&self, repeat: RepeatId) -> StoreResult<()> {
         let sql = "UPDATE repeat SET interrupted = 1 WHERE id = ?1 AND status = 'done'";
-        self.step(Durable::Flushed, |transaction| transaction.execute(sql, [repeat]))?;
-        Ok(())
+        self.step(Durable::Flushed, |transaction| transaction.execute(sql, [repeat]).map(drop))
     }
 
     /// Ends a repeat without a result to show. A repeat that was finished may fail afterwards
@@ -243,20 +227,13 @@ impl Results {
 }
 
 /// The next attempt of a repeat.
-pub(crate) fn insert_repeat(
-    transaction: &Transaction<'_>,
-    repeat: &NewRepeat,
-) -> rusqlite::Result<RepeatId> {
-    let attempt: u32 = transaction.query_row(
-        "SELECT coalesce(max(attempt), 0) + 1 FROM repeat WHERE cell_id = ?1 AND ordinal = ?2",
+pub(crate) fn insert_repeat(connection: &Connection, repeat: &NewRepeat) -> Result<RepeatId> {
+    let (attempt, block): (u32, u32) = connection.query_row(
+        "SELECT (SELECT coalesce(max(attempt), 0) + 1 FROM repeat \
+         WHERE cell_id = ?1 AND ordinal = ?2), (SELECT coalesce(max(block), ?2) FROM block \
+         WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1))",
         (repeat.cell, repeat.ordinal),
-        |row| row.get(0),
-    )?;
-    let block: u32 = transaction.query_row(
-        "SELECT coalesce(max(block), ?2) FROM block \
-         WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1)",
-        (repeat.cell, repeat.ordinal),
-        |row| row.get(0),
+        |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let started: Keys<'_> = &[
         ("attempt", &attempt),
@@ -265,5 +242,5 @@ pub(crate) fn insert_repeat(
         ("started_utc_ns", &now_utc_ns()),
         ("process", &process::identity()),
     ];
-    insert(transaction, "INSERT INTO repeat", started, repeat).map(RepeatId)
+    insert(connection, "INSERT INTO repeat", started, repeat).map(RepeatId)
 }

@@ -5,7 +5,7 @@ use crate::row::{Keys, insert, put, put_named, update};
 use crate::rows::NewCell;
 use crate::values::{CellId, LabId};
 use crate::{Results, StoreError, StoreResult};
-use rusqlite::Transaction;
+use rusqlite::{Connection, Result};
 
 impl Results {
     /// Stores a cell, or finds the one with this ordinal that a resumed lab has stored before.
@@ -43,27 +43,19 @@ impl Results {
     }
 }
 
-fn insert_cell(
-    transaction: &Transaction<'_>,
-    lab: LabId,
-    cell: &NewCell,
-) -> rusqlite::Result<CellId> {
-    let id = insert(transaction, "INSERT INTO cell", &[("lab_id", &lab)], cell)?;
-    insert_details(transaction, CellId(id), cell)
+fn insert_cell(connection: &Connection, lab: LabId, cell: &NewCell) -> Result<CellId> {
+    let id = insert(connection, "INSERT INTO cell", &[("lab_id", &lab)], cell)?;
+    insert_details(connection, CellId(id), cell)
 }
 
-fn insert_details(
-    transaction: &Transaction<'_>,
-    id: CellId,
-    cell: &NewCell,
-) -> rusqlite::Result<CellId> {
+fn insert_details(connection: &Connection, id: CellId, cell: &NewCell) -> Result<CellId> {
     let key: Keys<'_> = &[("cell_id", &id)];
-    put_named(transaction, "cell_setting", key, &cell.settings)?;
-    put(transaction, key, &cell.places)?;
-    transaction.execute("DELETE FROM cell_transaction WHERE cell_id = ?1", [id])?;
-    put(transaction, key, &cell.transactions)?;
-    put(transaction, key, cell.preset.as_slice())?;
+    put_named(connection, "cell_setting", key, &cell.settings)?;
+    put(connection, key, &cell.places)?;
+    connection.execute("DELETE FROM cell_transaction WHERE cell_id = ?1", [id])?;
+    put(connection, key, &cell.transactions)?;
+    put(connection, key, cell.preset.as_slice())?;
     let variables = cell.preset.iter().map(|preset| &preset.variables);
-    variables.into_iter().try_for_each(|of| put(transaction, key, of))?;
+    variables.into_iter().try_for_each(|of| put(connection, key, of))?;
     Ok(id)
 }

@@ -21,22 +21,25 @@ pub fn meminfo_bytes(key: &str) -> Option<u64> {
 /// # Errors
 /// What the line has instead.
 pub fn size_bytes(text: &str, key: &str) -> Result<Option<u64>, String> {
-    let begins_line = |at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
-    let mut found = text.match_indices(key).map(|(at, _)| text.split_at(at));
-    let found = found.find_map(|(before, line)| {
-        let value = line[key.len()..].strip_prefix(':')?;
-        begins_line(before.len()).then_some((before, value))
-    });
-    let Some((before, value)) = found else {
-        return Ok(None);
-    };
-    let value = value.split('\n').next().unwrap_or_default().trim();
-    let kib = value.strip_suffix(" kB").and_then(|kib| kib.parse::<u64>().ok());
-    let bytes = kib.and_then(|kib| kib.checked_mul(1024));
-    bytes.map(Some).ok_or_else(|| {
-        let number = before.matches('\n').count() + 1;
-        format!("line {number}: {key} is {value:?}, which is no size")
-    })
+    for (line, number) in text.lines().zip(1..) {
+        let Some(value) = line.strip_prefix(key).and_then(|rest| rest.strip_prefix(':')) else {
+            continue;
+        };
+        let value = value.trim();
+        let kib = value.strip_suffix(" kB").and_then(|kib| kib.parse::<u64>().ok());
+        let bytes = kib.and_then(|kib| kib.checked_mul(1024)).map(Some);
+        return bytes.ok_or_else(|| format!("line {number}: {key} is {value:?}, which is no size"));
+    }
+    Ok(None)
+}
+
+/// The next of some words as a number; `name` says what it is.
+///
+/// # Errors
+/// There is no word more, or it is no number.
+pub fn number<'a>(words: &mut impl Iterator<Item = &'a str>, name: &str) -> Result<u64, String> {
+    let word = words.next().ok_or_else(|| format!("it ends before {name}"))?;
+    word.parse().map_err(|_| format!("{name} is {word:?}, which is not a count"))
 }
 
 /// What is used of the file `stat` of a process or a thread.
@@ -63,10 +66,8 @@ impl ProcessStat {
         let (_, rest) = text.rsplit_once(')').ok_or("it has no name in parentheses")?;
         let mut words = rest.split_ascii_whitespace();
         let state = words.next().ok_or("it ends before the state")?;
-        let mut number_behind = |skipped: usize, name: &str| -> Result<u64, String> {
-            let word = words.nth(skipped).ok_or_else(|| format!("it ends before {name}"))?;
-            word.parse().map_err(|_| format!("{name} is {word:?}, which is not a count"))
-        };
+        let mut number_behind =
+            |skipped: usize, name: &str| number(&mut words.by_ref().skip(skipped), name);
         Ok(ProcessStat {
             has_ended: matches!(state, "Z" | "X"),
             // Behind those from the parent to the children's major faults.

@@ -5,5 +5,5 @@ mod facts;
 mod spawn;
 
 pub use child::{ChildProcess, POLL_INTERVAL};
-pub use facts::{ProcessStat, end_of_file, free_bytes, meminfo_bytes, size_bytes};
+pub use facts::{ProcessStat, end_of_file, free_bytes, meminfo_bytes, number, size_bytes};
 pub use spawn::{ChildOptions, DiesWith, cpu_set};

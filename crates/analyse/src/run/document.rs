@@ -59,7 +59,7 @@ pub fn measurement(results: &Results, id: RepeatId) -> StoreResult<RunDocument> 
 /// The file cannot be read.
 pub fn document_of(of: ReadRepeat<'_>) -> StoreResult<RunDocument> {
     let ReadRepeat { results, repeat, cell, totals, .. } = of;
-    let summary = results.summary_of((repeat, cell), totals)?;
+    let summary = Summary::of(results, (repeat, cell), totals)?;
     let resources = used_by(of)?;
     let nodes = nodes_of(of)?;
     let window = results.window_summary(repeat, &cell.what, totals)?;

@@ -1,9 +1,9 @@
 use super::{HANDSHAKES_MAX, Leader};
 use crate::auth::{Token, nonce};
-use crate::follower::{Follower, RunOrder};
+use crate::follower::Follower;
 use crate::launcher::{FleetPlace, RankOptions};
 use crate::link::Link;
-use crate::messages::{Agreement, Introduction, ToFollower};
+use crate::messages::{Agreement, Introduction, RunOrder, ToFollower};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
@@ -89,7 +89,7 @@ fn who_speaks_slowly_holds_up_nobody() {
         let gathered = scope.spawn(|| gather(&leader));
         // A whole head, and then a byte at a time.
         let mut slow = connected(&leader);
-        slow.write_all(b"mdf\x03\xff\x0f\0\0").unwrap();
+        slow.write_all(b"mdf\x04\xff\x0f\0\0").unwrap();
         let mut feeder = slow.try_clone().unwrap();
         let fed = scope.spawn(move || {
             let begun = Instant::now();

@@ -354,9 +354,7 @@ impl Measurement<'_, '_> {
     }
 
     fn record_server(&self, moment: Moment, told: &ServerTold) -> LabResult<()> {
-        let (results, repeat) = (self.results, self.repeat);
-        results.record_variables(repeat, moment, &told.variables)?;
-        Ok(results.record_status(repeat, moment, &told.status)?)
+        Ok(self.results.record_server(self.repeat, moment, &told.variables, &told.status)?)
     }
 
     /// Stores the result, and before it where the time of transactions went and what each of

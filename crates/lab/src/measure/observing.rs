@@ -6,13 +6,11 @@ use base::Instant;
 use drive::WORKER_THREAD;
 use observe::{
     ExporterSource, HostSource, MeterSource, NodeSource, PerfSource, ProcessSource, RaplSource,
-    SampleSource, Sampled, Sampler, ServerSource, ShimSource, SummedSources, ThreadSource,
+    SampleSource, Sampled, Sampler, ServerSource, ShimSource, ThreadSource, summed,
 };
 use spec::{Cell, Meters};
 use std::time::Duration;
-use storage::ShimPage;
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
-use wire::ConnectOptions;
 
 /// How often each source is read: once a second, and several times in a window that is shorter.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -107,10 +105,8 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
         Box::new(ProcessSource::new("mydyno", std::process::id())),
         Box::new(ThreadSource::new(WORKER_THREAD)),
     ];
-    let status = |server: &Subject| -> Box<dyn SampleSource> {
-        Box::new(ServerSource::new(ConnectOptions { schema: None, ..server.connect.clone() }))
-    };
-    sources.extend(SummedSources::of_all(subject.each().map(status).collect()));
+    let status = |server: &Subject| ServerSource::new(server.connect.clone());
+    sources.extend(summed(subject.each().map(status)));
     if subject.topology().is_one_database() {
         for (server, number) in subject.each().zip(1..) {
             sources.push(Box::new(NodeSource::new(server.connect.clone(), number)));
@@ -131,12 +127,9 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
     } else if let Some(rapl) = RaplSource::find().filter(|_| local) {
         sources.push(Box::new(rapl));
     }
-    let process = |pid| -> Box<dyn SampleSource> { Box::new(ProcessSource::new("server", pid)) };
     let pids = subject.each().filter_map(Subject::pid);
-    sources.extend(SummedSources::of_all(pids.map(process).collect()));
-    let counters =
-        |page: &ShimPage| -> Box<dyn SampleSource> { Box::new(ShimSource::new(page.clone())) };
-    sources.extend(SummedSources::of_all(subject.pages().map(counters).collect()));
+    sources.extend(summed(pids.map(|pid| ProcessSource::new("server", pid))));
+    sources.extend(summed(subject.pages().map(|page| ShimSource::new(page.clone()))));
     sources
 }
 

@@ -7,14 +7,14 @@ use store::MetricSource::Host;
 
 /// Times of a `cpu` line that are used, in ticks: user, nice, system, idle, iowait, irq, softirq,
 /// steal. Those of guests follow, and are in user and nice already.
-const COLUMNS: usize = 8;
+pub(crate) const COLUMNS: usize = 8;
 /// Kernels before 2.6 stopped here.
 const COLUMNS_MIN: usize = 4;
 /// More than any Linux runs on; it bounds what a strange file can make us remember.
 const CORES_MAX: usize = 1 << 16;
 
 /// The metrics and the columns, from one on, that each is the sum of.
-const METRICS: [(&str, std::ops::Range<usize>); 7] = [
+pub(crate) const METRICS: [(&str, std::ops::Range<usize>); 7] = [
     ("cpu_user_ns", 0..2),
     ("cpu_system_ns", 2..3),
     ("cpu_idle_ns", 3..4),
@@ -45,16 +45,13 @@ impl HostCores {
             let mut counted = |what| number(&mut words, what).map(as_stored);
             match name {
                 "ctxt" => {
-                    let switches = counted("the context switches")?;
-                    into.counter(Host, "context_switches", "", switches);
+                    into.counter(Host, "context_switches", "", counted("the context switches")?);
                 }
                 "procs_running" => {
-                    let running = counted("the running processes")?;
-                    into.gauge(Host, "processes_running", "", running);
+                    into.gauge(Host, "processes_running", "", counted("the running processes")?);
                 }
                 "procs_blocked" => {
-                    let blocked = counted("the blocked processes")?;
-                    into.gauge(Host, "processes_blocked", "", blocked);
+                    into.gauge(Host, "processes_blocked", "", counted("the blocked processes")?);
                 }
                 "cpu" => {
                     has_total = true;

@@ -21,51 +21,29 @@ const STACKED: [&str; 4] = ["dm-", "md", "bcache", "loop"];
 /// flushes, since 5.5.
 const MAY_END: RangeInclusive<usize> = 11..=15;
 
-/// A number of a line.
-struct DiskstatsColumn {
-    /// For people.
-    what: &'static str,
-    metric: &'static str,
-    unit: DiskUnit,
-}
-
-#[derive(Clone, Copy)]
-enum DiskUnit {
-    Requests,
-    InFlight,
-    Sectors,
-    Ms,
-    Unused,
-}
-
-const fn column(what: &'static str, metric: &'static str, unit: DiskUnit) -> DiskstatsColumn {
-    DiskstatsColumn { what, metric, unit }
-}
-
-const fn unused(what: &'static str) -> DiskstatsColumn {
-    column(what, "", DiskUnit::Unused)
-}
-
-/// What comes behind a device's name.
-const COLUMNS: [DiskstatsColumn; 17] = [
-    column("the reads", "disk_reads", DiskUnit::Requests),
-    unused("the reads merged with others"),
-    column("the sectors read", "disk_read_bytes", DiskUnit::Sectors),
-    column("the time of reads", "disk_read_ns", DiskUnit::Ms),
-    column("the writes", "disk_writes", DiskUnit::Requests),
-    unused("the writes merged with others"),
-    column("the sectors written", "disk_write_bytes", DiskUnit::Sectors),
-    column("the time of writes", "disk_write_ns", DiskUnit::Ms),
-    column("the requests in flight", "disk_in_flight", DiskUnit::InFlight),
-    column("the busy time", "disk_busy_ns", DiskUnit::Ms),
-    column("the time of all requests", "disk_queue_ns", DiskUnit::Ms),
-    unused("the discards"),
-    unused("the discards merged with others"),
-    unused("the sectors discarded"),
-    unused("the time of discards"),
-    column("the flushes", "disk_flushes", DiskUnit::Requests),
-    column("the time of flushes", "disk_flush_ns", DiskUnit::Ms),
+/// What comes behind a device's name, for people, and its metric, which ends with its unit; none
+/// where it is not used.
+const COLUMNS: [(&str, &str); 17] = [
+    ("the reads", "disk_reads"),
+    ("the reads merged with others", ""),
+    ("the sectors read", "disk_read_bytes"),
+    ("the time of reads", "disk_read_ns"),
+    ("the writes", "disk_writes"),
+    ("the writes merged with others", ""),
+    ("the sectors written", "disk_write_bytes"),
+    ("the time of writes", "disk_write_ns"),
+    ("the requests in flight", IN_FLIGHT),
+    ("the busy time", "disk_busy_ns"),
+    ("the time of all requests", "disk_queue_ns"),
+    ("the discards", ""),
+    ("the discards merged with others", ""),
+    ("the sectors discarded", ""),
+    ("the time of discards", ""),
+    ("the flushes", "disk_flushes"),
+    ("the time of flushes", "disk_flush_ns"),
 ];
+/// The one that goes up and down.
+const IN_FLIGHT: &str = "disk_in_flight";
 const READS: usize = 0;
 const WRITES: usize = 4;
 
@@ -138,7 +116,7 @@ impl Disks {
         let mut numbers = [0; COLUMNS.len()];
         let mut count = 0;
         while count < COLUMNS.len() && (words.peek().is_some() || !MAY_END.contains(&count)) {
-            numbers[count] = number(&mut words, COLUMNS[count].what)?;
+            numbers[count] = number(&mut words, COLUMNS[count].0)?;
             count += 1;
         }
         let often_unused = OFTEN_UNUSED.iter().any(|kind| name.starts_with(kind));
@@ -146,18 +124,17 @@ impl Disks {
             return Ok(());
         }
         let columns = COLUMNS.iter().zip(&mut known.times).take(count);
-        for ((column, time), value) in columns.zip(numbers) {
-            let value = match column.unit {
-                DiskUnit::Requests => as_stored(value),
-                DiskUnit::Sectors => scaled(value, UnitSize(SECTOR_BYTES)),
-                DiskUnit::Ms => time.ns(value),
-                DiskUnit::InFlight => {
-                    into.gauge(Host, column.metric, name, as_stored(value));
-                    continue;
-                }
-                DiskUnit::Unused => continue,
+        for ((&(_, metric), time), value) in columns.zip(numbers) {
+            let value = match metric.rsplit('_').next() {
+                Some("bytes") => scaled(value, UnitSize(SECTOR_BYTES)),
+                Some("ns") => time.ns(value),
+                _ => as_stored(value),
             };
-            into.counter(Host, column.metric, name, value);
+            match metric {
+                "" => {}
+                IN_FLIGHT => into.gauge(Host, metric, name, value),
+                _ => into.counter(Host, metric, name, value),
+            }
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::innodb_status::InnodbStatus;
 use super::names::{Name, StatusValues, withheld};
 use crate::error::ObserveResult;
 use crate::readings::Readings;
-use base::{Connect, Session, SessionError, errors};
+use base::{Connect, Session, SessionResult, errors};
 use wire::{Connection, Connector};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
@@ -36,9 +36,7 @@ const REFUSALS: [u16; 10] = [
 ];
 
 /// The whole `SHOW GLOBAL STATUS`: names and values.
-pub async fn global_status(
-    session: &mut Connection,
-) -> Result<Vec<(String, String)>, SessionError> {
+pub async fn global_status(session: &mut Connection) -> SessionResult<Vec<(String, String)>> {
     let answer = session.query(STATUS).await?;
     Ok(answer.rows().map(|row| (row.text(0), row.text(1))).collect())
 }
@@ -59,8 +57,7 @@ impl ServerSession {
 
     /// Reads everything once. The time of the values is that of the status.
     pub(super) async fn read(&mut self, into: &mut Readings) -> ObserveResult<()> {
-        let mut values = StatusValues::new();
-        ask_status(&mut self.connection, &mut values).await.map_err(failed)?;
+        let mut values = ask_status(&mut self.connection).await.map_err(failed)?;
         into.taken_now();
         ask_extras(&mut self.connection, &self.extras, &mut values).await.map_err(failed)?;
         values.withhold(withheld(self.connection.server()));
@@ -117,9 +114,8 @@ impl Extras {
     }
 }
 
-async fn find_out(connection: &mut Connection) -> Result<Extras, SessionError> {
-    let mut values = StatusValues::new();
-    ask_status(connection, &mut values).await?;
+async fn find_out(connection: &mut Connection) -> SessionResult<Extras> {
+    let values = ask_status(connection).await?;
     let on = switched_on(connection).await?;
     let withheld = withheld(connection.server());
     let missing = values.missing();
@@ -135,7 +131,7 @@ async fn find_out(connection: &mut Connection) -> Result<Extras, SessionError> {
     Ok(extras)
 }
 
-async fn switched_on(connection: &mut Connection) -> Result<SwitchedOn, SessionError> {
+async fn switched_on(connection: &mut Connection) -> SessionResult<SwitchedOn> {
     for condition in SWITCHED_ON {
         let sql = format!("SELECT NAME FROM information_schema.INNODB_METRICS WHERE {condition}");
         if let Some(answer) = unless_refused(connection.query(&sql).await)? {
@@ -147,33 +143,27 @@ async fn switched_on(connection: &mut Connection) -> Result<SwitchedOn, SessionE
 }
 
 /// What the server answers; `None` where it refuses.
-fn unless_refused<T>(asked: Result<T, SessionError>) -> Result<Option<T>, SessionError> {
+fn unless_refused<T>(asked: SessionResult<T>) -> SessionResult<Option<T>> {
     match asked {
-        Err(error) if is_refusal(&error) => Ok(None),
+        Err(error) if error.code().is_some_and(|code| REFUSALS.contains(&code)) => Ok(None),
         asked => asked.map(Some),
     }
 }
 
-fn is_refusal(error: &SessionError) -> bool {
-    error.code().is_some_and(|code| REFUSALS.contains(&code))
-}
-
-async fn ask_status(
-    connection: &mut Connection,
-    values: &mut StatusValues,
-) -> Result<(), SessionError> {
+async fn ask_status(connection: &mut Connection) -> SessionResult<StatusValues> {
+    let mut values = StatusValues::new();
     let answer = connection.query(STATUS).await?;
     for row in answer.rows() {
         values.take_status(row.bytes(0)?, row.int(1).ok());
     }
-    Ok(())
+    Ok(values)
 }
 
 async fn ask_extras(
     connection: &mut Connection,
     extras: &Extras,
     values: &mut StatusValues,
-) -> Result<(), SessionError> {
+) -> SessionResult<()> {
     if let Some(sql) = &extras.counters_sql {
         let answer = connection.query(sql).await?;
         for row in answer.rows() {
@@ -200,6 +190,7 @@ async fn ask_extras(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::SessionError;
 
     fn values_without(lacking: &[&str]) -> StatusValues {
         let mut values = StatusValues::new();
@@ -257,8 +248,9 @@ mod tests {
             sqlstate: "HY000".to_owned(),
             message: String::new(),
         };
-        assert!(is_refusal(&server(1227)));
-        assert!(!is_refusal(&server(1317)), "interrupted");
-        assert!(!is_refusal(&SessionError::Lost(String::new())));
+        assert_eq!(unless_refused::<()>(Err(server(1227))), Ok(None));
+        for error in [server(1317), SessionError::Lost(String::new())] {
+            assert_eq!(unless_refused::<()>(Err(error.clone())), Err(error), "interrupted");
+        }
     }
 }

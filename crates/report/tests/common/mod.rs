@@ -275,7 +275,7 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
     let my_cnf = "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n";
     let new = NewRepeat { my_cnf: Some(my_cnf.to_owned()), ..testkit::repeat(cell, point.repeat) };
     let id = begin(results, shape, &new);
-    results.record_variables(id, Moment::Start, &variables("200")).unwrap();
+    results.record_server(id, Moment::Start, &variables("200"), &[]).unwrap();
     let mut random = Random::new(7, &[u64::from(point.ordinal), u64::from(point.repeat)]);
     let total_s = shape.warmup_s + shape.window_s;
     let mut committed = 0;
@@ -328,7 +328,7 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
 }
 
 fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (u64, bool)) {
-    results.record_variables(id, Moment::End, &variables("2000")).unwrap();
+    results.record_server(id, Moment::End, &variables("2000"), &[]).unwrap();
     results.put(id, &inputs()).unwrap();
     results.record_checks(id, &checks(true)).unwrap();
     let deadlock = StoredFailure {

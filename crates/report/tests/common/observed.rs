@@ -57,7 +57,7 @@ pub fn observe(results: &Results, repeat: RepeatId, of: &Beside) {
             ("Uptime_since_flush_status", "10"),
         ];
         let owned = status.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        results.record_status(repeat, moment, &owned).unwrap();
+        results.record_server(repeat, moment, &[], &owned).unwrap();
     }
 }
 

@@ -103,8 +103,8 @@ fn charts_show_what_the_file_has() {
         let p95_us = lab.mean(cell.id, |of| summary(of).primary.p95_us.unwrap());
         assert_near(p95, p95_us / 1e3, "p95");
         let reads_per_s = |of: &Repeat| {
-            let storage = lab.results.storage_summary(of, cell).unwrap();
-            let data = storage.devices.iter().find(|device| device.role == "data").unwrap();
+            let devices = summary(of).devices;
+            let data = devices.iter().find(|device| device.role == "data").unwrap();
             data.read.as_ref().unwrap().per_s.unwrap()
         };
         assert_near(reads, lab.mean(cell.id, reads_per_s), "reads");

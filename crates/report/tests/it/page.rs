@@ -397,7 +397,7 @@ fn what_to_set_and_what_each_setting_does() {
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     for cell in results.cells(lab).unwrap() {
         for repeat in results.repeats(cell.id).unwrap() {
-            results.record_variables(repeat.id, Moment::Start, &variables).unwrap();
+            results.record_server(repeat.id, Moment::Start, &variables, &[]).unwrap();
         }
     }
     let html = report::render(&results, lab).unwrap();

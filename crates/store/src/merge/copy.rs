@@ -4,10 +4,10 @@
 //! machines, blocks, cells, ramps, repeats and loads. The rows of every other table belong to one
 //! of them, and go with it.
 
-use super::error::MergeError;
+use super::error::{MergeError, MergeResult};
 use super::schema::SchemaTable;
 use crate::machines::number_of;
-use crate::row::put;
+use crate::row::{put, row};
 use crate::rows::{Block, Lab, StoredCell, StoredLoad, StoredRamp};
 use crate::values::{CellId, LabId, LoadId, RampId};
 use crate::{Results, StoreError, StoreResult};
@@ -52,19 +52,22 @@ struct LabPair {
     blocks: HashMap<u32, u32>,
 }
 
-/// One attempt of a repeat.
-struct StoredAttempt {
-    id: i64,
-    ordinal: u32,
-    attempt: u32,
-    block: u32,
-    /// What tells it from all others: when it began, and which process measured it.
-    identity: (i64, String),
+row! {
+    /// One attempt of a repeat.
+    pub struct StoredAttempt {
+        pub id: i64,
+        pub ordinal: u32,
+        pub attempt: u32,
+        pub block: u32,
+        /// With the process that measured it, this tells it from all others.
+        pub started_utc_ns: i64,
+        pub process: String,
+    }
 }
 
 impl Copier<'_> {
     /// Adds everything.
-    pub(super) fn copy(&mut self) -> Result<(), MergeError> {
+    pub(super) fn copy(&mut self) -> MergeResult<()> {
         for lab in self.source.labs()? {
             let mut pair = self.lab(&lab)?;
             self.blocks(&mut pair)?;
@@ -124,7 +127,7 @@ impl Copier<'_> {
     }
 
     /// A plan's lab is known by its plan, any other by its process and beginning.
-    fn lab(&mut self, lab: &Lab) -> Result<LabPair, MergeError> {
+    fn lab(&mut self, lab: &Lab) -> MergeResult<LabPair> {
         let mut there = self.out.labs()?.into_iter();
         let process = self.source.process_of("lab", lab.id.0)?;
         let found = match &lab.plan {
@@ -144,7 +147,7 @@ impl Copier<'_> {
     }
 
     /// What a lab in several files has of each.
-    fn extend(&self, found: &Lab, lab: &Lab) -> Result<(), MergeError> {
+    fn extend(&self, found: &Lab, lab: &Lab) -> MergeResult<()> {
         let mut commands = found.command_line.clone();
         for line in lab.command_line.lines() {
             if commands.lines().all(|known| known != line) {
@@ -166,7 +169,7 @@ impl Copier<'_> {
     }
 
     /// Machines are known by what they are, blocks by when they began on which machine.
-    fn blocks(&mut self, pair: &mut LabPair) -> Result<(), MergeError> {
+    fn blocks(&mut self, pair: &mut LabPair) -> MergeResult<()> {
         let mut known = self.out.machines(pair.to)?;
         let mut machines = BTreeMap::new();
         for machine in self.source.machines(pair.from)? {
@@ -196,7 +199,7 @@ impl Copier<'_> {
 
     /// A ramp is known by its cell of the plan and its repeat. Two of one place have to be the
     /// same: they begin with the same point.
-    fn ramp(&mut self, pair: &LabPair, ramp: &StoredRamp) -> Result<(), MergeError> {
+    fn ramp(&mut self, pair: &LabPair, ramp: &StoredRamp) -> MergeResult<()> {
         let there = self.out.ramps(pair.to)?;
         let place = |ramp: &StoredRamp| (ramp.what.ordinal, ramp.what.repeat);
         let Some(found) = there.iter().find(|one| place(one) == place(ramp)) else {
@@ -237,7 +240,7 @@ impl Copier<'_> {
 
     /// A cell is known by its place in the plan; one that is a point of ramps has no such place,
     /// and is known by the ramps' place and its connections.
-    fn cell(&mut self, pair: &LabPair, cell: &StoredCell) -> Result<(), MergeError> {
+    fn cell(&mut self, pair: &LabPair, cell: &StoredCell) -> MergeResult<()> {
         let ramp = self.ramp_of(cell.id)?;
         let found = match ramp {
             _ if pair.is_new => None,
@@ -247,26 +250,24 @@ impl Copier<'_> {
             }
             None => self.out.cell_at(pair.to, cell.what.ordinal)?,
         };
+        let has_met_server = |cell: &StoredCell| !cell.what.server_version.is_empty();
         let key = match found {
             None => self.new_cell(pair, cell)?,
-            Some(found) if cell.what.server_version.is_empty() => {
-                self.remember("cell", (cell.id.0, found.id.0), false)?;
-                found.id.0
-            }
-            Some(found) if found.what.server_version.is_empty() => {
-                self.fill_in_server(pair, cell, &found)?;
-                found.id.0
-            }
             Some(found) => {
-                self.require_same(cell, &found)?;
-                self.remember("cell", (cell.id.0, found.id.0), false)?;
+                let is_filled_in = has_met_server(cell) && !has_met_server(&found);
+                if is_filled_in {
+                    self.fill_in_server(pair, cell, &found)?;
+                } else if has_met_server(cell) {
+                    self.require_same(cell, &found)?;
+                }
+                self.remember("cell", (cell.id.0, found.id.0), is_filled_in)?;
                 found.id.0
             }
         };
         self.repeats(pair, cell, (CellId(key), ramp.is_some()))
     }
 
-    fn new_cell(&mut self, pair: &LabPair, cell: &StoredCell) -> Result<i64, MergeError> {
+    fn new_cell(&mut self, pair: &LabPair, cell: &StoredCell) -> MergeResult<i64> {
         let ordinal = match self.out.cell_at(pair.to, cell.what.ordinal)? {
             None => cell.what.ordinal,
             // Another file gave the number to another point of a ramp, behind the plan's cells.
@@ -279,7 +280,7 @@ impl Copier<'_> {
     }
 
     /// The ordinal of the plan's cell of whose ramps this one is a point.
-    fn ramp_of(&self, cell: CellId) -> Result<Option<u32>, MergeError> {
+    fn ramp_of(&self, cell: CellId) -> MergeResult<Option<u32>> {
         let sql = "SELECT a.ordinal FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id \
                    JOIN ramp AS a ON a.id = p.ramp_id WHERE r.cell_id = ?1 LIMIT 1";
         Ok(self.source.all(sql, [cell], |row| row.get(0))?.pop())
@@ -291,32 +292,29 @@ impl Copier<'_> {
         pair: &LabPair,
         cell: &StoredCell,
         found: &StoredCell,
-    ) -> Result<(), MergeError> {
+    ) -> MergeResult<()> {
         for table in self.tables.iter().filter(|of| of.name.starts_with("cell_")) {
             let sql = format!("DELETE FROM main.{} WHERE cell_id = ?1", table.name);
             self.write(&sql, [found.id])?;
         }
         let place = [("lab_id", pair.to.0), ("ordinal", found.what.ordinal.into())];
-        self.copy_row(("cell", cell.id.0), &place, |columns, values| {
+        Ok(self.copy_row(("cell", cell.id.0), &place, |columns, values| {
             format!("UPDATE main.cell SET ({columns}) = ({values}) WHERE id = {}", found.id)
-        })?;
-        Ok(self.remember("cell", (cell.id.0, found.id.0), true)?)
+        })?)
     }
 
-    fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> Result<(), MergeError> {
+    fn require_same(&self, cell: &StoredCell, found: &StoredCell) -> MergeResult<()> {
+        let Some([name, was, is]) = found.what.difference(&cell.what) else {
+            return Ok(());
+        };
         let there = attempts(self.out, found.id)?;
         let before = there.first().map_or(self.out.path.display(), |of| self.origin(of.id));
-        match found.what.difference(&cell.what) {
-            None => Ok(()),
-            Some([name, was, is]) => {
-                let (ordinal, file) = (cell.what.ordinal, self.source.path.display());
-                let why = format!(
-                    "cell {ordinal} has {name} {is} in {file} and {was} in {before}, and a lab is \
-                     not mixed of two; measure one of them again"
-                );
-                Err(MergeError::refused(Exit::Failed, why))
-            }
-        }
+        let (ordinal, file) = (cell.what.ordinal, self.source.path.display());
+        let why = format!(
+            "cell {ordinal} has {name} {is} in {file} and {was} in {before}, and a lab is not \
+             mixed of two; measure one of them again"
+        );
+        Err(MergeError::refused(Exit::Failed, why))
     }
 
     /// A repeat is known by when it began and which process measured it.
@@ -325,12 +323,15 @@ impl Copier<'_> {
         pair: &LabPair,
         cell: &StoredCell,
         (to, is_of_ramps): (CellId, bool),
-    ) -> Result<(), MergeError> {
+    ) -> MergeResult<()> {
         let mut there = attempts(self.out, to)?;
         // Points of ramps are counted on as they come.
         let mut ordinals: HashMap<u32, u32> = HashMap::new();
         for attempt in attempts(self.source, cell.id)? {
-            if let Some(found) = there.iter().find(|one| one.identity == attempt.identity) {
+            let is_it = |one: &&StoredAttempt| {
+                (one.started_utc_ns, &one.process) == (attempt.started_utc_ns, &attempt.process)
+            };
+            if let Some(found) = there.iter().find(is_it) {
                 ordinals.insert(attempt.ordinal, found.ordinal);
                 self.remember("repeat", (attempt.id, found.id), false)?;
                 self.repeats.there += 1;
@@ -356,7 +357,7 @@ impl Copier<'_> {
     }
 
     /// A load is known by what it loaded and when.
-    fn load(&self, id: LoadId, load: &StoredLoad) -> Result<(), MergeError> {
+    fn load(&self, id: LoadId, load: &StoredLoad) -> MergeResult<()> {
         let moment = |load: &StoredLoad| (load.started_utc_ns, load.finished_utc_ns);
         let is_it = |other: &StoredLoad| {
             moment(other) == moment(load)
@@ -419,15 +420,6 @@ impl Copier<'_> {
 }
 
 fn attempts(results: &Results, cell: CellId) -> StoreResult<Vec<StoredAttempt>> {
-    let sql = "SELECT id, ordinal, attempt, block, started_utc_ns, process FROM repeat \
-               WHERE cell_id = ?1 ORDER BY ordinal, attempt";
-    results.all(sql, [cell], |row| {
-        Ok(StoredAttempt {
-            id: row.get(0)?,
-            ordinal: row.get(1)?,
-            attempt: row.get(2)?,
-            block: row.get(3)?,
-            identity: (row.get(4)?, row.get(5)?),
-        })
-    })
+    let sql = "SELECT * FROM repeat WHERE cell_id = ?1 ORDER BY ordinal, attempt";
+    results.rows(sql, [cell])
 }

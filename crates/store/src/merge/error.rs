@@ -5,6 +5,8 @@ use base::Exit;
 use std::path::Path;
 use thiserror::Error;
 
+pub(super) type MergeResult<T> = Result<T, MergeError>;
+
 /// Why results files were not merged. All files are as they were.
 #[derive(Debug, Error)]
 #[non_exhaustive]

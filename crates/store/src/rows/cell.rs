@@ -1,7 +1,7 @@
 //! Cells: what is measured, where its files are, and what its server was configured with.
 
 use crate::row::{Bits, Columns, Nested, Redacted, Skipped, Stored, row};
-use crate::values::{CellId, LabId, word};
+use crate::values::{CellId, LabId, NamedTexts, word};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -100,7 +100,7 @@ row! {
         /// The types of its transactions, in the workload's order.
         pub transactions: Vec<CellTransaction> as Skipped,
         /// What else tells this cell from its neighbours: preset, `innodb_io_capacity`, ...
-        pub settings: Vec<(String, String)> as Skipped,
+        pub settings: NamedTexts as Skipped,
         /// What became of the preset that its server was started with.
         pub preset: Option<CellPreset> as Skipped,
     }

@@ -1,7 +1,7 @@
 //! Labs, their blocks and their ramps.
 
 use crate::row::{Nested, Redacted, RedactedPlan, Skipped, row};
-use crate::values::{LabId, RampId, word};
+use crate::values::{LabId, NamedTexts, RampId, word};
 use spec::RampLimits;
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ row! {
         /// Repeats of all cells that the plan asks for; `None` without a plan.
         pub turns: Option<u32>,
         /// Hardware and system: CPU model, cores, memory, kernel, file system, ...
-        pub host_facts: Vec<(String, String)> as Skipped,
+        pub host_facts: NamedTexts as Skipped,
     }
 
     /// A lab as stored.

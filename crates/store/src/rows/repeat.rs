@@ -28,7 +28,7 @@ word!(
 
 row! {
     /// A repeat about to start.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, Default, PartialEq)]
     pub struct NewRepeat {
         pub cell: CellId = "cell_id",
         /// The number of the repeat, from 1. Measuring the same ordinal again is a new attempt; the
@@ -294,17 +294,7 @@ row! {
 impl NewRepeat {
     /// One that is not driven.
     pub fn not_driven(cell: CellId, ordinal: u32) -> NewRepeat {
-        NewRepeat {
-            cell,
-            ordinal,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-            server_cpus: None,
-            driver_cpus: None,
-            dilation: 1.0,
-            data_bytes: None,
-        }
+        NewRepeat { cell, ordinal, dilation: 1.0, ..NewRepeat::default() }
     }
 }
 

@@ -111,8 +111,8 @@ fn rows_come_back_as_they_were_given() {
     assert_eq!(phases[..3], expected[..3]);
     assert_eq!(results.interval_count(repeat).unwrap(), 4);
     let variables = [("b".to_owned(), "1".to_owned()), ("a".to_owned(), String::new())];
-    results.record_variables(repeat, Moment::Start, &variables).unwrap();
-    results.record_variables(repeat, Moment::Start, &variables).unwrap();
+    results.record_server(repeat, Moment::Start, &variables, &[]).unwrap();
+    results.record_server(repeat, Moment::Start, &variables, &[]).unwrap();
     let names: Vec<String> =
         results.variables(repeat, Moment::Start).unwrap().into_iter().map(|v| v.0).collect();
     assert_eq!(names, ["a", "b"]);

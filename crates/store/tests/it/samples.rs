@@ -33,9 +33,9 @@ fn the_status_of_both_moments_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
     let pair = |value: &str| vec![("Questions".to_owned(), value.to_owned())];
-    results.record_status(repeat, Moment::Start, &pair("5")).unwrap();
-    results.record_status(repeat, Moment::End, &pair("6")).unwrap();
-    results.record_status(repeat, Moment::End, &pair("7")).unwrap();
+    results.record_server(repeat, Moment::Start, &[], &pair("5")).unwrap();
+    results.record_server(repeat, Moment::End, &[], &pair("6")).unwrap();
+    results.record_server(repeat, Moment::End, &[], &pair("7")).unwrap();
     assert_eq!(results.status(repeat, Moment::Start).unwrap(), pair("5"));
     assert_eq!(results.status(repeat, Moment::End).unwrap(), pair("7"));
 }

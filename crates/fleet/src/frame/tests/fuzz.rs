@@ -3,7 +3,8 @@
 
 use crate::frame::{FRAME_BYTES_MAX, HEAD_BYTES, Inbox, MARK, READ_BYTES, send};
 use crate::messages::{
-    Agreement, Introduction, RankAbout, RankShare, RankUsage, RunJob, ToFollower, ToLeader, Word,
+    Agreement, Introduction, RankAbout, RankShare, RankUsage, RunJob, RunOrder, ToFollower,
+    ToLeader, Word,
 };
 use drive::{
     Arrivals, DrivenShare, FailedTries, Interval, Pace, Phase, PhaseOffsets, RunOptions, Times,
@@ -65,10 +66,10 @@ fn orders() -> Vec<ToFollower> {
     };
     let job = RunJob { options, input_seed: 1 };
     vec![
-        ToFollower::Challenge { nonce: [7; 32] },
-        ToFollower::Welcome { proof: vec![1; 32] },
+        ToFollower::Challenge([7; 32]),
+        ToFollower::Welcome(vec![1; 32]),
         ToFollower::Refused("no".to_owned()),
-        ToFollower::Run { order: 1, job: Box::new(job) },
+        ToFollower::Order { order: 1, what: RunOrder::Run(Box::new(job)) },
         ToFollower::Phases(PhaseOffsets { warmup_end_ns: 1, window_end_ns: 2 }),
     ]
 }
@@ -112,7 +113,9 @@ fn received(bytes: &[u8], bytes_max: usize) -> Result<(), TestCaseError> {
     let mut from = bytes;
     loop {
         match to_follower.receive::<ToFollower>(&mut from, bytes_max) {
-            Ok(Some(ToFollower::Run { job, .. })) => drop(job.options.is_consistent()),
+            Ok(Some(ToFollower::Order { what: RunOrder::Run(job), .. })) => {
+                let _ = job.options.is_consistent();
+            }
             Ok(_) => {}
             Err(error) => break prop_assert!(is_of_frames(error.kind())),
         }
