@@ -230,9 +230,7 @@ impl Plan {
     }
 
     fn require_disk(&self, cell: &PlannedCell, bytes: u64, host: &Host) -> Result<(), PlanError> {
-        let Some(free) = host.disk_free_bytes.filter(|free| bytes > *free) else {
-            return Ok(());
-        };
+        let Some(free) = host.disk_free_bytes.filter(|free| bytes > *free) else { return Ok(()) };
         let why = format!(
             "it needs {} of disk for its files and the images of this plan, and mydyno's \
              directory has {}; take fewer warehouses, or free some space (`mydyno server images` \

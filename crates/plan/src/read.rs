@@ -93,19 +93,15 @@ impl PlanKey<'_> {
             })?);
             return Ok(());
         }
-        let Some(variables) = value.get_ref().as_table() else {
-            return Err(self.refused(value));
-        };
+        let Some(variables) = value.get_ref().as_table() else { return Err(self.refused(value)) };
         let schema = &self.schema["additionalProperties"];
         let mut variables: Vec<_> = variables.iter().collect();
         variables.sort_by_key(|(name, _)| name.span().start);
         let mut seen = BTreeSet::new();
         for (written, value) in variables {
             let key = PlanKey { name: written.get_ref(), schema };
-            if key.name.contains('=') {
-                let why = format!("`{}` is no name of a variable; write NAME = VALUE", key.name);
-                return Err(PlanProblem::new(written.span(), why));
-            }
+            let why = format!("`{}` is no name of a variable; write NAME = VALUE", key.name);
+            PlanProblem::when(key.name.contains('='), written.span(), why)?;
             let dimension = key.dimension(value, &|key, value| {
                 let text = format!("{}={}", key.name, key.text(value)?);
                 let (name, value) = SetVariable::read(&text)
@@ -114,10 +110,8 @@ impl PlanKey<'_> {
             })?;
             let name = dimension.first().and_then(|first| first.get_ref().variable());
             let name = name.unwrap_or_default().to_owned();
-            if !seen.insert(name.clone()) {
-                let why = format!("the variable {name} is set twice; leave one of them out");
-                return Err(PlanProblem::new(written.span(), why));
-            }
+            let why = format!("the variable {name} is set twice; leave one of them out");
+            PlanProblem::when(!seen.insert(name), written.span(), why)?;
             dimensions.push(dimension);
         }
         Ok(())

@@ -95,7 +95,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     let shown = LiveOptions { watch, metrics_listen, verbose, notes_once: true };
     let mut live = Live::begin(shown, &stop)?;
     check_meters(&options.meters, &stop)?;
-    check_meters(plan.meters(), &stop)?;
+    check_meters(&plan.meters, &stop)?;
     let results = Results::create_or_open(file)?;
     let summary = execute((&results, planned), &options, &stop, &mut live)?;
     let lab = summary.lab;

@@ -38,7 +38,7 @@ pub fn run(arguments: &TuneArguments) -> Outcome {
         planned.images_for(&planned.turns)?;
     }
     let stop = stop_flag();
-    check_meters(plan.meters(), &stop)?;
+    check_meters(&plan.meters, &stop)?;
     let results = Results::create_or_open(file)?;
     let found = search(arguments, (&plan, planned), (&results, &options, &stop))?;
     write_report(&results, LabId(found.lab_id), &arguments.output)?;
