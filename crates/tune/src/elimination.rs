@@ -32,7 +32,7 @@ impl<E, F: FnMut(ProposalBlock) -> Result<Vec<Window>, E>> Measure<E> for F {}
 
 /// Proposals of which some are decided.
 pub(crate) struct Elimination<'a> {
-    limits: JudgeLimits,
+    pub limits: JudgeLimits,
     proposals: Vec<ComparedFinding<'a>>,
     /// Places of those that help, in the order in which that was found.
     kept: Vec<usize>,
@@ -215,7 +215,7 @@ impl<'a> Elimination<'a> {
         let mut idle = Vec::new();
         for (place, window) in asked.iter().zip(without) {
             match window {
-                [Ok(without), Ok(all)] => self.proposals[*place].looks.push([without, all]),
+                [Ok(without), Ok(all)] => self.proposals[*place].looks.ratios.push([without, all]),
                 [Err(reason), _] => {
                     self.keep_what_is_needed(*place, open, reason);
                     continue;
@@ -241,7 +241,7 @@ impl<'a> Elimination<'a> {
         mut idle: Vec<usize>,
         measure: &mut impl Measure<E>,
     ) -> Result<(), E> {
-        let ratio = |place: &usize| self.proposals[*place].looks.ratio();
+        let ratio = |place: &usize| self.proposals[*place].looks.ratios.ratio();
         idle.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         if idle.len() > 1 && !self.is_idle_together(open, &idle, measure)? {
             for place in idle.drain(1..) {

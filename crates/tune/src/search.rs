@@ -141,11 +141,17 @@ impl<'a> Search<'a> {
         Ok(Search { results, lab, job, asked, seed, eta, observed, findings, best, gain })
     }
 
-    /// Searches, and measures the best against the start.
+    /// Searches, measures the best against the start, and stores that the lab is over.
     ///
     /// # Errors
     /// The start has no result, the budget is too small, or nothing can be stored.
-    pub fn run(&mut self) -> LabResult<Found> {
+    pub fn run(mut self) -> LabResult<Found> {
+        let found = self.found();
+        self.lab.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
+        found
+    }
+
+    fn found(&mut self) -> LabResult<Found> {
         let ended = self.search();
         let interrupted = ended.as_ref().is_err_and(|error| error.exit() == Exit::Interrupted);
         if !interrupted {
@@ -172,14 +178,6 @@ impl<'a> Search<'a> {
             gain: self.gain.clone(),
             effects: lab_outcome(self.results, lab)?.effects,
         })
-    }
-
-    /// Stores that the lab is over.
-    ///
-    /// # Errors
-    /// The results file cannot be written.
-    pub fn finish(self, is_whole: bool) -> LabResult<()> {
-        self.lab.finish(is_whole)
     }
 
     fn search(&mut self) -> LabResult<()> {
@@ -240,9 +238,7 @@ impl<'a> Search<'a> {
     /// Measures the start once. How long that took tells what the budget allows.
     fn look(&mut self) -> LabResult<Duration> {
         let runs = self.block(&[START], "the start")?;
-        let Some(run) = runs.first().copied() else {
-            return Err(LabError::Interrupted);
-        };
+        let Some(run) = runs.first().copied() else { return Err(LabError::Interrupted) };
         // From the results file: a call that goes on comes to the same.
         self.findings = advise(&snapshot_of_run(self.results, run)?);
         let repeat = self.results.repeat(run)?;
@@ -305,8 +301,7 @@ impl<'a> Search<'a> {
                 })
                 .sum()
         };
-        let nearest =
-            (0..cells.len()).min_by(|a, b| distance(cells[*a]).total_cmp(&distance(cells[*b])))?;
+        let nearest = cells.iter().map(|cell| distance(cell)).position_min_by(f64::total_cmp)?;
         (nearest > 0).then_some(TrialCell(nearest))
     }
 

@@ -80,9 +80,7 @@ fn search(
     let mut live = Live::begin(LiveOptions { notes_once: true, ..LiveOptions::default() }, stop)?;
     let mut told = |progress: Progress<'_>| live.tell(progress);
     let job = Job::new(stop, &mut told);
-    let mut search = Search::begin(plan, planned, asked, (results, options), &job)?;
-    let found = search.run();
-    search.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
+    let found = Search::begin(plan, planned, asked, (results, options), &job)?.run();
     live.finish();
     Ok(found?)
 }
