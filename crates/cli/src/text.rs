@@ -2,8 +2,6 @@
 
 pub mod acid;
 pub mod advice;
-mod answer;
-mod conditions;
 pub mod device;
 mod drills;
 pub mod format;
@@ -16,13 +14,13 @@ pub mod proof;
 mod ramp;
 mod resources;
 
-use analyse::{ResponseTime, RunDocument, Table, nodes_table, ranks_table, sentences};
-pub use answer::answer;
+use analyse::{
+    JudgedCondition, ResponseTime, RunDocument, Table, nodes_table, ranks_table, sentences,
+};
 use base::Dilation;
-pub use conditions::conditions;
 pub use drills::drills;
-use format::{count, ms, optional, throughput};
-pub use lab::{lab, repeat};
+use format::{count, lines, ms, optional, throughput};
+pub use lab::{answer, lab, repeat};
 pub use lengths::how_far;
 pub use ramp::ramp;
 use std::time::Duration;
@@ -53,16 +51,10 @@ pub fn summary(measurement: &RunDocument) -> String {
     if let Some(nodes) = nodes_table(&measurement.nodes) {
         out += &format!("\n{}", nodes.text());
     }
-    if let Some(words) = sentences::lengths(summary) {
-        out += &format!("{words}\n");
-    }
+    out += &lines(sentences::lengths(summary));
     transactions(&mut out, summary);
-    if let Some(words) = sentences::in_flight(summary) {
-        out += &format!("{words}\n");
-    }
-    for remark in &measurement.remarks {
-        out += &format!("{remark}\n");
-    }
+    out += &lines(sentences::in_flight(summary));
+    out += &lines(&measurement.remarks);
     io_by_role::io_by_role(&mut out, summary);
     if let Some(resources) = &measurement.resources {
         resources::resources(&mut out, resources, summary.throughput_metric);
@@ -75,6 +67,16 @@ pub fn summary(measurement: &RunDocument) -> String {
     inputs(&mut out, summary);
     totals(&mut out, summary);
     out
+}
+
+/// Each condition of `--fail-if` with what was measured; nothing where there is none.
+pub fn conditions(judged: &[JudgedCondition]) -> String {
+    let mut out = String::new();
+    for of in judged {
+        let verdict = if of.failed { "FAILED" } else { "ok" };
+        out += &format!("{verdict:<8}{:<24} {}\n", format!("fail if {of}:"), of.found());
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
 }
 
 /// That nothing has ended for some time, while so many transactions are in flight.

@@ -1,18 +1,51 @@
 //! `mydyno check`.
 
 use super::show;
-use crate::arguments::database::CheckArguments;
-use crate::arguments::measuring::read_place;
+use crate::arguments::{acid_levels, read_place, warehouses};
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text::acid::acid_text;
 use base::{Exit, document};
+use clap::Args;
 use lab::{
     AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Job, Phenomenon, Subject, start_server,
 };
-use plan::{CellOptions, Given};
+use plan::{CellOptions, Given, TargetOptions};
 use spec::{Topology, WorkloadKind, defaults};
 use store::StoredCheck;
+
+#[derive(Args)]
+pub struct CheckArguments {
+    /// Workload of the database, as `--workload` of `mydyno run`; FILE.toml has checks of its own
+    #[arg(long, default_value_t = defaults::WORKLOAD)]
+    #[arg(conflicts_with_all = ["engine", "server_binary"])]
+    pub workload: WorkloadKind,
+    /// Check also that the rows are those that TPC-C loads (clause 4.3.3.1), whatever tool has
+    /// loaded them; after a run, what a run leaves as it is
+    #[arg(long)]
+    pub population: bool,
+    /// Test atomicity, isolation and durability first (clause 3 of TPC-C). The transactions of the
+    /// tests stay in the database, which nobody else may use meanwhile; a private server is killed
+    /// under load and started again
+    #[arg(long, conflicts_with_all = ["population", "schemas", "topology"])]
+    pub acid: bool,
+    /// Isolation level of the tests of --acid, or all of them, of which repeatable-read and
+    /// serializable have to pass [default: repeatable-read]
+    #[arg(long, value_name = "LEVEL", requires = "acid", value_parser = acid_levels())]
+    pub isolation: Option<AcidLevels>,
+    /// Number of warehouses of the private server's image
+    #[arg(
+        short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(),
+        conflicts_with_all = ["dsn", "defaults_file"]
+    )]
+    pub warehouses: u32,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    // Last, as its section of the help is.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
 
 document! {
     /// The JSON document of the command.
@@ -73,12 +106,10 @@ impl Acid {
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Outcome {
     let set = if arguments.population { CheckSet::Population } else { CheckSet::Consistency };
-    if (arguments.population || arguments.acid) && !arguments.workload.is_tpcc() {
-        return Err(Failure::new(
-            Exit::Usage,
-            "--population and --acid are of TPC-C databases; leave them out, or --workload",
-        ));
-    }
+    Failure::usage_if(
+        (arguments.population || arguments.acid) && !arguments.workload.is_tpcc(),
+        "--population and --acid are of TPC-C databases; leave them out, or --workload",
+    )?;
     let stop = stop_flag();
     let mut console = Console::new()?;
     let mut options = CellOptions { target: arguments.target.clone(), ..CellOptions::default() };

@@ -1,22 +1,48 @@
 //! `mydyno crash`.
 
-use super::measured::{Measured, measure};
 use super::report::write_report;
-use super::{lab_options, show};
-use crate::arguments::crash::CrashArguments;
+use super::{Measured, lab_options, measure, show};
+use crate::arguments::{MeasuringArguments, ResultsArguments};
 use crate::console::stop_flag;
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::views::{Live, LiveOptions};
 use analyse::{DrillFigures, drills};
 use base::Exit;
+use clap::Args;
 use lab::planned_repeats;
-use plan::{CellOptions, Given};
+use plan::{CellOptions, CrashOptions, Given};
 use serde::Serialize;
 use spec::{Cell, Fault, Length, defaults};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::Results;
+
+#[derive(Args)]
+pub struct CrashArguments {
+    /// Number of drills, each on a server of its own
+    #[arg(
+        long, value_name = "N", default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub drills: u32,
+    /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Report to write, an HTML page
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    // Last, as their sections of the help are.
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
+    #[command(flatten)]
+    pub crash: CrashOptions,
+}
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -38,9 +64,7 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let planned = planned_repeats("crash", cell, arguments.drills)?;
     let Measured { lab, ended, .. } =
         measure((&results, planned), &lab_options(), &mut live, &stop, &mut |_, _| false);
-    let Some(lab) = lab else {
-        return Ok(ended?.exit);
-    };
+    let Some(lab) = lab else { return Ok(ended?.exit) };
     // Whatever ended it, the drills that were made are shown.
     let all = drills(&results, lab)?;
     let figures = all.first();
@@ -68,10 +92,10 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
 }
 
 pub(super) fn cell(arguments: &CrashArguments) -> Result<Cell, Failure> {
-    if !arguments.measuring.options.is_private() {
-        let words = "a drill ends the server, so it is for private ones; add --engine";
-        return Err(Failure::new(Exit::Usage, words));
-    }
+    Failure::usage_if(
+        !arguments.measuring.options.is_private(),
+        "a drill ends the server, so it is for private ones; add --engine",
+    )?;
     arguments.measuring.cell(|options| {
         let CellOptions { crash, database, load, .. } = options;
         crash.fault = arguments.crash.fault.clone().or(Some(Given(Fault::PowerCut)));

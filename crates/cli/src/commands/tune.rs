@@ -1,23 +1,53 @@
 //! `mydyno tune`.
 
-use super::lab_run::read_planned;
+use super::lab::read_planned;
 use super::report::write_report;
 use super::{lab_options, show};
-use crate::arguments::tune::TuneArguments;
+use crate::arguments::{ResultsArguments, duration, one_of};
 use crate::console::stop_flag;
 use crate::failure::{Failure, Outcome};
 use crate::text::found;
 use crate::views::{Live, LiveOptions};
 use base::Exit;
+use clap::Args;
 use lab::{Job, LabRunOptions, Planned, Progress, check_meters};
 use plan::Plan;
 use serde::Serialize;
 use spec::Connections;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use store::{LabId, Results};
-use tune::{Found, Search, SearchAsked};
+use tune::{Found, Objective, Search, SearchAsked};
+
+#[derive(Args)]
+pub struct TuneArguments {
+    /// Plan file: its lists are what is searched, and their first values are the start
+    pub plan: PathBuf,
+    /// Real time that the search may take, the comparison with the start at its end included
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub budget: Duration,
+    /// What is best: nopm (the highest throughput), p95 (the shortest 95th percentile of new
+    /// orders; for plans with a `rate`) or nopm-per-usd (by the price of emulated devices)
+    #[arg(
+        long, default_value = Objective::Nopm.name(), hide_possible_values = true,
+        value_parser = one_of(Objective::ALL, Objective::name)
+    )]
+    pub objective: Objective,
+    /// Settings with a longer 95th percentile of new orders are worse than all others [default: no
+    /// limit]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub p95_max: Option<Duration>,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// HTML report
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// The JSON document of the command.
 #[derive(Serialize)]

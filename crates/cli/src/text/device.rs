@@ -1,13 +1,12 @@
 //! Verifications of devices, as tables for people.
 
-use super::format::percent;
+use super::format::{or_dash, percent};
 use analyse::Table;
 use storage::verify::{FigureVerdict, VerifiedFigure};
 
 /// The figures of one device.
 pub fn table(name: &str, title: &str, figures: &[VerifiedFigure]) -> String {
     let deviation = |figure: &VerifiedFigure| figure.deviation_share * 100.0;
-    let in_time = |figure: &VerifiedFigure| figure.fidelity_share.map(|share| percent(share, 1));
     let table = Table::of(figures)
         .words("figure", |figure| figure.key.to_owned())
         .numbers("depth", |figure| figure.queue_depth.to_string())
@@ -15,7 +14,7 @@ pub fn table(name: &str, title: &str, figures: &[VerifiedFigure]) -> String {
         .numbers("measured", |figure| number(figure.measured, figure.unit))
         .numbers("deviation", |figure| format!("{:+.1} %", deviation(figure)))
         .numbers("host", |figure| number(figure.host_limit, figure.unit))
-        .numbers("in time", |figure| in_time(figure).unwrap_or_else(|| "-".to_owned()))
+        .numbers("in time", |figure| or_dash(figure.fidelity_share, |share| percent(share, 1)))
         .words("verdict", |figure| verdict(figure));
     format!("{name}: {title}\n{}", table.text())
 }

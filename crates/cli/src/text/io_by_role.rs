@@ -1,6 +1,6 @@
 //! What a run asked of its storage, as text for people.
 
-use super::format::{ms, optional, percent};
+use super::format::{lines, ms, optional, or_dash, percent};
 use analyse::{Table, sentences};
 use store::{DeviceSummary, RequestSummary, Summary};
 
@@ -15,9 +15,7 @@ pub fn io_by_role(out: &mut String, summary: &Summary) {
     if !counted.is_empty() {
         *out += &table(&counted);
     }
-    for words in sentences::storage(summary) {
-        *out += &format!("{words}\n");
-    }
+    *out += &lines(sentences::storage(summary));
 }
 
 fn requests(device: &DeviceSummary) -> u64 {
@@ -30,14 +28,10 @@ fn table(devices: &[&DeviceSummary]) -> String {
     let of = |kind: &Option<RequestSummary>, number: Number, decimals| {
         optional(kind.as_ref().and_then(number), decimals)
     };
-    let p95 = |kind: &Option<RequestSummary>| match kind.as_ref().and_then(|of| of.response_p95_us)
-    {
-        None => "-".to_owned(),
-        some => ms(some),
+    let p95 = |kind: &Option<RequestSummary>| {
+        or_dash(kind.as_ref().and_then(|of| of.response_p95_us), |us| ms(Some(us)))
     };
-    let share = |share: Option<f64>, decimals| {
-        share.map_or_else(|| "-".to_owned(), |share| percent(share, decimals))
-    };
+    let share = |share: Option<f64>, decimals| or_dash(share, |share| percent(share, decimals));
     Table::of(devices)
         .words("storage", |device| device.role.clone())
         .words("device", |device| device.device.clone())

@@ -2,7 +2,9 @@
 //! what else differs.
 
 use super::format::{ms, ms_with_interval, throughput, throughput_with_interval};
-use analyse::{CellOutcome, LabOutcome, MachineOutcome, ResponseTime, Table, interference, labels};
+use analyse::{
+    CellOutcome, LabAnswer, LabOutcome, MachineOutcome, ResponseTime, Table, interference, labels,
+};
 use std::collections::BTreeMap;
 use store::Summary;
 
@@ -156,4 +158,16 @@ fn grid(
     }
     *out += &table.text();
     out.push('\n');
+}
+
+/// The question, what is shown, and what is not.
+pub fn answer(answer: &LabAnswer) -> String {
+    let list = |sentences: &[String]| -> String {
+        sentences.iter().map(|sentence| format!("  - {sentence}\n")).collect()
+    };
+    let limits = match answer.limits.as_slice() {
+        [] => String::new(),
+        limits => format!("what this does not tell:\n{}", list(limits)),
+    };
+    format!("{}\n{}{limits}", answer.question, list(&answer.shown))
 }

@@ -1,6 +1,6 @@
 //! Terminals, schedules and verdicts as text for people.
 
-use super::format::optional;
+use super::format::{lines, optional};
 use analyse::sentences;
 use store::{JudgedUnit, StoredRequirement, Summary, Verdict};
 
@@ -8,9 +8,7 @@ use store::{JudgedUnit, StoredRequirement, Summary, Verdict};
 pub fn pacing(out: &mut String, summary: &Summary) {
     let told = sentences::pacing(summary);
     // A blank line comes first.
-    for words in told.first().map(|_| "").into_iter().chain(told.iter().map(String::as_str)) {
-        *out += &format!("{words}\n");
-    }
+    *out += &lines(told.first().map(|_| "").into_iter().chain(told.iter().map(String::as_str)));
     if summary.terminals.is_some() {
         verdicts(out, &summary.verdicts);
     }

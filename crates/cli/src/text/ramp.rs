@@ -1,6 +1,6 @@
 //! A ramp for people: its curve as a table, and where it ends.
 
-use super::format::{ms, optional, throughput};
+use super::format::{ms, optional, or_dash, throughput};
 use analyse::{RampOutcome, RampPoint, Table};
 
 /// The points by connections, and the saturation point.
@@ -9,11 +9,10 @@ pub fn ramp(ramp: &RampOutcome) -> String {
     let [p90, p95] = ["p90", "p95"].map(|of| format!("{} {of} ms", ramp.metric.transaction()));
     let mut points: Vec<&RampPoint> = ramp.points.iter().collect();
     points.sort_by_key(|point| point.connections);
-    let half = |point: &RampPoint| point.nopm_half_width.map(|half| format!("{half:.0}"));
     let mut table = Table::of(&points)
         .numbers("connections", |point| point.connections.to_string())
         .numbers(ramp.metric.title(), |point| throughput(point.nopm))
-        .numbers("±", |point| half(point).unwrap_or_else(|| "-".to_owned()))
+        .numbers("±", |point| or_dash(point.nopm_half_width, |half| format!("{half:.0}")))
         .numbers(&p90, |point| ms(point.primary_p90_us))
         .numbers(&p95, |point| ms(point.new_order_p95_us));
     if let Some(name) = telling {

@@ -1,14 +1,32 @@
 //! `mydyno device probe`.
 
 use super::profile_file::{new_profile, profile_text, today, write_profile};
-use crate::arguments::device::DeviceProbeArguments;
+use crate::arguments::job_duration;
 use crate::commands::show;
 use crate::console::{Console, stop_flag, tell};
 use crate::failure::Outcome;
 use base::document;
+use clap::Args;
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
+use std::path::PathBuf;
+use std::time::Duration;
 use storage::fio::{Fio, FioResult};
 use storage::probe::{Naming, ProbeOptions, Probed, expected_duration, probe};
+
+#[derive(Args)]
+pub struct DeviceProbeArguments {
+    /// Directory on the storage to measure; a file of up to 1 GiB is made there and removed
+    pub directory: PathBuf,
+    /// File of the profile; ends in .toml and must not exist yet [default: print it]
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// Measured time of each of about ten jobs, in seconds
+    #[arg(long, default_value = "5", value_parser = job_duration)]
+    pub seconds: Duration,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
 
 document! {
     /// What was measured, and the profile that was made of it.
@@ -60,9 +78,8 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     let total = expected_duration(options.runtime);
     let probed = probe(&fio, &options, &stop, &mut |what, done| {
         console.show_work(what, done, total);
-    });
+    })?;
     console.done();
-    let probed = probed?;
     if !probed.direct {
         tell(format_args!(
             "note: the file system of {} has no O_DIRECT: its page cache was measured too",

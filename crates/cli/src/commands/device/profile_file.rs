@@ -22,21 +22,17 @@ pub(super) fn new_profile(output: Option<&Path>, of: &Path) -> Result<String, Fa
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let plain = plain.trim_matches('-');
     if let Some(file) = output {
-        if file.extension().is_none_or(|ending| ending != "toml") {
-            let why = format!("{}: a profile's file ends in .toml", file.display());
-            return Err(Failure::new(Exit::Usage, why));
-        }
+        let is_toml = file.extension().is_some_and(|ending| ending == "toml");
+        let why = format!("{}: a profile's file ends in .toml", file.display());
+        Failure::usage_if(!is_toml, why)?;
         require_new(file)?;
     }
     Ok(if plain.is_empty() { "probed" } else { plain }.to_owned())
 }
 
 fn require_new(file: &Path) -> Result<(), Failure> {
-    if !file.exists() {
-        return Ok(());
-    }
     let why = format!("{} is there already; remove it or name another file", file.display());
-    Err(Failure::new(Exit::Usage, why))
+    Failure::usage_if(file.exists(), why)
 }
 
 /// Writes a new profile. The work before may take minutes, in which another one may have come.

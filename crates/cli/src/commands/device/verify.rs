@@ -1,20 +1,54 @@
 //! `mydyno device verify`.
 
-use crate::arguments::device::DeviceVerifyArguments;
+use crate::arguments::job_duration;
 use crate::commands::show;
 use crate::console::{Console, stop_flag};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::text::device::{count, table};
 use crate::text::format::percent;
-use base::{Dilation, Exit, document};
+use base::{Dilation, Exit, document, parse_share};
+use clap::Args;
 use device::Profile;
 use serde::Serialize;
+use spec::parse_dilation;
 use std::path::PathBuf;
 use std::time::Duration;
 use storage::fio::Fio;
 use storage::verify::{
     FigureVerdict, VerifiedFigure, VerifyOptions, default_directory, expected_duration, verify,
 };
+
+#[derive(Args)]
+pub struct DeviceVerifyArguments {
+    /// Names of `device list`, or files that end in .toml
+    #[arg(required_unless_present = "all", value_name = "PROFILE")]
+    pub profiles: Vec<String>,
+    /// Verify every device of `device list`
+    #[arg(long, conflicts_with = "profiles")]
+    pub all: bool,
+    /// Directory of fio's file [default: memory where it has room, else mydyno's own directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub directory: Option<PathBuf>,
+    /// Measured time of each figure, in seconds
+    #[arg(long, default_value = "5", value_parser = job_duration)]
+    pub seconds: Duration,
+    /// Run fio's clock and the device K times slower than real ones, 1/32 to 100 (faster below 1),
+    /// so that a small host is fast enough for the device; --seconds are those of that clock
+    #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
+    pub dilate: Dilation,
+    /// Share of each device that holds live data, as 5%; flash then takes random writes faster, and
+    /// what its sheet says of an arm is left out
+    #[arg(long, value_name = "SHARE", value_parser = used_share)]
+    pub used: Option<f64>,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn used_share(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).filter(|share| device::is_occupancy(*share));
+    share.ok_or_else(|| "give a share from 0.1% to 100%, as 5%".to_owned())
+}
 
 document! {
     /// What was found of all devices that were asked for.
@@ -72,14 +106,17 @@ fn writes_by_use(profile: &Profile) -> Vec<WritesByUse> {
 pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     // A sheet is of what has been written for long.
     let used = |profile: Profile| profile.occupied(arguments.used.unwrap_or(profile.occupancy()));
-    let profiles: Vec<Profile> = profiles(arguments)?.into_iter().map(used).collect();
+    let named = arguments.profiles.iter().map(|name| storage::profile(name));
+    let all = if arguments.all { device::builtins() } else { named.collect::<Result<_, _>>()? };
+    let profiles: Vec<Profile> = all.into_iter().map(used).collect();
     let fio = Fio::find()?;
     storage::shim_library()?;
-    let options = VerifyOptions {
-        directory: directory(arguments)?,
-        runtime: arguments.seconds,
-        dilation: arguments.dilate,
+    let directory = match &arguments.directory {
+        Some(directory) => directory.clone(),
+        None => default_directory(server::Home::from_env()?.root()),
     };
+    let options =
+        VerifyOptions { directory, runtime: arguments.seconds, dilation: arguments.dilate };
     let stop = stop_flag();
     let mut console = Console::new()?;
     let real = |dilated: Duration| dilated.mul_f64(options.dilation.factor());
@@ -93,14 +130,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         let figures = verify(&fio, profile, &options, &stop, &mut |figure, done| {
             let what = format!("{}: {figure}", profile.name);
             console.show_work(&what, before + real(done), total);
-        });
-        let figures = match figures {
-            Ok(figures) => figures,
-            Err(error) => {
-                console.done();
-                return Err(error.into());
-            }
-        };
+        })?;
         before += duration;
         devices.push(VerifiedDocument {
             name: profile.name.clone(),
@@ -149,20 +179,4 @@ fn words(document: &VerifyDocument) -> String {
         document.host_limited,
         document.outside
     )
-}
-
-fn profiles(arguments: &DeviceVerifyArguments) -> Result<Vec<Profile>, Failure> {
-    if arguments.all {
-        return Ok(device::builtins());
-    }
-    let read = |name: &String| storage::profile(name).map_err(Failure::from);
-    arguments.profiles.iter().map(read).collect()
-}
-
-/// Memory, or mydyno's own directory, unless one is named.
-fn directory(arguments: &DeviceVerifyArguments) -> Result<PathBuf, Failure> {
-    match &arguments.directory {
-        Some(directory) => Ok(directory.clone()),
-        None => Ok(default_directory(server::Home::from_env()?.root())),
-    }
 }
