@@ -81,7 +81,13 @@ impl Plan {
         let mut places = Places::new();
         for setting in self.dimensions.iter().flatten() {
             known.check(setting)?;
-            read_place(&mut places, setting, known)?;
+            let place = setting.get_ref().value();
+            let is_place = setting.get_ref().role().is_some() && !is_relative(place);
+            if is_place && !places.contains_key(place) {
+                let read = (known.place)(place);
+                let read = read.map_err(|why| PlanProblem::new(setting.span(), why))?;
+                places.insert(place, read);
+            }
         }
         let mut cells: Vec<PlannedCell> = Vec::new();
         let mut used = vec![false; self.exclusions.len()];
@@ -356,20 +362,6 @@ fn repeat_time_limit_of(what: &Cell) -> Duration {
 fn last_place(settings: &[&Spanned<Setting>]) -> Span {
     let is_place = |setting: &&&Spanned<Setting>| setting.get_ref().role().is_some();
     settings.iter().rfind(is_place).map_or(0..0, |setting| setting.span())
-}
-
-fn read_place<'a>(
-    places: &mut Places<'a>,
-    setting: &'a Spanned<Setting>,
-    known: &KnownNames<'_>,
-) -> Result<(), PlanProblem> {
-    let place = setting.get_ref().value();
-    let is_place = setting.get_ref().role().is_some() && !is_relative(place);
-    if is_place && !places.contains_key(place) {
-        let read = (known.place)(place).map_err(|why| PlanProblem::new(setting.span(), why))?;
-        places.insert(place, read);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -123,41 +123,30 @@ impl PlanKey<'_> {
         value: &Spanned<DeValue<'_>>,
         read: &ReadSetting<'_>,
     ) -> Result<Dimension, PlanProblem> {
-        let name = self.name;
-        let items = match value.get_ref().as_array() {
-            None => std::slice::from_ref(value),
-            Some(items) if items.is_empty() => {
-                let why = format!(
-                    "`{name}` is an empty list, so that the matrix has no cell; name a value, or \
-                     leave the key out"
-                );
-                return Err(PlanProblem::new(value.span(), why));
-            }
-            Some(items) if items.len() > CELLS_MAX => {
-                let why = format!(
-                    "`{name}` has {} values, and a matrix has {CELLS_MAX} cells at most; name \
-                     fewer",
-                    items.len()
-                );
-                return Err(PlanProblem::new(value.span(), why));
-            }
-            Some(items) => items,
-        };
+        let array = value.get_ref().as_array();
+        let items = array.map_or(std::slice::from_ref(value), |items| &items[..]);
+        let (name, count) = (self.name, items.len());
+        let why = format!(
+            "`{name}` is an empty list, so that the matrix has no cell; name a value, or leave the \
+             key out"
+        );
+        PlanProblem::when(items.is_empty(), value.span(), why)?;
+        let why = format!(
+            "`{name}` has {count} values, and a matrix has {CELLS_MAX} cells at most; name fewer"
+        );
+        PlanProblem::when(count > CELLS_MAX, value.span(), why)?;
         let mut dimension = Dimension::new();
         let mut seen = BTreeSet::new();
         for item in items {
-            if item.get_ref().is_array() {
-                let why = format!("`{name}` is a list in a list; it takes {}", self.takes());
-                return Err(PlanProblem::new(item.span(), why));
-            }
+            let why = format!("`{name}` is a list in a list; it takes {}", self.takes());
+            PlanProblem::when(item.get_ref().is_array(), item.span(), why)?;
             let setting = read(self, item)?;
-            if !seen.insert(setting.value().to_owned()) {
-                let why = format!(
-                    "`{name}` has this value twice; leave one out (`repeats` measures a cell more \
-                     than once)"
-                );
-                return Err(PlanProblem::new(item.span(), why));
-            }
+            let is_new = seen.insert(setting.value().to_owned());
+            let why = format!(
+                "`{name}` has this value twice; leave one out (`repeats` measures a cell more than \
+                 once)"
+            );
+            PlanProblem::when(!is_new, item.span(), why)?;
             dimension.push(Spanned::new(item.span(), setting));
         }
         Ok(dimension)
@@ -188,10 +177,8 @@ impl PlanKey<'_> {
             DeValue::Table(entries) => (&["object"][..], self.entries(entries)?),
             DeValue::Array(_) | DeValue::Datetime(_) => (&[][..], String::new()),
         };
-        match types.iter().any(|of| takes_type(self.schema, of)) {
-            true => Ok(text),
-            false => Err(self.refused(value)),
-        }
+        let is_taken = types.iter().any(|of| takes_type(self.schema, of));
+        is_taken.then_some(text).ok_or_else(|| self.refused(value))
     }
 
     /// A table as a command line has it: `payment=5s,delivery=80s`.

@@ -44,20 +44,15 @@ pub struct RampLimits {
 
 impl Default for RampLimits {
     fn default() -> RampLimits {
-        let seconds = [
-            ("new_order", 5.0),
-            ("payment", 5.0),
-            ("order_status", 5.0),
-            ("delivery", 5.0),
-            ("stock_level", 20.0),
-        ];
+        let types = ["new_order", "payment", "order_status", "delivery", "stock_level"];
+        let most_s = |name: &str| if name == "stock_level" { 20.0 } else { 5.0 };
         RampLimits {
             start: 8,
             step: 8,
             connections_max: 1024,
             points_max: 24,
             cpu_busy_share: Some(0.8),
-            p90_us: seconds.map(|(name, s)| (name.to_owned(), s * 1e6)).into_iter().collect(),
+            p90_us: types.map(|name| (name.to_owned(), most_s(name) * 1e6)).into(),
             retries_share: None,
             kink_elasticity: Some(2.0),
             plateau_elasticity: Some(PLATEAU_ELASTICITY),
