@@ -150,21 +150,17 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         engines: list(home)?.into_iter().map(EngineDocument::of).collect(),
         servers: named(home)?.into_iter().map(ServerDocument::of).collect(),
     };
-    show(json, 1, &found, || listed(&found))
-}
-
-fn listed(ServersDocument { engines, servers }: &ServersDocument) -> String {
-    let table = Table::of(engines)
+    let table = Table::of(&found.engines)
         .words("engine", |engine| engine.name.clone())
         .words("availability", |engine| engine.availability.replace('_', " "))
         .words("version", |engine| engine.version.clone())
         .words("about", |engine| engine.about.clone());
-    let mut out = table.text();
-    for ServerDocument { name, engine, version, running, dsn, .. } in servers {
+    let servers = found.servers.iter().map(|of| {
+        let ServerDocument { name, engine, version, running, dsn, .. } = of;
         let state = if *running { "running" } else { "stopped" };
-        out += &format!("\nserver {name:?} ({engine} {version}): {state}, {dsn}\n");
-    }
-    out
+        format!("\nserver {name:?} ({engine} {version}): {state}, {dsn}\n")
+    });
+    show(json, 1, &found, || table.text() + &servers.collect::<String>())
 }
 
 fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
