@@ -39,7 +39,12 @@ pub fn summary(measurement: &RunDocument) -> String {
         optional(summary.rates.window_s, 1),
         if summary.interrupted { ", interrupted" } else { "" }
     );
-    each_server(&mut out, summary);
+    let each = summary.nopm_by_instance.iter();
+    let each: Vec<String> = each.map(|nopm| throughput(Some(*nopm))).collect();
+    if !each.is_empty() {
+        let title = summary.throughput_metric.title();
+        out += &format!("{title} of each server: {}\n", each.join(", "));
+    }
     if let Some(nodes) = nodes_table(&measurement.nodes) {
         out += &format!("\n{}", nodes.text());
     }
@@ -110,16 +115,6 @@ fn what_ran(summary: &Summary) -> String {
     ];
     let told: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     told.join(", ")
-}
-
-/// What each of several servers did.
-fn each_server(out: &mut String, summary: &Summary) {
-    if !summary.nopm_by_instance.is_empty() {
-        let each = summary.nopm_by_instance.iter();
-        let each: Vec<String> = each.map(|nopm| throughput(Some(*nopm))).collect();
-        let title = summary.throughput_metric.title();
-        *out += &format!("{title} of each server: {}\n", each.join(", "));
-    }
 }
 
 fn totals(out: &mut String, summary: &Summary) {
@@ -238,12 +233,9 @@ fn verdicts(out: &mut String, verdicts: &[StoredRequirement]) {
         with(Verdict::Outside).count(),
         with(Verdict::NoData).count()
     );
-    for verdict in with(Verdict::Outside) {
-        let judged = &verdict.judged;
+    for StoredRequirement { clause, title, judged, .. } in with(Verdict::Outside) {
         *out += &format!(
-            "  outside clause {}: {} is {} {}, allowed is {}\n",
-            verdict.clause,
-            verdict.title,
+            "  outside clause {clause}: {title} is {} {}, allowed is {}\n",
             optional(judged.value, 4),
             if judged.unit == JudgedUnit::Seconds { "s" } else { "" },
             judged.allowed().words(|end| end.to_string())

@@ -9,7 +9,7 @@ use crate::console::stop_flag;
 use crate::failure::{Failure, Outcome};
 use crate::text::format::optional;
 use crate::views::{Live, LiveOptions};
-use analyse::DimensionEffects;
+use analyse::{DimensionEffects, ValueEffect};
 use base::{Exit, counted};
 use clap::Args;
 use lab::{Job, LabRunOptions, Planned, Progress, check_meters};
@@ -167,15 +167,11 @@ fn settings(cell: &FoundCell) -> String {
 }
 
 fn effects(out: &mut String, of: &DimensionEffects) {
-    for value in &of.values {
-        let gain = gain(value.ratio);
-        *out += &format!(
-            "  {} {} -> {}: {} ({})\n",
-            of.dimension,
-            of.baseline,
-            value.value,
-            gain.unwrap_or_else(|| "cannot be told from another setting".to_owned()),
-            counted(value.repeats, "window", "windows"),
-        );
+    let DimensionEffects { dimension, baseline, values } = of;
+    for ValueEffect { value, repeats, ratio } in values {
+        let gain = gain(*ratio);
+        let gain = gain.unwrap_or_else(|| "cannot be told from another setting".to_owned());
+        let windows = counted(*repeats, "window", "windows");
+        *out += &format!("  {dimension} {baseline} -> {value}: {gain} ({windows})\n");
     }
 }

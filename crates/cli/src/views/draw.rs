@@ -5,7 +5,7 @@
 use crate::text::format::{ms, optional, throughput, time};
 use crate::text::{how_far, silent};
 use base::counted;
-use live::{HISTORY, IoBy, State, Usage};
+use live::{About, HISTORY, IoBy, State, Usage};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -99,19 +99,16 @@ fn result_lines(state: &State) -> Vec<Line<'_>> {
 
 /// What runs: `mysql-5.7, 10 warehouses, 8 connections, workload tpcc, style statements`.
 fn about(state: &State) -> String {
-    let about = &state.about;
+    let About { target, workload, style, dilation } = &state.about;
     let known = |count: Option<u32>, one: &str, many: &str| match count {
         Some(count) => format!(", {}", counted(count as usize, one, many)),
         None => String::new(),
     };
     format!(
-        "{}{}{}, workload {}, style {}{}",
-        about.target,
+        "{target}{}{}, workload {workload}, style {style}{}",
         known(state.warehouses.map(|of| of.0), "warehouse", "warehouses"),
         known(state.connections, "connection", "connections"),
-        about.workload,
-        about.style,
-        about.dilation.in_words().map_or_else(String::new, |words| format!(", {words}"))
+        dilation.in_words().map_or_else(String::new, |words| format!(", {words}"))
     )
 }
 

@@ -109,14 +109,11 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
 }
 
 fn words(measured: &MeasurementDocument) -> String {
+    let MeasurementDocument { what, queue_depth, iops, mb_per_s, .. } = measured;
+    let [mean_us, p99_us] = [measured.latency_mean_us, measured.latency_p99_us];
     format!(
-        "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us p99\n",
-        measured.what,
-        measured.queue_depth,
-        measured.iops,
-        measured.mb_per_s,
-        measured.latency_mean_us,
-        measured.latency_p99_us
+        "{what:<18} depth {queue_depth:>3}: {iops:>9.0} IOPS {mb_per_s:>8.1} MB/s, {mean_us:>9.1} \
+         us mean, {p99_us:>9.1} us p99\n"
     )
 }
 

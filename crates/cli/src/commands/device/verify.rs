@@ -168,16 +168,12 @@ fn words(document: &VerifyDocument) -> String {
             ),
         }
     });
+    let tables: String = tables.collect();
+    let VerifyDocument { fio_version, seconds, directory, within, .. } = document;
+    let VerifyDocument { host_limited, outside, .. } = document;
     format!(
-        "{}, {} s for each figure{}, files in {}\n\n{}{} within, {} host-limited, {} outside\n",
-        document.fio_version,
-        document.seconds,
-        dilated,
-        document.directory,
-        tables.collect::<String>(),
-        document.within,
-        document.host_limited,
-        document.outside
+        "{fio_version}, {seconds} s for each figure{dilated}, files in {directory}\n\n{tables}\
+         {within} within, {host_limited} host-limited, {outside} outside\n"
     )
 }
 
