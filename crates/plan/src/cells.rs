@@ -341,10 +341,8 @@ fn connections_most(what: &Cell) -> u32 {
 fn measuring_time(what: &Cell, beside: Duration) -> Duration {
     let dilated = what.lengths.warmup.most + what.lengths.window.most;
     let of_point = dilated.mul_f64(what.server.dilate().most().factor());
-    match &what.load.connections {
-        Connections::ByDefault | Connections::Fixed(_) => of_point,
-        Connections::Ramp(_) => (of_point + beside) * what.load.connections.points_max(),
-    }
+    let beside = if what.load.connections.is_ramp() { beside } else { Duration::ZERO };
+    (of_point + beside) * what.load.connections.points_max()
 }
 
 /// What a repeat may take where the plan names no limit.

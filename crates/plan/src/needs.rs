@@ -213,8 +213,7 @@ impl Plan {
                 .max(largest(images.iter().map(MissingImage::memory_bytes))),
             duration: measuring + loads,
         };
-        let first = repeats.first();
-        let of_times = first.map_or("about", |(cell, _)| cell.what.estimate_word());
+        let of_times = repeats.first().map_or("about", |(cell, _)| cell.what.estimate_word());
         match &self.time_limit {
             Some(limit) if needs.duration > *limit.get_ref() => {
                 let why = format!(

@@ -159,9 +159,8 @@ impl<'a> Search<'a> {
             let planned = self.lab.cells().nth(cell.0)?;
             Some(FoundCell::of(planned, self.p95_us(cell)))
         };
-        let Some(start) = cell(START) else {
-            return Err(LabError::Unfit("the plan has no cell".to_owned()));
-        };
+        let start =
+            cell(START).ok_or_else(|| LabError::Unfit("the plan has no cell".to_owned()))?;
         Ok(Found {
             lab_id: lab.0,
             objective: self.asked.objective,
