@@ -113,8 +113,7 @@ fn what_ran(summary: &Summary) -> String {
         format!("seed {}", summary.seed),
         threads.map_or_else(String::new, |of| counted(of, "driver thread", "driver threads")),
     ];
-    let told: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    told.join(", ")
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 fn totals(out: &mut String, summary: &Summary) {

@@ -163,15 +163,12 @@ fn text(check: &StoredCheck, unexpected: bool) -> String {
         (false, true) => "FAILED",
         (false, false) => "known",
     };
-    let of_failed = match unexpected {
-        true => format!(
-            "           {} offending rows, such as {}\n",
-            check.offending_rows,
-            check.examples_json()
-        ),
-        false => String::new(),
-    };
-    format!("{:<4}{verdict:<7}{} ({})\n{of_failed}", check.name, check.title, check.clause)
+    let mut text = format!("{:<4}{verdict:<7}{} ({})\n", check.name, check.title, check.clause);
+    if unexpected {
+        let (rows, examples) = (check.offending_rows, check.examples_json());
+        text += &format!("           {rows} offending rows, such as {examples}\n");
+    }
+    text
 }
 
 /// Each level with its tests, their evidence, and how many passed.

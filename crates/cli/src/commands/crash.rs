@@ -62,7 +62,7 @@ pub fn run(arguments: &CrashArguments) -> Outcome {
     let results = Results::create_or_open(&arguments.results.results)?;
     let planned = planned_repeats("crash", cell, arguments.drills)?;
     let Measured { lab, ended, .. } =
-        measure((&results, planned), &lab_options(), &mut live, &stop, &mut |_, _| false);
+        measure((&results, planned), &lab_options(), &mut live, &mut |_, _| false);
     let Some(lab) = lab else { return Ok(ended?.exit) };
     // Whatever ended it, the drills that were made are shown.
     let all = drills(&results, lab)?;

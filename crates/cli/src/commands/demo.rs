@@ -56,8 +56,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     let mut show = |progress: Progress<'_>| live.console.show(progress);
     let job = Job::new(&stop, &mut show);
     let planned = planned_demo(&home, &arguments.engine, arguments.dilate, &job)?;
-    let measured =
-        measure((&results, planned), &lab_options(), &mut live, &stop, &mut |_, _| false);
+    let measured = measure((&results, planned), &lab_options(), &mut live, &mut |_, _| false);
     let summary = measured.ended?;
     write_report(&results, summary.lab, &arguments.output)?;
     let runs = measured.repeats.into_iter().map(|repeat| analyse::measurement(&results, repeat));

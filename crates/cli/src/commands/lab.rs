@@ -27,7 +27,6 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use store::{LabId, PresetVariable, RepeatId, Results, StoreError};
 
 #[derive(Args)]
@@ -374,7 +373,7 @@ fn run_plan(arguments: &LabRunArguments) -> Outcome {
     check_meters(&options.meters, &stop)?;
     check_meters(&plan.meters, &stop)?;
     let results = Results::create_or_open(file)?;
-    let summary = execute((&results, planned), &options, &stop, &mut live)?;
+    let summary = execute((&results, planned), &options, &mut live)?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
         let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
@@ -426,10 +425,9 @@ fn require_known(planned: &Planned, only: &[u32]) -> Result<(), Failure> {
 fn execute(
     (results, planned): (&Results, Planned),
     options: &LabRunOptions,
-    stop: &AtomicBool,
     live: &mut Live,
 ) -> Result<LabRunSummary, Failure> {
-    let measured = measure((results, planned), options, live, stop, &mut |progress, live| {
+    let measured = measure((results, planned), options, live, &mut |progress, live| {
         let Progress::TurnEnds(repeat) = progress else { return false };
         live.show_result(&result_of(results, *repeat));
         true
@@ -463,7 +461,7 @@ fn check(plan: &Path, json: bool) -> Outcome {
     let stop = stop_flag();
     let mut live = Live::begin(LiveOptions { notes_once: true, ..LiveOptions::default() }, &stop)?;
     let cells = counted(planned.cells.len(), "cell", "cells");
-    let summary = execute((&results, planned), &lab_options(), &stop, &mut live)?;
+    let summary = execute((&results, planned), &lab_options(), &mut live)?;
     let lab = &AnsweredLab::read(&results, summary.lab)?;
     let failed = summary.failed;
     let found = LabRunDocument { lab, left: summary.left, report: None };

@@ -6,7 +6,7 @@ use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
 use analyse::Table;
-use base::{counted, document};
+use base::{Warehouses, document};
 use clap::Args;
 use fleet::Leader;
 use lab::{
@@ -187,10 +187,7 @@ struct FoundImageDocument {
 }
 
 fn text(load: &StoredLoad) -> String {
-    let warehouses = load.warehouses.map(|count| {
-        let warehouses = counted(count as usize, "warehouse", "warehouses");
-        format!("{warehouses} on ")
-    });
+    let warehouses = load.warehouses.map(|count| Warehouses(count).counted() + " on ");
     let mut out = format!(
         "{}{} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
         warehouses.unwrap_or_default(),

@@ -119,10 +119,9 @@ fn measure(
     (results, planned): (&Results, Planned),
     options: &LabRunOptions,
     live: &mut Live,
-    stop: &AtomicBool,
     is_shown: &mut dyn FnMut(&Progress<'_>, &mut Live) -> bool,
 ) -> Measured {
-    let mut repeats = Vec::new();
+    let (mut repeats, stop) = (Vec::new(), Arc::clone(&live.stop));
     let mut told = |progress: Progress<'_>| {
         if let Progress::TurnEnds(repeat) = progress {
             repeats.push(repeat);
@@ -132,7 +131,7 @@ fn measure(
         }
     };
     let run = LabRun::new(results, planned, options);
-    let ended = run.run(&Job::new(stop, &mut told));
+    let ended = run.run(&Job::new(&stop, &mut told));
     live.finish();
     Measured { lab: run.begun(), repeats, ended }
 }

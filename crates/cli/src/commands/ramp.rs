@@ -82,7 +82,7 @@ fn raise(
     let planned = planned_cell("ramp", cell.clone())?;
     let options = LabRunOptions { fleet, ..lab_options() };
     let Measured { lab, ended, .. } =
-        measure((&results, planned), &options, &mut live, stop, &mut |_, _| false);
+        measure((&results, planned), &options, &mut live, &mut |_, _| false);
     let Some(lab) = lab else { return Ok(ended?.exit) };
     // Whatever ended it, what it has measured is shown.
     let ramps = ramps(&results, lab)?;

@@ -116,7 +116,7 @@ fn drive_cell(
     let mut tpcc_mysql: Option<TpccMysqlLive<'_>> = None;
     let options = LabRunOptions { fleet, ..lab_options() };
     let planned = (&results, planned);
-    let measured = measure(planned, &options, &mut live, stop, &mut |progress, _| {
+    let measured = measure(planned, &options, &mut live, &mut |progress, _| {
         match (&mut tpcc_mysql, progress) {
             (_, Progress::Reached { subject, .. }) => {
                 let (options, connect) = (&arguments.measuring.options, subject.connect.clone());

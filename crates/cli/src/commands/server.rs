@@ -241,14 +241,13 @@ pub(super) fn preset_of(arguments: &ServerStartArguments) -> Result<Option<Prese
     let scale = arguments.scale.as_ref().map_or(Scale::Auto, |Given(scale)| *scale);
     let is_of_database = matches!(scale, Scale::Auto | Scale::Of(_));
     let warehouses = arguments.warehouses.map(Warehouses);
-    if is_of_database && warehouses.is_none() && !preset::find(name)?.is_empty() {
-        let words = format!(
-            "--preset {name} has sizes, and what will be loaded is not known: load it at once \
-             (--warehouses 10), or add --scale and the number of warehouses (--scale 10), or \
-             --scale papers for the papers' own"
-        );
-        return Err(Failure::usage(words));
-    }
+    let is_unknown = is_of_database && warehouses.is_none() && !preset::find(name)?.is_empty();
+    let words = format!(
+        "--preset {name} has sizes, and what will be loaded is not known: load it at once \
+         (--warehouses 10), or add --scale and the number of warehouses (--scale 10), or --scale \
+         papers for the papers' own"
+    );
+    Failure::usage_if(is_unknown, words)?;
     // Else it has no sizes, or they are told.
     let preset = Preset { name: name.clone(), scale };
     Ok(PresetSpec::of(Some(&preset), warehouses.unwrap_or(Warehouses(1)))?)

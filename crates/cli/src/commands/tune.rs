@@ -15,7 +15,6 @@ use clap::Args;
 use lab::{Job, LabRunOptions, Planned, Progress, check_meters};
 use plan::Plan;
 use serde::Serialize;
-use spec::Connections;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -87,11 +86,10 @@ pub fn run(arguments: &TuneArguments) -> Outcome {
 }
 
 fn require_matrix(planned: &Planned) -> Result<(), Failure> {
-    let is_ramp = |connections: &Connections| matches!(connections, Connections::Ramp(_));
     let words = if planned.cells.len() < 3 {
         "the plan has too few cells to search; give lists to the settings in question \
          ([server.set] innodb_io_capacity = [200, 2000, 20000])"
-    } else if planned.cells.iter().any(|(cell, _)| is_ramp(&cell.what.load.connections)) {
+    } else if planned.cells.iter().any(|(cell, _)| cell.what.load.connections.is_ramp()) {
         "a ramp has no window to compare; name `connections` instead of [ramp]"
     } else {
         return Ok(());

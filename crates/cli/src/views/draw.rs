@@ -78,8 +78,7 @@ fn foot_line(state: &State) -> Line<'static> {
 
 /// Of a lab which repeat it is; what runs, and how far it is.
 fn head_lines(state: &State) -> Vec<Line<'_>> {
-    let of_lab = state.lab.as_ref().map(|lab| lab.title.as_str());
-    let title = of_lab.map(|title| Line::styled(title, TITLE));
+    let title = state.lab.as_ref().map(|lab| Line::styled(lab.title.as_str(), TITLE));
     let far = match (state.doing(), state.silence()) {
         (Some(doing), _) => Line::from(doing.to_owned()),
         (None, Some(silence)) => {
@@ -153,8 +152,7 @@ fn draw_types(state: &State, title: String, area: Rect, buffer: &mut Buffer) {
         );
         lines.push(Line::styled(line, if of.errors > 0 { BAD } else { PLAIN }));
     }
-    let block = titled(title);
-    Paragraph::new(lines).block(block).render(area, buffer);
+    Paragraph::new(lines).block(titled(title)).render(area, buffer);
 }
 
 fn percent(share: Option<f64>) -> String {
@@ -202,8 +200,7 @@ fn draw_io(usage: &Usage, area: Rect, buffer: &mut Buffer) {
     if usage.io.is_empty() {
         lines.push(Line::from("NA"));
     }
-    let block = titled(title.to_owned());
-    Paragraph::new(lines).block(block).render(area, buffer);
+    Paragraph::new(lines).block(titled(title.to_owned())).render(area, buffer);
 }
 
 #[cfg(test)]

@@ -100,9 +100,7 @@ pub fn run(arguments: &DeviceFitArguments) -> Outcome {
     let said = words(&found);
     let comments = said.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n");
     let text = format!("{}\n{profile}", comments.collect::<String>());
-    if let Some(output) = &arguments.profile {
-        write_profile(output, &text)?;
-    }
+    write_profile(arguments.profile.as_deref(), &text)?;
     show(arguments.json, 1, &found, || match &found.output {
         None => text,
         Some(file) => format!("{said}\n{file} is written; `mydyno run --data {file}` uses it\n"),

@@ -92,9 +92,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     let profile =
         probed.profile(&Naming { name: naming_base, source: source(&fio, arguments, &probed) })?;
     let text = profile_text(&profile)?;
-    if let Some(output) = &arguments.profile {
-        write_profile(output, &text)?;
-    }
+    write_profile(arguments.profile.as_deref(), &text)?;
     let found = ProbeDocument::of(&fio, arguments, &probed, profile);
     show(arguments.json, 1, &found, || match &found.output {
         None => text,

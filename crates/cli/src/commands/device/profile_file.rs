@@ -35,14 +35,14 @@ fn require_new(file: &Path) -> Result<(), Failure> {
     Failure::usage_if(file.exists(), why)
 }
 
-/// Writes a new profile. The work before may take minutes, in which another one may have come.
-pub(super) fn write_profile(output: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a new profile, where it has a file. The work before may take minutes, in which another one may have come.
+pub(super) fn write_profile(output: Option<&Path>, text: &str) -> Result<(), Failure> {
+    let Some(output) = output else { return Ok(()) };
     require_new(output)?;
     write_file(output, text)
 }
 
 /// As in sources: `2026-11-21`.
 pub(super) fn today() -> String {
-    let now = DateTime::now().to_string();
-    now.split([' ', 'T']).next().unwrap_or_default().to_owned()
+    DateTime::now().to_string().split([' ', 'T']).next().unwrap_or_default().to_owned()
 }

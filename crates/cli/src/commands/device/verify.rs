@@ -158,14 +158,11 @@ fn words(document: &VerifyDocument) -> String {
     let tables = document.devices.iter().map(|device| {
         let table = table(&device.name, &device.title, &device.figures);
         let by_use = device.random_writes_by_use.iter();
-        let by_use: Vec<String> =
-            by_use.map(|at| format!("{} {:.0}", percent(at.used_share, 0), at.iops)).collect();
+        let by_use = by_use.map(|at| format!("{} {:.0}", percent(at.used_share, 0), at.iops));
+        let by_use = by_use.collect::<Vec<_>>().join(", ");
         match by_use.is_empty() {
             true => format!("{table}\n"),
-            false => format!(
-                "{table}random writes per second by the share in use: {}\n\n",
-                by_use.join(", ")
-            ),
+            false => format!("{table}random writes per second by the share in use: {by_use}\n\n"),
         }
     });
     let tables: String = tables.collect();
