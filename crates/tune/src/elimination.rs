@@ -6,7 +6,7 @@
 
 use crate::judge::{JudgeLimits, JudgedProposal, Looks, ProposalVerdict, decided};
 use crate::proof::ProvenFinding;
-use crate::settings::{Settings, changes, with};
+use crate::settings::{Settings, changes};
 use advise::Finding;
 use analyse::PairedRatios;
 
@@ -121,7 +121,7 @@ impl<'a> Elimination<'a> {
             let more = changes(proposal.finding, &set);
             lines.retain(|line| !more.contains_key(line.split(" = ").next().unwrap_or_default()));
             lines.extend(proposal.finding.option_lines.iter().cloned());
-            set = with(&set, &more);
+            set.extend(more);
         }
         lines
     }
@@ -169,7 +169,8 @@ impl<'a> Elimination<'a> {
     fn set(&self, open: &[usize], left_out: Option<usize>) -> Settings {
         let open = open.iter().filter(|place| Some(**place) != left_out);
         let findings = self.kept.iter().chain(open).map(|place| self.proposals[*place].finding);
-        findings.fold(Settings::new(), |set, finding| with(&set, &changes(finding, &set)))
+        let changes = findings.flat_map(|finding| &finding.changes);
+        changes.map(|change| (change.variable, change.proposed.clone())).collect()
     }
 
     /// A window of each, with one of the first beside it. What has no result is measured once more:
