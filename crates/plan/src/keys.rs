@@ -1,6 +1,6 @@
 //! Where keys stand in the text of a plan.
 
-use crate::error::{PlanProblem, Span};
+use crate::error::Span;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 
@@ -49,11 +49,4 @@ impl Keys {
     pub(crate) fn name(&self, name: &str) -> Span {
         self.0.get(name).map_or(0..0, |place| place.key.clone())
     }
-}
-
-/// A section of the plan that is a value.
-pub(crate) fn no_table(name: &str, span: Span) -> PlanProblem {
-    let why =
-        format!("`{name}` is no table; write [{name}] on a line of its own, and its keys below");
-    PlanProblem::new(span, why)
 }

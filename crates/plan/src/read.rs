@@ -4,7 +4,6 @@
 use crate::CELLS_MAX;
 use crate::dimension::{DIMENSIONS, Dimension, Setting, VARIABLE};
 use crate::error::PlanProblem;
-use crate::keys::no_table;
 use crate::kinds::{ResponseLimits, SetVariable, with_known};
 use crate::lab_options::LabOptions;
 use crate::options::CellOptions;
@@ -43,7 +42,11 @@ impl PlanTables {
                 return Err(unknown(&why, name, &[tables(), vec!["exclude"]].concat()));
             };
             let Some(entries) = table.get_ref().as_table() else {
-                return Err(no_table(name.get_ref(), name.span()));
+                let why = format!(
+                    "`{0}` is no table; write [{0}] on a line of its own, and its keys below",
+                    name.get_ref()
+                );
+                return Err(PlanProblem::new(name.span(), why));
             };
             for (key, value) in entries {
                 let Some((key, schema)) = known.get_key_value(key.get_ref().as_ref()) else {
