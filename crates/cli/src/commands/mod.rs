@@ -1,4 +1,4 @@
-//! One file per subcommand.
+//! One file per subcommand, and here what several of them do alike.
 
 pub mod advise;
 pub mod check;

@@ -205,9 +205,6 @@ fn require_fit_for_tpcc_mysql(is_watched: bool, cell: &Cell) -> Result<(), Failu
     )
 }
 
-/// Why a run failed that did all that was asked for, for programs.
-const BEYOND_LIMITS: &str = "fail_if";
-
 /// What is known of a run.
 pub struct RunVerdict<'a> {
     arguments: &'a RunArguments,
@@ -246,7 +243,8 @@ impl<'a> RunVerdict<'a> {
         let written = self.write(failure);
         let ended = ended.and_then(|exit| match (exit, beyond(&self.judged())) {
             (Exit::Ok, Some(words)) => Err(Failure {
-                reason: Some(BEYOND_LIMITS.to_owned()),
+                // It did all that was asked for.
+                reason: Some("fail_if".to_owned()),
                 ..Failure::new(Exit::Regression, words)
             }),
             _ => Ok(exit),
